@@ -1,0 +1,79 @@
+# The front door. `make` or `make help` lists what there is.
+
+SHELL := /bin/sh
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 60
+
+release := build/release
+caisson := $(release)/caisson
+
+# The guest and the worker are built by the release preset only; the others borrow them from build/release.
+configure = cmake --preset $(1) $(if $(wildcard build/$(1)/build.ninja),>/dev/null)
+compile = cmake --build build/$(1) --parallel $(JOBS)
+
+.PHONY: help run build test bench asan tsan fuzz format lint install clean
+
+help: ## list these targets
+	@echo "Caisson: runs Python that a model wrote, in a jail."
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@echo
+	@echo "First time here: make run"
+
+run: build ## install packages, build, run two examples
+	@echo
+	@echo "== $(caisson) run examples/run/hello.py"
+	@$(caisson) run examples/run/hello.py
+	@echo
+	@echo "== $(caisson) run --limit wall_seconds=1 examples/run/limit.py   (never ends by itself)"
+	@$(caisson) run --limit wall_seconds=1 examples/run/limit.py; status=$$?; \
+	  echo "exit status $$status"; test $$status -eq 1
+	@echo
+	@echo "Next, try:  echo 'print(\"hi\"); 6*7' | $(caisson) run --json"
+	@echo "What protects you on this machine:  $(caisson) doctor"
+
+build: build/.packages ## build everything, optimised, into build/release
+	@$(call configure,release)
+	@$(call compile,release)
+
+test: build ## build, then run every test
+	ctest --preset release --parallel $(JOBS)
+
+bench: build ## measure speed and memory on this machine
+	@$(caisson) bench --help >/dev/null 2>&1 || { echo "caisson bench is not part of this version" >&2; exit 1; }
+	$(caisson) bench
+
+asan: build ## build with address and undefined-behaviour sanitizers, run every test
+	@$(call configure,asan)
+	@$(call compile,asan)
+	ctest --preset asan --parallel $(JOBS)
+
+tsan: build ## build with the thread sanitizer, run every test
+	@$(call configure,tsan)
+	@$(call compile,tsan)
+	ctest --preset tsan --parallel $(JOBS)
+
+fuzz: build ## run each fuzz target for FUZZ_SECONDS (60)
+	@$(call configure,fuzz)
+	@$(call compile,fuzz)
+	tools/run-fuzz build/fuzz $(FUZZ_SECONDS)
+
+format: build/.packages ## rewrite the sources in the house format
+	tools/lint --format
+
+lint: build ## check format, layers, headers and clang-tidy (LINT=changed: only files that differ from HEAD)
+	tools/lint $(if $(filter changed,$(LINT)),--changed)
+
+install: build ## install into PREFIX (/usr/local), below DESTDIR if set
+	DESTDIR="$(DESTDIR)" cmake --install $(release) --prefix "$(PREFIX)"
+
+clean: ## remove what was built
+	rm -rf build
+
+# Asks dpkg again only when the list of packages changes.
+build/.packages: tools/install-packages
+	@tools/install-packages
+	@mkdir -p build
+	@touch $@

@@ -1,0 +1,122 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "server/diagnosis.h"
+
+namespace caisson::cli {
+namespace {
+
+struct DoctorFlags {
+  bool json = false;
+  std::string installation;
+};
+
+const char* Mark(bool good) { return good ? "  ✓ " : "  ✗ "; }
+
+std::string Padded(const std::string& text, std::size_t width) {
+  return text.size() >= width ? text : text + std::string(width - text.size(), ' ');
+}
+
+std::string Took(std::chrono::nanoseconds time) {
+  std::array<char, 64> text{};
+  const double microseconds = std::chrono::duration<double, std::micro>(time).count();
+  if (microseconds < 1000) {
+    std::snprintf(text.data(), text.size(), "%.0f µs", microseconds);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.1f ms", microseconds / 1000);
+  }
+  return text.data();
+}
+
+void Line(std::string& out, bool good, const std::string& name, const std::string& detail,
+          const std::string& fix) {
+  constexpr std::size_t kNameWidth = 18;
+  out += Mark(good) + (detail.empty() ? name : Padded(name, kNameWidth) + " " + detail) + "\n";
+  if (!fix.empty()) out += "      to have it: " + fix + "\n";
+}
+
+void AppendBoundary(const Diagnosis& diagnosis, std::string& out) {
+  out += "Boundary (strongest first)\n";
+  for (const BoundaryVerdict& tier : diagnosis.tiers) {
+    Line(out, tier.available, tier.tier,
+         tier.tier == "none" ? "no wall is promised; only when asked for by name" : tier.why_not, "");
+  }
+  const auto has = [&](const std::string& name) {
+    return std::ranges::any_of(diagnosis.tiers, [&](const BoundaryVerdict& tier) {
+      return tier.tier == name && tier.available;
+    });
+  };
+  if (has(diagnosis.default_tier)) {
+    out += "  Runs use the tier " + diagnosis.default_tier + ".\n";
+    return;
+  }
+  out += "  The default tier " + diagnosis.default_tier + " is not available: runs are refused.\n";
+  if (has("landlock")) {
+    out += "  To run with fewer walls, ask for them by name: caisson run --tier landlock\n";
+  }
+}
+
+void AppendEngine(const EngineVerdict& engine, std::string& out) {
+  Line(out, engine.available, engine.name, engine.why_not, engine.fix);
+  if (!engine.worker_path.empty()) {
+    out += "      worker " + engine.worker_path +
+           (engine.build_id.empty() ? "" : ", build " + engine.build_id) + "\n";
+    out += "      base   " + engine.base_path +
+           (engine.base_sha256.empty() ? "" : ", SHA-256 verified: " + engine.base_sha256) + "\n";
+  }
+}
+
+std::string ToText(const Diagnosis& diagnosis) {
+  std::string out =
+      "Caisson " + diagnosis.version + " on Linux " + diagnosis.kernel + "\n\nThis machine\n";
+  for (const FeatureVerdict& feature : diagnosis.features) {
+    Line(out, feature.available, feature.name, feature.detail, feature.fix);
+  }
+  out += "\n";
+  AppendBoundary(diagnosis, out);
+  for (const std::string& wall : diagnosis.missing_walls) {
+    out += "  Runs go on without: " + wall + "\n";
+  }
+  out += "\nEngines\n";
+  for (const EngineVerdict& engine : diagnosis.engines) AppendEngine(engine, out);
+  if (diagnosis.latency) {
+    const StartLatency& latency = *diagnosis.latency;
+    out += "\nMeasured now, tier " + latency.tier + "\n  engine ready after " + Took(latency.engine) +
+           ", first run " + Took(latency.first_run) + ", fresh run of 1+1 " +
+           Took(latency.fresh_run) + " (median of " + std::to_string(latency.fresh_runs) + ")\n";
+  }
+  out += diagnosis.Healthy() ? "\nReady: `caisson run` works here with the default boundary.\n"
+                             : "\nNot ready: `caisson run` does not work here without options.\n";
+  return out;
+}
+
+int RunDoctor(const DoctorFlags& flags) {
+  const Diagnosis diagnosis = Diagnose(flags.installation);
+  Output out = Output::Stdout();
+  out.Write(flags.json ? ToJson(diagnosis) + "\n" : ToText(diagnosis));
+  if (out.failed() != 0) return kExitUsage;
+  return diagnosis.Healthy() ? 0 : 1;
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<DoctorFlags>();  // Shared by the parser and the callback.
+  CLI::App* command =
+      program.add_subcommand("doctor", "Say what protects runs on this machine, and what is missing");
+  command->footer(
+      "Tries every wall, checks the installed files and times a run.\n"
+      "Exit status: 0 if runs work with the default boundary, 1 if not.");
+  command->add_flag("--json", flags->json, "The same as one line of JSON");
+  command->add_option("--worker-dir", flags->installation)->group("");  // For tests.
+  command->callback([flags, &exit_status] { exit_status = RunDoctor(*flags); });
+}
+
+}  // namespace caisson::cli

@@ -1,0 +1,38 @@
+#include "cli/exit_status.h"
+
+namespace caisson::cli {
+
+int ExitStatus(RunStatus status) {
+  switch (status) {
+    case RunStatus::kCompleted:
+      return kExitCompleted;
+    case RunStatus::kWaiting:
+      return kExitWaiting;
+    case RunStatus::kFailed:
+    case RunStatus::kRejected:
+    case RunStatus::kLimit:
+    case RunStatus::kCancelled:
+      return kExitCodeFailed;
+  }
+  return kExitOurFault;
+}
+
+int ExitStatus(ErrorCode code) {
+  switch (code) {
+    // Something to change on this side: the command, a file, a setting of the machine.
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kPermissionDenied:
+    case ErrorCode::kFailedPrecondition:
+    case ErrorCode::kUnavailable:
+      return kExitUsage;
+    case ErrorCode::kResourceExhausted:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kCancelled:
+    case ErrorCode::kInternal:
+      return kExitOurFault;
+  }
+  return kExitOurFault;
+}
+
+}  // namespace caisson::cli

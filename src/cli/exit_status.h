@@ -1,0 +1,24 @@
+// What the program's exit status means. Scripts rely on these numbers (DESIGN 11).
+//
+// Trust     Constants.
+// Threads   Any.
+// Lifetime  Static.
+#pragma once
+
+#include "base/error.h"
+#include "engine/outcome.h"
+
+namespace caisson::cli {
+
+inline constexpr int kExitCompleted = 0;
+inline constexpr int kExitCodeFailed = 1;   // The code failed, was refused or hit a limit.
+inline constexpr int kExitUsage = 2;        // Usage or configuration.
+inline constexpr int kExitWaiting = 3;      // Waits for an approval.
+inline constexpr int kExitOurFault = 70;
+inline constexpr int kExitSignalBase = 128;  // Ended by a signal: this plus its number.
+
+int ExitStatus(RunStatus status);
+// Of an error that kept us from running the code at all.
+int ExitStatus(ErrorCode code);
+
+}  // namespace caisson::cli

@@ -1,0 +1,197 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/interrupts.h"
+#include "cli/output.h"
+#include "cli/output_directory.h"
+#include "cli/run_report.h"
+#include "cli/source_input.h"
+#include "server/backends.h"
+#include "server/single_run.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  caisson run task.py\n"
+    "  echo 'print(\"hi\"); 6*7' | caisson run\n"
+    "  caisson run --limit memory_bytes=1073741824 --limit wall_seconds=60 task.py\n"
+    "  caisson run --output results task.py          keeps what the code wrote to /output\n"
+    "\n"
+    "What the code prints appears as it comes, then the value of its last expression, as JSON.\n"
+    "Limits: wall_seconds cpu_seconds memory_bytes processes open_files code_bytes stdout_bytes\n"
+    "stderr_bytes result_bytes file_bytes total_file_bytes files tool_calls.";
+
+struct RunFlags {
+  std::string file;
+  bool json = false;
+  bool file_data = false;
+  std::vector<std::string> limits;
+  std::string output;
+  BackendOptions backend{.lanes = 1};
+};
+
+// One execution of the command, step by step; what a step opens stays for the later ones.
+class RunCommand {
+ public:
+  explicit RunCommand(const RunFlags& flags) : flags_(flags) {}
+
+  int Execute() {
+    if (auto ready = Prepare(); !ready) return Fail(ready.error());
+    if (code_.size() > limits_.code_bytes) return Finish(Refused());
+    return RunCode();
+  }
+
+ private:
+  Result<void> Prepare();
+  Result<void> SetLimits();
+  Outcome Refused() const;
+  int RunCode();
+  void OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes);
+  int Finish(const Outcome& outcome);
+  Result<void> SaveFiles(const Outcome& outcome) const;
+  int Fail(const Error& error);
+  int StdoutFailed();
+
+  const RunFlags& flags_;
+  Output out_ = Output::Stdout();
+  Output err_ = Output::Stderr();
+  Limits limits_;
+  std::string code_;
+  std::optional<OutputDirectory> directory_;
+  Guarded<SingleRun*> running_{nullptr};
+  Interrupts interrupts_;  // Goes first: it uses running_.
+};
+
+Result<void> RunCommand::SetLimits() {
+  for (const std::string& limit : flags_.limits) {
+    const std::size_t equals = limit.find('=');
+    if (equals == limit.npos) {
+      return Error(ErrorCode::kInvalidArgument,
+                   "--limit takes NAME=VALUE, for example wall_seconds=60; got \"" + limit + "\"");
+    }
+    TRY(SetLimit(limits_, limit.substr(0, equals), limit.substr(equals + 1)));
+  }
+  return CheckLimits(limits_, DefaultCeiling());
+}
+
+Result<void> RunCommand::Prepare() {
+  TRY(SetLimits());
+  if (!flags_.output.empty()) {
+    TRY_ASSIGN(directory_, OutputDirectory::Open(flags_.output));
+  }
+  if (flags_.file.empty() && ::isatty(STDIN_FILENO) == 1) {
+    err_.Write("caisson: reading Python from the terminal; end it with Ctrl-D\n");
+  }
+  TRY_ASSIGN(code_, ReadSource(flags_.file, limits_.code_bytes));
+  return {};
+}
+
+Outcome RunCommand::Refused() const {
+  return RefusedForLength(limits_, {.engine = "wasm", .tier = flags_.backend.tier});
+}
+
+void RunCommand::OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes) {
+  if (flags_.json) return;
+  (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);
+  if (out_.failed() != 0) run.Cancel();  // Nobody reads any more.
+}
+
+int RunCommand::RunCode() {
+  const auto stop = [this] {
+    auto running = running_.Lock();  // Held, so that the run cannot end meanwhile; Cancel only posts.
+    if (*running != nullptr) (*running)->Cancel();
+  };
+  if (auto listening = interrupts_.Listen(stop); !listening) return Fail(listening.error());
+  const auto engine = MakeEngine(flags_.backend);
+  if (!engine) return Fail(engine.error());
+
+  SingleRun run(**engine);
+  *running_.Lock() = &run;
+  if (interrupts_.signal() != 0) run.Cancel();  // It came before there was anything to cancel.
+  const auto outcome = run.Perform(
+      {.code = std::move(code_), .limits = limits_},
+      [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
+  *running_.Lock() = nullptr;
+  return outcome ? Finish(*outcome) : Fail(outcome.error());
+}
+
+int RunCommand::Finish(const Outcome& outcome) {
+  if (flags_.json) {
+    out_.Write(ToJson(outcome, flags_.file_data ? FileData::kInclude : FileData::kOmit) + "\n");
+  } else {
+    ReportOutcome(outcome, limits_, out_, err_);
+  }
+  const auto saved = SaveFiles(outcome);
+  if (!saved) err_.WriteGuest("caisson: " + saved.error().message() + "\n");
+  if (outcome.status == RunStatus::kCancelled && interrupts_.signal() != 0) {
+    return kExitSignalBase + interrupts_.signal();
+  }
+  if (out_.failed() != 0) return StdoutFailed();
+  const int status = ExitStatus(outcome.status);
+  return status == kExitCompleted && !saved ? kExitUsage : status;
+}
+
+Result<void> RunCommand::SaveFiles(const Outcome& outcome) const {
+  if (!directory_) return {};
+  for (const OutcomeFile& file : outcome.files) {
+    if (file.change == "deleted" || !file.omitted.empty()) continue;
+    TRY(directory_->Save(file.path, file.contents));
+  }
+  return {};
+}
+
+int RunCommand::Fail(const Error& error) {
+  err_.Write("caisson: " + error.message() + "\n");
+  if (error.code() == ErrorCode::kUnavailable) {
+    err_.Write("caisson: `caisson doctor` tells what this machine lacks\n");
+  }
+  return ExitStatus(error.code());
+}
+
+// A reader that leaves early (`caisson run | head`) is no news to anybody.
+int RunCommand::StdoutFailed() {
+  if (out_.failed() == EPIPE) return kExitCodeFailed;
+  err_.Write("caisson: cannot write to stdout: " +
+             Error::FromErrno(out_.failed(), "write").message() + "\n");
+  return kExitUsage;
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<RunFlags>();  // Shared by the parser and the callback.
+  CLI::App* command = program.add_subcommand("run", "Run Python code in a fresh, isolated interpreter");
+  command->footer(kExamples);
+  command->add_option("FILE", flags->file, "The code; - or nothing: from stdin");
+  command->add_flag("--json", flags->json, "Print only the outcome, as one line of JSON");
+  command->add_flag("--file-data", flags->file_data,
+                    "With --json: include the contents of captured files, in base64");
+  command->add_option("--limit", flags->limits, "Set a limit of the run; can be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--output", flags->output,
+                      "Save what the code wrote to /output into this directory")
+      ->type_name("DIR");
+  command->add_option("--engine", flags->backend.engine, "auto or wasm")->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--tier", flags->backend.tier,
+                      "How strong the jail must be: namespace, landlock or none")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--worker-dir", flags->backend.installation)->group("");  // For tests.
+  command->callback([flags, &exit_status] { exit_status = RunCommand(*flags).Execute(); });
+}
+
+}  // namespace caisson::cli

@@ -1,0 +1,154 @@
+// An Engine makes cells; a Cell runs code for one owner and says how it ended.
+//
+// Trust     Everything a cell says was written by an attacker; engines bound and check it (I9), and
+//           what they hand on (calls, output, outcomes) stays hostile content.
+// Threads   An Engine may be called from any thread. A Cell belongs to one executor,
+//           Cell::executor(): its members are called there, its events arrive there, and a coroutine
+//           that awaits it resumes there. Cancel() may be called from any thread.
+// Lifetime  A Cell serves one owner (I8) and is gone, with all it held, when its destructor returns to
+//           the executor. Cells must be gone before their Engine.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/strong_id.h"
+#include "engine/limits.h"
+#include "engine/outcome.h"
+#include "wire/value.h"
+
+namespace caisson {
+
+namespace asio = boost::asio;
+
+// Whose cell it is: an isolation key, opaque here. Saved cells are restored only for the same owner,
+// and waiting for a cell is fair between owners.
+using OwnerId = StrongId<struct OwnerTag>;
+
+struct InputFile {
+  std::string path;  // Absolute, below /input.
+  std::shared_ptr<const std::string> contents{};  // Shared by the runs that read it.
+};
+
+// Whether a run may be replayed later: then chance comes from `seed` and time from the host's answers.
+struct VirtualTime {
+  std::string seed;  // 32 bytes.
+  std::chrono::system_clock::time_point start{};
+};
+
+struct RunRequest {
+  std::string code;
+  Limits limits{};
+  std::vector<std::string> tools{};  // Names that are functions in the code.
+  std::vector<InputFile> files{};
+  std::optional<VirtualTime> virtual_time{};
+};
+
+struct ToolCall {
+  std::uint32_t seq = 0;
+  std::string tool{};
+  List positional{};
+  Dict keywords{};
+};
+
+struct ToolRaised {
+  std::string type;
+  std::string message{};
+};
+struct ToolDenied {
+  std::string message{};
+};
+using ToolAnswer = std::variant<Value, ToolRaised, ToolDenied>;
+
+enum class OutputStream { kStdout, kStderr };
+
+// What happens while code runs. Called on the cell's executor; must not block.
+class RunEvents {
+ public:
+  virtual ~RunEvents() = default;
+  virtual void OnOutput(OutputStream stream, std::string_view bytes) = 0;
+  // The answer is given, now or later, through Cell::Answer with the same seq.
+  virtual void OnCall(ToolCall call) = 0;
+};
+
+// A cell as bytes, as the worker gave it: to be sealed before it is stored (engine/seal.h).
+struct SavedCell {
+  std::string bytes;
+};
+
+enum class AfterRun { kDiscard, kKeep };   // kKeep: the next Run goes on in the same __main__.
+enum class AfterSave { kDiscard, kKeep };  // kKeep: this cell goes on too (a branch).
+
+class Cell {
+ public:
+  virtual ~Cell() = default;
+  Cell(const Cell&) = delete;
+  Cell& operator=(const Cell&) = delete;
+
+  virtual asio::any_io_executor executor() const = 0;
+
+  // Runs `request.code` to its end. The guest's fate is in the Outcome (its calls and boundary
+  // included); an Error means that we could not run it. Ends early with kCancelled after Cancel().
+  // `events` must stay until the coroutine has ended. One Run at a time.
+  virtual asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
+                                               AfterRun after) = 0;
+
+  // Goes on with a restored cell whose run was under way: as Run, from where it was saved.
+  virtual asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) = 0;
+
+  // Answers a call. Answers to calls that are not open (unknown seq, answered before) are refused.
+  virtual Result<void> Answer(std::uint32_t seq, ToolAnswer answer) = 0;
+
+  // Turns a cell that is idle, or parked in a call, into bytes. kFailedPrecondition if it computes
+  // just now. With kDiscard the Run under way ends with status kWaiting and the cell is empty.
+  virtual asio::awaitable<Result<SavedCell>> Save(AfterSave after) = 0;
+
+  // Ends the run under way; safe from any thread, any number of times.
+  virtual void Cancel() = 0;
+
+ protected:
+  Cell() = default;
+};
+
+struct EngineStats {
+  std::uint64_t runs_started = 0;
+  std::uint64_t runs_ended = 0;
+  std::uint64_t workers_started = 0;
+  std::uint64_t workers_lost = 0;
+  std::uint64_t cells_live = 0;
+  std::uint64_t waiting = 0;   // Requests waiting for a cell.
+  std::uint64_t refused = 0;   // Turned away because too many waited.
+};
+
+struct OpenOptions {
+  OwnerId owner;
+  std::chrono::nanoseconds wait = std::chrono::seconds(30);  // How long to wait for a free cell.
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // A fresh cell. Waits its turn, fairly between owners; kDeadlineExceeded when `options.wait` is
+  // over, kResourceExhausted when too many wait already, kUnavailable when the boundary cannot be
+  // had (I12).
+  virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) = 0;
+
+  // A cell out of saved bytes, for the owner that saved it, waiting where it was. Refused with the
+  // reason when it was saved by another build. Branching is restoring the same bytes twice.
+  virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
+                                                                 Limits limits) = 0;
+
+  virtual EngineStats stats() const = 0;
+};
+
+}  // namespace caisson

@@ -1,0 +1,146 @@
+#include "engine/fake/fake_engine.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace caisson {
+
+class FakeCell final : public Cell {
+ public:
+  FakeCell(FakeEngine& engine, OwnerId owner, std::optional<FakePlay> play = std::nullopt)
+      : engine_(engine), owner_(std::move(owner)), play_(std::move(play)), signal_(engine.executor_) {
+    ++engine_.stats_.cells_live;
+    if (play_) open_seq_ = play_->next_seq - 1;
+  }
+  ~FakeCell() override { --engine_.stats_.cells_live; }
+
+  asio::any_io_executor executor() const override { return engine_.executor_; }
+
+  asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events, AfterRun) override {
+    if (running_ || play_) co_return Error(ErrorCode::kFailedPrecondition, "a run is under way");
+    engine_.requests_.emplace_back(owner_, std::move(request));
+    if (engine_.scripts_.empty()) co_return Error(ErrorCode::kInternal, "no script");
+    play_ = FakePlay{.script = std::move(engine_.scripts_.front())};
+    engine_.scripts_.pop_front();
+    co_return co_await Play(events);
+  }
+
+  asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun) override {
+    if (running_ || !play_) co_return Error(ErrorCode::kFailedPrecondition, "no run is waiting");
+    co_return co_await Play(events);
+  }
+
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override {
+    if (open_seq_ != seq) return Error(ErrorCode::kFailedPrecondition, "no such call is open");
+    open_seq_.reset();
+    static constexpr const char* kOutcomes[] = {"returned", "raised", "denied"};
+    if (!calls_.empty() && calls_.back().seq == seq) calls_.back().outcome = kOutcomes[answer.index()];
+    engine_.answers_.emplace_back(seq, std::move(answer));
+    signal_.cancel();
+    return {};
+  }
+
+  asio::awaitable<Result<SavedCell>> Save(AfterSave after) override {
+    if (running_ && !open_seq_) co_return Error(ErrorCode::kFailedPrecondition, "it computes");
+    const std::string name = "fake cell " + std::to_string(engine_.saved_.size());
+    engine_.saved_.emplace(name, std::pair(owner_, play_));
+    if (after == AfterSave::kDiscard) {
+      saved_away_ = true;
+      signal_.cancel();
+    }
+    co_return SavedCell{name};
+  }
+
+  void Cancel() override {
+    asio::post(engine_.executor_, [this, alive = std::weak_ptr(alive_)] {
+      if (alive.expired() || !running_) return;
+      cancelled_ = true;
+      signal_.cancel();
+    });
+  }
+
+ private:
+  asio::awaitable<Result<Outcome>> Play(RunEvents& events) {
+    running_ = true;
+    cancelled_ = saved_away_ = false;
+    ++engine_.stats_.runs_started;
+    std::string out;
+    std::string err;
+    calls_.clear();
+    co_await Answered();  // The call a restored run was saved in.
+    while (!Stopped() && play_->next_step < play_->script.steps.size()) {
+      const auto& step = play_->script.steps[play_->next_step++];
+      if (const auto* output = std::get_if<FakeOutput>(&step)) {
+        (output->stream == OutputStream::kStdout ? out : err) += output->text;
+        events.OnOutput(output->stream, output->text);
+        continue;
+      }
+      const auto& call = std::get<FakeCall>(step);
+      open_seq_ = play_->next_seq++;
+      calls_.push_back(
+          {.seq = *open_seq_, .tool = call.tool, .arguments = call.keywords, .outcome = "pending"});
+      events.OnCall({.seq = *open_seq_,
+                     .tool = call.tool,
+                     .positional = call.positional,
+                     .keywords = call.keywords});
+      co_await Answered();
+    }
+    Outcome outcome = std::move(play_->script.outcome);
+    if (cancelled_) {
+      outcome = {.status = RunStatus::kCancelled, .reason = RunReason::kKilled};
+    } else if (saved_away_) {
+      outcome = {.status = RunStatus::kWaiting, .reason = RunReason::kApproval};
+    }
+    if (outcome.run_id.empty()) outcome.run_id = NewRunId();
+    outcome.stdout_text = std::move(out);
+    outcome.stderr_text = std::move(err);
+    outcome.calls = std::move(calls_);
+    outcome.boundary = {.engine = "fake", .tier = "none"};
+    play_.reset();
+    open_seq_.reset();
+    running_ = false;
+    ++engine_.stats_.runs_ended;
+    co_return outcome;
+  }
+
+  bool Stopped() const { return cancelled_ || saved_away_; }
+
+  asio::awaitable<void> Answered() {
+    while (open_seq_ && !Stopped()) {
+      signal_.expires_at(asio::steady_timer::time_point::max());
+      co_await signal_.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+  }
+
+  FakeEngine& engine_;
+  const OwnerId owner_;
+  std::optional<FakePlay> play_;
+  std::optional<std::uint32_t> open_seq_;
+  std::vector<OutcomeCall> calls_;
+  asio::steady_timer signal_;  // Cancelled when there is news.
+  bool running_ = false;
+  bool cancelled_ = false;
+  bool saved_away_ = false;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>();  // For posts that outlive the cell.
+};
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Open(OpenOptions options) {
+  if (open_error_) co_return *std::exchange(open_error_, std::nullopt);
+  co_return std::unique_ptr<Cell>(std::make_unique<FakeCell>(*this, std::move(options.owner)));
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Restore(OpenOptions options,
+                                                                   SavedCell saved, Limits) {
+  if (open_error_) co_return *std::exchange(open_error_, std::nullopt);
+  const auto found = saved_.find(saved.bytes);
+  // Not yours and not there are the same answer (I4).
+  if (found == saved_.end() || found->second.first != options.owner) {
+    co_return Error(ErrorCode::kInvalidArgument, "no such saved cell");
+  }
+  co_return std::unique_ptr<Cell>(
+      std::make_unique<FakeCell>(*this, std::move(options.owner), found->second.second));
+}
+
+}  // namespace caisson

@@ -1,0 +1,79 @@
+// An Engine that plays scripts, for tests of everything above the engine.
+//
+//   FakeEngine engine(executor);
+//   engine.Push({.steps = {FakeCall{.tool = "add"}}, .outcome = {.status = RunStatus::kCompleted}});
+//
+// Trust     None; it is for tests.
+// Threads   One: that of `executor`.
+// Lifetime  As Engine says. Saved cells live in the engine and can be restored any number of times.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace caisson {
+
+struct FakeOutput {
+  OutputStream stream = OutputStream::kStdout;
+  std::string text{};
+};
+// The script goes on when the call is answered.
+struct FakeCall {
+  std::string tool;
+  List positional{};
+  Dict keywords{};
+};
+
+struct FakeScript {
+  std::vector<std::variant<FakeOutput, FakeCall>> steps{};
+  Outcome outcome{};  // How it ends. Output and calls are filled in.
+};
+
+// How far a script has been played.
+struct FakePlay {
+  FakeScript script;
+  std::size_t next_step = 0;
+  std::uint32_t next_seq = 0;
+};
+
+class FakeEngine final : public Engine {
+ public:
+  explicit FakeEngine(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  // The next run that starts plays this. Without a script a run fails with kInternal.
+  void Push(FakeScript script) { scripts_.push_back(std::move(script)); }
+  // The next Open or Restore fails like this.
+  void FailNextOpen(Error error) { open_error_ = std::move(error); }
+
+  // What was asked and answered, in order.
+  const std::vector<std::pair<OwnerId, RunRequest>>& requests() const { return requests_; }
+  const std::vector<std::pair<std::uint32_t, ToolAnswer>>& answers() const { return answers_; }
+
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
+                                                         Limits limits) override;
+  EngineStats stats() const override { return stats_; }
+
+ private:
+  friend class FakeCell;
+
+  asio::any_io_executor executor_;
+  std::deque<FakeScript> scripts_;
+  std::optional<Error> open_error_;
+  std::vector<std::pair<OwnerId, RunRequest>> requests_;
+  std::vector<std::pair<std::uint32_t, ToolAnswer>> answers_;
+  std::map<std::string, std::pair<OwnerId, std::optional<FakePlay>>> saved_;
+  EngineStats stats_;
+};
+
+}  // namespace caisson

@@ -1,0 +1,372 @@
+#include "engine/outcome.h"
+
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+// The length of the UTF-8 sequence that `text` begins with; 0 if there is none.
+std::size_t SequenceLength(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, beyond U+10FFFF.
+  const unsigned char second = byte(1);
+  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+      (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
+
+void AppendEscaped(char c, std::string& out) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
+  }
+  if (static_cast<unsigned char>(c) >= 0x20) {
+    out += c;
+    return;
+  }
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += "\\u00";
+  out += kHex[static_cast<unsigned char>(c) >> 4];
+  out += kHex[static_cast<unsigned char>(c) & 15];
+}
+
+void AppendString(std::string_view text, std::string& out) {
+  out += '"';
+  while (!text.empty()) {
+    const std::size_t length = SequenceLength(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else if (length == 1) {
+      AppendEscaped(text[0], out);
+    } else {
+      out.append(text.substr(0, length));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  out += '"';
+}
+
+std::string Base64(std::string_view bytes) {
+  static constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t n = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < n ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      out += k <= n ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return out;
+}
+
+std::string Sha256Hex(std::string_view bytes) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char byte : digest) {
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+  return out;
+}
+
+std::string_view MediaType(std::string_view path) {
+  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"csv", "text/csv"},
+      {"gif", "image/gif"},
+      {"gz", "application/gzip"},
+      {"htm", "text/html"},
+      {"html", "text/html"},
+      {"jpeg", "image/jpeg"},
+      {"jpg", "image/jpeg"},
+      {"json", "application/json"},
+      {"md", "text/markdown"},
+      {"pdf", "application/pdf"},
+      {"png", "image/png"},
+      {"py", "text/x-python"},
+      {"sqlite", "application/vnd.sqlite3"},
+      {"svg", "image/svg+xml"},
+      {"tar", "application/x-tar"},
+      {"tsv", "text/tab-separated-values"},
+      {"txt", "text/plain"},
+      {"webp", "image/webp"},
+      {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+      {"xml", "application/xml"},
+      {"zip", "application/zip"},
+  };
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot == name.npos) return "application/octet-stream";
+  std::string extension(name.substr(dot + 1));
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  for (const auto& [known, type] : kTypes) {
+    if (known == extension) return type;
+  }
+  return "application/octet-stream";
+}
+
+// Writes {"key":value,...} and [value,...] with the commas where they belong.
+class Writer {
+ public:
+  std::string Take() && { return std::move(out_); }
+
+  void Open(char bracket) {
+    Comma();
+    out_ += bracket;
+    first_ = true;
+  }
+  void Close(char bracket) {
+    out_ += bracket;
+    first_ = false;
+  }
+  void Key(std::string_view key) {
+    Comma();
+    AppendString(key, out_);
+    out_ += ':';
+    first_ = true;
+  }
+  void Raw(std::string_view json) {
+    Comma();
+    out_ += json;
+  }
+  void String(std::string_view text) {
+    Comma();
+    AppendString(text, out_);
+  }
+
+  void Field(std::string_view key, std::string_view text) {
+    Key(key);
+    String(text);
+  }
+  void Field(std::string_view key, const char* text) { Field(key, std::string_view(text)); }
+  void Field(std::string_view key, bool flag) {
+    Key(key);
+    Raw(flag ? "true" : "false");
+  }
+  template <std::integral T>
+    requires(!std::is_same_v<T, bool>)
+  void Field(std::string_view key, T number) {
+    Key(key);
+    Raw(std::to_string(number));
+  }
+  void Field(std::string_view key, std::chrono::nanoseconds time) {
+    Field(key, std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+  }
+
+ private:
+  void Comma() {
+    if (!std::exchange(first_, false)) out_ += ',';
+  }
+  std::string out_;
+  bool first_ = true;
+};
+
+// A value JSON cannot hold becomes null; whether it could is said.
+bool AppendValue(const Value& value, Writer& out) {
+  auto json = ToJson(value);
+  out.Raw(json ? std::string_view(*json) : "null");
+  return json.has_value();
+}
+
+void AppendResult(const Outcome& outcome, Writer& out) {
+  out.Field("has_result", outcome.result.has_value() || outcome.result_repr.has_value());
+  out.Key("result");
+  bool shown = false;
+  if (outcome.result) {
+    shown = AppendValue(*outcome.result, out);
+  } else {
+    out.Raw("null");
+  }
+  out.Key("result_repr");
+  if (outcome.result_repr) {
+    out.String(*outcome.result_repr);
+  } else if (outcome.result && !shown) {
+    out.String("<a value JSON cannot hold>");
+  } else {
+    out.Raw("null");
+  }
+}
+
+void AppendError(const std::optional<RunError>& error, Writer& out) {
+  out.Key("error");
+  if (!error) return out.Raw("null");
+  out.Open('{');
+  out.Field("type", error->type);
+  out.Field("message", error->message);
+  out.Key("line");
+  out.Raw(error->line ? std::to_string(*error->line) : "null");
+  out.Field("traceback", error->traceback);
+  out.Close('}');
+}
+
+void AppendFinding(const Finding& finding, Writer& out) {
+  out.Open('{');
+  out.Field("rule", finding.rule);
+  out.Field("message", finding.message);
+  out.Field("line", finding.line);
+  out.Field("column", finding.column);
+  out.Field("hint", finding.hint);
+  out.Close('}');
+}
+
+void AppendFile(const OutcomeFile& file, FileData file_data, Writer& out) {
+  const bool whole = file.omitted.empty() && file.change != "deleted";
+  out.Open('{');
+  out.Field("path", file.path);
+  out.Field("change", file.change);
+  out.Field("size", file.size);
+  out.Field("media_type", MediaType(file.path));
+  out.Key("sha256");
+  if (whole) {
+    out.String(Sha256Hex(file.contents));
+  } else {
+    out.Raw("null");
+  }
+  if (whole && file_data == FileData::kInclude) out.Field("data", Base64(file.contents));
+  if (!file.omitted.empty()) out.Field("omitted", file.omitted);
+  out.Close('}');
+}
+
+void AppendCall(const OutcomeCall& call, Writer& out) {
+  out.Open('{');
+  out.Field("seq", call.seq);
+  out.Field("tool", call.tool);
+  out.Key("arguments");
+  AppendValue(call.arguments, out);
+  out.Field("outcome", call.outcome);
+  out.Field("duration_us", call.duration);
+  out.Close('}');
+}
+
+template <typename T, typename Append>
+void AppendList(std::string_view key, const std::vector<T>& items, Writer& out, Append append) {
+  out.Key(key);
+  out.Open('[');
+  for (const T& item : items) append(item);
+  out.Close(']');
+}
+
+// Ids are made for every run, so randomness is fetched in portions; each byte is used once.
+void TakeRandom(std::array<unsigned char, 10>& out) {
+  static thread_local std::array<unsigned char, 640> pool;
+  static thread_local std::size_t used = pool.size();
+  if (used + out.size() > pool.size()) {
+    // Without randomness ids still differ by time; they are names, not secrets.
+    if (RAND_bytes(pool.data(), static_cast<int>(pool.size())) != 1) pool.fill(0);
+    used = 0;
+  }
+  std::memcpy(out.data(), pool.data() + used, out.size());
+  used += out.size();
+}
+
+}  // namespace
+
+std::string_view ToString(RunStatus status) {
+  static constexpr std::string_view kNames[] = {"completed", "failed",  "rejected",
+                                                "limit",     "waiting", "cancelled"};
+  return kNames[std::to_underlying(status)];
+}
+
+std::string_view ToString(RunReason reason) {
+  static constexpr std::string_view kNames[] = {
+      "returned", "raised",     "policy",  "wall_time",      "cpu_time", "memory",   "result", "files",
+      "tool_calls", "crashed", "denied_syscall", "killed",   "approval", "diverged", "lost"};
+  return kNames[std::to_underlying(reason)];
+}
+
+std::string NewRunId() {
+  static constexpr char kDigits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+  std::array<unsigned char, 10> chance{};
+  TakeRandom(chance);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  auto time = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  std::string id = "run_00000000000000000000000000";
+  for (std::size_t i = 10; i-- > 0; time >>= 5) id[4 + i] = kDigits[time & 31];
+  for (std::size_t half = 0; half < 2; ++half) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < 5; ++i) bits = bits << 8 | chance[half * 5 + i];
+    for (std::size_t i = 0; i < 8; ++i, bits >>= 5) id[14 + half * 8 + i] = kDigits[bits & 31];
+  }
+  return id;
+}
+
+std::string ToJson(const Outcome& outcome, FileData file_data) {
+  Writer out;
+  out.Open('{');
+  out.Field("run_id", outcome.run_id);
+  out.Field("status", ToString(outcome.status));
+  out.Field("reason", ToString(outcome.reason));
+  out.Field("stdout", outcome.stdout_text);
+  out.Field("stderr", outcome.stderr_text);
+  out.Key("truncated");
+  out.Open('{');
+  out.Field("stdout", outcome.stdout_truncated);
+  out.Field("stderr", outcome.stderr_truncated);
+  out.Close('}');
+  AppendResult(outcome, out);
+  AppendError(outcome.error, out);
+  AppendList("findings", outcome.findings, out, [&](const Finding& f) { AppendFinding(f, out); });
+  AppendList("files", outcome.files, out,
+             [&](const OutcomeFile& f) { AppendFile(f, file_data, out); });
+  AppendList("calls", outcome.calls, out, [&](const OutcomeCall& c) { AppendCall(c, out); });
+  out.Key("approvals");
+  out.Raw("[]");
+  out.Key("boundary");
+  out.Open('{');
+  out.Field("engine", outcome.boundary.engine);
+  out.Field("tier", outcome.boundary.tier);
+  AppendList("missing", outcome.boundary.missing, out, [&](const std::string& m) { out.String(m); });
+  out.Close('}');
+  out.Key("usage");
+  out.Open('{');
+  out.Field("wall_us", outcome.usage.wall);
+  out.Field("cpu_us", outcome.usage.cpu);
+  out.Field("peak_memory_bytes", outcome.usage.peak_memory_bytes);
+  out.Field("queue_us", outcome.usage.queue);
+  out.Field("start_us", outcome.usage.start);
+  out.Close('}');
+  out.Close('}');
+  return std::move(out).Take();
+}
+
+}  // namespace caisson

@@ -1,0 +1,99 @@
+// How a run ended and what it left: the one outcome object that every door shows (DESIGN 11).
+//
+// Trust     Text, values and files inside were written by an attacker and are bounded, not clean.
+// Threads   A value.
+// Lifetime  A value.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/value.h"
+
+namespace caisson {
+
+enum class RunStatus { kCompleted, kFailed, kRejected, kLimit, kWaiting, kCancelled };
+enum class RunReason {
+  kReturned, kRaised, kPolicy, kWallTime, kCpuTime, kMemory, kResult, kFiles, kToolCalls, kCrashed,
+  kDeniedSyscall, kKilled, kApproval, kDiverged, kLost,
+};
+std::string_view ToString(RunStatus status);
+std::string_view ToString(RunReason reason);
+
+struct RunError {
+  std::string type;
+  std::string message{};
+  std::optional<std::int64_t> line{};
+  std::string traceback{};
+};
+
+struct Finding {
+  std::string rule;
+  std::string message{};
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+  std::string hint{};
+};
+
+struct OutcomeFile {
+  std::string path;
+  std::string change{};  // "created", "modified" or "deleted".
+  std::uint64_t size = 0;
+  std::string contents{};
+  std::string omitted{};  // Why the contents are not here; empty if they are.
+};
+
+struct OutcomeCall {
+  std::uint32_t seq = 0;
+  std::string tool{};
+  Value arguments{};
+  std::string outcome{};  // "returned", "raised", "denied", "pending" or "uncertain".
+  std::chrono::nanoseconds duration{};
+};
+
+struct Boundary {
+  std::string engine;
+  std::string tier{};
+  std::vector<std::string> missing{};
+};
+
+struct Usage {
+  std::chrono::nanoseconds wall{};
+  std::chrono::nanoseconds cpu{};
+  std::chrono::nanoseconds queue{};  // Waiting for a cell.
+  std::chrono::nanoseconds start{};  // From having a cell to the first instruction.
+  std::uint64_t peak_memory_bytes = 0;
+};
+
+struct Outcome {
+  std::string run_id{};
+  RunStatus status = RunStatus::kFailed;
+  RunReason reason = RunReason::kCrashed;
+  std::string stdout_text{};
+  std::string stderr_text{};
+  bool stdout_truncated = false;
+  bool stderr_truncated = false;
+  std::optional<Value> result{};             // Something JSON can hold.
+  std::optional<std::string> result_repr{};  // Of a result JSON cannot hold.
+  std::optional<RunError> error{};
+  std::vector<Finding> findings{};
+  std::vector<OutcomeFile> files{};
+  std::vector<OutcomeCall> calls{};
+  Boundary boundary{};
+  Usage usage{};
+};
+
+// "run_" and 26 characters of Crockford's base32: 48 bits of time, so that ids sort by age to the
+// millisecond, then 80 random bits.
+std::string NewRunId();
+
+enum class FileData { kOmit, kInclude };
+
+// The outcome as one line of JSON. Bytes that are no UTF-8 become U+FFFD.
+std::string ToJson(const Outcome& outcome, FileData file_data);
+
+}  // namespace caisson

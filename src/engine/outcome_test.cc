@@ -1,0 +1,127 @@
+#include "engine/outcome.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace caisson {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(OutcomeTest, ShowsEverythingInTheOrderOfTheDesign) {
+  Outcome outcome{.run_id = "run_x"};
+  outcome.status = RunStatus::kCompleted;
+  outcome.reason = RunReason::kReturned;
+  outcome.stdout_text = "hi\n";
+  outcome.stderr_truncated = true;
+  outcome.result = Value(std::int64_t{42});
+  outcome.findings.push_back(
+      {.rule = "import", .message = "no", .line = 1, .column = 2, .hint = "use"});
+  outcome.files.push_back(
+      {.path = "/output/a.csv", .change = "created", .size = 3, .contents = "a,b"});
+  Dict arguments;
+  arguments.items.emplace_back(std::string("a"), std::int64_t{1});
+  outcome.calls.push_back({.seq = 0,
+                           .tool = "add",
+                           .arguments = arguments,
+                           .outcome = "returned",
+                           .duration = std::chrono::microseconds(5)});
+  outcome.boundary = {.engine = "wasm", .tier = "namespace", .missing = {"cgroup"}};
+  outcome.usage = {.wall = std::chrono::microseconds(10),
+                   .cpu = std::chrono::microseconds(9),
+                   .queue = std::chrono::microseconds(2),
+                   .start = std::chrono::nanoseconds(1999),
+                   .peak_memory_bytes = 4096};
+  EXPECT_EQ(
+      ToJson(outcome, FileData::kInclude),
+      R"({"run_id":"run_x","status":"completed","reason":"returned","stdout":"hi\n","stderr":"",)"
+      R"("truncated":{"stdout":false,"stderr":true},"has_result":true,"result":42,)"
+      R"("result_repr":null,"error":null,)"
+      R"("findings":[{"rule":"import","message":"no","line":1,"column":2,"hint":"use"}],)"
+      R"("files":[{"path":"/output/a.csv","change":"created","size":3,"media_type":"text/csv",)"
+      R"("sha256":"1eb7c54d52831bbfe8942af0b1c56b7409523a59ed6ca99c1174fef7eb32c1b5",)"
+      R"("data":"YSxi"}],)"
+      R"("calls":[{"seq":0,"tool":"add","arguments":{"a":1},"outcome":"returned","duration_us":5}],)"
+      R"("approvals":[],"boundary":{"engine":"wasm","tier":"namespace","missing":["cgroup"]},)"
+      R"("usage":{"wall_us":10,"cpu_us":9,"peak_memory_bytes":4096,"queue_us":2,"start_us":1}})");
+}
+
+TEST(OutcomeTest, WithoutResultItIsNull) {
+  const std::string json = ToJson(Outcome{}, FileData::kOmit);
+  EXPECT_THAT(json, HasSubstr(R"("has_result":false,"result":null,"result_repr":null)"));
+  EXPECT_THAT(json, HasSubstr(R"("findings":[],"files":[],"calls":[],"approvals":[])"));
+}
+
+TEST(OutcomeTest, AResultJsonCannotHoldIsShownAsItsRepr) {
+  Outcome outcome;
+  outcome.result_repr = "<object>";
+  EXPECT_THAT(ToJson(outcome, FileData::kOmit),
+              HasSubstr(R"("has_result":true,"result":null,"result_repr":"<object>")"));
+  Outcome lying;
+  lying.result = Value(Bytes{"x"});
+  EXPECT_THAT(ToJson(lying, FileData::kOmit), HasSubstr(R"("result":null,"result_repr":"<a value)"));
+}
+
+TEST(OutcomeTest, ErrorsHaveALineOrNull) {
+  Outcome outcome;
+  outcome.error = RunError{.type = "E", .message = "\"m\"", .line = 3, .traceback = "t"};
+  EXPECT_THAT(ToJson(outcome, FileData::kOmit),
+              HasSubstr(R"("error":{"type":"E","message":"\"m\"","line":3,"traceback":"t"})"));
+  outcome.error->line.reset();
+  EXPECT_THAT(ToJson(outcome, FileData::kOmit), HasSubstr(R"("line":null)"));
+}
+
+TEST(OutcomeTest, FilesAreWithoutDataUnlessAskedFor) {
+  Outcome outcome;
+  outcome.files = {
+      {.path = "/output/b", .change = "modified", .size = 1, .contents = "b"},
+      {.path = "/output/c.PNG", .change = "created", .size = 9, .contents = "", .omitted = "too big"},
+      {.path = "/output/d", .change = "deleted"}};
+  const std::string json = ToJson(outcome, FileData::kOmit);
+  EXPECT_EQ(json.find("\"data\""), std::string::npos);
+  EXPECT_THAT(json, HasSubstr(R"("size":9,"media_type":"image/png","sha256":null,"omitted":"too big"})"));
+  EXPECT_THAT(json, HasSubstr(R"("change":"deleted","size":0,)"));
+}
+
+TEST(OutcomeTest, WhatIsNoUtf8BecomesTheReplacementCharacter) {
+  Outcome outcome;
+  // A lone continuation, an overlong slash, a surrogate, beyond U+10FFFF, cut short; then good text.
+  outcome.stdout_text = "\x80|\xC0\xAF|\xED\xA0\x80|\xF4\x90\x80\x80|\xE2\x82";
+  const std::string bad = "\xEF\xBF\xBD";
+  EXPECT_THAT(ToJson(outcome, FileData::kOmit),
+              HasSubstr("\"stdout\":\"" + bad + "|" + bad + bad + "|" + bad + bad + bad + "|" + bad +
+                        bad + bad + bad + "|" + bad + bad + "\""));
+  outcome.stdout_text = std::string("\x01\x7f \xC3\xA9 \xF0\x9F\x98\x80 \0", 13);
+  EXPECT_THAT(ToJson(outcome, FileData::kOmit),
+              HasSubstr("\"stdout\":\"\\u0001\x7f \xC3\xA9 \xF0\x9F\x98\x80 \\u0000\""));
+}
+
+TEST(OutcomeTest, EveryStatusAndReasonHasItsName) {
+  EXPECT_EQ(ToString(RunStatus::kCancelled), "cancelled");
+  EXPECT_EQ(ToString(RunReason::kReturned), "returned");
+  EXPECT_EQ(ToString(RunReason::kFiles), "files");
+  EXPECT_EQ(ToString(RunReason::kToolCalls), "tool_calls");
+  EXPECT_EQ(ToString(RunReason::kDeniedSyscall), "denied_syscall");
+  EXPECT_EQ(ToString(RunReason::kLost), "lost");
+}
+
+TEST(RunIdTest, IdsAreDifferentAndSortByTime) {
+  std::set<std::string> ids;
+  std::string before;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string id = NewRunId();
+    EXPECT_EQ(id.size(), 30u);
+    EXPECT_TRUE(id.starts_with("run_"));
+    EXPECT_EQ(id.substr(4).find_first_not_of("0123456789abcdefghjkmnpqrstvwxyz"), std::string::npos);
+    EXPECT_LE(before, id.substr(0, 14));
+    before = id.substr(0, 14);
+    ids.insert(id);
+  }
+  EXPECT_EQ(ids.size(), 2000u);
+}
+
+}  // namespace
+}  // namespace caisson

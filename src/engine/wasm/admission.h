@@ -1,0 +1,117 @@
+// Admission hands out the engine's places, each for one cell on one lane, fairly between owners.
+//
+// Nobody overtakes: while somebody waits, newcomers wait too. Among waiting owners turns go round, so
+// an owner with a thousand requests delays another's first one by one turn; within an owner it is
+// first come, first served.
+//
+// Trust     Owners are opaque; one that asks without end only fills `max_waiting`, and is refused.
+// Threads   Any. Callbacks are called without the lock, on the thread that caused them.
+// Lifetime  Outlives every Place and Ticket.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace caisson {
+
+class Admission {
+ public:
+  struct Options {
+    std::size_t lanes = 1;
+    std::size_t cells_per_lane = 1000;
+    std::size_t cells = 2000;
+    std::size_t max_waiting = 10'000;
+    std::size_t max_waiting_per_owner = 1'000;
+  };
+  enum class LaneState { kStarting, kUp, kDown };
+
+  // The right to one cell on `lane`; given back by the destructor.
+  class Place {
+   public:
+    Place() = default;
+    Place(Place&& other) noexcept
+        : admission_(std::exchange(other.admission_, nullptr)), lane_(other.lane_) {}
+    Place& operator=(Place&&) = delete;
+    ~Place() {
+      if (admission_ != nullptr) admission_->Release(lane_);
+    }
+    std::size_t lane() const { return lane_; }
+
+   private:
+    friend class Admission;
+    Place(Admission& admission, std::size_t lane) : admission_(&admission), lane_(lane) {}
+    Admission* admission_ = nullptr;
+    std::size_t lane_ = 0;
+  };
+
+  using Granted = std::move_only_function<void(Result<Place>)>;
+  using Ticket = std::uint64_t;
+
+  explicit Admission(Options options);
+
+  // A place at once, nothing if one has to wait, kUnavailable if no lane works or will soon.
+  Result<std::optional<Place>> TryTake(std::optional<std::size_t> preferred_lane);
+
+  // Joins the line. `granted` is called once unless Leave comes first; perhaps before Join returns.
+  // kResourceExhausted when the line is full.
+  Result<Ticket> Join(const OwnerId& owner, Granted granted);
+  // True if the ticket was still waiting; its callback will then not be called.
+  bool Leave(Ticket ticket);
+
+  // Only lanes that are up get cells. When all are down, those who wait are told `reason`.
+  void SetLane(std::size_t lane, LaneState state, std::string reason = {});
+  // Everybody who waits is refused with this error, and so is everybody who comes later.
+  void Close();
+
+  std::size_t live() const;
+  std::size_t waiting() const;
+  std::uint64_t refused() const;
+
+ private:
+  struct Waiter {
+    Ticket ticket;
+    Granted granted;
+  };
+  struct Lane {
+    std::size_t cells = 0;
+    LaneState state = LaneState::kStarting;
+    std::string reason;
+  };
+  struct State {
+    std::vector<Lane> lanes;
+    std::size_t live = 0;
+    std::size_t waiting = 0;
+    std::uint64_t refused = 0;
+    Ticket last_ticket = 0;
+    bool closed = false;
+    std::map<OwnerId, std::deque<Waiter>> owners;  // Those who wait; none is empty.
+    std::list<OwnerId> turns;                      // The same owners, in the order of their turns.
+    std::map<Ticket, OwnerId> tickets;
+  };
+  // What to call once the lock is gone.
+  using Calls = std::vector<std::pair<Granted, Result<Place>>>;
+
+  void Release(std::size_t lane);
+  std::optional<std::size_t> FreeLane(const State& state, std::optional<std::size_t> preferred) const;
+  std::optional<Error> NoLaneWorks(const State& state) const;
+  Place Take(State& state, std::size_t lane);
+  Waiter PopNext(State& state);
+  void Serve(State& state, Calls& calls);
+  static void Call(Calls calls);
+
+  const Options options_;
+  mutable Guarded<State> state_;
+};
+
+}  // namespace caisson

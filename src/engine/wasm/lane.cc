@@ -1,0 +1,238 @@
+#include "engine/wasm/lane.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+// Looks after deadlines while there is anything to look after; an idle lane sleeps.
+constexpr std::chrono::milliseconds kTick{100};
+// A worker that dies younger than this is not replaced at once.
+constexpr std::chrono::milliseconds kYoung{200};
+constexpr int kFailuresUntilDown = 3;
+constexpr std::chrono::milliseconds kMaxBackoff{5000};
+
+Lane*& CurrentSlot() {
+  static thread_local Lane* current = nullptr;
+  return current;
+}
+
+}  // namespace
+
+Lane* Lane::Current() { return CurrentSlot(); }
+
+Lane::Lane(Options options, EngineShared& shared)
+    : options_(std::move(options)),
+      shared_(shared),
+      work_(asio::make_work_guard(context_)),
+      tick_(context_) {
+  first_ready_ = first_.emplace().get_future();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Lane::~Lane() {
+  asio::post(context_, [this] { Stop(); });
+  thread_.join();
+}
+
+void Lane::Run() {
+  CurrentSlot() = this;
+  ::pthread_setname_np(::pthread_self(), ("caisson-lane" + std::to_string(options_.index)).c_str());
+  if (options_.cpu) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(static_cast<std::size_t>(*options_.cpu), &cpus);
+    // Slower when it fails, not weaker.
+    ::sched_setaffinity(0, sizeof cpus, &cpus);
+  }
+  StartMain();
+  context_.run();
+  // The handlers that Stop cut off still hold their worker.
+  context_.restart();
+  context_.poll();
+}
+
+void Lane::Stop() {
+  stopping_ = true;
+  tick_.cancel();
+  if (main_) std::exchange(main_, nullptr)->Stop();
+  for (auto& [owner, worker] : std::exchange(owner_workers_, {})) {
+    worker.process->Stop();
+    FailWaiting(std::move(worker.waiting),
+                Error(ErrorCode::kUnavailable, "the engine is shutting down"));
+  }
+  FailWaiting(std::exchange(waiting_, {}),
+              Error(ErrorCode::kUnavailable, "the engine is shutting down"));
+  work_.reset();
+  context_.stop();
+}
+
+Result<void> Lane::AwaitFirstWorker() { return first_ready_.get(); }
+
+Result<std::shared_ptr<WorkerProcess>> Lane::StartWorker() {
+  auto worker = WorkerProcess::Start(context_, *shared_.launcher,
+                                     {.tier = options_.tier, .cpu = options_.cpu}, *this);
+  if (worker) shared_.workers_started.fetch_add(1, std::memory_order_relaxed);
+  return worker;
+}
+
+void Lane::StartMain() {
+  main_start_at_.reset();
+  auto worker = StartWorker();
+  if (!worker) return OnMainFailed(worker.error().message());
+  main_ = *std::move(worker);
+  EnsureTick();
+}
+
+void Lane::OnMainFailed(const std::string& why) {
+  ++failures_;
+  const auto backoff = std::min(kMaxBackoff, std::chrono::milliseconds(50) * (1 << std::min(failures_, 7)));
+  main_start_at_ = std::chrono::steady_clock::now() + backoff;
+  EnsureTick();
+  const Error error(ErrorCode::kUnavailable, why);
+  if (first_) {
+    first_->set_value(error);
+    first_.reset();
+  }
+  if (failures_ < kFailuresUntilDown) return;
+  shared_.admission.SetLane(options_.index, Admission::LaneState::kDown, why);
+  FailWaiting(std::exchange(waiting_, {}), error);
+}
+
+bool Lane::SameBuild(const WorkerBuild& build) {
+  auto first = shared_.build.Lock();
+  if (!*first) *first = build;
+  return **first == build;
+}
+
+void Lane::OnWorkerReady(WorkerProcess& worker) {
+  if (!SameBuild(worker.link().ready()->build)) {
+    const auto keep = worker.shared_from_this();
+    worker.Stop();
+    return OnWorkerLost(worker, "a worker of another build than the first one's");
+  }
+  if (&worker == main_.get()) {
+    failures_ = 0;
+    main_used_ = true;
+    main_ready_at_ = std::chrono::steady_clock::now();
+    if (first_) {
+      first_->set_value({});
+      first_.reset();
+    }
+    for (WithLink& then : std::exchange(waiting_, {})) then(&worker.link());
+    shared_.admission.SetLane(options_.index, Admission::LaneState::kUp);
+    return;
+  }
+  for (auto& [owner, entry] : owner_workers_) {
+    if (entry.process.get() != &worker) continue;
+    worker.idle_since = std::chrono::steady_clock::now();
+    for (WithLink& then : std::exchange(entry.waiting, {})) then(&worker.link());
+    return;
+  }
+}
+
+void Lane::OnWorkerLost(WorkerProcess& worker, const std::string& why) {
+  shared_.workers_lost.fetch_add(1, std::memory_order_relaxed);
+  if (&worker == main_.get()) {
+    main_.reset();
+    if (!std::exchange(main_used_, false)) return OnMainFailed(why);
+    shared_.admission.SetLane(options_.index, Admission::LaneState::kStarting);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - main_ready_at_ < kYoung) {
+      main_start_at_ = now + kYoung;
+      return EnsureTick();
+    }
+    return asio::post(context_, [this] {
+      if (!stopping_ && !main_) StartMain();
+    });
+  }
+  const auto entry = std::ranges::find_if(
+      owner_workers_, [&](const auto& item) { return item.second.process.get() == &worker; });
+  if (entry == owner_workers_.end()) return;
+  auto waiting = std::move(entry->second.waiting);
+  owner_workers_.erase(entry);
+  FailWaiting(std::move(waiting), Error(ErrorCode::kUnavailable, why));
+}
+
+void Lane::FailWaiting(std::vector<WithLink> waiting, const Error& error) {
+  for (WithLink& then : waiting) then(error);
+}
+
+void Lane::WithWorker(WithLink then) {
+  EnsureTick();
+  if (main_ && main_->ready()) return then(&main_->link());
+  if (stopping_ || failures_ >= kFailuresUntilDown) {
+    return then(Error(ErrorCode::kUnavailable, "no worker can be started"));
+  }
+  waiting_.push_back(std::move(then));
+}
+
+void Lane::WithWorkerOf(const OwnerId& owner, WithLink then) {
+  EnsureTick();
+  auto entry = owner_workers_.find(owner);
+  if (entry == owner_workers_.end()) {
+    if (stopping_ || !MakeRoomForOwner()) {
+      return then(Error(ErrorCode::kResourceExhausted, "too many owners have restored cells"));
+    }
+    auto worker = StartWorker();
+    if (!worker) return then(std::move(worker).error());
+    entry = owner_workers_.emplace(owner, OwnerWorker{.process = *std::move(worker), .waiting = {}})
+                .first;
+  }
+  if (entry->second.process->ready()) return then(&entry->second.process->link());
+  entry->second.waiting.push_back(std::move(then));
+}
+
+bool Lane::MakeRoomForOwner() {
+  if (owner_workers_.size() < options_.max_owner_workers) return true;
+  const auto idle = std::ranges::find_if(owner_workers_, [](const auto& item) {
+    return item.second.waiting.empty() && item.second.process->link().sessions() == 0;
+  });
+  if (idle == owner_workers_.end()) return false;
+  idle->second.process->Stop();
+  owner_workers_.erase(idle);
+  return true;
+}
+
+void Lane::EnsureTick() {
+  if (ticking_ || stopping_) return;
+  ticking_ = true;
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](const boost::system::error_code& error) {
+    ticking_ = false;
+    if (!error) Tick();
+  });
+}
+
+void Lane::Tick() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (main_start_at_ && now >= *main_start_at_) StartMain();
+  if (const auto worker = main_) worker->Check(now);
+  std::vector<std::shared_ptr<WorkerProcess>> others;
+  for (const auto& [owner, entry] : owner_workers_) others.push_back(entry.process);
+  for (const auto& worker : others) worker->Check(now);
+  RetireOwnerWorkers(now);
+  const bool main_busy = main_ && (!main_->ready() || main_->link().sessions() > 0);
+  if (main_busy || main_start_at_ || !owner_workers_.empty()) EnsureTick();
+}
+
+void Lane::RetireOwnerWorkers(SteadyTime now) {
+  for (auto entry = owner_workers_.begin(); entry != owner_workers_.end();) {
+    WorkerProcess& worker = *entry->second.process;
+    if (!worker.ready() || worker.link().sessions() > 0 || !entry->second.waiting.empty()) {
+      worker.idle_since = now;
+    } else if (now - worker.idle_since > options_.owner_worker_idle) {
+      worker.Stop();
+      entry = owner_workers_.erase(entry);
+      continue;
+    }
+    ++entry;
+  }
+}
+
+}  // namespace caisson

@@ -1,0 +1,23 @@
+// The messages that start a run, as the worker and the guest expect them.
+//
+// Trust     The content comes from callers; sizes were checked against the limits.
+// Threads   Pure.
+// Lifetime  Pure.
+#pragma once
+
+#include <string>
+
+#include "engine/engine.h"
+#include "wire/frames.h"
+
+namespace caisson {
+
+wire::StartHeader MakeStartHeader(const Limits& limits);
+
+// Appends the request Value of guest/abi.h.
+void AppendRequest(const RunRequest& request, std::string& out);
+
+// Appends the files Value: a list of tuples (path str, contents bytes). Nothing if there are none.
+void AppendFiles(const std::vector<InputFile>& files, std::string& out);
+
+}  // namespace caisson

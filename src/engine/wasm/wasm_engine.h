@@ -1,0 +1,76 @@
+// The wasm engine: one lane per core, each with a jailed worker full of cells.
+//
+//   TRY_ASSIGN(auto engine, WasmEngine::Create({.worker_path = ..., .base_path = ...}));
+//   TRY_ASSIGN(auto cell, co_await engine->Open({.owner = owner}));
+//   TRY_ASSIGN(Outcome outcome, co_await cell->Run({.code = "1+1"}, events, AfterRun::kDiscard));
+//
+// A coroutine that runs on lane_executor(i) gets its cells there and never changes threads.
+//
+// Trust     Workers are hostile; the boundary asked for is there, or Create fails and says why (I12).
+// Threads   Any.
+// Lifetime  Cells first, then the engine. The destructor leaves no process, thread or descriptor; it
+//           must not run on a lane.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/wasm/lane.h"
+#include "engine/wasm/launcher.h"
+#include "jail/tier.h"
+
+namespace caisson {
+
+struct WasmEngineOptions {
+  std::string worker_path{};
+  std::string base_path{};
+  jail::Tier tier = jail::Tier::kNamespace;
+  std::size_t lanes = 0;  // 0: one per core this process may use.
+  bool pin = true;        // Each lane and its worker to one core.
+  Limits ceiling = DefaultCeiling();
+  std::size_t cells_per_lane = 1000;  // Alive at once, parked ones included.
+  std::size_t max_waiting = 10'000;
+  std::size_t max_waiting_per_owner = 1'000;
+  std::uint64_t max_saved_bytes = 64u << 20;
+  // Workers for restored cells serve one owner; this many owners per lane, each until it has had no
+  // cell for a while.
+  std::size_t max_owner_workers = 16;
+  std::chrono::nanoseconds owner_worker_idle = std::chrono::seconds(5);
+  bool verify_reset = false;  // For tests: workers check every reset bit for bit.
+};
+
+class WasmEngine final : public Engine {
+ public:
+  // Returns when all workers are ready.
+  static Result<std::unique_ptr<WasmEngine>> Create(WasmEngineOptions options);
+  // The same over another way to start workers, for tests.
+  static Result<std::unique_ptr<WasmEngine>> Create(WasmEngineOptions options,
+                                                    std::unique_ptr<Launcher> launcher);
+  ~WasmEngine() override;
+
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
+                                                         Limits limits) override;
+  EngineStats stats() const override;
+
+  // What saved cells are bound to (engine/seal.h).
+  WorkerBuild build() const;
+  std::size_t lanes() const { return lanes_.size(); }
+  asio::any_io_executor lane_executor(std::size_t lane) const { return lanes_[lane]->executor(); }
+
+ private:
+  explicit WasmEngine(std::unique_ptr<EngineShared> shared) : shared_(std::move(shared)) {}
+  asio::awaitable<Result<Admission::Place>> Wait(OpenOptions options);
+  Lane* CurrentLane() const;
+
+  std::unique_ptr<EngineShared> shared_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace caisson

@@ -1,0 +1,817 @@
+#include "engine/wasm/wasm_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <future>
+
+#include "engine/wasm/testing/fake_worker.h"
+
+namespace caisson {
+namespace {
+
+using testing::Received;
+using testing::ThreadLauncher;
+using testing::WorkerEnd;
+using testing::WorkerScript;
+using ::testing::HasSubstr;
+using wire::Ending;
+using wire::ToHost;
+using wire::ToWorker;
+
+struct Recorder : RunEvents {
+  void OnOutput(OutputStream stream, std::string_view bytes) override {
+    (stream == OutputStream::kStdout ? out : err).append(bytes);
+  }
+  void OnCall(ToolCall call) override {
+    calls.push_back(call);
+    if (on_call) on_call(std::move(call));
+  }
+  std::string out;
+  std::string err;
+  std::vector<ToolCall> calls;
+  std::function<void(ToolCall)> on_call;
+};
+
+std::unique_ptr<WasmEngine> MakeEngine(WorkerScript script, WasmEngineOptions options = {}) {
+  if (options.lanes == 0) options.lanes = 1;
+  options.pin = false;
+  auto engine =
+      WasmEngine::Create(std::move(options), std::make_unique<ThreadLauncher>(std::move(script)));
+  EXPECT_TRUE(engine) << engine.error().message();
+  return *std::move(engine);
+}
+
+// Runs a coroutine on a lane to its end.
+template <typename F>
+void OnLane(WasmEngine& engine, F body, std::size_t lane = 0) {
+  std::promise<void> done;
+  asio::co_spawn(
+      engine.lane_executor(lane),
+      [&]() -> asio::awaitable<void> { co_await body(); }, [&](std::exception_ptr error) {
+        EXPECT_FALSE(error);
+        done.set_value();
+      });
+  done.get_future().get();
+}
+
+asio::awaitable<Result<Outcome>> RunOnce(WasmEngine& engine, std::string code, RunEvents& events,
+                                         Limits limits = {}) {
+  auto cell = co_await engine.Open({.owner = OwnerId("a")});
+  if (!cell) co_return std::move(cell).error();
+  co_return co_await (*cell)->Run({.code = std::move(code), .limits = limits}, events,
+                                  AfterRun::kDiscard);
+}
+
+// What a script does with the first start; then the worker answers everything with its code.
+using FirstRun = std::function<void(WorkerEnd&, const Received&)>;
+WorkerScript Worker(FirstRun first) {
+  return [first = std::move(first)](WorkerEnd& end, int number) -> WorkerExit {
+    end.Ready();
+    bool is_first = number == 0;
+    while (auto message = end.Receive()) {
+      if (message->kind != ToWorker::kStart) continue;
+      if (std::exchange(is_first, false)) {
+        first(end, *message);
+      } else {
+        end.Return(message->cell, message->Code());
+      }
+    }
+    return {.signal = 9};
+  };
+}
+
+Outcome FirstOutcome(FirstRun first, Limits limits = {}) {
+  auto engine = MakeEngine(Worker(std::move(first)));
+  Recorder events;
+  Outcome result;
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    auto outcome = co_await RunOnce(*engine, "x", events, limits);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    if (outcome) result = *std::move(outcome);
+  });
+  return result;
+}
+
+Value Report(const std::string& end) {
+  Dict report;
+  report.items.emplace_back(std::string("end"), end);
+  return report;
+}
+
+TEST(WasmEngineTest, RunsCodeAndReturnsItsResult) {
+  auto engine = MakeEngine([](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready("cgroup memory\n");
+    while (auto message = end.Receive()) {
+      EXPECT_EQ(message->kind, ToWorker::kStart);
+      end.Output(message->cell, 1, "hello ");
+      end.Output(message->cell, 1, "world");
+      end.Output(message->cell, 2, "oops");
+      end.Return(message->cell, message->Code());
+    }
+    return {};
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 100; ++i) {
+      Recorder events;
+      auto outcome = co_await RunOnce(*engine, "code" + std::to_string(i), events);
+      EXPECT_TRUE(outcome);
+      EXPECT_EQ(outcome->status, RunStatus::kCompleted);
+      EXPECT_EQ(*outcome->result, Value("code" + std::to_string(i)));
+      EXPECT_EQ(outcome->stdout_text, "hello world");
+      EXPECT_EQ(events.out, "hello world");
+      EXPECT_EQ(outcome->stderr_text, "oops");
+      EXPECT_EQ(outcome->boundary.engine, "wasm");
+      EXPECT_EQ(outcome->boundary.tier, "namespace");
+      EXPECT_EQ(outcome->boundary.missing, std::vector<std::string>{"cgroup memory"});
+      EXPECT_EQ(outcome->run_id.size(), 30u);
+    }
+  });
+  const EngineStats stats = engine->stats();
+  EXPECT_EQ(stats.runs_started, 100u);
+  EXPECT_EQ(stats.runs_ended, 100u);
+  EXPECT_EQ(stats.cells_live, 0u);
+  EXPECT_EQ(stats.workers_started, 1u);
+}
+
+TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
+  auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received& start) {
+    end.Return(start.cell, std::int64_t{1});
+  }));
+  asio::io_context context;
+  int ended = 0;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 0; i < 10; ++i) {
+          Recorder events;
+          auto outcome = co_await RunOnce(*engine, "y", events);
+          EXPECT_TRUE(outcome);
+          EXPECT_TRUE(context.get_executor().running_in_this_thread());
+          ++ended;
+        }
+      },
+      asio::detached);
+  context.run();
+  EXPECT_EQ(ended, 10);
+}
+
+TEST(WasmEngineTest, CarriesCallsAndAnswers) {
+  auto engine = MakeEngine([](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    auto start = end.Receive();
+    if (!start) return {};
+    Dict keywords;
+    keywords.items.emplace_back(std::string("a"), std::int64_t{20});
+    end.Call(start->cell, 0, "add", keywords);
+    end.Call(start->cell, 1, "fail");
+    end.Call(start->cell, 2, "gated");
+    Dict answers;
+    for (int i = 0; i < 3; ++i) {
+      auto answer = end.Receive();
+      if (!answer) return {};
+      EXPECT_EQ(answer->kind, ToWorker::kAnswer);
+      const auto header = answer->Header<wire::AnswerHeader>();
+      answers.items.emplace_back(
+          std::int64_t{header.seq},
+          *DecodeValue(std::string_view(answer->payload).substr(sizeof header)));
+    }
+    end.Return(start->cell, answers);
+    end.Receive();
+    return {};
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+    events.on_call = [&](const ToolCall& call) {
+      if (call.tool == "add") {
+        EXPECT_TRUE(cell->Answer(0, Value(std::int64_t{42})));
+        EXPECT_FALSE(cell->Answer(0, Value(std::int64_t{42})));  // Answered before.
+        EXPECT_FALSE(cell->Answer(7, Value()));                  // Never asked.
+      } else if (call.tool == "fail") {
+        EXPECT_TRUE(cell->Answer(1, ToolRaised{"ValueError", "bad"}));
+      } else {
+        EXPECT_TRUE(cell->Answer(2, ToolDenied{"no"}));
+      }
+    };
+    auto outcome = co_await cell->Run({.code = "x", .tools = {"add", "fail", "gated"}}, events,
+                                      AfterRun::kDiscard);
+    EXPECT_TRUE(outcome);
+    const Dict& answers = *outcome->result->If<Dict>();
+    const auto tuple = [](std::int64_t seq, std::int64_t how, Value value) {
+      return Value(Tuple{{Value(seq), Value(how), std::move(value)}});
+    };
+    EXPECT_EQ(answers.items[0].second, tuple(0, 0, std::int64_t{42}));
+    EXPECT_EQ(answers.items[1].second,
+              tuple(1, 1, Tuple{{Value(std::string("ValueError")), Value(std::string("bad"))}}));
+    EXPECT_EQ(answers.items[2].second, tuple(2, 2, std::string("no")));
+    EXPECT_EQ(outcome->calls.size(), 3u);
+    EXPECT_EQ(outcome->calls[0].tool, "add");
+    EXPECT_EQ(outcome->calls[0].outcome, "returned");
+    EXPECT_EQ(outcome->calls[1].outcome, "raised");
+    EXPECT_EQ(outcome->calls[2].outcome, "denied");
+  });
+}
+
+TEST(WasmEngineTest, CarriesMessagesLargerThanTheRing) {
+  auto engine = MakeEngine([](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    while (auto start = end.Receive()) {
+      const auto header = start->Header<wire::StartHeader>();
+      auto files = DecodeValue(
+          std::string_view(start->payload).substr(sizeof header + header.request_length));
+      const Tuple& file = *files->If<List>()->items[0].If<Tuple>();
+      const std::string& contents = file.items[1].If<Bytes>()->data;
+      wire::FileHeader out{};
+      const std::string path = "/output/copy";
+      out.path_length = static_cast<std::uint32_t>(path.size());
+      out.size = contents.size();
+      end.Send(ToHost::kFile, start->cell, testing::AsBytes(out) + path + contents);
+      end.Return(start->cell, *file.items[0].If<std::string>());
+    }
+    return {};
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    std::string big(4'500'000, 'x');
+    for (std::size_t i = 0; i < big.size(); i += 97) big[i] = static_cast<char>(i);
+    Recorder events;
+    auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+    RunRequest request{.code = "x"};
+    request.files.push_back({"/input/a", std::make_shared<const std::string>(big)});
+    auto outcome = co_await cell->Run(std::move(request), events, AfterRun::kDiscard);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    EXPECT_EQ(*outcome->result, Value(std::string("/input/a")));
+    EXPECT_EQ(outcome->files.size(), 1u);
+    EXPECT_EQ(outcome->files[0].path, "/output/copy");
+    EXPECT_TRUE(outcome->files[0].contents == big);
+  });
+}
+
+TEST(WasmEngineTest, KeepsASessionBetweenRuns) {
+  auto engine = MakeEngine([](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    std::uint64_t first = 0;
+    while (auto message = end.Receive()) {
+      const bool keep = (message->Header<wire::StartHeader>().flags & wire::kKeepCell) != 0;
+      const bool again = message->kind == ToWorker::kAgain;
+      if (again) EXPECT_EQ(message->cell, first);
+      first = message->cell;
+      end.Return(message->cell, std::string(again ? "again" : "start"), keep ? wire::kCellKept : 0);
+    }
+    return {};
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+    const std::string expected[] = {"start", "again", "again", "start"};
+    const AfterRun after[] = {AfterRun::kKeep, AfterRun::kKeep, AfterRun::kDiscard,
+                              AfterRun::kDiscard};
+    for (int i = 0; i < 4; ++i) {
+      auto outcome = co_await cell->Run({.code = "x"}, events, after[i]);
+      EXPECT_TRUE(outcome);
+      EXPECT_EQ(*outcome->result, Value(expected[i]));
+    }
+  });
+}
+
+TEST(WasmEngineTest, RefusesWhatIsBeyondTheCeiling) {
+  auto engine = MakeEngine(Worker({}));
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+    auto outcome = co_await cell->Run({.code = "x", .limits = {.wall_time = std::chrono::hours(1)}},
+                                      events, AfterRun::kDiscard);
+    EXPECT_FALSE(outcome);
+    EXPECT_THAT(outcome.error().message(), HasSubstr("wall_seconds"));
+    outcome = co_await cell->Run({.code = std::string(70'000, ' ')}, events, AfterRun::kDiscard);
+    EXPECT_FALSE(outcome);
+    EXPECT_THAT(outcome.error().message(), HasSubstr("code_bytes"));
+  });
+}
+
+// --- Endings.
+
+TEST(WasmEngineTest, MapsEveryEndingToItsOutcome) {
+  struct Case {
+    Ending ending;
+    std::uint32_t detail;
+    RunStatus status;
+    RunReason reason;
+    std::string error;
+  };
+  const Case cases[] = {
+      {Ending::kTrap, 3, RunStatus::kFailed, RunReason::kCrashed, "StackOverflow"},
+      {Ending::kTrap, 4, RunStatus::kFailed, RunReason::kCrashed, "Abort"},
+      {Ending::kTrap, 99, RunStatus::kFailed, RunReason::kCrashed, "Crash"},
+      {Ending::kWallTime, 0, RunStatus::kLimit, RunReason::kWallTime, ""},
+      {Ending::kCpuTime, 0, RunStatus::kLimit, RunReason::kCpuTime, ""},
+      {Ending::kCancelled, 0, RunStatus::kCancelled, RunReason::kKilled, ""},
+      {Ending::kExit, 0, RunStatus::kCompleted, RunReason::kReturned, ""},
+      {Ending::kExit, 3, RunStatus::kFailed, RunReason::kRaised, "SystemExit"},
+      {Ending::kResultTooBig, 0, RunStatus::kLimit, RunReason::kResult, ""},
+      {Ending::kToolCalls, 0, RunStatus::kLimit, RunReason::kToolCalls, ""},
+  };
+  for (const Case& c : cases) {
+    const Outcome outcome = FirstOutcome([&](WorkerEnd& end, const Received& start) {
+      end.Output(start.cell, 1, "partial");
+      end.Done(start.cell, Value(), c.ending, wire::kStdoutTruncated, c.detail);
+    });
+    EXPECT_EQ(outcome.status, c.status);
+    EXPECT_EQ(outcome.reason, c.reason);
+    EXPECT_EQ(outcome.error ? outcome.error->type : "", c.error);
+    EXPECT_EQ(outcome.stdout_text, "partial");
+    EXPECT_TRUE(outcome.stdout_truncated);
+  }
+}
+
+TEST(WasmEngineTest, MapsReports) {
+  Dict error;
+  error.items.emplace_back(std::string("type"), std::string("MemoryError"));
+  error.items.emplace_back(std::string("line"), std::int64_t{3});
+  Dict raised = *Report("raised").If<Dict>();
+  raised.items.emplace_back(std::string("error"), error);
+
+  Outcome outcome = FirstOutcome(
+      [&](WorkerEnd& end, const Received& start) { end.Done(start.cell, raised); });
+  EXPECT_EQ(outcome.reason, RunReason::kRaised);
+  EXPECT_EQ(outcome.error->line, 3);
+
+  outcome = FirstOutcome([&](WorkerEnd& end, const Received& start) {
+    end.Done(start.cell, raised, Ending::kReported, wire::kMemoryRefused);
+  });
+  EXPECT_EQ(outcome.status, RunStatus::kLimit);
+  EXPECT_EQ(outcome.reason, RunReason::kMemory);
+
+  outcome = FirstOutcome(
+      [&](WorkerEnd& end, const Received& start) { end.Done(start.cell, Report("rejected")); });
+  EXPECT_EQ(outcome.status, RunStatus::kRejected);
+  EXPECT_EQ(outcome.reason, RunReason::kPolicy);
+
+  outcome = FirstOutcome(
+      [&](WorkerEnd& end, const Received& start) { end.Done(start.cell, Report("exited")); });
+  EXPECT_EQ(outcome.error->type, "SystemExit");
+
+  outcome = FirstOutcome([&](WorkerEnd& end, const Received& start) {
+    end.Done(start.cell, Report("result_too_large"));
+  });
+  EXPECT_EQ(outcome.reason, RunReason::kResult);
+}
+
+TEST(WasmEngineTest, ARefusedStartIsAnError) {
+  auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received& start) {
+    end.Send(ToHost::kRefused, start.cell, "no memory for a cell");
+  }));
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto outcome = co_await RunOnce(*engine, "x", events);
+    EXPECT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code(), ErrorCode::kResourceExhausted);
+  });
+  EXPECT_EQ(engine->stats().workers_lost, 0u);
+}
+
+// --- Nonsense of a guest: its own run ends, nobody else's.
+
+TEST(WasmEngineTest, AnUndecodableReportEndsOnlyItsRun) {
+  auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received& start) {
+    wire::DoneHeader header{};
+    end.Send(ToHost::kDone, start.cell, testing::AsBytes(header) + "\xff\xff garbage");
+  }));
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto outcome = co_await RunOnce(*engine, "x", events);
+    EXPECT_TRUE(outcome);
+    EXPECT_EQ(outcome->reason, RunReason::kCrashed);
+    EXPECT_EQ(outcome->error->type, "ProtocolError");
+    outcome = co_await RunOnce(*engine, "next", events);
+    EXPECT_EQ(*outcome->result, Value(std::string("next")));
+  });
+  EXPECT_EQ(engine->stats().workers_lost, 0u);
+}
+
+TEST(WasmEngineTest, AnUndecodableCallEndsOnlyItsRun) {
+  auto engine = MakeEngine([](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    auto start = end.Receive();
+    if (!start) return {};
+    const wire::CallHeader header{.seq = 0, .reserved = 0};
+    end.Send(ToHost::kCall, start->cell, testing::AsBytes(header) + "\xff");
+    auto cancel = end.Receive();
+    if (!cancel) return {};
+    EXPECT_EQ(cancel->kind, ToWorker::kCancel);
+    end.Done(start->cell, Value(), Ending::kCancelled);
+    end.Receive();
+    return {};
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto outcome = co_await RunOnce(*engine, "x", events);
+    EXPECT_TRUE(outcome);
+    EXPECT_EQ(outcome->status, RunStatus::kFailed);
+    EXPECT_EQ(outcome->error->type, "ProtocolError");
+  });
+  EXPECT_EQ(engine->stats().workers_lost, 0u);
+}
+
+// --- A lying worker is killed, its run reported, the next one runs in a new worker (I9).
+
+struct Lie {
+  std::string name;
+  FirstRun tell;
+};
+
+class LyingWorkerTest : public ::testing::TestWithParam<Lie> {};
+
+TEST_P(LyingWorkerTest, IsKilledAndReplaced) {
+  auto engine = MakeEngine(Worker(GetParam().tell));
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto outcome = co_await RunOnce(*engine, "x", events);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    EXPECT_EQ(outcome->status, RunStatus::kFailed);
+    EXPECT_EQ(outcome->reason, RunReason::kCrashed);
+    EXPECT_EQ(outcome->error->type, "WorkerLost");
+    outcome = co_await RunOnce(*engine, "next", events);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    EXPECT_EQ(*outcome->result, Value(std::string("next")));
+  });
+  const EngineStats stats = engine->stats();
+  EXPECT_EQ(stats.workers_lost, 1u);
+  EXPECT_EQ(stats.workers_started, 2u);
+}
+
+template <typename T>
+std::string Pod(const T& pod) {
+  return testing::AsBytes(pod);
+}
+
+const Lie kLies[] = {
+    {"UnknownKind",
+     [](WorkerEnd& end, const Received& start) { end.SendFrame(99, 0, start.cell, "x"); }},
+    {"KindZero",
+     [](WorkerEnd& end, const Received& start) { end.SendFrame(0, 0, start.cell, "x"); }},
+    {"UnknownFlags",
+     [](WorkerEnd& end, const Received& start) { end.SendFrame(2, 6, start.cell, "\x01x"); }},
+    {"UnknownCell",
+     [](WorkerEnd& end, const Received& start) { end.Output(start.cell + 1, 1, "x"); }},
+    {"OutputLongerThanAnyCap",
+     [](WorkerEnd& end, const Received& start) {
+       end.Output(start.cell, 1, std::string(65 << 10, 'x'));
+     }},
+    {"SecondReady", [](WorkerEnd& end, const Received&) { end.Ready(); }},
+    {"WrongCallNumber",
+     [](WorkerEnd& end, const Received& start) { end.Call(start.cell, 1, "f"); }},
+    {"RepeatedCallNumber",
+     [](WorkerEnd& end, const Received& start) {
+       end.Call(start.cell, 0, "f");
+       end.Call(start.cell, 0, "f");
+     }},
+    {"TooManyCalls",
+     [](WorkerEnd& end, const Received& start) {
+       for (std::uint32_t i = 0; i <= 1000 && !end.killed(); ++i) end.Call(start.cell, i, "f");
+     }},
+    {"ShortCall",
+     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kCall, start.cell, "abc"); }},
+    {"OutputBeyondItsCap",
+     [](WorkerEnd& end, const Received& start) {
+       for (int i = 0; i < 3; ++i) end.Output(start.cell, 2, std::string(30'000, 'x'));
+     }},
+    {"OutputOnNoStream",
+     [](WorkerEnd& end, const Received& start) { end.Output(start.cell, 3, "x"); }},
+    {"EmptyOutput",
+     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kOutput, start.cell, ""); }},
+    {"ShortEnd",
+     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kDone, start.cell, "x"); }},
+    {"UnknownEnding",
+     [](WorkerEnd& end, const Received& start) {
+       end.Done(start.cell, Value(), static_cast<Ending>(77));
+     }},
+    {"CellKeptUnasked",
+     [](WorkerEnd& end, const Received& start) {
+       end.Return(start.cell, std::int64_t{1}, wire::kCellKept);
+     }},
+    {"ReportWithoutEnd",
+     [](WorkerEnd& end, const Received& start) {
+       const std::string part(60'000, 'x');
+       for (int i = 0; i < 40 && !end.killed(); ++i) {
+         end.SendFrame(std::to_underlying(ToHost::kDone), wire::kMoreFollows, start.cell, part);
+       }
+     }},
+    {"MixedMessages",
+     [](WorkerEnd& end, const Received& start) {
+       end.SendFrame(std::to_underlying(ToHost::kOutput), wire::kMoreFollows, start.cell, "\x01x");
+       end.Return(start.cell, std::int64_t{1});
+     }},
+    {"SavedUnasked",
+     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kSaved, start.cell, "blob"); }},
+    {"RestoredUnasked",
+     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kRestored, start.cell, ""); }},
+    {"RefusedLate",
+     [](WorkerEnd& end, const Received& start) {
+       end.Output(start.cell, 1, "x");
+       end.Send(ToHost::kRefused, start.cell, "no");
+     }},
+    {"FileOfAnotherSize",
+     [](WorkerEnd& end, const Received& start) {
+       wire::FileHeader header{};
+       header.path_length = 1;
+       header.size = 100;
+       end.Send(ToHost::kFile, start.cell, Pod(header) + "p" + "contents");
+     }},
+    {"FilePathBeyondItsMessage",
+     [](WorkerEnd& end, const Received& start) {
+       wire::FileHeader header{};
+       header.path_length = 4000;
+       end.Send(ToHost::kFile, start.cell, Pod(header) + "p");
+     }},
+    {"TooManyFiles",
+     [](WorkerEnd& end, const Received& start) {
+       wire::FileHeader header{};
+       header.path_length = 1;
+       for (int i = 0; i <= 100 && !end.killed(); ++i) {
+         end.Send(ToHost::kFile, start.cell, Pod(header) + "p");
+       }
+     }},
+    {"ImpossiblePosition",
+     [](WorkerEnd& end, const Received&) {
+       end.to_host().tail.fetch_add(wire::kRingBytes + 8);
+       end.Notify();
+     }},
+    {"ReaderAheadOfWriter",
+     [](WorkerEnd& end, const Received& start) {
+       end.to_worker().head.fetch_add(4096);
+       end.Call(start.cell, 0, "f");
+       end.to_host().tail.fetch_add(3);  // Whatever the host sends, or this, shows the lie.
+       end.Notify();
+     }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Lies, LyingWorkerTest, ::testing::ValuesIn(kLies),
+                         [](const auto& param_info) { return param_info.param.name; });
+
+TEST(WasmEngineTest, AFrameAfterTheEndKillsTheWorker) {
+  auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received& start) {
+    end.Return(start.cell, std::int64_t{1});
+    end.Output(start.cell, 1, "late");
+  }));
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto outcome = co_await RunOnce(*engine, "x", events);
+    EXPECT_TRUE(outcome);
+    EXPECT_EQ(outcome->status, RunStatus::kCompleted);
+    EXPECT_EQ(outcome->stdout_text, "");
+    outcome = co_await RunOnce(*engine, "next", events);
+    while (outcome && outcome->status == RunStatus::kFailed) {  // Lost with the worker.
+      outcome = co_await RunOnce(*engine, "next", events);
+    }
+    EXPECT_EQ(*outcome->result, Value(std::string("next")));
+  });
+  EXPECT_EQ(engine->stats().workers_lost, 1u);
+}
+
+// --- Death.
+
+TEST(WasmEngineTest, AWorkersDeathEndsItsRunsAndNobodyElses) {
+  auto engine = MakeEngine([](WorkerEnd& end, int number) -> WorkerExit {
+    end.Ready();
+    while (auto message = end.Receive()) {
+      if (message->kind != ToWorker::kStart) continue;
+      end.Output(message->cell, 1, "before");
+      if (number == 0) return {.signal = 31, .denied_syscall = true};
+      end.Return(message->cell, message->Code());
+    }
+    return {};
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto outcome = co_await RunOnce(*engine, "x", events);
+    EXPECT_TRUE(outcome);
+    EXPECT_EQ(outcome->status, RunStatus::kFailed);
+    EXPECT_EQ(outcome->reason, RunReason::kDeniedSyscall);
+    EXPECT_EQ(outcome->stdout_text, "before");
+    outcome = co_await RunOnce(*engine, "next", events);
+    EXPECT_EQ(*outcome->result, Value(std::string("next")));
+  });
+}
+
+TEST(WasmEngineTest, WhatWasSaidBeforeDeathCounts) {
+  const Outcome outcome = [] {
+    auto engine = MakeEngine([](WorkerEnd& end, int number) -> WorkerExit {
+      end.Ready();
+      while (auto message = end.Receive()) {
+        end.Return(message->cell, message->Code());
+        if (number == 0) return {.status = 1};
+      }
+      return {};
+    });
+    Recorder events;
+    Outcome result;
+    OnLane(*engine, [&]() -> asio::awaitable<void> {
+      result = *co_await RunOnce(*engine, "x", events);
+    });
+    return result;
+  }();
+  EXPECT_EQ(outcome.status, RunStatus::kCompleted);
+}
+
+TEST(WasmEngineTest, CreateSaysWhyNoWorkerStarts) {
+  auto engine = WasmEngine::Create(
+      {.lanes = 2, .pin = false},
+      std::make_unique<ThreadLauncher>([](WorkerEnd&, int) -> WorkerExit { return {.status = 7}; }));
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(engine.error().message(), HasSubstr("status 7"));
+}
+
+TEST(WasmEngineTest, AHangingWorkerIsKilled) {
+  auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received&) {
+    while (!end.killed()) std::this_thread::yield();
+  }));
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto outcome =
+        co_await RunOnce(*engine, "x", events, {.wall_time = std::chrono::milliseconds(50)});
+    EXPECT_TRUE(outcome);
+    EXPECT_EQ(outcome->reason, RunReason::kCrashed);
+    EXPECT_THAT(outcome->error->message, HasSubstr("hangs"));
+    outcome = co_await RunOnce(*engine, "next", events);
+    EXPECT_EQ(*outcome->result, Value(std::string("next")));
+  });
+}
+
+// --- Cancelling.
+
+WorkerScript CancellableWorker() {
+  return [](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    while (auto message = end.Receive()) {
+      if (message->kind == ToWorker::kStart) {
+        if (message->Code() == "loop") continue;
+        end.Return(message->cell, message->Code());
+      } else if (message->kind == ToWorker::kCancel) {
+        end.Done(message->cell, Value(), Ending::kCancelled);
+      }
+    }
+    return {};
+  };
+}
+
+TEST(WasmEngineTest, CancelFromAnotherThreadEndsTheRun) {
+  auto engine = MakeEngine(CancellableWorker());
+  std::promise<Cell*> running;
+  std::thread canceller([cell = running.get_future()]() mutable {
+    Cell* target = cell.get();
+    target->Cancel();
+    target->Cancel();
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+    asio::post(cell->executor(), [&] { running.set_value(cell.get()); });
+    auto outcome = co_await cell->Run({.code = "loop"}, events, AfterRun::kDiscard);
+    EXPECT_TRUE(outcome);
+    EXPECT_EQ(outcome->status, RunStatus::kCancelled);
+    EXPECT_EQ(outcome->reason, RunReason::kKilled);
+    canceller.join();
+    auto next = co_await cell->Run({.code = "next"}, events, AfterRun::kDiscard);
+    EXPECT_EQ(*next->result, Value(std::string("next")));
+  });
+}
+
+TEST(WasmEngineTest, DestroyingACellCancelsItsRunAndGivesThePlaceBack) {
+  auto engine = MakeEngine(CancellableWorker(), {.cells_per_lane = 1});
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+    auto executor = co_await asio::this_coro::executor;
+    asio::co_spawn(
+        executor,
+        [](Cell* target, RunEvents& sink) -> asio::awaitable<void> {
+          (void)co_await target->Run({.code = "loop"}, sink, AfterRun::kDiscard);
+          ADD_FAILURE() << "the run of a cell that is gone has no end";
+        }(cell.get(), events),
+        asio::detached);
+    co_await asio::post(executor, asio::use_awaitable);
+    EXPECT_EQ(engine->stats().cells_live, 1u);
+    cell.reset();
+    auto outcome = co_await RunOnce(*engine, "next", events);  // Waits for the place.
+    EXPECT_EQ(*outcome->result, Value(std::string("next")));
+  });
+  EXPECT_EQ(engine->stats().cells_live, 0u);
+}
+
+// --- Waiting.
+
+TEST(WasmEngineTest, WaitingHasADeadline) {
+  auto engine = MakeEngine(CancellableWorker(), {.cells_per_lane = 1, .max_waiting = 1});
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    auto holder = *co_await engine->Open({.owner = OwnerId("a")});
+    auto late = co_await engine->Open({.owner = OwnerId("b"), .wait = std::chrono::milliseconds(1)});
+    EXPECT_FALSE(late);
+    EXPECT_EQ(late.error().code(), ErrorCode::kDeadlineExceeded);
+    EXPECT_EQ(engine->stats().waiting, 0u);
+  });
+}
+
+// --- Saving.
+
+WorkerScript SavingWorker() {
+  return [](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    while (auto message = end.Receive()) {
+      switch (message->kind) {
+        case ToWorker::kStart:
+          end.Output(message->cell, 1, "a");
+          end.Call(message->cell, 0, "gated");
+          break;
+        case ToWorker::kSave:
+          end.Send(ToHost::kSaved, message->cell, std::string(200'000, 'b'));
+          break;
+        case ToWorker::kRestore: {
+          const std::uint32_t open = 0;
+          const bool good = message->payload.size() == sizeof(wire::StartHeader) + 200'000;
+          end.Send(good ? ToHost::kRestored : ToHost::kRefused, message->cell,
+                   good ? Pod(open) : "saved by another build");
+          break;
+        }
+        case ToWorker::kAnswer:
+          end.Call(message->cell, 5, "later");
+          end.Output(message->cell, 1, "b");
+          end.Return(message->cell, std::string("resumed"), wire::kCellKept);
+          break;
+        case ToWorker::kCancel:
+        case ToWorker::kAgain:
+          break;
+      }
+    }
+    return {};
+  };
+}
+
+TEST(WasmEngineTest, SavesAParkedCellAndRestoresItInAWorkerOfItsOwner) {
+  auto engine = MakeEngine(SavingWorker());
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    SavedCell saved;
+    {
+      auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+      auto executor = co_await asio::this_coro::executor;
+      events.on_call = [&](const ToolCall&) {
+        asio::co_spawn(
+            executor,
+            [](Cell* target, SavedCell& out) -> asio::awaitable<void> {
+              auto result = co_await target->Save(AfterSave::kDiscard);
+              EXPECT_TRUE(result) << result.error().message();
+              if (result) out = *std::move(result);
+            }(cell.get(), saved),
+            asio::detached);
+      };
+      auto outcome = co_await cell->Run({.code = "x"}, events, AfterRun::kDiscard);
+      EXPECT_TRUE(outcome);
+      EXPECT_EQ(outcome->status, RunStatus::kWaiting);
+      EXPECT_EQ(outcome->reason, RunReason::kApproval);
+      EXPECT_EQ(outcome->stdout_text, "a");
+      EXPECT_EQ(outcome->calls.at(0).outcome, "pending");
+    }
+    EXPECT_EQ(saved.bytes, std::string(200'000, 'b'));
+    for (int branch = 0; branch < 2; ++branch) {
+      Recorder later;
+      auto cell = co_await engine->Restore({.owner = OwnerId("a")}, saved, Limits{});
+      EXPECT_TRUE(cell) << cell.error().message();
+      EXPECT_TRUE((*cell)->Answer(0, Value(true)));
+      EXPECT_FALSE((*cell)->Answer(0, Value(true)));
+      auto outcome = co_await (*cell)->Continue(later, AfterRun::kDiscard);
+      EXPECT_TRUE(outcome) << outcome.error().message();
+      EXPECT_EQ(*outcome->result, Value(std::string("resumed")));
+      EXPECT_EQ(later.out, "b");
+      EXPECT_EQ(later.calls.at(0).seq, 5u);
+    }
+    EXPECT_EQ(engine->stats().workers_started, 2u);
+    auto other = co_await engine->Restore({.owner = OwnerId("b")}, saved, Limits{});
+    EXPECT_TRUE(other);
+    EXPECT_EQ(engine->stats().workers_started, 3u);  // Never a worker of another owner (I8).
+    auto bad = co_await engine->Restore({.owner = OwnerId("b")}, {"short"}, Limits{});
+    EXPECT_FALSE(bad);
+    EXPECT_THAT(bad.error().message(), HasSubstr("another build"));
+  });
+  EXPECT_EQ(engine->stats().workers_lost, 0u);
+}
+
+TEST(WasmEngineTest, AWorkerOfAnotherBuildIsNotUsed) {
+  auto engine = WasmEngine::Create(
+      {.lanes = 2, .pin = false}, std::make_unique<ThreadLauncher>([](WorkerEnd& end, int number) {
+        end.Ready({}, static_cast<std::uint8_t>(number));
+        end.Receive();
+        return WorkerExit{};
+      }));
+  ASSERT_FALSE(engine);
+  EXPECT_THAT(engine.error().message(), HasSubstr("another build"));
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,318 @@
+#include "engine/wasm/worker/cell.h"
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace caisson::worker {
+namespace {
+
+constexpr std::size_t kOutputFlushBytes = 16 << 10;
+// Room for scratch files beyond what is captured in the end.
+constexpr std::uint64_t kScratchFileBytes = 32 << 20;
+constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
+constexpr std::uint32_t kScratchInodes = 4096;
+constexpr std::uint64_t kVirtualReadingNs = 1000;
+
+std::uint64_t ReadClock(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+template <typename T>
+std::string_view AsBytes(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+}  // namespace
+
+FileLimits FileLimitsOf(const wire::StartHeader& start) {
+  FileLimits limits;
+  limits.file_bytes = std::min(start.memory_bytes, std::max(kScratchFileBytes, start.file_bytes));
+  limits.total_bytes =
+      std::min(start.memory_bytes, std::max(kScratchTotalBytes, start.total_file_bytes));
+  limits.inodes = std::max(kScratchInodes, start.files);
+  limits.open_files = start.open_files;
+  return limits;
+}
+
+std::uint64_t MonotonicNow() { return ReadClock(CLOCK_MONOTONIC); }
+std::uint64_t ThreadCpuNow() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+
+Cell::Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channel)
+    : channel_(channel), library_(library), memory_(std::move(memory)), context_(memory_), files_(*this) {}
+
+Result<void> Cell::Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
+                         std::vector<InputFile> files) {
+  id_ = id;
+  inputs_ = std::move(files);
+  TRY(files_.Start(library_, inputs_, FileLimitsOf(start)));
+  if ((start.flags & wire::kVirtualTime) != 0) {
+    virtual_ns_ = start.clock_ns;
+    std::memcpy(chance_.seed, start.seed, sizeof chance_.seed);
+    chance_.position = 0;
+  }
+  BeginRun(start, request);
+  return {};
+}
+
+void Cell::Again(const wire::StartHeader& start, std::string_view request) {
+  BeginRun(start, request);
+}
+
+void Cell::BeginRun(const wire::StartHeader& start, std::string_view request) {
+  start_ = start;
+  arrived_ns_ = MonotonicNow();
+  began_ns_ = 0;
+  deadline_ns_ = arrived_ns_ + start.wall_ns;
+  cpu_ns_ = 0;
+  flags_ = 0;
+  calls_ = 0;
+  reported_ = false;
+  report_.clear();
+  written_bytes_[0] = written_bytes_[1] = 0;
+  messages_.clear();
+  answers_.clear();
+  open_calls_.clear();
+  messages_.emplace_back(request);
+  wait_answer_ = 0;
+  wake_ns_ = 0;
+  context_.Prepare();
+  state_ = CellState::kReady;
+}
+
+Left Cell::Go() {
+  GuestHost::current = this;
+  if (began_ns_ == 0) began_ns_ = MonotonicNow();
+  cpu_since_ns_ = ThreadCpuNow();
+  const Left left = context_.Go(wait_answer_);
+  cpu_ns_ += ThreadCpuNow() - cpu_since_ns_;
+  cpu_since_ns_ = 0;
+  GuestHost::current = nullptr;
+  if (left == Left::kParked) Park();
+  return left;
+}
+
+void Cell::Park() {
+  wait_seq_ = caisson_switch.wait_seq;
+  wake_ns_ = 0;
+  if (DeliverAwaited()) return;
+  state_ = CellState::kParked;
+  FlushOutput();
+  const std::int64_t timeout = caisson_switch.wait_timeout_ns;
+  if (timeout < 0) return;
+  if (virtual_time()) {
+    // Sleeping takes no time, it only moves the clock; beside an open call, the answer's time decides.
+    wake_ns_ = virtual_ns_ + static_cast<std::uint64_t>(timeout);
+    if (open_calls_.empty()) Wake();
+    return;
+  }
+  wake_ns_ = MonotonicNow() + static_cast<std::uint64_t>(timeout);
+  if (timeout == 0) Wake();
+}
+
+bool Cell::DeliverAwaited() {
+  const auto awaited = std::ranges::find_if(answers_, [this](const ReceivedAnswer& answer) {
+    return wait_seq_ < 0 || answer.seq == static_cast<std::uint32_t>(wait_seq_);
+  });
+  if (awaited == answers_.end()) return false;
+  messages_.push_back(std::move(awaited->bytes));
+  answers_.erase(awaited);
+  wait_answer_ = 1;
+  wake_ns_ = 0;
+  state_ = CellState::kReady;
+  return true;
+}
+
+void Cell::Wake() {
+  if (virtual_time()) virtual_ns_ = std::max(virtual_ns_, wake_ns_);
+  wait_answer_ = 0;
+  wake_ns_ = 0;
+  state_ = CellState::kReady;
+}
+
+bool Cell::Answer(const wire::AnswerHeader& header, std::string_view answer) {
+  const auto open = std::ranges::find(open_calls_, header.seq);
+  if (open == open_calls_.end()) return false;
+  open_calls_.erase(open);
+  answers_.push_back({header.seq, std::string(answer)});
+  if (virtual_time()) {
+    if (state_ == CellState::kParked && wake_ns_ != 0 && header.clock_ns >= wake_ns_) {
+      Wake();  // It came after the time the guest was willing to wait.
+      return true;
+    }
+    virtual_ns_ = std::max(virtual_ns_, header.clock_ns);
+  }
+  if (state_ == CellState::kParked) DeliverAwaited();
+  return true;
+}
+
+std::optional<wire::Ending> Cell::PassedLimit(std::uint64_t now_ns) const {
+  if (now_ns >= deadline_ns_) return wire::Ending::kWallTime;
+  const std::uint64_t running = cpu_since_ns_ == 0 ? 0 : ThreadCpuNow() - cpu_since_ns_;
+  if (cpu_ns_ + running >= start_.cpu_ns) return wire::Ending::kCpuTime;
+  return std::nullopt;
+}
+
+void Cell::Finish(wire::Ending ending, std::uint32_t detail) {
+  FlushOutput();
+  SendFiles();
+  if (ending == wire::Ending::kReported && !reported_) ending = wire::Ending::kTrap;
+  const bool keep =
+      (start_.flags & wire::kKeepCell) != 0 && ending == wire::Ending::kReported;
+  const std::uint64_t now = MonotonicNow();
+  wire::DoneHeader done{};
+  done.ending = ending;
+  done.detail = detail;
+  done.start_ns = (began_ns_ == 0 ? now : began_ns_) - arrived_ns_;
+  done.wall_ns = now - arrived_ns_;
+  done.cpu_ns = cpu_ns_;
+  done.peak_memory_bytes = memory_.bytes();
+  done.flags = flags_ | (keep ? wire::kCellKept : 0);
+  done.calls = calls_;
+  context_.Forget();
+  channel_.Send(wire::ToHost::kDone, id_, AsBytes(done), reported_ ? report_ : std::string_view());
+  if (keep) state_ = CellState::kIdle;
+}
+
+void Cell::SendFiles() {
+  // One more than allowed, so that the host can tell that there were more.
+  const Capture capture = files_.Captured(start_.files + std::size_t{1});
+  std::uint64_t total = 0;
+  std::uint32_t count = 0;
+  std::string body;
+  for (const CapturedFile& file : capture.files) {
+    wire::FileHeader header{};
+    header.path_length = static_cast<std::uint32_t>(file.path.size());
+    header.change = static_cast<std::uint32_t>(file.change);
+    header.size = file.size;
+    const bool fits = ++count <= start_.files && file.size <= start_.file_bytes &&
+                      file.size <= start_.total_file_bytes - total;
+    header.omitted = fits ? 0 : 1;
+    body = file.path;
+    if (fits && file.contents != nullptr) {
+      total += file.size;
+      body.resize(file.path.size() + file.size);
+      auto* to = reinterpret_cast<std::uint8_t*>(body.data()) + file.path.size();
+      file.contents->Read(0, {to, file.size});
+    }
+    channel_.Send(wire::ToHost::kFile, id_, AsBytes(header), body);
+  }
+}
+
+void Cell::Reset() {
+  context_.Forget();
+  context_.ResetGlobals();
+  files_.Reset();
+  inputs_.clear();
+  memory_.Reset();
+  messages_.clear();
+  answers_.clear();
+  open_calls_.clear();
+  output_.clear();
+  report_.clear();
+  clock_offset_ns_ = 0;
+  id_ = 0;
+  state_ = CellState::kClean;
+}
+
+void Cell::FlushOutput() {
+  if (output_.empty()) return;
+  const char stream = output_stream_ == Stream::kOut ? 1 : 2;
+  channel_.Send(wire::ToHost::kOutput, id_, {&stream, 1}, output_);
+  output_.clear();
+}
+
+void Cell::TryFlushOutput() {
+  if (output_.empty()) return;
+  const char stream = output_stream_ == Stream::kOut ? 1 : 2;
+  if (channel_.TrySend(wire::ToHost::kOutput, id_, {&stream, 1}, output_)) output_.clear();
+}
+
+std::int32_t Cell::Post(std::uint32_t address, std::uint32_t length) {
+  const auto message = guest_memory().Text(address, length);
+  if (!message || length > start_.message_bytes) return -1;
+  if (calls_ >= start_.tool_calls) Stop(wire::Ending::kToolCalls);
+  const wire::CallHeader header{calls_++, 0};
+  open_calls_.push_back(header.seq);
+  FlushOutput();
+  channel_.Send(wire::ToHost::kCall, id_, AsBytes(header), *message);
+  return static_cast<std::int32_t>(header.seq);
+}
+
+std::uint32_t Cell::Take(std::uint32_t address, std::uint32_t capacity) {
+  if (messages_.empty()) return 0;
+  const std::string& message = messages_.front();
+  const auto length = static_cast<std::uint32_t>(message.size());
+  if (length > capacity) return length;
+  const auto to = guest_memory().Range(address, length);
+  if (!to) return 0;
+  std::memcpy(to->data(), message.data(), length);
+  messages_.pop_front();
+  return length;
+}
+
+void Cell::Report(std::uint32_t address, std::uint32_t length) {
+  const auto report = guest_memory().Text(address, length);
+  if (!report) return;
+  if (length > start_.result_bytes + wire::kReportSlackBytes) Stop(wire::Ending::kResultTooBig);
+  report_.assign(*report);
+  reported_ = true;
+}
+
+std::uint32_t Cell::Grow(std::uint32_t delta) {
+  const std::uint32_t before = memory_.wasm_pages();
+  const std::uint64_t after = std::uint64_t{before} + delta;
+  if (after * kWasmPageBytes > start_.memory_bytes ||
+      !memory_.GrowTo(static_cast<std::uint32_t>(after))) {
+    flags_ |= wire::kMemoryRefused;
+    return UINT32_MAX;
+  }
+  context_.MemoryGrew();
+  return before;
+}
+
+void Cell::Write(Stream stream, std::span<const std::uint8_t> bytes) {
+  const bool is_stdout = stream == Stream::kOut;
+  std::uint64_t& written = written_bytes_[is_stdout ? 0 : 1];
+  const std::uint64_t room = (is_stdout ? start_.stdout_bytes : start_.stderr_bytes) - written;
+  if (bytes.size() > room) {
+    flags_ |= is_stdout ? wire::kStdoutTruncated : wire::kStderrTruncated;
+    bytes = bytes.first(room);
+  }
+  if (bytes.empty()) return;
+  written += bytes.size();
+  if (stream != output_stream_) FlushOutput();
+  output_stream_ = stream;
+  output_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (output_.size() >= kOutputFlushBytes) FlushOutput();
+}
+
+std::uint64_t Cell::Clock(ClockId clock) {
+  if (virtual_time()) return virtual_ns_ += kVirtualReadingNs;
+  if (clock == ClockId::kRealtime) return ReadClock(CLOCK_REALTIME);
+  if (clock == ClockId::kMonotonic) return MonotonicNow() + static_cast<std::uint64_t>(clock_offset_ns_);
+  return cpu_ns_ + (ThreadCpuNow() - cpu_since_ns_);
+}
+
+void Cell::Random(std::span<std::uint8_t> out) {
+  if (virtual_time()) return chance_.Fill(out);
+  while (!out.empty()) {
+    const ssize_t got = ::getrandom(out.data(), out.size(), 0);
+    if (got <= 0) std::abort();  // Never hand out anything but entropy.
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+void Cell::Stop(wire::Ending ending) {
+  caisson_switch.left = Left::kStopped;
+  caisson_switch.detail = static_cast<std::uint32_t>(ending);
+  // Leaves the frames of the host function that called us: they own nothing by now.
+  caisson_leave();
+}
+
+}  // namespace caisson::worker

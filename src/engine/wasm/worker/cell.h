@@ -1,0 +1,143 @@
+// A Cell is one isolated interpreter in this worker: its memory, its place in the code, its files, and
+// the limits of the run it serves.
+//
+// Trust     The code inside is hostile. It reaches this object only through the functions it imports
+//           (host_imports.cc, wasi_imports.cc), whose every argument is checked against its memory.
+// Threads   The worker's one thread.
+// Lifetime  Used for one run after another. Between two of them Reset() makes it the base again, bit
+//           for bit (I8), unless the host asked to keep it for its owner's next run.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/wasm/worker/chance.h"
+#include "engine/wasm/worker/context.h"
+#include "engine/wasm/worker/files/cell_files.h"
+#include "engine/wasm/worker/guest_host.h"
+#include "engine/wasm/worker/host_channel.h"
+#include "engine/wasm/worker/linear_memory.h"
+#include "wire/frames.h"
+
+namespace caisson::worker {
+
+std::uint64_t MonotonicNow();
+std::uint64_t ThreadCpuNow();
+
+// What a cell's files may use: the run's limits, and room for scratch files that are not captured.
+FileLimits FileLimitsOf(const wire::StartHeader& start);
+
+enum class CellState {
+  kClean,   // The base; nobody's.
+  kReady,   // Can go on: just started, answered, or taken off by the timer.
+  kParked,  // In host_wait.
+  kIdle,    // Its run has ended and the host keeps it.
+};
+
+class Cell final : public GuestHost {
+ public:
+  Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channel);
+
+  // Begins a run in a clean cell, or another one in an idle cell.
+  Result<void> Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
+                     std::vector<InputFile> files);
+  void Again(const wire::StartHeader& start, std::string_view request);
+
+  // Runs until the guest leaves; state() is then what it is now.
+  Left Go();
+
+  // Takes an answer to an open call; false if there is no such call. A parked cell that waited for it
+  // becomes ready.
+  bool Answer(const wire::AnswerHeader& header, std::string_view answer);
+
+  // When a parked cell is to go on without an answer; 0: never. Wake() then makes it ready.
+  std::uint64_t wake_ns() const { return wake_ns_; }
+  void Wake();
+
+  // Which limit has been passed at `now_ns`, if one has.
+  std::optional<wire::Ending> PassedLimit(std::uint64_t now_ns) const;
+  std::uint64_t deadline_ns() const { return deadline_ns_; }
+
+  // Sends what the run left, and the end itself. Then the cell is idle, or must be Reset().
+  void Finish(wire::Ending ending, std::uint32_t detail);
+  void Reset();
+
+  // Output that has not been sent yet: all of it, or as much as fits now.
+  void FlushOutput();
+  void TryFlushOutput();
+
+  // As bytes, when parked or idle (saved_cell.cc); and back again, into a clean cell.
+  std::string Save(std::span<const std::uint8_t> build_id);
+  Result<void> Restore(std::uint64_t id, const wire::StartHeader& start,
+                       std::span<const std::uint8_t> blob, std::span<const std::uint8_t> build_id);
+
+  std::uint64_t id() const { return id_; }
+  CellState state() const { return state_; }
+  const std::vector<std::uint32_t>& open_calls() const { return open_calls_; }
+  std::uint64_t peak_bytes() const { return memory_.bytes(); }
+  LinearMemory& memory() { return memory_; }
+
+  // GuestHost.
+  GuestMemory guest_memory() override { return {memory_.data(), memory_.bytes()}; }
+  CellFiles& files() override { return files_; }
+  std::int32_t Post(std::uint32_t address, std::uint32_t length) override;
+  std::uint32_t Take(std::uint32_t address, std::uint32_t capacity) override;
+  void Report(std::uint32_t address, std::uint32_t length) override;
+  std::uint32_t Grow(std::uint32_t delta) override;
+  void Write(Stream stream, std::span<const std::uint8_t> bytes) override;
+  std::uint64_t Clock(ClockId clock) override;
+  void Random(std::span<std::uint8_t> out) override;
+
+ private:
+  struct ReceivedAnswer {
+    std::uint32_t seq;
+    std::string bytes;
+  };
+
+  void BeginRun(const wire::StartHeader& start, std::string_view request);
+  void Park();
+  bool DeliverAwaited();
+  [[noreturn]] void Stop(wire::Ending ending);
+  void SendFiles();
+  bool virtual_time() const { return (start_.flags & wire::kVirtualTime) != 0; }
+
+  HostChannel& channel_;
+  const LibraryImage& library_;
+  LinearMemory memory_;
+  Context context_;
+  CellFiles files_;
+  std::vector<InputFile> inputs_;  // What files_ was given: a saved cell takes it along.
+
+  std::uint64_t id_ = 0;
+  CellState state_ = CellState::kClean;
+  wire::StartHeader start_{};
+  std::deque<std::string> messages_;  // For the guest to take.
+  std::vector<ReceivedAnswer> answers_;  // Arrived, not yet waited for.
+  std::vector<std::uint32_t> open_calls_;
+  std::uint32_t calls_ = 0;
+  std::int32_t wait_seq_ = 0;
+  std::uint64_t wake_ns_ = 0;
+  std::int32_t wait_answer_ = 0;
+
+  std::string report_;
+  bool reported_ = false;
+  std::string output_;
+  Stream output_stream_ = Stream::kOut;
+  std::uint64_t written_bytes_[2] = {};
+  std::uint32_t flags_ = 0;
+
+  std::uint64_t arrived_ns_ = 0;
+  std::uint64_t began_ns_ = 0;
+  std::uint64_t deadline_ns_ = 0;
+  std::uint64_t cpu_ns_ = 0;         // Used before the current Go().
+  std::uint64_t cpu_since_ns_ = 0;   // The thread's CPU time at the start of the current Go(); 0: none.
+  std::int64_t clock_offset_ns_ = 0;  // Added to the monotonic clock, so that it never jumps back.
+  std::uint64_t virtual_ns_ = 0;
+  ChanceStream chance_;
+};
+
+}  // namespace caisson::worker

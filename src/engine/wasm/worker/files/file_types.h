@@ -1,0 +1,88 @@
+// The plain values that a cell's files are described with.
+//
+// Trust     Values; whoever fills them from guest bytes has checked them.
+// Threads   Any.
+// Lifetime  Values; views say what they look at.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/wasm/worker/files/file_contents.h"
+
+namespace caisson::worker {
+
+// WASI's numbers.
+enum class FileType : std::uint8_t { kDevice = 2, kDirectory = 3, kRegular = 4 };
+
+struct FileStat {
+  std::uint64_t inode = 0;  // The same file keeps it for as long as the cell lives, saved or not.
+  FileType type = FileType::kRegular;
+  std::uint64_t links = 1;
+  std::uint64_t size = 0;
+  // Nanoseconds since 1970.
+  std::uint64_t accessed = 0;
+  std::uint64_t modified = 0;
+  std::uint64_t changed = 0;
+};
+
+struct DirectoryEntry {
+  std::string_view name;  // Valid until the directory changes.
+  std::uint64_t inode = 0;
+  FileType type = FileType::kRegular;
+  std::uint64_t next_cookie = 0;
+};
+
+// The times of everything the guest did not touch: the library, the host's files, the fixed directories.
+inline constexpr std::uint64_t kUntouchedTime = 1'700'000'000'000'000'000;
+
+// What one cell may use. Reached limits are errors for the guest: kFbig, kNospc, kNospc, kMfile.
+struct FileLimits {
+  std::uint64_t file_bytes = std::uint64_t{32} << 20;
+  std::uint64_t total_bytes = std::uint64_t{64}
+                              << 20;  // All files, gaps and unlinked ones included.
+  std::uint32_t inodes =
+      4096;  // Files and directories below /tmp and /output, removed but open ones too.
+  std::uint32_t open_files = 64;  // Beside 0, 1, 2 and the root.
+};
+
+// A file the host gives to a cell. Below /tmp and /output the cell may change its own copy; anywhere else it is
+// read-only.
+struct InputFile {
+  std::string path;                             // Absolute and normal: "/input/a.csv".
+  std::shared_ptr<const std::string> contents;  // Owned together with whoever made the list.
+};
+
+// What the files need from whoever runs the cell.
+class FileServices {
+ public:
+  virtual ~FileServices() = default;
+
+  // The cell's time of day in nanoseconds since 1970.
+  virtual std::uint64_t Now() = 0;
+  virtual void Random(std::span<std::uint8_t> out) = 0;
+};
+
+struct CapturedFile {
+  enum class Change : std::uint8_t { kCreated, kModified, kDeleted };
+
+  std::string path;  // Absolute.
+  Change change = Change::kCreated;
+  std::uint64_t size = 0;
+  std::uint32_t mode = 0644;  // WASI has no permissions to change.
+  // Null for a deleted file. Valid until the cell's files change.
+  const FileContents* contents = nullptr;
+};
+
+struct Capture {
+  std::vector<CapturedFile> files;  // In path order.
+  bool incomplete =
+      false;  // Some were left out: more than asked for, or below a path longer than 4096 bytes.
+};
+
+}  // namespace caisson::worker

@@ -1,0 +1,32 @@
+// What stands behind the functions a guest imports: a cell, or, when the base is made, the boot.
+//
+// Trust     Called by the glue with whatever numbers the guest chose; implementations check them.
+// Threads   The worker's one thread.
+// Lifetime  `current` is set exactly while guest code runs.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/wasm/worker/files/cell_files.h"
+#include "engine/wasm/worker/guest_memory.h"
+#include "engine/wasm/worker/wasi.h"
+
+namespace caisson::worker {
+
+class GuestHost : public CellServices {
+ public:
+  virtual GuestMemory guest_memory() = 0;
+  virtual CellFiles& files() = 0;
+
+  // See guest/abi.h.
+  virtual std::int32_t Post(std::uint32_t address, std::uint32_t length) = 0;
+  virtual std::uint32_t Take(std::uint32_t address, std::uint32_t capacity) = 0;
+  virtual void Report(std::uint32_t address, std::uint32_t length) = 0;
+
+  // memory.grow: the old number of pages, or UINT32_MAX.
+  virtual std::uint32_t Grow(std::uint32_t delta) = 0;
+
+  static inline GuestHost* current = nullptr;
+};
+
+}  // namespace caisson::worker

@@ -1,0 +1,83 @@
+// One cell's linear memory: the base, copy-on-write, inside a reservation so large that no address a
+// guest can form leaves it.
+//
+// Trust     The contents are the guest's. Generated code adds a 32-bit index and a 32-bit offset to
+//           %gs, which stays below 8 GiB: inside the reservation, where what is not memory faults.
+// Threads   The worker's one thread.
+// Lifetime  Owns the mapping. The BaseFile and DirtyPages must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/wasm/worker/base_file.h"
+
+namespace caisson::worker {
+
+// Finds the pages of a private mapping that were written. Uses PAGEMAP_SCAN (Linux 6.7), or reads
+// the page map itself on older kernels.
+class DirtyPages {
+ public:
+  // Opens /proc/self/pagemap; must happen before the jail takes /proc away.
+  static Result<DirtyPages> Open();
+
+  // Pages of [begin, begin + bytes) that differ in origin from the mapped file, as page numbers from
+  // `begin`; every one of them, in order. Valid until the next call.
+  std::span<const PageRange> Find(const std::uint8_t* begin, std::uint64_t bytes);
+
+  const UniqueFd& fd() const { return fd_; }
+
+ private:
+  void FindByScan(const std::uint8_t* begin, std::uint64_t bytes);
+  void FindByRead(const std::uint8_t* begin, std::uint64_t bytes);
+  void Add(std::uint64_t first, std::uint64_t count);
+
+  UniqueFd fd_;
+  bool has_scan_ = false;
+  std::vector<PageRange> found_;
+  std::vector<std::uint64_t> entries_;
+};
+
+class LinearMemory {
+ public:
+  static Result<LinearMemory> Map(const BaseFile& base, DirtyPages& dirty);
+  LinearMemory(LinearMemory&& other) noexcept;
+  LinearMemory& operator=(LinearMemory&&) = delete;
+  ~LinearMemory();
+
+  std::uint8_t* data() const { return data_; }
+  std::uint32_t wasm_pages() const { return wasm_pages_; }
+  std::uint64_t bytes() const { return wasm_pages_ * kWasmPageBytes; }
+
+  // More memory, zeroed. False if the kernel refuses.
+  bool GrowTo(std::uint32_t wasm_pages);
+
+  // Makes it the base again, bit for bit (I8): hot pages are copied back and stay mapped, all others
+  // that were written are dropped, what was grown is unmapped.
+  void Reset();
+
+  // Takes the page faults of a first run ahead of time.
+  void Prefault();
+
+  // Whether it is the base, byte by byte. Milliseconds; for tests.
+  bool IsPristine() const;
+
+  std::span<const PageRange> FindDirty() { return dirty_.Find(data_, bytes()); }
+  const BaseFile& base() const { return base_; }
+
+  // Whether `address` lies in this cell's reservation: a fault there is the guest's own.
+  bool Covers(const void* address) const;
+
+ private:
+  LinearMemory(const BaseFile& base, DirtyPages& dirty) : base_(base), dirty_(dirty) {}
+
+  const BaseFile& base_;
+  DirtyPages& dirty_;
+  std::uint8_t* data_ = nullptr;
+  std::uint32_t wasm_pages_ = 0;
+};
+
+}  // namespace caisson::worker

@@ -1,0 +1,344 @@
+#include "engine/wasm/worker/worker.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "wire/value.h"
+
+namespace caisson::worker {
+namespace {
+
+// Enough to never make one while runs come one after another, few enough not to hold memory.
+constexpr std::size_t kMaxCleanCells = 16;
+// A cell that has used up its slice runs at the latest after this many others.
+constexpr int kMaxFreshInARow = 8;
+
+Worker* g_worker = nullptr;
+
+// The host's frames are ours: one that makes no sense is a bug, and a jailed process that goes on after
+// a bug would be worse than none.
+[[noreturn]] void Malformed() { std::abort(); }
+
+template <typename T>
+T TakeHeader(std::string_view& payload) {
+  T header;
+  if (payload.size() < sizeof header) Malformed();
+  std::memcpy(&header, payload.data(), sizeof header);
+  payload.remove_prefix(sizeof header);
+  return header;
+}
+
+// The list of (path, contents) that follows a request.
+std::vector<InputFile> DecodeFiles(std::string_view payload) {
+  std::vector<InputFile> files;
+  if (payload.empty()) return files;
+  auto value = DecodeValue(payload);
+  if (!value) Malformed();
+  auto* list = std::get_if<List>(&value->variant());
+  if (list == nullptr) Malformed();
+  for (Value& item : list->items) {
+    auto* pair = std::get_if<Tuple>(&item.variant());
+    if (pair == nullptr || pair->items.size() != 2) Malformed();
+    auto* path = std::get_if<std::string>(&pair->items[0].variant());
+    auto* contents = std::get_if<Bytes>(&pair->items[1].variant());
+    if (path == nullptr || contents == nullptr) Malformed();
+    files.push_back({*path, std::make_shared<const std::string>(std::move(contents->data))});
+  }
+  return files;
+}
+
+}  // namespace
+
+Worker::Worker(const BaseFile& base, const LibraryImage& library, DirtyPages& dirty,
+               HostChannel& channel, std::span<const std::uint8_t> build_id, WorkerOptions options)
+    : base_(base),
+      library_(library),
+      dirty_(dirty),
+      channel_(channel),
+      build_id_(build_id),
+      options_(options) {
+  g_worker = this;
+}
+
+Result<void> Worker::Prepare() {
+  TRY_ASSIGN(auto cell, MakeCell());
+  clean_.push_back(std::move(cell));
+  return {};
+}
+
+void Worker::Run() {
+  while (true) {
+    HandleFrames();
+    HandleTimers();
+    if (Cell* cell = PickNext()) {
+      RunSlice(*cell);
+    } else if (!channel_.has_next()) {
+      Wait();
+    }
+  }
+}
+
+void Worker::Wait() {
+  if (clean_.empty()) {
+    // The next run should not have to wait for this.
+    if (auto cell = MakeCell()) clean_.push_back(std::move(*cell));
+    if (channel_.has_next()) return;
+  }
+  std::int64_t timeout = -1;
+  if (!timers_.empty()) {
+    const std::uint64_t now = MonotonicNow();
+    const std::uint64_t at = timers_.begin()->first;
+    timeout = at > now ? static_cast<std::int64_t>(at - now) : 0;
+  }
+  if (ticking_) {
+    ticking_ = false;
+    StopTicking();
+  }
+  channel_.Wait(timeout);
+}
+
+bool Worker::OnTick() {
+  Worker& worker = *g_worker;
+  worker.running_->TryFlushOutput();
+  const std::uint64_t now = MonotonicNow();
+  return worker.running_->PassedLimit(now).has_value() || worker.channel_.has_next() ||
+         !worker.fresh_.empty() || !worker.spent_.empty() ||
+         (!worker.timers_.empty() && worker.timers_.begin()->first <= now);
+}
+
+void Worker::HandleFrames() {
+  while (auto frame = channel_.Next()) {
+    const auto kind = static_cast<wire::ToWorker>(frame->kind);
+    const bool more = (frame->flags & wire::kMoreFollows) != 0;
+    if (!more && message_.empty()) {
+      Handle(kind, frame->cell, frame->payload);
+      continue;
+    }
+    message_.append(frame->payload);
+    if (more) continue;
+    Handle(kind, frame->cell, message_);
+    message_.clear();
+    message_.shrink_to_fit();
+  }
+}
+
+void Worker::Handle(wire::ToWorker kind, std::uint64_t id, std::string_view payload) {
+  switch (kind) {
+    case wire::ToWorker::kStart:
+      return Start(id, payload);
+    case wire::ToWorker::kAgain:
+      return Again(id, payload);
+    case wire::ToWorker::kAnswer:
+      return Answer(id, payload);
+    case wire::ToWorker::kSave:
+      return Save(id, payload);
+    case wire::ToWorker::kRestore:
+      return Restore(id, payload);
+    case wire::ToWorker::kCancel:
+      if (Cell* cell = Find(id)) {
+        if (cell->state() == CellState::kIdle) {
+          Discard(*cell);
+        } else {
+          End(*cell, wire::Ending::kCancelled, 0);
+        }
+      }
+      return;
+  }
+  Malformed();
+}
+
+void Worker::Start(std::uint64_t id, std::string_view payload) {
+  const auto start = TakeHeader<wire::StartHeader>(payload);
+  if (start.request_length > payload.size() || Find(id) != nullptr) Malformed();
+  auto made = TakeClean();
+  if (made == nullptr) return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
+  Cell& cell = *made;
+  auto started = cell.Start(id, start, payload.substr(0, start.request_length),
+                            DecodeFiles(payload.substr(start.request_length)));
+  if (!started) return Refuse(id, started.error());
+  cells_.emplace(id, std::move(made));
+  SetTimer(cell.deadline_ns(), cell);
+  MakeReady(cell);
+}
+
+void Worker::Again(std::uint64_t id, std::string_view payload) {
+  const auto start = TakeHeader<wire::StartHeader>(payload);
+  Cell* cell = Find(id);
+  if (start.request_length > payload.size() || cell == nullptr ||
+      cell->state() != CellState::kIdle) {
+    Malformed();
+  }
+  cell->Again(start, payload.substr(0, start.request_length));
+  SetTimer(cell->deadline_ns(), *cell);
+  MakeReady(*cell);
+}
+
+void Worker::Answer(std::uint64_t id, std::string_view payload) {
+  const auto header = TakeHeader<wire::AnswerHeader>(payload);
+  Cell* cell = Find(id);
+  if (cell == nullptr) return;  // It ended while the answer was on its way.
+  const bool was_parked = cell->state() == CellState::kParked;
+  const std::uint64_t wake = cell->wake_ns();
+  if (!cell->Answer(header, payload)) return;
+  if (was_parked && cell->state() == CellState::kReady) {
+    if (wake != 0) timers_.erase({wake, cell->id()});
+    MakeReady(*cell);
+  }
+}
+
+void Worker::Save(std::uint64_t id, std::string_view payload) {
+  const auto header = TakeHeader<wire::SaveHeader>(payload);
+  Cell* cell = Find(id);
+  if (cell == nullptr) return Refuse(id, Error(ErrorCode::kNotFound, "the cell is gone"));
+  if (cell->state() != CellState::kParked && cell->state() != CellState::kIdle) {
+    return Refuse(id, Error(ErrorCode::kFailedPrecondition,
+                            "the cell computes; it can be saved while it waits for an answer"));
+  }
+  cell->FlushOutput();
+  const std::string blob = cell->Save(build_id_);
+  if (blob.size() > header.max_bytes) {
+    return Refuse(id, Error(ErrorCode::kResourceExhausted, "the cell is too big to be saved"));
+  }
+  channel_.Send(wire::ToHost::kSaved, id, {}, blob);
+  if (header.keep == 0) Discard(*cell);
+}
+
+void Worker::Restore(std::uint64_t id, std::string_view payload) {
+  const auto start = TakeHeader<wire::StartHeader>(payload);
+  if (Find(id) != nullptr) Malformed();
+  auto made = TakeClean();
+  if (made == nullptr) return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
+  Cell& cell = *made;
+  const std::span blob(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size());
+  if (auto restored = cell.Restore(id, start, blob, build_id_); !restored) {
+    return Refuse(id, restored.error());  // The half-made cell is destroyed, never reused.
+  }
+  cells_.emplace(id, std::move(made));
+  const auto& open = cell.open_calls();
+  channel_.Send(wire::ToHost::kRestored, id, {},
+                {reinterpret_cast<const char*>(open.data()), open.size() * sizeof open[0]});
+  if (cell.state() == CellState::kIdle) return;
+  SetTimer(cell.deadline_ns(), cell);
+  if (cell.state() == CellState::kReady) {
+    MakeReady(cell);
+  } else if (cell.wake_ns() != 0) {
+    SetTimer(cell.wake_ns(), cell);
+  }
+}
+
+void Worker::Refuse(std::uint64_t id, const Error& why) {
+  channel_.Send(wire::ToHost::kRefused, id, {}, why.message());
+}
+
+void Worker::HandleTimers() {
+  if (timers_.empty()) return;
+  const std::uint64_t now = MonotonicNow();
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    Cell* cell = Find(timers_.begin()->second);
+    timers_.erase(timers_.begin());
+    if (cell == nullptr || cell->state() == CellState::kIdle) continue;
+    if (auto passed = cell->PassedLimit(now)) {
+      End(*cell, *passed, 0);
+    } else if (cell->state() == CellState::kParked && cell->wake_ns() != 0 &&
+               cell->wake_ns() <= now) {
+      cell->Wake();
+      MakeReady(*cell);
+    }
+  }
+}
+
+Cell* Worker::PickNext() {
+  std::deque<Cell*>* line = &fresh_;
+  if (fresh_.empty() || (!spent_.empty() && fresh_in_a_row_ >= kMaxFreshInARow)) line = &spent_;
+  if (line->empty()) return nullptr;
+  fresh_in_a_row_ = line == &fresh_ ? fresh_in_a_row_ + 1 : 0;
+  Cell* cell = line->front();
+  line->pop_front();
+  return cell;
+}
+
+void Worker::RunSlice(Cell& cell) {
+  if (!ticking_) {
+    ticking_ = true;
+    StartTicking();
+  }
+  running_ = &cell;
+  Left left = cell.Go();
+  // A call that was answered already, or a sleep of no length: go on at once.
+  while (left == Left::kParked && cell.state() == CellState::kReady && !channel_.has_next()) {
+    left = cell.Go();
+  }
+  running_ = nullptr;
+  Settle(cell, left);
+}
+
+void Worker::Settle(Cell& cell, Left left) {
+  switch (left) {
+    case Left::kParked:
+      if (cell.state() == CellState::kReady) return MakeReady(cell);
+      if (cell.wake_ns() != 0) SetTimer(cell.wake_ns(), cell);
+      return;
+    case Left::kPreempted:
+      if (auto passed = cell.PassedLimit(MonotonicNow())) return End(cell, *passed, 0);
+      spent_.push_back(&cell);
+      return;
+    case Left::kFinished:
+      return End(cell, wire::Ending::kReported, 0);
+    case Left::kTrapped:
+      return End(cell, wire::Ending::kTrap, caisson_switch.detail);
+    case Left::kExited:
+      return End(cell, wire::Ending::kExit, caisson_switch.detail);
+    case Left::kStopped:
+      return End(cell, static_cast<wire::Ending>(caisson_switch.detail), 0);
+  }
+}
+
+void Worker::End(Cell& cell, wire::Ending ending, std::uint32_t detail) {
+  Unschedule(cell);
+  cell.Finish(ending, detail);
+  if (cell.state() != CellState::kIdle) Discard(cell);
+}
+
+void Worker::Discard(Cell& cell) {
+  Unschedule(cell);
+  auto entry = cells_.extract(cell.id());
+  if (clean_.size() >= kMaxCleanCells) return;  // Destroyed with the entry.
+  cell.Reset();
+  if (options_.verify_reset && !cell.memory().IsPristine()) std::abort();
+  clean_.push_back(std::move(entry.mapped()));
+}
+
+void Worker::MakeReady(Cell& cell) { fresh_.push_back(&cell); }
+
+void Worker::SetTimer(std::uint64_t at_ns, const Cell& cell) { timers_.emplace(at_ns, cell.id()); }
+
+void Worker::Unschedule(const Cell& cell) {
+  timers_.erase({cell.deadline_ns(), cell.id()});
+  if (cell.wake_ns() != 0) timers_.erase({cell.wake_ns(), cell.id()});
+  std::erase(fresh_, &cell);
+  std::erase(spent_, &cell);
+}
+
+Cell* Worker::Find(std::uint64_t id) {
+  const auto it = cells_.find(id);
+  return it == cells_.end() ? nullptr : it->second.get();
+}
+
+std::unique_ptr<Cell> Worker::TakeClean() {
+  if (clean_.empty()) {
+    auto cell = MakeCell();
+    return cell ? std::move(*cell) : nullptr;
+  }
+  auto cell = std::move(clean_.back());
+  clean_.pop_back();
+  return cell;
+}
+
+Result<std::unique_ptr<Cell>> Worker::MakeCell() {
+  TRY_ASSIGN(LinearMemory memory, LinearMemory::Map(base_, dirty_));
+  memory.Prefault();
+  return std::make_unique<Cell>(std::move(memory), library_, channel_);
+}
+
+}  // namespace caisson::worker

@@ -1,0 +1,244 @@
+#include "engine/wasm/worker_link.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+using wire::ToHost;
+using wire::ToWorker;
+
+// A worker that floods its ring gets this many frames read before others have their turn.
+constexpr int kFramesPerTurn = 256;
+// Host to worker: what may wait for room in the ring.
+constexpr std::size_t kMaxQueuedBytes = 256u << 20;
+constexpr std::size_t kMaxStraySaves = 64;
+constexpr std::size_t kMaxMissingWalls = 64;
+// A worker looks at its ring between any two slices of guest code, so within milliseconds.
+constexpr std::chrono::seconds kMaxUnread{5};
+// How far beyond its deadline a run may be while its worker is busy with others.
+constexpr std::chrono::seconds kPatience{30};
+
+Error Violation(const std::string& what) {
+  return Error(ErrorCode::kInternal, "the worker broke the protocol: " + what);
+}
+
+}  // namespace
+
+WorkerLink::WorkerLink(Channel& channel, std::string tier)
+    : writer_(channel.layout().to_worker, channel.to_worker()),
+      reader_(channel.layout().to_host, channel.to_host()),
+      boundary_{.engine = "wasm", .tier = std::move(tier), .missing = {}} {}
+
+WorkerLink::~WorkerLink() { LoseAll(RunReason::kKilled, "the engine was shut down"); }
+
+Result<bool> WorkerLink::Pump() {
+  in_turn_ = true;
+  Result<void> good;
+  bool more = false;
+  for (int count = 0;; ++count) {
+    if (count == kFramesPerTurn) {
+      more = true;
+      break;
+    }
+    auto frame = reader_.Next();
+    if (!frame) {
+      good = Violation(frame.error().message());
+      break;
+    }
+    if (!frame->has_value()) break;
+    ++frames_read_;
+    good = OnFrame(**frame);
+    if (!good) break;
+  }
+  if (reader_.TakeWriterWaits()) wire::FutexWake(reader_.header().head);
+  RunDeferred();
+  if (good && !queue_.empty()) good = WriteQueued();
+  in_turn_ = false;
+  if (wrote_) WakeReader();
+  if (!good || broken_) {
+    broken_ = true;
+    return good ? Violation("its ring's position is impossible") : std::move(good).error();
+  }
+  return more;
+}
+
+void WorkerLink::RunDeferred() {
+  // A completion may lead to more of them, and to the end of sessions; but never to that of the link,
+  // whose owner only ends it from its own handlers.
+  for (int round = 0; round < 8 && !deferred_.empty(); ++round) {
+    for (auto& completion : std::exchange(deferred_, {})) completion();
+  }
+  if (!deferred_.empty()) request_turn();
+}
+
+void WorkerLink::Defer(std::move_only_function<void()> completion) {
+  deferred_.push_back(std::move(completion));
+  if (!in_turn_ && deferred_.size() == 1) request_turn();
+}
+
+Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
+  if (frame.kind == 0 || frame.kind > std::to_underlying(ToHost::kRefused)) {
+    return Violation("unknown frame kind " + std::to_string(frame.kind));
+  }
+  if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");
+  const auto kind = static_cast<ToHost>(frame.kind);
+  if (kind == ToHost::kReady) return OnReady(frame);
+  if (!ready_) return Violation("a frame before it was ready");
+
+  const auto found = sessions_.find(frame.cell);
+  if (found == sessions_.end()) {
+    const auto stray = std::ranges::find(stray_saves_, frame.cell);
+    if (kind == ToHost::kRefused && frame.flags == 0 && stray != stray_saves_.end()) {
+      stray_saves_.erase(stray);
+      return {};
+    }
+    return Violation("a frame of a cell that is not there");
+  }
+  // Kept while it is told: what it does may take it out of the table.
+  const std::shared_ptr<CellSession> session = found->second;
+  const auto allowed = session->Allowed(kind);
+  if (!allowed) return Violation("frame kind " + std::to_string(frame.kind) + " out of place");
+  if (session->partial_kind != 0 && session->partial_kind != frame.kind) {
+    return Violation("two messages of one cell are mixed");
+  }
+  if (session->partial.size() + frame.payload.size() > *allowed) {
+    return Violation("a message of kind " + std::to_string(frame.kind) + " is too long");
+  }
+  if ((frame.flags & wire::kMoreFollows) != 0) {
+    session->partial_kind = frame.kind;
+    session->partial.append(frame.payload);
+    return {};
+  }
+  if (session->partial_kind == 0) return session->OnMessage(kind, frame.payload);
+  session->partial.append(frame.payload);
+  session->partial_kind = 0;
+  return session->OnMessage(kind, std::exchange(session->partial, {}));
+}
+
+Result<void> WorkerLink::OnReady(const wire::Frame& frame) {
+  wire::ReadyHeader header;
+  if (ready_ || frame.flags != 0 || frame.cell != 0 || frame.payload.size() < sizeof header) {
+    return Violation("a bad ready frame");
+  }
+  std::memcpy(&header, frame.payload.data(), sizeof header);
+  std::string_view rest = frame.payload.substr(sizeof header);
+  if (header.missing_length != rest.size()) return Violation("a bad ready frame");
+  WorkerReady ready;
+  std::ranges::copy(header.build_id, ready.build.build_id.begin());
+  std::ranges::copy(header.base_hash, ready.build.base_hash.begin());
+  ready.base_bytes = header.base_bytes;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    if (end > 0) ready.missing.emplace_back(rest.substr(0, end));
+    if (ready.missing.size() > kMaxMissingWalls) return Violation("a bad ready frame");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  boundary_.missing = ready.missing;
+  ready_ = std::move(ready);
+  return {};
+}
+
+Result<void> WorkerLink::Send(ToWorker kind, std::uint64_t cell, std::string_view head,
+                              std::string_view body) {
+  if (broken_) return Violation("it is being ended");
+  const std::size_t length = head.size() + body.size();
+  if (queue_.empty() && length <= wire::kMaxFramePayload) {
+    auto written = writer_.Write(std::to_underlying(kind), 0, cell, head, body);
+    if (written) {
+      wrote_ = true;
+      if (!in_turn_) WakeReader();
+      return {};
+    }
+    if (written.error().code() != ErrorCode::kResourceExhausted) {
+      broken_ = true;
+      if (!in_turn_) request_turn();
+      return written;
+    }
+  }
+  if (length > kMaxQueuedBytes - queued_bytes_) {
+    return Error(ErrorCode::kResourceExhausted, "too much waits to be sent to the worker");
+  }
+  std::string bytes;
+  bytes.reserve(length);
+  bytes.append(head).append(body);
+  queue_.push_back({.kind = kind, .cell = cell, .bytes = std::move(bytes)});
+  queued_bytes_ += length;
+  if (in_turn_) return {};
+  auto written = WriteQueued();
+  if (wrote_) WakeReader();
+  if (!written) request_turn();
+  return written;
+}
+
+Result<void> WorkerLink::WriteQueued() {
+  while (!queue_.empty()) {
+    Outgoing& message = queue_.front();
+    const std::string_view rest = std::string_view(message.bytes).substr(message.sent);
+    const std::string_view part = rest.substr(0, wire::kMaxFramePayload);
+    const std::uint16_t flags = part.size() < rest.size() ? wire::kMoreFollows : 0;
+    auto written = writer_.Write(std::to_underlying(message.kind), flags, message.cell, part);
+    if (!written) {
+      // Full: the worker says on the notify descriptor when there is room, and that leads to Pump.
+      if (written.error().code() == ErrorCode::kResourceExhausted) return {};
+      broken_ = true;
+      return written;
+    }
+    wrote_ = true;
+    message.sent += part.size();
+    if (flags != 0) continue;
+    queued_bytes_ -= message.bytes.size();
+    queue_.pop_front();
+  }
+  return {};
+}
+
+void WorkerLink::WakeReader() {
+  wrote_ = false;
+  if (writer_.reader_waits()) wire::FutexWake(writer_.header().tail);
+}
+
+void WorkerLink::Attach(std::shared_ptr<CellSession> session) {
+  const std::uint64_t id = session->id();
+  sessions_.emplace(id, std::move(session));
+}
+
+void WorkerLink::Detach(CellSession& session) { sessions_.erase(session.id()); }
+
+void WorkerLink::ExpectStraySaveAnswer(std::uint64_t cell) {
+  stray_saves_.push_back(cell);
+  if (stray_saves_.size() > kMaxStraySaves) stray_saves_.pop_front();
+}
+
+void WorkerLink::LoseAll(RunReason reason, const std::string& why) {
+  broken_ = true;
+  in_turn_ = true;
+  for (auto& [id, session] : std::exchange(sessions_, {})) session->OnLost(reason, why);
+  queue_.clear();
+  while (!deferred_.empty()) {
+    for (auto& completion : std::exchange(deferred_, {})) completion();
+  }
+}
+
+std::optional<std::string> WorkerLink::Stuck(SteadyTime now) {
+  const std::uint32_t head = writer_.header().head.load(std::memory_order_relaxed);
+  const bool unread = head != writer_.header().tail.load(std::memory_order_relaxed);
+  if (!unread || head != seen_head_ || !unread_since_) {
+    seen_head_ = head;
+    unread_since_ = unread ? std::optional(now) : std::nullopt;
+  } else if (now - *unread_since_ > kMaxUnread) {
+    return "it does not read its messages";
+  }
+  // A worker that still says things may just have much to clean up; one that is silent hangs.
+  const bool silent = std::exchange(frames_seen_, frames_read_) == frames_read_;
+  for (const auto& [id, session] : sessions_) {
+    if (session->overdue(silent ? now : now - kPatience)) {
+      return "a run went on beyond its time limit";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace caisson

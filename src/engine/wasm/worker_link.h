@@ -1,0 +1,115 @@
+// A WorkerLink speaks wire/frames.h with one worker: it joins frames to messages, hands each to the
+// cell it belongs to, and queues what does not fit the ring.
+//
+// Trust     Everything read is hostile. Any error of Pump means that the worker broke the rules and is
+//           to be killed (I9).
+// Threads   The worker's lane.
+// Lifetime  Borrows the channel. Sessions that are attached know the link and are told by LoseAll
+//           before it goes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/outcome.h"
+#include "engine/wasm/cell_session.h"
+#include "engine/wasm/channel.h"
+#include "wire/frames.h"
+
+namespace caisson {
+
+// What a worker is made of; the same for all workers of an engine.
+struct WorkerBuild {
+  std::array<std::uint8_t, 20> build_id{};
+  std::array<std::uint8_t, 32> base_hash{};
+  bool operator==(const WorkerBuild&) const = default;
+};
+
+struct WorkerReady {
+  WorkerBuild build;
+  std::uint32_t base_bytes = 0;
+  std::vector<std::string> missing;  // Walls that are not up.
+};
+
+class WorkerLink {
+ public:
+  // `tier` is what outcomes say about the boundary.
+  WorkerLink(Channel& channel, std::string tier);
+  ~WorkerLink();
+  WorkerLink(const WorkerLink&) = delete;
+  WorkerLink& operator=(const WorkerLink&) = delete;
+
+  // Reads at most a turn's worth of frames, then lets everybody who waited for them go on. True:
+  // there is more to read, come back after others had their turn.
+  Result<bool> Pump();
+
+  // Set when the worker has said that it is ready.
+  const std::optional<WorkerReady>& ready() const { return ready_; }
+  const Boundary& boundary() const { return boundary_; }
+
+  // Sends one message, `head` then `body`; queues what the ring cannot take. kResourceExhausted: too
+  // much is queued. Sent at once, or at the end of the turn if called within one.
+  Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
+                    std::string_view body = {});
+
+  void Attach(std::shared_ptr<CellSession> session);
+  void Detach(CellSession& session);
+  // A kSave may cross the end of its cell; its answer is then of no use and no offence.
+  void ExpectStraySaveAnswer(std::uint64_t cell);
+
+  // Calls `completion` at the end of the turn, or soon if there is no turn now.
+  void Defer(std::move_only_function<void()> completion);
+  // How Defer outside a turn gets one; set by the owner of the link.
+  std::function<void()> request_turn;
+
+  // Ends everything that was under way.
+  void LoseAll(RunReason reason, const std::string& why);
+
+  // What is wrong at `now`, if anything: a cell overdue, or a worker that does not read.
+  std::optional<std::string> Stuck(SteadyTime now);
+
+  std::size_t sessions() const { return sessions_.size(); }
+  bool broken() const { return broken_; }
+
+ private:
+  struct Outgoing {
+    wire::ToWorker kind;
+    std::uint64_t cell;
+    std::string bytes;
+    std::size_t sent = 0;
+  };
+
+  Result<void> OnFrame(const wire::Frame& frame);
+  Result<void> OnReady(const wire::Frame& frame);
+  Result<void> WriteQueued();
+  void RunDeferred();
+  void WakeReader();
+
+  wire::RingWriter writer_;
+  wire::RingReader reader_;
+  Boundary boundary_;
+  std::optional<WorkerReady> ready_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<CellSession>> sessions_;
+  std::deque<std::uint64_t> stray_saves_;
+  std::deque<Outgoing> queue_;
+  std::size_t queued_bytes_ = 0;
+  std::vector<std::move_only_function<void()>> deferred_;
+  bool in_turn_ = false;
+  bool wrote_ = false;
+  bool broken_ = false;
+  std::uint64_t frames_read_ = 0;
+  std::uint64_t frames_seen_ = 0;  // frames_read_ at the last look of Stuck.
+  std::uint32_t seen_head_ = 0;
+  std::optional<SteadyTime> unread_since_;
+};
+
+}  // namespace caisson

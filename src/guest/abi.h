@@ -1,0 +1,77 @@
+// The agreement between the guest logic and whatever holds its cell (the wasm worker, the native
+// runner, a test). Plain C, because it is compiled into the guest.
+//
+// Trust     The guest is hostile: the holder checks every pointer and length it is handed here and
+//           every byte that comes out. The guest believes what the holder tells it.
+// Threads   One per cell.
+// Lifetime  caisson_boot runs once, when the snapshot is made. caisson_run runs once for each piece
+//           of code; a second call in the same cell goes on in the same __main__ (a session).
+#ifndef CAISSON_GUEST_ABI_H_
+#define CAISSON_GUEST_ABI_H_
+
+#include <stdint.h>
+
+#ifdef __wasm__
+#define CAISSON_IMPORT(name) __attribute__((import_module("host"), import_name(#name)))
+#define CAISSON_EXPORT(name) __attribute__((export_name(#name)))
+#else
+#define CAISSON_IMPORT(name)
+#define CAISSON_EXPORT(name) __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What the guest may ask of its holder. All messages are one encoded Value (wire/value.h).
+
+// Sets the guest aside until the answer to call `seq` is there, or, with CAISSON_ANY_CALL, the
+// answer to any call, or until `timeout_ns` has passed (negative: no timeout). Returns 1 if there is
+// something to take, 0 if the time has passed. The only place where a cell can be parked and saved.
+#define CAISSON_ANY_CALL (-1)
+CAISSON_IMPORT(wait) int32_t host_wait(int32_t seq, int64_t timeout_ns);
+
+// Hands over a call, [name, positional list, keyword dict], and returns its number (0, 1, ...) at
+// once, or CAISSON_POST_REFUSED when the run has used up its calls or the message is too big.
+#define CAISSON_POST_REFUSED (-1)
+CAISSON_IMPORT(post) int32_t host_post(const void* message, uint32_t length);
+
+// Copies the next message for the guest into `out` and returns its length. If it is longer than
+// `capacity`, copies nothing and returns the length all the same, and the message stays. 0: none.
+// The first message of a run is the request; each later one is an answer (see below).
+CAISSON_IMPORT(take) uint32_t host_take(void* out, uint32_t capacity);
+
+// The run's report, once, as the last act of caisson_run.
+CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
+
+// Request: dict with
+//   "code"          bytes   the source, UTF-8 (the guest refuses what is not)
+//   "result_bytes"  int     the encoded result may not be longer
+//   "tools"         list    names that become functions in __main__            (optional)
+//   "argv0"         str     file name shown in tracebacks, default "main.py"    (optional)
+//
+// Answer: tuple (seq, outcome, value), outcome 0 = returned value, 1 = raised (type, message),
+//   2 = denied (message)
+//
+// Report: dict with
+//   "end"       "returned" | "raised" | "rejected" | "exited" | "result_too_large"
+//   "result"    the value, if it has one and JSON can hold it
+//   "repr"      str: repr of a result JSON cannot hold
+//   "error"     dict type, message, line (int or None), traceback (str)   for raised and rejected,
+//               and for exited with a status other than 0
+//   "status"    int: the status of SystemExit                              for exited
+//   "findings"  list of dicts rule, message, line, column, hint            for rejected
+
+// What the holder calls.
+
+// Brings the interpreter up: modules imported, everything warm and frozen. 0, or not.
+CAISSON_EXPORT(caisson_boot) int32_t caisson_boot(void);
+
+// Runs the request that host_take delivers. 0 once the report is given; anything else is a bug.
+CAISSON_EXPORT(caisson_run) int32_t caisson_run(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif  // CAISSON_GUEST_ABI_H_

@@ -1,0 +1,136 @@
+// caisson_boot: brings the interpreter up the way every run finds it.
+#include <string.h>
+
+#include "guest/abi.h"
+#include "guest/await_calls.h"
+#include "guest/calls.h"
+#include "guest/hooks.h"
+#include "guest/report.h"
+#include "guest/result_tree.h"
+#include "guest/run.h"
+#include "guest/tools.h"
+
+// Where modules are, in the order they are looked for; colons in between. A native build names
+// other places.
+#ifndef CAISSON_MODULE_PATH
+#define CAISSON_MODULE_PATH "/lib/caisson:/lib/caisson/wasm:/lib/python3.11"
+#endif
+
+Hooks hooks;
+
+static int Failed(PyStatus status) {
+  if (!PyStatus_Exception(status)) return 0;
+  fprintf(stderr, "caisson_boot: %s\n", status.err_msg == NULL ? "failed" : status.err_msg);
+  return 1;
+}
+
+static PyStatus AddModulePath(PyConfig* config) {
+  static const char path[] = CAISSON_MODULE_PATH;
+  wchar_t part[256];
+  size_t size = 0;
+  config->module_search_paths_set = 1;
+  for (size_t i = 0; i < sizeof path; i++) {
+    if (path[i] != ':' && path[i] != '\0') {
+      if (size < sizeof part / sizeof part[0] - 1) part[size++] = (wchar_t)(unsigned char)path[i];
+      continue;
+    }
+    part[size] = L'\0';
+    size = 0;
+    PyStatus status = PyWideStringList_Append(&config->module_search_paths, part);
+    if (PyStatus_Exception(status)) return status;
+  }
+  return PyStatus_Ok();
+}
+
+static PyStatus Configure(PyConfig* config) {
+  config->site_import = 0;
+  config->write_bytecode = 0;
+  config->install_signal_handlers = 0;
+  config->pathconfig_warnings = 0;
+  config->parse_argv = 0;
+  // The seed of str hashes is part of the snapshot, so it is the same for all runs whatever it is.
+  // That is harmless: who provokes collisions slows down only his own run.
+  config->use_hash_seed = 1;
+  config->hash_seed = 0;
+  PyStatus status = AddModulePath(config);
+  if (PyStatus_Exception(status)) return status;
+  status = PyConfig_SetString(config, &config->stdio_encoding, L"utf-8");
+  if (PyStatus_Exception(status)) return status;
+  status = PyConfig_SetString(config, &config->stdio_errors, L"backslashreplace");
+  if (PyStatus_Exception(status)) return status;
+  // Given explicitly, or CPython goes looking for itself in the file system.
+  status = PyConfig_SetString(config, &config->executable, L"");
+  if (PyStatus_Exception(status)) return status;
+  status = PyConfig_SetString(config, &config->program_name, L"python3");
+  if (PyStatus_Exception(status)) return status;
+  wchar_t* argv[] = {L"main.py"};
+  return PyConfig_SetArgv(config, 1, argv);
+}
+
+static int StartInterpreter(void) {
+  PyPreConfig before;
+  PyPreConfig_InitIsolatedConfig(&before);
+  before.utf8_mode = 1;
+  if (Failed(Py_PreInitialize(&before)) || ToolsRegister() < 0) return -1;
+  PyConfig config;
+  PyConfig_InitIsolatedConfig(&config);
+  PyStatus status = Configure(&config);
+  if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
+  PyConfig_Clear(&config);
+  return Failed(status) ? -1 : 0;
+}
+
+static int Fetch(PyObject** slot, const char* module_name, const char* name) {
+  PyObject* module = PyImport_ImportModule(module_name);
+  *slot = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+  Py_XDECREF(module);
+  return *slot == NULL ? -1 : 0;
+}
+
+static int FetchHooks(void) {
+  hooks.default_file = PyUnicode_InternFromString("main.py");
+  return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, "caisson.loop", "run") < 0 ||
+                 Fetch(&hooks.tool_call, "caisson.loop", "tool_call") < 0 ||
+                 Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
+                 Fetch(&hooks.syntax_hint, "caisson.report", "syntax_hint") < 0 ||
+                 Fetch(&hooks.tool_error, "caisson", "ToolError") < 0 ||
+                 Fetch(&hooks.approval_denied, "caisson", "ApprovalDenied") < 0 ||
+                 Fetch(&hooks.source_cache, "linecache", "cache") < 0 ||
+                 Fetch(&hooks.source_function, "_caisson", "source") < 0 ||
+                 Fetch(&hooks.main_globals, "__main__", "__dict__") < 0 ||
+                 Fetch(&hooks.standard_out, "sys", "stdout") < 0 ||
+                 Fetch(&hooks.standard_error, "sys", "stderr") < 0
+             ? -1
+             : 0;
+}
+
+// Imports what code usually imports, and the parts that runs need. See python/caisson/prepare.py.
+static int Prepare(const char* step) {
+  PyObject* function;
+  if (Fetch(&function, "caisson.prepare", step) < 0) return -1;
+  PyObject* done = PyObject_CallNoArgs(function);
+  Py_DECREF(function);
+  Py_XDECREF(done);
+  return done == NULL ? -1 : 0;
+}
+
+int32_t caisson_boot(void) {
+  if (StartInterpreter() < 0) return 1;
+  if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitCallsStart() < 0 ||
+      Prepare("modules") < 0 || FetchHooks() < 0 || ReportStart() < 0) {
+    PyErr_Print();
+    return 2;
+  }
+  for (int i = 0; i < 3; i++) {
+    RunWarmUp("1+1");
+    RunWarmUp("print(end='')");
+    RunWarmUp("[1, 'a', {'b': 2.5}]");
+    RunWarmUp("1/0");
+    RunWarmUp("x = ");
+  }
+  if (Prepare("finish") < 0) {
+    PyErr_Print();
+    return 3;
+  }
+  return 0;
+}

@@ -1,0 +1,268 @@
+#include "guest/calls.h"
+
+#include <string.h>
+
+#include "guest/abi.h"
+#include "guest/hooks.h"
+#include "guest/inbox.h"
+
+// The encoded answer to a call, before it becomes a value or an error.
+enum { kReturned = 0, kRaised = 1, kDenied = 2 };
+
+static Inbox answers_in;
+static uint8_t post_storage[4096];
+static PyObject* stored;     // {seq: (outcome, value)}: answers nobody has asked for yet.
+static int32_t outstanding;  // Posted, not yet taken.
+
+static int32_t RefusePost(EncodeStatus status, PyObject* culprit) {
+  if (status == kUnsupported && culprit != NULL) {
+    PyErr_Format(PyExc_TypeError,
+                 PyUnicode_Check(culprit)
+                     ? "a tool cannot be given a str with lone surrogates"
+                     : "a tool cannot be given an object of type '%.200s'; pass plain data "
+                       "(dict, list, tuple, str, bytes, int, float, bool, None)",
+                 Py_TYPE(culprit)->tp_name);
+  } else if (status == kTooDeep) {
+    PyErr_SetString(PyExc_ValueError,
+                    "tool arguments are nested too deeply, or contain themselves");
+  } else if (status == kTooBig) {
+    PyErr_SetString(PyExc_ValueError, "tool arguments are too large");
+  } else {
+    PyErr_NoMemory();
+  }
+  return -1;
+}
+
+// Raises ToolError(type, message) or ApprovalDenied(message).
+static void RaiseFromArgs(PyObject* type, PyObject* args) {
+  PyObject* error = args == NULL ? NULL : PyObject_CallObject(type, args);
+  if (error != NULL) PyErr_SetObject((PyObject*)Py_TYPE(error), error);
+  Py_XDECREF(error);
+}
+
+static int32_t Post(Buffer* message) {
+  int32_t seq = host_post(message->data, (uint32_t)message->size);
+  BufferFree(message);
+  if (seq == CAISSON_POST_REFUSED) {
+    PyObject* args = Py_BuildValue("ss", "CallRefused",
+                                   "this run has used up its tool calls, or the arguments are too "
+                                   "large");
+    RaiseFromArgs(hooks.tool_error, args);
+    Py_XDECREF(args);
+    return -1;
+  }
+  outstanding++;
+  return seq;
+}
+
+static EncodeStatus EncodeVector(Encoder* encoder, PyObject* name, PyObject* const* args,
+                                 Py_ssize_t positional, PyObject* keywords) {
+  Buffer* out = encoder->out;
+  Py_ssize_t named = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
+  EncodeStatus status = PutListHead(out, 3);
+  if (status == kEncoded) status = EncodeNested(encoder, name, 1);
+  if (status == kEncoded) status = PutListHead(out, (size_t)positional);
+  for (Py_ssize_t i = 0; status == kEncoded && i < positional; i++) {
+    status = EncodeNested(encoder, args[i], 2);
+  }
+  if (status == kEncoded) status = PutDictHead(out, (size_t)named);
+  for (Py_ssize_t i = 0; status == kEncoded && i < named; i++) {
+    status = EncodeNested(encoder, PyTuple_GET_ITEM(keywords, i), 2);
+    if (status == kEncoded) status = EncodeNested(encoder, args[positional + i], 2);
+  }
+  return status;
+}
+
+int32_t CallsPost(PyObject* name, PyObject* const* args, Py_ssize_t positional,
+                  PyObject* keywords) {
+  Buffer message;
+  BufferInit(&message, post_storage, sizeof post_storage, UINT32_MAX / 2);
+  Encoder encoder = {.out = &message, .mode = kAnyValue};
+  EncodeStatus status = EncodeVector(&encoder, name, args, positional, keywords);
+  if (status == kEncoded) return Post(&message);
+  BufferFree(&message);
+  return RefusePost(status, encoder.culprit);
+}
+
+static EncodeStatus EncodePacked(Encoder* encoder, PyObject* name, PyObject* args,
+                                 PyObject* keywords) {
+  EncodeStatus status = PutListHead(encoder->out, 3);
+  if (status == kEncoded) status = EncodeNested(encoder, name, 1);
+  size_t positional = args == NULL ? 0 : (size_t)PyTuple_GET_SIZE(args);
+  if (status == kEncoded) status = PutListHead(encoder->out, positional);
+  for (size_t i = 0; status == kEncoded && i < positional; i++) {
+    status = EncodeNested(encoder, PyTuple_GET_ITEM(args, (Py_ssize_t)i), 2);
+  }
+  if (status != kEncoded) return status;
+  return keywords == NULL ? PutDictHead(encoder->out, 0) : EncodeNested(encoder, keywords, 1);
+}
+
+int32_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords) {
+  Buffer message;
+  BufferInit(&message, post_storage, sizeof post_storage, UINT32_MAX / 2);
+  Encoder encoder = {.out = &message, .mode = kAnyValue};
+  EncodeStatus status = EncodePacked(&encoder, name, args, keywords);
+  if (status == kEncoded) return Post(&message);
+  BufferFree(&message);
+  return RefusePost(status, encoder.culprit);
+}
+
+// Takes one answer apart. 1, or 0 if there is none, or -1 with an error set.
+static int TakeAnswer(int32_t* seq, int* outcome, PyObject** value) {
+  Cursor message;
+  int taken = InboxTake(&answers_in, &message);
+  if (taken <= 0) {
+    if (taken < 0) PyErr_NoMemory();
+    return taken;
+  }
+  size_t count;
+  int64_t number, how;
+  if (ReadTupleHead(&message, &count) < 0 || count != 3 || ReadInt(&message, &number) < 0 ||
+      ReadInt(&message, &how) < 0) {
+    PyErr_SetString(PyExc_SystemError, "malformed answer from the host");
+    return -1;
+  }
+  *value = DecodeObject(&message);
+  if (*value == NULL) return -1;
+  *seq = (int32_t)number;
+  *outcome = (int)how;
+  outstanding--;
+  return 1;
+}
+
+// Turns an answer into its value, or into the error it carries. Steals `value`.
+static PyObject* Settle(int outcome, PyObject* value) {
+  if (outcome == kReturned) return value;
+  PyObject* args = NULL;
+  if (outcome == kRaised && PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2) {
+    args = Py_NewRef(value);
+  } else if (outcome == kDenied) {
+    args = PyTuple_Check(value) ? Py_NewRef(value) : PyTuple_Pack(1, value);
+  } else {
+    args = Py_BuildValue("sO", "ToolError", value);
+  }
+  RaiseFromArgs(outcome == kDenied ? hooks.approval_denied : hooks.tool_error, args);
+  Py_XDECREF(args);
+  Py_DECREF(value);
+  return NULL;
+}
+
+static int StoreAnswer(int32_t seq, int outcome, PyObject* value) {
+  PyObject* key = PyLong_FromLong(seq);
+  PyObject* entry = Py_BuildValue("iN", outcome, value);
+  int failed = key == NULL || entry == NULL || PyDict_SetItem(stored, key, entry) < 0;
+  Py_XDECREF(key);
+  Py_XDECREF(entry);
+  return failed ? -1 : 0;
+}
+
+// Stores all answers that are there.
+static int StoreArrived(void) {
+  for (;;) {
+    int32_t seq;
+    int outcome;
+    PyObject* value;
+    int taken = TakeAnswer(&seq, &outcome, &value);
+    if (taken <= 0) return taken;
+    if (StoreAnswer(seq, outcome, value) < 0) return -1;
+  }
+}
+
+// The stored answer to `seq`, settled; null without an error if there is none.
+static PyObject* FromStore(int32_t seq) {
+  if (PyDict_GET_SIZE(stored) == 0) return NULL;
+  PyObject* key = PyLong_FromLong(seq);
+  if (key == NULL) return NULL;
+  PyObject* entry = _PyDict_Pop(stored, key, Py_None);
+  Py_DECREF(key);
+  if (entry == NULL || entry == Py_None) {
+    Py_XDECREF(entry);
+    return NULL;
+  }
+  int outcome = (int)PyLong_AsLong(PyTuple_GET_ITEM(entry, 0));
+  PyObject* value = Settle(outcome, Py_NewRef(PyTuple_GET_ITEM(entry, 1)));
+  Py_DECREF(entry);
+  return value;
+}
+
+PyObject* CallsFinish(int32_t seq) {
+  PyObject* value = FromStore(seq);
+  if (value != NULL || PyErr_Occurred()) return value;
+  if (!host_wait(seq, -1)) {
+    PyErr_SetString(PyExc_SystemError, "the host gave up on a call");
+    return NULL;
+  }
+  for (;;) {
+    int32_t answered;
+    int outcome;
+    int taken = TakeAnswer(&answered, &outcome, &value);
+    if (taken < 0) return NULL;
+    if (taken == 0) {
+      PyErr_SetString(PyExc_SystemError, "the host lost an answer");
+      return NULL;
+    }
+    if (answered == seq) return Settle(outcome, value);
+    if (StoreAnswer(answered, outcome, value) < 0) return NULL;
+  }
+}
+
+// [(seq, value, error)] of all that is stored.
+static PyObject* DrainStore(void) {
+  PyObject* list = PyList_New(0);
+  if (list == NULL || PyDict_GET_SIZE(stored) == 0) return list;
+  PyObject* fresh = PyDict_New();
+  if (fresh == NULL) {
+    Py_DECREF(list);
+    return NULL;
+  }
+  PyObject* answers = stored;  // Ours alone: making an error may run code, which may call tools.
+  stored = fresh;
+  Py_ssize_t position = 0;
+  PyObject *key, *entry;
+  while (list != NULL && PyDict_Next(answers, &position, &key, &entry)) {
+    PyObject *error = NULL, *type, *trace;
+    PyObject* value = Settle((int)PyLong_AsLong(PyTuple_GET_ITEM(entry, 0)),
+                             Py_NewRef(PyTuple_GET_ITEM(entry, 1)));
+    if (value == NULL) {
+      PyErr_Fetch(&type, &error, &trace);
+      PyErr_NormalizeException(&type, &error, &trace);
+      Py_XDECREF(type);
+      Py_XDECREF(trace);
+    }
+    PyObject* triple =
+        PyTuple_Pack(3, key, value == NULL ? Py_None : value, error == NULL ? Py_None : error);
+    if (triple == NULL || PyList_Append(list, triple) < 0) Py_CLEAR(list);
+    Py_XDECREF(triple);
+    Py_XDECREF(value);
+    Py_XDECREF(error);
+  }
+  Py_DECREF(answers);
+  return list;
+}
+
+PyObject* CallsWait(int64_t timeout_ns) {
+  if (PyDict_GET_SIZE(stored) > 0) timeout_ns = 0;
+  if ((timeout_ns != 0 || outstanding > 0) && host_wait(CAISSON_ANY_CALL, timeout_ns) &&
+      StoreArrived() < 0) {
+    return NULL;
+  }
+  return DrainStore();
+}
+
+int CallsSleep(int64_t duration_ns) {
+  _PyTime_t deadline = _PyTime_GetMonotonicClock() + duration_ns;
+  while (duration_ns > 0 && host_wait(CAISSON_ANY_CALL, duration_ns)) {
+    if (StoreArrived() < 0) return -1;
+    duration_ns = deadline - _PyTime_GetMonotonicClock();
+  }
+  return 0;
+}
+
+int32_t CallsOutstanding(void) {
+  return outstanding + (int32_t)PyDict_GET_SIZE(stored);
+}
+
+int CallsStart(void) {
+  stored = PyDict_New();
+  return stored == NULL ? -1 : 0;
+}

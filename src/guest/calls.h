@@ -1,0 +1,34 @@
+// Posting calls to the host's tools and waiting for their answers: the lowest part of the bridge.
+//
+// Trust     Called by hostile code with hostile objects; the arguments are encoded without running
+//           any of their code. Answers come from the holder.
+// Threads   One per cell. A wait here sets the whole cell aside.
+// Lifetime  An answer that arrived while somebody else's was awaited is kept until asked for.
+#ifndef CAISSON_GUEST_CALLS_H_
+#define CAISSON_GUEST_CALLS_H_
+
+#include "guest/python.h"
+
+// Once, after the interpreter has started.
+int CallsStart(void);
+
+// Posts a call and returns its number, or -1 with the error set: TypeError for what cannot be sent,
+// ToolError if the holder refuses it. The arguments are a vectorcall's.
+int32_t CallsPost(PyObject* name, PyObject* const* args, Py_ssize_t positional, PyObject* keywords);
+// The same from a tuple and a dict, each of which may be null.
+int32_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords);
+
+// Waits for call `seq`: its value (a new reference), or null with ToolError or ApprovalDenied set.
+PyObject* CallsFinish(int32_t seq);
+
+// All answers that are there, waiting up to `timeout_ns` (negative: forever) for the first, as a
+// list of (seq, value, error).
+PyObject* CallsWait(int64_t timeout_ns);
+
+// How many calls are posted whose answers were not handed out yet.
+int32_t CallsOutstanding(void);
+
+// Sets the cell aside for that long, whatever arrives meanwhile. 0, or -1 with the error set.
+int CallsSleep(int64_t duration_ns);
+
+#endif  // CAISSON_GUEST_CALLS_H_

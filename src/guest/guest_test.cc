@@ -1,0 +1,439 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "guest/fake_holder.h"
+
+namespace caisson {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string Finding(const Held& held, std::string_view field) {
+  const Value* findings = held.Field("findings");
+  if (findings == nullptr) return "-";
+  const Value* value = findings->If<List>()->items.at(0).If<Dict>()->Find(field);
+  if (const auto* number = value->If<std::int64_t>()) return std::to_string(*number);
+  return *value->If<std::string>();
+}
+
+std::string Repeat(std::string_view text, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+// Results.
+
+TEST(GuestResult, IsTheValueOfTheLastExpression) {
+  EXPECT_EQ(Hold("1+1").ResultJson(), "2");
+  EXPECT_EQ(Hold("x = 20\nx + 22\n").ResultJson(), "42");
+  EXPECT_EQ(Hold("'a docstring is a value too'").ResultJson(), "\"a docstring is a value too\"");
+  EXPECT_EQ(Hold("1; 2; 3").ResultJson(), "3");
+}
+
+TEST(GuestResult, IsAbsentForStatementsAndNone) {
+  for (const char* code : {"", "\n\n", "# nothing", "x = 1", "None", "print()", "def f(): pass"}) {
+    const Held held = Hold(code);
+    EXPECT_EQ(held.End(), "returned") << code;
+    EXPECT_EQ(held.ResultJson(), "-") << code;
+    EXPECT_EQ(held.Repr(), "-") << code;
+  }
+}
+
+TEST(GuestResult, HoldsWhatJsonHolds) {
+  EXPECT_EQ(Hold("{'a': [1, 2.0, (None, True)], 'b': 'h\xc3\xa9'}").ResultJson(),
+            "{\"a\":[1,2.0,[null,true]],\"b\":\"h\xc3\xa9\"}");
+  EXPECT_EQ(Hold("[2**63, -2**63, -2**63-1, 2**64, -2**71, 2**200]").ResultJson(),
+            "[9223372036854775808,-9223372036854775808,-9223372036854775809,18446744073709551616,"
+            "-2361183241434822606848,"
+            "1606938044258990275541962092341162602522202993782792835301376]");
+}
+
+TEST(GuestResult, ReadsSubclassesWithoutRunningTheirCode) {
+  const Held held = Hold(R"(
+class D(dict):
+    def __iter__(self): raise SystemExit
+    def items(self): raise SystemExit
+    def keys(self): raise SystemExit
+class I(int):
+    def __index__(self): raise SystemExit
+    def __int__(self): raise SystemExit
+class S(str):
+    def __str__(self): raise SystemExit
+    def encode(self): raise SystemExit
+class L(list):
+    def __len__(self): return 10**9
+    def __getitem__(self, i): raise SystemExit
+D({S('a'): L([I(5)])}))");
+  EXPECT_EQ(held.ResultJson(), "{\"a\":[5]}");
+}
+
+TEST(GuestResult, WhatJsonCannotHoldIsShownByItsRepr) {
+  EXPECT_EQ(Hold("{1: 2}").Repr(), "{1: 2}");
+  EXPECT_EQ(Hold("float('nan')").Repr(), "nan");
+  EXPECT_EQ(Hold("[float('inf')]").Repr(), "[inf]");
+  EXPECT_EQ(Hold("b'x'").Repr(), "b'x'");
+  EXPECT_EQ(Hold("'\\ud800'").Repr(), "'\\ud800'");
+  EXPECT_EQ(Hold("x = []\nx.append(x)\nx").Repr(), "[[...]]");
+  EXPECT_EQ(Hold("1 << 100_000").Repr(), "<int of 100001 bits>");
+  EXPECT_THAT(Hold("object()").Repr(), StartsWith("<object object at"));
+}
+
+TEST(GuestResult, HostileReprIsSaidToBeUnprintable) {
+  for (const char* body :
+       {"1/0", "raise SystemExit(3)", "return 5", "return repr(self)", "raise BaseException()"}) {
+    const Held held = Hold(std::string("class Bad:\n    def __repr__(self): ") + body + "\nBad()");
+    EXPECT_EQ(held.End(), "returned") << body;
+    EXPECT_EQ(held.Repr(), "<unprintable Bad object>") << body;
+  }
+}
+
+TEST(GuestResult, LimitsAreKept) {
+  const HolderOptions small = {.result_bytes = 100};
+  EXPECT_EQ(Hold("'x' * 98", small).ResultJson().size(), 100U);
+  EXPECT_EQ(Hold("'x' * 99", small).End(), "result_too_large");
+  EXPECT_EQ(Hold("a = []\nfor i in range(60): a = [a, a]\na", small).End(), "result_too_large");
+  const Held repr = Hold("{1: '\xc3\xa9' * 500}", small);
+  EXPECT_EQ(repr.End(), "returned");
+  EXPECT_EQ(repr.Repr().size(), 99U) << "cut at the edge of a character";
+}
+
+TEST(GuestResult, NestingBeyondTheAgreedDepthIsShownByRepr) {
+  const std::string code = "x = 0\nfor i in range(%): x = [x]\nx";
+  const auto nested = [&](const std::string& depth) {
+    return Hold(std::string(code).replace(code.find('%'), 1, depth));
+  };
+  EXPECT_EQ(nested("199").ResultJson(), Repeat("[", 199) + "0" + Repeat("]", 199));
+  // One level is the report's own.
+  EXPECT_EQ(nested("200").Repr(), Repeat("[", 200) + "0" + Repeat("]", 200));
+  EXPECT_EQ(nested("100000").Repr(), "<unprintable list object>");
+}
+
+// Top-level return.
+
+TEST(GuestReturn, GivesTheResultFromAnywhereAtTopLevel) {
+  EXPECT_EQ(Hold("return 5").ResultJson(), "5");
+  EXPECT_EQ(Hold("return").ResultJson(), "-");
+  EXPECT_EQ(Hold("for i in range(9):\n  if i == 4:\n    return i\n").ResultJson(), "4");
+  EXPECT_EQ(Hold("x = 3\nif x > 5: return 'big'\nx * 2").ResultJson(), "6");
+  EXPECT_EQ(Hold("def f():\n  return 1\nf() + 1").ResultJson(), "2") << "a nested one is no such";
+}
+
+TEST(GuestReturn, KeepsModuleSemantics) {
+  const Held held = Hold(R"("""doc"""
+from __future__ import annotations
+import os.path, json as j
+from math import pi
+a: int = 1
+b: str
+class C:
+    x = 5
+    def get(self): return a + C.x
+def f():
+    global a
+    a += 1
+    return total
+total = sum(n for n in range(4))
+for k in range(3): pass
+with open('/dev/null') as handle: pass
+try: 1/0
+except ZeroDivisionError as e: caught = repr(e)
+match [1, 2, 3]:
+    case [head, *tail]: pass
+if (w := 7): pass
+f()
+names = sorted(n for n in globals() if not n.startswith('_') and n not in ('echo','fail','deny'))
+return [a, C().get(), f(), k, w, head, tail, caught, names])");
+  EXPECT_EQ(
+      held.ResultJson(),
+      "[2,7,6,2,7,1,[2,3],\"ZeroDivisionError('division by zero')\",[\"C\",\"a\",\"annotations\","
+      "\"caught\",\"f\",\"handle\",\"head\",\"j\",\"k\",\"os\",\"pi\",\"tail\",\"total\",\"w\"]]")
+      << held.Error("traceback");
+}
+
+TEST(GuestReturn, WorksWithTopLevelAwait) {
+  EXPECT_EQ(Hold("import asyncio\nawait asyncio.sleep(0)\nreturn await echo(3)").ResultJson(), "3");
+  EXPECT_EQ(
+      Hold("async def g():\n  yield 1\n  yield 2\nasync for x in g():\n  return x").ResultJson(),
+      "1");
+}
+
+TEST(GuestReturn, RefusesWhatCannotBeCombined) {
+  const Held star = Hold("from math import *\nreturn pi");
+  EXPECT_EQ(star.End(), "rejected");
+  EXPECT_THAT(Finding(star, "message"), HasSubstr("import *"));
+  EXPECT_EQ(Hold("yield 1\nreturn 2").End(), "rejected");
+  EXPECT_EQ(Hold("class C:\n    return 1").End(), "rejected");
+}
+
+TEST(GuestReturn, TracebackHasTheCodesOwnLines) {
+  const Held held = Hold("x = 1\nif x:\n    return 1/0\n");
+  EXPECT_EQ(held.ErrorLine(), 3);
+  EXPECT_EQ(held.Error("traceback"),
+            "Traceback (most recent call last):\n"
+            "  File \"main.py\", line 3, in <module>\n"
+            "    return 1/0\n"
+            "           ~^~\n"
+            "ZeroDivisionError: division by zero\n");
+}
+
+// Source text.
+
+TEST(GuestSource, AcceptsBomAndCarriageReturns) {
+  EXPECT_EQ(Hold("\xef\xbb\xbfx = 1\r\ny = 2\r\nx + y\r\n").ResultJson(), "3");
+}
+
+TEST(GuestSource, IgnoresACodingCookie) {
+  EXPECT_EQ(Hold("# -*- coding: latin-1 -*-\nlen('\xc3\xa9')").ResultJson(), "1");
+}
+
+TEST(GuestSource, RefusesNulAndInvalidUtf8WithTheirPlace) {
+  const Held nul = Hold(std::string("x = 1\ny\0 = 2", 12));
+  EXPECT_EQ(nul.End(), "rejected");
+  EXPECT_EQ(Finding(nul, "rule"), "syntax");
+  EXPECT_EQ(Finding(nul, "line"), "2");
+  EXPECT_EQ(Finding(nul, "column"), "2");
+  const Held bad = Hold("# \xff\n");
+  EXPECT_EQ(bad.End(), "rejected");
+  EXPECT_THAT(Finding(bad, "message"), HasSubstr("UTF-8"));
+}
+
+TEST(GuestSource, SyntaxErrorsAreFindings) {
+  const Held held = Hold("x = 1\nprint('a'\n");
+  EXPECT_EQ(held.End(), "rejected");
+  EXPECT_EQ(Finding(held, "rule"), "syntax");
+  EXPECT_EQ(Finding(held, "line"), "2");
+  EXPECT_EQ(Finding(held, "column"), "6");
+  EXPECT_EQ(Finding(held, "message"), "'(' was never closed");
+  EXPECT_EQ(Finding(held, "hint"), "add the missing closing bracket");
+  EXPECT_EQ(held.Error("type"), "SyntaxError");
+  EXPECT_THAT(held.Error("traceback"), HasSubstr("    print('a'\n         ^\n"));
+  EXPECT_EQ(Hold("if 1:\nx").Error("type"), "IndentationError");
+  EXPECT_EQ(Hold("break").End(), "rejected");
+  EXPECT_EQ(Hold("x = 1\nyield x").End(), "rejected");
+}
+
+TEST(GuestSource, NothingRunsBeforeTheWholeTreeIsAccepted) {
+  EXPECT_EQ(Hold("print('ran')\nbreak").out, "");
+  EXPECT_EQ(Hold("print('ran')\nx = = 1").out, "");
+}
+
+TEST(GuestSource, NestingBombsAreRefused) {
+  const std::vector<std::string> bombs = {
+      Repeat("(", 100'000),
+      Repeat("(", 150) + "1" + Repeat(")", 150) + Repeat("[", 99'000),
+      Repeat("-", 60'000) + "1",
+      Repeat("not ", 15'000) + "1",
+      "a" + Repeat(".b", 30'000),
+      "1" + Repeat("+1", 30'000),
+      "a" + Repeat("()", 30'000),
+      Repeat("lambda:", 9'000) + "1",
+      "x = " + Repeat("1 if 1 else ", 5'000) + "2",
+      "return a" + Repeat(".b", 30'000),
+      "await a" + Repeat("[0]", 20'000),
+  };
+  for (const std::string& bomb : bombs) {
+    const Held held = Hold(bomb);
+    EXPECT_EQ(held.End(), "rejected") << bomb.substr(0, 30);
+    EXPECT_EQ(held.Error("type"), "SyntaxError") << bomb.substr(0, 30);
+    EXPECT_NE(Finding(held, "message"), "") << bomb.substr(0, 30);
+  }
+  EXPECT_EQ(Hold("1" + Repeat("+1", 900)).ResultJson(), "901");
+}
+
+TEST(GuestSource, IsKnownToInspectAndLinecache) {
+  EXPECT_EQ(Hold("import inspect\ndef f():\n    return 1\ninspect.getsource(f)").ResultJson(),
+            "\"def f():\\n    return 1\\n\"");
+  const Held held =
+      Hold("import traceback\ntry:\n    1/0\nexcept Exception: traceback.print_exc()");
+  EXPECT_THAT(held.error_out, HasSubstr("    1/0\n    ~^~\n"));
+}
+
+TEST(GuestSource, EachPieceOfASessionKeepsItsOwnLines) {
+  // The file names differ when the holder numbers them; here the last piece wins.
+  const Held held = Hold({"def f():\n    return 1 / 0", "x = 1", "# one\n# two\nf()"});
+  EXPECT_EQ(held.Error("type"), "ZeroDivisionError");
+  EXPECT_THAT(held.Error("traceback"), HasSubstr("line 3, in <module>\n    f()\n"));
+}
+
+TEST(GuestSource, FileNameIsTheRequests) {
+  const Held held = Hold("1/0", {.argv0 = "cell-7.py"});
+  EXPECT_THAT(held.Error("traceback"),
+              HasSubstr("File \"cell-7.py\", line 1, in <module>\n    1/0\n"));
+  EXPECT_EQ(held.ErrorLine(), 1);
+}
+
+// Errors.
+
+TEST(GuestError, IsReportedAsPythonPrintsIt) {
+  const Held held = Hold("def f(x):\n    return 10 / x\n\nf(0)\n");
+  EXPECT_EQ(held.End(), "raised");
+  EXPECT_EQ(held.Error("type"), "ZeroDivisionError");
+  EXPECT_EQ(held.Error("message"), "division by zero");
+  EXPECT_EQ(held.ErrorLine(), 2);
+  EXPECT_EQ(held.Error("traceback"),
+            "Traceback (most recent call last):\n"
+            "  File \"main.py\", line 4, in <module>\n"
+            "    f(0)\n"
+            "  File \"main.py\", line 2, in f\n"
+            "    return 10 / x\n"
+            "           ~~~^~~\n"
+            "ZeroDivisionError: division by zero\n");
+}
+
+TEST(GuestError, ShowsOnlyTheCodesOwnFrames) {
+  const Held held = Hold("import json\njson.loads('{')");
+  EXPECT_EQ(held.Error("type"), "json.decoder.JSONDecodeError");
+  EXPECT_EQ(held.ErrorLine(), 2);
+  EXPECT_THAT(held.Error("traceback"), Not(HasSubstr("decoder.py")));
+  EXPECT_THAT(held.Error("traceback"),
+              HasSubstr("json.decoder.JSONDecodeError: Expecting property"));
+  const Held async =
+      Hold("import asyncio\nasync def f():\n    raise KeyError('k')\nasyncio.run(f())");
+  EXPECT_EQ(async.ErrorLine(), 3);
+  EXPECT_THAT(async.Error("traceback"), Not(HasSubstr("asyncio/")));
+}
+
+TEST(GuestError, KeepsChainsAndGroups) {
+  const Held chain =
+      Hold("try:\n    1/0\nexcept Exception as e:\n    raise ValueError('x') from e");
+  EXPECT_THAT(chain.Error("traceback"), HasSubstr("direct cause of the following exception"));
+  const Held group = Hold("raise ExceptionGroup('g', [ValueError(1), KeyError('k')])");
+  EXPECT_EQ(group.Error("type"), "ExceptionGroup");
+  EXPECT_THAT(group.Error("traceback"), HasSubstr("+---------------- 2 ----------------"));
+  const Held cycle =
+      Hold("a = ValueError(); b = KeyError()\na.__context__ = b\nb.__context__ = a\nraise a");
+  EXPECT_EQ(cycle.Error("type"), "ValueError");
+}
+
+TEST(GuestError, OwnClassesAndNotesShow) {
+  const Held held =
+      Hold("class Mine(Exception): pass\ne = Mine('m')\ne.add_note('look here')\nraise e");
+  EXPECT_EQ(held.Error("type"), "Mine");
+  EXPECT_THAT(held.Error("traceback"), HasSubstr("Mine: m\nlook here\n"));
+}
+
+TEST(GuestError, HostileExceptionsAreReportedAllTheSame) {
+  for (const char* code : {
+           "class E(Exception):\n  def __str__(self): raise SystemExit\nraise E",
+           "class E(Exception):\n  def __str__(self): return 5\nraise E",
+           "class M(type):\n  def __getattribute__(c, n): raise BaseException\nclass E(Exception, "
+           "metaclass=M): pass\nraise E",
+           "class E(Exception):\n  def __getattribute__(s, n): raise BaseException\nraise E",
+           "class E(Exception):\n  __cause__ = property(lambda s: 1/0)\nraise E",
+           "class E(Exception):\n  __module__ = 5\nraise E",
+           "import traceback, caisson.report\ntraceback.format_exception = None\n1/0",
+           "import builtins\nbuiltins.isinstance = None\n1/0",
+           "import linecache\nlinecache.cache = 5\n1/0",
+           "import sys\nsys.modules.clear()\n1/0",
+           "import builtins\nvars(builtins).clear()\n1/0",
+       }) {
+    const Held held = Hold(code);
+    EXPECT_EQ(held.End(), "raised") << code;
+    EXPECT_NE(held.Error("type"), "-") << code;
+  }
+}
+
+TEST(GuestError, IsStillNamedWhenItCannotBeFormatted) {
+  const Held held = Hold("import traceback, caisson.report\ncaisson.report.traceback = None\n1/0");
+  EXPECT_EQ(held.Error("type"), "ZeroDivisionError");
+  EXPECT_EQ(held.Error("message"), "division by zero");
+  EXPECT_EQ(held.ErrorLine(), 3);
+}
+
+TEST(GuestError, TextIsBoundedAndAlwaysUtf8) {
+  const Held big = Hold("raise ValueError('\xc3\xa9' * 10_000_000)");
+  EXPECT_EQ(big.End(), "raised");
+  EXPECT_LE(big.Error("message").size(), 16U * 1024);
+  EXPECT_LE(big.Error("traceback").size(), 64U * 1024);
+  EXPECT_EQ(Hold("raise ValueError('\\ud800')").Error("message"), "\\ud800");
+}
+
+TEST(GuestError, RecursionAndMemoryErrorsAreWhatTheyAre) {
+  const Held deep = Hold("def f(): return f()\nf()");
+  EXPECT_EQ(deep.Error("type"), "RecursionError");
+  EXPECT_THAT(deep.Error("traceback"), HasSubstr("[Previous line repeated"));
+  EXPECT_EQ(Hold("raise MemoryError").Error("type"), "MemoryError");
+  EXPECT_EQ(Hold("x = 'x' * (1 << 60)").Error("type"), "MemoryError");
+}
+
+TEST(GuestError, RunningOutOfMemoryBitByBitIsReported) {
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+  GTEST_SKIP() << "the sanitizer does not survive a limited address space";
+#endif
+  const Held held = Hold("x = []\nwhile True:\n    x.append('x' * 100 + str(len(x)))\n",
+                         {.memory_bytes = 64 * 1024 * 1024});
+  EXPECT_EQ(held.End(), "raised");
+  EXPECT_EQ(held.Error("type"), "MemoryError");
+  EXPECT_EQ(held.ErrorLine(), 3);
+}
+
+TEST(GuestError, KeyboardInterruptIsAnOrdinaryError) {
+  EXPECT_EQ(Hold("raise KeyboardInterrupt").Error("type"), "KeyboardInterrupt");
+}
+
+TEST(GuestExit, HasPythonsStatus) {
+  const auto status = [](const std::string& code) {
+    const Held held = Hold(code);
+    EXPECT_EQ(held.End(), "exited") << code;
+    return *held.Field("status")->If<std::int64_t>();
+  };
+  EXPECT_EQ(status("import sys\nsys.exit()"), 0);
+  EXPECT_EQ(status("raise SystemExit(0)"), 0);
+  EXPECT_EQ(status("raise SystemExit(3)"), 3);
+  EXPECT_EQ(status("import sys\nsys.exit('bye')"), 1);
+  EXPECT_EQ(status("raise SystemExit(10**30)"), -1);
+  EXPECT_EQ(status("exit(5)"), 5);
+  EXPECT_EQ(status("quit()"), 0);
+  EXPECT_EQ(status("import asyncio\nawait asyncio.sleep(0)\nraise SystemExit(4)"), 4);
+  EXPECT_EQ(Hold("raise SystemExit('bye')").error_out, "bye\n");
+  EXPECT_EQ(Hold("raise SystemExit(3)").Error("type"), "SystemExit");
+  EXPECT_EQ(Hold("raise SystemExit").Error("type"), "-");
+}
+
+// Streams.
+
+TEST(GuestStreams, ArriveBeforeTheReport) {
+  const Held held = Hold("import sys\nprint('a', end='')\nsys.stderr.write('b')\n1/0");
+  EXPECT_EQ(held.out, "a");
+  EXPECT_EQ(held.error_out, "b");
+  EXPECT_EQ(Hold("print('h\xc3\xa9', '\\ud800')").out, "h\xc3\xa9 \\ud800\n");
+}
+
+TEST(GuestStreams, JunkInPlaceOfThemDoesNoHarm) {
+  for (const char* code : {"import sys\nprint('x', end='')\nsys.stdout = 5\n7",
+                           "import sys\nprint('x', end='')\nsys.stdout = None\n7",
+                           "import sys\nprint('x', end='')\ndel sys.stdout, sys.stderr\n7",
+                           "import sys\nprint('x', end='')\nclass F:\n  def flush(s): raise "
+                           "SystemExit(9)\nsys.stdout = F()\n7",
+                           "import sys\nprint('x', end='')\nsys.stdout.close()\n7",
+                           "import sys\nprint('x', end='')\nsys.stderr = F = object()\n7"}) {
+    const Held held = Hold(code);
+    EXPECT_EQ(held.End(), "returned") << code;
+    EXPECT_EQ(held.ResultJson(), "7") << code;
+    EXPECT_EQ(held.out, "x") << code;
+  }
+}
+
+TEST(GuestStreams, InputIsEmpty) {
+  EXPECT_EQ(Hold("input()").Error("type"), "EOFError");
+  EXPECT_EQ(Hold("import sys\nsys.stdin.read()").ResultJson(), "\"\"");
+}
+
+TEST(GuestStreams, ErrorsInDelGoToStderr) {
+  const Held held = Hold("class D:\n  def __del__(self): 1/0\nD()\n5");
+  EXPECT_EQ(held.ResultJson(), "5");
+  EXPECT_THAT(held.error_out, HasSubstr("ZeroDivisionError"));
+}
+
+TEST(GuestStreams, TheResultsDelRunsWithinTheRun) {
+  const Held held =
+      Hold("class D:\n  def __repr__(s): return 'D'\n  def __del__(s): print('gone')\nD()");
+  EXPECT_EQ(held.Repr(), "D");
+  EXPECT_EQ(held.out, "gone\n");
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,31 @@
+// The Python-level parts of the guest that its C parts call, and the objects both share. Fetched
+// once, when the snapshot is made, so that code which rebinds names in those modules cannot reach
+// them here.
+//
+// Trust     The functions are ours, but run among the objects of hostile code: whatever they return
+//           is checked, and any of them may raise.
+// Threads   With the interpreter's lock held.
+// Lifetime  Filled by caisson_boot; held for as long as the interpreter lives.
+#ifndef CAISSON_GUEST_HOOKS_H_
+#define CAISSON_GUEST_HOOKS_H_
+
+#include "guest/python.h"
+
+typedef struct Hooks {
+  PyObject* run_coroutine;  // caisson.loop.run(coroutine) -> value
+  PyObject* tool_call;      // caisson.loop.tool_call(name, args, kwargs) -> coroutine
+  PyObject* describe;       // caisson.report.describe(exception, file) -> type, message, line, text
+  PyObject* syntax_hint;    // caisson.report.syntax_hint(exception) -> str
+  PyObject* tool_error;     // caisson.ToolError(type, message)
+  PyObject* approval_denied;  // caisson.ApprovalDenied(message)
+  PyObject* source_cache;     // linecache.cache
+  PyObject* source_function;  // _caisson.source() -> str
+  PyObject* standard_out;     // The streams as the snapshot has them.
+  PyObject* standard_error;
+  PyObject* main_globals;  // __main__.__dict__
+  PyObject* default_file;  // "main.py"
+} Hooks;
+
+extern Hooks hooks;
+
+#endif  // CAISSON_GUEST_HOOKS_H_

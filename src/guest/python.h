@@ -1,0 +1,23 @@
+// CPython's headers, internal ones included: the guest needs the parser's own tree, which the
+// public interface only offers as Python objects.
+//
+// Trust     -
+// Threads   -
+// Lifetime  -
+#ifndef CAISSON_GUEST_PYTHON_H_
+#define CAISSON_GUEST_PYTHON_H_
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#endif
+
+#include <Python.h>  // First, as CPython asks.
+//
+#include <internal/pycore_ast.h>
+#include <internal/pycore_compile.h>
+#include <internal/pycore_parser.h>
+#include <internal/pycore_pyarena.h>
+#include <stdint.h>
+
+#endif  // CAISSON_GUEST_PYTHON_H_

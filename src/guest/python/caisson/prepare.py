@@ -1,0 +1,148 @@
+"""Makes the interpreter ready to be snapshotted. Runs once, when the snapshot is made."""
+
+import gc
+import importlib
+import importlib.machinery
+import io
+import sys
+
+# What code usually imports, and what that imports in turn.
+_USUAL = """
+abc argparse array ast asyncio base64 binascii bisect builtins calendar cmath codecs collections
+collections.abc contextlib copy csv dataclasses datetime decimal difflib enum errno fractions
+functools glob hashlib heapq hmac html importlib inspect io itertools json keyword linecache locale
+logging math numbers operator os os.path pathlib pprint queue re secrets shutil statistics string
+struct tempfile textwrap threading time traceback types typing unicodedata urllib.parse uuid
+warnings weakref zlib zoneinfo random
+""".split()
+
+
+class _Reseeding:
+    """Finds and loads `random`, kept aside until code imports it, with a seed of the run's own.
+
+    Runs that start from one snapshot would otherwise all draw the same numbers.
+    """
+
+    module = None
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "random" and self.module is not None:
+            return importlib.machinery.ModuleSpec(name, self, origin=self.module.__file__)
+        return None
+
+    def create_module(self, spec):
+        return self.module
+
+    def exec_module(self, module):
+        module.seed()
+
+
+class _LazyRandom:
+    """Stands for `random` in library modules that imported it before the snapshot."""
+
+    def __getattr__(self, name):
+        return getattr(importlib.import_module("random"), name)
+
+
+class _StartTime:
+    """logging's start of the program: the first time a run asks, not when the snapshot was made."""
+
+    def __rsub__(self, now):
+        sys.modules["logging"]._startTime = now
+        return 0.0
+
+
+class _Loader:
+    """The loader of __main__: inspect and linecache get the source from it."""
+
+    @staticmethod
+    def get_source(name):
+        import _caisson
+
+        return _caisson.source()
+
+
+def _set_random_aside():
+    random = sys.modules.pop("random")
+    lazy = _LazyRandom()
+    for module in list(sys.modules.values()):
+        for name, value in list(vars(module).items()):
+            if value is random:
+                setattr(module, name, lazy)
+            elif getattr(value, "__self__", None) is random._inst:
+                raise RuntimeError(f"{module.__name__}.{name} would repeat itself in every run")
+    _Reseeding.module = random
+    sys.meta_path.insert(0, _Reseeding())
+
+
+def _open_streams():
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8")
+
+
+def modules():
+    """Imports, and replaces what a cell does differently."""
+    import _caisson
+    import _sitebuiltins
+    import builtins
+
+    import caisson
+    import caisson.loop
+    import caisson.without
+
+    _open_streams()
+    for name in _USUAL:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            if name not in ("zlib",):
+                raise
+    import linecache
+    import logging
+    import time
+
+    # What `site` would define, and code likes to call.
+    builtins.exit = _sitebuiltins.Quitter("exit", "")
+    builtins.quit = _sitebuiltins.Quitter("quit", "")
+    builtins.help = _sitebuiltins._Helper()
+    builtins.ToolError = caisson.ToolError
+    builtins.ApprovalDenied = caisson.ApprovalDenied
+    time.sleep = _caisson.sleep
+    logging._startTime = _StartTime()
+    caisson.loop.install()
+    caisson.without.install()
+    linecache.cache["main.py"] = (_caisson.source,)
+    main = sys.modules["__main__"]
+    main.__file__ = "main.py"
+    main.__loader__ = _Loader()
+
+
+def _warm_up():
+    """Runs once what most runs run, so that caches and lazily made objects are in the snapshot."""
+    import json
+    import re
+
+    import caisson.loop
+
+    async def nothing():
+        pass
+
+    namespace = {}
+    source = "x = [i * 2 for i in range(50)]\ns = f'{sum(x)} {x[0]:.2f}'\nd = {'a': s}"
+    for _ in range(3):
+        exec(compile(source, "<warm-up>", "exec"), namespace)
+        json.loads(json.dumps({"a": [1, 2.5, None, "x"]}))
+        re.match(r"\w+", "abc")
+        caisson.loop.run(nothing())
+    re.purge()
+
+
+def finish():
+    """The last step: everything that exists now is part of every run, and never collected."""
+    _warm_up()
+    _set_random_aside()
+    sys.modules["linecache"].cache["main.py"] = (sys.modules["_caisson"].source,)
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,111 @@
+"""How an exception is shown to whoever wrote the code: Python's own format, their own frames."""
+
+import linecache
+import sys
+import traceback
+from types import TracebackType
+
+_library = tuple(path.rstrip("/") + "/" for path in sys.path) + ("<frozen ",)
+
+
+def _own_frames(trace):
+    frames = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_library):
+            frames.append(trace)
+        trace = trace.tb_next
+    result = None
+    for trace in reversed(frames):
+        result = TracebackType(result, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    return result
+
+
+def _trim(exception, seen):
+    """Leaves only the code's own frames in an exception and all that hang on it."""
+    todo = [exception]
+    while todo:
+        one = todo.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        BaseException.__traceback__.__set__(one, _own_frames(one.__traceback__))
+        todo += (one.__cause__, one.__context__)
+        if isinstance(one, BaseExceptionGroup):
+            todo += one.exceptions
+
+
+def _last_line(trace, file):
+    line = None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def _load_source(file):
+    """Splits the source into lines now, so that no file of the same name is shown instead."""
+    entry = linecache.cache.get(file)
+    if entry is not None and len(entry) == 1:
+        text = entry[0]().replace("\r\n", "\n").replace("\r", "\n")
+        lines = [line + "\n" for line in text.split("\n")]
+        linecache.cache[file] = (len(text), None, lines, file)
+
+
+def _message(exception):
+    try:
+        return str(exception)
+    except BaseException:
+        return "<exception str() failed>"
+
+
+def _type_name(exception):
+    kind = type(exception)
+    module, name = kind.__module__, kind.__qualname__
+    return name if module in ("builtins", "__main__") else f"{module}.{name}"
+
+
+def describe(exception, file):
+    """(type, message, line, traceback) of what ended a run."""
+    _load_source(file)
+    if isinstance(exception, SyntaxError) and exception.filename == file and not exception.text:
+        exception.text = linecache.getline(file, exception.lineno or 0) or None
+    _trim(exception, set())
+    line = _last_line(exception.__traceback__, file)
+    if line is None and isinstance(exception, SyntaxError) and exception.filename == file:
+        line = exception.lineno
+    text = "".join(traceback.format_exception(exception))
+    message = exception.msg if type(exception) is SyntaxError else _message(exception)
+    return _type_name(exception), message, line, text
+
+
+_HINTS = (
+    ("nested too deeply", "split the expression into smaller statements"),
+    ("was never closed", "add the missing closing bracket"),
+    ("unmatched", "remove the extra closing bracket, or add the opening one"),
+    ("does not match opening", "close brackets in the reverse order they were opened"),
+    ("unterminated triple-quoted", "close the string with the same three quotes"),
+    ("unterminated", "close the string on the same line, or use triple quotes"),
+    ("Missing parentheses", "print is a function: print(...)"),
+    ("expected ':'", "end the line with a colon"),
+    ("expected an indented block", "indent the body by four spaces, or write pass"),
+    ("unexpected indent", "remove the indentation at the start of this line"),
+    ("unindent does not match", "indent this line like the block it belongs to"),
+    ("inconsistent use of tabs", "indent with spaces only"),
+    ("invalid non-printable character", "replace the character by plain ASCII"),
+    ("invalid character", "replace the character by plain ASCII"),
+    ("outside function", "move it into a function"),
+    ("outside async function", "make the enclosing function async def"),
+    ("import *", "import the names you need"),
+    ("null bytes", "remove the NUL bytes"),
+    ("not UTF-8", "send the code as UTF-8"),
+    ("=='", "compare with ==, assign with ="),
+)
+
+
+def syntax_hint(exception):
+    message = str(getattr(exception, "msg", ""))
+    for part, hint in _HINTS:
+        if part in message:
+            return hint
+    return "correct the syntax at this position"

@@ -1,0 +1,331 @@
+#include "guest/report.h"
+
+#include <string.h>
+
+#include "guest/abi.h"
+#include "guest/hooks.h"
+
+// What a message and a traceback are cut to.
+enum { kMaxMessageBytes = 16 * 1024, kMaxTracebackBytes = 64 * 1024 };
+
+static uint8_t report_storage[4096];
+
+// Given back when code ran out of memory, so that the exception can still be described.
+enum { kBallastBytes = 2 * 1024 * 1024 };
+static void* ballast;
+
+// The parts of a report whose size hostile code decides are cut beforehand, so writing one can only
+// fail for want of memory; it then says just that.
+static void Begin(Report* report, size_t entries, const char* end) {
+  BufferInit(&report->bytes, report_storage, sizeof report_storage, SIZE_MAX / 4);
+  PutDictHead(&report->bytes, entries);
+  PutCStr(&report->bytes, "end");
+  PutCStr(&report->bytes, end);
+}
+
+static void BeginOutOfMemory(Report* report) {
+  BufferFree(&report->bytes);
+  Begin(report, 2, "raised");
+  PutCStr(&report->bytes, "error");
+  PutDictHead(&report->bytes, 4);
+  PutCStr(&report->bytes, "type");
+  PutCStr(&report->bytes, "MemoryError");
+  PutCStr(&report->bytes, "message");
+  PutCStr(&report->bytes, "");
+  PutCStr(&report->bytes, "line");
+  PutNone(&report->bytes);
+  PutCStr(&report->bytes, "traceback");
+  PutCStr(&report->bytes, "MemoryError\n");
+}
+
+// A str, cut to `limit` bytes of UTF-8 at a character's edge; what is no text becomes escapes.
+static EncodeStatus PutText(Buffer* out, PyObject* text, size_t limit) {
+  PyObject* encoded =
+      PyUnicode_Check(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+  if (encoded == NULL) {
+    PyErr_Clear();
+    return PutCStr(out, "");
+  }
+  const char* bytes = PyBytes_AS_STRING(encoded);
+  size_t size = (size_t)PyBytes_GET_SIZE(encoded);
+  if (size > limit) {
+    size = limit;
+    while (size > 0 && ((uint8_t)bytes[size] & 0xc0) == 0x80) size--;
+  }
+  EncodeStatus status = PutStr(out, bytes, size);
+  Py_DECREF(encoded);
+  return status;
+}
+
+static EncodeStatus PutRepr(Buffer* out, PyObject* result, size_t limit) {
+  PyObject* text = PyObject_Repr(result);
+  if (text == NULL) {
+    PyErr_Clear();
+    text = PyLong_Check(result)
+               ? PyUnicode_FromFormat("<int of %zu bits>", _PyLong_NumBits(result))
+               : PyUnicode_FromFormat("<unprintable %.200s object>", Py_TYPE(result)->tp_name);
+  }
+  if (text == NULL) {
+    PyErr_Clear();
+    return kOutOfMemory;
+  }
+  EncodeStatus status = PutText(out, text, limit);
+  Py_DECREF(text);
+  return status;
+}
+
+void ReportReturned(Report* report, PyObject* result, size_t result_bytes) {
+  if (result == NULL || result == Py_None) {
+    Begin(report, 1, "returned");
+    return;
+  }
+  Begin(report, 2, "returned");
+  PutCStr(&report->bytes, "result");
+  Encoder encoder = {.out = &report->bytes, .mode = kJsonValue};
+  report->bytes.limit = report->bytes.size + result_bytes;
+  EncodeStatus status = EncodeNested(&encoder, result, 1);
+  report->bytes.limit = SIZE_MAX / 4;
+  if (status == kUnsupported || status == kTooDeep) {
+    BufferFree(&report->bytes);
+    Begin(report, 2, "returned");
+    PutCStr(&report->bytes, "repr");
+    status = PutRepr(&report->bytes, result, result_bytes);
+  }
+  if (status == kTooBig) {
+    BufferFree(&report->bytes);
+    Begin(report, 1, "result_too_large");
+  } else if (status != kEncoded) {
+    BeginOutOfMemory(report);
+  }
+}
+
+// The last line of `file` in a traceback, or None: what describe() does, for when it fails.
+static PyObject* LastLine(PyObject* exception, PyObject* file) {
+  long line = -1;
+  PyObject* trace = PyException_GetTraceback(exception);
+  for (PyTracebackObject* at = (PyTracebackObject*)trace; at != NULL; at = at->tb_next) {
+    PyCodeObject* code = PyFrame_GetCode(at->tb_frame);
+    if (code->co_filename == file) line = PyCode_Addr2Line(code, at->tb_lasti);
+    Py_DECREF(code);
+  }
+  Py_XDECREF(trace);
+  return line < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(line);
+}
+
+// (type, message, line, traceback) without any help: a new reference, or null if even that fails.
+static PyObject* DescribePlainly(PyObject* exception, PyObject* file) {
+  PyObject* message = PyObject_Str(exception);
+  if (message == NULL) {
+    PyErr_Clear();
+    message = PyUnicode_FromString("<the exception cannot be shown>");
+  }
+  PyObject* line = LastLine(exception, file);
+  const char* type = Py_TYPE(exception)->tp_name;
+  PyObject* text = message == NULL ? NULL : PyUnicode_FromFormat("%s: %U\n", type, message);
+  PyObject* fields = NULL;
+  if (text != NULL && line != NULL) fields = Py_BuildValue("sOOO", type, message, line, text);
+  PyErr_Clear();
+  Py_XDECREF(message);
+  Py_XDECREF(line);
+  Py_XDECREF(text);
+  return fields;
+}
+
+// What is said about an exception.
+typedef struct Description {
+  PyObject* fields;  // (type, message, line, traceback), or null.
+  const char* type;  // For when it is null.
+} Description;
+
+static Description Describe(PyObject* exception, PyObject* file) {
+  Description description = {.type = Py_TYPE(exception)->tp_name};
+  PyObject* fields = PyObject_CallFunctionObjArgs(hooks.describe, exception, file, NULL);
+  if (fields == NULL || !PyTuple_CheckExact(fields) || PyTuple_GET_SIZE(fields) != 4) {
+    PyErr_Clear();
+    Py_XDECREF(fields);
+    fields = DescribePlainly(exception, file);
+  }
+  description.fields = fields;
+  return description;
+}
+
+static EncodeStatus PutLine(Buffer* out, PyObject* line) {
+  long number = PyLong_CheckExact(line) ? PyLong_AsLong(line) : -1;
+  if (number < 0) {
+    PyErr_Clear();
+    return PutNone(out);
+  }
+  return PutInt(out, number);
+}
+
+static void PutError(Buffer* out, const Description* description) {
+  PyObject* fields = description->fields;
+  PutCStr(out, "error");
+  PutDictHead(out, 4);
+  PutCStr(out, "type");
+  if (fields == NULL) {
+    PutCStr(out, description->type);
+    PutCStr(out, "message");
+    PutCStr(out, "");
+    PutCStr(out, "line");
+    PutNone(out);
+    PutCStr(out, "traceback");
+    PutCStr(out, "");
+    return;
+  }
+  PutText(out, PyTuple_GET_ITEM(fields, 0), 200);
+  PutCStr(out, "message");
+  PutText(out, PyTuple_GET_ITEM(fields, 1), kMaxMessageBytes);
+  PutCStr(out, "line");
+  PutLine(out, PyTuple_GET_ITEM(fields, 2));
+  PutCStr(out, "traceback");
+  PutText(out, PyTuple_GET_ITEM(fields, 3), kMaxTracebackBytes);
+}
+
+// The current error as a normalised exception with its traceback: a new reference.
+static PyObject* TakeException(void) {
+  if (PyErr_ExceptionMatches(PyExc_MemoryError)) {
+    PyMem_RawFree(ballast);
+    ballast = NULL;
+  }
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace != NULL && value != NULL) PyException_SetTraceback(value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  PyErr_Clear();
+  return value;
+}
+
+// Python's rules for SystemExit: None is 0, an int is itself, anything else is printed and is 1.
+static int ExitStatus(PyObject* exception) {
+  PyObject* code = PyObject_GetAttrString(exception, "code");
+  int status = 1;
+  if (code == NULL) {
+    PyErr_Clear();
+  } else if (code == Py_None) {
+    status = 0;
+  } else if (PyLong_Check(code)) {
+    status = (int)PyLong_AsLong(code);
+    PyErr_Clear();
+  } else {
+    PyObject* stream = PySys_GetObject("stderr");
+    if (stream != NULL && stream != Py_None) PyFile_WriteObject(code, stream, Py_PRINT_RAW);
+    PyErr_Clear();
+    PySys_WriteStderr("\n");
+    PyErr_Clear();
+  }
+  Py_XDECREF(code);
+  return status;
+}
+
+static void ReportExited(Report* report, PyObject* exception, PyObject* file) {
+  int status = ExitStatus(exception);
+  Begin(report, status == 0 ? 2 : 3, "exited");
+  PutCStr(&report->bytes, "status");
+  PutInt(&report->bytes, status);
+  if (status == 0) return;
+  Description description = Describe(exception, file);
+  PutError(&report->bytes, &description);
+  Py_XDECREF(description.fields);
+}
+
+void ReportRaised(Report* report, PyObject* file) {
+  PyObject* exception = TakeException();
+  if (exception == NULL) {
+    BeginOutOfMemory(report);
+    return;
+  }
+  if (PyErr_GivenExceptionMatches(exception, PyExc_SystemExit)) {
+    ReportExited(report, exception, file);
+  } else {
+    Description description = Describe(exception, file);
+    Begin(report, 2, "raised");
+    PutError(&report->bytes, &description);
+    Py_XDECREF(description.fields);
+  }
+  Py_DECREF(exception);
+  PyErr_Clear();
+}
+
+static void PutFinding(Buffer* out, PyObject* message, long line, long column, PyObject* hint) {
+  PutCStr(out, "findings");
+  PutListHead(out, 1);
+  PutDictHead(out, 5);
+  PutCStr(out, "rule");
+  PutCStr(out, "syntax");
+  PutCStr(out, "message");
+  PutText(out, message, kMaxMessageBytes);
+  PutCStr(out, "line");
+  PutInt(out, line);
+  PutCStr(out, "column");
+  PutInt(out, column);
+  PutCStr(out, "hint");
+  PutText(out, hint, kMaxMessageBytes);
+}
+
+// An int attribute of a SyntaxError, at least 1.
+static long Position(PyObject* exception, const char* name) {
+  PyObject* value = PyObject_GetAttrString(exception, name);
+  long number = value != NULL && PyLong_Check(value) ? PyLong_AsLong(value) : 1;
+  PyErr_Clear();
+  Py_XDECREF(value);
+  return number < 1 ? 1 : number;
+}
+
+void ReportRejected(Report* report, PyObject* file) {
+  PyObject* exception = TakeException();
+  if (exception == NULL) {
+    BeginOutOfMemory(report);
+    return;
+  }
+  Description description = Describe(exception, file);
+  PyObject* message = PyObject_GetAttrString(exception, "msg");
+  PyErr_Clear();
+  if (message == NULL)
+    message =
+        Py_NewRef(description.fields == NULL ? Py_None : PyTuple_GET_ITEM(description.fields, 1));
+  PyObject* hint = PyObject_CallOneArg(hooks.syntax_hint, exception);
+  PyErr_Clear();
+  Begin(report, 3, "rejected");
+  PutError(&report->bytes, &description);
+  PutFinding(&report->bytes, message, Position(exception, "lineno"), Position(exception, "offset"),
+             hint == NULL ? Py_None : hint);
+  Py_XDECREF(hint);
+  Py_DECREF(message);
+  Py_XDECREF(description.fields);
+  Py_DECREF(exception);
+}
+
+static void Flush(PyObject* stream) {
+  PyObject* done = stream == NULL ? NULL : PyObject_CallMethod(stream, "flush", NULL);
+  Py_XDECREF(done);
+  PyErr_Clear();
+}
+
+void FlushStreams(void) {
+  PyObject* out = Py_XNewRef(PySys_GetObject("stdout"));
+  PyObject* error = Py_XNewRef(PySys_GetObject("stderr"));
+  if (out != hooks.standard_out && out != Py_None) Flush(out);
+  if (error != hooks.standard_error && error != Py_None) Flush(error);
+  Flush(hooks.standard_out);
+  Flush(hooks.standard_error);
+  Py_XDECREF(out);
+  Py_XDECREF(error);
+}
+
+void SendReport(Report* report) {
+  if (report->bytes.failed) BeginOutOfMemory(report);
+  host_report(report->bytes.data, (uint32_t)report->bytes.size);
+  BufferFree(&report->bytes);
+}
+
+void DropReport(Report* report) {
+  BufferFree(&report->bytes);
+}
+
+int ReportStart(void) {
+  ballast = PyMem_RawMalloc(kBallastBytes);
+  return ballast == NULL ? -1 : 0;
+}

@@ -1,0 +1,109 @@
+#include "guest/request.h"
+
+#include <string.h>
+
+#include "guest/hooks.h"
+#include "guest/inbox.h"
+
+static Inbox request_in;
+
+static int IsKey(const char* key, size_t size, const char* name) {
+  return size == strlen(name) && memcmp(key, name, size) == 0;
+}
+
+static int TakeField(Request* request, Cursor* message) {
+  const char* key;
+  size_t size;
+  if (ReadStr(message, &key, &size) < 0) return -1;
+  if (IsKey(key, size, "code")) {
+    return ReadBytes(message, (const uint8_t**)&request->code, &request->code_size);
+  }
+  if (IsKey(key, size, "result_bytes")) {
+    int64_t limit;
+    if (ReadInt(message, &limit) < 0 || limit < 0) return -1;
+    request->result_bytes = limit > INT32_MAX ? INT32_MAX : (size_t)limit;
+    return 0;
+  }
+  PyObject* value = DecodeObject(message);
+  if (value == NULL) return -1;
+  if (IsKey(key, size, "tools") && PyList_CheckExact(value)) {
+    Py_XSETREF(request->tools, value);
+  } else if (IsKey(key, size, "argv0") && PyUnicode_CheckExact(value)) {
+    PyUnicode_InternInPlace(&value);
+    Py_XSETREF(request->file, value);
+  } else {
+    Py_DECREF(value);  // None, or something of a newer holder.
+  }
+  return 0;
+}
+
+int TakeRequest(Request* request) {
+  memset(request, 0, sizeof *request);
+  request->result_bytes = 128 * 1024;
+  Cursor message;
+  size_t fields;
+  if (InboxTake(&request_in, &message) <= 0 || ReadDictHead(&message, &fields) < 0) return -1;
+  for (size_t i = 0; i < fields; i++) {
+    if (TakeField(request, &message) < 0) {
+      PyErr_Clear();
+      ReleaseRequest(request);
+      return -1;
+    }
+  }
+  if (request->code == NULL) {
+    ReleaseRequest(request);
+    return -1;
+  }
+  if (request->file == NULL) request->file = Py_NewRef(hooks.default_file);
+  // All fields are read, so the byte behind the code can become the NUL that the parser wants. The
+  // inbox is writable and has one byte more than the message.
+  ((char*)(uintptr_t)request->code)[request->code_size] = '\0';
+  if (request->code_size >= 3 && memcmp(request->code, "\xef\xbb\xbf", 3) == 0) {
+    request->code += 3;
+    request->code_size -= 3;
+  }
+  return 0;
+}
+
+void ReleaseRequest(Request* request) {
+  Py_CLEAR(request->file);
+  Py_CLEAR(request->tools);
+}
+
+// The length of the well-formed UTF-8 character at `at`, or 0.
+static size_t CharacterSize(const uint8_t* at, const uint8_t* end) {
+  uint8_t lead = *at;
+  if (lead < 0x80) return 1;
+  size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || (size_t)(end - at) < size) return 0;
+  for (size_t i = 1; i < size; i++) {
+    if ((at[i] & 0xc0) != 0x80) return 0;
+  }
+  if ((lead == 0xe0 && at[1] < 0xa0) || (lead == 0xed && at[1] > 0x9f) ||
+      (lead == 0xf0 && at[1] < 0x90) || (lead == 0xf4 && at[1] > 0x8f)) {
+    return 0;  // Overlong, a surrogate, or beyond U+10FFFF.
+  }
+  return size;
+}
+
+int CheckSource(const Request* request) {
+  const uint8_t* at = (const uint8_t*)request->code;
+  const uint8_t* end = at + request->code_size;
+  int line = 1, column = 1;
+  while (at < end) {
+    size_t size = CharacterSize(at, end);
+    if (size == 0 || *at == 0) {
+      if (size == 0) {
+        PyErr_Format(PyExc_SyntaxError, "the code is not UTF-8: invalid byte 0x%x", *at);
+      } else {
+        PyErr_SetString(PyExc_SyntaxError, "source code cannot contain null bytes");
+      }
+      PyErr_SyntaxLocationObject(request->file, line, column);
+      return -1;
+    }
+    column = *at == '\n' ? 1 : column + 1;
+    line += *at == '\n';
+    at += size;
+  }
+  return 0;
+}

@@ -1,0 +1,26 @@
+// The request that starts a run, taken apart without making Python objects of what needs none.
+//
+// Trust     The holder is believed about the form; the code in it is hostile.
+// Threads   With the interpreter's lock held.
+// Lifetime  `code` stays valid until the next TakeRequest, and is followed by a NUL.
+#ifndef CAISSON_GUEST_REQUEST_H_
+#define CAISSON_GUEST_REQUEST_H_
+
+#include "guest/python.h"
+
+typedef struct Request {
+  const char* code;
+  size_t code_size;
+  size_t result_bytes;
+  PyObject* file;   // Owned: str.
+  PyObject* tools;  // Owned: list of str, or null.
+} Request;
+
+// 0, or -1 if the holder sent no request or none of the agreed form.
+int TakeRequest(Request* request);
+void ReleaseRequest(Request* request);
+
+// 0 if the code is text that can be parsed; else -1 with a SyntaxError set.
+int CheckSource(const Request* request);
+
+#endif  // CAISSON_GUEST_REQUEST_H_

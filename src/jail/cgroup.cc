@@ -1,0 +1,167 @@
+#include "jail/cgroup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+#include "base/unique_fd.h"
+
+namespace caisson::jail {
+namespace {
+
+constexpr std::string_view kFix =
+    "run caisson in a delegated group: a systemd unit with Delegate=memory pids and "
+    "DelegateSubgroup=host, or `systemd-run --user --scope -p Delegate=yes`";
+
+struct Setting {
+  std::string_view controller;
+  std::string_view v1_file;
+  std::string_view v2_file;
+  std::uint64_t value;
+};
+
+std::vector<Setting> SettingsFor(const CgroupLimits& limits) {
+  std::vector<Setting> settings;
+  if (limits.memory_bytes) {
+    settings.push_back({"memory", "memory.limit_in_bytes", "memory.max", *limits.memory_bytes});
+  }
+  if (limits.processes) settings.push_back({"pids", "pids.max", "pids.max", *limits.processes});
+  return settings;
+}
+
+bool HasWord(const std::string& text, std::string_view word, char separator) {
+  std::istringstream words(text);
+  for (std::string each; std::getline(words, each, separator);) {
+    if (each == word) return true;
+  }
+  return false;
+}
+
+std::string ReadLine(const std::string& path) {
+  std::string line;
+  std::ifstream file(path);
+  std::getline(file, line);
+  return line;
+}
+
+Result<void> WriteFile(const std::string& path, const std::string& text) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open()) return Error::FromErrno(errno, "open " + path);
+  if (::write(file.get(), text.data(), text.size()) < 0) {
+    return Error::FromErrno(errno, "write " + path);
+  }
+  return {};
+}
+
+// Where the hierarchy of a v1 controller is mounted, or v2's when `controller` is empty.
+std::string MountPoint(std::string_view controller) {
+  std::ifstream mounts("/proc/self/mounts");
+  std::string device;
+  std::string point;
+  std::string type;
+  std::string options;
+  std::string rest;
+  while (mounts >> device >> point >> type >> options && std::getline(mounts, rest)) {
+    if (controller.empty() ? type == "cgroup2"
+                           : type == "cgroup" && HasWord(options, controller, ',')) {
+      return point;
+    }
+  }
+  return "";
+}
+
+// This process's group in that hierarchy. A container shows its own group as the mount's root while
+// naming it by the host's path; the mount point itself is then the answer.
+std::string OwnGroup(std::string_view controller) {
+  const std::string point = MountPoint(controller);
+  if (point.empty()) return "";
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (controller.empty() ? !controllers.empty() : !HasWord(controllers, controller, ','))
+      continue;
+    const std::string path = line.substr(second + 1);
+    const std::string group = path == "/" ? point : point + path;
+    return ::access(group.c_str(), F_OK) == 0 ? group : point;
+  }
+  return "";
+}
+
+std::string Parent(const std::string& path) {
+  return path.substr(0, path.find_last_of('/'));
+}
+
+// In v2 a group with processes cannot hand controllers down, so the new group stands below ours
+// only if that is a root, else beside it.
+std::string BaseV2(const std::vector<Setting>& settings) {
+  const std::string own = OwnGroup("");
+  if (own.empty()) return "";
+  for (const std::string& base : {own, Parent(own)}) {
+    const std::string handed_down = ReadLine(base + "/cgroup.subtree_control");
+    bool all = true;
+    for (const Setting& setting : settings) all &= HasWord(handed_down, setting.controller, ' ');
+    if (all) return base;
+  }
+  return "";
+}
+
+Result<void> MakeDirectory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) != 0) {
+    Error error = Error::FromErrno(errno, "make cgroup " + path);
+    return Error(error.code(), error.message() + "; " + std::string(kFix));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits) {
+  const std::vector<Setting> settings = SettingsFor(limits);
+  if (settings.empty() || name.empty() || name.find('/') != std::string_view::npos) {
+    return Error(ErrorCode::kInvalidArgument, "a cgroup needs a name and a limit");
+  }
+  if (const std::string base = BaseV2(settings); !base.empty()) {
+    const std::string path = base + "/" + std::string(name);
+    TRY(MakeDirectory(path));
+    Cgroup group("cgroup v2", {path});  // From here on its destructor cleans up.
+    for (const Setting& setting : settings) {
+      TRY(WriteFile(path + "/" + std::string(setting.v2_file), std::to_string(setting.value)));
+    }
+    return group;
+  }
+  Cgroup group("cgroup v1", {});
+  for (const Setting& setting : settings) {
+    const std::string base = OwnGroup(setting.controller);
+    if (base.empty()) {
+      return Error(ErrorCode::kFailedPrecondition,
+                   "the " + std::string(setting.controller) +
+                       " controller is not delegated to this process; " + std::string(kFix));
+    }
+    const std::string path = base + "/" + std::string(name);
+    TRY(MakeDirectory(path));
+    group.directories_.push_back(path);
+    TRY(WriteFile(path + "/" + std::string(setting.v1_file), std::to_string(setting.value)));
+  }
+  return group;
+}
+
+Cgroup::~Cgroup() {
+  for (const std::string& directory : directories_) ::rmdir(directory.c_str());
+}
+
+Result<void> Cgroup::Attach(const Child& child) const {
+  for (const std::string& directory : directories_) {
+    TRY(WriteFile(directory + "/cgroup.procs", std::to_string(child.pid())));
+  }
+  return {};
+}
+
+}  // namespace caisson::jail

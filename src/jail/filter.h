@@ -1,0 +1,46 @@
+// A seccomp allow-list as data: which system calls, with which arguments; all others kill the
+// process.
+//
+// Trust     The last wall to go up and the one hostile code meets first. Lists are written in this
+//           tree, never read from configuration.
+// Threads   LoadFilter covers every thread of the process, or fails.
+// Lifetime  A loaded filter cannot be taken off.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace caisson::jail {
+
+// The kernel passes 64-bit registers and reads most descriptors as ints; comparing all 64 bits errs
+// on the side of killing.
+struct ArgumentCheck {
+  enum class Op { kEqual, kNoneOf };  // kNoneOf: none of the bits in `value` is set.
+  unsigned index = 0;
+  Op op = Op::kEqual;
+  std::uint64_t value = 0;
+};
+
+struct SyscallRule {
+  int number = 0;                          // SYS_futex...
+  std::vector<ArgumentCheck> checks = {};  // All must hold; none: any arguments.
+  int error = 0;                           // 0: allowed. Else the call fails with this errno.
+};
+
+// Installs the list. Unlisted calls, and any call through another ABI (x32, int 0x80), kill the
+// process with SIGSYS.
+Result<void> LoadFilter(std::span<const SyscallRule> rules);
+
+struct WorkerDescriptors {
+  int pagemap = -1;                // /proc/self/pagemap, opened before Enter().
+  std::vector<int> writable = {};  // Where write() may go: the log, an eventfd.
+};
+
+// What a single-threaded worker needs once it is up, and nothing that opens, connects, starts or
+// makes code. Callers append what they can give a reason for.
+std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
+
+}  // namespace caisson::jail

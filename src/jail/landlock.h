@@ -1,0 +1,23 @@
+// Landlock: gives up every access to files, network and other processes that the running kernel can
+// take away, for good and without privilege.
+//
+// Trust     Privileged. Covers what is opened from now on; descriptors already open keep working.
+// Threads   Restricts the calling thread and what it starts: call while single-threaded.
+// Lifetime  Cannot be undone.
+#pragma once
+
+#include "base/result.h"
+
+namespace caisson::jail {
+
+inline constexpr int kLandlockNetworkAbi = 4;  // TCP bind and connect.
+inline constexpr int kLandlockScopeAbi = 6;    // Signals and abstract sockets of other processes.
+
+// The kernel's Landlock version; an error that says why when there is none.
+Result<int> LandlockAbi();
+
+// Handles all rights of that version and allows none. Needs no_new_privs. Returns null, or the step
+// that failed with errno telling why; no heap, as SwapRoot().
+const char* LandlockDenyAll(int abi);
+
+}  // namespace caisson::jail

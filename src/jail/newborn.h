@@ -1,0 +1,90 @@
+// Newborn is what a child does between clone and exec: it becomes what the Plan says and nothing
+// more.
+//
+// Trust     Privileged. Runs as a copy of the host, secrets and all, until the exec.
+// Threads   Single-threaded, in a copy of a process that had threads: any lock may be held for
+//           ever. So neither the heap nor anything that locks is touched; everything is made
+//           beforehand.
+// Lifetime  Run() does not return.
+#pragma once
+
+#include <sched.h>
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "jail/identity.h"
+#include "jail/tier.h"
+
+namespace caisson::jail {
+
+// The steps of the child that can fail, in order.
+enum class Step : int {
+  kWaitForParent,
+  kSession,
+  kPersonality,
+  kSignals,
+  kAffinity,
+  kBoundingSet,
+  kGroups,
+  kGid,
+  kUid,
+  kNoNewPrivileges,
+  kCapabilities,
+  kParentDeath,
+  kDescriptors,
+  kExec,
+};
+
+std::string_view ToString(Step step);
+
+// What the child tells the parent: the step that failed, or kExec and 0 right before the exec.
+struct Failure {
+  Step step;
+  int error_number;
+};
+
+inline constexpr int kFirstPassed = 3;
+
+// Everything the child needs.
+struct Plan {
+  Tier tier = Tier::kNamespace;
+  Ids ids;
+  // All of these are numbered above what the child renumbers to, so no dup2 can hit a later source.
+  int control = -1;
+  int parent = -1;
+  int program = -1;
+  int null = -1;
+  int log = -1;
+  std::vector<int> passed;
+  std::vector<char*> argv;
+  bool pin = false;
+  cpu_set_t cpus{};
+};
+
+class Newborn {
+ public:
+  explicit Newborn(const Plan& plan) : plan_(plan), report_(plan.control) {}
+
+  [[noreturn]] void Run();
+
+ private:
+  [[noreturn]] void Fail(Step step, int error_number) const;
+  void Must(Step step, long result) const;
+  void AwaitGo() const;
+  void LeaveSession() const;
+  void ResetSignals() const;
+  void DropBoundingSet() const;
+  void SwitchIds() const;
+  void KeepTwoCapabilities() const;
+  void DieWithParent() const;
+  void PlaceDescriptors();
+  [[noreturn]] void Exec() const;
+
+  const Plan& plan_;
+  int report_;
+  int program_ = -1;
+};
+
+}  // namespace caisson::jail

@@ -1,0 +1,31 @@
+// MakeEngine turns the names that users give into an engine: the one place that names backends.
+//
+// Trust     Names come from users and are checked. A tier that is not to be had is an error, never
+//           replaced by a weaker one (I12).
+// Threads   Any.
+// Lifetime  The caller owns the engine; it must not be destroyed on one of its own lanes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace caisson {
+
+inline constexpr std::string_view kDefaultTier = "namespace";
+
+struct BackendOptions {
+  std::string engine = "auto";              // "auto" or "wasm".
+  std::string tier{kDefaultTier};           // "namespace", "landlock" or "none".
+  std::string installation = {};            // A directory; empty: where FindInstallation looks.
+  std::size_t lanes = 0;                    // Cores to use; 0: all that this process may use.
+};
+
+// Returns when the engine can take its first run. kInvalidArgument: no such name; kNotFound: parts are
+// missing; anything else: the boundary or a worker could not be had.
+Result<std::unique_ptr<Engine>> MakeEngine(const BackendOptions& options);
+
+}  // namespace caisson

@@ -1,0 +1,14 @@
+// Which Caisson this is.
+//
+// Trust     A constant of the build.
+// Threads   Any.
+// Lifetime  Static.
+#pragma once
+
+#include <string_view>
+
+namespace caisson {
+
+std::string_view Version();
+
+}  // namespace caisson

@@ -1,0 +1,150 @@
+// The frames that the host and a wasm worker exchange over their two rings.
+//
+// A message is one frame, or several joined (kMoreFollows). Integers are little-endian; the structs
+// below are sent as they lie in memory, both sides being parts of one build on one machine.
+//
+// Trust     Worker to host: everything is hostile. Host to worker: trusted, yet range-checked, since a
+//           mistake there would be a hole.
+// Threads   Types only.
+// Lifetime  Types only.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/ring.h"
+
+namespace caisson::wire {
+
+enum class ToWorker : std::uint16_t {
+  kStart = 1,    // StartHeader, request Value, files Value: run code in a fresh cell.
+  kAnswer = 2,   // AnswerHeader, answer Value: to a call of this cell.
+  kCancel = 3,   // Nothing: end the run and forget the cell.
+  kSave = 4,     // SaveHeader: turn a parked or idle cell into bytes.
+  kRestore = 5,  // StartHeader, blob: make a cell out of bytes; it waits where it was.
+  kAgain = 6,    // StartHeader, request Value: run more code in an idle cell that was kept.
+};
+
+enum class ToHost : std::uint16_t {
+  kReady = 1,     // ReadyHeader, then the walls that are missing, one per line.
+  kOutput = 2,    // One byte of stream (1 stdout, 2 stderr), then bytes.
+  kCall = 3,      // CallHeader, call Value: the cell goes on, or is parked until it is answered.
+  kDone = 4,      // DoneHeader, report Value: the run has ended.
+  kFile = 5,      // FileHeader, path, contents: one captured file, before kDone.
+  kSaved = 6,     // The blob of a saved cell.
+  kRestored = 7,  // A restored cell is in place; payload: the numbers (u32) of its unanswered calls.
+  kRefused = 8,   // Text: a kSave or kRestore could not be done, and why.
+};
+
+// What a run may use, and how it sees time and chance.
+struct StartHeader {
+  std::uint64_t wall_ns;
+  std::uint64_t cpu_ns;
+  std::uint64_t memory_bytes;
+  std::uint64_t stdout_bytes;
+  std::uint64_t stderr_bytes;
+  std::uint64_t result_bytes;
+  std::uint64_t file_bytes;        // One file.
+  std::uint64_t total_file_bytes;  // All files of the cell together.
+  std::uint32_t files;
+  std::uint32_t open_files;
+  std::uint32_t tool_calls;
+  std::uint32_t message_bytes;  // One call or answer.
+  std::uint32_t request_length;
+  std::uint32_t flags;  // kKeepCell, kVirtualTime.
+  std::uint64_t clock_ns;   // kVirtualTime: where the clock starts.
+  std::uint8_t seed[32];    // kVirtualTime: what randomness comes from.
+};
+// The cell is kept, idle, after the run: a session.
+inline constexpr std::uint32_t kKeepCell = 1;
+// Randomness comes from `seed`; the clock tells `clock_ns` plus what answers and sleeps added.
+inline constexpr std::uint32_t kVirtualTime = 2;
+
+struct AnswerHeader {
+  std::uint32_t seq;
+  std::uint32_t reserved;
+  std::uint64_t clock_ns;  // kVirtualTime: the time of this answer.
+};
+
+struct SaveHeader {
+  std::uint32_t keep;  // 1: the cell goes on living here too (a branch), 0: it is freed.
+  std::uint32_t reserved;
+  std::uint64_t max_bytes;  // A longer blob is refused (kRefused), and the cell stays as it is.
+};
+
+struct ReadyHeader {
+  std::uint8_t build_id[20];
+  std::uint8_t base_hash[32];
+  std::uint32_t base_bytes;     // Linear memory a fresh cell begins with.
+  std::uint32_t missing_length;
+};
+
+struct CallHeader {
+  std::uint32_t seq;
+  std::uint32_t reserved;
+};
+
+enum class Ending : std::uint32_t {
+  kReported = 0,     // The guest logic gave its report.
+  kTrap = 1,         // `detail`: Trap.
+  kWallTime = 2,
+  kCpuTime = 3,
+  kCancelled = 4,
+  kExit = 5,         // os._exit; `detail`: the status.
+  kResultTooBig = 6,
+  kToolCalls = 7,
+};
+
+enum class Trap : std::uint32_t {
+  kOther = 0,
+  kMemory = 1,         // Out of the linear memory.
+  kIndirectCall = 2,   // A call through a bad function pointer: corrupt bytecode, usually.
+  kStack = 3,          // The stack is used up.
+  kUnreachable = 4,    // abort().
+  kArithmetic = 5,
+};
+
+struct DoneHeader {
+  Ending ending;
+  std::uint32_t detail;
+  std::uint64_t start_ns;  // From the arrival of the request to the first instruction of the guest.
+  std::uint64_t wall_ns;
+  std::uint64_t cpu_ns;
+  std::uint64_t peak_memory_bytes;
+  std::uint32_t flags;
+  std::uint32_t calls;
+};
+inline constexpr std::uint32_t kStdoutTruncated = 1;
+inline constexpr std::uint32_t kStderrTruncated = 2;
+// memory.grow was refused at least once: a MemoryError that follows is the limit's doing.
+inline constexpr std::uint32_t kMemoryRefused = 4;
+// The cell lives on, idle.
+inline constexpr std::uint32_t kCellKept = 8;
+
+// A report may be longer than result_bytes by this (error, traceback, findings); one that is longer
+// still ends the run as kResultTooBig.
+inline constexpr std::uint32_t kReportSlackBytes = 1 << 20;
+
+struct FileHeader {
+  std::uint32_t path_length;
+  std::uint32_t change;   // 0 created, 1 modified, 2 deleted.
+  std::uint64_t size;     // Of the file; its contents follow unless `omitted`.
+  std::uint32_t omitted;  // 1: larger than file_bytes or one too many; no contents.
+  std::uint32_t reserved;
+};
+
+// One worker's shared memory: two headers on the first page, then the bytes of each direction.
+inline constexpr std::size_t kRingBytes = 1 << 20;
+struct ChannelLayout {
+  RingHeader to_worker;
+  RingHeader to_host;
+};
+inline constexpr std::size_t kChannelHeaderBytes = 4096;
+static_assert(sizeof(ChannelLayout) <= kChannelHeaderBytes);
+inline constexpr std::size_t kChannelBytes = kChannelHeaderBytes + 2 * kRingBytes;
+
+// Descriptors the worker is started with.
+inline constexpr int kBaseFd = 3;     // caisson.base, read-only.
+inline constexpr int kChannelFd = 4;  // The shared memory.
+inline constexpr int kNotifyFd = 5;   // eventfd: the worker wrote to a ring the host had emptied.
+
+}  // namespace caisson::wire

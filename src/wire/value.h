@@ -1,0 +1,87 @@
+// A Value is what crosses between a cell and the host: Python's plain data, natively.
+//
+// One byte of tag, then the content; lengths and counts are unsigned LEB128, numbers little-endian:
+//
+//   0 None · 1 False · 2 True · 3 int that fits 64 bits, zigzag LEB128 · 4 bigger int: length, then
+//   two's complement, least significant byte first · 5 float: 8 bytes IEEE 754 · 6 str: length, UTF-8
+//   7 bytes: length, content · 8 list · 9 tuple: count, items · 10 dict: count, key, value, ...
+//
+// Trust     Decode takes bytes an attacker wrote: lengths, counts, depth and UTF-8 are checked before
+//           anything is allocated for them; trailing bytes and str keys that come twice are refused.
+// Threads   Values are values.
+// Lifetime  A Value owns everything below it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace caisson {
+
+class Value;
+
+struct BigInt {
+  std::string twos_complement;  // Least significant byte first; at least one byte.
+  bool operator==(const BigInt&) const = default;
+};
+struct Bytes {
+  std::string data;
+  bool operator==(const Bytes&) const = default;
+};
+struct List {
+  std::vector<Value> items;
+  bool operator==(const List&) const;
+};
+struct Tuple {
+  std::vector<Value> items;
+  bool operator==(const Tuple&) const;
+};
+struct Dict {
+  std::vector<std::pair<Value, Value>> items;     // In the order they were inserted.
+  const Value* Find(std::string_view key) const;  // Null if there is no such str key.
+  bool operator==(const Dict&) const;
+};
+
+// Nesting beyond this is refused in both directions, in the guest too.
+inline constexpr int kMaxValueDepth = 200;
+
+class Value {
+ public:
+  using Variant = std::variant<std::monostate, bool, std::int64_t, BigInt, double, std::string,
+                               Bytes, List, Tuple, Dict>;
+
+  Value() = default;
+  template <typename T>
+    requires(!std::is_same_v<std::remove_cvref_t<T>, Value> &&
+             std::is_constructible_v<Variant, T &&>)
+  Value(T&& v) : v_(std::forward<T>(v)) {}  // NOLINT: implicit
+
+  const Variant& variant() const { return v_; }
+  Variant& variant() { return v_; }
+  bool is_none() const { return v_.index() == 0; }
+  template <typename T>
+  const T* If() const {
+    return std::get_if<T>(&v_);
+  }
+  bool operator==(const Value&) const = default;
+
+ private:
+  Variant v_;
+};
+
+// Appends the encoding of `value` to `out`. Fails only on nesting beyond kMaxValueDepth.
+Result<void> EncodeValue(const Value& value, std::string& out);
+
+Result<Value> DecodeValue(std::string_view bytes);
+
+// The value as JSON text, or an error that says what JSON cannot hold (NaN, bytes, a key that is
+// no string...). A tuple becomes an array, an int of any size a number.
+Result<std::string> ToJson(const Value& value);
+
+}  // namespace caisson

@@ -1,0 +1,102 @@
+"""Input that cannot be run: a clear message, the right exit status, nothing on stdout."""
+
+import __main__
+import os
+import unittest
+
+import harness
+
+
+class BadInput(harness.CliTest):
+    def expect_usage(self, done, *words):
+        self.assertEqual((done.status, done.out), (2, b""), done)
+        self.assertTrue(done.err.startswith(b"caisson: "), done)
+        for word in words:
+            self.assertIn(word.encode(), done.err, done)
+
+    def expect_refused(self, code):
+        """The guest refuses the code: exit status 1, nothing ran, and --json says rejected."""
+        done = self.run_code(code)
+        self.assertEqual((done.status, done.out), (1, b""), done)
+        self.assertNotEqual(done.err, b"")
+        outcome = self.outcome_of(code)
+        self.assertEqual((outcome["status"], outcome["reason"]), ("rejected", "policy"), outcome)
+        return outcome
+
+    def test_no_such_file(self):
+        self.expect_usage(self.caisson("run", "missing.py"), "missing.py", "No such file")
+
+    def test_a_directory(self):
+        (self.work / "folder").mkdir()
+        self.kept.add("folder")
+        self.expect_usage(self.caisson("run", "folder"), "folder", "directory")
+
+    def test_an_unreadable_file(self):
+        self.put("private.py", "1")
+        (self.work / "private.py").chmod(0)
+        user = harness.NOBODY if harness.is_root() else None
+        self.expect_usage(self.caisson("run", "private.py", user=user), "private.py", "ermission denied")
+
+    def test_closed_stdin(self):
+        done = self.caisson("run", stdin=None, preexec_fn=lambda: os.close(0))
+        self.assertEqual((done.status, done.out), (0, b""), done)  # Nothing there: an empty program.
+
+    def test_an_empty_program_completes(self):
+        self.put("empty.py", "")
+        done = self.caisson("run", "empty.py")
+        self.assertEqual((done.status, done.out, done.err), (0, b"", b""), done)
+        self.assertEqual(self.outcome_of("")["status"], "completed")
+        self.assertEqual(self.run_code("# nothing\n\n").status, 0)
+
+    def test_a_nul_byte(self):
+        self.expect_refused(b"x = 1\x00\nprint('ran')\n")
+
+    def test_a_binary(self):
+        self.expect_refused(b"\x7fELF\x02\x01\x01\x00" + bytes(range(256)) * 16)
+
+    def test_invalid_utf8(self):
+        self.expect_refused(b"print('ran')\ns = '\xff\xfe'\n")
+        self.expect_refused(b"s = '\xed\xa0\x80'\n")
+
+    def test_crlf_and_cr(self):
+        self.assertEqual(self.run_code(b"if True:\r\n    print('a')\r\n7\r\n").out, b"a\n7\n")
+
+    def test_a_byte_order_mark(self):
+        self.assertEqual(self.run_code(b"\xef\xbb\xbfprint('a')\n7\n").out, b"a\n7\n")
+
+    def test_code_as_long_as_allowed_and_one_byte_longer(self):
+        allowed = 64 * 1024
+        code = b"6*7 #" + b"x" * (allowed - 5)
+        self.assertEqual(self.run_code(code).out, b"42\n")
+        done = self.run_code(code + b"x")
+        self.assertEqual((done.status, done.out), (1, b""), done)
+        self.assertIn(b"65536", done.err)
+        self.assertIn(b"code_bytes", done.err)
+        outcome = self.outcome_of(code + b"x")
+        self.assertEqual((outcome["status"], outcome["findings"][0]["rule"]), ("rejected", "code_bytes"))
+        self.assertEqual(self.run_code(code + b"x", "--limit", "code_bytes=65537").out, b"42\n")
+
+    def test_an_endless_source_ends(self):
+        done = self.caisson("run", "/dev/zero")
+        self.assertEqual((done.status, done.out), (1, b""), done)
+        self.assertIn(b"code_bytes", done.err)
+
+    def test_unknown_flags_commands_and_engines(self):
+        self.expect_usage(self.caisson("run", "--nonsense"), "--nonsense", "--help")
+        self.expect_usage(self.caisson("frobnicate"), "frobnicate")
+        self.expect_usage(self.caisson(), "--help")
+        self.expect_usage(self.run_code("1", "--engine", "jvm"), "jvm", "wasm")
+        self.expect_usage(self.run_code("1", "--tier", "strong"), "strong", "namespace")
+        self.expect_usage(self.caisson("run", "a.py", "b.py"), "b.py")
+
+    def test_what_is_not_there_yet_is_not_offered(self):
+        for flag in ("--mount", "--policy", "--config", "--approve", "--env"):
+            self.expect_usage(self.caisson("run", flag, "x"), flag)
+        self.expect_usage(self.run_code("1", "--engine", "native"), "native")
+
+    def test_a_broken_installation(self):
+        self.expect_usage(self.run_code("1", "--worker-dir", str(self.work)), "caisson-worker")
+
+
+if __name__ == "__main__":
+    harness.run_suite(__main__)

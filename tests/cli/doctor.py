@@ -1,0 +1,128 @@
+"""`caisson doctor` tells the truth: on this machine, without user namespaces, with broken files."""
+
+import __main__
+import json
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+
+class Doctor(harness.CliTest):
+    def diagnose(self, *arguments):
+        done = self.caisson("doctor", "--json", *arguments)
+        self.assertEqual(done.out.count(b"\n"), 1, done)
+        return done.status, json.loads(done.out)
+
+    def engine(self, report, name="wasm"):
+        return next(e for e in report["engines"] if e["name"] == name)
+
+    def installation(self):
+        """A copy of the installed parts, to be damaged."""
+        worker = pathlib.Path(self.engine(self.diagnose()[1])["worker"])
+        copy = self.top / "parts"
+        copy.mkdir()
+        for name in ("caisson-worker", "caisson.base"):
+            shutil.copy((worker.parent / name).resolve(), copy / name)
+        copy.chmod(0o755)
+        return copy
+
+    def test_it_agrees_with_what_runs_do(self):
+        status, report = self.diagnose()
+        ran = self.run_code("1+1")
+        self.assertEqual(report["healthy"], ran.status == 0, ran)
+        self.assertEqual(status, 0 if report["healthy"] else 1)
+        for tier in report["tiers"]:
+            done = self.run_code("1+1", "--tier", tier["tier"])
+            self.assertEqual(tier["available"], done.status == 0, (tier, done))
+
+    def test_a_healthy_machine(self):
+        status, report = self.diagnose()
+        if not report["tiers"][0]["available"]:
+            self.skipTest("no namespaces here")
+        self.assertEqual(status, 0, report)
+        wasm = self.engine(report)
+        self.assertTrue(wasm["available"])
+        self.assertRegex(wasm["build_id"], "^[0-9a-f]{40}$")
+        self.assertRegex(wasm["base_sha256"], "^[0-9a-f]{64}$")
+        self.assertFalse(self.engine(report, "native")["available"])
+        latency = report["start_latency"]
+        self.assertEqual(latency["tier"], "namespace")
+        self.assertGreater(latency["engine_us"], latency["fresh_run_us"])
+        self.assertGreater(latency["fresh_run_us"], 1)
+
+    def test_in_words(self):
+        done = self.caisson("doctor")
+        text = done.out.decode()
+        for word in ("user_namespaces", "landlock", "seccomp_filter", "namespace", "wasm", "native", "1+1"):
+            self.assertIn(word, text)
+        self.assertIn("✓" if done.status == 0 else "✗", text)
+
+    def test_a_damaged_base(self):
+        parts = self.installation()
+        with open(parts / "caisson.base", "r+b") as base:
+            base.seek(-1000, 2)
+            byte = base.read(1)
+            base.seek(-1000, 2)
+            base.write(bytes([byte[0] ^ 1]))
+        status, report = self.diagnose("--worker-dir", str(parts))
+        self.assertEqual(status, 1)
+        self.assertFalse(report["healthy"])
+        self.assertIn("SHA-256", self.engine(report)["why_not"])
+        self.assertIsNone(report["start_latency"])
+
+    def test_a_truncated_base(self):
+        parts = self.installation()
+        (parts / "caisson.base").write_bytes((parts / "caisson.base").read_bytes()[:50])
+        self.assertIn("too short", self.engine(self.diagnose("--worker-dir", str(parts))[1])["why_not"])
+
+    def test_missing_parts(self):
+        for name in ("caisson.base", "caisson-worker"):
+            parts = self.installation()
+            (parts / name).unlink()
+            status, report = self.diagnose("--worker-dir", str(parts))
+            self.assertEqual(status, 1)
+            self.assertIn(name, self.engine(report)["why_not"])
+            self.assertTrue(self.engine(report)["fix"])
+            shutil.rmtree(parts)
+
+    def test_a_worker_that_is_no_program(self):
+        parts = self.installation()
+        (parts / "caisson-worker").write_text("not a program")
+        status, report = self.diagnose("--worker-dir", str(parts))
+        self.assertEqual((status, self.engine(report)["available"]), (1, False))
+        done = self.run_code("1", "--worker-dir", str(parts))
+        self.assertIn(done.status, (2, 70), done)
+        self.assertIn(b"caisson:", done.err)
+
+    def without_user_namespaces(self, *arguments, code=b""):
+        """In a user namespace whose own limit of user namespaces is zero: as if they were switched off."""
+        script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+        ran = subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh", harness.PROGRAM,
+                              *arguments], input=code, capture_output=True, cwd=self.work, timeout=harness.PATIENCE)
+        return harness.Done(ran.returncode, ran.stdout, ran.stderr)
+
+    def test_with_user_namespaces_switched_off(self):
+        if subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True).returncode != 0:
+            self.skipTest("cannot make a user namespace to switch them off in")
+        done = self.without_user_namespaces("doctor", "--json")
+        report = json.loads(done.out)
+        self.assertEqual((done.status, report["healthy"], report["default_tier"]), (1, False, "namespace"))
+        self.assertFalse(report["tiers"][0]["available"])
+        self.assertIn("user_namespaces", report["tiers"][0]["why_not"])
+        feature = next(f for f in report["features"] if f["name"] == "user_namespaces")
+        self.assertIn("max_user_namespaces", feature["fix"])
+        self.assertIn("✗ user_namespaces", self.without_user_namespaces("doctor").out.decode())
+
+        refused = self.without_user_namespaces("run", code=b"print('ran')")
+        self.assertEqual((refused.status, refused.out), (2, b""), refused)  # I12: never a weaker tier unasked.
+        self.assertIn(b"max_user_namespaces", refused.err)
+        if report["tiers"][1]["available"]:
+            weaker = self.without_user_namespaces("run", "--tier", "landlock", code=b"6*7")
+            self.assertEqual((weaker.status, weaker.out), (0, b"42\n"), weaker)
+
+
+if __name__ == "__main__":
+    harness.run_suite(__main__)

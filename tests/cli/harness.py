@@ -1,0 +1,160 @@
+"""Runs the caisson program for tests, and notices what it leaves behind."""
+
+import ctypes
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = None
+PATIENCE = 60  # Seconds until a test that waits for something gives up. Generous: machines are busy.
+NOBODY = 65534
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def run_suite(module):
+    """The main program of a suite: SUITE.py PROGRAM [unittest arguments]."""
+    global PROGRAM
+    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    # Orphans of the program become our children: whatever it leaves running, we see.
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    unittest.main(module=module, verbosity=2)
+
+
+class Done:
+    """How one run of the program ended."""
+
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    @property
+    def outcome(self):
+        """The outcome of --json: exactly one line."""
+        lines = self.out.decode().splitlines()
+        assert len(lines) == 1 and self.out.endswith(b"\n"), f"not one line: {self.out!r} {self.err!r}"
+        return json.loads(lines[0])
+
+    def __repr__(self):
+        return f"status {self.status}\nstdout {self.out!r}\nstderr {self.err!r}"
+
+
+class CliTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="caisson-cli-")
+        self.addCleanup(directory.cleanup)
+        self.top = pathlib.Path(directory.name)
+        self.top.chmod(0o755)
+        self.work = self.top / "work"  # The working directory.
+        self.tmp = self.top / "tmp"    # TMPDIR.
+        self.work.mkdir()
+        self.tmp.mkdir()
+        self.tmp.chmod(0o777)
+        self.kept = set()
+
+    def tearDown(self):
+        self.expect_no_child()
+        self.assertEqual(list(self.tmp.iterdir()), [], "left in TMPDIR")
+        left = {p.relative_to(self.work).as_posix() for p in self.work.rglob("*")}
+        self.assertEqual(left - self.kept, set(), "left in the working directory")
+
+    def put(self, name, contents):
+        """A file in the working directory."""
+        path = self.work / name
+        path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+        self.kept.add(name)
+        return name
+
+    def start(self, *arguments, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        if options.get("user") is not None:
+            options.setdefault("group", options["user"])
+            options.setdefault("extra_groups", [])
+        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.work,
+                                   env={"TMPDIR": str(self.tmp), "PATH": os.environ["PATH"]}, **options)
+        self.addCleanup(self.discard, process)
+        return process
+
+    @staticmethod
+    def discard(process):
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def caisson(self, *arguments, code=None, **options):
+        """Runs the program to its end, with `code` as its stdin."""
+        if code is not None:
+            options["stdin"] = subprocess.PIPE
+            code = code if isinstance(code, bytes) else code.encode()
+        process = self.start(*arguments, **options)
+        out, err = process.communicate(code, timeout=PATIENCE)
+        done = Done(process.returncode, out, err)
+        self.assertGreaterEqual(done.status, 0, f"killed by a signal: {done}")
+        self.assertNotIn(b"internal error", done.err or b"", done)
+        return done
+
+    def run_code(self, code, *arguments, **options):
+        return self.caisson("run", *arguments, code=code, **options)
+
+    def outcome_of(self, code, *arguments, **options):
+        return self.run_code(code, "--json", *arguments, **options).outcome
+
+    def wait_until(self, condition, what):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if condition():
+                return
+            time.sleep(0.005)
+        self.fail(f"waited in vain: {what}")
+
+    def expect_no_child(self):
+        """Everything the program started is gone. A process that was killed may take a moment to die."""
+        def gone():
+            try:
+                os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return True
+            return False
+        self.wait_until(gone, "a process is left behind: " + " ".join(children_of(os.getpid())))
+
+
+def children_of(pid):
+    """The process ids of the children, as text."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split() or [
+            child for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+            for child in (task / "children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def cpu_seconds(pid):
+    """How long a process has computed so far."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def without_signals():
+    """For preexec_fn: as a shell starts an ordinary foreground program."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)

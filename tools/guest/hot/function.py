@@ -1,0 +1,8 @@
+def f():
+    s = 0
+    for i in range(1000):
+        s += i
+    return s
+
+
+print(f())

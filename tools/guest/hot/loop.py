@@ -1,0 +1,3 @@
+s=0
+for i in range(1000): s+=i
+print(s)

@@ -1,0 +1,2 @@
+d = {i: i * i for i in range(50)}
+d
