@@ -6,7 +6,7 @@
 // Lifetime  What a command keeps between parsing and running is owned by its callback.
 #pragma once
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name.
 class App;
 }  // namespace CLI
 
@@ -15,6 +15,7 @@ namespace caisson::cli {
 // Each adds a subcommand to `program`. Its callback runs it and sets `exit_status`.
 void AddRunCommand(CLI::App& program, int& exit_status);
 void AddDoctorCommand(CLI::App& program, int& exit_status);
+void AddBenchCommand(CLI::App& program, int& exit_status);
 
 // Parses the arguments, runs the command, returns the exit status.
 int RunProgram(int argc, const char* const* argv);

@@ -18,7 +18,11 @@ struct DoctorFlags {
   std::string installation;
 };
 
-const char* Mark(bool good) { return good ? "  ✓ " : "  ✗ "; }
+constexpr std::size_t kNameWidth = 18;
+
+const char* Mark(bool good) {
+  return good ? "  ✓ " : "  ✗ ";
+}
 
 std::string Padded(const std::string& text, std::size_t width) {
   return text.size() >= width ? text : text + std::string(width - text.size(), ' ');
@@ -37,7 +41,6 @@ std::string Took(std::chrono::nanoseconds time) {
 
 void Line(std::string& out, bool good, const std::string& name, const std::string& detail,
           const std::string& fix) {
-  constexpr std::size_t kNameWidth = 18;
   out += Mark(good) + (detail.empty() ? name : Padded(name, kNameWidth) + " " + detail) + "\n";
   if (!fix.empty()) out += "      to have it: " + fix + "\n";
 }
@@ -46,7 +49,8 @@ void AppendBoundary(const Diagnosis& diagnosis, std::string& out) {
   out += "Boundary (strongest first)\n";
   for (const BoundaryVerdict& tier : diagnosis.tiers) {
     Line(out, tier.available, tier.tier,
-         tier.tier == "none" ? "no wall is promised; only when asked for by name" : tier.why_not, "");
+         tier.tier == "none" ? "no wall is promised; only when asked for by name" : tier.why_not,
+         "");
   }
   const auto has = [&](const std::string& name) {
     return std::ranges::any_of(diagnosis.tiers, [&](const BoundaryVerdict& tier) {
@@ -88,8 +92,8 @@ std::string ToText(const Diagnosis& diagnosis) {
   for (const EngineVerdict& engine : diagnosis.engines) AppendEngine(engine, out);
   if (diagnosis.latency) {
     const StartLatency& latency = *diagnosis.latency;
-    out += "\nMeasured now, tier " + latency.tier + "\n  engine ready after " + Took(latency.engine) +
-           ", first run " + Took(latency.first_run) + ", fresh run of 1+1 " +
+    out += "\nMeasured now, tier " + latency.tier + "\n  engine ready after " +
+           Took(latency.engine) + ", first run " + Took(latency.first_run) + ", fresh run of 1+1 " +
            Took(latency.fresh_run) + " (median of " + std::to_string(latency.fresh_runs) + ")\n";
   }
   out += diagnosis.Healthy() ? "\nReady: `caisson run` works here with the default boundary.\n"
@@ -109,8 +113,8 @@ int RunDoctor(const DoctorFlags& flags) {
 
 void AddDoctorCommand(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<DoctorFlags>();  // Shared by the parser and the callback.
-  CLI::App* command =
-      program.add_subcommand("doctor", "Say what protects runs on this machine, and what is missing");
+  CLI::App* command = program.add_subcommand(
+      "doctor", "Say what protects runs on this machine, and what is missing");
   command->footer(
       "Tries every wall, checks the installed files and times a run.\n"
       "Exit status: 0 if runs work with the default boundary, 1 if not.");

@@ -11,9 +11,9 @@
 namespace caisson::cli {
 
 inline constexpr int kExitCompleted = 0;
-inline constexpr int kExitCodeFailed = 1;   // The code failed, was refused or hit a limit.
-inline constexpr int kExitUsage = 2;        // Usage or configuration.
-inline constexpr int kExitWaiting = 3;      // Waits for an approval.
+inline constexpr int kExitCodeFailed = 1;  // The code failed, was refused or hit a limit.
+inline constexpr int kExitUsage = 2;       // Usage or configuration.
+inline constexpr int kExitWaiting = 3;     // Waits for an approval.
 inline constexpr int kExitOurFault = 70;
 inline constexpr int kExitSignalBase = 128;  // Ended by a signal: this plus its number.
 

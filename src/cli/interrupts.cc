@@ -19,9 +19,13 @@ Result<void> Interrupts::Listen(std::function<void()> on_first) {
   on_first_ = std::move(on_first);
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  // A signal that our parent set to be ignored (nohup, a background job) stays ignored: the kernel drops
-  // it even while it is blocked.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // What our parent set to be ignored (nohup, a background job) stays ignored. It must not be blocked: the
+    // kernel keeps blocked signals, ignored or not.
+    struct sigaction before{};
+    ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &set, nullptr); error != 0) {
     return Error::FromErrno(error, "block signals");
   }

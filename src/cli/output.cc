@@ -30,8 +30,12 @@ int WriteAll(int fd, std::string_view text) {
 
 Output::Output(int fd) : fd_(fd), terminal_(::isatty(fd) == 1) {}
 
-Output Output::Stdout() { return Output(STDOUT_FILENO); }
-Output Output::Stderr() { return Output(STDERR_FILENO); }
+Output Output::Stdout() {
+  return Output(STDOUT_FILENO);
+}
+Output Output::Stderr() {
+  return Output(STDERR_FILENO);
+}
 
 void Output::Write(std::string_view text) {
   if (text.empty() || failed_ != 0) return;
@@ -44,8 +48,12 @@ void Output::WriteGuest(std::string_view text) {
   Write(text);
 }
 
-void Output::FinishLine() {
+void Output::FinishGuest() {
   Write(terminal_text_.Finish());
+}
+
+void Output::FinishLine() {
+  FinishGuest();
   if (line_open_) Write("\n");
 }
 

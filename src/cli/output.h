@@ -22,7 +22,9 @@ class Output {
   void Write(std::string_view text);
   // The guest's words.
   void WriteGuest(std::string_view text);
-  // Ends the line that the guest left unfinished, if it did.
+  // The guest says no more: shows what was kept of an unfinished character.
+  void FinishGuest();
+  // As FinishGuest, and ends the line if one is unfinished: for who wants to begin one.
   void FinishLine();
 
   bool is_terminal() const { return terminal_; }

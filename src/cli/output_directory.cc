@@ -28,12 +28,13 @@ UniqueFd OpenBeneath(const UniqueFd& directory, const std::string& name, std::ui
   how.flags = flags | O_CLOEXEC | O_NOFOLLOW;
   how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return UniqueFd(static_cast<int>(
-      ::syscall(SYS_openat2, directory.get(), name.c_str(), &how, sizeof how)));
+  return UniqueFd(
+      static_cast<int>(::syscall(SYS_openat2, directory.get(), name.c_str(), &how, sizeof how)));
 }
 
 Error BadPath(std::string_view path) {
-  return Error(ErrorCode::kInvalidArgument, "not saved, not a path below /output: " + std::string(path));
+  return Error(ErrorCode::kInvalidArgument,
+               "not saved, not a path below /output: " + std::string(path));
 }
 
 Result<std::vector<std::string>> Parts(std::string_view path) {
@@ -79,8 +80,7 @@ Result<void> WriteAll(const UniqueFd& file, std::string_view contents) {
 Result<void> WriteFile(const UniqueFd& directory, const std::string& name,
                        std::string_view contents) {
   const std::string temporary = TemporaryName();
-  const UniqueFd file =
-      OpenBeneath(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, kFileMode);
+  const UniqueFd file = OpenBeneath(directory, temporary, O_WRONLY | O_CREAT | O_EXCL, kFileMode);
   if (!file.is_open()) return Error::FromErrno(errno, "create a file");
   auto written = WriteAll(file, contents);
   if (written &&

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
@@ -11,32 +12,31 @@ namespace caisson::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "Caisson runs Python that a model wrote: real CPython, fresh for every run, in a process that can\n"
-    "reach neither your files nor your network.";
+    R"(Caisson runs Python that a model wrote: real CPython, fresh for every run, in a process that
+can reach neither your files nor your network.)";
 
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  echo 'print(\"hi\"); 6*7' | caisson run         prints hi, then 42\n"
-    "  caisson run --json task.py                    how it ended, as one line of JSON\n"
-    "  caisson run --limit wall_seconds=60 task.py   more time than the usual ten seconds\n"
-    "  caisson doctor                                what protects you on this machine, and what does not\n"
-    "\n"
-    "Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;\n"
-    "70 a fault of Caisson itself; 130 and 143 when interrupted. `caisson COMMAND --help` tells more.";
+constexpr const char* kExamples = R"(Examples:
+  echo 'print("hi"); 6*7' | caisson run         prints hi, then 42
+  caisson run --json task.py                    how it ended, as one line of JSON
+  caisson run --limit wall_seconds=60 task.py   more time than the usual ten seconds
+  caisson doctor                                what protects you on this machine, what does not
+
+Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;
+70 a fault of Caisson itself; 130 and 143 when interrupted. `caisson COMMAND --help` tells more.)";
 
 void AddCommands(CLI::App& program, int& exit_status) {
   AddRunCommand(program, exit_status);
   AddDoctorCommand(program, exit_status);
+  AddBenchCommand(program, exit_status);
 }
 
-// CLI11 says what was wrong, then wants help to be looked for; all of it to stderr, exit status 2.
-int UsageError(const CLI::ParseError& error) {
-  Output::Stderr().Write("caisson: " + std::string(error.what()) +
-                         "\nTry `caisson --help` or `caisson run --help`.\n");
+int UsageError(const std::string& what) {
+  Output::Stderr().Write("caisson: " + what + "\nTry `caisson --help` or `caisson run --help`.\n");
   return kExitUsage;
 }
 
-int Parse(CLI::App& program, int argc, const char* const* argv) {
+// The exit status if that is all there is to do; nothing if a command was run.
+std::optional<int> Parse(CLI::App& program, int argc, const char* const* argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
@@ -46,9 +46,10 @@ int Parse(CLI::App& program, int argc, const char* const* argv) {
     out.Write(text.str());
     return out.failed() == 0 ? kExitCompleted : kExitUsage;
   } catch (const CLI::ParseError& error) {
-    return UsageError(error);
+    return UsageError(error.what());
   }
-  return kExitCompleted;
+  if (program.get_subcommands().empty()) return UsageError("which command?");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -60,10 +61,10 @@ int RunProgram(int argc, const char* const* argv) {
     CLI::App program(kDescription, "caisson");
     program.footer(kExamples);
     program.set_version_flag("--version", "caisson " + std::string(Version()));
-    program.require_subcommand(1);
+    program.require_subcommand(0, 1);  // None is told below, after unknown words were.
     AddCommands(program, exit_status);
-    const int parsed = Parse(program, argc, argv);
-    return parsed != kExitCompleted ? parsed : exit_status;
+    const std::optional<int> finished = Parse(program, argc, argv);
+    return finished ? *finished : exit_status;
   } catch (const std::exception& error) {
     Output::Stderr().Write(std::string("caisson: internal error: ") + error.what() + "\n");
     return kExitOurFault;

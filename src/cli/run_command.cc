@@ -22,16 +22,15 @@
 namespace caisson::cli {
 namespace {
 
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  caisson run task.py\n"
-    "  echo 'print(\"hi\"); 6*7' | caisson run\n"
-    "  caisson run --limit memory_bytes=1073741824 --limit wall_seconds=60 task.py\n"
-    "  caisson run --output results task.py          keeps what the code wrote to /output\n"
-    "\n"
-    "What the code prints appears as it comes, then the value of its last expression, as JSON.\n"
-    "Limits: wall_seconds cpu_seconds memory_bytes processes open_files code_bytes stdout_bytes\n"
-    "stderr_bytes result_bytes file_bytes total_file_bytes files tool_calls.";
+constexpr const char* kExamples = R"(Examples:
+  caisson run task.py
+  echo 'print("hi"); 6*7' | caisson run
+  caisson run --limit memory_bytes=1073741824 --limit wall_seconds=60 task.py
+  caisson run --output results task.py          keeps what the code wrote to /output
+
+What the code prints appears as it comes, then the value of its last expression, as JSON.
+Limits: wall_seconds cpu_seconds memory_bytes processes open_files code_bytes stdout_bytes
+stderr_bytes result_bytes file_bytes total_file_bytes files tool_calls.)";
 
 struct RunFlags {
   std::string file;
@@ -48,7 +47,7 @@ class RunCommand {
   explicit RunCommand(const RunFlags& flags) : flags_(flags) {}
 
   int Execute() {
-    if (auto ready = Prepare(); !ready) return Fail(ready.error());
+    if (auto ready = Prepare(); !ready) return Fail(ready.error(), kExitUsage);
     if (code_.size() > limits_.code_bytes) return Finish(Refused());
     return RunCode();
   }
@@ -61,7 +60,7 @@ class RunCommand {
   void OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes);
   int Finish(const Outcome& outcome);
   Result<void> SaveFiles(const Outcome& outcome) const;
-  int Fail(const Error& error);
+  int Fail(const Error& error, int exit_status);
   int StdoutFailed();
 
   const RunFlags& flags_;
@@ -91,7 +90,8 @@ Result<void> RunCommand::Prepare() {
   if (!flags_.output.empty()) {
     TRY_ASSIGN(directory_, OutputDirectory::Open(flags_.output));
   }
-  if (flags_.file.empty() && ::isatty(STDIN_FILENO) == 1) {
+  const bool from_stdin = flags_.file.empty() || flags_.file == "-";
+  if (from_stdin && ::isatty(STDIN_FILENO) == 1) {
     err_.Write("caisson: reading Python from the terminal; end it with Ctrl-D\n");
   }
   TRY_ASSIGN(code_, ReadSource(flags_.file, limits_.code_bytes));
@@ -110,12 +110,15 @@ void RunCommand::OnOutput(SingleRun& run, OutputStream stream, std::string_view 
 
 int RunCommand::RunCode() {
   const auto stop = [this] {
-    auto running = running_.Lock();  // Held, so that the run cannot end meanwhile; Cancel only posts.
+    // Held, so that the run cannot go meanwhile; Cancel only posts.
+    auto running = running_.Lock();
     if (*running != nullptr) (*running)->Cancel();
   };
-  if (auto listening = interrupts_.Listen(stop); !listening) return Fail(listening.error());
+  if (auto listening = interrupts_.Listen(stop); !listening) {
+    return Fail(listening.error(), kExitOurFault);
+  }
   const auto engine = MakeEngine(flags_.backend);
-  if (!engine) return Fail(engine.error());
+  if (!engine) return Fail(engine.error(), ExitStatus(engine.error().code()));
 
   SingleRun run(**engine);
   *running_.Lock() = &run;
@@ -124,7 +127,7 @@ int RunCommand::RunCode() {
       {.code = std::move(code_), .limits = limits_},
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;
-  return outcome ? Finish(*outcome) : Fail(outcome.error());
+  return outcome ? Finish(*outcome) : Fail(outcome.error(), ExitStatus(outcome.error().code()));
 }
 
 int RunCommand::Finish(const Outcome& outcome) {
@@ -152,12 +155,9 @@ Result<void> RunCommand::SaveFiles(const Outcome& outcome) const {
   return {};
 }
 
-int RunCommand::Fail(const Error& error) {
+int RunCommand::Fail(const Error& error, int exit_status) {
   err_.Write("caisson: " + error.message() + "\n");
-  if (error.code() == ErrorCode::kUnavailable) {
-    err_.Write("caisson: `caisson doctor` tells what this machine lacks\n");
-  }
-  return ExitStatus(error.code());
+  return exit_status;
 }
 
 // A reader that leaves early (`caisson run | head`) is no news to anybody.
@@ -172,7 +172,8 @@ int RunCommand::StdoutFailed() {
 
 void AddRunCommand(CLI::App& program, int& exit_status) {
   auto flags = std::make_shared<RunFlags>();  // Shared by the parser and the callback.
-  CLI::App* command = program.add_subcommand("run", "Run Python code in a fresh, isolated interpreter");
+  CLI::App* command =
+      program.add_subcommand("run", "Run Python code in a fresh, isolated interpreter");
   command->footer(kExamples);
   command->add_option("FILE", flags->file, "The code; - or nothing: from stdin");
   command->add_flag("--json", flags->json, "Print only the outcome, as one line of JSON");
@@ -181,13 +182,16 @@ void AddRunCommand(CLI::App& program, int& exit_status) {
   command->add_option("--limit", flags->limits, "Set a limit of the run; can be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--output", flags->output,
-                      "Save what the code wrote to /output into this directory")
+  command
+      ->add_option("--output", flags->output,
+                   "Save what the code wrote to /output into this directory")
       ->type_name("DIR");
-  command->add_option("--engine", flags->backend.engine, "auto or wasm")->type_name("NAME")
+  command->add_option("--engine", flags->backend.engine, "auto or wasm")
+      ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--tier", flags->backend.tier,
-                      "How strong the jail must be: namespace, landlock or none")
+  command
+      ->add_option("--tier", flags->backend.tier,
+                   "How strong the jail must be: namespace, landlock or none")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--worker-dir", flags->backend.installation)->group("");  // For tests.

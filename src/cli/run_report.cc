@@ -17,6 +17,12 @@ std::string Seconds(std::chrono::nanoseconds time) {
   return {text.data(), end.ptr};
 }
 
+// Our own words begin on a line of their own, whatever the guest left.
+void Say(Output& err, const std::string& text) {
+  err.FinishLine();
+  err.Write(text);
+}
+
 // A limit by its name on the command line, as it was and as high as it may go.
 struct Advice {
   std::string_view option;
@@ -61,18 +67,19 @@ void Raise(Output& err, const Advice& advice) {
 
 void ReportLimit(RunReason reason, const Limits& limits, Output& err) {
   const Advice advice = AdviceFor(reason, limits);
-  err.Write("caisson: limit reached: " + std::string(ToString(reason)));
+  Say(err, "caisson: limit reached: " + std::string(ToString(reason)));
   if (advice.option.empty()) return err.Write("\n");
   err.Write(" (" + advice.value + std::string(advice.unit) + ")");
   Raise(err, advice);
 }
 
 void ReportTruncated(std::string_view stream, const Advice& advice, Output& err) {
-  err.Write("caisson: " + std::string(stream) + " was cut off after " + advice.value + " bytes");
+  Say(err, "caisson: " + std::string(stream) + " was cut off after " + advice.value + " bytes");
   Raise(err, advice);
 }
 
 void ReportError(const RunError& error, Output& err) {
+  err.FinishLine();
   if (!error.traceback.empty()) {
     err.WriteGuest(error.traceback);
   } else {
@@ -82,7 +89,7 @@ void ReportError(const RunError& error, Output& err) {
 }
 
 void ReportFinding(const Finding& finding, Output& err) {
-  err.Write("caisson: refused");
+  Say(err, "caisson: refused");
   if (finding.line > 0) {
     err.Write(", line " + std::to_string(finding.line) + ", column " +
               std::to_string(finding.column));
@@ -93,7 +100,7 @@ void ReportFinding(const Finding& finding, Output& err) {
 }
 
 void ReportFile(const OutcomeFile& file, Output& err) {
-  err.Write("file: ");
+  Say(err, "file: ");
   err.WriteGuest(file.path);
   err.Write(" " + file.change);
   if (file.change != "deleted") err.Write(" " + std::to_string(file.size) + " bytes");
@@ -102,13 +109,13 @@ void ReportFile(const OutcomeFile& file, Output& err) {
 }
 
 void ReportValue(const Outcome& outcome, Output& out) {
+  if (!outcome.result && !outcome.result_repr) return;
+  out.FinishLine();
   if (outcome.result_repr) {
     out.WriteGuest(*outcome.result_repr);
-  } else if (outcome.result) {
+  } else {
     const auto json = ToJson(*outcome.result);
     out.WriteGuest(json ? *json : json.error().message());
-  } else {
-    return;
   }
   out.WriteGuest("\n");
 }
@@ -116,8 +123,8 @@ void ReportValue(const Outcome& outcome, Output& out) {
 }  // namespace
 
 void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Output& err) {
-  err.FinishLine();
-  if (outcome.result || outcome.result_repr) out.FinishLine();
+  out.FinishGuest();
+  err.FinishGuest();
   ReportValue(outcome, out);
   if (outcome.error) ReportError(*outcome.error, err);
   for (const Finding& finding : outcome.findings) ReportFinding(finding, err);
@@ -129,10 +136,10 @@ void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Ou
     ReportTruncated("stderr", CountAdvice("stderr_bytes", "", &Limits::stderr_bytes, limits), err);
   }
   if (outcome.status == RunStatus::kLimit) ReportLimit(outcome.reason, limits, err);
-  if (outcome.status == RunStatus::kCancelled) err.Write("caisson: cancelled\n");
+  if (outcome.status == RunStatus::kCancelled) Say(err, "caisson: cancelled\n");
   const std::string& tier = outcome.boundary.tier;
   if (!tier.empty() && tier != kDefaultTier && outcome.status != RunStatus::kRejected) {
-    err.Write("caisson: ran in tier " + tier + ", which is weaker than the default\n");
+    Say(err, "caisson: ran in tier " + tier + ", which is weaker than the default\n");
   }
 }
 

@@ -23,7 +23,8 @@ Result<std::string> ReadAll(const UniqueFd& file, const std::string& name, std::
     if (n > 0) {
       used += static_cast<std::size_t>(n);
     } else if (errno == EISDIR) {
-      return Error(ErrorCode::kInvalidArgument, name + " is a directory; give a file with Python code");
+      return Error(ErrorCode::kInvalidArgument,
+                   name + " is a directory; give a file with Python code");
     } else if (errno != EINTR) {
       return Error::FromErrno(errno, "cannot read " + name);
     }

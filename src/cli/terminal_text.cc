@@ -46,7 +46,8 @@ bool MayFollow(std::string_view text, std::size_t i) {
 
 bool IsControl(std::string_view character) {
   const unsigned char first = Byte(character, 0);
-  if (character.size() == 1) return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7F;
+  if (character.size() == 1)
+    return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7F;
   // C1: many terminals take U+009B for the beginning of a command, like ESC [.
   return first == 0xC2 && Byte(character, 1) < 0xA0;
 }

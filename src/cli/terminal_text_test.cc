@@ -23,16 +23,20 @@ TEST(TerminalText, ControlCharactersAreSpelledOut) {
 }
 
 TEST(TerminalText, TheEightBitControlsAreSpelledOutToo) {
-  EXPECT_EQ(Whole("\xc2\x9b" "31m"), "\\xc2\\x9b31m");
-  EXPECT_EQ(Whole("\x9b" "31m"), "\\x9b31m");
+  EXPECT_EQ(Whole("\xc2\x9b"
+                  "31m"),
+            "\\xc2\\x9b31m");
+  EXPECT_EQ(Whole("\x9b"
+                  "31m"),
+            "\\x9b31m");
   EXPECT_EQ(Whole("\xc2\xa0"), "\xc2\xa0");
 }
 
 TEST(TerminalText, WhatIsNoUtf8IsSpelledOut) {
   EXPECT_EQ(Whole("\xff"), "\\xff");
   EXPECT_EQ(Whole("\xc3("), "\\xc3(");
-  EXPECT_EQ(Whole("\xe0\x80\x9b"), "\\xe0\\x80\\x9b");          // Overlong.
-  EXPECT_EQ(Whole("\xed\xa0\x80"), "\\xed\\xa0\\x80");          // A surrogate.
+  EXPECT_EQ(Whole("\xe0\x80\x9b"), "\\xe0\\x80\\x9b");           // Overlong.
+  EXPECT_EQ(Whole("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // A surrogate.
   EXPECT_EQ(Whole("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // Beyond U+10FFFF.
 }
 

@@ -35,7 +35,7 @@ namespace asio = boost::asio;
 using OwnerId = StrongId<struct OwnerTag>;
 
 struct InputFile {
-  std::string path;  // Absolute, below /input.
+  std::string path;                               // Absolute, below /input.
   std::shared_ptr<const std::string> contents{};  // Shared by the runs that read it.
 };
 
@@ -125,8 +125,8 @@ struct EngineStats {
   std::uint64_t workers_started = 0;
   std::uint64_t workers_lost = 0;
   std::uint64_t cells_live = 0;
-  std::uint64_t waiting = 0;   // Requests waiting for a cell.
-  std::uint64_t refused = 0;   // Turned away because too many waited.
+  std::uint64_t waiting = 0;  // Requests waiting for a cell.
+  std::uint64_t refused = 0;  // Turned away because too many waited.
 };
 
 struct OpenOptions {
@@ -145,7 +145,8 @@ class Engine {
 
   // A cell out of saved bytes, for the owner that saved it, waiting where it was. Refused with the
   // reason when it was saved by another build. Branching is restoring the same bytes twice.
-  virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
+  virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options,
+                                                                 SavedCell saved,
                                                                  Limits limits) = 0;
 
   virtual EngineStats stats() const = 0;

@@ -39,7 +39,9 @@ constexpr std::array kCounts{
     CountLimit{"tool_calls", &Limits::tool_calls},
 };
 
-Error Bad(std::string message) { return Error(ErrorCode::kInvalidArgument, std::move(message)); }
+Error Bad(std::string message) {
+  return Error(ErrorCode::kInvalidArgument, std::move(message));
+}
 
 std::string Seconds(std::chrono::nanoseconds time) {
   std::array<char, 64> text{};
@@ -125,8 +127,8 @@ Result<void> CheckLimits(const Limits& limits, const Limits& ceiling) {
   for (const auto& limit : kCounts) {
     const auto value = limits.*limit.field;
     if (value > 0 && value <= ceiling.*limit.field) continue;
-    return Bad(std::string(limit.name) + ": " + std::to_string(value) + " is not allowed; at most " +
-               std::to_string(ceiling.*limit.field) + " is");
+    return Bad(std::string(limit.name) + ": " + std::to_string(value) +
+               " is not allowed; at most " + std::to_string(ceiling.*limit.field) + " is");
   }
   if (limits.message_bytes == 0 || limits.message_bytes > ceiling.message_bytes) {
     return Bad("message_bytes: at most " + std::to_string(ceiling.message_bytes) + " is allowed");

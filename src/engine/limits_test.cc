@@ -40,8 +40,8 @@ TEST(LimitsTest, SecondsTakeDecimals) {
 
 TEST(LimitsTest, RefusesWhatIsNoPositiveNumber) {
   Limits limits;
-  for (const char* value : {"", "0", "-1", "nan", "NaN", "inf", "1e3", " 1", "1 ", "0x10", "+1", "ten",
-                            "0.0", "1.5.2", ".", "0.00000000001"}) {
+  for (const char* value : {"", "0", "-1", "nan", "NaN", "inf", "1e3", " 1", "1 ", "0x10", "+1",
+                            "ten", "0.0", "1.5.2", ".", "0.00000000001"}) {
     EXPECT_FALSE(SetLimit(limits, "wall_seconds", value)) << value;
   }
   for (const char* value : {"", "0", "-1", "1.5", "nan", "1k", " 1", "1 ", "+1", "0x10"}) {

@@ -308,8 +308,9 @@ std::string_view ToString(RunStatus status) {
 
 std::string_view ToString(RunReason reason) {
   static constexpr std::string_view kNames[] = {
-      "returned", "raised",     "policy",  "wall_time",      "cpu_time", "memory",   "result", "files",
-      "tool_calls", "crashed", "denied_syscall", "killed",   "approval", "diverged", "lost"};
+      "returned",       "raised", "policy",   "wall_time",  "cpu_time",
+      "memory",         "result", "files",    "tool_calls", "crashed",
+      "denied_syscall", "killed", "approval", "diverged",   "lost"};
   return kNames[std::to_underlying(reason)];
 }
 
@@ -355,7 +356,8 @@ std::string ToJson(const Outcome& outcome, FileData file_data) {
   out.Open('{');
   out.Field("engine", outcome.boundary.engine);
   out.Field("tier", outcome.boundary.tier);
-  AppendList("missing", outcome.boundary.missing, out, [&](const std::string& m) { out.String(m); });
+  AppendList("missing", outcome.boundary.missing, out,
+             [&](const std::string& m) { out.String(m); });
   out.Close('}');
   out.Key("usage");
   out.Open('{');

@@ -18,8 +18,21 @@ namespace caisson {
 
 enum class RunStatus { kCompleted, kFailed, kRejected, kLimit, kWaiting, kCancelled };
 enum class RunReason {
-  kReturned, kRaised, kPolicy, kWallTime, kCpuTime, kMemory, kResult, kFiles, kToolCalls, kCrashed,
-  kDeniedSyscall, kKilled, kApproval, kDiverged, kLost,
+  kReturned,
+  kRaised,
+  kPolicy,
+  kWallTime,
+  kCpuTime,
+  kMemory,
+  kResult,
+  kFiles,
+  kToolCalls,
+  kCrashed,
+  kDeniedSyscall,
+  kKilled,
+  kApproval,
+  kDiverged,
+  kLost,
 };
 std::string_view ToString(RunStatus status);
 std::string_view ToString(RunReason reason);

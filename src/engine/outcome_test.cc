@@ -62,7 +62,8 @@ TEST(OutcomeTest, AResultJsonCannotHoldIsShownAsItsRepr) {
               HasSubstr(R"("has_result":true,"result":null,"result_repr":"<object>")"));
   Outcome lying;
   lying.result = Value(Bytes{"x"});
-  EXPECT_THAT(ToJson(lying, FileData::kOmit), HasSubstr(R"("result":null,"result_repr":"<a value)"));
+  EXPECT_THAT(ToJson(lying, FileData::kOmit),
+              HasSubstr(R"("result":null,"result_repr":"<a value)"));
 }
 
 TEST(OutcomeTest, ErrorsHaveALineOrNull) {
@@ -76,13 +77,17 @@ TEST(OutcomeTest, ErrorsHaveALineOrNull) {
 
 TEST(OutcomeTest, FilesAreWithoutDataUnlessAskedFor) {
   Outcome outcome;
-  outcome.files = {
-      {.path = "/output/b", .change = "modified", .size = 1, .contents = "b"},
-      {.path = "/output/c.PNG", .change = "created", .size = 9, .contents = "", .omitted = "too big"},
-      {.path = "/output/d", .change = "deleted"}};
+  outcome.files = {{.path = "/output/b", .change = "modified", .size = 1, .contents = "b"},
+                   {.path = "/output/c.PNG",
+                    .change = "created",
+                    .size = 9,
+                    .contents = "",
+                    .omitted = "too big"},
+                   {.path = "/output/d", .change = "deleted"}};
   const std::string json = ToJson(outcome, FileData::kOmit);
   EXPECT_EQ(json.find("\"data\""), std::string::npos);
-  EXPECT_THAT(json, HasSubstr(R"("size":9,"media_type":"image/png","sha256":null,"omitted":"too big"})"));
+  EXPECT_THAT(json,
+              HasSubstr(R"("size":9,"media_type":"image/png","sha256":null,"omitted":"too big"})"));
   EXPECT_THAT(json, HasSubstr(R"("change":"deleted","size":0,)"));
 }
 
@@ -92,9 +97,9 @@ TEST(OutcomeTest, WhatIsNoUtf8BecomesTheReplacementCharacter) {
   outcome.stdout_text = "\x80|\xC0\xAF|\xED\xA0\x80|\xF4\x90\x80\x80|\xE2\x82";
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_THAT(ToJson(outcome, FileData::kOmit),
-              HasSubstr("\"stdout\":\"" + bad + "|" + bad + bad + "|" + bad + bad + bad + "|" + bad +
-                        bad + bad + bad + "|" + bad + bad + "\""));
-  outcome.stdout_text = std::string("\x01\x7f \xC3\xA9 \xF0\x9F\x98\x80 \0", 13);
+              HasSubstr("\"stdout\":\"" + bad + "|" + bad + bad + "|" + bad + bad + bad + "|" +
+                        bad + bad + bad + bad + "|" + bad + bad + "\""));
+  outcome.stdout_text = std::string("\x01\x7f \xC3\xA9 \xF0\x9F\x98\x80 \0", 12);
   EXPECT_THAT(ToJson(outcome, FileData::kOmit),
               HasSubstr("\"stdout\":\"\\u0001\x7f \xC3\xA9 \xF0\x9F\x98\x80 \\u0000\""));
 }
@@ -115,7 +120,8 @@ TEST(RunIdTest, IdsAreDifferentAndSortByTime) {
     const std::string id = NewRunId();
     EXPECT_EQ(id.size(), 30u);
     EXPECT_TRUE(id.starts_with("run_"));
-    EXPECT_EQ(id.substr(4).find_first_not_of("0123456789abcdefghjkmnpqrstvwxyz"), std::string::npos);
+    EXPECT_EQ(id.substr(4).find_first_not_of("0123456789abcdefghjkmnpqrstvwxyz"),
+              std::string::npos);
     EXPECT_LE(before, id.substr(0, 14));
     before = id.substr(0, 14);
     ids.insert(id);

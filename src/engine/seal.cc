@@ -31,7 +31,9 @@ using Context = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
 const unsigned char* Raw(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
-unsigned char* Raw(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+unsigned char* Raw(std::string& text) {
+  return reinterpret_cast<unsigned char*>(text.data());
+}
 
 void AppendNumber(std::uint64_t number, std::string& out) {
   for (int shift = 0; shift < 64; shift += 8) out.push_back(static_cast<char>(number >> shift));
@@ -55,7 +57,9 @@ std::string AssociatedData(const SealBinding& binding) {
   return data;
 }
 
-Error CryptoFailed() { return Error(ErrorCode::kInternal, "the cryptographic library failed"); }
+Error CryptoFailed() {
+  return Error(ErrorCode::kInternal, "the cryptographic library failed");
+}
 
 Error NotAccepted() {
   return Error(ErrorCode::kInvalidArgument,
@@ -71,12 +75,17 @@ SealKey SealKey::Random() {
   return SealKey(bytes);
 }
 
-SealKey::SealKey(std::span<const std::uint8_t, kBytes> bytes) { std::ranges::copy(bytes, bytes_.begin()); }
+SealKey::SealKey(std::span<const std::uint8_t, kBytes> bytes) {
+  std::ranges::copy(bytes, bytes_.begin());
+}
 
-SealKey::~SealKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+SealKey::~SealKey() {
+  OPENSSL_cleanse(bytes_.data(), bytes_.size());
+}
 
 Result<std::string> Seal(const SealKey& key, const SealBinding& binding, const SavedCell& cell) {
-  if (cell.bytes.size() > INT_MAX) return Error(ErrorCode::kResourceExhausted, "the cell is too big");
+  if (cell.bytes.size() > INT_MAX)
+    return Error(ErrorCode::kResourceExhausted, "the cell is too big");
   const std::string associated = AssociatedData(binding);
   std::string out = Header(binding);
   out.resize(kOverhead + cell.bytes.size());
@@ -89,7 +98,8 @@ Result<std::string> Seal(const SealKey& key, const SealBinding& binding, const S
   int length = 0;
   const bool good =
       context != nullptr &&
-      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.bytes().data(), nonce) == 1 &&
+      EVP_EncryptInit_ex(context.get(), EVP_aes_256_gcm(), nullptr, key.bytes().data(), nonce) ==
+          1 &&
       EVP_EncryptUpdate(context.get(), nullptr, &length, Raw(associated),
                         static_cast<int>(associated.size())) == 1 &&
       EVP_EncryptUpdate(context.get(), text, &length, Raw(std::string_view(cell.bytes)),

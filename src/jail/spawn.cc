@@ -259,8 +259,11 @@ Result<Exit> Child::Wait() {
   siginfo_t info{};
   int result = 0;
   do {
+    // An event loop that watches the pidfd makes it non-blocking, and waitid then no longer waits.
+    pollfd ended{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
+    ::poll(&ended, 1, -1);
     result = ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | __WALL);
-  } while (result != 0 && errno == EINTR);
+  } while (result != 0 && (errno == EINTR || errno == EAGAIN));
   if (result != 0) return Error::FromErrno(errno, "wait for the child");
   exit_ = info.si_code == CLD_EXITED ? Exit{.status = info.si_status, .signal = 0}
                                      : Exit{.status = 0, .signal = info.si_status};

@@ -18,10 +18,10 @@ namespace caisson {
 inline constexpr std::string_view kDefaultTier = "namespace";
 
 struct BackendOptions {
-  std::string engine = "auto";              // "auto" or "wasm".
-  std::string tier{kDefaultTier};           // "namespace", "landlock" or "none".
-  std::string installation = {};            // A directory; empty: where FindInstallation looks.
-  std::size_t lanes = 0;                    // Cores to use; 0: all that this process may use.
+  std::string engine = "auto";     // "auto" or "wasm".
+  std::string tier{kDefaultTier};  // "namespace", "landlock" or "none".
+  std::string installation = {};   // A directory; empty: where FindInstallation looks.
+  std::size_t lanes = 0;           // Cores to use; 0: all that this process may use.
 };
 
 // Returns when the engine can take its first run. kInvalidArgument: no such name; kNotFound: parts are

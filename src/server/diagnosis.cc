@@ -125,7 +125,9 @@ EngineVerdict DiagnoseWasm(const std::string& installation, jail::Tier tier, Dia
   return verdict;
 }
 
-Value Text(const std::string& text) { return text.empty() ? Value() : Value(text); }
+Value Text(const std::string& text) {
+  return text.empty() ? Value() : Value(text);
+}
 Value Microseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
@@ -138,8 +140,12 @@ Value ListOf(const std::vector<T>& items, Make make) {
 }
 
 using Fields = std::vector<std::pair<Value, Value>>;
-Value Object(Fields fields) { return Dict{std::move(fields)}; }
-Value Key(const char* name) { return std::string(name); }
+Value Object(Fields fields) {
+  return Dict{std::move(fields)};
+}
+Value Key(const char* name) {
+  return std::string(name);
+}
 
 Value FeatureFields(const FeatureVerdict& feature) {
   return Object({{Key("name"), feature.name},
@@ -207,18 +213,18 @@ Diagnosis Diagnose(const std::string& installation) {
 }
 
 std::string ToJson(const Diagnosis& diagnosis) {
-  const Value value = Object(
-      {{Key("version"), diagnosis.version},
-       {Key("kernel"), diagnosis.kernel},
-       {Key("healthy"), diagnosis.Healthy()},
-       {Key("default_tier"), diagnosis.default_tier},
-       {Key("best_tier"), diagnosis.best_tier},
-       {Key("tiers"), ListOf(diagnosis.tiers, TierFields)},
-       {Key("features"), ListOf(diagnosis.features, FeatureFields)},
-       {Key("missing_walls"),
-        ListOf(diagnosis.missing_walls, [](const std::string& wall) { return Value(wall); })},
-       {Key("engines"), ListOf(diagnosis.engines, EngineFields)},
-       {Key("start_latency"), LatencyFields(diagnosis.latency)}});
+  const Value value =
+      Object({{Key("version"), diagnosis.version},
+              {Key("kernel"), diagnosis.kernel},
+              {Key("healthy"), diagnosis.Healthy()},
+              {Key("default_tier"), diagnosis.default_tier},
+              {Key("best_tier"), diagnosis.best_tier},
+              {Key("tiers"), ListOf(diagnosis.tiers, TierFields)},
+              {Key("features"), ListOf(diagnosis.features, FeatureFields)},
+              {Key("missing_walls"), ListOf(diagnosis.missing_walls,
+                                            [](const std::string& wall) { return Value(wall); })},
+              {Key("engines"), ListOf(diagnosis.engines, EngineFields)},
+              {Key("start_latency"), LatencyFields(diagnosis.latency)}});
   auto text = ToJson(value);
   return text ? *std::move(text) : std::string("null");  // Plain data: JSON can hold all of it.
 }

@@ -31,7 +31,7 @@ struct EngineVerdict {
   std::string why_not;
   std::string fix;
   std::string worker_path;
-  std::string build_id;     // Hexadecimal; empty if no worker could be asked.
+  std::string build_id;  // Hexadecimal; empty if no worker could be asked.
   std::string base_path;
   std::string base_sha256;  // Empty unless verified.
 };
@@ -51,7 +51,8 @@ struct Diagnosis {
   std::vector<FeatureVerdict> features;
   std::vector<BoundaryVerdict> tiers;  // Strongest first.
   std::string default_tier;
-  std::string best_tier;  // What could be had; weaker than the default must be asked for by name (I12).
+  std::string
+      best_tier;  // What could be had; weaker than the default must be asked for by name (I12).
   std::vector<std::string> missing_walls;  // Of the measured worker.
   std::vector<EngineVerdict> engines;
   std::optional<StartLatency> latency;

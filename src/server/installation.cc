@@ -39,7 +39,8 @@ Result<Installation> FindInstallation(const std::string& directory) {
     if (IsFile(base)) return Error(ErrorCode::kNotFound, "there is no " + worker.string());
     looked += (looked.empty() ? "" : " or ") + place.string();
   }
-  return Error(ErrorCode::kNotFound, "there is no caisson-worker with its caisson.base in " + looked);
+  return Error(ErrorCode::kNotFound,
+               "there is no caisson-worker with its caisson.base in " + looked);
 }
 
 }  // namespace caisson

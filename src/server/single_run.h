@@ -46,7 +46,8 @@ class SingleRun {
 
   Engine& engine_;
   Guarded<State> state_;
-  std::optional<Result<Outcome>> outcome_;  // Written on the cell's executor, read after it is done.
+  std::optional<Result<Outcome>>
+      outcome_;  // Written on the cell's executor, read after it is done.
 };
 
 // The outcome of code that is refused for its length, before any cell saw it: all doors show the same.

@@ -2,6 +2,8 @@
 
 namespace caisson {
 
-std::string_view Version() { return CAISSON_VERSION; }
+std::string_view Version() {
+  return CAISSON_VERSION;
+}
 
 }  // namespace caisson

@@ -86,8 +86,8 @@ TEST_F(RingTest, RefusesAPayloadThatIsTooLong) {
 }
 
 TEST_F(RingTest, TheReaderRefusesImpossiblePositions) {
-  for (const std::uint32_t lie : {1u, 8u, 15u, static_cast<std::uint32_t>(kBytes) + 8, 0x8000'0000u,
-                                  0xFFFF'FFF8u}) {
+  for (const std::uint32_t lie :
+       {1u, 8u, 15u, static_cast<std::uint32_t>(kBytes) + 8, 0x8000'0000u, 0xFFFF'FFF8u}) {
     header.tail.store(lie);
     EXPECT_FALSE(reader.Next()) << lie;
   }
@@ -95,9 +95,8 @@ TEST_F(RingTest, TheReaderRefusesImpossiblePositions) {
 }
 
 TEST_F(RingTest, TheReaderRefusesImpossibleLengths) {
-  for (const std::uint32_t lie :
-       {25u, 1000u, static_cast<std::uint32_t>(kMaxFramePayload) + 1, 0x7FFF'FFFFu, 0xFFFF'FFFFu,
-        0xFFFF'FFF0u}) {
+  for (const std::uint32_t lie : {25u, 1000u, static_cast<std::uint32_t>(kMaxFramePayload) + 1,
+                                  0x7FFF'FFFFu, 0xFFFF'FFFFu, 0xFFFF'FFF0u}) {
     const FrameHeader frame{lie, 1, 0, 0};
     std::memcpy(data.data(), &frame, sizeof frame);
     header.tail.store(sizeof(FrameHeader) + 24);

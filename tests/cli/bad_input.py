@@ -2,7 +2,6 @@
 
 import __main__
 import os
-import unittest
 
 import harness
 

@@ -7,7 +7,7 @@ import hashlib
 import harness
 
 WRITES = "import os\nopen('/output/a.csv', 'w').write('1,2\\n')\nos.makedirs('/output/d/e')\n" \
-         "open('/output/d/e/b.bin', 'wb').write(bytes(range(256)))\nopen('/tmp/scratch', 'w').write('x')\n"
+         "open('/output/d/e/b.bin', 'wb').write(bytes(range(256)))\nopen('/tmp/scratch', 'w').write('x')\nNone\n"
 
 
 class Files(harness.CliTest):

@@ -3,6 +3,7 @@
 import __main__
 import json
 import os
+import pathlib
 import signal
 
 import harness
@@ -47,7 +48,7 @@ class Signals(harness.CliTest):
         self.wait_until_computing(process)  # Its stdout is full by now, or soon: we do not read.
         process.send_signal(signal.SIGINT)
         def first_taken():
-            status = open(f"/proc/{process.pid}/status").read()
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
             pending = [line for line in status.splitlines() if line.startswith("ShdPnd")]
             return process.poll() is not None or int(pending[0].split()[1], 16) & (1 << (signal.SIGINT - 1)) == 0
         self.wait_until(first_taken, "the first signal is taken")

@@ -35,6 +35,12 @@ class Streams(harness.CliTest):
         raw = bytes(range(256))
         self.assertEqual(self.run_code("import sys; sys.stdout.buffer.write(bytes(range(256)))").out[:256], raw)
 
+    def test_nothing_is_added_to_unfinished_lines(self):
+        done = self.run_code("import sys\nsys.stdout.write('a')\nsys.stderr.write('b')\nNone")
+        self.assertEqual((done.status, done.out, done.err), (0, b"a", b"b"))
+        done = self.run_code("import sys\nsys.stderr.write('b')\nraise ValueError(1)")
+        self.assertTrue(done.err.startswith(b"b\nTraceback"), done)
+
     def test_a_terminal_gets_no_control_characters(self):
         self.put("hostile.py", HOSTILE + "'\\x9b31m'")
         status, shown = self.on_terminal("run", "hostile.py", stream="stdout")
@@ -63,6 +69,8 @@ class Streams(harness.CliTest):
         process = self.start("run", "endless.py", "--limit", "wall_seconds=60")
         self.assertEqual(process.stdout.readline(), b"first\n")  # Long before the run is over.
         self.assertIsNone(process.poll())
+        process.kill()
+        process.wait()
 
     def test_a_reader_who_leaves_ends_the_run_quietly(self):
         self.put("chatty.py", "while True: print('x' * 1000, flush=True)")

@@ -1,7 +1,8 @@
 // A cell's files survive being saved and restored at any point, and no damaged blob harms.
 //
-// The input is a list of operations. After it, the cell is saved and restored into another, which must save to the
-// same bytes and go on the same way; then the blob is damaged as the input says and restored again.
+// The input is a list of operations. After it, the cell is saved and restored into another, which
+// must save to the same bytes and go on the same way; then the blob is damaged as the input says
+// and restored again.
 
 #include <algorithm>
 #include <array>

@@ -84,7 +84,8 @@ void Act(Front& front, WorkerLink& link, std::uint64_t& next_id, Input& input) {
   switch (how % 8) {
     case 0:
       if (session.run_under_way()) return;
-      (void)session.Start(link, next_id++, {.code = "x", .limits = kLimits}, front, after, front.Done())
+      (void)session
+          .Start(link, next_id++, {.code = "x", .limits = kLimits}, front, after, front.Done())
           .has_value();
       return;
     case 1:

@@ -64,8 +64,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 4: {
         const std::size_t length = input.Take<std::uint32_t>() % payload.size();
         const std::size_t split = length == 0 ? 0 : input.Take<std::uint16_t>() % length;
-        (void)writer.Write(1, 0, 2, std::string_view(payload).substr(0, split),
-                           std::string_view(payload).substr(0, length - split)).has_value();
+        (void)writer
+            .Write(1, 0, 2, std::string_view(payload).substr(0, split),
+                   std::string_view(payload).substr(0, length - split))
+            .has_value();
         break;
       }
       case 5:
@@ -76,7 +78,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       default: {
         auto frame = reader.Next();
-        if (frame && frame->has_value() && (*frame)->payload.size() > kMaxFramePayload) std::abort();
+        if (frame && frame->has_value() && (*frame)->payload.size() > kMaxFramePayload)
+          std::abort();
         break;
       }
     }

@@ -1,7 +1,8 @@
-// Any sequence of WASI calls with any arguments stays inside the guest's memory and the cell's quotas.
+// Any sequence of WASI calls with any arguments stays inside the guest's memory and the cell's
+// quotas.
 //
-// The input starts as the guest's memory; the rest is a list of calls. Arguments are mostly small, so that calls
-// meet each other's files, and sometimes any number at all.
+// The input starts as the guest's memory; the rest is a list of calls. Arguments are mostly small,
+// so that calls meet each other's files, and sometimes any number at all.
 
 #include <algorithm>
 #include <array>

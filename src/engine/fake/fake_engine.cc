@@ -10,7 +10,10 @@ namespace caisson {
 class FakeCell final : public Cell {
  public:
   FakeCell(FakeEngine& engine, OwnerId owner, std::optional<FakePlay> play = std::nullopt)
-      : engine_(engine), owner_(std::move(owner)), play_(std::move(play)), signal_(engine.executor_) {
+      : engine_(engine),
+        owner_(std::move(owner)),
+        play_(std::move(play)),
+        signal_(engine.executor_) {
     ++engine_.stats_.cells_live;
     if (play_) open_seq_ = play_->next_seq - 1;
   }
@@ -36,7 +39,8 @@ class FakeCell final : public Cell {
     if (open_seq_ != seq) return Error(ErrorCode::kFailedPrecondition, "no such call is open");
     open_seq_.reset();
     static constexpr const char* kOutcomes[] = {"returned", "raised", "denied"};
-    if (!calls_.empty() && calls_.back().seq == seq) calls_.back().outcome = kOutcomes[answer.index()];
+    if (!calls_.empty() && calls_.back().seq == seq)
+      calls_.back().outcome = kOutcomes[answer.index()];
     engine_.answers_.emplace_back(seq, std::move(answer));
     signal_.cancel();
     return {};

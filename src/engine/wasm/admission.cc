@@ -59,9 +59,9 @@ Result<Admission::Ticket> Admission::Join(const OwnerId& owner, Granted granted)
     const std::size_t own = found == state->owners.end() ? 0 : found->second.size();
     if (state->waiting >= options_.max_waiting || own >= options_.max_waiting_per_owner) {
       ++state->refused;
-      return Error(ErrorCode::kResourceExhausted,
-                   "too many requests wait for a cell already (" + std::to_string(state->waiting) +
-                       "); try again later");
+      return Error(ErrorCode::kResourceExhausted, "too many requests wait for a cell already (" +
+                                                      std::to_string(state->waiting) +
+                                                      "); try again later");
     }
     ticket = ++state->last_ticket;
     if (own == 0) state->turns.push_back(owner);
@@ -158,8 +158,14 @@ void Admission::Close() {
   Call(std::move(calls));
 }
 
-std::size_t Admission::live() const { return state_.Lock()->live; }
-std::size_t Admission::waiting() const { return state_.Lock()->waiting; }
-std::uint64_t Admission::refused() const { return state_.Lock()->refused; }
+std::size_t Admission::live() const {
+  return state_.Lock()->live;
+}
+std::size_t Admission::waiting() const {
+  return state_.Lock()->waiting;
+}
+std::uint64_t Admission::refused() const {
+  return state_.Lock()->refused;
+}
 
 }  // namespace caisson

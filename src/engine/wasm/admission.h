@@ -103,7 +103,8 @@ class Admission {
   using Calls = std::vector<std::pair<Granted, Result<Place>>>;
 
   void Release(std::size_t lane);
-  std::optional<std::size_t> FreeLane(const State& state, std::optional<std::size_t> preferred) const;
+  std::optional<std::size_t> FreeLane(const State& state,
+                                      std::optional<std::size_t> preferred) const;
   std::optional<Error> NoLaneWorks(const State& state) const;
   Place Take(State& state, std::size_t lane);
   Waiter PopNext(State& state);

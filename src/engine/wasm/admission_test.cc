@@ -25,6 +25,7 @@ std::unique_ptr<Admission> Make(Admission::Options options) {
 // Holds the places granted to those who waited, in the order they came.
 struct Line {
   explicit Line(Admission& line_admission) : admission(line_admission) {}
+  ~Line() { admission.Close(); }  // Nobody is served while the places go.
 
   Admission::Ticket Join(const std::string& owner) {
     auto ticket = admission.Join(OwnerId(owner), [this, owner](Result<Admission::Place> place) {
@@ -67,7 +68,8 @@ TEST(AdmissionTest, TurnsGoRoundBetweenOwners) {
     ASSERT_EQ(line.places.size(), 1u);
     auto place = std::exchange(line.places, {});
   }
-  EXPECT_THAT(line.served, ElementsAre("greedy", "ann", "bob", "greedy", "ann", "greedy", "greedy"));
+  EXPECT_THAT(line.served,
+              ElementsAre("greedy", "ann", "bob", "greedy", "ann", "greedy", "greedy"));
 }
 
 TEST(AdmissionTest, NobodyOvertakesThoseWhoWait) {

@@ -31,9 +31,13 @@ Error Violation(const char* what) {
   return Error(ErrorCode::kInternal, std::string("the worker broke the protocol: ") + what);
 }
 
-Error Refused(const char* why) { return Error(ErrorCode::kFailedPrecondition, why); }
+Error Refused(const char* why) {
+  return Error(ErrorCode::kFailedPrecondition, why);
+}
 
-SteadyTime Now() { return std::chrono::steady_clock::now(); }
+SteadyTime Now() {
+  return std::chrono::steady_clock::now();
+}
 
 template <typename T>
 std::string_view AsBytes(const T& pod) {
@@ -83,8 +87,8 @@ Value ArgumentsOf(const ToolCall& call) {
 }
 
 std::uint64_t UnixNanoseconds() {
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(
-      std::chrono::system_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
 }
 
 }  // namespace
@@ -114,6 +118,9 @@ Result<void> CellSession::Start(WorkerLink& link, std::uint64_t id, RunRequest r
 
 Result<void> CellSession::Again(RunRequest request, RunEvents& events, AfterRun after,
                                 RunDone&& done) {
+  if (state_ == State::kLost) {
+    return Error(ErrorCode::kUnavailable, "the cell was lost with its worker");
+  }
   if (state_ != State::kIdle || save_pending_) return Refused("the cell is not idle");
   if (!request.files.empty()) return Refused("files are given with a session's first run only");
   TRY(SendStart(ToWorker::kAgain, request, after));
@@ -405,8 +412,8 @@ Result<void> CellSession::OnFile(std::string_view message) {
   const auto parts = Split<wire::FileHeader>(message);
   if (!parts) return Violation("a short file");
   const auto& [header, rest] = *parts;
-  if (header.path_length > rest.size() || header.path_length > kMaxPathBytes ||
-      header.change > 2 || header.omitted > 1) {
+  if (header.path_length > rest.size() || header.path_length > kMaxPathBytes || header.change > 2 ||
+      header.omitted > 1) {
     return Violation("a bad file header");
   }
   const std::string_view contents = rest.substr(header.path_length);
@@ -419,12 +426,12 @@ Result<void> CellSession::OnFile(std::string_view message) {
       files_with_contents_ > limits_.files || outcome_.files.size() >= 4 * limits_.files + 1024) {
     return Violation("files beyond their caps");
   }
-  outcome_.files.push_back({.path = std::string(rest.substr(0, header.path_length)),
-                            .change = kChanges[header.change],
-                            .size = header.size,
-                            .contents = std::string(contents),
-                            .omitted = header.omitted != 0 ? "larger than allowed, or one too many"
-                                                           : ""});
+  outcome_.files.push_back(
+      {.path = std::string(rest.substr(0, header.path_length)),
+       .change = kChanges[header.change],
+       .size = header.size,
+       .contents = std::string(contents),
+       .omitted = header.omitted != 0 ? "larger than allowed, or one too many" : ""});
   return {};
 }
 

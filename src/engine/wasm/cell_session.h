@@ -58,7 +58,10 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
 
   // Between being asked to run and having a worker. EndStarting: whether that is still wanted.
   void BeginStarting() { starting_ = true; }
-  bool EndStarting() { return std::exchange(starting_, false) && !std::exchange(start_cancelled_, false) && !abandoned_; }
+  bool EndStarting() {
+    return std::exchange(starting_, false) && !std::exchange(start_cancelled_, false) &&
+           !abandoned_;
+  }
 
   // A restored run may end before anybody continues it (its time was up); this is how.
   std::optional<Outcome> TakeEarlyEnd() { return std::exchange(early_end_, std::nullopt); }
@@ -80,18 +83,18 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   // Whether the worker should have spoken by now (see kGrace in the source).
   bool overdue(SteadyTime now) const { return now >= deadline_; }
 
-  std::string partial;            // The frames of a message that is not complete yet.
+  std::string partial;             // The frames of a message that is not complete yet.
   std::uint16_t partial_kind = 0;  // 0: none.
 
  private:
   enum class State {
-    kEmpty,       // Nothing in any worker.
-    kRunning,     // kStart, kAgain or Continue was sent; kDone will come.
-    kIdle,        // Kept after a run.
-    kRestoring,   // kRestore was sent.
-    kParked,      // Restored; what it says is kept until Continue.
-    kEnding,      // kCancel was sent; kDone will come.
-    kLost,        // The worker died with it.
+    kEmpty,      // Nothing in any worker.
+    kRunning,    // kStart, kAgain or Continue was sent; kDone will come.
+    kIdle,       // Kept after a run.
+    kRestoring,  // kRestore was sent.
+    kParked,     // Restored; what it says is kept until Continue.
+    kEnding,     // kCancel was sent; kDone will come.
+    kLost,       // The worker died with it.
   };
   struct OpenCall {
     std::uint32_t seq;
@@ -126,10 +129,10 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   WorkerLink* link_ = nullptr;
   std::uint64_t id_ = 0;
   State state_ = State::kEmpty;
-  bool abandoned_ = false;     // Nobody is in front any more.
-  bool doomed_ = false;        // To be freed as soon as it is idle.
-  bool unheard_ = false;       // The worker has said nothing yet about the run it was sent.
-  bool may_keep_ = false;      // kKeepCell was sent.
+  bool abandoned_ = false;  // Nobody is in front any more.
+  bool doomed_ = false;     // To be freed as soon as it is idle.
+  bool unheard_ = false;    // The worker has said nothing yet about the run it was sent.
+  bool may_keep_ = false;   // kKeepCell was sent.
   bool starting_ = false;
   bool start_cancelled_ = false;
   bool save_pending_ = false;  // kSave was sent; kSaved or kRefused will come.

@@ -24,7 +24,8 @@ Result<std::uint8_t*> MapShared(const UniqueFd& memory) {
 
 Result<Channel> Channel::Create() {
   // Kernels before 6.3 do not know MFD_NOEXEC_SEAL; the jail forbids exec anyway.
-  UniqueFd memory(::memfd_create("caisson-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
+  UniqueFd memory(
+      ::memfd_create("caisson-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL));
   if (!memory.is_open()) {
     memory = UniqueFd(::memfd_create("caisson-channel", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   }
@@ -35,12 +36,12 @@ Result<Channel> Channel::Create() {
   if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return Error::FromErrno(errno, "seal a worker's channel");
   }
-  TRY_ASSIGN(std::uint8_t * bytes, MapShared(memory));
+  TRY_ASSIGN(std::uint8_t* bytes, MapShared(memory));
   return Channel(std::move(memory), bytes);
 }
 
 Result<Channel> Channel::Map(const UniqueFd& memory) {
-  TRY_ASSIGN(std::uint8_t * bytes, MapShared(memory));
+  TRY_ASSIGN(std::uint8_t* bytes, MapShared(memory));
   return Channel(UniqueFd(), bytes);
 }
 

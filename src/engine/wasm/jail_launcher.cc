@@ -18,7 +18,8 @@ class JailedWorker final : public WorkerHandle {
   WorkerExit Reap() override {
     auto exit = child_.Wait();
     if (!exit) return {};
-    return {.status = exit->status, .signal = exit->signal, .denied_syscall = exit->DeniedSyscall()};
+    return {
+        .status = exit->status, .signal = exit->signal, .denied_syscall = exit->DeniedSyscall()};
   }
 
  private:

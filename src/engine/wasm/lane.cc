@@ -24,7 +24,9 @@ Lane*& CurrentSlot() {
 
 }  // namespace
 
-Lane* Lane::Current() { return CurrentSlot(); }
+Lane* Lane::Current() {
+  return CurrentSlot();
+}
 
 Lane::Lane(Options options, EngineShared& shared)
     : options_(std::move(options)),
@@ -72,7 +74,9 @@ void Lane::Stop() {
   context_.stop();
 }
 
-Result<void> Lane::AwaitFirstWorker() { return first_ready_.get(); }
+Result<void> Lane::AwaitFirstWorker() {
+  return first_ready_.get();
+}
 
 Result<std::shared_ptr<WorkerProcess>> Lane::StartWorker() {
   auto worker = WorkerProcess::Start(context_, *shared_.launcher,
@@ -91,7 +95,8 @@ void Lane::StartMain() {
 
 void Lane::OnMainFailed(const std::string& why) {
   ++failures_;
-  const auto backoff = std::min(kMaxBackoff, std::chrono::milliseconds(50) * (1 << std::min(failures_, 7)));
+  const auto backoff =
+      std::min(kMaxBackoff, std::chrono::milliseconds(50) * (1 << std::min(failures_, 7)));
   main_start_at_ = std::chrono::steady_clock::now() + backoff;
   EnsureTick();
   const Error error(ErrorCode::kUnavailable, why);
@@ -120,12 +125,12 @@ void Lane::OnWorkerReady(WorkerProcess& worker) {
     failures_ = 0;
     main_used_ = true;
     main_ready_at_ = std::chrono::steady_clock::now();
+    for (WithLink& then : std::exchange(waiting_, {})) then(&worker.link());
+    shared_.admission.SetLane(options_.index, Admission::LaneState::kUp);
     if (first_) {
       first_->set_value({});
       first_.reset();
     }
-    for (WithLink& then : std::exchange(waiting_, {})) then(&worker.link());
-    shared_.admission.SetLane(options_.index, Admission::LaneState::kUp);
     return;
   }
   for (auto& [owner, entry] : owner_workers_) {

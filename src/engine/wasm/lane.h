@@ -6,10 +6,10 @@
 // Lifetime  Owned by the engine. The destructor ends the workers, the loop and the thread.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>

@@ -122,14 +122,16 @@ RunError Explain(std::uint32_t trap) {
     case Trap::kMemory:
       return {.type = "MemoryFault", .message = "the interpreter reached outside its memory"};
     case Trap::kIndirectCall:
-      return {.type = "CorruptCode",
-              .message = "the interpreter called through a bad pointer (corrupt bytecode, usually)"};
+      return {
+          .type = "CorruptCode",
+          .message = "the interpreter called through a bad pointer (corrupt bytecode, usually)"};
     case Trap::kStack:
       return {.type = "StackOverflow", .message = "the interpreter's stack was used up"};
     case Trap::kUnreachable:
       return {.type = "Abort", .message = "the interpreter aborted"};
     case Trap::kArithmetic:
-      return {.type = "ArithmeticFault", .message = "the interpreter divided by zero or overflowed"};
+      return {.type = "ArithmeticFault",
+              .message = "the interpreter divided by zero or overflowed"};
     case Trap::kOther:
       break;
   }

@@ -6,6 +6,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace caisson {
@@ -30,14 +31,14 @@ Done<T> OnItsExecutor(Lane& lane, Handler handler) {
   };
 }
 
-// Calls `action` on the lane with a Done for the awaiting coroutine. Cancelling the coroutine cancels
-// the session's run.
+// Calls `action` on the lane with a Done for the awaiting coroutine. Cancelling a coroutine that
+// awaits an outcome ends the run.
 template <typename T, typename Action>
 asio::awaitable<Result<T>> OnLane(Lane& lane, Session session, Action action) {
   return asio::async_initiate<const asio::use_awaitable_t<>, void(Result<T>)>(
       [](auto handler, Lane* lane, Session session, Action action) {
         auto slot = asio::get_associated_cancellation_slot(handler);
-        if (slot.is_connected()) {
+        if (std::is_same_v<T, Outcome> && slot.is_connected()) {
           slot.assign([lane, weak = std::weak_ptr(session)](asio::cancellation_type) {
             asio::dispatch(lane->context(), [weak] {
               if (auto session = weak.lock()) session->Cancel();
@@ -57,8 +58,9 @@ asio::awaitable<Result<T>> OnLane(Lane& lane, Session session, Action action) {
 // An awaiting coroutine must not be resumed before it is asleep.
 template <typename T>
 void Fail(Lane& lane, Done<T> done, Error error) {
-  asio::post(lane.context(),
-             [done = std::move(done), error = std::move(error)]() mutable { done(std::move(error)); });
+  asio::post(lane.context(), [done = std::move(done), error = std::move(error)]() mutable {
+    done(std::move(error));
+  });
 }
 
 // Counts a run from its start to its end, whichever way that comes.
@@ -93,10 +95,13 @@ Result<void> CheckRequest(const RunRequest& request, const Limits& ceiling) {
 }
 
 Done<Outcome> Counted(Lane& lane, Done<Outcome> done) {
-  return [count = RunCount(lane.shared()), done = std::move(done)](Result<Outcome> outcome) mutable {
-    { const RunCount ended = std::move(count); }
-    done(std::move(outcome));
-  };
+  return
+      [count = RunCount(lane.shared()), done = std::move(done)](Result<Outcome> outcome) mutable {
+        {
+          const RunCount ended = std::move(count);
+        }
+        done(std::move(outcome));
+      };
 }
 
 // Sends a fresh cell's run to the lane's worker, once there is one.
@@ -138,14 +143,16 @@ WasmCell::~WasmCell() {
   }
 }
 
-asio::any_io_executor WasmCell::executor() const { return lane_.executor(); }
+asio::any_io_executor WasmCell::executor() const {
+  return lane_.executor();
+}
 
 asio::awaitable<Result<Outcome>> WasmCell::Run(RunRequest request, RunEvents& events,
                                                AfterRun after) {
   return OnLane<Outcome>(
       lane_, session_,
-      [&lane = lane_, &events, request = std::move(request), after](
-          Session session, Done<Outcome> done) mutable {
+      [&lane = lane_, &events, request = std::move(request), after](Session session,
+                                                                    Done<Outcome> done) mutable {
         if (auto good = CheckRequest(request, lane.shared().ceiling); !good) {
           return Fail(lane, std::move(done), std::move(good).error());
         }
@@ -169,12 +176,12 @@ asio::awaitable<Result<Outcome>> WasmCell::Continue(RunEvents& events, AfterRun 
       [&lane = lane_, &events, after](const Session& session, Done<Outcome> done) mutable {
         Done<Outcome> counted = Counted(lane, std::move(done));
         if (auto ended = session->TakeEarlyEnd()) {
-          asio::post(lane.context(), [&events, ended = *std::move(ended),
-                                      counted = std::move(counted)]() mutable {
-            events.OnOutput(OutputStream::kStdout, ended.stdout_text);
-            events.OnOutput(OutputStream::kStderr, ended.stderr_text);
-            counted(std::move(ended));
-          });
+          asio::post(lane.context(),
+                     [&events, ended = *std::move(ended), counted = std::move(counted)]() mutable {
+                       events.OnOutput(OutputStream::kStdout, ended.stdout_text);
+                       events.OnOutput(OutputStream::kStderr, ended.stderr_text);
+                       counted(std::move(ended));
+                     });
           return;
         }
         auto good = session->Continue(events, after, std::move(counted));
@@ -188,7 +195,8 @@ Result<void> WasmCell::Answer(std::uint32_t seq, ToolAnswer answer) {
 
 asio::awaitable<Result<SavedCell>> WasmCell::Save(AfterSave after) {
   return OnLane<SavedCell>(
-      lane_, session_, [&lane = lane_, after](const Session& session, Done<SavedCell> done) mutable {
+      lane_, session_,
+      [&lane = lane_, after](const Session& session, Done<SavedCell> done) mutable {
         auto good = session->Save(after, lane.shared().max_saved_bytes, std::move(done));
         if (!good) Fail(lane, std::move(done), std::move(good).error());
       });
@@ -198,14 +206,15 @@ asio::awaitable<Result<void>> WasmCell::Restore(SavedCell saved, Limits limits) 
   return OnLane<void>(
       lane_, session_,
       [&lane = lane_, saved = std::move(saved), limits](Session session, Done<void> done) mutable {
-        lane.WithWorkerOf(session->owner(), [&lane, session, saved = std::move(saved), limits,
-                                             done = std::move(done)](
-                                                Result<WorkerLink*> link) mutable {
-          if (!link) return Fail(lane, std::move(done), std::move(link).error());
-          const std::uint64_t id = lane.shared().next_cell.fetch_add(1, std::memory_order_relaxed);
-          auto good = session->Restore(**link, id, saved, limits, std::move(done));
-          if (!good) Fail(lane, std::move(done), std::move(good).error());
-        });
+        lane.WithWorkerOf(
+            session->owner(), [&lane, session, saved = std::move(saved), limits,
+                               done = std::move(done)](Result<WorkerLink*> link) mutable {
+              if (!link) return Fail(lane, std::move(done), std::move(link).error());
+              const std::uint64_t id =
+                  lane.shared().next_cell.fetch_add(1, std::memory_order_relaxed);
+              auto good = session->Restore(**link, id, saved, limits, std::move(done));
+              if (!good) Fail(lane, std::move(done), std::move(good).error());
+            });
       });
 }
 

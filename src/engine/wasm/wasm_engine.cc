@@ -91,7 +91,8 @@ Result<std::unique_ptr<WasmEngine>> WasmEngine::Create(WasmEngineOptions options
 Result<std::unique_ptr<WasmEngine>> WasmEngine::Create(WasmEngineOptions options,
                                                        std::unique_ptr<Launcher> launcher) {
   const std::vector<int> cores = UsableCores();
-  const std::size_t lanes = options.lanes != 0 ? options.lanes : std::max<std::size_t>(1, cores.size());
+  const std::size_t lanes =
+      options.lanes != 0 ? options.lanes : std::max<std::size_t>(1, cores.size());
   auto shared = std::make_unique<EngineShared>(
       Admission::Options{.lanes = lanes,
                          .cells_per_lane = options.cells_per_lane,
@@ -115,7 +116,9 @@ Result<std::unique_ptr<WasmEngine>> WasmEngine::Create(WasmEngineOptions options
   return engine;
 }
 
-WasmEngine::~WasmEngine() { shared_->admission.Close(); }
+WasmEngine::~WasmEngine() {
+  shared_->admission.Close();
+}
 
 Lane* WasmEngine::CurrentLane() const {
   Lane* lane = Lane::Current();
@@ -135,12 +138,10 @@ asio::awaitable<Result<Admission::Place>> WasmEngine::Wait(OpenOptions options) 
             });
           });
         }
-        asio::post(home->context(), [entry, opts = std::move(opts)] {
-          entry->Join(opts.owner, opts.wait);
-        });
+        asio::post(home->context(),
+                   [entry, opts = std::move(opts)] { entry->Join(opts.owner, opts.wait); });
       },
-      asio::use_awaitable, current != nullptr ? current : lanes_.front().get(),
-      std::move(options));
+      asio::use_awaitable, current != nullptr ? current : lanes_.front().get(), std::move(options));
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> WasmEngine::Open(OpenOptions options) {
@@ -183,6 +184,8 @@ EngineStats WasmEngine::stats() const {
           .refused = shared_->admission.refused()};
 }
 
-WorkerBuild WasmEngine::build() const { return shared_->build.Lock()->value_or(WorkerBuild{}); }
+WorkerBuild WasmEngine::build() const {
+  return shared_->build.Lock()->value_or(WorkerBuild{});
+}
 
 }  // namespace caisson

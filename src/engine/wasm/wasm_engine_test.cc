@@ -9,84 +9,28 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <future>
+#include <thread>
 
-#include "engine/wasm/testing/fake_worker.h"
+#include "engine/wasm/testing/engine_fixture.h"
 
 namespace caisson {
 namespace {
 
+using ::testing::HasSubstr;
+using testing::MakeEngine;
+using testing::OnLane;
 using testing::Received;
+using testing::Recorder;
+using testing::RunOnce;
 using testing::ThreadLauncher;
+using testing::Worker;
 using testing::WorkerEnd;
 using testing::WorkerScript;
-using ::testing::HasSubstr;
 using wire::Ending;
 using wire::ToHost;
 using wire::ToWorker;
 
-struct Recorder : RunEvents {
-  void OnOutput(OutputStream stream, std::string_view bytes) override {
-    (stream == OutputStream::kStdout ? out : err).append(bytes);
-  }
-  void OnCall(ToolCall call) override {
-    calls.push_back(call);
-    if (on_call) on_call(std::move(call));
-  }
-  std::string out;
-  std::string err;
-  std::vector<ToolCall> calls;
-  std::function<void(ToolCall)> on_call;
-};
-
-std::unique_ptr<WasmEngine> MakeEngine(WorkerScript script, WasmEngineOptions options = {}) {
-  if (options.lanes == 0) options.lanes = 1;
-  options.pin = false;
-  auto engine =
-      WasmEngine::Create(std::move(options), std::make_unique<ThreadLauncher>(std::move(script)));
-  EXPECT_TRUE(engine) << engine.error().message();
-  return *std::move(engine);
-}
-
-// Runs a coroutine on a lane to its end.
-template <typename F>
-void OnLane(WasmEngine& engine, F body, std::size_t lane = 0) {
-  std::promise<void> done;
-  asio::co_spawn(
-      engine.lane_executor(lane),
-      [&]() -> asio::awaitable<void> { co_await body(); }, [&](std::exception_ptr error) {
-        EXPECT_FALSE(error);
-        done.set_value();
-      });
-  done.get_future().get();
-}
-
-asio::awaitable<Result<Outcome>> RunOnce(WasmEngine& engine, std::string code, RunEvents& events,
-                                         Limits limits = {}) {
-  auto cell = co_await engine.Open({.owner = OwnerId("a")});
-  if (!cell) co_return std::move(cell).error();
-  co_return co_await (*cell)->Run({.code = std::move(code), .limits = limits}, events,
-                                  AfterRun::kDiscard);
-}
-
-// What a script does with the first start; then the worker answers everything with its code.
-using FirstRun = std::function<void(WorkerEnd&, const Received&)>;
-WorkerScript Worker(FirstRun first) {
-  return [first = std::move(first)](WorkerEnd& end, int number) -> WorkerExit {
-    end.Ready();
-    bool is_first = number == 0;
-    while (auto message = end.Receive()) {
-      if (message->kind != ToWorker::kStart) continue;
-      if (std::exchange(is_first, false)) {
-        first(end, *message);
-      } else {
-        end.Return(message->cell, message->Code());
-      }
-    }
-    return {.signal = 9};
-  };
-}
-
-Outcome FirstOutcome(FirstRun first, Limits limits = {}) {
+Outcome FirstOutcome(testing::FirstRun first, Limits limits = {}) {
   auto engine = MakeEngine(Worker(std::move(first)));
   Recorder events;
   Outcome result;
@@ -140,9 +84,8 @@ TEST(WasmEngineTest, RunsCodeAndReturnsItsResult) {
 }
 
 TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
-  auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received& start) {
-    end.Return(start.cell, std::int64_t{1});
-  }));
+  auto engine = MakeEngine(Worker(
+      [](WorkerEnd& end, const Received& start) { end.Return(start.cell, std::int64_t{1}); }));
   asio::io_context context;
   int ended = 0;
   asio::co_spawn(
@@ -336,8 +279,8 @@ TEST(WasmEngineTest, MapsReports) {
   Dict raised = *Report("raised").If<Dict>();
   raised.items.emplace_back(std::string("error"), error);
 
-  Outcome outcome = FirstOutcome(
-      [&](WorkerEnd& end, const Received& start) { end.Done(start.cell, raised); });
+  Outcome outcome =
+      FirstOutcome([&](WorkerEnd& end, const Received& start) { end.Done(start.cell, raised); });
   EXPECT_EQ(outcome.reason, RunReason::kRaised);
   EXPECT_EQ(outcome.error->line, 3);
 
@@ -418,162 +361,6 @@ TEST(WasmEngineTest, AnUndecodableCallEndsOnlyItsRun) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// --- A lying worker is killed, its run reported, the next one runs in a new worker (I9).
-
-struct Lie {
-  std::string name;
-  FirstRun tell;
-};
-
-class LyingWorkerTest : public ::testing::TestWithParam<Lie> {};
-
-TEST_P(LyingWorkerTest, IsKilledAndReplaced) {
-  auto engine = MakeEngine(Worker(GetParam().tell));
-  OnLane(*engine, [&]() -> asio::awaitable<void> {
-    Recorder events;
-    auto outcome = co_await RunOnce(*engine, "x", events);
-    EXPECT_TRUE(outcome) << outcome.error().message();
-    EXPECT_EQ(outcome->status, RunStatus::kFailed);
-    EXPECT_EQ(outcome->reason, RunReason::kCrashed);
-    EXPECT_EQ(outcome->error->type, "WorkerLost");
-    outcome = co_await RunOnce(*engine, "next", events);
-    EXPECT_TRUE(outcome) << outcome.error().message();
-    EXPECT_EQ(*outcome->result, Value(std::string("next")));
-  });
-  const EngineStats stats = engine->stats();
-  EXPECT_EQ(stats.workers_lost, 1u);
-  EXPECT_EQ(stats.workers_started, 2u);
-}
-
-template <typename T>
-std::string Pod(const T& pod) {
-  return testing::AsBytes(pod);
-}
-
-const Lie kLies[] = {
-    {"UnknownKind",
-     [](WorkerEnd& end, const Received& start) { end.SendFrame(99, 0, start.cell, "x"); }},
-    {"KindZero",
-     [](WorkerEnd& end, const Received& start) { end.SendFrame(0, 0, start.cell, "x"); }},
-    {"UnknownFlags",
-     [](WorkerEnd& end, const Received& start) { end.SendFrame(2, 6, start.cell, "\x01x"); }},
-    {"UnknownCell",
-     [](WorkerEnd& end, const Received& start) { end.Output(start.cell + 1, 1, "x"); }},
-    {"OutputLongerThanAnyCap",
-     [](WorkerEnd& end, const Received& start) {
-       end.Output(start.cell, 1, std::string(65 << 10, 'x'));
-     }},
-    {"SecondReady", [](WorkerEnd& end, const Received&) { end.Ready(); }},
-    {"WrongCallNumber",
-     [](WorkerEnd& end, const Received& start) { end.Call(start.cell, 1, "f"); }},
-    {"RepeatedCallNumber",
-     [](WorkerEnd& end, const Received& start) {
-       end.Call(start.cell, 0, "f");
-       end.Call(start.cell, 0, "f");
-     }},
-    {"TooManyCalls",
-     [](WorkerEnd& end, const Received& start) {
-       for (std::uint32_t i = 0; i <= 1000 && !end.killed(); ++i) end.Call(start.cell, i, "f");
-     }},
-    {"ShortCall",
-     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kCall, start.cell, "abc"); }},
-    {"OutputBeyondItsCap",
-     [](WorkerEnd& end, const Received& start) {
-       for (int i = 0; i < 3; ++i) end.Output(start.cell, 2, std::string(30'000, 'x'));
-     }},
-    {"OutputOnNoStream",
-     [](WorkerEnd& end, const Received& start) { end.Output(start.cell, 3, "x"); }},
-    {"EmptyOutput",
-     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kOutput, start.cell, ""); }},
-    {"ShortEnd",
-     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kDone, start.cell, "x"); }},
-    {"UnknownEnding",
-     [](WorkerEnd& end, const Received& start) {
-       end.Done(start.cell, Value(), static_cast<Ending>(77));
-     }},
-    {"CellKeptUnasked",
-     [](WorkerEnd& end, const Received& start) {
-       end.Return(start.cell, std::int64_t{1}, wire::kCellKept);
-     }},
-    {"ReportWithoutEnd",
-     [](WorkerEnd& end, const Received& start) {
-       const std::string part(60'000, 'x');
-       for (int i = 0; i < 40 && !end.killed(); ++i) {
-         end.SendFrame(std::to_underlying(ToHost::kDone), wire::kMoreFollows, start.cell, part);
-       }
-     }},
-    {"MixedMessages",
-     [](WorkerEnd& end, const Received& start) {
-       end.SendFrame(std::to_underlying(ToHost::kOutput), wire::kMoreFollows, start.cell, "\x01x");
-       end.Return(start.cell, std::int64_t{1});
-     }},
-    {"SavedUnasked",
-     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kSaved, start.cell, "blob"); }},
-    {"RestoredUnasked",
-     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kRestored, start.cell, ""); }},
-    {"RefusedLate",
-     [](WorkerEnd& end, const Received& start) {
-       end.Output(start.cell, 1, "x");
-       end.Send(ToHost::kRefused, start.cell, "no");
-     }},
-    {"FileOfAnotherSize",
-     [](WorkerEnd& end, const Received& start) {
-       wire::FileHeader header{};
-       header.path_length = 1;
-       header.size = 100;
-       end.Send(ToHost::kFile, start.cell, Pod(header) + "p" + "contents");
-     }},
-    {"FilePathBeyondItsMessage",
-     [](WorkerEnd& end, const Received& start) {
-       wire::FileHeader header{};
-       header.path_length = 4000;
-       end.Send(ToHost::kFile, start.cell, Pod(header) + "p");
-     }},
-    {"TooManyFiles",
-     [](WorkerEnd& end, const Received& start) {
-       wire::FileHeader header{};
-       header.path_length = 1;
-       for (int i = 0; i <= 100 && !end.killed(); ++i) {
-         end.Send(ToHost::kFile, start.cell, Pod(header) + "p");
-       }
-     }},
-    {"ImpossiblePosition",
-     [](WorkerEnd& end, const Received&) {
-       end.to_host().tail.fetch_add(wire::kRingBytes + 8);
-       end.Notify();
-     }},
-    {"ReaderAheadOfWriter",
-     [](WorkerEnd& end, const Received& start) {
-       end.to_worker().head.fetch_add(4096);
-       end.Call(start.cell, 0, "f");
-       end.to_host().tail.fetch_add(3);  // Whatever the host sends, or this, shows the lie.
-       end.Notify();
-     }},
-};
-
-INSTANTIATE_TEST_SUITE_P(Lies, LyingWorkerTest, ::testing::ValuesIn(kLies),
-                         [](const auto& param_info) { return param_info.param.name; });
-
-TEST(WasmEngineTest, AFrameAfterTheEndKillsTheWorker) {
-  auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received& start) {
-    end.Return(start.cell, std::int64_t{1});
-    end.Output(start.cell, 1, "late");
-  }));
-  OnLane(*engine, [&]() -> asio::awaitable<void> {
-    Recorder events;
-    auto outcome = co_await RunOnce(*engine, "x", events);
-    EXPECT_TRUE(outcome);
-    EXPECT_EQ(outcome->status, RunStatus::kCompleted);
-    EXPECT_EQ(outcome->stdout_text, "");
-    outcome = co_await RunOnce(*engine, "next", events);
-    while (outcome && outcome->status == RunStatus::kFailed) {  // Lost with the worker.
-      outcome = co_await RunOnce(*engine, "next", events);
-    }
-    EXPECT_EQ(*outcome->result, Value(std::string("next")));
-  });
-  EXPECT_EQ(engine->stats().workers_lost, 1u);
-}
-
 // --- Death.
 
 TEST(WasmEngineTest, AWorkersDeathEndsItsRunsAndNobodyElses) {
@@ -611,9 +398,8 @@ TEST(WasmEngineTest, WhatWasSaidBeforeDeathCounts) {
     });
     Recorder events;
     Outcome result;
-    OnLane(*engine, [&]() -> asio::awaitable<void> {
-      result = *co_await RunOnce(*engine, "x", events);
-    });
+    OnLane(*engine,
+           [&]() -> asio::awaitable<void> { result = *co_await RunOnce(*engine, "x", events); });
     return result;
   }();
   EXPECT_EQ(outcome.status, RunStatus::kCompleted);
@@ -621,8 +407,8 @@ TEST(WasmEngineTest, WhatWasSaidBeforeDeathCounts) {
 
 TEST(WasmEngineTest, CreateSaysWhyNoWorkerStarts) {
   auto engine = WasmEngine::Create(
-      {.lanes = 2, .pin = false},
-      std::make_unique<ThreadLauncher>([](WorkerEnd&, int) -> WorkerExit { return {.status = 7}; }));
+      {.lanes = 2, .pin = false}, std::make_unique<ThreadLauncher>(
+                                      [](WorkerEnd&, int) -> WorkerExit { return {.status = 7}; }));
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().code(), ErrorCode::kUnavailable);
   EXPECT_THAT(engine.error().message(), HasSubstr("status 7"));
@@ -711,7 +497,8 @@ TEST(WasmEngineTest, WaitingHasADeadline) {
   auto engine = MakeEngine(CancellableWorker(), {.cells_per_lane = 1, .max_waiting = 1});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
     auto holder = *co_await engine->Open({.owner = OwnerId("a")});
-    auto late = co_await engine->Open({.owner = OwnerId("b"), .wait = std::chrono::milliseconds(1)});
+    auto late =
+        co_await engine->Open({.owner = OwnerId("b"), .wait = std::chrono::milliseconds(1)});
     EXPECT_FALSE(late);
     EXPECT_EQ(late.error().code(), ErrorCode::kDeadlineExceeded);
     EXPECT_EQ(engine->stats().waiting, 0u);
@@ -736,7 +523,7 @@ WorkerScript SavingWorker() {
           const std::uint32_t open = 0;
           const bool good = message->payload.size() == sizeof(wire::StartHeader) + 200'000;
           end.Send(good ? ToHost::kRestored : ToHost::kRefused, message->cell,
-                   good ? Pod(open) : "saved by another build");
+                   good ? testing::AsBytes(open) : "saved by another build");
           break;
         }
         case ToWorker::kAnswer:
@@ -803,12 +590,12 @@ TEST(WasmEngineTest, SavesAParkedCellAndRestoresItInAWorkerOfItsOwner) {
 }
 
 TEST(WasmEngineTest, AWorkerOfAnotherBuildIsNotUsed) {
-  auto engine = WasmEngine::Create(
-      {.lanes = 2, .pin = false}, std::make_unique<ThreadLauncher>([](WorkerEnd& end, int number) {
-        end.Ready({}, static_cast<std::uint8_t>(number));
-        end.Receive();
-        return WorkerExit{};
-      }));
+  auto engine = WasmEngine::Create({.lanes = 2, .pin = false},
+                                   std::make_unique<ThreadLauncher>([](WorkerEnd& end, int number) {
+                                     end.Ready({}, static_cast<std::uint8_t>(number));
+                                     end.Receive();
+                                     return WorkerExit{};
+                                   }));
   ASSERT_FALSE(engine);
   EXPECT_THAT(engine.error().message(), HasSubstr("another build"));
 }

@@ -32,7 +32,9 @@ WorkerLink::WorkerLink(Channel& channel, std::string tier)
       reader_(channel.layout().to_host, channel.to_host()),
       boundary_{.engine = "wasm", .tier = std::move(tier), .missing = {}} {}
 
-WorkerLink::~WorkerLink() { LoseAll(RunReason::kKilled, "the engine was shut down"); }
+WorkerLink::~WorkerLink() {
+  LoseAll(RunReason::kKilled, "the engine was shut down");
+}
 
 Result<bool> WorkerLink::Pump() {
   in_turn_ = true;
@@ -143,7 +145,7 @@ Result<void> WorkerLink::OnReady(const wire::Frame& frame) {
 
 Result<void> WorkerLink::Send(ToWorker kind, std::uint64_t cell, std::string_view head,
                               std::string_view body) {
-  if (broken_) return Violation("it is being ended");
+  if (broken_) return Error(ErrorCode::kUnavailable, "the worker is being replaced");
   const std::size_t length = head.size() + body.size();
   if (queue_.empty() && length <= wire::kMaxFramePayload) {
     auto written = writer_.Write(std::to_underlying(kind), 0, cell, head, body);
@@ -205,7 +207,9 @@ void WorkerLink::Attach(std::shared_ptr<CellSession> session) {
   sessions_.emplace(id, std::move(session));
 }
 
-void WorkerLink::Detach(CellSession& session) { sessions_.erase(session.id()); }
+void WorkerLink::Detach(CellSession& session) {
+  sessions_.erase(session.id());
+}
 
 void WorkerLink::ExpectStraySaveAnswer(std::uint64_t cell) {
   stray_saves_.push_back(cell);

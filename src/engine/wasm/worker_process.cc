@@ -72,7 +72,9 @@ WorkerProcess::WorkerProcess(asio::io_context& context, Channel channel, UniqueF
   link_->request_turn = [this] { RequestTurn(); };
 }
 
-WorkerProcess::~WorkerProcess() { Stop(); }
+WorkerProcess::~WorkerProcess() {
+  Stop();
+}
 
 Result<void> WorkerProcess::Watch(const UniqueFd& notify, std::unique_ptr<WorkerHandle> handle) {
   handle_ = std::move(handle);
@@ -138,7 +140,11 @@ void WorkerProcess::Check(SteadyTime now) {
     if (now >= ready_by_) Lose(RunReason::kCrashed, "it was not ready in time");
     return;
   }
-  if (auto why = link_->Stuck(now)) Lose(RunReason::kCrashed, "it hangs: " + *why);
+  const auto why = link_->Stuck(now);
+  // Asked twice, with a turn between: if it was us who slept, its answers may lie in the ring.
+  if (why && std::exchange(suspect_, true)) return Lose(RunReason::kCrashed, "it hangs: " + *why);
+  suspect_ = why.has_value();
+  if (suspect_) RequestTurn();
 }
 
 void WorkerProcess::Lose(RunReason reason, std::string why) {

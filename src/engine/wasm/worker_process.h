@@ -79,6 +79,7 @@ class WorkerProcess : public std::enable_shared_from_this<WorkerProcess> {
   std::uint64_t notify_count_ = 0;
   bool announced_ = false;
   bool turn_requested_ = false;
+  bool suspect_ = false;  // It seemed to hang when last looked at.
   bool lost_ = false;
   bool reaped_ = false;
 };

@@ -49,7 +49,8 @@ struct Received {
   // The code of a kStart or kAgain.
   std::string Code() const {
     const auto start = Header<wire::StartHeader>();
-    auto request = DecodeValue(std::string_view(payload).substr(sizeof start, start.request_length));
+    auto request =
+        DecodeValue(std::string_view(payload).substr(sizeof start, start.request_length));
     return request->If<Dict>()->Find("code")->If<Bytes>()->data;
   }
 };

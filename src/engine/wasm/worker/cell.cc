@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/wasm/worker/saved_cell.h"
+
 namespace caisson::worker {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr std::uint64_t kScratchFileBytes = 32 << 20;
 constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
 constexpr std::uint32_t kScratchInodes = 4096;
 constexpr std::uint64_t kVirtualReadingNs = 1000;
+alignas(64) constexpr std::uint8_t kZeroPage[kPageBytes] = {};
 
 std::uint64_t ReadClock(clockid_t clock) {
   timespec now{};
@@ -218,6 +221,98 @@ void Cell::Reset() {
   clock_offset_ns_ = 0;
   id_ = 0;
   state_ = CellState::kClean;
+}
+
+std::string Cell::Save(std::span<const std::uint8_t> build_id) {
+  const std::uint64_t now = MonotonicNow();
+  SavedFields fields;
+  fields.parked = state_ == CellState::kParked;
+  fields.virtual_time = virtual_time();
+  fields.wall_ns = now - arrived_ns_;
+  fields.cpu_ns = cpu_ns_;
+  fields.monotonic_ns = now + static_cast<std::uint64_t>(clock_offset_ns_);
+  fields.virtual_ns = virtual_ns_;
+  fields.chance = chance_;
+  fields.flags = flags_;
+  std::ranges::copy(written_bytes_, fields.written_bytes);
+  fields.calls = calls_;
+  fields.wait_seq = wait_seq_;
+  fields.sleeps = wake_ns_ != 0;
+  fields.wake_ns = virtual_time() ? wake_ns_ : wake_ns_ - std::min(wake_ns_, now);
+  fields.open_calls = open_calls_;
+  for (const ReceivedAnswer& answer : answers_) fields.answers.emplace_back(answer.seq, answer.bytes);
+  for (const std::string& message : messages_) fields.messages.emplace_back(message);
+  for (const InputFile& input : inputs_) fields.inputs.emplace_back(input.path, *input.contents);
+  std::string files;
+  files_.Save(files);
+  fields.files = {reinterpret_cast<const std::uint8_t*>(files.data()), files.size()};
+  fields.wasm_pages = memory_.wasm_pages();
+  fields.stack_global = context_.stack_global();
+  fields.stack_pointer = context_.stack_pointer();
+  if (fields.parked) fields.stack = context_.ParkedStack();
+
+  std::string blob;
+  blob.reserve(64 << 10);
+  EncodeSaved({build_id, memory_.base().header().hash}, fields, blob);
+  const auto base = memory_.base().memory();
+  for (const PageRange& range : memory_.FindDirty()) {
+    for (std::uint32_t page = range.first; page < range.first + range.count; ++page) {
+      const std::uint64_t at = page * kPageBytes;
+      AppendChangedPage(page, memory_.data() + at, at < base.size() ? base.data() + at : kZeroPage, blob);
+    }
+  }
+  return blob;
+}
+
+Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
+                           std::span<const std::uint8_t> blob,
+                           std::span<const std::uint8_t> build_id) {
+  TRY_ASSIGN(const SavedFields fields,
+             DecodeSaved({build_id, memory_.base().header().hash}, blob));
+  const Error damaged(ErrorCode::kInvalidArgument, "the saved cell is damaged");
+  const std::uint64_t now = MonotonicNow();
+  id_ = id;
+  start_ = start;
+  // How a run sees time is decided when it starts; only the limits may be others now.
+  start_.flags &= ~wire::kVirtualTime;
+  if (fields.virtual_time) start_.flags |= wire::kVirtualTime;
+  arrived_ns_ = began_ns_ = now - std::min(fields.wall_ns, now);
+  deadline_ns_ = arrived_ns_ + start.wall_ns;
+  cpu_ns_ = fields.cpu_ns;
+  clock_offset_ns_ = static_cast<std::int64_t>(fields.monotonic_ns - now);
+  virtual_ns_ = fields.virtual_ns;
+  chance_ = fields.chance;
+  flags_ = fields.flags;
+  written_bytes_[0] = std::min(fields.written_bytes[0], start.stdout_bytes);
+  written_bytes_[1] = std::min(fields.written_bytes[1], start.stderr_bytes);
+  calls_ = fields.calls;
+  wait_seq_ = fields.wait_seq;
+  wake_ns_ = !fields.sleeps   ? 0
+             : virtual_time() ? fields.wake_ns
+                              : now + std::min(fields.wake_ns, start.wall_ns);
+  open_calls_ = fields.open_calls;
+  for (const auto& [seq, bytes] : fields.answers) answers_.push_back({seq, std::string(bytes)});
+  for (std::string_view message : fields.messages) messages_.emplace_back(message);
+  for (const auto& [path, contents] : fields.inputs) {
+    inputs_.push_back({std::string(path), std::make_shared<const std::string>(contents)});
+  }
+  TRY(files_.Start(library_, inputs_, FileLimitsOf(start)));
+  TRY(files_.Restore(fields.files));
+
+  if (fields.wasm_pages * kWasmPageBytes > start.memory_bytes) {
+    return Error(ErrorCode::kResourceExhausted, "the saved cell uses more memory than is allowed");
+  }
+  if (fields.wasm_pages < memory_.wasm_pages() || !memory_.GrowTo(fields.wasm_pages)) return damaged;
+  TRY(ApplyChangedPages(fields.pages, {memory_.data(), memory_.bytes()}));
+  if (!fields.parked) {
+    context_.RestoreGlobals(fields.stack_global);
+    state_ = CellState::kIdle;
+    return {};
+  }
+  if (!context_.RestoreParked(fields.stack_pointer, fields.stack, fields.stack_global)) return damaged;
+  state_ = CellState::kParked;
+  DeliverAwaited();
+  return {};
 }
 
 void Cell::FlushOutput() {

@@ -70,7 +70,7 @@ class Cell final : public GuestHost {
   void FlushOutput();
   void TryFlushOutput();
 
-  // As bytes, when parked or idle (saved_cell.cc); and back again, into a clean cell.
+  // As bytes (saved_cell.h), when parked or idle; and back again, into a clean cell.
   std::string Save(std::span<const std::uint8_t> build_id);
   Result<void> Restore(std::uint64_t id, const wire::StartHeader& start,
                        std::span<const std::uint8_t> blob, std::span<const std::uint8_t> build_id);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/wasm/worker/window.h"
 #include "wire/frames.h"
 
 extern "C" {
@@ -27,13 +28,6 @@ struct PreemptedRegisters {
 
 namespace {
 
-// One address in every process of this build, far from where the kernel puts anything by itself.
-constexpr std::uint64_t kWindow = 0x1f00'0000'0000;
-constexpr std::uint64_t kInstanceBytes = kPageBytes;
-constexpr std::uint64_t kGuardBytes = 1 << 20;
-constexpr std::uint64_t kStackBytes = 16 << 20;
-constexpr std::uint64_t kStackBottom = kWindow + kInstanceBytes + kGuardBytes;
-constexpr std::uint64_t kStackTop = kStackBottom + kStackBytes;
 constexpr std::uint64_t kRedZoneBytes = 128;
 constexpr long kTickNs = 1'000'000;
 

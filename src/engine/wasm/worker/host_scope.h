@@ -1,7 +1,8 @@
-// HostScope marks that the worker's own code runs, not the guest's, so that a timer never unwinds it.
+// HostScope marks that the worker's own code runs, not the guest's, so that a timer never unwinds it,
+// and makes sure that it has stack to run on.
 //
-// The timer's signal handler leaves the guest only while caisson_in_guest is 1. Otherwise it must note that
-// time is up, and whoever ends the scope's call acts on it.
+// The timer's signal handler leaves the guest only while caisson_in_guest is 1. If it finds 0 it does
+// nothing: host functions are brief, and the next tick is a millisecond away.
 //
 // Trust     The guest cannot reach the flag: it is outside its memory.
 // Threads   The worker's one thread and the signal handlers that interrupt it.
@@ -11,11 +12,14 @@
 #include <atomic>
 #include <cstdint>
 
-extern "C" {
-extern volatile int caisson_in_guest;
+#include "engine/wasm/worker/switch.h"
+#include "engine/wasm/worker/window.h"
 
+extern "C" {
 // Ends the guest as if its program had exited. Not inside a HostScope: no destructor runs.
 [[noreturn]] void caisson_exit_guest(std::uint32_t code);
+// Ends the guest because its stack is used up.
+[[noreturn]] void caisson_stack_overflow();
 }
 
 namespace caisson::worker {
@@ -25,6 +29,10 @@ class HostScope {
   HostScope() {
     caisson_in_guest = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
+    // One comparison, true only in the lowest part of the window's stack: when the base is made, the
+    // guest runs on the process's own stack, which is elsewhere.
+    const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+    if (here - kStackBottom < kHostStackBytes) caisson_stack_overflow();
   }
   ~HostScope() {
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,6 +59,12 @@ std::span<const PageRange> DirtyPages::Find(const std::uint8_t* begin, std::uint
     FindByRead(begin, bytes);
   }
   return found_;
+}
+
+std::uint64_t DirtyPages::Faults() {
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) != 0) Die();
+  return static_cast<std::uint64_t>(usage.ru_minflt) + static_cast<std::uint64_t>(usage.ru_majflt);
 }
 
 void DirtyPages::FindByScan(const std::uint8_t* begin, std::uint64_t bytes) {
@@ -132,7 +139,8 @@ LinearMemory::LinearMemory(LinearMemory&& other) noexcept
     : base_(other.base_),
       dirty_(other.dirty_),
       data_(std::exchange(other.data_, nullptr)),
-      wasm_pages_(other.wasm_pages_) {}
+      wasm_pages_(other.wasm_pages_),
+      clean_at_faults_(other.clean_at_faults_) {}
 
 LinearMemory::~LinearMemory() {
   if (data_ != nullptr) ::munmap(data_, kReservationBytes);
@@ -162,6 +170,12 @@ void LinearMemory::Reset() {
     std::memcpy(data_ + range.first * kPageBytes, original + range.first * kPageBytes,
                 range.count * kPageBytes);
   }
+  if (clean_at_faults_ != 0 && DirtyPages::Faults() == clean_at_faults_) return;
+  DropColdPages();
+  clean_at_faults_ = DirtyPages::Faults();
+}
+
+void LinearMemory::DropColdPages() {
   for (const PageRange& range : FindDirty()) {
     const std::uint64_t end = range.first + std::uint64_t{range.count};
     for (std::uint64_t page = range.first; page < end;) {
@@ -180,11 +194,9 @@ void LinearMemory::Reset() {
 }
 
 void LinearMemory::Prefault() {
-  // Numbers of Linux 5.14, newer than some headers. A kernel without them only makes the first run
+  // The number of Linux 5.14, newer than some headers. A kernel without it only makes the first run
   // of this cell slower.
-  constexpr int kPopulateRead = 22;
   constexpr int kPopulateWrite = 23;
-  ::madvise(data_, base_.memory_bytes(), kPopulateRead);
   for (const PageRange& range : base_.hot()) {
     ::madvise(data_ + range.first * kPageBytes, range.count * kPageBytes, kPopulateWrite);
   }

@@ -28,6 +28,10 @@ class DirtyPages {
   // `begin`; every one of them, in order. Valid until the next call.
   std::span<const PageRange> Find(const std::uint8_t* begin, std::uint64_t bytes);
 
+  // Page faults of this process so far. A page of a private mapping is first written through one, so
+  // while the number stays, no page has become dirty that was not before.
+  static std::uint64_t Faults();
+
   const UniqueFd& fd() const { return fd_; }
 
  private:
@@ -59,7 +63,8 @@ class LinearMemory {
   // that were written are dropped, what was grown is unmapped.
   void Reset();
 
-  // Takes the page faults of a first run ahead of time.
+  // Takes the page faults of a first run's writes ahead of time. Not those of its reads: every page that
+  // is mapped makes looking for dirty ones longer.
   void Prefault();
 
   // Whether it is the base, byte by byte. Milliseconds; for tests.
@@ -73,11 +78,13 @@ class LinearMemory {
 
  private:
   LinearMemory(const BaseFile& base, DirtyPages& dirty) : base_(base), dirty_(dirty) {}
+  void DropColdPages();
 
   const BaseFile& base_;
   DirtyPages& dirty_;
   std::uint8_t* data_ = nullptr;
   std::uint32_t wasm_pages_ = 0;
+  std::uint64_t clean_at_faults_ = 0;  // DirtyPages::Faults() when only hot pages were dirty; 0: never.
 };
 
 }  // namespace caisson::worker

@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t kBootTimeNs = 1'700'000'000'000'000'000;
 // A page is hot if at least this share of the programs writes it. More pages make every reset longer,
 // fewer make more runs fault.
-constexpr double kHotShare = 0.5;
+constexpr double kHotShare = 0.2;
 
 wasm_rt_memory_t& Memory() { return GuestInstance().w2c_memory; }
 
@@ -118,6 +118,7 @@ Result<void> Boot(const LibraryImage& library) {
   Z_pythonZ__initialize(&guest);
   const std::uint32_t status = Z_pythonZ_caisson_boot(&guest);
   GuestHost::current = nullptr;
+  caisson_in_guest = 0;
   if (status != 0) return Error(ErrorCode::kInternal, "caisson_boot failed");
   return {};
 }

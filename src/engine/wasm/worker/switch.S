@@ -48,10 +48,11 @@ caisson_enter:
 .globl Z_hostZ_wait
 .type Z_hostZ_wait, @function
 Z_hostZ_wait:
+  # Still guest code for the signal handlers: a stack that is used up right here is the guest's fault.
+  PUSH_SAVED
   movl $0, caisson_in_guest(%rip)
   movl %esi, caisson_switch+WAIT_SEQ(%rip)
   movq %rdx, caisson_switch+WAIT_TIMEOUT(%rip)
-  PUSH_SAVED
   movq %rsp, caisson_switch+GUEST_STACK(%rip)
   movl $PARKED, caisson_switch+LEFT(%rip)
   jmp caisson_leave

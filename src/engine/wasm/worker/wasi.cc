@@ -68,8 +68,13 @@ constexpr U32 kDirectory = 2;
 constexpr U32 kExclusive = 4;
 constexpr U32 kTruncate = 8;
 
-// fd_seek, pread... have no device in between: more than this cannot be counted in a guest's ssize_t.
+// More than this cannot be counted in a guest's ssize_t.
 constexpr U64 kMaxCount = std::numeric_limits<std::int32_t>::max();
+
+constexpr U32 kAccessed = 1;
+constexpr U32 kAccessedNow = 2;
+constexpr U32 kModified = 4;
+constexpr U32 kModifiedNow = 8;
 
 struct Times {
   std::optional<U64> accessed;
@@ -77,10 +82,6 @@ struct Times {
 };
 
 std::optional<Times> TimesFrom(U64 accessed, U64 modified, U32 flags, CellServices& services) {
-  constexpr U32 kAccessed = 1;
-  constexpr U32 kAccessedNow = 2;
-  constexpr U32 kModified = 4;
-  constexpr U32 kModifiedNow = 8;
   if (flags > 15 || ((flags & kAccessed) != 0 && (flags & kAccessedNow) != 0) ||
       ((flags & kModified) != 0 && (flags & kModifiedNow) != 0)) {
     return std::nullopt;
@@ -189,7 +190,8 @@ Errno WasiShim::FdFdstatGet(U32 fd, U32 result) {
   stat.flags = info->flags;
   stat.rights = kAllRights;
   stat.inheriting = kAllRights;
-  // libc takes a device that cannot seek for a terminal. The streams are none, so they keep that right.
+  // libc takes a device that cannot seek for a terminal. The streams are none, so they keep that
+  // right.
   if (info->type != FileType::kDirectory) {
     stat.inheriting = 0;
     if (!info->read) stat.rights &= ~kFdRead;
@@ -288,6 +290,7 @@ Errno WasiShim::Transfer(U32 buffers, U32 count, U32 result, U64 most, Step step
     if (count > 0) {
       // Anew: what was just read may have been put over the list itself.
       const auto buffer = memory_.Load<Buffer>(buffers + i * static_cast<U32>(sizeof(Buffer)));
+      if (!buffer) break;
       const auto checked = memory_.Range(buffer->address, buffer->length);
       if (!checked) break;
       range = checked->first(static_cast<std::size_t>(std::min<U64>(checked->size(), most - done)));
@@ -355,14 +358,15 @@ Errno WasiShim::FdReaddir(U32 fd, U32 buffer, U32 length, U64 cookie, U32 result
   do {
     const auto entry = files_.EntryAt(fd, cookie);
     if (!entry) return entry.error();
-    if (!*entry) break;
+    const std::optional<DirectoryEntry>& next = *entry;
+    if (!next) break;
     Dirent dirent;
-    dirent.next = cookie = (*entry)->next_cookie;
-    dirent.inode = (*entry)->inode;
-    dirent.name_bytes = static_cast<U32>((*entry)->name.size());
-    dirent.type = static_cast<std::uint8_t>((*entry)->type);
+    dirent.next = cookie = next->next_cookie;
+    dirent.inode = next->inode;
+    dirent.name_bytes = static_cast<U32>(next->name.size());
+    dirent.type = static_cast<std::uint8_t>(next->type);
     put(&dirent, sizeof dirent);
-    put((*entry)->name.data(), (*entry)->name.size());
+    put(next->name.data(), next->name.size());
   } while (!rest.empty());
   const auto used = static_cast<U32>(range->size() - rest.size());
   return memory_.Store(result, used) ? Errno::kSuccess : Errno::kFault;

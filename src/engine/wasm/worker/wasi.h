@@ -1,11 +1,12 @@
-// The WASI shim: the functions of wasi_snapshot_preview1 that the guest's libc calls, over a cell's files.
+// The WASI shim: the functions of wasi_snapshot_preview1 that the guest's libc calls, over a cell's
+// files.
 //
-// Each method is one WASI function with its arguments as the guest passes them: addresses and lengths in its own
-// memory, results stored through pointers. It stores nothing and changes nothing unless every pointer it needs is
-// good, and answers kFault otherwise.
+// Each method is one WASI function with its arguments as the guest passes them: addresses and
+// lengths in its own memory, results stored through pointers. It stores nothing and changes nothing
+// unless every pointer it needs is good, and answers kFault otherwise.
 //
-// Trust     Every argument is hostile. Work per call is bounded by what the buffers hold, one file, or one
-//           directory; lists of buffers by kMaxBuffers.
+// Trust     Every argument is hostile. Work per call is bounded by what the buffers hold, one file,
+//           or one directory; lists of buffers by kMaxBuffers.
 // Threads   The worker's one thread, inside a HostScope.
 // Lifetime  A shim is made for one call: the guest's memory may have grown before the next.
 #pragma once
@@ -31,7 +32,8 @@ enum class ClockId : std::uint32_t {
 // What a cell gets from its worker.
 class CellServices : public FileServices {
  public:
-  // `stream` is kOut or kErr. Takes everything, also what is beyond the output limit and goes nowhere.
+  // `stream` is kOut or kErr. Takes everything, also what is beyond the output limit and goes
+  // nowhere.
   virtual void Write(Stream stream, std::span<const std::uint8_t> bytes) = 0;
   // Nanoseconds. The clock that files have is kRealtime.
   virtual std::uint64_t Clock(ClockId id) = 0;
@@ -121,7 +123,8 @@ class WasiShim {
   Errno StoreStat(const Io<FileStat>& stat, U32 result);
   // Checks a list of buffers and the place for the result.
   Errno CheckBuffers(U32 buffers, U32 count, U32 result) const;
-  // Calls `step` for one buffer after the other until one is not filled, then stores how much was done.
+  // Calls `step` for one buffer after the other until one is not filled, then stores how much was
+  // done.
   template <typename Step>
   Errno Transfer(U32 buffers, U32 count, U32 result, U64 most, Step step);
   U64 MostOf(U32 fd);

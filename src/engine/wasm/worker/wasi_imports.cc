@@ -1,7 +1,8 @@
-// The functions of wasi_snapshot_preview1 by the names that wasm2c gives them: the generated code calls these.
+// The functions of wasi_snapshot_preview1 by the names that wasm2c gives them: the generated code
+// calls these.
 //
-// Linked with the generated code only. Nothing is decided here: each marks that host code runs, finds the cell it
-// serves and hands over to the shim.
+// Linked with the generated code only. Nothing is decided here: each marks that host code runs,
+// finds the cell it serves and hands over to the shim.
 
 #include <cstdint>
 

@@ -91,11 +91,13 @@ void Worker::Wait() {
     const std::uint64_t at = timers_.begin()->first;
     timeout = at > now ? static_cast<std::int64_t>(at - now) : 0;
   }
-  if (ticking_) {
+  channel_.Wait(timeout);
+  // Runs that follow each other closely leave the timer on; the first tick that wakes us for nothing
+  // turns it off.
+  if (ticking_ && !channel_.has_next()) {
     ticking_ = false;
     StopTicking();
   }
-  channel_.Wait(timeout);
 }
 
 bool Worker::OnTick() {

@@ -1,5 +1,7 @@
 // caisson-worker: started by the host with three descriptors (wire/frames.h), jails itself, then runs
 // cells until it is killed. Everything that needs the outside happens before Enter().
+#include <sys/syscall.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -62,6 +64,8 @@ Result<void> Main(int argc, char** argv) {
   spec.name = "caisson-worker";
   spec.syscalls = jail::WorkerSyscalls(
       {.pagemap = dirty.fd().get(), .writable = {STDERR_FILENO, channel.notify_fd().get()}});
+  // Tells whether a run has made any page dirty (DirtyPages::Faults).
+  spec.syscalls.push_back({.number = SYS_getrusage});
   TRY_ASSIGN(const jail::Walls walls, jail::Enter(spec));
   SendReady(channel, base, walls);
   worker.Run();

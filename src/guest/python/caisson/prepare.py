@@ -144,5 +144,8 @@ def finish():
     _warm_up()
     _set_random_aside()
     sys.modules["linecache"].cache["main.py"] = (sys.modules["_caisson"].source,)
+    if sys.platform == "wasi":
+        # Where code may write, and what it leaves there is captured.
+        sys.modules["os"].chdir("/output")
     gc.collect()
     gc.freeze()

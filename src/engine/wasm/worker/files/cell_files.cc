@@ -285,7 +285,8 @@ Io<std::uint64_t> CellFiles::Seek(std::uint32_t fd, std::int64_t offset, Whence 
   std::uint64_t base = 0;
   if (whence == Whence::kCurrent) base = found->offset;
   if (whence == Whence::kEnd) base = tree_.Stat(found->place).size;
-  // Both are at most kMaxOffset, so the sum wraps in no unsigned case, and reads as negative if out of range.
+  // Both are at most kMaxOffset, so the sum wraps in no unsigned case, and reads as negative if out
+  // of range.
   const std::uint64_t target = base + static_cast<std::uint64_t>(offset);
   if (target > kMaxOffset) {
     return std::unexpected(offset < 0 ? Errno::kInval : Errno::kOverflow);

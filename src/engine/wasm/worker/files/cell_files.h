@@ -1,13 +1,15 @@
 // The files of one cell: its open descriptors and every operation on them, as POSIX has them.
 //
-// 0, 1 and 2 are the standard streams, 3 is the root directory; 0 reads as empty, and what is written to 1 and
-// 2 does not come here (see Describe). There are no links, no permissions, no access times kept on reading.
+// 0, 1 and 2 are the standard streams, 3 is the root directory; 0 reads as empty, and what is
+// written to 1 and 2 does not come here (see Describe). There are no links, no permissions, no
+// access times kept on reading.
 //
-// Trust     Descriptors, paths, offsets, flags and saved bytes are hostile. Nothing here asks the kernel for
-//           anything, and no call does more work than its buffers, one file, or one directory are big.
+// Trust     Descriptors, paths, offsets, flags and saved bytes are hostile. Nothing here asks the
+//           kernel for anything, and no call does more work than its buffers, one file, or one
+//           directory are big.
 // Threads   The worker's one thread.
-// Lifetime  One per cell, reused: Start() ... Reset(). Without use in between, the pair costs nothing. The
-//           library and the services outlive it.
+// Lifetime  One per cell, reused: Start() ... Reset(). Without use in between, the pair costs
+//           nothing. The library and the services outlive it.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +56,8 @@ class CellFiles {
 
   explicit CellFiles(FileServices& services);
 
-  // Begins a run. Error: the host's files cannot be laid out as asked; then there is nothing to run with.
+  // Begins a run. Error: the host's files cannot be laid out as asked; then there is nothing to run
+  // with.
   Result<void> Start(LibraryImage library, std::vector<InputFile> inputs, const FileLimits& limits);
   // Forgets everything the run did and was given.
   void Reset();
@@ -100,8 +103,9 @@ class CellFiles {
 
   // Appends the writable files and the open descriptors to `out`.
   void Save(std::string& out) const;
-  // Makes a started, unused cell what the saved one was: same descriptors, offsets, inode numbers, cookies. It
-  // must have been started with the same library and host files. On error the cell is as after Reset().
+  // Makes a started, unused cell what the saved one was: same descriptors, offsets, inode numbers,
+  // cookies. It must have been started with the same library and host files. On error the cell is
+  // as after Reset().
   Result<void> Restore(std::span<const std::uint8_t> saved);
 
  private:

@@ -1,7 +1,7 @@
 // Saving and restoring a cell's files: a header, the writable tree, the open descriptors.
 //
-// A descriptor names its file by the number of its node in the blob or, outside the writable part, by path: the
-// library and the host's files are not in the blob.
+// A descriptor names its file by the number of its node in the blob or, outside the writable part,
+// by path: the library and the host's files are not in the blob.
 
 #include <algorithm>
 #include <limits>
@@ -54,7 +54,8 @@ Result<void> CellFiles::Restore(std::span<const std::uint8_t> saved) {
   auto restore = [&]() -> Result<void> {
     if (reader.Get<std::uint64_t>() != kMagic) return Malformed("not a saved cell's files");
     TRY_ASSIGN(const std::vector<NodeId> nodes, tree_.Restore(reader));
-    // Held while descriptors are made, so that removed files live, and those that nobody has open go again.
+    // Held while descriptors are made, so that removed files live, and those that nobody has open
+    // go again.
     for (const NodeId id : nodes) tree_.Hold(id);
     Result<void> result = RestoreDescriptors(reader, nodes);
     for (const NodeId id : nodes) tree_.Release(id);

@@ -67,8 +67,8 @@ void FileContents::Write(std::uint64_t offset, std::span<const std::uint8_t> dat
 void FileContents::Resize(std::uint64_t size) {
   const std::size_t chunks = ChunkOf(size) + (WithinChunk(size) != 0 ? 1 : 0);
   if (size < size_) {
-    // What is cut off must be gone, and its memory with it: a guest that grows and cuts file after file would
-    // otherwise hold many times its quota.
+    // What is cut off must be gone, and its memory with it: a guest that grows and cuts file after
+    // file would otherwise hold many times its quota.
     chunks_.resize(chunks);
     chunks_.shrink_to_fit();
     if (const std::size_t rest = WithinChunk(size); rest != 0 && chunks_.back().size() > rest) {

@@ -1,10 +1,10 @@
 // The bytes of one file in memory.
 //
-// Kept as chunks, so that appending never copies what is there and a gap costs nothing. A file that the host
-// gave shares the host's bytes until it is written to.
+// Kept as chunks, so that appending never copies what is there and a gap costs nothing. A file that
+// the host gave shares the host's bytes until it is written to.
 //
-// Trust     The caller has checked offsets and sizes against the quotas; memory used stays below twice
-//           size() plus a constant, whatever the order of calls.
+// Trust     The caller has checked offsets and sizes against the quotas; memory used stays below
+//           twice size() plus a constant, whatever the order of calls.
 // Threads   The worker's one thread.
 // Lifetime  A value. Shared bytes are owned together with the host-provided list they came from.
 #pragma once

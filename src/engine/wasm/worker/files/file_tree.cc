@@ -8,7 +8,8 @@
 namespace caisson::worker {
 namespace {
 
-// Root, tmp, output, input, dev and what is in dev: built alike for every cell, so kept from run to run.
+// Root, tmp, output, input, dev and what is in dev: built alike for every cell, so kept from run to
+// run.
 constexpr std::size_t kFixedNodes = 9;
 
 // Inode numbers of the library's entries start here, out of the way of the tree's own.
@@ -49,7 +50,8 @@ Result<void> FileTree::Start(LibraryImage library, std::vector<InputFile> inputs
 void FileTree::Reset() {
   if (!dirty_) return;
   dirty_ = false;
-  // The host's files sit among the fixed nodes; without any, those are as they were but for two directories.
+  // The host's files sit among the fixed nodes; without any, those are as they were but for two
+  // directories.
   nodes_.resize(inputs_.empty() ? kFixedNodes : 0);
   if (!nodes_.empty()) {
     for (const NodeId id : {NodeId::kTmp, NodeId::kOutput}) {
@@ -175,9 +177,10 @@ Place FileTree::Child(Place directory, std::string_view name) const {
   return {.entry = FindInLibrary(here.library, name)};
 }
 
-// Below a name that only the library has there is nothing but the library, so what is left of a path can be looked
-// up at once. Only a path without detours is found like this; the others, and their errors, go step by step. The
-// directory in between is not named, and need not be: nothing in the library can be changed.
+// Below a name that only the library has there is nothing but the library, so what is left of a
+// path can be looked up at once. Only a path without detours is found like this; the others, and
+// their errors, go step by step. The directory in between is not named, and need not be: nothing in
+// the library can be changed.
 LibraryIndex FileTree::FindStraight(Place directory, std::string_view name,
                                     std::string_view rest) const {
   if (rest.empty()) return LibraryIndex::kNone;

@@ -1,12 +1,15 @@
-// The tree of one cell: what the guest and the host put there in memory, over the read-only library.
+// The tree of one cell: what the guest and the host put there in memory, over the read-only
+// library.
 //
-// A directory made for the host's files also shows the library's directory of the same path; /tmp, /output and
-// all that is below them belong to the guest; everything else can only be read.
+// A directory made for the host's files also shows the library's directory of the same path; /tmp,
+// /output and all that is below them belong to the guest; everything else can only be read.
 //
-// Trust     Paths, names, offsets and sizes are the guest's. Quotas are checked before memory is taken.
+// Trust     Paths, names, offsets and sizes are the guest's. Quotas are checked before memory is
+//           taken.
 // Threads   The worker's one thread.
-// Lifetime  One per cell, used for one run after another; Reset() forgets everything between them. The fixed
-//           part is built when a path is first walked, so a run without files pays nothing.
+// Lifetime  One per cell, used for one run after another; Reset() forgets everything between them.
+//           The fixed part is built when a path is first walked, so a run without files pays
+//           nothing.
 #pragma once
 
 #include <map>
@@ -28,8 +31,8 @@ enum class NodeId : std::uint32_t { kRoot = 0, kTmp = 1, kOutput = 2, kNone = 0x
 
 enum class Device : std::uint8_t { kNone, kNull, kZero, kRandom };
 
-// Entries by name, and by the order in which they came: cookies name a position in that order, so a listing
-// neither repeats nor skips what was there all the time.
+// Entries by name, and by the order in which they came: cookies name a position in that order, so a
+// listing neither repeats nor skips what was there all the time.
 struct Directory {
   struct Entry {
     NodeId node;
@@ -80,12 +83,13 @@ struct Walked {
 
 class FileTree {
  public:
-  // Gives the tree its library and the host's files. Error: a path that is not absolute and normal, or two that
-  // cannot both be.
+  // Gives the tree its library and the host's files. Error: a path that is not absolute and normal,
+  // or two that cannot both be.
   Result<void> Start(LibraryImage library, std::vector<InputFile> inputs, const FileLimits& limits);
   void Reset();
 
-  // Follows `path` from `start`. "." and ".." mean what they mean elsewhere, and ".." of the root is the root.
+  // Follows `path` from `start`. "." and ".." mean what they mean elsewhere, and ".." of the root
+  // is the root.
   Io<Walked> Walk(Place start, std::string_view path);
 
   // Any place but the root comes from a walk, which builds the tree; the root is known before.
@@ -97,8 +101,8 @@ class FileTree {
   // The entry of `directory` at `cookie` (0 is the start), or nothing at the end.
   std::optional<DirectoryEntry> EntryAt(Place directory, std::uint64_t cookie);
 
-  // The rest changes the tree. Preconditions: the node and the directory are writable, `name` is free (Create,
-  // Move) or taken (Remove).
+  // The rest changes the tree. Preconditions: the node and the directory are writable, `name` is
+  // free (Create, Move) or taken (Remove).
   Io<NodeId> Create(NodeId directory, std::string_view name, FileType type, std::uint64_t now);
   void Remove(NodeId directory, std::string_view name, std::uint64_t now);
   void Move(NodeId from, std::string_view old_name, NodeId to, std::string_view new_name,
@@ -121,9 +125,9 @@ class FileTree {
 
   Capture CaptureOutput(std::size_t max_files) const;
 
-  // The writable part. Save returns each node's number in the blob, Restore the nodes in that order; unlinked
-  // ones among them are dropped by the Release that follows the last Hold. Restore needs a started, clean tree
-  // and leaves it in any state on error.
+  // The writable part. Save returns each node's number in the blob, Restore the nodes in that
+  // order; unlinked ones among them are dropped by the Release that follows the last Hold. Restore
+  // needs a started, clean tree and leaves it in any state on error.
   std::vector<std::uint32_t> Save(ByteWriter& out) const;
   Result<std::vector<NodeId>> Restore(ByteReader& in);
 

@@ -1,4 +1,5 @@
-// Saving and restoring the writable part of a tree: /tmp, /output and removed files that are still open.
+// Saving and restoring the writable part of a tree: /tmp, /output and removed files that are still
+// open.
 //
 // A node is written after its directory, so a blob cannot describe a cycle.
 

@@ -38,7 +38,8 @@ struct DirectoryEntry {
   std::uint64_t next_cookie = 0;
 };
 
-// The times of everything the guest did not touch: the library, the host's files, the fixed directories.
+// The times of everything the guest did not touch: the library, the host's files, the fixed
+// directories.
 inline constexpr std::uint64_t kUntouchedTime = 1'700'000'000'000'000'000;
 
 // What one cell may use. Reached limits are errors for the guest: kFbig, kNospc, kNospc, kMfile.
@@ -51,8 +52,8 @@ struct FileLimits {
   std::uint32_t open_files = 64;  // Beside 0, 1, 2 and the root.
 };
 
-// A file the host gives to a cell. Below /tmp and /output the cell may change its own copy; anywhere else it is
-// read-only.
+// A file the host gives to a cell. Below /tmp and /output the cell may change its own copy;
+// anywhere else it is read-only.
 struct InputFile {
   std::string path;                             // Absolute and normal: "/input/a.csv".
   std::shared_ptr<const std::string> contents;  // Owned together with whoever made the list.

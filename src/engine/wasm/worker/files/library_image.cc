@@ -102,8 +102,8 @@ LibraryIndex LibraryImage::NextChild(std::string_view directory, std::uint32_t f
     }
     const std::size_t slash = entry->path.find('/', prefix_bytes);
     if (slash == std::string_view::npos) return LibraryIndex{from};
-    // Deeper down: skip all that lies below this child. '0' follows '/' in ASCII. A table that is not sorted
-    // must not send us back.
+    // Deeper down: skip all that lies below this child. '0' follows '/' in ASCII. A table that is
+    // not sorted must not send us back.
     const std::uint32_t next = LowerBound(entry->path.substr(0, slash), "0");
     from = next > from ? next : from + 1;
   }

@@ -15,16 +15,18 @@ namespace caisson::worker {
 inline constexpr std::size_t kMaxPathBytes = 4096;
 inline constexpr std::size_t kMaxNameBytes = 255;
 
-// kSuccess if `path` may be walked: not empty (kNoent), not too long (kNametoolong), no NUL (kInval), UTF-8
-// without surrogates (kIlseq).
+// kSuccess if `path` may be walked: not empty (kNoent), not too long (kNametoolong), no NUL
+// (kInval), UTF-8 without surrogates (kIlseq).
 Errno CheckPath(std::string_view path);
 
-// Whether `name` can be a directory entry: one to 255 bytes of UTF-8, no slash, no NUL, not "." or "..".
+// Whether `name` can be a directory entry: one to 255 bytes of UTF-8, no slash, no NUL, not "." or
+// "..".
 bool IsEntryName(std::string_view name);
 
 bool IsUtf8(std::string_view text);
 
-// Takes the next component off the front of `rest` together with the slashes around it. Empty at the end.
+// Takes the next component off the front of `rest` together with the slashes around it. Empty at
+// the end.
 std::string_view TakeComponent(std::string_view& rest);
 
 }  // namespace caisson::worker

@@ -1,7 +1,7 @@
 // Reading and writing the little-endian fields of a saved cell's files.
 //
-// Trust     The reader's bytes are hostile: it never reads past the end, and after one failure it yields only
-//           zeros and empty views and says so in ok().
+// Trust     The reader's bytes are hostile: it never reads past the end, and after one failure it
+//           yields only zeros and empty views and says so in ok().
 // Threads   The worker's one thread.
 // Lifetime  Views of a buffer that outlives them.
 #pragma once

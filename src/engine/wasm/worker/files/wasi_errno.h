@@ -1,4 +1,5 @@
-// The error numbers a guest sees, as WASI snapshot preview 1 numbers them, and Io<T>: a value or one.
+// The error numbers a guest sees, as WASI snapshot preview 1 numbers them, and Io<T>: a value or
+// one.
 //
 // Trust     Constants only.
 // Threads   Any.

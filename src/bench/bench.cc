@@ -1,0 +1,226 @@
+#include "bench/bench.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bench/cold.h"
+#include "bench/compute.h"
+#include "bench/latency.h"
+#include "bench/load.h"
+#include "bench/saving.h"
+#include "engine/wasm/wasm_engine.h"
+#include "jail/tier.h"
+#include "server/installation.h"
+
+namespace caisson::bench {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr const char* kHundredCalls = "for i in range(100):\n    r = echo(i)\nr";
+
+// How many samples of each.
+struct Amounts {
+  int runs = 5000;
+  int runs_after_1ms = 500;
+  int runs_after_10ms = 200;
+  int calls_runs = 500;
+  int sessions = 500;
+  int periods = 5;
+  milliseconds period{1000};
+  int timeouts = 50;
+  int reset_batches = 11;
+  int reset_runs = 1000;
+  int saved_cells = 300;
+  std::size_t cells = 1000;
+  int cold_starts = 30;
+  int compute_rounds = 5;
+};
+
+constexpr Amounts kQuick{.runs = 500,
+                         .runs_after_1ms = 50,
+                         .runs_after_10ms = 20,
+                         .calls_runs = 50,
+                         .sessions = 50,
+                         .periods = 2,
+                         .period = milliseconds(250),
+                         .timeouts = 10,
+                         .reset_batches = 3,
+                         .reset_runs = 300,
+                         .saved_cells = 30,
+                         .cells = 200,
+                         .cold_starts = 5,
+                         .compute_rounds = 1};
+
+class Measurement {
+ public:
+  Measurement(const Options& options, Installation found, jail::Tier tier)
+      : options_(options),
+        amounts_(options.quick ? kQuick : Amounts()),
+        found_(std::move(found)),
+        tier_(tier) {
+    report_.machine = ThisMachine();
+    report_.machine.tier = jail::ToString(tier);
+  }
+
+  Result<Report> All() {
+    TRY(OneAfterAnother());
+    TRY(ManyAtOnce());
+    TRY(Processes());
+    return std::move(report_);
+  }
+
+ private:
+  Result<std::unique_ptr<WasmEngine>> NewEngine(std::size_t lanes) {
+    return WasmEngine::Create({.worker_path = found_.worker_path,
+                               .base_path = found_.base_path,
+                               .tier = tier_,
+                               .lanes = lanes});
+  }
+
+  void Add(std::string name, Samples samples) {
+    report_.metrics.push_back({.name = std::move(name), .value = Summarise(std::move(samples))});
+  }
+
+  // What this machine cannot tell is left out; anything else that goes wrong ends the benchmark.
+  Result<void> Take(const std::string& name, Result<Samples> samples) {
+    if (samples) {
+      Add(name, *std::move(samples));
+    } else if (samples.error().code() == ErrorCode::kUnavailable) {
+      report_.skipped.push_back({.name = name, .why = samples.error().message()});
+    } else {
+      return std::move(samples).error().Context(name);
+    }
+    return {};
+  }
+
+  Result<void> Fresh(const std::string& name, LatencyPlan plan) {
+    options_.progress(name);
+    return Take(name, FreshRuns(*engine_, std::move(plan)));
+  }
+
+  Result<void> OneAfterAnother() {
+    options_.progress("starting a worker");
+    TRY_ASSIGN(engine_, NewEngine(1));
+    const Value two(std::int64_t{2});
+    TRY(Fresh("wasm.fresh_run_us", {.request = {.code = "1+1"}, .result = two, .runs = amounts_.runs}));
+    TRY(Fresh("wasm.fresh_run_idle1ms_us", {.request = {.code = "1+1"},
+                                            .result = two,
+                                            .runs = amounts_.runs_after_1ms,
+                                            .idle = milliseconds(1)}));
+    TRY(Fresh("wasm.fresh_run_idle10ms_us", {.request = {.code = "1+1"},
+                                             .result = two,
+                                             .runs = amounts_.runs_after_10ms,
+                                             .idle = milliseconds(10)}));
+    TRY(Fresh("wasm.print_run_us",
+              {.request = {.code = "print('hi')"}, .output = "hi\n", .runs = amounts_.runs}));
+    TRY(Fresh("wasm.calls_100_us", {.request = {.code = kHundredCalls, .tools = {"echo"}},
+                                    .result = std::int64_t{99},
+                                    .runs = amounts_.calls_runs}));
+    options_.progress("wasm.session_10_runs_us");
+    TRY(Take("wasm.session_10_runs_us", TenRunsInOneCell(*engine_, amounts_.sessions)));
+    options_.progress("wasm.timeout_overshoot_us");
+    TRY(Take("wasm.timeout_overshoot_us", TimeoutOvershoot(*engine_, amounts_.timeouts)));
+    options_.progress("wasm.reset_us");
+    TRY(Take("wasm.reset_us", ResetTime(*engine_, amounts_.reset_batches, amounts_.reset_runs)));
+    TRY(Saved());
+    TRY(Computed());
+    engine_.reset();
+    return {};
+  }
+
+  Result<void> Saved() {
+    options_.progress("wasm.save_us");
+    auto saving = SaveAndRestore(*engine_, amounts_.saved_cells);
+    if (!saving) return std::move(saving).error().Context("save and restore");
+    Add("wasm.save_us", std::move(saving->save_us));
+    Add("wasm.restore_us", std::move(saving->restore_us));
+    Add("wasm.blob_bytes", std::move(saving->blob_bytes));
+    return {};
+  }
+
+  Result<void> Computed() {
+    const auto python = FindPython();
+    if (!python) {
+      report_.skipped.push_back({.name = "wasm.compute_ratio", .why = "there is no python3"});
+      return {};
+    }
+    options_.progress("wasm.compute_ratio");
+    TRY_ASSIGN(report_.machine.python, PythonVersion(*python));
+    auto compute = CompareWithPython(*engine_, *python, amounts_.compute_rounds);
+    if (!compute) return std::move(compute).error().Context("compare with python3");
+    Add("wasm.compute_ratio", std::move(compute->geometric_means));
+    for (auto& program : compute->programs) {
+      Add("wasm.compute." + program.name + "_ratio", std::move(program.ratios));
+    }
+    return {};
+  }
+
+  Result<void> ManyAtOnce() {
+    options_.progress("wasm.runs_per_second");
+    TRY_ASSIGN(engine_, NewEngine(0));
+    TRY(Take("wasm.runs_per_second", RunsPerSecond(*engine_, amounts_.periods, amounts_.period)));
+    TRY(Memory("wasm.cell_bytes", LiveCellBytes));
+    TRY(Memory("wasm.parked_cell_bytes", ParkedCellBytes));
+    engine_.reset();
+    return {};
+  }
+
+  // Each in workers in which nothing has grown yet.
+  Result<void> Memory(const std::string& name, Result<double> (*measure)(WasmEngine&, std::size_t)) {
+    options_.progress(name);
+    engine_.reset();
+    TRY_ASSIGN(engine_, NewEngine(0));
+    auto bytes = measure(*engine_, amounts_.cells);
+    if (!bytes) return Take(name, std::move(bytes).error());
+    // One measurement over many cells: their mean, and how many they were.
+    report_.metrics.push_back(
+        {.name = name, .value = {.median = *bytes, .p99 = *bytes, .n = amounts_.cells}});
+    return {};
+  }
+
+  Result<void> Processes() {
+    if (!options_.program.empty()) {
+      options_.progress("cold_run_us");
+      std::vector<std::string> argv{options_.program, "run", "--tier", report_.machine.tier};
+      if (!options_.installation.empty()) {
+        argv.insert(argv.end(), {"--worker-dir", options_.installation});
+      }
+      TRY(Take("cold_run_us", ColdStarts({.argv = std::move(argv),
+                                          .input = "1+1",
+                                          .output = "2\n",
+                                          .runs = amounts_.cold_starts})));
+    }
+    const auto python = FindPython();
+    if (!python) {
+      report_.skipped.push_back({.name = "python_cold_us", .why = "there is no python3"});
+      return {};
+    }
+    options_.progress("python_cold_us");
+    return Take("python_cold_us", ColdStarts({.argv = {*python, "-I", "-c", "print(1)"},
+                                              .output = "1\n",
+                                              .runs = amounts_.cold_starts}));
+  }
+
+  const Options& options_;
+  const Amounts amounts_;
+  const Installation found_;
+  const jail::Tier tier_;
+  std::unique_ptr<WasmEngine> engine_;
+  Report report_;
+};
+
+}  // namespace
+
+Result<Report> Measure(const Options& options) {
+  TRY_ASSIGN(const jail::Tier tier, jail::ParseTier(options.tier));
+  TRY_ASSIGN(Installation found, FindInstallation(options.installation));
+  return Measurement(options, std::move(found), tier).All();
+}
+
+}  // namespace caisson::bench

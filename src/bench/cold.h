@@ -1,0 +1,32 @@
+// Processes from their start to their end.
+//
+// Trust     Runs our own program and the system's python3, both with an empty environment.
+// Threads   Blocks.
+// Lifetime  Each process is gone before the call returns.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/samples.h"
+
+namespace caisson::bench {
+
+// Where the system's python3 is: /usr/bin/python3, else what PATH finds.
+std::optional<std::string> FindPython();
+
+// "3.11.2"
+Result<std::string> PythonVersion(const std::string& python);
+
+// Microseconds from the start to the end of a process that must print `output`.
+struct ColdPlan {
+  std::vector<std::string> argv;
+  std::string input{};
+  std::string output{};
+  int runs = 0;
+};
+Result<Samples> ColdStarts(const ColdPlan& plan);
+
+}  // namespace caisson::bench

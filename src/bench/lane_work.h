@@ -1,0 +1,54 @@
+// How a benchmark acts on one of the engine's lanes: as a coroutine there, like any user of the library.
+//
+// Trust     Outcomes are compared with what is expected; anything else ends the benchmark.
+// Threads   OnLane blocks its caller, which must not be a lane. All else on the lane.
+// Lifetime  Borrows the engine.
+#pragma once
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/wasm/wasm_engine.h"
+
+namespace caisson::bench {
+
+using Clock = std::chrono::steady_clock;
+
+inline double Microseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+template <typename T>
+Result<T> OnLane(WasmEngine& engine, std::size_t lane, asio::awaitable<Result<T>> work) {
+  std::optional<Result<T>> result;  // Filled on the lane while this thread waits for it.
+  const auto fill = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
+  asio::co_spawn(engine.lane_executor(lane), fill, asio::use_future).get();
+  return *std::move(result);
+}
+
+// Answers every call with its own first argument, at once.
+class EchoEvents final : public RunEvents {
+ public:
+  void OnOutput(OutputStream stream, std::string_view bytes) override;
+  void OnCall(ToolCall call) override;
+
+  Cell* cell = nullptr;
+};
+
+// A fresh cell, one run, and the cell is gone again.
+asio::awaitable<Result<Outcome>> RunFresh(Engine& engine, RunRequest request);
+
+// An error that shows the outcome, unless the run completed with this result and printed this.
+Result<void> Expect(const Outcome& outcome, const std::optional<Value>& result, std::string_view output);
+inline Result<void> ExpectResult(const Outcome& outcome, Value result) {
+  return Expect(outcome, std::move(result), "");
+}
+
+}  // namespace caisson::bench

@@ -1,0 +1,134 @@
+#include "bench/latency.h"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstdint>
+#include <utility>
+
+#include "bench/lane_work.h"
+#include "bench/worker_usage.h"
+
+namespace caisson::bench {
+namespace {
+
+constexpr int kWarmUpRuns = 50;
+constexpr int kRunsPerSession = 10;
+
+asio::awaitable<Result<Samples>> TimeRuns(Engine& engine, LatencyPlan plan) {
+  asio::steady_timer pause(co_await asio::this_coro::executor);
+  const bool idle = plan.idle.count() > 0;
+  const int warm_up = idle ? 1 : kWarmUpRuns;
+  Samples samples;
+  samples.reserve(static_cast<std::size_t>(plan.runs));
+  for (int i = -warm_up; i < plan.runs; ++i) {
+    if (idle) {
+      pause.expires_after(plan.idle);
+      co_await pause.async_wait(asio::use_awaitable);
+    }
+    const auto begin = Clock::now();
+    auto outcome = co_await RunFresh(engine, plan.request);
+    const auto took = Clock::now() - begin;
+    if (!outcome) co_return std::move(outcome).error();
+    if (auto right = Expect(*outcome, plan.result, plan.output); !right) co_return std::move(right).error();
+    if (i >= 0) samples.push_back(Microseconds(took));
+  }
+  co_return samples;
+}
+
+// Runs `runs` pieces of code in one cell that is kept between them. Gives the guest's CPU time.
+asio::awaitable<Result<std::chrono::nanoseconds>> RunSession(Engine& engine, int runs) {
+  auto cell = co_await engine.Open({.owner = OwnerId("bench")});
+  if (!cell) co_return std::move(cell).error();
+  EchoEvents events;
+  events.cell = cell->get();
+  std::chrono::nanoseconds cpu{};
+  for (int i = 1; i <= runs; ++i) {
+    RunRequest request{.code = i == 1 ? "n = 1\nn" : "n += 1\nn"};
+    auto outcome = co_await (*cell)->Run(std::move(request), events, AfterRun::kKeep);
+    if (!outcome) co_return std::move(outcome).error();
+    auto right = ExpectResult(*outcome, Value(std::int64_t{i}));
+    if (!right) co_return std::move(right).error();
+    cpu += outcome->usage.cpu;
+  }
+  co_return cpu;
+}
+
+asio::awaitable<Result<Samples>> TimeSessions(Engine& engine, int sessions) {
+  Samples samples;
+  for (int i = -kWarmUpRuns / kRunsPerSession; i < sessions; ++i) {
+    const auto begin = Clock::now();
+    auto done = co_await RunSession(engine, kRunsPerSession);
+    const auto took = Clock::now() - begin;
+    if (!done) co_return std::move(done).error();
+    if (i >= 0) samples.push_back(Microseconds(took));
+  }
+  co_return samples;
+}
+
+asio::awaitable<Result<Samples>> TimeEndlessLoops(Engine& engine, int runs) {
+  constexpr std::chrono::milliseconds kWallTime{20};
+  Samples samples;
+  for (int i = 0; i < runs; ++i) {
+    RunRequest request{.code = "while True: pass"};
+    request.limits.wall_time = kWallTime;
+    const auto begin = Clock::now();
+    auto outcome = co_await RunFresh(engine, std::move(request));
+    const auto took = Clock::now() - begin;
+    if (!outcome) co_return std::move(outcome).error();
+    if (outcome->reason != RunReason::kWallTime) {
+      co_return Error(ErrorCode::kInternal, "an endless loop did not run into its wall time");
+    }
+    samples.push_back(Microseconds(took - kWallTime));
+  }
+  co_return samples;
+}
+
+asio::awaitable<Result<std::chrono::nanoseconds>> RunManyFresh(Engine& engine, int runs) {
+  std::chrono::nanoseconds cpu{};
+  for (int i = 0; i < runs; ++i) {
+    auto outcome = co_await RunFresh(engine, {.code = "n = 1\nn"});
+    if (!outcome) co_return std::move(outcome).error();
+    auto right = ExpectResult(*outcome, Value(std::int64_t{1}));
+    if (!right) co_return std::move(right).error();
+    cpu += outcome->usage.cpu;
+  }
+  co_return cpu;
+}
+
+// The workers' CPU time during `work` that is not the guest's, in microseconds per run.
+Result<double> OutsideGuest(WasmEngine& engine, int runs,
+                            asio::awaitable<Result<std::chrono::nanoseconds>> work) {
+  TRY_ASSIGN(const WorkerUsage before, ReadWorkerUsage());
+  TRY_ASSIGN(const std::chrono::nanoseconds guest, OnLane(engine, 0, std::move(work)));
+  TRY_ASSIGN(const WorkerUsage after, ReadWorkerUsage());
+  return Microseconds(after.cpu - before.cpu - guest) / runs;
+}
+
+}  // namespace
+
+Result<Samples> FreshRuns(WasmEngine& engine, LatencyPlan plan) {
+  return OnLane(engine, 0, TimeRuns(engine, std::move(plan)));
+}
+
+Result<Samples> TenRunsInOneCell(WasmEngine& engine, int sessions) {
+  return OnLane(engine, 0, TimeSessions(engine, sessions));
+}
+
+Result<Samples> TimeoutOvershoot(WasmEngine& engine, int runs) {
+  return OnLane(engine, 0, TimeEndlessLoops(engine, runs));
+}
+
+Result<Samples> ResetTime(WasmEngine& engine, int batches, int runs_per_batch) {
+  Samples samples;
+  for (int i = -1; i < batches; ++i) {  // The first one warms up.
+    TRY_ASSIGN(const double fresh,
+               OutsideGuest(engine, runs_per_batch, RunManyFresh(engine, runs_per_batch)));
+    TRY_ASSIGN(const double kept,
+               OutsideGuest(engine, runs_per_batch, RunSession(engine, runs_per_batch)));
+    if (i >= 0) samples.push_back(fresh - kept);
+  }
+  return samples;
+}
+
+}  // namespace caisson::bench

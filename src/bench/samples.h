@@ -1,0 +1,26 @@
+// Samples of one quantity and what is reported of them.
+//
+// Trust     Numbers of ours.
+// Threads   Values.
+// Lifetime  Values.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace caisson::bench {
+
+using Samples = std::vector<double>;
+
+struct Distribution {
+  double median = 0;
+  double p99 = 0;  // The largest when there are fewer than a hundred.
+  std::size_t n = 0;
+};
+
+// Of at least one sample.
+Distribution Summarise(Samples samples);
+
+double GeometricMean(const Samples& samples);
+
+}  // namespace caisson::bench

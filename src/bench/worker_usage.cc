@@ -1,0 +1,87 @@
+#include "bench/worker_usage.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kKibibyte = 1024;
+
+Error NoProc(const std::string& what) {
+  return Error(ErrorCode::kUnavailable, "/proc does not tell " + what);
+}
+
+std::string ReadAll(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return std::move(text).str();
+}
+
+// The number after "NAME:" in a status file.
+std::optional<std::uint64_t> Field(std::string_view status, std::string_view name) {
+  const std::size_t at = status.find(name);
+  if (at == status.npos) return std::nullopt;
+  status.remove_prefix(at + name.size());
+  status.remove_prefix(std::min(status.find_first_of("0123456789"), status.size()));
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(status.data(), status.data() + status.size(), number);
+  return parsed.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::uint64_t> PrivateBytes(std::string_view status) {
+  const auto pages = Field(status, "RssAnon:");
+  const auto tables = Field(status, "VmPTE:");
+  if (!pages || !tables) return std::nullopt;
+  return (*pages + *tables) * kKibibyte;
+}
+
+std::vector<fs::path> Children() {
+  std::vector<fs::path> children;
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  std::error_code ignored;  // Processes come and go while we look.
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != name.npos) continue;
+    if (Field(ReadAll(entry.path() / "status"), "\nPPid:") == self) children.push_back(entry.path());
+  }
+  return children;
+}
+
+}  // namespace
+
+Result<WorkerUsage> ReadWorkerUsage() {
+  WorkerUsage usage;
+  bool any = false;
+  for (const fs::path& child : Children()) {
+    std::int64_t cpu_ns = 0;  // The first number is the time on a core.
+    const std::string schedule = ReadAll(child / "schedstat");
+    const auto parsed = std::from_chars(schedule.data(), schedule.data() + schedule.size(), cpu_ns);
+    const auto bytes = PrivateBytes(ReadAll(child / "status"));
+    if (parsed.ec != std::errc() || !bytes) continue;  // It has ended.
+    any = true;
+    usage.cpu += std::chrono::nanoseconds(cpu_ns);
+    usage.bytes += *bytes;
+  }
+  if (!any) return NoProc("what our workers use");
+  return usage;
+}
+
+Result<std::uint64_t> ReadOwnBytes() {
+  const auto bytes = PrivateBytes(ReadAll("/proc/self/status"));
+  if (!bytes) return NoProc("how much memory we use");
+  return *bytes;
+}
+
+}  // namespace caisson::bench

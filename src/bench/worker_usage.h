@@ -1,0 +1,27 @@
+// What this process's workers use, as the kernel counts it.
+//
+// Trust     Read from /proc about our own children.
+// Threads   Any.
+// Lifetime  Values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace caisson::bench {
+
+struct WorkerUsage {
+  std::chrono::nanoseconds cpu{};
+  // Memory that is theirs alone, with its page tables. The mapped snapshot is in the page cache once.
+  std::uint64_t bytes = 0;
+};
+
+// Of all children of this process together. kUnavailable: /proc does not tell.
+Result<WorkerUsage> ReadWorkerUsage();
+
+// The same memory of this process itself.
+Result<std::uint64_t> ReadOwnBytes();
+
+}  // namespace caisson::bench

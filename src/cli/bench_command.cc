@@ -1,0 +1,73 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "bench/bench.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "server/backends.h"
+
+namespace caisson::cli {
+namespace {
+
+struct BenchFlags {
+  bool json = false;
+  bool quick = false;
+  std::string tier{kDefaultTier};
+  std::string installation;
+};
+
+constexpr std::string_view kClearLine = "\r\x1b[K";
+
+// Where our own program is, to start it cold; empty if /proc does not tell.
+std::string OwnProgram() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).string();
+}
+
+int RunBench(const BenchFlags& flags) {
+  Output out = Output::Stdout();
+  Output err = Output::Stderr();
+  bench::Options options{.tier = flags.tier,
+                         .installation = flags.installation,
+                         .program = OwnProgram(),
+                         .quick = flags.quick};
+  if (err.is_terminal()) {
+    options.progress = [&](std::string_view name) {
+      err.Write(std::string(kClearLine) + "measuring " + std::string(name) + " ...");
+    };
+  }
+  const auto report = bench::Measure(options);
+  if (err.is_terminal()) err.Write(kClearLine);
+  if (!report) {
+    err.Write("caisson: " + report.error().message() + "\n");
+    return ExitStatus(report.error().code());
+  }
+  out.Write(flags.json ? ToJson(*report) + "\n" : ToTable(*report));
+  return out.failed() == 0 ? kExitCompleted : kExitUsage;
+}
+
+}  // namespace
+
+void AddBenchCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<BenchFlags>();  // Shared by the parser and the callback.
+  CLI::App* command = program.add_subcommand("bench", "Measure speed and memory on this machine");
+  command->footer(
+      "Runs go through jailed workers with every check on. On an otherwise idle machine it takes "
+      "about a\n"
+      "minute; other work on the same cores shows in the numbers.");
+  command->add_flag("--json", flags->json, "The same as one line of JSON");
+  command->add_flag("--quick", flags->quick, "Fewer samples: seconds instead of a minute");
+  command
+      ->add_option("--tier", flags->tier,
+                   "The jail around the workers: namespace, landlock or none")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--worker-dir", flags->installation)->group("");  // For tests.
+  command->callback([flags, &exit_status] { exit_status = RunBench(*flags); });
+}
+
+}  // namespace caisson::cli

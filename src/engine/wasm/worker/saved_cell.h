@@ -1,0 +1,74 @@
+// A cell as bytes: what a parked or idle cell is besides its program.
+//
+//   magic, build id, hash of the base · state, budgets used, clocks · calls and answers · files · stack
+//   then for each page that differs from the base: u32 page, u64 mask of its 64-byte blocks that
+//   differ, those blocks
+//
+// Trust     The stack holds return addresses into this program: only this build can take it back, and
+//           whoever could forge it would own the worker. The host seals blobs and verifies them before a
+//           worker sees them; the checks here are the second line, against mistakes and damage. They
+//           allocate nothing that the blob does not itself contain.
+// Threads   Pure functions.
+// Lifetime  Decoded fields are views of the blob.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/wasm/worker/chance.h"
+
+namespace caisson::worker {
+
+// What a blob is bound to.
+struct SavedIdentity {
+  std::span<const std::uint8_t> build_id;
+  std::span<const std::uint8_t> base_hash;
+};
+
+struct SavedFields {
+  bool parked = false;
+  bool virtual_time = false;
+  std::uint64_t wall_ns = 0;  // Used so far.
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t monotonic_ns = 0;  // What the cell's monotonic clock said.
+  std::uint64_t virtual_ns = 0;
+  ChanceStream chance;
+  std::uint32_t flags = 0;
+  std::uint64_t written_bytes[2] = {};
+
+  std::uint32_t calls = 0;
+  std::int32_t wait_seq = 0;
+  bool sleeps = false;
+  std::uint64_t wake_ns = 0;  // Left to sleep; with virtual time, when to wake.
+  std::vector<std::uint32_t> open_calls;
+  std::vector<std::pair<std::uint32_t, std::string_view>> answers;
+  std::vector<std::string_view> messages;
+
+  std::vector<std::pair<std::string_view, std::string_view>> inputs;  // Path, contents.
+  std::span<const std::uint8_t> files;                                // CellFiles::Save.
+
+  std::uint32_t wasm_pages = 0;
+  std::uint32_t stack_global = 0;
+  std::uint64_t stack_pointer = 0;
+  std::span<const std::uint8_t> stack;
+  std::span<const std::uint8_t> pages;  // Not written by EncodeSaved: append them.
+};
+
+void EncodeSaved(const SavedIdentity& identity, const SavedFields& fields, std::string& out);
+
+// kFailedPrecondition: saved by another build. kInvalidArgument: damaged.
+Result<SavedFields> DecodeSaved(const SavedIdentity& identity, std::span<const std::uint8_t> blob);
+
+// Appends what differs between the page `now` and what it was `before`; nothing if nothing does.
+void AppendChangedPage(std::uint32_t page, const std::uint8_t* now, const std::uint8_t* before,
+                       std::string& out);
+
+// Puts changed pages into `memory`.
+Result<void> ApplyChangedPages(std::span<const std::uint8_t> pages, std::span<std::uint8_t> memory);
+
+}  // namespace caisson::worker

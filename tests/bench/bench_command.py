@@ -1,0 +1,48 @@
+"""`caisson bench`: the JSON others rely on (DESIGN 11), and that its numbers can be true.
+
+bench_command.py PROGRAM
+"""
+
+import json
+import subprocess
+import sys
+import unittest
+
+NAMES = """wasm.fresh_run_us wasm.fresh_run_idle10ms_us wasm.runs_per_second wasm.calls_100_us wasm.compute_ratio
+    wasm.cell_bytes wasm.parked_cell_bytes wasm.save_us wasm.restore_us wasm.blob_bytes wasm.reset_us
+    wasm.timeout_overshoot_us cold_run_us python_cold_us""".split()
+
+
+class BenchCommandTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ran = subprocess.run([PROGRAM, "bench", "--json", "--quick"], capture_output=True, text=True, timeout=280)
+        cls.report = json.loads(cls.ran.stdout)
+
+    def test_it_succeeds_and_shows_no_progress_to_a_pipe(self):
+        self.assertEqual((self.ran.returncode, self.ran.stderr), (0, ""))
+
+    def test_every_metric_is_there(self):
+        found = set(self.report["metrics"]) | set(self.report.get("skipped", {}))
+        self.assertEqual(set(NAMES) - found, set())
+
+    def test_each_has_a_median_that_its_p99_is_not_below(self):
+        for name, metric in self.report["metrics"].items():
+            with self.subTest(name):
+                self.assertGreater(metric["n"], 0)
+                self.assertLessEqual(metric["median"], metric["p99"])
+                self.assertGreater(metric["p99"], 0)
+
+    def test_the_machine_is_described(self):
+        self.assertGreaterEqual(self.report["machine"]["cores"], 1)
+        self.assertEqual(self.report["machine"]["tier"], "namespace")
+
+    def test_an_unknown_tier_is_a_usage_error(self):
+        ran = subprocess.run([PROGRAM, "bench", "--tier", "nonsense"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("nonsense", ran.stderr)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop()
+    unittest.main()

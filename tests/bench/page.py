@@ -1,0 +1,173 @@
+"""Turns measurements into docs/benchmarks.md and docs/benchmarks.svg. Standard library only.
+
+Input: what `caisson bench --json` printed, with the peers' metrics merged in and a list of notes. Nothing on the page is
+typed by hand, so a claim there is what was measured or it is not there.
+"""
+
+import html
+import math
+
+MB = 1_000_000
+
+
+class Bar:
+    """One promise: a number computed from the metrics, and the most (or least) it may be."""
+
+    def __init__(self, what, needs, compute, limit, unit, at_least=False):
+        self.what, self.needs, self.compute = what, needs, compute
+        self.limit, self.unit, self.at_least = limit, unit, at_least
+
+    def value(self, median):
+        return self.compute(*(median[name] for name in self.needs)) if all(n in median for n in self.needs) else None
+
+    def holds(self, value):
+        return value >= self.limit if self.at_least else value <= self.limit
+
+
+def _same(value):
+    return value
+
+
+BARS = [
+    Bar("fresh `1+1`, hot", ["wasm.fresh_run_us"], _same, 40, "µs"),
+    Bar("the same, times faster than cold `python3 -I -c 'print(1)'`", ["python_cold_us", "wasm.fresh_run_us"],
+        lambda cold, fresh: cold / fresh, 200, "×", at_least=True),
+    Bar("the same, over `@pydantic/monty` in process, no jail", ["wasm.fresh_run_us", "monty.fresh_run_us"],
+        lambda fresh, monty: fresh / monty, 4, "×"),
+    Bar("fresh runs per second, all cores", ["wasm.runs_per_second"], _same, 20_000, "/s", at_least=True),
+    Bar("100 sequential host calls from one run", ["wasm.calls_100_us"], lambda us: us / 1000, 1, "ms"),
+    Bar("compute against the system's python3, geometric mean of 8 programs", ["wasm.compute_ratio"], _same, 1.8, "×"),
+    Bar("1,000 live cells", ["wasm.cell_bytes"], lambda each: each * 1000 / MB, 400, "MB"),
+    Bar("1,000 parked cells, resumed in random order", ["wasm.parked_cell_bytes"],
+        lambda each: each * 1000 / MB, 500, "MB"),
+    Bar("save a trivial parked cell, sealed", ["wasm.save_us"], _same, 200, "µs"),
+    Bar("restore it", ["wasm.restore_us"], _same, 200, "µs"),
+    Bar("its sealed bytes", ["wasm.blob_bytes"], lambda size: size / 1000, 32, "kB"),
+    Bar("timeout overshoot", ["wasm.timeout_overshoot_us"], lambda us: us / 1000, 5, "ms"),
+    Bar("`caisson run` cold, process start to exit", ["cold_run_us"], lambda us: us / 1000, 40, "ms"),
+]
+
+# What the plot shows, fastest to slowest as a rule; the second word is the colour.
+PLOT = [
+    ("monty.fresh_run_us", "peer", "monty, 1+1, in process, no jail"),
+    ("wasm.fresh_run_us", "ours", "caisson, fresh 1+1, jailed"),
+    ("wasm.print_run_us", "ours", "caisson, fresh print('hi')"),
+    ("wasm.fresh_run_idle1ms_us", "ours", "caisson, fresh 1+1 after 1 ms idle"),
+    ("wasm.fresh_run_idle10ms_us", "ours", "caisson, fresh 1+1 after 10 ms idle"),
+    ("wasm.save_us", "ours", "caisson, save a parked cell"),
+    ("wasm.restore_us", "ours", "caisson, restore it"),
+    ("monty.calls_100_us", "peer", "monty, 100 host calls"),
+    ("wasm.calls_100_us", "ours", "caisson, 100 host calls"),
+    ("cold_run_us", "ours", "caisson run, cold process"),
+    ("python_cold_us", "peer", "python3 -I -c 'print(1)', cold process"),
+]
+
+
+def number(value):
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def shown(name, value):
+    if name.endswith("_us"):
+        return f"{number(value)} µs" if value < 1000 else f"{number(value / 1000)} ms"
+    if name.endswith("_bytes"):
+        return f"{number(value / 1000)} kB"
+    if name.endswith("_per_second"):
+        return f"{number(value)} /s"
+    return f"{value:.2f} ×"
+
+
+def bars_table(metrics):
+    median = {name: metric["median"] for name, metric in metrics.items()}
+    lines = ["| what | bar | measured | |", "|---|---|---|---|"]
+    for bar in BARS:
+        value = bar.value(median)
+        limit = f"{'≥' if bar.at_least else '≤'} {number(bar.limit)} {bar.unit}"
+        if value is None:
+            lines.append(f"| {bar.what} | {limit} | not measured | – |")
+        else:
+            verdict = "pass" if bar.holds(value) else "**fail**"
+            lines.append(f"| {bar.what} | {limit} | {number(value)} {bar.unit} | {verdict} |")
+    return lines
+
+
+def metrics_table(metrics):
+    lines = ["| metric | median | p99 | n |", "|---|---:|---:|---:|"]
+    for name, metric in metrics.items():
+        lines.append(f"| `{name}` | {shown(name, metric['median'])} | {shown(name, metric['p99'])} | {metric['n']:,} |")
+    return lines
+
+
+def micro_table(micro):
+    lines = ["| part | time per operation |", "|---|---:|"]
+    return lines + [f"| `{name}` | {number(nanoseconds)} ns |" for name, nanoseconds in micro.items()]
+
+
+def page(results):
+    machine, metrics = results["machine"], results["metrics"]
+    memory = machine["memory_bytes"] / 2**30
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench` (`tests/bench`); do not edit. Everything comes from one run on one machine, through",
+        f"jailed workers of the tier `{machine['tier']}` with every check on. Medians unless it says otherwise.",
+        "",
+        f"Machine: {machine['cpu']}, {machine['cores']} cores, {memory:.0f} GiB, Linux {machine['kernel']},",
+        f"Python {machine['python'] or '(none)'}, Caisson {machine['caisson']}.",
+        "",
+        "## Promises",
+        "",
+        *bars_table(metrics),
+        "",
+        "![Latencies on a logarithmic scale](benchmarks.svg)",
+        "",
+        "## All measurements",
+        "",
+        "`caisson bench` prints the same without the peers. `wasm.reset_us` is worker CPU time per fresh run outside guest",
+        "code, less the same in a kept cell. `*_cell_bytes` are means over all cells, page tables and the host's share",
+        "included; the mapped snapshot is in memory once and not counted.",
+        "",
+        *metrics_table(metrics),
+    ]
+    if results.get("micro"):
+        lines += ["", "## Parts", "", *micro_table(results["micro"])]
+    notes = [f"`{name}` was left out: {why}." for name, why in results.get("skipped", {}).items()] + results.get("notes", [])
+    if notes:
+        lines += ["", "## Left out", "", *(f"- {note}" for note in notes)]
+    return "\n".join(lines) + "\n"
+
+
+STYLE = """
+  text { font: 13px system-ui, sans-serif; fill: #24292f } .axis { fill: #57606a; font-size: 11px }
+  line { stroke: #d0d7de } .ours { fill: #0969da } .peer { fill: #8c959f }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3 } .axis { fill: #8d96a0 } line { stroke: #30363d } .ours { fill: #4493f8 } .peer { fill: #6e7681 }
+  }"""
+
+
+def plot(results):
+    """Horizontal bars on a logarithmic axis of microseconds."""
+    metrics = results["metrics"]
+    rows = [(label, kind, metrics[name]["median"]) for name, kind, label in PLOT if name in metrics]
+    left, width, row, top = 270, 460, 26, 12
+    low = math.floor(math.log10(min(value for *_, value in rows)))
+    high = math.ceil(math.log10(max(value for *_, value in rows)))
+    bottom = top + row * len(rows)
+
+    def x(value):
+        return left + width * (math.log10(value) - low) / max(1, high - low)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 90}" height="{bottom + 30}" role="img">',
+           "<title>Median latencies in microseconds, logarithmic scale</title>", f"<style>{STYLE}\n</style>"]
+    for power in range(low, high + 1):
+        at = x(10**power)
+        out.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
+        out.append(f'<text class="axis" x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{shown("_us", 10**power)}</text>')
+    for index, (label, kind, value) in enumerate(rows):
+        y, end = top + row * index, max(x(value), left + 2)
+        out.append(f'<text x="{left - 8}" y="{y + 17}" text-anchor="end">{html.escape(label)}</text>')
+        out.append(f'<rect class="{kind}" x="{left}" y="{y + 4}" width="{end - left:.1f}" height="{row - 8}" rx="3"/>')
+        out.append(f'<text x="{end + 6:.1f}" y="{y + 17}">{shown("_us", value)}</text>')
+    return "\n".join(out + ["</svg>"]) + "\n"

@@ -1,0 +1,16 @@
+# harm: a forged bytearray over all its memory overwrites the interpreter, and then the worker
+# expect: completed failed limit
+# limit: wall_seconds=2
+# repeat: 40
+import opcode, random, struct, types
+fake = struct.pack("<7I", 1 << 20, id(bytearray), 0x7FFFFFFF, 0x7FFFFFFF, 0, 0, 0)
+pointer = struct.pack("<I", id(fake) + 16)
+def f(): return 1
+n = ((id(pointer) + 16 - id(f.__code__.co_consts) - 12) // 4) & 0xFFFFFFFF
+code = bytes([151, 0, 144, n >> 24, 144, n >> 16 & 255, 144, n >> 8 & 255, opcode.opmap["LOAD_CONST"], n & 255, 83, 0])
+window = types.FunctionType(f.__code__.replace(co_code=code), {})()
+r = random.Random(SEED)
+if SEED == 1:
+    window[0 : 14 << 20] = b"\x41" * (14 << 20)
+for _ in range(10**6):
+    window[r.randrange(14 << 20)] = r.randrange(256)

@@ -1,0 +1,7 @@
+# harm: a run that crashed leaves its memory to the next
+# expect: failed/crashed
+import builtins, os
+builtins.leftover = "SECRET-OF-THE-CRASHED"
+open("/tmp/leftover", "w").write("x")
+big = [bytes(f"SECRET-OF-THE-CRASHED-{i}", "ascii") * 100 for i in range(10000)]
+os.abort()

@@ -1,0 +1,50 @@
+# Looks for whatever an earlier run may have left. In a clean cell all of this is the same every time, addresses
+# included, because every cell starts as the same bytes; only chance may differ, and must.
+import sys
+
+_names = sorted(globals())
+_blocks = sys.getallocatedblocks()
+import atexit, builtins, codecs, collections.abc, copyreg, decimal, gc, locale, numbers, os, signal, threading, time, warnings
+
+
+def _described():
+    for module_name in sorted(sys.modules):
+        module = sys.modules[module_name]
+        yield module_name, id(module)
+        for name, value in sorted(vars(module).items()):
+            if module_name != "__main__":
+                yield module_name, name, id(value), type(value).__name__
+            if isinstance(value, type):
+                yield module_name, name, len(vars(value)), [k.__name__ for k in value.__mro__]
+
+
+def _missing(find):
+    try:
+        find()
+        return False
+    except LookupError:
+        return True
+
+
+_first_fd = os.open("/tmp", os.O_RDONLY)
+os.close(_first_fd)
+_state = {
+    "globals": _names,
+    "blocks": _blocks,
+    "modules": hash(tuple(map(repr, _described()))),
+    "builtins": len(vars(builtins)),
+    "files": [os.listdir("/tmp"), os.listdir("/output"), os.listdir("/input") if os.path.exists("/input") else None],
+    "place": [os.getcwd(), sorted(os.environ.items()), sys.argv, sys.path, len(sys.meta_path), len(sys.path_hooks), _first_fd],
+    "collector": [gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), len(gc.callbacks), len(gc.garbage), len(gc.get_objects())],
+    "settings": [sys.getrecursionlimit(), sys.getswitchinterval(), sys.get_int_max_str_digits(), sys.gettrace() is None, sys.getprofile() is None,
+                 sys.get_coroutine_origin_tracking_depth(), str(sys.get_asyncgen_hooks())],
+    "hooks": [sys.excepthook is sys.__excepthook__, sys.displayhook is sys.__displayhook__, sys.stdout is sys.__stdout__, atexit._ncallbacks()],
+    "libraries": [len(warnings.filters), decimal.getcontext().prec, decimal.DefaultContext.prec, str(decimal.getcontext().flags), locale.setlocale(locale.LC_ALL),
+                  len(copyreg.dispatch_table), issubclass(int, collections.abc.Sized), issubclass(str, numbers.Number),
+                  _missing(lambda: codecs.lookup_error("leftover")), _missing(lambda: codecs.lookup("leftover"))],
+    "threads": [threading.active_count(), len(threading._active)],
+}
+import random
+
+_chance = [random.random(), os.urandom(8).hex(), hash("fixed") and time.monotonic_ns()]
+[repr(_state), _chance]

@@ -1,0 +1,228 @@
+// What one run gives back, through the real worker: values, errors, output, files, limits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/integration/guest.h"
+
+namespace caisson::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// One engine for the whole suite, as in life: each run follows all the others on the same worker.
+class EngineTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { engine_ = StartEngine(); }
+  static void TearDownTestSuite() { engine_.reset(); }
+  // A reset that left a trace would have ended the worker.
+  void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
+
+  Outcome Run(std::string code, Limits limits = {}) {
+    return RunCode(*engine_, std::move(code), limits);
+  }
+  void ExpectLimit(std::string code, Limits limits, RunReason reason) {
+    const Outcome outcome = Run(std::move(code), limits);
+    EXPECT_EQ(outcome.status, RunStatus::kLimit) << Ending(outcome);
+    EXPECT_EQ(outcome.reason, reason) << Ending(outcome);
+  }
+
+  static std::unique_ptr<WasmEngine> engine_;
+};
+std::unique_ptr<WasmEngine> EngineTest::engine_;
+
+TEST_F(EngineTest, TheLastExpressionIsTheResult) {
+  const Outcome outcome = Run("x = 6\nx * 7");
+  EXPECT_EQ(outcome.status, RunStatus::kCompleted) << Ending(outcome);
+  EXPECT_EQ(outcome.result, Value(42));
+  EXPECT_EQ(outcome.boundary.engine, "wasm");
+  EXPECT_EQ(outcome.boundary.tier, "namespace");
+}
+
+TEST_F(EngineTest, ATopLevelReturnIsTheResult) {
+  EXPECT_EQ(Run("if True:\n  return 'early'\n1").result, Value(std::string("early")));
+}
+
+TEST_F(EngineTest, NoneIsNoResult) {
+  const Outcome outcome = Run("None");
+  EXPECT_EQ(outcome.status, RunStatus::kCompleted);
+  EXPECT_FALSE(outcome.result);
+  EXPECT_FALSE(outcome.result_repr);
+}
+
+TEST_F(EngineTest, PlainDataComesOutAsItIs) {
+  const Outcome outcome = Run("[1, -2.5, True, None, 'ü', {'k': [[]]}, 2**63 - 1, -2**63]");
+  ASSERT_TRUE(outcome.result) << Ending(outcome);
+  EXPECT_EQ(*ToJson(*outcome.result),
+            "[1,-2.5,true,null,\"ü\",{\"k\":[[]]},9223372036854775807,-9223372036854775808]");
+  EXPECT_EQ(*ToJson(*Run("3**100").result), "515377520732011331036461129765621272702107522001");
+}
+
+TEST_F(EngineTest, WhatJsonCannotHoldIsShown) {
+  for (const auto& [code, repr] : {std::pair{"b'ab'", "b'ab'"},
+                                   {"float('nan')", "nan"},
+                                   {"{1, 2}", "{1, 2}"},
+                                   {"{(1, 2): 3}", "{(1, 2): 3}"},
+                                   {"object", "<class 'object'>"}}) {
+    const Outcome outcome = Run(code);
+    EXPECT_EQ(outcome.status, RunStatus::kCompleted) << code;
+    EXPECT_FALSE(outcome.result) << code;
+    EXPECT_EQ(outcome.result_repr, repr) << code;
+  }
+}
+
+TEST_F(EngineTest, AnExceptionIsToldWithItsLine) {
+  const Outcome outcome = Run("def f():\n  raise KeyError('k')\nprint('before')\nf()");
+  EXPECT_EQ(outcome.status, RunStatus::kFailed);
+  EXPECT_EQ(outcome.reason, RunReason::kRaised);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->type, "KeyError");
+  EXPECT_EQ(outcome.error->line, 2);
+  EXPECT_THAT(outcome.error->traceback, HasSubstr("raise KeyError('k')"));
+  EXPECT_THAT(outcome.error->traceback, Not(HasSubstr("caisson")));
+  EXPECT_EQ(outcome.stdout_text, "before\n");
+}
+
+TEST_F(EngineTest, EveryWayToEndIsNamed) {
+  struct Case {
+    const char* code;
+    RunStatus status;
+    RunReason reason;
+    const char* error;
+  };
+  for (const Case& one : {
+           Case{"raise SystemExit", RunStatus::kCompleted, RunReason::kReturned, ""},
+           Case{"import sys; sys.exit(3)", RunStatus::kFailed, RunReason::kRaised, "SystemExit"},
+           Case{"raise KeyboardInterrupt", RunStatus::kFailed, RunReason::kRaised,
+                "KeyboardInterrupt"},
+           Case{"import os; os._exit(0)", RunStatus::kCompleted, RunReason::kReturned, ""},
+           Case{"import os; os._exit(7)", RunStatus::kFailed, RunReason::kRaised, "SystemExit"},
+           Case{"import os; os.abort()", RunStatus::kFailed, RunReason::kCrashed, "Abort"},
+           Case{"def f(): f()\nf()", RunStatus::kFailed, RunReason::kRaised, "RecursionError"},
+           Case{"raise MemoryError", RunStatus::kFailed, RunReason::kRaised, "MemoryError"},
+           Case{"1 +", RunStatus::kRejected, RunReason::kPolicy, "SyntaxError"},
+       }) {
+    const Outcome outcome = Run(one.code);
+    EXPECT_EQ(outcome.status, one.status) << one.code << ": " << Ending(outcome);
+    EXPECT_EQ(outcome.reason, one.reason) << one.code << ": " << Ending(outcome);
+    EXPECT_EQ(outcome.error ? outcome.error->type : "", one.error) << one.code;
+  }
+}
+
+TEST_F(EngineTest, OutputStreamsWhileTheCodeRuns) {
+  Guest guest = Guest::Open(*engine_);
+  guest.Start({.code = "print('first'); wait(); print('second')", .tools = {"wait"}});
+  const ToolCall call = guest.NextCall();
+  guest.WaitForOutput("first\n");
+  ASSERT_TRUE(guest.Answer(call.seq, Value()));
+  EXPECT_EQ(guest.End().stdout_text, "first\nsecond\n");
+}
+
+TEST_F(EngineTest, OutputOfABusyRunComesBeforeItsEnd) {
+  Guest guest = Guest::Open(*engine_);
+  guest.Start({.code = "print('busy')\nwhile True: pass"});
+  guest.WaitForOutput("busy\n");
+  guest.Cancel();
+  EXPECT_EQ(guest.End().status, RunStatus::kCancelled);
+}
+
+TEST_F(EngineTest, OutputBeyondItsCapIsDroppedAndTold) {
+  Limits limits;
+  limits.stdout_bytes = 1000;
+  limits.stderr_bytes = 10;
+  const Outcome outcome =
+      Run("import sys\nprint('x' * 999)\nprint('more')\nsys.stderr.write('0123456789')\n5", limits);
+  EXPECT_EQ(outcome.result, Value(5)) << Ending(outcome);
+  EXPECT_EQ(outcome.stdout_text, std::string(999, 'x') + "\n");
+  EXPECT_TRUE(outcome.stdout_truncated);
+  EXPECT_EQ(outcome.stderr_text, "0123456789");
+  EXPECT_FALSE(outcome.stderr_truncated);
+}
+
+TEST_F(EngineTest, LimitsEndTheRunByTheirName) {
+  ExpectLimit("while True: pass", {.wall_time = 100ms}, RunReason::kWallTime);
+  ExpectLimit("while True: pass", {.cpu_time = 50ms}, RunReason::kCpuTime);
+  ExpectLimit("import time; time.sleep(100)", {.wall_time = 100ms}, RunReason::kWallTime);
+  ExpectLimit("bytearray(1 << 30)", {}, RunReason::kMemory);
+  ExpectLimit("'x' * 2000", {.result_bytes = 1000}, RunReason::kResult);
+  ExpectLimit("for i in range(4):\n  try: call_tool('t')\n  except ToolError: pass",
+              {.tool_calls = 3}, RunReason::kToolCalls);
+}
+
+TEST_F(EngineTest, SleepingIsNotComputing) {
+  const Outcome outcome = Run("import time; time.sleep(0.2); 'up'", {.cpu_time = 100ms});
+  EXPECT_EQ(outcome.result, Value(std::string("up"))) << Ending(outcome);
+}
+
+TEST_F(EngineTest, TimeoutsHardlyOvershoot) {
+  for (const char* code : {"while True: pass", "import time; time.sleep(9)", "sum(range(10**12))",
+                           "'a' * 10 in ('a' * 9 + 'b') * 10**7", "9**9**9"}) {
+    const Outcome outcome = Run(code, {.wall_time = 200ms});
+    EXPECT_EQ(outcome.reason, RunReason::kWallTime) << code << ": " << Ending(outcome);
+    // The bar of 5 ms is the benchmark's; here it is only that no limit waits for the code.
+    EXPECT_LT(outcome.usage.wall, 2s) << code;
+  }
+}
+
+TEST_F(EngineTest, InputFilesAreReadAndOutputFilesCaptured) {
+  const auto input = std::make_shared<const std::string>("a,b\n1,2\n");
+  const Outcome outcome = RunRequested(
+      *engine_, {.code = "import csv\nrows = list(csv.reader(open('/input/in.csv')))\n"
+                         "open('/output/out.txt', 'w').write(str(rows))\n"
+                         "open('/tmp/scratch', 'w').write('not captured')\n"
+                         "try: open('/input/in.csv', 'w')\nexcept OSError as e: print(e.strerror)",
+                 .files = {{.path = "/input/in.csv", .contents = input}}});
+  ASSERT_EQ(outcome.files.size(), 1u) << Ending(outcome);
+  EXPECT_EQ(outcome.files[0].path, "/output/out.txt");
+  EXPECT_EQ(outcome.files[0].change, "created");
+  EXPECT_EQ(outcome.files[0].contents, "[['a', 'b'], ['1', '2']]");
+  EXPECT_THAT(outcome.stdout_text, Not(::testing::IsEmpty()));
+}
+
+TEST_F(EngineTest, PartialWorkIsKeptOnFailure) {
+  const Outcome outcome =
+      Run("print('so far')\nopen('/output/f', 'w').write('x')\nwhile True: pass", {.wall_time = 200ms});
+  EXPECT_EQ(outcome.reason, RunReason::kWallTime);
+  EXPECT_EQ(outcome.stdout_text, "so far\n");
+  EXPECT_EQ(outcome.files.size(), 1u);
+}
+
+TEST_F(EngineTest, FilesBeyondTheirCapAreListedAndOmitted) {
+  Limits limits;
+  limits.file_bytes = 100;
+  const Outcome outcome = Run("open('/output/big', 'w').write('x' * 101)\n"
+                              "open('/output/small', 'w').write('x' * 100)", limits);
+  ASSERT_EQ(outcome.files.size(), 2u) << Ending(outcome);
+  EXPECT_NE(outcome.files[0].omitted, "");
+  EXPECT_EQ(outcome.files[0].size, 101u);
+  EXPECT_EQ(outcome.files[1].omitted, "");
+}
+
+TEST_F(EngineTest, EveryRunDrawsItsOwnChance) {
+  const char* code = "import random, os, uuid\n[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]";
+  EXPECT_NE(Run(code).result, Run(code).result);
+}
+
+TEST_F(EngineTest, VirtualTimeRepeatsChanceAndClock) {
+  RunRequest request{.code = "import random, os, time, uuid\n"
+                             "t = time.time(); time.sleep(3600)\n"
+                             "[random.random(), os.urandom(4).hex(), str(uuid.uuid4()), t, time.time() - t > 3600]",
+                     .virtual_time = VirtualTime{.seed = std::string(32, 's')}};
+  const Outcome first = RunRequested(*engine_, request);
+  const Outcome second = RunRequested(*engine_, request);
+  ASSERT_TRUE(first.result) << Ending(first);
+  EXPECT_EQ(first.result, second.result);
+  EXPECT_LT(first.usage.wall, 60s);
+}
+
+TEST_F(EngineTest, AThousandShortRunsInARow) {
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(Run(std::to_string(i) + " * 2").result, Value(i * 2));
+  }
+}
+
+}  // namespace
+}  // namespace caisson::testing

@@ -1,0 +1,76 @@
+// A Guest is a cell of the real engine, driven from the test's own thread: every wait has a deadline,
+// and one that passes ends the test program, because then somebody hangs.
+//
+//   auto engine = StartEngine();
+//   Guest guest = Guest::Open(*engine);
+//   guest.Start({.code = "tool(1) + 1", .tools = {"tool"}});
+//   guest.Answer(guest.NextCall().seq, Value(41));
+//   EXPECT_EQ(guest.End().result, Value(42));
+//
+// Trust     What guests say is hostile; tests look at it, nothing more.
+// Threads   One test thread per Guest, never a lane's.
+// Lifetime  Guests first, then the engine. The destructor returns when the cell is gone.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "engine/wasm/wasm_engine.h"
+
+namespace caisson::testing {
+
+// The real worker and base, one lane, every reset verified bit for bit.
+WasmEngineOptions TestOptions();
+std::unique_ptr<WasmEngine> StartEngine(WasmEngineOptions options = TestOptions());
+
+class Guest {
+ public:
+  static Guest Open(WasmEngine& engine, const std::string& owner = "ann");
+  static Result<Guest> Restore(WasmEngine& engine, SavedCell saved, Limits limits = {},
+                               const std::string& owner = "ann");
+  Guest(Guest&&) noexcept;
+  Guest& operator=(Guest&&) = delete;
+  ~Guest();
+
+  // Begins a run, or goes on with a restored one, and returns at once.
+  void Start(RunRequest request, AfterRun after = AfterRun::kDiscard);
+  void Continue(AfterRun after = AfterRun::kDiscard);
+
+  // The next call that was not asked for yet.
+  ToolCall NextCall();
+  // The same, or nothing if the run ends first.
+  std::optional<ToolCall> NextCallOrEnd();
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer);
+  // Waits until `text` has been written to stdout while the run is under way.
+  void WaitForOutput(std::string_view text);
+
+  // A call is seen before its cell has come to rest: Save() tries until it has.
+  Result<SavedCell> Save(AfterSave after);
+  Result<SavedCell> TrySave(AfterSave after);
+  void Cancel();
+
+  // How the run ended, once it has.
+  Outcome End();
+  Result<Outcome> EndOrError();
+  // Answers every call with `answer`, to the end.
+  Outcome Serve(const std::function<ToolAnswer(const ToolCall&)>& answer);
+
+ private:
+  struct State;
+  explicit Guest(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<State> state_;
+};
+
+// One fresh run from beginning to end. Calls are answered with LookupError.
+Outcome RunCode(WasmEngine& engine, std::string code, Limits limits = {});
+Outcome RunRequested(WasmEngine& engine, RunRequest request);
+
+// "completed/returned", and the error if there is one: what a failed expectation should show.
+std::string Ending(const Outcome& outcome);
+
+}  // namespace caisson::testing

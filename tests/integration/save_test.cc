@@ -1,0 +1,293 @@
+// Cells as bytes: they go on elsewhere where they were, branch, and are refused when they are not
+// what they should be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "engine/seal.h"
+#include "tests/integration/census.h"
+#include "tests/integration/guest.h"
+
+namespace caisson::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class SaveTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    here_ = StartEngine();
+    there_ = StartEngine();
+  }
+  static void TearDownTestSuite() {
+    here_.reset();
+    there_.reset();
+  }
+
+  // Runs `code` up to its first call, and saves it there.
+  SavedCell SaveAtCall(std::string code, RunRequest request = {}) {
+    Guest guest = Guest::Open(*here_);
+    request.code = std::move(code);
+    request.tools = {"tool"};
+    guest.Start(std::move(request));
+    guest.NextCall();
+    auto saved = guest.Save(AfterSave::kDiscard);
+    EXPECT_TRUE(saved) << saved.error().message();
+    EXPECT_EQ(guest.End().status, RunStatus::kWaiting);
+    return saved ? *std::move(saved) : SavedCell{};
+  }
+  Outcome GoOn(const SavedCell& saved, Value answer, Limits limits = {}) {
+    auto guest = Guest::Restore(*there_, saved, limits);
+    EXPECT_TRUE(guest) << guest.error().message();
+    if (!guest) return {};
+    guest->Continue();
+    EXPECT_TRUE(guest->Answer(0, std::move(answer)));
+    return guest->Serve([](const ToolCall&) { return Value(); });
+  }
+
+  static std::unique_ptr<WasmEngine> here_;
+  static std::unique_ptr<WasmEngine> there_;
+};
+std::unique_ptr<WasmEngine> SaveTest::here_;
+std::unique_ptr<WasmEngine> SaveTest::there_;
+
+TEST_F(SaveTest, ARestoredCellGoesOnWhereItWas) {
+  const SavedCell saved = SaveAtCall("x = [1, 2]\nprint('before')\nx.append(tool(len(x)))\nx");
+  EXPECT_LT(saved.bytes.size(), 64u << 10);
+  const Outcome outcome = GoOn(saved, Value(3));
+  EXPECT_EQ(*ToJson(*outcome.result), "[1,2,3]");
+  EXPECT_EQ(outcome.stdout_text, "");  // What was printed before was told before.
+}
+
+TEST_F(SaveTest, OneSavedCellBranches) {
+  const SavedCell saved = SaveAtCall("import random\nr = random.Random(1)\na = r.random()\n"
+                                     "b = tool()\n[a, b, r.random(), 'more' if b > 5 else 'less']");
+  auto first = Guest::Restore(*there_, saved);
+  auto second = Guest::Restore(*there_, saved);
+  auto third = Guest::Restore(*here_, saved);
+  ASSERT_TRUE(first && second && third);
+  std::vector<Value> results;
+  for (auto& [guest, answer] : {std::pair{&*first, 9}, {&*second, 1}, {&*third, 9}}) {
+    guest->Continue();
+    ASSERT_TRUE(guest->Answer(0, Value(answer)));
+    results.push_back(*guest->End().result);
+  }
+  EXPECT_EQ(results[0], results[2]);
+  EXPECT_THAT(*ToJson(results[0]), HasSubstr("more"));
+  EXPECT_THAT(*ToJson(results[1]), HasSubstr("less"));
+}
+
+TEST_F(SaveTest, AKeptCellGoesOnBesideItsCopy) {
+  Guest guest = Guest::Open(*here_);
+  guest.Start({.code = "x = ['mine']\nx.append(tool())\nx", .tools = {"tool"}});
+  guest.NextCall();
+  auto saved = guest.Save(AfterSave::kKeep);
+  ASSERT_TRUE(saved) << saved.error().message();
+  EXPECT_EQ(*ToJson(*GoOn(*saved, Value(2)).result), R"(["mine",2])");
+  ASSERT_TRUE(guest.Answer(0, Value(1)));
+  EXPECT_EQ(*ToJson(*guest.End().result), R"(["mine",1])");
+}
+
+TEST_F(SaveTest, GrownMemoryComesAlong) {
+  const SavedCell saved = SaveAtCall(
+      "b = bytearray(40 << 20)\nfor i in range(0, len(b), 1 << 20): b[i] = i >> 20\n"
+      "n = tool()\n[n, len(b), sum(b), b[7 << 20]]");
+  EXPECT_EQ(*ToJson(*GoOn(saved, Value(5)).result), "[5,41943040,780,7]");
+}
+
+TEST_F(SaveTest, OpenFilesAndInputComeAlong) {
+  const auto input = std::make_shared<const std::string>("line 1\nline 2\n");
+  const SavedCell saved = SaveAtCall(
+      "i = open('/input/i'); one = i.readline()\n"
+      "o = open('/output/o', 'w'); o.write('unflushed '); t = open('/tmp/t', 'w+'); t.write('x')\n"
+      "tool()\no.write('and on'); o.close(); t.seek(0)\n[one, i.readline(), t.read()]",
+      {.code = {}, .files = {{.path = "/input/i", .contents = input}}});
+  const Outcome outcome = GoOn(saved, Value());
+  ASSERT_TRUE(outcome.result) << Ending(outcome);
+  EXPECT_EQ(*ToJson(*outcome.result), R"(["line 1\n","line 2\n","x"])");
+  ASSERT_EQ(outcome.files.size(), 1u);
+  EXPECT_EQ(outcome.files[0].contents, "unflushed and on");
+}
+
+TEST_F(SaveTest, AnIdleSessionIsRestoredForItsNextRun) {
+  SavedCell saved;
+  {
+    Guest guest = Guest::Open(*here_);
+    guest.Start({.code = "x = {'k': [1]}\ndef f(): return x"}, AfterRun::kKeep);
+    EXPECT_EQ(guest.End().status, RunStatus::kCompleted);
+    auto bytes = guest.Save(AfterSave::kDiscard);
+    ASSERT_TRUE(bytes) << bytes.error().message();
+    saved = *std::move(bytes);
+  }
+  auto guest = Guest::Restore(*there_, saved);
+  ASSERT_TRUE(guest) << guest.error().message();
+  guest->Start({.code = "x['k'].append(2)\nf()"}, AfterRun::kKeep);
+  EXPECT_EQ(*ToJson(*guest->End().result), R"({"k":[1,2]})");
+  guest->Start({.code = "len(f()['k'])"});
+  EXPECT_EQ(guest->End().result, Value(2));
+}
+
+TEST_F(SaveTest, WhatIsLeftOfASleepIsSleptElsewhere) {
+  const SavedCell saved = SaveAtCall(
+      "import asyncio, time\nasync def main():\n"
+      "  task = asyncio.create_task(call())\n  await asyncio.sleep(0.5)\n  return 'slept', await task\n"
+      "async def call(): return await tool()\nawait main()");
+  auto guest = Guest::Restore(*there_, saved);
+  ASSERT_TRUE(guest) << guest.error().message();
+  guest->Continue();
+  ASSERT_TRUE(guest->Answer(0, Value(1)));
+  const Outcome outcome = guest->End();
+  ASSERT_TRUE(outcome.result) << Ending(outcome);
+  EXPECT_EQ(*ToJson(*outcome.result), R"(["slept",1])");
+}
+
+TEST_F(SaveTest, ATimeoutThatPassesBeforeTheAnswerIsATimeout) {
+  const SavedCell saved = SaveAtCall(
+      "import asyncio\ntry: r = await asyncio.wait_for(tool(), 0.2)\n"
+      "except TimeoutError: r = 'late'\nr");
+  auto guest = Guest::Restore(*there_, saved);
+  ASSERT_TRUE(guest) << guest.error().message();
+  guest->Continue();
+  EXPECT_EQ(guest->End().result, Value(std::string("late")));
+}
+
+TEST_F(SaveTest, AnswersGivenBeforeTheSaveAreNotLost) {
+  Guest guest = Guest::Open(*here_);
+  guest.Start({.code = "import asyncio\nawait asyncio.gather(tool('a'), tool('b'), tool('c'))",
+               .tools = {"tool"}});
+  for (int i = 0; i < 3; ++i) guest.NextCall();
+  ASSERT_TRUE(guest.Answer(1, Value(11)));
+  auto saved = guest.Save(AfterSave::kDiscard);
+  ASSERT_TRUE(saved) << saved.error().message();
+  auto restored = Guest::Restore(*there_, *saved);
+  ASSERT_TRUE(restored) << restored.error().message();
+  restored->Continue();
+  EXPECT_FALSE(restored->Answer(1, Value(0)));
+  ASSERT_TRUE(restored->Answer(2, Value(12)));
+  ASSERT_TRUE(restored->Answer(0, Value(10)));
+  EXPECT_EQ(*ToJson(*restored->End().result), "[10,11,12]");
+}
+
+TEST_F(SaveTest, VirtualTimeGoesOnAfterARestore) {
+  const std::string code =
+      "import os, time\na = [os.urandom(4).hex(), time.time()]\ntool()\n"
+      "time.sleep(3600)\n[*a, os.urandom(4).hex(), time.time() - a[1] > 3600]";
+  const RunRequest request{.code = {}, .virtual_time = VirtualTime{.seed = std::string(32, 'v')}};
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome moved = GoOn(SaveAtCall(code, request), Value());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
+  Guest guest = Guest::Open(*here_);
+  RunRequest whole = request;
+  whole.code = code;
+  whole.tools = {"tool"};
+  guest.Start(whole);
+  const Outcome stayed = guest.Serve([](const ToolCall&) { return Value(); });
+  ASSERT_TRUE(moved.result && stayed.result) << Ending(moved) << Ending(stayed);
+  EXPECT_EQ(moved.result, stayed.result);
+}
+
+TEST_F(SaveTest, BudgetsGoOnAndAreNeverLooserThanTheHosts) {
+  const SavedCell saved = SaveAtCall("print('x' * 99)\ntool()\nprint('y' * 99)\n"
+                                     "for i in range(3): tool(i)");
+  const Outcome shown = GoOn(saved, Value(), {.stdout_bytes = 150});
+  EXPECT_EQ(shown.stdout_text.size(), 50u);
+  EXPECT_TRUE(shown.stdout_truncated);
+  EXPECT_EQ(GoOn(saved, Value(), {.tool_calls = 3}).reason, RunReason::kToolCalls);
+}
+
+TEST_F(SaveTest, ACellThatComputesIsNotSaved) {
+  Guest guest = Guest::Open(*here_);
+  guest.Start({.code = "print('on')\nwhile True: pass"});
+  guest.WaitForOutput("on");
+  const auto saved = guest.TrySave(AfterSave::kKeep);
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code(), ErrorCode::kFailedPrecondition);
+  guest.Cancel();
+  EXPECT_EQ(guest.End().status, RunStatus::kCancelled);
+}
+
+TEST_F(SaveTest, ARestoredCellSharesNoWorkerWithAnotherOwner) {
+  auto engine = StartEngine();
+  const auto main = TakeCensus().processes.size();
+  const SavedCell saved = SaveAtCall("tool()");
+  auto ann = Guest::Restore(*engine, saved, {}, "ann");
+  EXPECT_EQ(TakeCensus().processes.size(), main + 1);
+  auto bob = Guest::Restore(*engine, saved, {}, "bob");
+  EXPECT_EQ(TakeCensus().processes.size(), main + 2);
+  auto again = Guest::Restore(*engine, saved, {}, "ann");
+  EXPECT_EQ(TakeCensus().processes.size(), main + 2);
+  EXPECT_TRUE(ann && bob && again);
+}
+
+TEST_F(SaveTest, AnotherBuildsCellIsRefusedWithThatReason) {
+  SavedCell saved = SaveAtCall("tool()");
+  saved.bytes[10] = static_cast<char>(saved.bytes[10] ^ 1);  // In the build id.
+  const auto guest = Guest::Restore(*there_, saved);
+  ASSERT_FALSE(guest);
+  EXPECT_EQ(guest.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(guest.error().message(), HasSubstr("another build"));
+}
+
+TEST_F(SaveTest, AChangedSealedCellNeverReachesAWorker) {
+  const SavedCell saved = SaveAtCall("tool()");
+  const SealKey key = SealKey::Random();
+  SealBinding binding{.owner = OwnerId("ann"), .run = "run_1", .call_seq = 0};
+  binding.build_id = here_->build().build_id;
+  binding.base_hash = here_->build().base_hash;
+  const auto sealed = Seal(key, binding, saved);
+  ASSERT_TRUE(sealed);
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    std::string changed = *sealed;
+    const std::size_t at = random() % changed.size();
+    changed[at] = static_cast<char>(changed[at] ^ (1 << random() % 8));
+    EXPECT_FALSE(Unseal(key, binding, changed)) << at;
+  }
+  SealBinding bob = binding;
+  bob.owner = OwnerId("bob");
+  EXPECT_FALSE(Unseal(key, bob, *sealed));
+  SealBinding later = binding;
+  later.build_id[0] = static_cast<std::uint8_t>(later.build_id[0] + 1);
+  const auto other = Unseal(key, later, *sealed);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code(), ErrorCode::kFailedPrecondition);
+}
+
+// What seals keep out, had it come in: the second wall holds, and nobody else notices.
+TEST_F(SaveTest, ADamagedCellHarmsNobodyElse) {
+  auto engine = StartEngine();
+  const SavedCell saved = SaveAtCall("x = 'secret'\ntool()\nx");
+  Guest bystander = Guest::Open(*engine, "bob");
+  bystander.Start({.code = "'fine' + tool()", .limits = {.wall_time = 200s}, .tools = {"tool"}});
+  bystander.NextCall();
+  std::mt19937 random(5);
+  int refused = 0;
+  int ended = 0;
+  for (int i = 0; i < 150; ++i) {
+    SavedCell damaged = saved;
+    for (int flips = 1 + i % 3; flips > 0; --flips) {
+      const std::size_t at = 60 + random() % (damaged.bytes.size() - 60);
+      damaged.bytes[at] = static_cast<char>(random());
+    }
+    if (i % 10 == 0) damaged.bytes.resize(random() % damaged.bytes.size());
+    auto guest = Guest::Restore(*engine, damaged, {.wall_time = 300ms, .cpu_time = 300ms}, "ann");
+    if (!guest) {
+      ++refused;
+      continue;
+    }
+    guest->Continue();
+    static_cast<void>(guest->Answer(0, Value(1)));
+    static_cast<void>(guest->EndOrError());
+    ++ended;
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(ended, 0);
+  ASSERT_TRUE(bystander.Answer(0, Value(std::string("!"))));
+  EXPECT_EQ(bystander.End().result, Value(std::string("fine!")));
+  EXPECT_EQ(RunCode(*engine, "1").result, Value(1));
+}
+
+}  // namespace
+}  // namespace caisson::testing

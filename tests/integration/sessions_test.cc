@@ -1,0 +1,75 @@
+// Stateful cells: one __main__ for several runs of one owner, and for nobody else.
+#include <gtest/gtest.h>
+
+#include "tests/integration/guest.h"
+
+namespace caisson::testing {
+namespace {
+
+class SessionsTest : public ::testing::Test {
+ protected:
+  Outcome Again(Guest& guest, std::string code, Limits limits = {}) {
+    guest.Start({.code = std::move(code), .limits = limits}, AfterRun::kKeep);
+    return guest.End();
+  }
+  void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
+
+  std::unique_ptr<WasmEngine> engine_ = StartEngine();
+};
+
+TEST_F(SessionsTest, TheNextRunGoesOnWhereTheLastEnded) {
+  Guest guest = Guest::Open(*engine_);
+  Again(guest, "import math\nx = [1]\ndef f(): return len(x)\nopen('/tmp/n', 'w').write('7')");
+  Again(guest, "x.append(math.pi)");
+  const Outcome outcome = Again(guest, "[f(), open('/tmp/n').read()]");
+  ASSERT_TRUE(outcome.result) << Ending(outcome);
+  EXPECT_EQ(*ToJson(*outcome.result), R"([2,"7"])");
+}
+
+TEST_F(SessionsTest, AnExceptionDoesNotEndTheSession) {
+  Guest guest = Guest::Open(*engine_);
+  Again(guest, "x = 5");
+  EXPECT_EQ(Again(guest, "x += 1; 1/0").status, RunStatus::kFailed);
+  EXPECT_EQ(Again(guest, "x").result, Value(6));
+  EXPECT_EQ(Again(guest, "x +").status, RunStatus::kRejected);
+  EXPECT_EQ(Again(guest, "x").result, Value(6));
+}
+
+TEST_F(SessionsTest, LimitsAreCountedAfreshInEachRun) {
+  Guest guest = Guest::Open(*engine_);
+  for (int i = 0; i < 3; ++i) {
+    const Outcome outcome = Again(guest, "print('x' * 100)", {.stdout_bytes = 101});
+    EXPECT_EQ(outcome.stdout_text.size(), 101u);
+    EXPECT_FALSE(outcome.stdout_truncated);
+  }
+}
+
+TEST_F(SessionsTest, ATimeoutEndsTheSessionWithoutATrace) {
+  Guest guest = Guest::Open(*engine_);
+  Again(guest, "secret = 'of ann'");
+  EXPECT_EQ(Again(guest, "while True: pass", {.wall_time = std::chrono::milliseconds(50)}).reason,
+            RunReason::kWallTime);
+  // A new cell: the old one's state is unknown, so it is gone.
+  EXPECT_EQ(Again(guest, "'secret' in globals()").result, Value(false));
+}
+
+TEST_F(SessionsTest, SessionsSideBySideDoNotMix) {
+  Guest ann = Guest::Open(*engine_, "ann");
+  Guest bob = Guest::Open(*engine_, "bob");
+  Again(ann, "me = 'ann'; import builtins; builtins.leak = me; open('/tmp/me', 'w').write(me)");
+  const Outcome outcome =
+      Again(bob, "import builtins, os\n[hasattr(builtins, 'leak'), 'me' in globals(), os.listdir('/tmp')]");
+  EXPECT_EQ(*ToJson(*outcome.result), "[false,false,[]]");
+  EXPECT_EQ(Again(ann, "leak").result, Value(std::string("ann")));
+}
+
+TEST_F(SessionsTest, TenRunsEachSeeAllBefore) {
+  Guest guest = Guest::Open(*engine_);
+  for (int i = 0; i < 10; ++i) {
+    const Outcome outcome = Again(guest, "n = globals().get('n', 0) + 1; n");
+    EXPECT_EQ(outcome.result, Value(i + 1));
+  }
+}
+
+}  // namespace
+}  // namespace caisson::testing

@@ -1,0 +1,158 @@
+// Calls from code to the host's tools: in place, awaited, side by side, answered well and badly.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/guest.h"
+
+namespace caisson::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ToolsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { engine_ = StartEngine(); }
+  static void TearDownTestSuite() { engine_.reset(); }
+  void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
+
+  Guest Start(std::string code, Limits limits = {}) {
+    Guest guest = Guest::Open(*engine_);
+    guest.Start({.code = std::move(code), .limits = limits, .tools = {"tool", "other"}});
+    return guest;
+  }
+
+  static std::unique_ptr<WasmEngine> engine_;
+};
+std::unique_ptr<WasmEngine> ToolsTest::engine_;
+
+// Gives back what it was given.
+ToolAnswer Echo(const ToolCall& call) {
+  return call.positional.items.empty() ? Value(call.keywords) : call.positional.items[0];
+}
+
+TEST_F(ToolsTest, ArgumentsCrossNatively) {
+  Guest guest = Start(
+      "given = [1, 2**200, -2.5, float('inf'), True, None, 'ü', b'\\0\\xff', (1, (2,)), {'k': {1: 2}}]\n"
+      "tool(given) == given and tool(a=1, b=[2]) == {'a': 1, 'b': [2]} and tool(-2**300)");
+  const Outcome outcome = guest.Serve(Echo);
+  ASSERT_TRUE(outcome.result) << Ending(outcome);
+  EXPECT_TRUE(outcome.result->If<BigInt>());
+  ASSERT_EQ(outcome.calls.size(), 3u);
+  EXPECT_EQ(outcome.calls[1].tool, "tool");
+  EXPECT_EQ(*ToJson(outcome.calls[1].arguments), R"({"a":1,"b":[2]})");
+  EXPECT_EQ(outcome.calls[1].outcome, "returned");
+}
+
+TEST_F(ToolsTest, CallToolReachesAnyName) {
+  Guest guest = Start("call_tool('never heard of', {'x': 1}, y=2)");
+  const ToolCall call = guest.NextCall();
+  EXPECT_EQ(call.tool, "never heard of");
+  EXPECT_EQ(*ToJson(Value(call.keywords)), R"({"x":1,"y":2})");
+  ASSERT_TRUE(guest.Answer(call.seq, Value(9)));
+  EXPECT_EQ(guest.End().result, Value(9));
+}
+
+TEST_F(ToolsTest, AwaitedAndPlainCallsMix) {
+  Guest guest = Start(
+      "import asyncio\n"
+      "async def f(n): return tool(n) + await tool(n)\n"
+      "a = await tool(1)\nb = tool(2)\n"
+      "[a, b, await f(3), asyncio.run(f(4)) if False else 0, *await asyncio.gather(tool(5), f(6))]");
+  EXPECT_EQ(*ToJson(*guest.Serve(Echo).result), "[1,2,6,0,5,12]");
+}
+
+TEST_F(ToolsTest, GatheredCallsAreOpenSideBySide) {
+  Guest guest = Start("import asyncio\nawait asyncio.gather(*[tool(i) for i in range(20)])");
+  std::vector<ToolCall> calls;
+  for (int i = 0; i < 20; ++i) calls.push_back(guest.NextCall());
+  // Answered from the last to the first, they still end where they belong.
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+    ASSERT_TRUE(guest.Answer(call->seq, Echo(*call)));
+  }
+  EXPECT_EQ(*ToJson(*guest.End().result), "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19]");
+}
+
+TEST_F(ToolsTest, AnAnswerThatRaisesIsAToolError) {
+  Guest guest = Start("try: tool()\nexcept ToolError as e: [e.type, e.message, str(e)]\n"
+                      "r = []\ntry: tool()\nexcept ToolError as e: r = [e.type, e.message]\nr");
+  const Outcome outcome = guest.Serve(
+      [](const ToolCall&) { return ToolRaised{.type = "ValueError", .message = "no good"}; });
+  EXPECT_EQ(*ToJson(*outcome.result), R"(["ValueError","no good"])");
+  EXPECT_EQ(outcome.calls[0].outcome, "raised");
+}
+
+TEST_F(ToolsTest, ADeniedCallRaisesApprovalDenied) {
+  Guest guest = Start("try: tool()\nexcept ApprovalDenied as e: r = str(e)\nr");
+  const Outcome outcome =
+      guest.Serve([](const ToolCall&) { return ToolDenied{.message = "not today"}; });
+  EXPECT_EQ(outcome.result, Value(std::string("not today"))) << Ending(outcome);
+  EXPECT_EQ(outcome.calls[0].outcome, "denied");
+}
+
+TEST_F(ToolsTest, AnswersToWhatIsNotOpenAreRefused) {
+  Guest guest = Start("tool(1)");
+  const ToolCall call = guest.NextCall();
+  EXPECT_FALSE(guest.Answer(call.seq + 1, Value(1)));
+  EXPECT_TRUE(guest.Answer(call.seq, Value(2)));
+  EXPECT_FALSE(guest.Answer(call.seq, Value(3)));
+  EXPECT_EQ(guest.End().result, Value(2));
+}
+
+TEST_F(ToolsTest, MessagesUpToTheLimitCross) {
+  constexpr std::int64_t kLimit = 8 << 20;
+  const std::string code = "n = 0\nfor size in (1 << 20, (8 << 20) - 100):\n"
+                           "  n += len(tool(b'x' * size))\nn";
+  Guest guest = Start(code);
+  EXPECT_EQ(guest.Serve(Echo).result, Value((1 << 20) + kLimit - 100));
+  const Outcome outcome = Start("tool(b'x' * (8 << 20))").Serve(Echo);
+  ASSERT_TRUE(outcome.error) << Ending(outcome);
+  EXPECT_EQ(outcome.error->type, "ToolError");
+  EXPECT_TRUE(outcome.calls.empty());
+}
+
+TEST_F(ToolsTest, ATooLongAnswerIsRefusedAndAnotherMayFollow) {
+  Guest guest = Start("tool(1)");
+  const ToolCall call = guest.NextCall();
+  const auto refused = guest.Answer(call.seq, Value(Bytes{std::string(9 << 20, 'x')}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  ASSERT_TRUE(guest.Answer(call.seq, Value(1)));
+  EXPECT_EQ(guest.End().result, Value(1));
+}
+
+TEST_F(ToolsTest, AWaitForIsLeftInTime) {
+  Guest guest = Start("import asyncio\n"
+                      "try: await asyncio.wait_for(tool(1), 0.05)\n"
+                      "except TimeoutError: r = 'late'\n"
+                      "r, tool(2)");
+  guest.NextCall();
+  const ToolCall second = guest.NextCall();
+  ASSERT_TRUE(guest.Answer(second.seq, Value(2)));
+  EXPECT_EQ(*ToJson(*guest.End().result), R"(["late",2])");
+}
+
+TEST_F(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {
+  Guest guest = Start("tool(1)", {.wall_time = std::chrono::milliseconds(100)});
+  guest.NextCall();
+  const Outcome outcome = guest.End();
+  EXPECT_EQ(outcome.reason, RunReason::kWallTime);
+  ASSERT_EQ(outcome.calls.size(), 1u);
+  EXPECT_EQ(outcome.calls[0].outcome, "pending");
+}
+
+TEST_F(ToolsTest, WhatIsNoPlainDataIsRefusedInTheCode) {
+  const Outcome outcome = Start("tool(object())").Serve(Echo);
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->type, "TypeError");
+  EXPECT_THAT(outcome.error->message, HasSubstr("object"));
+  const Outcome endless = Start("a = []; a.append(a); tool(a)").Serve(Echo);
+  ASSERT_TRUE(endless.error);
+  EXPECT_EQ(endless.error->type, "ValueError");
+}
+
+TEST_F(ToolsTest, AThousandCallsInOneRun) {
+  EXPECT_EQ(Start("sum(tool(i) for i in range(1000))").Serve(Echo).result, Value(499500));
+}
+
+}  // namespace
+}  // namespace caisson::testing

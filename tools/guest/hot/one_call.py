@@ -1,0 +1,3 @@
+answer = echo("what is the weather?")
+print(answer)
+answer
