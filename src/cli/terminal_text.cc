@@ -6,12 +6,13 @@
 namespace caisson::cli {
 namespace {
 
+constexpr std::string_view kHex = "0123456789abcdef";
+
 unsigned char Byte(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
 void AppendSpelled(unsigned char byte, std::string& out) {
-  static constexpr char kHex[] = "0123456789abcdef";
   out += "\\x";
   out += kHex[byte >> 4];
   out += kHex[byte & 15];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "engine/wasm/base_check.h"
@@ -22,9 +23,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kFreshRuns = 100;
+constexpr std::string_view kDigits = "0123456789abcdef";
 
 std::string Hex(std::span<const std::uint8_t> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   for (const std::uint8_t byte : bytes) {
     text += kDigits[byte >> 4];

@@ -56,9 +56,9 @@ TEST_F(EngineTest, NoneIsNoResult) {
 TEST_F(EngineTest, PlainDataComesOutAsItIs) {
   const Outcome outcome = Run("[1, -2.5, True, None, 'ü', {'k': [[]]}, 2**63 - 1, -2**63]");
   ASSERT_TRUE(outcome.result) << Ending(outcome);
-  EXPECT_EQ(*ToJson(*outcome.result),
+  EXPECT_EQ(ResultJson(outcome),
             "[1,-2.5,true,null,\"ü\",{\"k\":[[]]},9223372036854775807,-9223372036854775808]");
-  EXPECT_EQ(*ToJson(*Run("3**100").result), "515377520732011331036461129765621272702107522001");
+  EXPECT_EQ(ResultJson(Run("3**100")), "515377520732011331036461129765621272702107522001");
 }
 
 TEST_F(EngineTest, WhatJsonCannotHoldIsShown) {

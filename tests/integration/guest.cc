@@ -254,4 +254,10 @@ std::string Ending(const Outcome& outcome) {
   return text;
 }
 
+std::string ResultJson(const Outcome& outcome) {
+  if (!outcome.result) return Ending(outcome);
+  auto json = ToJson(*outcome.result);
+  return json ? *std::move(json) : json.error().message();
+}
+
 }  // namespace caisson::testing

@@ -72,5 +72,7 @@ Outcome RunRequested(WasmEngine& engine, RunRequest request);
 
 // "completed/returned", and the error if there is one: what a failed expectation should show.
 std::string Ending(const Outcome& outcome);
+// The result as JSON, or how the run ended if it has none.
+std::string ResultJson(const Outcome& outcome);
 
 }  // namespace caisson::testing

@@ -23,7 +23,7 @@ TEST_F(SessionsTest, TheNextRunGoesOnWhereTheLastEnded) {
   Again(guest, "x.append(math.pi)");
   const Outcome outcome = Again(guest, "[f(), open('/tmp/n').read()]");
   ASSERT_TRUE(outcome.result) << Ending(outcome);
-  EXPECT_EQ(*ToJson(*outcome.result), R"([2,"7"])");
+  EXPECT_EQ(ResultJson(outcome), R"([2,"7"])");
 }
 
 TEST_F(SessionsTest, AnExceptionDoesNotEndTheSession) {
@@ -59,7 +59,7 @@ TEST_F(SessionsTest, SessionsSideBySideDoNotMix) {
   Again(ann, "me = 'ann'; import builtins; builtins.leak = me; open('/tmp/me', 'w').write(me)");
   const Outcome outcome =
       Again(bob, "import builtins, os\n[hasattr(builtins, 'leak'), 'me' in globals(), os.listdir('/tmp')]");
-  EXPECT_EQ(*ToJson(*outcome.result), "[false,false,[]]");
+  EXPECT_EQ(ResultJson(outcome), "[false,false,[]]");
   EXPECT_EQ(Again(ann, "leak").result, Value(std::string("ann")));
 }
 

@@ -82,7 +82,7 @@ std::vector<Kind> Kinds() {
                     "[hasattr(builtins, 'left'), 'left' in globals(), os.listdir('/tmp') + os.listdir('/output'),"
                     " len(sys.argv)]")),
        [](const RunRequest&, const Outcome& outcome) {
-         return outcome.result && *ToJson(*outcome.result) == "[false,false,[],1]";
+         return outcome.result && ResultJson(outcome) == "[false,false,[],1]";
        }},
       {"times out", 5, always(Fixed("while True: pass", {.wall_time = 5ms})),
        ending(RunStatus::kLimit, RunReason::kWallTime)},

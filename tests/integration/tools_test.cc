@@ -58,7 +58,7 @@ TEST_F(ToolsTest, AwaitedAndPlainCallsMix) {
       "async def f(n): return tool(n) + await tool(n)\n"
       "a = await tool(1)\nb = tool(2)\n"
       "[a, b, await f(3), asyncio.run(f(4)) if False else 0, *await asyncio.gather(tool(5), f(6))]");
-  EXPECT_EQ(*ToJson(*guest.Serve(Echo).result), "[1,2,6,0,5,12]");
+  EXPECT_EQ(ResultJson(guest.Serve(Echo)), "[1,2,6,0,5,12]");
 }
 
 TEST_F(ToolsTest, GatheredCallsAreOpenSideBySide) {
@@ -69,7 +69,7 @@ TEST_F(ToolsTest, GatheredCallsAreOpenSideBySide) {
   for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
     ASSERT_TRUE(guest.Answer(call->seq, Echo(*call)));
   }
-  EXPECT_EQ(*ToJson(*guest.End().result), "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19]");
+  EXPECT_EQ(ResultJson(guest.End()), "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19]");
 }
 
 TEST_F(ToolsTest, AnAnswerThatRaisesIsAToolError) {
@@ -77,7 +77,7 @@ TEST_F(ToolsTest, AnAnswerThatRaisesIsAToolError) {
                       "r = []\ntry: tool()\nexcept ToolError as e: r = [e.type, e.message]\nr");
   const Outcome outcome = guest.Serve(
       [](const ToolCall&) { return ToolRaised{.type = "ValueError", .message = "no good"}; });
-  EXPECT_EQ(*ToJson(*outcome.result), R"(["ValueError","no good"])");
+  EXPECT_EQ(ResultJson(outcome), R"(["ValueError","no good"])");
   EXPECT_EQ(outcome.calls[0].outcome, "raised");
 }
 
@@ -128,7 +128,7 @@ TEST_F(ToolsTest, AWaitForIsLeftInTime) {
   guest.NextCall();
   const ToolCall second = guest.NextCall();
   ASSERT_TRUE(guest.Answer(second.seq, Value(2)));
-  EXPECT_EQ(*ToJson(*guest.End().result), R"(["late",2])");
+  EXPECT_EQ(ResultJson(guest.End()), R"(["late",2])");
 }
 
 TEST_F(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {

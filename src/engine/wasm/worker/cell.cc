@@ -228,7 +228,7 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id) {
   SavedFields fields;
   fields.parked = state_ == CellState::kParked;
   fields.virtual_time = virtual_time();
-  fields.wall_ns = now - arrived_ns_;
+  fields.wall_ns = fields.parked ? now - arrived_ns_ : 0;
   fields.cpu_ns = cpu_ns_;
   fields.monotonic_ns = now + static_cast<std::uint64_t>(clock_offset_ns_);
   fields.virtual_ns = virtual_ns_;
@@ -276,8 +276,9 @@ Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
   // How a run sees time is decided when it starts; only the limits may be others now.
   start_.flags &= ~wire::kVirtualTime;
   if (fields.virtual_time) start_.flags |= wire::kVirtualTime;
-  arrived_ns_ = began_ns_ = now - std::min(fields.wall_ns, now);
-  deadline_ns_ = arrived_ns_ + start.wall_ns;
+  // May lie before this machine was started; only differences to it are used.
+  arrived_ns_ = began_ns_ = now - fields.wall_ns;
+  deadline_ns_ = now + (start.wall_ns - std::min(fields.wall_ns, start.wall_ns));
   cpu_ns_ = fields.cpu_ns;
   clock_offset_ns_ = static_cast<std::int64_t>(fields.monotonic_ns - now);
   virtual_ns_ = fields.virtual_ns;

@@ -96,11 +96,12 @@ void OnFault(int signal, siginfo_t* info, void* raw) {
       return LeaveFrom(at, Left::kTrapped, static_cast<std::uint32_t>(wire::Trap::kStack));
     }
     if (g_running->memory().Covers(info->si_addr)) {
-      // The guest's C stack lies at the bottom of its memory and grows down: past zero it wraps to the
-      // last megabytes below 4 GiB, which nothing else is likely to touch.
+      // The guest's C stack lies at the bottom of its memory and grows down: past zero it wraps to just
+      // below 4 GiB, and a frame's offset may lead beyond. Nothing else is likely to touch that.
       const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(g_running->memory().data());
       constexpr std::uint64_t kFourGiB = std::uint64_t{4} << 30;
-      const bool wrapped = offset >= kFourGiB - (std::uint64_t{64} << 20) && offset < kFourGiB;
+      constexpr std::uint64_t kNear = std::uint64_t{64} << 20;
+      const bool wrapped = offset >= kFourGiB - kNear && offset < kFourGiB + kNear;
       return LeaveFrom(at, Left::kTrapped,
                        static_cast<std::uint32_t>(wrapped ? wire::Trap::kStack : wire::Trap::kMemory));
     }

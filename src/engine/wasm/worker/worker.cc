@@ -63,6 +63,7 @@ Worker::Worker(const BaseFile& base, const LibraryImage& library, DirtyPages& di
 
 Result<void> Worker::Prepare() {
   TRY_ASSIGN(auto cell, MakeCell());
+  cell->memory().Prefault();
   clean_.push_back(std::move(cell));
   return {};
 }
@@ -82,7 +83,10 @@ void Worker::Run() {
 void Worker::Wait() {
   if (clean_.empty()) {
     // The next run should not have to wait for this.
-    if (auto cell = MakeCell()) clean_.push_back(std::move(*cell));
+    if (auto cell = MakeCell()) {
+      (*cell)->memory().Prefault();
+      clean_.push_back(std::move(*cell));
+    }
     if (channel_.has_next()) return;
   }
   std::int64_t timeout = -1;
@@ -339,7 +343,6 @@ std::unique_ptr<Cell> Worker::TakeClean() {
 
 Result<std::unique_ptr<Cell>> Worker::MakeCell() {
   TRY_ASSIGN(LinearMemory memory, LinearMemory::Map(base_, dirty_));
-  memory.Prefault();
   return std::make_unique<Cell>(std::move(memory), library_, channel_);
 }
 
