@@ -108,7 +108,8 @@ class Measurement {
     options_.progress("starting a worker");
     TRY_ASSIGN(engine_, NewEngine(1));
     const Value two(std::int64_t{2});
-    TRY(Fresh("wasm.fresh_run_us", {.request = {.code = "1+1"}, .result = two, .runs = amounts_.runs}));
+    TRY(Fresh("wasm.fresh_run_us",
+              {.request = {.code = "1+1"}, .result = two, .runs = amounts_.runs}));
     TRY(Fresh("wasm.fresh_run_idle1ms_us", {.request = {.code = "1+1"},
                                             .result = two,
                                             .runs = amounts_.runs_after_1ms,
@@ -172,7 +173,8 @@ class Measurement {
   }
 
   // Each in workers in which nothing has grown yet.
-  Result<void> Memory(const std::string& name, Result<double> (*measure)(WasmEngine&, std::size_t)) {
+  Result<void> Memory(const std::string& name,
+                      Result<double> (*measure)(WasmEngine&, std::size_t)) {
     options_.progress(name);
     engine_.reset();
     TRY_ASSIGN(engine_, NewEngine(0));

@@ -19,7 +19,8 @@ constexpr int kWarmUpRuns = 3;
 Result<std::string> OutputOf(const std::vector<std::string>& argv, const std::string& input) {
   TRY_ASSIGN(jail::ProgramResult result, jail::RunProgram({.argv = argv, .input = input}));
   if (result.status == 0) return std::move(result.output);
-  return Error(ErrorCode::kInternal, argv[0] + " ended with status " + std::to_string(result.status));
+  return Error(ErrorCode::kInternal,
+               argv[0] + " ended with status " + std::to_string(result.status));
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ std::optional<std::string> FindPython() {
 }
 
 Result<std::string> PythonVersion(const std::string& python) {
-  return OutputOf({python, "-I", "-c", "import platform; print(platform.python_version(), end='')"}, "");
+  return OutputOf({python, "-I", "-c", "import platform; print(platform.python_version(), end='')"},
+                  "");
 }
 
 Result<Samples> ColdStarts(const ColdPlan& plan) {

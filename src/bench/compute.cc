@@ -19,7 +19,7 @@ struct Timed {
 
 // Prints the seconds that the work took and what it computed.
 std::string CodeOf(const ComputeProgram& program) {
-  std::string code = "from time import perf_counter as _clock\n";
+  std::string code = "from time import process_time as _clock\n";
   code += program.prepare;
   code += "\n_begin = _clock()\n";
   code += program.work;
@@ -42,7 +42,8 @@ Result<Timed> InCell(WasmEngine& engine, const ComputeProgram& program) {
   request.limits.wall_time = request.limits.cpu_time = std::chrono::seconds(60);
   TRY_ASSIGN(const Outcome outcome, OnLane(engine, 0, RunFresh(engine, std::move(request))));
   if (outcome.status != RunStatus::kCompleted) {
-    return Error(ErrorCode::kInternal, "a program failed: " + caisson::ToJson(outcome, FileData::kOmit));
+    return Error(ErrorCode::kInternal,
+                 "a program failed: " + caisson::ToJson(outcome, FileData::kOmit));
   }
   return ParseTimed(outcome.stdout_text);
 }

@@ -12,7 +12,8 @@ answer = 0
 for i in range(400_000):
     answer += i & 7
 )"},
-    ComputeProgram{.name = "function_loop", .prepare = R"(
+    ComputeProgram{.name = "function_loop",
+                   .prepare = R"(
 def count(n):
     total = 0
     i = 0
@@ -23,7 +24,8 @@ def count(n):
     return total
 )",
                    .work = "answer = count(700_000)\n"},
-    ComputeProgram{.name = "strings", .prepare = "words = [f'word{i}' for i in range(500)]\n", .work = R"(
+    ComputeProgram{
+        .name = "strings", .prepare = "words = [f'word{i}' for i in range(500)]\n", .work = R"(
 answer = 0
 for i in range(150):
     text = ' '.join(words).upper().replace('WORD', 'w-')
@@ -36,14 +38,16 @@ for i in range(150_000):
     table[key] = table.get(key, 0.0) * 0.5 + i / 3.0
 answer = round(sum(table.values()), 3)
 )"},
-    ComputeProgram{.name = "fibonacci", .prepare = R"(
+    ComputeProgram{.name = "fibonacci",
+                   .prepare = R"(
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 )",
                    .work = "answer = fib(24)\n"},
-    ComputeProgram{.name = "json_and_re", .prepare = R"(
+    ComputeProgram{.name = "json_and_re",
+                   .prepare = R"(
 import json, re
-rows = [{'id': i, 'name': f'user {i}', 'tags': ['a', 'b', str(i)], 'score': i / 7} for i in range(300)]
+rows = [{'id': i, 'name': f'user {i}', 'tags': ['a', str(i)], 'score': i / 7} for i in range(300)]
 )",
                    .work = R"(
 answer = 0
@@ -51,7 +55,8 @@ for _ in range(12):
     text = json.dumps(rows)
     answer += len(json.loads(text)) + len(re.findall(r'user (\d+)', text))
 )"},
-    ComputeProgram{.name = "sort", .prepare = R"(
+    ComputeProgram{.name = "sort",
+                   .prepare = R"(
 import random
 random.seed(7)
 numbers = [random.random() for _ in range(20_000)]
@@ -62,7 +67,8 @@ for _ in range(4):
     answer += sorted(numbers)[100] + sorted(numbers, key=lambda x: -x)[100]
 answer = round(answer, 6)
 )"},
-    ComputeProgram{.name = "classes", .prepare = R"(
+    ComputeProgram{.name = "classes",
+                   .prepare = R"(
 class Point:
     __slots__ = ('x', 'y')
     def __init__(self, x, y):
@@ -84,6 +90,8 @@ for i in range(60_000):
 
 }  // namespace
 
-std::span<const ComputeProgram> ComputePrograms() { return kPrograms; }
+std::span<const ComputeProgram> ComputePrograms() {
+  return kPrograms;
+}
 
 }  // namespace caisson::bench

@@ -7,7 +7,8 @@ void EchoEvents::OnOutput(OutputStream /*stream*/, std::string_view /*bytes*/) {
 void EchoEvents::OnCall(ToolCall call) {
   auto& arguments = call.positional.items;
   Value answer = arguments.empty() ? Value() : std::move(arguments.front());
-  // It answers a call that has just been made, so that it can only be refused once the run has ended.
+  // It answers a call that has just been made, so that it can only be refused once the run has
+  // ended.
   static_cast<void>(cell->Answer(call.seq, std::move(answer)));
 }
 
@@ -19,8 +20,10 @@ asio::awaitable<Result<Outcome>> RunFresh(Engine& engine, RunRequest request) {
   co_return co_await (*cell)->Run(std::move(request), events, AfterRun::kDiscard);
 }
 
-Result<void> Expect(const Outcome& outcome, const std::optional<Value>& result, std::string_view output) {
-  if (outcome.status == RunStatus::kCompleted && outcome.result == result && outcome.stdout_text == output) {
+Result<void> Expect(const Outcome& outcome, const std::optional<Value>& result,
+                    std::string_view output) {
+  if (outcome.status == RunStatus::kCompleted && outcome.result == result &&
+      outcome.stdout_text == output) {
     return {};
   }
   return Error(ErrorCode::kInternal, "a run went wrong: " + ToJson(outcome, FileData::kOmit));

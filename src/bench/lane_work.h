@@ -1,4 +1,5 @@
-// How a benchmark acts on one of the engine's lanes: as a coroutine there, like any user of the library.
+// How a benchmark acts on one of the engine's lanes: as a coroutine there, like any user of the
+// library.
 //
 // Trust     Outcomes are compared with what is expected; anything else ends the benchmark.
 // Threads   OnLane blocks its caller, which must not be a lane. All else on the lane.
@@ -46,7 +47,8 @@ class EchoEvents final : public RunEvents {
 asio::awaitable<Result<Outcome>> RunFresh(Engine& engine, RunRequest request);
 
 // An error that shows the outcome, unless the run completed with this result and printed this.
-Result<void> Expect(const Outcome& outcome, const std::optional<Value>& result, std::string_view output);
+Result<void> Expect(const Outcome& outcome, const std::optional<Value>& result,
+                    std::string_view output);
 inline Result<void> ExpectResult(const Outcome& outcome, Value result) {
   return Expect(outcome, std::move(result), "");
 }

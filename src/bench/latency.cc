@@ -30,7 +30,8 @@ asio::awaitable<Result<Samples>> TimeRuns(Engine& engine, LatencyPlan plan) {
     auto outcome = co_await RunFresh(engine, plan.request);
     const auto took = Clock::now() - begin;
     if (!outcome) co_return std::move(outcome).error();
-    if (auto right = Expect(*outcome, plan.result, plan.output); !right) co_return std::move(right).error();
+    if (auto right = Expect(*outcome, plan.result, plan.output); !right)
+      co_return std::move(right).error();
     if (i >= 0) samples.push_back(Microseconds(took));
   }
   co_return samples;

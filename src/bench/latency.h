@@ -20,7 +20,7 @@ struct LatencyPlan {
   std::optional<Value> result{};  // What each run must give,
   std::string output{};           // and print.
   int runs = 0;
-  std::chrono::nanoseconds idle{};  // Pause before each run: nobody has used the worker for a while.
+  std::chrono::nanoseconds idle{};  // Pause before each run: nobody has used the worker meanwhile.
 };
 
 // Microseconds of each run, every one in a fresh cell.
@@ -32,9 +32,9 @@ Result<Samples> TenRunsInOneCell(WasmEngine& engine, int sessions);
 // How many microseconds after its wall time an endless loop is reported as ended.
 Result<Samples> TimeoutOvershoot(WasmEngine& engine, int runs);
 
-// Microseconds of the worker's CPU time it takes to give a run a clean cell: what the worker spends outside
-// guest code per fresh run, less what it spends there per run in a kept cell. From the kernel's accounting,
-// one sample per batch.
+// Microseconds of the worker's CPU time it takes to give a run a clean cell: what the worker spends
+// outside guest code per fresh run, less what it spends there per run in a kept cell. From the
+// kernel's accounting, one sample per batch.
 Result<Samples> ResetTime(WasmEngine& engine, int batches, int runs_per_batch);
 
 }  // namespace caisson::bench

@@ -88,7 +88,8 @@ class Shares {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
-  // `make` gives an awaitable<Result<T>>, `each` takes a T& and gives an awaitable<Result<Outcome>>.
+  // `make` gives an awaitable<Result<T>>, `each` takes a T& and gives an
+  // awaitable<Result<Outcome>>.
   template <typename Make>
   Result<void> Fill(Make make) {
     for (std::size_t lane = 0; lane < held_.size(); ++lane) {

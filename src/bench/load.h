@@ -2,8 +2,8 @@
 //
 // Trust     Every outcome is checked.
 // Threads   Called off the lanes; the work happens on all of them.
-// Lifetime  Borrows the engine for the call. The memory measurements want an engine of their own, in which
-//           nothing has grown before.
+// Lifetime  Borrows the engine for the call. The memory measurements want an engine of their own,
+//           in which nothing has grown before.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ Result<Samples> RunsPerSecond(WasmEngine& engine, int periods, std::chrono::nano
 // Bytes per cell, host included, while `cells` of them have run 1+1 and are kept.
 Result<double> LiveCellBytes(WasmEngine& engine, std::size_t cells);
 
-// Bytes per cell, host included, while `cells` of them wait for the answer to a call. They are then answered
-// in random order, and each must go on rightly.
+// Bytes per cell, host included, while `cells` of them wait for the answer to a call. They are then
+// answered in random order, and each must go on rightly.
 Result<double> ParkedCellBytes(WasmEngine& engine, std::size_t cells);
 
 }  // namespace caisson::bench

@@ -43,7 +43,8 @@ struct ParkedRun::State final : RunEvents {
   std::optional<Result<Outcome>> outcome;
 };
 
-asio::awaitable<Result<ParkedRun>> ParkedRun::Start(Engine& engine, OwnerId owner, std::string code) {
+asio::awaitable<Result<ParkedRun>> ParkedRun::Start(Engine& engine, OwnerId owner,
+                                                    std::string code) {
   auto cell = co_await engine.Open({.owner = std::move(owner)});
   if (!cell) co_return std::move(cell).error();
   const auto executor = (*cell)->executor();
@@ -60,9 +61,13 @@ ParkedRun::~ParkedRun() {
   if (state_ != nullptr && !state_->outcome) state_->cell->Cancel();
 }
 
-Cell& ParkedRun::cell() { return *state_->cell; }
+Cell& ParkedRun::cell() {
+  return *state_->cell;
+}
 
-std::uint32_t ParkedRun::seq() const { return *state_->seq; }
+std::uint32_t ParkedRun::seq() const {
+  return *state_->seq;
+}
 
 Result<void> ParkedRun::Answer(Value answer) {
   return state_->cell->Answer(*state_->seq, std::move(answer));
@@ -70,7 +75,8 @@ Result<void> ParkedRun::Answer(Value answer) {
 
 asio::awaitable<Result<Outcome>> ParkedRun::End() {
   if (!state_->outcome) co_await state_->AwaitChange();
-  if (!state_->outcome) co_return Error(ErrorCode::kDeadlineExceeded, "an answered run does not end");
+  if (!state_->outcome)
+    co_return Error(ErrorCode::kDeadlineExceeded, "an answered run does not end");
   co_return *state_->outcome;
 }
 

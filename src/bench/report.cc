@@ -19,10 +19,16 @@ namespace {
 
 constexpr std::size_t kNameWidth = 34;
 
-Value Text(const char* text) { return std::string(text); }
-Value Whole(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+Value Text(const char* text) {
+  return std::string(text);
+}
+Value Whole(std::uint64_t number) {
+  return static_cast<std::int64_t>(number);
+}
 // Nobody measures a thousandth of a microsecond.
-Value Rounded(double number) { return std::round(number * 1000) / 1000; }
+Value Rounded(double number) {
+  return std::round(number * 1000) / 1000;
+}
 
 Value MachineFields(const Machine& machine) {
   return Dict{{{Text("cpu"), machine.cpu},
@@ -107,7 +113,8 @@ std::string ToJson(const Report& report) {
   for (const Metric& metric : report.metrics) {
     metrics.items.emplace_back(metric.name, MetricFields(metric.value));
   }
-  Dict all{{{Text("machine"), MachineFields(report.machine)}, {Text("metrics"), std::move(metrics)}}};
+  Dict all{
+      {{Text("machine"), MachineFields(report.machine)}, {Text("metrics"), std::move(metrics)}}};
   if (!report.skipped.empty()) {
     Dict skipped;
     for (const Skipped& one : report.skipped) skipped.items.emplace_back(one.name, one.why);
@@ -119,8 +126,9 @@ std::string ToJson(const Report& report) {
 
 std::string ToTable(const Report& report) {
   const Machine& machine = report.machine;
-  std::string text = "Caisson " + machine.caisson + ", tier " + machine.tier + ", on " + machine.cpu + ", " +
-                     std::to_string(machine.cores) + " cores, Linux " + machine.kernel + "\n\n";
+  std::string text = "Caisson " + machine.caisson + ", tier " + machine.tier + ", on " +
+                     machine.cpu + ", " + std::to_string(machine.cores) + " cores, Linux " +
+                     machine.kernel + "\n\n";
   std::string head = "what";
   head.resize(kNameWidth, ' ');
   text += head + "        median           p99       n\n";

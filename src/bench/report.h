@@ -43,7 +43,8 @@ struct Report {
   std::vector<Skipped> skipped{};
 };
 
-// One line: {"machine":{…},"metrics":{NAME:{"median":…,"p99":…,"n":…}}}, and "skipped" if anything was.
+// One line: {"machine":{…},"metrics":{NAME:{"median":…,"p99":…,"n":…}}}, and "skipped" if anything
+// was.
 std::string ToJson(const Report& report);
 
 std::string ToTable(const Report& report);

@@ -9,9 +9,15 @@ namespace {
 using testing::HasSubstr;
 
 Report Sample() {
-  return {.machine = {.cpu = "CPU", .cores = 2, .memory_bytes = 1024, .kernel = "6.1", .python = "",
-                      .caisson = "0.1.0", .tier = "namespace"},
-          .metrics = {{.name = "wasm.fresh_run_us", .value = {.median = 25.12345, .p99 = 1250, .n = 100}}}};
+  return {.machine = {.cpu = "CPU",
+                      .cores = 2,
+                      .memory_bytes = 1024,
+                      .kernel = "6.1",
+                      .python = "",
+                      .caisson = "0.1.0",
+                      .tier = "namespace"},
+          .metrics = {
+              {.name = "wasm.fresh_run_us", .value = {.median = 25.12345, .p99 = 1250, .n = 100}}}};
 }
 
 TEST(ReportTest, JsonHasTheShapeOthersRelyOn) {

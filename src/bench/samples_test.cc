@@ -25,7 +25,9 @@ TEST(SamplesTest, P99LeavesOutOneInAHundred) {
   EXPECT_DOUBLE_EQ(Summarise(samples).p99, 198);
 }
 
-TEST(SamplesTest, GeometricMeanIsOfRatios) { EXPECT_DOUBLE_EQ(GeometricMean({0.5, 2, 4, 0.25}), 1); }
+TEST(SamplesTest, GeometricMeanIsOfRatios) {
+  EXPECT_DOUBLE_EQ(GeometricMean({0.5, 2, 4, 0.25}), 1);
+}
 
 }  // namespace
 }  // namespace caisson::bench

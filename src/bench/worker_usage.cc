@@ -54,7 +54,8 @@ std::vector<fs::path> Children() {
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    if (Field(ReadAll(entry.path() / "status"), "\nPPid:") == self) children.push_back(entry.path());
+    if (Field(ReadAll(entry.path() / "status"), "\nPPid:") == self)
+      children.push_back(entry.path());
   }
   return children;
 }

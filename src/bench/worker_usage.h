@@ -14,7 +14,8 @@ namespace caisson::bench {
 
 struct WorkerUsage {
   std::chrono::nanoseconds cpu{};
-  // Memory that is theirs alone, with its page tables. The mapped snapshot is in the page cache once.
+  // Memory that is theirs alone, with its page tables. The mapped snapshot is in the page cache
+  // once.
   std::uint64_t bytes = 0;
 };
 

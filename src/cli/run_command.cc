@@ -38,7 +38,7 @@ struct RunFlags {
   bool file_data = false;
   std::vector<std::string> limits;
   std::string output;
-  BackendOptions backend{.lanes = 1};
+  BackendOptions backend{.lanes = 1, .pin = false};
 };
 
 // One execution of the command, step by step; what a step opens stays for the later ones.

@@ -19,7 +19,8 @@ Result<std::unique_ptr<Engine>> MakeEngine(const BackendOptions& options) {
              WasmEngine::Create({.worker_path = std::move(found.worker_path),
                                  .base_path = std::move(found.base_path),
                                  .tier = tier,
-                                 .lanes = options.lanes}));
+                                 .lanes = options.lanes,
+                                 .pin = options.pin}));
   return std::unique_ptr<Engine>(std::move(engine));
 }
 

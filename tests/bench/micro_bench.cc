@@ -69,7 +69,9 @@ void ValueDecode(benchmark::State& state) {
 }
 BENCHMARK(ValueDecode)->Arg(1)->Arg(100);
 
-SealBinding Binding() { return {.owner = OwnerId("bench"), .run = "run_bench", .call_seq = 1}; }
+SealBinding Binding() {
+  return {.owner = OwnerId("bench"), .run = "run_bench", .call_seq = 1};
+}
 
 void SealCell(benchmark::State& state) {
   const SealKey key = SealKey::Random();

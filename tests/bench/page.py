@@ -1,7 +1,7 @@
 """Turns measurements into docs/benchmarks.md and docs/benchmarks.svg. Standard library only.
 
-Input: what `caisson bench --json` printed, with the peers' metrics merged in and a list of notes. Nothing on the page is
-typed by hand, so a claim there is what was measured or it is not there.
+Input: what `caisson bench --json` printed, with the peers' metrics merged in and a list of notes. Nothing on the page
+is typed by hand, so a claim there is what was measured or it is not there.
 """
 
 import html
@@ -125,15 +125,16 @@ def page(results):
         "",
         "## All measurements",
         "",
-        "`caisson bench` prints the same without the peers. `wasm.reset_us` is worker CPU time per fresh run outside guest",
-        "code, less the same in a kept cell. `*_cell_bytes` are means over all cells, page tables and the host's share",
-        "included; the mapped snapshot is in memory once and not counted.",
+        "`caisson bench` prints the same without the peers. `wasm.reset_us` is worker CPU time per fresh run outside",
+        "guest code, less the same in a kept cell. `*_cell_bytes` are means over all cells, page tables and the host's",
+        "share included; the mapped snapshot is in memory once and not counted.",
         "",
         *metrics_table(metrics),
     ]
     if results.get("micro"):
         lines += ["", "## Parts", "", *micro_table(results["micro"])]
-    notes = [f"`{name}` was left out: {why}." for name, why in results.get("skipped", {}).items()] + results.get("notes", [])
+    notes = [f"`{name}` was left out: {why}." for name, why in results.get("skipped", {}).items()]
+    notes += results.get("notes", [])
     if notes:
         lines += ["", "## Left out", "", *(f"- {note}" for note in notes)]
     return "\n".join(lines) + "\n"
@@ -143,7 +144,8 @@ STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #24292f } .axis { fill: #57606a; font-size: 11px }
   line { stroke: #d0d7de } .ours { fill: #0969da } .peer { fill: #8c959f }
   @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 } .axis { fill: #8d96a0 } line { stroke: #30363d } .ours { fill: #4493f8 } .peer { fill: #6e7681 }
+    text { fill: #e6edf3 } .axis { fill: #8d96a0 } line { stroke: #30363d }
+    .ours { fill: #4493f8 } .peer { fill: #6e7681 }
   }"""
 
 
@@ -164,7 +166,8 @@ def plot(results):
     for power in range(low, high + 1):
         at = x(10**power)
         out.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{bottom}"/>')
-        out.append(f'<text class="axis" x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{shown("_us", 10**power)}</text>')
+        tick = shown("_us", 10**power)
+        out.append(f'<text class="axis" x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{tick}</text>')
     for index, (label, kind, value) in enumerate(rows):
         y, end = top + row * index, max(x(value), left + 2)
         out.append(f'<text x="{left - 8}" y="{y + 17}" text-anchor="end">{html.escape(label)}</text>')

@@ -1,6 +1,8 @@
 """What works: output, values, errors in the code, and the outcome as JSON."""
 
 import __main__
+import os
+
 import harness
 
 
@@ -95,6 +97,14 @@ class GoodRuns(harness.CliTest):
             self.assertEqual((done.status, done.out), (0, b"2\n"), done)
             self.assertIn(f"tier {tier}".encode(), done.err)
             self.assertEqual(self.outcome_of("1", "--tier", tier)["boundary"]["tier"], tier)
+
+    def test_runs_are_not_tied_to_one_core(self):
+        process = self.start("run", self.put("endless.py", "print(1, flush=True)\nwhile True: pass"))
+        self.assertEqual(process.stdout.readline(), b"1\n")
+        worker, = harness.children_of(process.pid)
+        self.assertEqual(os.sched_getaffinity(int(worker)), os.sched_getaffinity(0))
+        process.kill()
+        process.wait()
 
     def test_version_and_help(self):
         done = self.caisson("--version")

@@ -1,8 +1,10 @@
 // Runs CPython's own test modules, each in a fresh cell of the wasm engine.
 //
-//   run_cpython_tests --lib DIR --list FILE --driver FILE [--worker-dir DIR] [--quick] [--report FILE] [MODULE...]
+//   run_cpython_tests --lib DIR --list FILE --driver FILE [--worker-dir DIR] [--quick] [--report
+//   FILE] [MODULE...]
 //
-// Exit status: 0 all passed, 1 not, 2 usage, 77 there are no sources (the guest was built elsewhere).
+// Exit status: 0 all passed, 1 not, 2 usage, 77 there are no sources (the guest was built
+// elsewhere).
 #include <array>
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
@@ -34,9 +36,9 @@ namespace fs = std::filesystem;
 
 constexpr int kExitSkipped = 77;
 // Parts of Lib/test that no listed module reads, and that would only be carried into every cell.
-constexpr std::array kNotCarried{"__pycache__", "libregrtest", "leakers", "crashers", "test_tkinter",
-                                 "test_ttk", "test_asyncio", "test_capi", "test_ctypes", "test_tools",
-                                 "test_peg_generator"};
+constexpr std::array kNotCarried{"__pycache__",  "libregrtest", "leakers",           "crashers",
+                                 "test_tkinter", "test_ttk",    "test_asyncio",      "test_capi",
+                                 "test_ctypes",  "test_tools",  "test_peg_generator"};
 
 struct Arguments {
   std::string lib;
@@ -149,7 +151,8 @@ std::string Broken(const Outcome& outcome) {
   std::string text(ToString(outcome.status));
   text += "/" + std::string(ToString(outcome.reason));
   if (outcome.error) {
-    text += " " + outcome.error->type + ": " + outcome.error->message + "\n" + outcome.error->traceback;
+    text +=
+        " " + outcome.error->type + ": " + outcome.error->message + "\n" + outcome.error->traceback;
   }
   const std::string& told = outcome.stderr_text;
   if (told.size() < 2) return text;
@@ -221,7 +224,8 @@ class Runner {
   // One write per module, so that lanes do not mix.
   static void Show(const TestModule& module, const Verdict& verdict) {
     std::array<char, 200> line{};
-    std::snprintf(line.data(), line.size(), "%-24s %5lld passed %4lld skipped %3lld left out %6.1f s  %s\n",
+    std::snprintf(line.data(), line.size(),
+                  "%-24s %5lld passed %4lld skipped %3lld left out %6.1f s  %s\n",
                   module.name.c_str(), static_cast<long long>(verdict.passed),
                   static_cast<long long>(verdict.skipped), static_cast<long long>(verdict.left_out),
                   verdict.seconds, verdict.good ? "ok" : "FAILED");
@@ -239,18 +243,21 @@ class Runner {
 Result<std::vector<TestModule>> ChooseModules(const Arguments& arguments) {
   TRY_ASSIGN(const std::string text, ReadFile(arguments.list));
   TRY_ASSIGN(std::vector<TestModule> modules, ParseModuleList(text));
-  if (arguments.quick) std::erase_if(modules, [](const TestModule& module) { return !module.quick; });
+  if (arguments.quick)
+    std::erase_if(modules, [](const TestModule& module) { return !module.quick; });
   if (arguments.only.empty()) return modules;
   std::set<std::string> unlisted = arguments.only;
-  std::erase_if(modules, [&](const TestModule& module) { return unlisted.erase(module.name) == 0; });
+  std::erase_if(modules,
+                [&](const TestModule& module) { return unlisted.erase(module.name) == 0; });
   for (const std::string& name : unlisted) modules.push_back({.name = name});
   return modules;
 }
 
 void WriteReport(const std::string& path, const Runner& runner) {
   std::ofstream report(path);
-  report << "# What `make test` cannot show in two lines: CPython's own tests, module by module. Written by\n"
-            "# run_cpython_tests --report. Columns: module, passed, skipped by the module itself, left out.\n";
+  report << "# Written by run_cpython_tests --report: module, tests passed, skipped by the module "
+            "itself,\n"
+            "# left out for the reasons in modules.txt.\n";
   for (std::size_t i = 0; i < runner.modules().size(); ++i) {
     const Verdict& verdict = runner.verdicts()[i];
     report << runner.modules()[i].name << ' ' << verdict.passed << ' ' << verdict.skipped << ' '
@@ -274,15 +281,16 @@ int Summarise(const Runner& runner) {
 
 Result<int> RunAll(const Arguments& arguments) {
   if (!fs::is_directory(fs::path(arguments.lib) / "test")) {
-    std::cout << "skipped: no CPython sources in " << arguments.lib << "; `make build` fetches them\n";
+    std::cout << "skipped: no CPython sources in " << arguments.lib
+              << "; `make build` fetches them\n";
     return kExitSkipped;
   }
   TRY_ASSIGN(std::vector<TestModule> modules, ChooseModules(arguments));
   TRY_ASSIGN(std::string driver, ReadFile(arguments.driver));
   TRY_ASSIGN(std::vector<InputFile> files, ReadTestPackage(arguments.lib));
   TRY_ASSIGN(const Installation found, FindInstallation(arguments.worker_dir));
-  TRY_ASSIGN(auto engine, WasmEngine::Create({.worker_path = found.worker_path,
-                                              .base_path = found.base_path}));
+  TRY_ASSIGN(auto engine,
+             WasmEngine::Create({.worker_path = found.worker_path, .base_path = found.base_path}));
   Runner runner(*engine, std::move(modules), std::move(driver), std::move(files));
   runner.Run();
   if (!arguments.report.empty()) WriteReport(arguments.report, runner);
@@ -309,7 +317,8 @@ std::optional<Arguments> ParseArguments(int argc, char** argv) {
       arguments.only.emplace(word);
     }
   }
-  if (arguments.lib.empty() || arguments.list.empty() || arguments.driver.empty()) return std::nullopt;
+  if (arguments.lib.empty() || arguments.list.empty() || arguments.driver.empty())
+    return std::nullopt;
   return arguments;
 }
 
@@ -319,7 +328,8 @@ std::optional<Arguments> ParseArguments(int argc, char** argv) {
 int main(int argc, char** argv) {
   const auto arguments = caisson::cpython::ParseArguments(argc, argv);
   if (!arguments) {
-    std::cerr << "usage: run_cpython_tests --lib DIR --list FILE --driver FILE [--worker-dir DIR] [--quick] "
+    std::cerr << "usage: run_cpython_tests --lib DIR --list FILE --driver FILE [--worker-dir DIR] "
+                 "[--quick] "
                  "[--report FILE] [MODULE...]\n";
     return 2;
   }

@@ -52,7 +52,8 @@ std::vector<std::string> Words(const std::string& text) {
 }
 
 Attack Load(const fs::path& path) {
-  Attack attack{.name = path.stem(), .code = ReadFile(path), .expect = {}, .never = {}, .limits = {}};
+  Attack attack{
+      .name = path.stem(), .code = ReadFile(path), .expect = {}, .never = {}, .limits = {}};
   std::istringstream lines(attack.code);
   std::string line;
   while (std::getline(lines, line) && line.starts_with("# ")) {
@@ -157,8 +158,8 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
 
   // The attack's own run, with a tool that tells the length of what it is given.
   Outcome Perform(const Attack& attack, int seed) {
-    std::string known = "CANARY_FILE = '" + canary_.file() + "'; CANARY_DIR = '" + canary_.folder() +
-                        "'; PORT = " + std::to_string(listener_.port()) +
+    std::string known = "CANARY_FILE = '" + canary_.file() + "'; CANARY_DIR = '" +
+                        canary_.folder() + "'; PORT = " + std::to_string(listener_.port()) +
                         "; SEED = " + std::to_string(seed) + "\n";
     Guest guest = Guest::Open(*engine_, "mallory");
     guest.Start({.code = known + attack.code, .limits = attack.limits, .tools = {"tool"}});
@@ -172,12 +173,14 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
   void CheckOutcome(const Attack& attack, const Outcome& outcome) {
     const std::string status(ToString(outcome.status));
     const std::string exact = status + "/" + std::string(ToString(outcome.reason));
-    EXPECT_THAT(attack.expect, ::testing::AnyOf(::testing::Contains(status), ::testing::Contains(exact)))
+    EXPECT_THAT(attack.expect,
+                ::testing::AnyOf(::testing::Contains(status), ::testing::Contains(exact)))
         << Ending(outcome);
     const std::string text = AllText(outcome);
     EXPECT_THAT(text, Not(HasSubstr(kSecret)));
     EXPECT_THAT(text, Not(HasSubstr(kCanary)));
-    for (const std::string& word : attack.never) EXPECT_THAT(outcome.stdout_text, Not(HasSubstr(word)));
+    for (const std::string& word : attack.never)
+      EXPECT_THAT(outcome.stdout_text, Not(HasSubstr(word)));
     EXPECT_LE(outcome.stdout_text.size(), attack.limits.stdout_bytes);
     EXPECT_LE(outcome.stderr_text.size(), attack.limits.stderr_bytes);
     EXPECT_LE(outcome.usage.peak_memory_bytes, attack.limits.memory_bytes);
@@ -245,14 +248,16 @@ TEST(EscapeSuite, TheProbeFindsWhatASessionLeaves) {
   EXPECT_EQ(state(""), clean);
   for (const char* leftover :
        {"x = 1", "import builtins; builtins.x = 1", "import sys; sys.setrecursionlimit(500)",
-        "import os; os.getcwd = None", "import decimal; decimal.getcontext().prec = 5",
+        "import os; os.left = None", "import decimal; decimal.getcontext().prec = 5",
         "open('/tmp/x', 'w').close()", "import sys; sys.intern('left' + 'over')",
         "import json; json.loads = None", "import atexit; atexit.register(print)"}) {
     EXPECT_NE(state(leftover), clean) << leftover;
   }
 }
 
-TEST(EscapeSuite, HasAtLeastFortyAttacks) { EXPECT_GE(LoadAll().size(), 40u); }
+TEST(EscapeSuite, HasAtLeastFortyAttacks) {
+  EXPECT_GE(LoadAll().size(), 40u);
+}
 
 }  // namespace
 }  // namespace caisson::testing

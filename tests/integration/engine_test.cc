@@ -183,8 +183,8 @@ TEST_F(EngineTest, InputFilesAreReadAndOutputFilesCaptured) {
 }
 
 TEST_F(EngineTest, PartialWorkIsKeptOnFailure) {
-  const Outcome outcome =
-      Run("print('so far')\nopen('/output/f', 'w').write('x')\nwhile True: pass", {.wall_time = 200ms});
+  const Outcome outcome = Run(
+      "print('so far')\nopen('/output/f', 'w').write('x')\nwhile True: pass", {.wall_time = 200ms});
   EXPECT_EQ(outcome.reason, RunReason::kWallTime);
   EXPECT_EQ(outcome.stdout_text, "so far\n");
   EXPECT_EQ(outcome.files.size(), 1u);
@@ -193,8 +193,10 @@ TEST_F(EngineTest, PartialWorkIsKeptOnFailure) {
 TEST_F(EngineTest, FilesBeyondTheirCapAreListedAndOmitted) {
   Limits limits;
   limits.file_bytes = 100;
-  const Outcome outcome = Run("open('/output/big', 'w').write('x' * 101)\n"
-                              "open('/output/small', 'w').write('x' * 100)", limits);
+  const Outcome outcome =
+      Run("open('/output/big', 'w').write('x' * 101)\n"
+          "open('/output/small', 'w').write('x' * 100)",
+          limits);
   ASSERT_EQ(outcome.files.size(), 2u) << Ending(outcome);
   EXPECT_NE(outcome.files[0].omitted, "");
   EXPECT_EQ(outcome.files[0].size, 101u);
@@ -202,15 +204,18 @@ TEST_F(EngineTest, FilesBeyondTheirCapAreListedAndOmitted) {
 }
 
 TEST_F(EngineTest, EveryRunDrawsItsOwnChance) {
-  const char* code = "import random, os, uuid\n[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]";
+  const char* code =
+      "import random, os, uuid\n[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]";
   EXPECT_NE(Run(code).result, Run(code).result);
 }
 
 TEST_F(EngineTest, VirtualTimeRepeatsChanceAndClock) {
-  RunRequest request{.code = "import random, os, time, uuid\n"
-                             "t = time.time(); time.sleep(3600)\n"
-                             "[random.random(), os.urandom(4).hex(), str(uuid.uuid4()), t, time.time() - t > 3600]",
-                     .virtual_time = VirtualTime{.seed = std::string(32, 's')}};
+  RunRequest request{
+      .code =
+          "import random, os, time, uuid\n"
+          "t = time.time(); time.sleep(3600)\n"
+          "[random.random(), os.urandom(4).hex(), str(uuid.uuid4()), t, time.time() - t > 3600]",
+      .virtual_time = VirtualTime{.seed = std::string(32, 's')}};
   const Outcome first = RunRequested(*engine_, request);
   const Outcome second = RunRequested(*engine_, request);
   ASSERT_TRUE(first.result) << Ending(first);

@@ -1,9 +1,9 @@
 #include "tests/integration/guest.h"
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -195,9 +195,8 @@ void Guest::WaitForOutput(std::string_view text) {
 
 Result<SavedCell> Guest::TrySave(AfterSave after) {
   std::optional<Result<SavedCell>> saved;
-  Await(state_->executor, [&]() -> asio::awaitable<void> {
-    saved.emplace(co_await state_->cell->Save(after));
-  });
+  Await(state_->executor,
+        [&]() -> asio::awaitable<void> { saved.emplace(co_await state_->cell->Save(after)); });
   return *std::move(saved);
 }
 
@@ -210,7 +209,9 @@ Result<SavedCell> Guest::Save(AfterSave after) {
   }
 }
 
-void Guest::Cancel() { state_->cell->Cancel(); }
+void Guest::Cancel() {
+  state_->cell->Cancel();
+}
 
 Result<Outcome> Guest::EndOrError() {
   auto lock = state_->WaitUntil("a run", [&] { return state_->ended.has_value(); });
@@ -236,9 +237,8 @@ Outcome Guest::Serve(const std::function<ToolAnswer(const ToolCall&)>& answer) {
 Outcome RunRequested(WasmEngine& engine, RunRequest request) {
   Guest guest = Guest::Open(engine);
   guest.Start(std::move(request));
-  return guest.Serve([](const ToolCall&) {
-    return ToolRaised{.type = "LookupError", .message = "no such tool"};
-  });
+  return guest.Serve(
+      [](const ToolCall&) { return ToolRaised{.type = "LookupError", .message = "no such tool"}; });
 }
 
 Outcome RunCode(WasmEngine& engine, std::string code, Limits limits) {

@@ -20,7 +20,8 @@ TEST(IsolationTest, ABusyRunDelaysNobody) {
   auto engine = StartEngine();
   Guest hog = Guest::Open(*engine, "hog");
   const auto begin = Clock::now();
-  hog.Start({.code = "print('on')\nwhile True: pass", .limits = {.wall_time = 30s, .cpu_time = 30s}});
+  hog.Start(
+      {.code = "print('on')\nwhile True: pass", .limits = {.wall_time = 30s, .cpu_time = 30s}});
   hog.WaitForOutput("on");
   for (int i = 0; i < 50; ++i) ASSERT_EQ(RunCode(*engine, "40 + 2").result, Value(42));
   // Far less than the hog's limit, however slow the machine.
@@ -48,8 +49,9 @@ TEST(IsolationTest, BusyRunsShareTheWorkerFairly) {
 
 TEST(IsolationTest, ACancelledBusyLoopEndsAtOnce) {
   auto engine = StartEngine();
-  for (const char* code : {"print('on')\nwhile True: pass", "print('on')\nimport time; time.sleep(60)",
-                           "print('on')\nsum(range(10**11))"}) {
+  for (const char* code :
+       {"print('on')\nwhile True: pass", "print('on')\nimport time; time.sleep(60)",
+        "print('on')\nsum(range(10**11))"}) {
     Guest guest = Guest::Open(*engine);
     guest.Start({.code = code, .limits = {.wall_time = 60s, .cpu_time = 60s}});
     guest.WaitForOutput("on");
@@ -107,7 +109,8 @@ TEST(IsolationTest, AThousandParkedCellsAreAnsweredInRandomOrder) {
   }
   for (std::size_t i = 0; i < guests.size(); ++i) {
     const Outcome outcome = guests[i].End();
-    ASSERT_EQ(outcome.result, Value(static_cast<std::int64_t>(i * 1000 + i % 7))) << Ending(outcome);
+    ASSERT_EQ(outcome.result, Value(static_cast<std::int64_t>(i * 1000 + i % 7)))
+        << Ending(outcome);
   }
   EXPECT_EQ(engine->stats().workers_lost, 0u);
   guests.clear();

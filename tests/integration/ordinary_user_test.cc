@@ -27,7 +27,8 @@ TEST(OrdinaryUserTest, TheSuitesPassAsNobody) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == kCannotStart) GTEST_SKIP() << "nobody may not read the build directory";
+  if (WEXITSTATUS(status) == kCannotStart)
+    GTEST_SKIP() << "nobody may not read the build directory";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

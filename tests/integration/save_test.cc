@@ -62,8 +62,9 @@ TEST_F(SaveTest, ARestoredCellGoesOnWhereItWas) {
 }
 
 TEST_F(SaveTest, OneSavedCellBranches) {
-  const SavedCell saved = SaveAtCall("import random\nr = random.Random(1)\na = r.random()\n"
-                                     "b = tool()\n[a, b, r.random(), 'more' if b > 5 else 'less']");
+  const SavedCell saved = SaveAtCall(
+      "import random\nr = random.Random(1)\na = r.random()\n"
+      "b = tool()\n[a, b, r.random(), 'more' if b > 5 else 'less']");
   auto first = Guest::Restore(*there_, saved);
   auto second = Guest::Restore(*there_, saved);
   auto third = Guest::Restore(*here_, saved);
@@ -132,7 +133,8 @@ TEST_F(SaveTest, AnIdleSessionIsRestoredForItsNextRun) {
 TEST_F(SaveTest, WhatIsLeftOfASleepIsSleptElsewhere) {
   const SavedCell saved = SaveAtCall(
       "import asyncio, time\nasync def main():\n"
-      "  task = asyncio.create_task(call())\n  await asyncio.sleep(0.5)\n  return 'slept', await task\n"
+      "  task = asyncio.create_task(call())\n  await asyncio.sleep(0.5)\n  return 'slept', await "
+      "task\n"
       "async def call(): return await tool()\nawait main()");
   auto guest = Guest::Restore(*there_, saved);
   ASSERT_TRUE(guest) << guest.error().message();
@@ -189,8 +191,9 @@ TEST_F(SaveTest, VirtualTimeGoesOnAfterARestore) {
 }
 
 TEST_F(SaveTest, BudgetsGoOnAndAreNeverLooserThanTheHosts) {
-  const SavedCell saved = SaveAtCall("print('x' * 99)\ntool()\nprint('y' * 99)\n"
-                                     "for i in range(3): tool(i)");
+  const SavedCell saved = SaveAtCall(
+      "print('x' * 99)\ntool()\nprint('y' * 99)\n"
+      "for i in range(3): tool(i)");
   const Outcome shown = GoOn(saved, Value(), {.stdout_bytes = 150});
   EXPECT_EQ(shown.stdout_text.size(), 50u);
   EXPECT_TRUE(shown.stdout_truncated);

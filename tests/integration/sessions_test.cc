@@ -57,8 +57,9 @@ TEST_F(SessionsTest, SessionsSideBySideDoNotMix) {
   Guest ann = Guest::Open(*engine_, "ann");
   Guest bob = Guest::Open(*engine_, "bob");
   Again(ann, "me = 'ann'; import builtins; builtins.leak = me; open('/tmp/me', 'w').write(me)");
-  const Outcome outcome =
-      Again(bob, "import builtins, os\n[hasattr(builtins, 'leak'), 'me' in globals(), os.listdir('/tmp')]");
+  const Outcome outcome = Again(
+      bob,
+      "import builtins, os\n[hasattr(builtins, 'leak'), 'me' in globals(), os.listdir('/tmp')]");
   EXPECT_EQ(ResultJson(outcome), "[false,false,[]]");
   EXPECT_EQ(Again(ann, "leak").result, Value(std::string("ann")));
 }

@@ -71,15 +71,17 @@ std::vector<Kind> Kinds() {
        returns(Value(20))},
       {"raises", 80, always(Fixed("1 / 0")), ending(RunStatus::kFailed, RunReason::kRaised)},
       {"looks for leftovers", 60,
-       always(Fixed("import builtins, os, sys\n"
-                    "[hasattr(builtins, 'left'), os.listdir('/tmp'), 'left' in globals(), len(sys.argv)]\n"
-                    "builtins.left = 1; left = 1; open('/tmp/left', 'w').write('x')\n"
-                    "open('/output/left', 'w').write('x'); sys.argv.append('left')\n"
-                    "'clean' if not [] else 0")),
+       always(Fixed(
+           "import builtins, os, sys\n"
+           "[hasattr(builtins, 'left'), os.listdir('/tmp'), 'left' in globals(), len(sys.argv)]\n"
+           "builtins.left = 1; left = 1; open('/tmp/left', 'w').write('x')\n"
+           "open('/output/left', 'w').write('x'); sys.argv.append('left')\n"
+           "'clean' if not [] else 0")),
        returns(Value(std::string("clean")))},
       {"is clean", 60,
        always(Fixed("import builtins, os, sys\n"
-                    "[hasattr(builtins, 'left'), 'left' in globals(), os.listdir('/tmp') + os.listdir('/output'),"
+                    "[hasattr(builtins, 'left'), 'left' in globals(), os.listdir('/tmp') + "
+                    "os.listdir('/output'),"
                     " len(sys.argv)]")),
        [](const RunRequest&, const Outcome& outcome) {
          return outcome.result && ResultJson(outcome) == "[false,false,[],1]";
@@ -90,19 +92,23 @@ std::vector<Kind> Kinds() {
        ending(RunStatus::kLimit, RunReason::kWallTime)},
       {"aborts", 10, always(Fixed("import os; os.abort()")),
        ending(RunStatus::kFailed, RunReason::kCrashed)},
-      {"overflows", 3, always(Fixed("import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n+1)+1\n"
-                                    "f(0)", {.memory_bytes = 64u << 20})),
+      {"overflows", 3,
+       always(Fixed("import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n+1)+1\n"
+                    "f(0)",
+                    {.memory_bytes = 64u << 20})),
        [](const RunRequest&, const Outcome& outcome) {
          return outcome.status == RunStatus::kFailed || outcome.status == RunStatus::kLimit;
        }},
-      {"eats memory", 5, always(Fixed("a = []\nwhile True: a.append(bytearray(1 << 20))",
-                                      {.memory_bytes = 48u << 20})),
+      {"eats memory", 5,
+       always(
+           Fixed("a = []\nwhile True: a.append(bytearray(1 << 20))", {.memory_bytes = 48u << 20})),
        ending(RunStatus::kLimit, RunReason::kMemory)},
       {"floods", 5, always(Fixed("while True: print('x' * 1000)", {.wall_time = 20ms})),
        ending(RunStatus::kLimit, RunReason::kWallTime)},
       {"exits", 10, always(Fixed("import os; os._exit(3)")),
        ending(RunStatus::kFailed, RunReason::kRaised)},
-      {"writes files", 20, always(Fixed("for i in range(20): open(f'/output/{i}', 'w').write('x' * 1000)")),
+      {"writes files", 20,
+       always(Fixed("for i in range(20): open(f'/output/{i}', 'w').write('x' * 1000)")),
        [](const RunRequest&, const Outcome& outcome) { return outcome.files.size() == 20; }},
   };
 }
@@ -123,13 +129,14 @@ class Soak {
     Drive(runs_);
     const std::uint64_t in_the_end = OwnResidentMemory();
     const EngineStats stats = engine_->stats();
-    std::printf("%llu runs, %llu workers lost, %llu cancelled, %llu crashed, memory %llu -> %llu kB\n",
-                static_cast<unsigned long long>(stats.runs_ended),
-                static_cast<unsigned long long>(stats.workers_lost),
-                static_cast<unsigned long long>(cancelled_.load()),
-                static_cast<unsigned long long>(crashed_.load()),
-                static_cast<unsigned long long>(warm >> 10),
-                static_cast<unsigned long long>(in_the_end >> 10));
+    std::printf(
+        "%llu runs, %llu workers lost, %llu cancelled, %llu crashed, memory %llu -> %llu kB\n",
+        static_cast<unsigned long long>(stats.runs_ended),
+        static_cast<unsigned long long>(stats.workers_lost),
+        static_cast<unsigned long long>(cancelled_.load()),
+        static_cast<unsigned long long>(crashed_.load()),
+        static_cast<unsigned long long>(warm >> 10),
+        static_cast<unsigned long long>(in_the_end >> 10));
     Expect(in_the_end <= warm + kGrowthBytes, "memory grew");
     Expect(stats.cells_live == 0, "cells are left");
     Expect(stats.waiting == 0, "somebody still waits");
@@ -194,8 +201,9 @@ class Soak {
 
   void CancelOne(std::mt19937& random) {
     Guest guest = Guest::Open(*engine_, "canceller");
-    guest.Start({.code = random() % 2 == 0 ? "print('on')\nwhile True: pass" : "print('on'); tool()",
-                 .tools = {"tool"}});
+    guest.Start(
+        {.code = random() % 2 == 0 ? "print('on')\nwhile True: pass" : "print('on'); tool()",
+         .tools = {"tool"}});
     if (random() % 2 == 0) {
       guest.Cancel();
       const Outcome outcome = guest.End();

@@ -32,7 +32,8 @@ ToolAnswer Echo(const ToolCall& call) {
 
 TEST_F(ToolsTest, ArgumentsCrossNatively) {
   Guest guest = Start(
-      "given = [1, 2**200, -2.5, float('inf'), True, None, 'ü', b'\\0\\xff', (1, (2,)), {'k': {1: 2}}]\n"
+      "given = [1, 2**200, -2.5, float('inf'), True, None, 'ü', b'\\0\\xff', (1, (2,)), {'k': {1: "
+      "2}}]\n"
       "tool(given) == given and tool(a=1, b=[2]) == {'a': 1, 'b': [2]} and tool(-2**300)");
   const Outcome outcome = guest.Serve(Echo);
   ASSERT_TRUE(outcome.result) << Ending(outcome);
@@ -57,7 +58,8 @@ TEST_F(ToolsTest, AwaitedAndPlainCallsMix) {
       "import asyncio\n"
       "async def f(n): return tool(n) + await tool(n)\n"
       "a = await tool(1)\nb = tool(2)\n"
-      "[a, b, await f(3), asyncio.run(f(4)) if False else 0, *await asyncio.gather(tool(5), f(6))]");
+      "[a, b, await f(3), asyncio.run(f(4)) if False else 0, *await asyncio.gather(tool(5), "
+      "f(6))]");
   EXPECT_EQ(ResultJson(guest.Serve(Echo)), "[1,2,6,0,5,12]");
 }
 
@@ -73,8 +75,9 @@ TEST_F(ToolsTest, GatheredCallsAreOpenSideBySide) {
 }
 
 TEST_F(ToolsTest, AnAnswerThatRaisesIsAToolError) {
-  Guest guest = Start("try: tool()\nexcept ToolError as e: [e.type, e.message, str(e)]\n"
-                      "r = []\ntry: tool()\nexcept ToolError as e: r = [e.type, e.message]\nr");
+  Guest guest = Start(
+      "try: tool()\nexcept ToolError as e: [e.type, e.message, str(e)]\n"
+      "r = []\ntry: tool()\nexcept ToolError as e: r = [e.type, e.message]\nr");
   const Outcome outcome = guest.Serve(
       [](const ToolCall&) { return ToolRaised{.type = "ValueError", .message = "no good"}; });
   EXPECT_EQ(ResultJson(outcome), R"(["ValueError","no good"])");
@@ -100,8 +103,9 @@ TEST_F(ToolsTest, AnswersToWhatIsNotOpenAreRefused) {
 
 TEST_F(ToolsTest, MessagesUpToTheLimitCross) {
   constexpr std::int64_t kLimit = 8 << 20;
-  const std::string code = "n = 0\nfor size in (1 << 20, (8 << 20) - 100):\n"
-                           "  n += len(tool(b'x' * size))\nn";
+  const std::string code =
+      "n = 0\nfor size in (1 << 20, (8 << 20) - 100):\n"
+      "  n += len(tool(b'x' * size))\nn";
   Guest guest = Start(code);
   EXPECT_EQ(guest.Serve(Echo).result, Value((1 << 20) + kLimit - 100));
   const Outcome outcome = Start("tool(b'x' * (8 << 20))").Serve(Echo);
@@ -121,10 +125,11 @@ TEST_F(ToolsTest, ATooLongAnswerIsRefusedAndAnotherMayFollow) {
 }
 
 TEST_F(ToolsTest, AWaitForIsLeftInTime) {
-  Guest guest = Start("import asyncio\n"
-                      "try: await asyncio.wait_for(tool(1), 0.05)\n"
-                      "except TimeoutError: r = 'late'\n"
-                      "r, tool(2)");
+  Guest guest = Start(
+      "import asyncio\n"
+      "try: await asyncio.wait_for(tool(1), 0.05)\n"
+      "except TimeoutError: r = 'late'\n"
+      "r, tool(2)");
   guest.NextCall();
   const ToolCall second = guest.NextCall();
   ASSERT_TRUE(guest.Answer(second.seq, Value(2)));

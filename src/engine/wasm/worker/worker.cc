@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMaxCleanCells = 16;
 // A cell that has used up its slice runs at the latest after this many others.
 constexpr int kMaxFreshInARow = 8;
+constexpr std::uint64_t kSavePatienceNs = 100'000'000;
 
 Worker* g_worker = nullptr;
 
@@ -197,17 +198,29 @@ void Worker::Save(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::SaveHeader>(payload);
   Cell* cell = Find(id);
   if (cell == nullptr) return Refuse(id, Error(ErrorCode::kNotFound, "the cell is gone"));
-  if (cell->state() != CellState::kParked && cell->state() != CellState::kIdle) {
-    return Refuse(id, Error(ErrorCode::kFailedPrecondition,
-                            "the cell computes; it can be saved while it waits for an answer"));
+  if (cell->state() == CellState::kReady) {
+    // The host hears of a call before the cell waits for its answer; usually it is about to.
+    const std::uint64_t until = MonotonicNow() + kSavePatienceNs;
+    pending_saves_.insert_or_assign(id, PendingSave{header, until});
+    return SetTimer(until, *cell);
   }
-  cell->FlushOutput();
-  const std::string blob = cell->Save(build_id_);
+  SaveNow(*cell, header);
+}
+
+void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
+  cell.FlushOutput();
+  const std::string blob = cell.Save(build_id_);
   if (blob.size() > header.max_bytes) {
-    return Refuse(id, Error(ErrorCode::kResourceExhausted, "the cell is too big to be saved"));
+    return Refuse(cell.id(), Error(ErrorCode::kResourceExhausted, "the cell is too big to be saved"));
   }
-  channel_.Send(wire::ToHost::kSaved, id, {}, blob);
-  if (header.keep == 0) Discard(*cell);
+  channel_.Send(wire::ToHost::kSaved, cell.id(), {}, blob);
+  if (header.keep == 0) Discard(cell);
+}
+
+void Worker::RefuseSave(std::uint64_t id) {
+  if (pending_saves_.erase(id) == 0) return;
+  Refuse(id, Error(ErrorCode::kFailedPrecondition,
+                   "the cell computes; it can be saved while it waits for an answer"));
 }
 
 void Worker::Restore(std::uint64_t id, std::string_view payload) {
@@ -244,6 +257,8 @@ void Worker::HandleTimers() {
     Cell* cell = Find(timers_.begin()->second);
     timers_.erase(timers_.begin());
     if (cell == nullptr || cell->state() == CellState::kIdle) continue;
+    const auto pending = pending_saves_.find(cell->id());
+    if (pending != pending_saves_.end() && pending->second.until_ns <= now) RefuseSave(cell->id());
     if (auto passed = cell->PassedLimit(now)) {
       End(*cell, *passed, 0);
     } else if (cell->state() == CellState::kParked && cell->wake_ns() != 0 &&
@@ -284,6 +299,7 @@ void Worker::Settle(Cell& cell, Left left) {
     case Left::kParked:
       if (cell.state() == CellState::kReady) return MakeReady(cell);
       if (cell.wake_ns() != 0) SetTimer(cell.wake_ns(), cell);
+      if (auto pending = pending_saves_.extract(cell.id())) SaveNow(cell, pending.mapped().header);
       return;
     case Left::kPreempted:
       if (auto passed = cell.PassedLimit(MonotonicNow())) return End(cell, *passed, 0);
@@ -302,6 +318,7 @@ void Worker::Settle(Cell& cell, Left left) {
 
 void Worker::End(Cell& cell, wire::Ending ending, std::uint32_t detail) {
   Unschedule(cell);
+  RefuseSave(cell.id());
   cell.Finish(ending, detail);
   if (cell.state() != CellState::kIdle) Discard(cell);
 }

@@ -50,6 +50,8 @@ class Worker {
   void Again(std::uint64_t id, std::string_view payload);
   void Answer(std::uint64_t id, std::string_view payload);
   void Save(std::uint64_t id, std::string_view payload);
+  void SaveNow(Cell& cell, const wire::SaveHeader& header);
+  void RefuseSave(std::uint64_t id);
   void Restore(std::uint64_t id, std::string_view payload);
   void Refuse(std::uint64_t id, const Error& why);
 
@@ -81,6 +83,12 @@ class Worker {
   std::deque<Cell*> spent_;  // Ready, taken off by the timer.
   int fresh_in_a_row_ = 0;
   std::set<std::pair<std::uint64_t, std::uint64_t>> timers_;  // (time, cell): look at it then.
+  // Asked for while the cell still computed: done when it waits, refused when that takes too long.
+  struct PendingSave {
+    wire::SaveHeader header;
+    std::uint64_t until_ns;
+  };
+  std::unordered_map<std::uint64_t, PendingSave> pending_saves_;
   std::string message_;  // Frames of one message, joined.
   Cell* running_ = nullptr;
   bool ticking_ = false;
