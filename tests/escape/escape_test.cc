@@ -46,6 +46,10 @@ struct Attack {
   int repeat = 1;
 };
 
+void PrintTo(const Attack& attack, std::ostream* out) {
+  *out << attack.name;
+}
+
 std::vector<std::string> Words(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), {}};

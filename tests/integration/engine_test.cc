@@ -159,7 +159,7 @@ TEST_F(EngineTest, SleepingIsNotComputing) {
 
 TEST_F(EngineTest, TimeoutsHardlyOvershoot) {
   for (const char* code : {"while True: pass", "import time; time.sleep(9)", "sum(range(10**12))",
-                           "'a' * 10 in ('a' * 9 + 'b') * 10**7", "9**9**9"}) {
+                           "any(iter(int, 1))", "9**9**9"}) {
     const Outcome outcome = Run(code, {.wall_time = 200ms});
     EXPECT_EQ(outcome.reason, RunReason::kWallTime) << code << ": " << Ending(outcome);
     // The bar of 5 ms is the benchmark's; here it is only that no limit waits for the code.

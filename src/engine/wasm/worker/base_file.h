@@ -60,7 +60,9 @@ class BaseFile {
   }
   // Pages that nearly every run writes; learned when the base was made.
   std::span<const PageRange> hot() const { return hot_; }
-  bool is_hot(std::uint64_t page) const { return page < hot_pages_.size() && hot_pages_[page] != 0; }
+  bool is_hot(std::uint64_t page) const {
+    return page < hot_pages_.size() && hot_pages_[page] != 0;
+  }
 
  private:
   BaseFile() = default;

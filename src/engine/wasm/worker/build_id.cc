@@ -8,7 +8,9 @@
 namespace caisson::worker {
 namespace {
 
-constexpr std::uint64_t Aligned(std::uint64_t n) { return (n + 3) & ~std::uint64_t{3}; }
+constexpr std::uint64_t Aligned(std::uint64_t n) {
+  return (n + 3) & ~std::uint64_t{3};
+}
 
 const std::uint8_t* FindInNotes(std::uint64_t at, std::uint64_t end) {
   while (at + sizeof(Elf64_Nhdr) <= end) {

@@ -23,13 +23,16 @@ alignas(64) constexpr std::uint8_t kZeroPage[kPageBytes] = {};
 std::uint64_t ReadClock(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 template <typename T>
 std::string_view AsBytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
+
+std::uint64_t g_cpu_read_ns = 0;  // ThreadCpuNow() when it was last read.
 
 }  // namespace
 
@@ -43,11 +46,19 @@ FileLimits FileLimitsOf(const wire::StartHeader& start) {
   return limits;
 }
 
-std::uint64_t MonotonicNow() { return ReadClock(CLOCK_MONOTONIC); }
-std::uint64_t ThreadCpuNow() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+std::uint64_t MonotonicNow() {
+  return ReadClock(CLOCK_MONOTONIC);
+}
+std::uint64_t ThreadCpuNow() {
+  return ReadClock(CLOCK_THREAD_CPUTIME_ID);
+}
 
 Cell::Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channel)
-    : channel_(channel), library_(library), memory_(std::move(memory)), context_(memory_), files_(*this) {}
+    : channel_(channel),
+      library_(library),
+      memory_(std::move(memory)),
+      context_(memory_),
+      files_(*this) {}
 
 Result<void> Cell::Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
                          std::vector<InputFile> files) {
@@ -91,9 +102,12 @@ void Cell::BeginRun(const wire::StartHeader& start, std::string_view request) {
 Left Cell::Go() {
   GuestHost::current = this;
   if (began_ns_ == 0) began_ns_ = MonotonicNow();
-  cpu_since_ns_ = ThreadCpuNow();
+  // Reading this clock is a system call, so what the worker itself did since its last reading is counted
+  // here too: next to nothing, but for resets, which read it again.
+  cpu_since_ns_ = g_cpu_read_ns;
   const Left left = context_.Go(wait_answer_);
-  cpu_ns_ += ThreadCpuNow() - cpu_since_ns_;
+  g_cpu_read_ns = ThreadCpuNow();
+  cpu_ns_ += g_cpu_read_ns - cpu_since_ns_;
   cpu_since_ns_ = 0;
   GuestHost::current = nullptr;
   if (left == Left::kParked) Park();
@@ -165,8 +179,7 @@ void Cell::Finish(wire::Ending ending, std::uint32_t detail) {
   FlushOutput();
   SendFiles();
   if (ending == wire::Ending::kReported && !reported_) ending = wire::Ending::kTrap;
-  const bool keep =
-      (start_.flags & wire::kKeepCell) != 0 && ending == wire::Ending::kReported;
+  const bool keep = (start_.flags & wire::kKeepCell) != 0 && ending == wire::Ending::kReported;
   const std::uint64_t now = MonotonicNow();
   wire::DoneHeader done{};
   done.ending = ending;
@@ -221,6 +234,7 @@ void Cell::Reset() {
   clock_offset_ns_ = 0;
   id_ = 0;
   state_ = CellState::kClean;
+  g_cpu_read_ns = ThreadCpuNow();
 }
 
 std::string Cell::Save(std::span<const std::uint8_t> build_id) {
@@ -240,7 +254,8 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id) {
   fields.sleeps = wake_ns_ != 0;
   fields.wake_ns = virtual_time() ? wake_ns_ : wake_ns_ - std::min(wake_ns_, now);
   fields.open_calls = open_calls_;
-  for (const ReceivedAnswer& answer : answers_) fields.answers.emplace_back(answer.seq, answer.bytes);
+  for (const ReceivedAnswer& answer : answers_)
+    fields.answers.emplace_back(answer.seq, answer.bytes);
   for (const std::string& message : messages_) fields.messages.emplace_back(message);
   for (const InputFile& input : inputs_) fields.inputs.emplace_back(input.path, *input.contents);
   std::string files;
@@ -258,7 +273,8 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id) {
   for (const PageRange& range : memory_.FindDirty()) {
     for (std::uint32_t page = range.first; page < range.first + range.count; ++page) {
       const std::uint64_t at = page * kPageBytes;
-      AppendChangedPage(page, memory_.data() + at, at < base.size() ? base.data() + at : kZeroPage, blob);
+      AppendChangedPage(page, memory_.data() + at, at < base.size() ? base.data() + at : kZeroPage,
+                        blob);
     }
   }
   return blob;
@@ -267,8 +283,7 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id) {
 Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
                            std::span<const std::uint8_t> blob,
                            std::span<const std::uint8_t> build_id) {
-  TRY_ASSIGN(const SavedFields fields,
-             DecodeSaved({build_id, memory_.base().header().hash}, blob));
+  TRY_ASSIGN(const SavedFields fields, DecodeSaved({build_id, memory_.base().header().hash}, blob));
   const Error damaged(ErrorCode::kInvalidArgument, "the saved cell is damaged");
   const std::uint64_t now = MonotonicNow();
   id_ = id;
@@ -303,14 +318,16 @@ Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
   if (fields.wasm_pages * kWasmPageBytes > start.memory_bytes) {
     return Error(ErrorCode::kResourceExhausted, "the saved cell uses more memory than is allowed");
   }
-  if (fields.wasm_pages < memory_.wasm_pages() || !memory_.GrowTo(fields.wasm_pages)) return damaged;
+  if (fields.wasm_pages < memory_.wasm_pages() || !memory_.GrowTo(fields.wasm_pages))
+    return damaged;
   TRY(ApplyChangedPages(fields.pages, {memory_.data(), memory_.bytes()}));
   if (!fields.parked) {
     context_.RestoreGlobals(fields.stack_global);
     state_ = CellState::kIdle;
     return {};
   }
-  if (!context_.RestoreParked(fields.stack_pointer, fields.stack, fields.stack_global)) return damaged;
+  if (!context_.RestoreParked(fields.stack_pointer, fields.stack, fields.stack_global))
+    return damaged;
   state_ = CellState::kParked;
   DeliverAwaited();
   return {};
@@ -391,7 +408,8 @@ void Cell::Write(Stream stream, std::span<const std::uint8_t> bytes) {
 std::uint64_t Cell::Clock(ClockId clock) {
   if (virtual_time()) return virtual_ns_ += kVirtualReadingNs;
   if (clock == ClockId::kRealtime) return ReadClock(CLOCK_REALTIME);
-  if (clock == ClockId::kMonotonic) return MonotonicNow() + static_cast<std::uint64_t>(clock_offset_ns_);
+  if (clock == ClockId::kMonotonic)
+    return MonotonicNow() + static_cast<std::uint64_t>(clock_offset_ns_);
   return cpu_ns_ + (ThreadCpuNow() - cpu_since_ns_);
 }
 

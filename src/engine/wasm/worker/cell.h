@@ -115,7 +115,7 @@ class Cell final : public GuestHost {
   std::uint64_t id_ = 0;
   CellState state_ = CellState::kClean;
   wire::StartHeader start_{};
-  std::deque<std::string> messages_;  // For the guest to take.
+  std::deque<std::string> messages_;     // For the guest to take.
   std::vector<ReceivedAnswer> answers_;  // Arrived, not yet waited for.
   std::vector<std::uint32_t> open_calls_;
   std::uint32_t calls_ = 0;
@@ -133,8 +133,9 @@ class Cell final : public GuestHost {
   std::uint64_t arrived_ns_ = 0;
   std::uint64_t began_ns_ = 0;
   std::uint64_t deadline_ns_ = 0;
-  std::uint64_t cpu_ns_ = 0;         // Used before the current Go().
-  std::uint64_t cpu_since_ns_ = 0;   // The thread's CPU time at the start of the current Go(); 0: none.
+  std::uint64_t cpu_ns_ = 0;  // Used before the current Go().
+  std::uint64_t cpu_since_ns_ =
+      0;  // The thread's CPU time at the start of the current Go(); 0: none.
   std::int64_t clock_offset_ns_ = 0;  // Added to the monotonic clock, so that it never jumps back.
   std::uint64_t virtual_ns_ = 0;
   ChanceStream chance_;

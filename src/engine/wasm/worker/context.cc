@@ -33,9 +33,10 @@ constexpr long kTickNs = 1'000'000;
 
 static_assert(sizeof(Z_python_instance_t) <= kInstanceBytes);
 
-Context* g_owner = nullptr;      // Whose stack is in the window.
-Context* g_running = nullptr;    // Who is inside Go().
-PreemptedRegisters g_registers;  // Of the cell that runs; copied to its Context when it is taken off.
+Context* g_owner = nullptr;    // Whose stack is in the window.
+Context* g_running = nullptr;  // Who is inside Go().
+PreemptedRegisters
+    g_registers;  // Of the cell that runs; copied to its Context when it is taken off.
 bool g_resuming = false;
 TickHandler g_on_tick = nullptr;
 timer_t g_timer;
@@ -60,7 +61,8 @@ void LeaveFrom(ucontext_t* at, Left left, std::uint32_t detail) {
 }
 
 void OnTick(int, siginfo_t*, void* raw) {
-  if (caisson_in_guest == 0) return;  // Host code on behalf of the guest: it is brief, the next tick will do.
+  if (caisson_in_guest == 0)
+    return;  // Host code on behalf of the guest: it is brief, the next tick will do.
   const int saved_errno = errno;
   if (g_on_tick()) {
     auto* at = static_cast<ucontext_t*>(raw);
@@ -90,7 +92,8 @@ void OnFault(int signal, siginfo_t* info, void* raw) {
       return;
     }
   }
-  if (signal == SIGSEGV && caisson_in_guest != 0 && info->si_code > 0 && info->si_code != SI_KERNEL) {
+  if (signal == SIGSEGV && caisson_in_guest != 0 && info->si_code > 0 &&
+      info->si_code != SI_KERNEL) {
     const auto address = reinterpret_cast<std::uint64_t>(info->si_addr);
     if (address >= kWindow + kInstanceBytes && address < kStackBottom) {
       return LeaveFrom(at, Left::kTrapped, static_cast<std::uint32_t>(wire::Trap::kStack));
@@ -98,12 +101,14 @@ void OnFault(int signal, siginfo_t* info, void* raw) {
     if (g_running->memory().Covers(info->si_addr)) {
       // The guest's C stack lies at the bottom of its memory and grows down: past zero it wraps to just
       // below 4 GiB, and a frame's offset may lead beyond. Nothing else is likely to touch that.
-      const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(g_running->memory().data());
+      const std::uint64_t offset =
+          address - reinterpret_cast<std::uint64_t>(g_running->memory().data());
       constexpr std::uint64_t kFourGiB = std::uint64_t{4} << 30;
       constexpr std::uint64_t kNear = std::uint64_t{64} << 20;
       const bool wrapped = offset >= kFourGiB - kNear && offset < kFourGiB + kNear;
-      return LeaveFrom(at, Left::kTrapped,
-                       static_cast<std::uint32_t>(wrapped ? wire::Trap::kStack : wire::Trap::kMemory));
+      return LeaveFrom(
+          at, Left::kTrapped,
+          static_cast<std::uint32_t>(wrapped ? wire::Trap::kStack : wire::Trap::kMemory));
     }
   }
   ::signal(signal, SIG_DFL);
@@ -135,7 +140,9 @@ void SetTimer(long interval_ns) {
 
 }  // namespace
 
-Z_python_instance_t& GuestInstance() { return *reinterpret_cast<Z_python_instance_t*>(kWindow); }
+Z_python_instance_t& GuestInstance() {
+  return *reinterpret_cast<Z_python_instance_t*>(kWindow);
+}
 
 Result<void> SetUpWindow(TickHandler on_tick) {
   g_on_tick = on_tick;
@@ -158,15 +165,23 @@ Result<void> SetUpWindow(TickHandler on_tick) {
   return {};
 }
 
-void StartTicking() { SetTimer(kTickNs); }
-void StopTicking() { SetTimer(0); }
+void StartTicking() {
+  SetTimer(kTickNs);
+}
+void StopTicking() {
+  SetTimer(0);
+}
 
 Context::Context(LinearMemory& memory)
     : memory_(memory), stack_global_(memory.base().header().stack_global) {}
 
-Context::~Context() { Forget(); }
+Context::~Context() {
+  Forget();
+}
 
-Context* Context::current() { return g_running; }
+Context* Context::current() {
+  return g_running;
+}
 
 void Context::Prepare() {
   Forget();
@@ -227,11 +242,17 @@ void Context::Forget() {
   registers_.reset();
 }
 
-void Context::ResetGlobals() { stack_global_ = memory_.base().header().stack_global; }
+void Context::ResetGlobals() {
+  stack_global_ = memory_.base().header().stack_global;
+}
 
-void Context::RestoreGlobals(std::uint32_t stack_global) { stack_global_ = stack_global; }
+void Context::RestoreGlobals(std::uint32_t stack_global) {
+  stack_global_ = stack_global;
+}
 
-std::uint32_t Context::stack_global() const { return stack_global_; }
+std::uint32_t Context::stack_global() const {
+  return stack_global_;
+}
 
 void Context::TakeWindow() {
   if (g_owner == this) return;
@@ -239,7 +260,8 @@ void Context::TakeWindow() {
   g_owner = this;
   GuestInstance().w2c___stack_pointer = stack_global_;
   MemoryGrew();
-  if (!stack_.empty()) std::memcpy(reinterpret_cast<void*>(stack_pointer_), stack_.data(), stack_.size());
+  if (!stack_.empty())
+    std::memcpy(reinterpret_cast<void*>(stack_pointer_), stack_.data(), stack_.size());
 }
 
 void Context::SetAside() {

@@ -27,12 +27,13 @@ extern "C" {
 // Values are passed to caisson_trap and stay the same between builds.
 typedef enum {
   WASM_RT_TRAP_NONE = 0,
-  WASM_RT_TRAP_OOB = 1,                 // bulk memory operation out of bounds
-  WASM_RT_TRAP_INT_OVERFLOW = 2,        // division or conversion
+  WASM_RT_TRAP_OOB = 1,           // bulk memory operation out of bounds
+  WASM_RT_TRAP_INT_OVERFLOW = 2,  // division or conversion
   WASM_RT_TRAP_DIV_BY_ZERO = 3,
   WASM_RT_TRAP_INVALID_CONVERSION = 4,  // NaN to integer
-  WASM_RT_TRAP_UNREACHABLE = 5,         // abort() in the guest, or a call through a wrongly typed declaration
-  WASM_RT_TRAP_CALL_INDIRECT = 6,       // function pointer out of range or of another signature
+  WASM_RT_TRAP_UNREACHABLE =
+      5,  // abort() in the guest, or a call through a wrongly typed declaration
+  WASM_RT_TRAP_CALL_INDIRECT = 6,  // function pointer out of range or of another signature
 } wasm_rt_trap_t;
 
 // Linear memory. `size` is 64 bits wide because 65536 pages are exactly 4 GiB.

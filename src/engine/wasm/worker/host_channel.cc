@@ -10,7 +10,8 @@
 namespace caisson::worker {
 
 Result<HostChannel> HostChannel::Open(UniqueFd memory, UniqueFd notify) {
-  void* map = ::mmap(nullptr, wire::kChannelBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  void* map =
+      ::mmap(nullptr, wire::kChannelBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
   if (map == MAP_FAILED) return Error::FromErrno(errno, "map the channel");
   auto* bytes = static_cast<std::uint8_t*>(map);
   return HostChannel(std::move(notify), *reinterpret_cast<wire::ChannelLayout*>(bytes),

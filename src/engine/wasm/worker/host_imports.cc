@@ -58,13 +58,17 @@ void Z_hostZ_report(struct Z_host_instance_t*, u32 message, u32 length) {
   GuestHost::current->Report(message, length);
 }
 
-void caisson_trap(int code) { Leave(Left::kTrapped, static_cast<std::uint32_t>(TrapOf(code))); }
+void caisson_trap(int code) {
+  Leave(Left::kTrapped, static_cast<std::uint32_t>(TrapOf(code)));
+}
 
 void caisson_stack_overflow() {
   Leave(Left::kTrapped, static_cast<std::uint32_t>(wire::Trap::kStack));
 }
 
-void caisson_exit_guest(std::uint32_t status) { Leave(Left::kExited, status); }
+void caisson_exit_guest(std::uint32_t status) {
+  Leave(Left::kExited, status);
+}
 
 std::uint32_t caisson_grow_memory(wasm_rt_memory_t*, std::uint32_t delta) {
   HostScope scope;

@@ -36,8 +36,21 @@ constexpr std::uint64_t kEntryPresent = std::uint64_t{1} << 63;
 constexpr std::uint64_t kEntrySwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kEntryFile = std::uint64_t{1} << 61;
 
+// A copied-back page costs every later reset of the cell an eighth of a microsecond; a page that faults costs
+// its run several, and the reset a search.
+constexpr std::uint32_t kMaxWarmPages = 128;
+// So that pages which no run wants any more go away.
+constexpr std::uint32_t kForgetWarmAfter = 1024;
+
 // A page we could not find to be dirty would be seen by the next cell: there is nothing to go on with.
-[[noreturn]] void Die() { std::abort(); }
+[[noreturn]] void Die() {
+  std::abort();
+}
+
+// Back to the file's page: the private one goes to the kernel.
+void Drop(std::uint8_t* begin, std::uint64_t bytes) {
+  if (::madvise(begin, bytes, MADV_DONTNEED) != 0) Die();
+}
 
 }  // namespace
 
@@ -127,6 +140,7 @@ Result<LinearMemory> LinearMemory::Map(const BaseFile& base, DirtyPages& dirty) 
   if (reserved == MAP_FAILED) return Error::FromErrno(errno, "reserve a linear memory");
   memory.data_ = static_cast<std::uint8_t*>(reserved);
   memory.wasm_pages_ = base.header().wasm_pages;
+  memory.is_warm_.resize(base.memory_bytes() / kPageBytes);
   if (::mmap(reserved, base.memory_bytes(), PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, base.fd().get(),
              static_cast<off_t>(base.header().memory_offset)) == MAP_FAILED) {
@@ -140,7 +154,11 @@ LinearMemory::LinearMemory(LinearMemory&& other) noexcept
       dirty_(other.dirty_),
       data_(std::exchange(other.data_, nullptr)),
       wasm_pages_(other.wasm_pages_),
-      clean_at_faults_(other.clean_at_faults_) {}
+      clean_at_faults_(other.clean_at_faults_),
+      warm_(std::move(other.warm_)),
+      is_warm_(std::move(other.is_warm_)),
+      warm_pages_(other.warm_pages_),
+      resets_(other.resets_) {}
 
 LinearMemory::~LinearMemory() {
   if (data_ != nullptr) ::munmap(data_, kReservationBytes);
@@ -165,32 +183,52 @@ void LinearMemory::Reset() {
     }
     wasm_pages_ = base_.header().wasm_pages;
   }
-  const std::uint8_t* const original = base_.memory().data();
-  for (const PageRange& range : base_.hot()) {
-    std::memcpy(data_ + range.first * kPageBytes, original + range.first * kPageBytes,
-                range.count * kPageBytes);
-  }
+  if (++resets_ % kForgetWarmAfter == 0) DropWarm();
+  for (const PageRange& range : base_.hot()) CopyBack(range);
+  for (const PageRange& range : warm_) CopyBack(range);
   if (clean_at_faults_ != 0 && DirtyPages::Faults() == clean_at_faults_) return;
-  DropColdPages();
+  RestoreCold();
   clean_at_faults_ = DirtyPages::Faults();
 }
 
-void LinearMemory::DropColdPages() {
+void LinearMemory::CopyBack(const PageRange& range) {
+  std::memcpy(data_ + range.first * kPageBytes, base_.memory().data() + range.first * kPageBytes,
+              range.count * kPageBytes);
+}
+
+void LinearMemory::RestoreCold() {
+  const auto handled = [this](std::uint64_t page) {
+    return base_.is_hot(page) || is_warm_[page] != 0;
+  };
   for (const PageRange& range : FindDirty()) {
-    const std::uint64_t end = range.first + std::uint64_t{range.count};
-    for (std::uint64_t page = range.first; page < end;) {
-      if (base_.is_hot(page)) {
+    const std::uint32_t end = range.first + range.count;
+    for (std::uint32_t page = range.first; page < end;) {
+      if (handled(page)) {
         ++page;
         continue;
       }
-      std::uint64_t until = page + 1;
-      while (until < end && !base_.is_hot(until)) ++until;
-      if (::madvise(data_ + page * kPageBytes, (until - page) * kPageBytes, MADV_DONTNEED) != 0) {
-        Die();
+      std::uint32_t until = page + 1;
+      while (until < end && !handled(until)) ++until;
+      const PageRange cold{page, until - page};
+      if (warm_pages_ + cold.count <= kMaxWarmPages) {
+        CopyBack(cold);
+        warm_.push_back(cold);
+        warm_pages_ += cold.count;
+        std::memset(&is_warm_[page], 1, cold.count);
+      } else {
+        Drop(data_ + page * kPageBytes, cold.count * kPageBytes);
       }
       page = until;
     }
   }
+}
+
+void LinearMemory::DropWarm() {
+  for (const PageRange& range : warm_)
+    Drop(data_ + range.first * kPageBytes, range.count * kPageBytes);
+  warm_.clear();
+  warm_pages_ = 0;
+  std::ranges::fill(is_warm_, 0);
 }
 
 void LinearMemory::Prefault() {

@@ -59,8 +59,9 @@ class LinearMemory {
   // More memory, zeroed. False if the kernel refuses.
   bool GrowTo(std::uint32_t wasm_pages);
 
-  // Makes it the base again, bit for bit (I8): hot pages are copied back and stay mapped, all others
-  // that were written are dropped, what was grown is unmapped.
+  // Makes it the base again, bit for bit (I8). Hot pages are copied back and stay mapped; so are some
+  // others that recent runs wrote, since the next run is likely to be of their kind (warm pages). All
+  // other pages that were written are dropped, and what was grown is unmapped.
   void Reset();
 
   // Takes the page faults of a first run's writes ahead of time. Not those of its reads: every page that
@@ -78,13 +79,20 @@ class LinearMemory {
 
  private:
   LinearMemory(const BaseFile& base, DirtyPages& dirty) : base_(base), dirty_(dirty) {}
-  void DropColdPages();
+  void CopyBack(const PageRange& range);
+  void RestoreCold();
+  void DropWarm();
 
   const BaseFile& base_;
   DirtyPages& dirty_;
   std::uint8_t* data_ = nullptr;
   std::uint32_t wasm_pages_ = 0;
-  std::uint64_t clean_at_faults_ = 0;  // DirtyPages::Faults() when only hot pages were dirty; 0: never.
+  // DirtyPages::Faults() when only hot and warm pages were private; 0: never.
+  std::uint64_t clean_at_faults_ = 0;
+  std::vector<PageRange> warm_;
+  std::vector<std::uint8_t> is_warm_;
+  std::uint32_t warm_pages_ = 0;
+  std::uint32_t resets_ = 0;
 };
 
 }  // namespace caisson::worker

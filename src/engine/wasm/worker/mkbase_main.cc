@@ -28,9 +28,11 @@ namespace {
 constexpr std::uint64_t kBootTimeNs = 1'700'000'000'000'000'000;
 // A page is hot if at least this share of the programs writes it. More pages make every reset longer,
 // fewer make more runs fault.
-constexpr double kHotShare = 0.2;
+constexpr double kHotShare = 0.9;
 
-wasm_rt_memory_t& Memory() { return GuestInstance().w2c_memory; }
+wasm_rt_memory_t& Memory() {
+  return GuestInstance().w2c_memory;
+}
 
 // Stands behind the imports while caisson_boot runs.
 class BootHost final : public GuestHost {
@@ -52,7 +54,8 @@ class BootHost final : public GuestHost {
     wasm_rt_memory_t& memory = Memory();
     const std::uint32_t before = memory.pages;
     if (delta > memory.max_pages - before) return UINT32_MAX;
-    if (::mprotect(memory.data + memory.size, delta * kWasmPageBytes, PROT_READ | PROT_WRITE) != 0) {
+    if (::mprotect(memory.data + memory.size, delta * kWasmPageBytes, PROT_READ | PROT_WRITE) !=
+        0) {
       return UINT32_MAX;
     }
     memory.pages += delta;
@@ -123,15 +126,19 @@ Result<void> Boot(const LibraryImage& library) {
   return {};
 }
 
-bool NeverPreempt() { return false; }
+bool NeverPreempt() {
+  return false;
+}
 
 // A cell with the channel it needs, whose messages nobody reads.
 class Trainer {
  public:
   static Result<Trainer> Make() {
     UniqueFd memory(::memfd_create("channel", MFD_CLOEXEC));
-    if (::ftruncate(memory.get(), wire::kChannelBytes) != 0) return Error::FromErrno(errno, "ftruncate");
-    void* map = ::mmap(nullptr, wire::kChannelBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+    if (::ftruncate(memory.get(), wire::kChannelBytes) != 0)
+      return Error::FromErrno(errno, "ftruncate");
+    void* map =
+        ::mmap(nullptr, wire::kChannelBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
     if (map == MAP_FAILED) return Error::FromErrno(errno, "mmap");
     UniqueFd notify(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     TRY_ASSIGN(HostChannel channel, HostChannel::Open(std::move(memory), std::move(notify)));
@@ -164,7 +171,8 @@ class Trainer {
         cell.Finish(wire::Ending::kReported, 0);
         return Drain(cell, name);
       }
-      if (left == Left::kParked && cell.state() == CellState::kParked && cell.wake_ns() != 0) cell.Wake();
+      if (left == Left::kParked && cell.state() == CellState::kParked && cell.wake_ns() != 0)
+        cell.Wake();
       if (cell.state() == CellState::kReady) continue;
       return Error(ErrorCode::kInternal, name + " did not finish: left " +
                                              std::to_string(static_cast<int>(left)) + " detail " +
@@ -204,7 +212,8 @@ class Trainer {
       auto text = ToJson(*report);
       const auto* dict = report->If<Dict>();
       const Value* end = dict == nullptr ? nullptr : dict->Find("end");
-      if (end == nullptr || end->If<std::string>() == nullptr || *end->If<std::string>() != "returned") {
+      if (end == nullptr || end->If<std::string>() == nullptr ||
+          *end->If<std::string>() != "returned") {
         result = Error(ErrorCode::kInternal, name + " did not return: " + (text ? *text : "?"));
       }
     }
@@ -248,12 +257,14 @@ Result<std::vector<PageRange>> Train(const BaseFile& base, const LibraryImage& l
 }
 
 Result<void> Main(int argc, char** argv) {
-  if (argc < 3) return Error(ErrorCode::kInvalidArgument, "usage: caisson-mkbase LIBRARY OUT [PROGRAM.py...]");
+  if (argc < 3)
+    return Error(ErrorCode::kInvalidArgument, "usage: caisson-mkbase LIBRARY OUT [PROGRAM.py...]");
   const std::string out = argv[2];
   std::vector<std::string> programs(argv + 3, argv + argc);
   TRY_ASSIGN(const std::string image, ReadFile(argv[1]));
-  TRY_ASSIGN(const LibraryImage library,
-             LibraryImage::Parse({reinterpret_cast<const std::uint8_t*>(image.data()), image.size()}));
+  TRY_ASSIGN(
+      const LibraryImage library,
+      LibraryImage::Parse({reinterpret_cast<const std::uint8_t*>(image.data()), image.size()}));
   TRY(SetUpWindow(&NeverPreempt));
   TRY(Boot(library));
   const wasm_rt_memory_t& memory = Memory();
@@ -261,7 +272,8 @@ Result<void> Main(int argc, char** argv) {
   const std::uint32_t stack_global = GuestInstance().w2c___stack_pointer;
   TRY(WriteBase(out, image, snapshot, stack_global, {}));
 
-  TRY_ASSIGN(const BaseFile base, BaseFile::Open(UniqueFd(::open(out.c_str(), O_RDONLY | O_CLOEXEC))));
+  TRY_ASSIGN(const BaseFile base,
+             BaseFile::Open(UniqueFd(::open(out.c_str(), O_RDONLY | O_CLOEXEC))));
   TRY_ASSIGN(const std::vector<PageRange> hot, Train(base, library, programs));
   TRY(WriteBase(out, image, snapshot, stack_global, hot));
   std::size_t pages = 0;
@@ -275,11 +287,13 @@ Result<void> Main(int argc, char** argv) {
 }  // namespace caisson::worker
 
 // Only here: a worker maps its memories from the base and never instantiates the module.
-extern "C" void caisson_allocate_memory(wasm_rt_memory_t* memory, uint32_t pages, uint32_t max_pages) {
+extern "C" void caisson_allocate_memory(wasm_rt_memory_t* memory, uint32_t pages,
+                                        uint32_t max_pages) {
   void* data = ::mmap(nullptr, CAISSON_WASM_RESERVATION_BYTES, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   memory->size = std::uint64_t{pages} * CAISSON_WASM_PAGE_BYTES;
-  if (data == MAP_FAILED || ::mprotect(data, memory->size, PROT_READ | PROT_WRITE) != 0) std::abort();
+  if (data == MAP_FAILED || ::mprotect(data, memory->size, PROT_READ | PROT_WRITE) != 0)
+    std::abort();
   memory->data = static_cast<std::uint8_t*>(data);
   memory->pages = pages;
   memory->max_pages = max_pages;

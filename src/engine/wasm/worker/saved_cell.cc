@@ -148,7 +148,8 @@ void AppendChangedPage(std::uint32_t page, const std::uint8_t* now, const std::u
   }
 }
 
-Result<void> ApplyChangedPages(std::span<const std::uint8_t> pages, std::span<std::uint8_t> memory) {
+Result<void> ApplyChangedPages(std::span<const std::uint8_t> pages,
+                               std::span<std::uint8_t> memory) {
   std::uint64_t next = 0;
   while (!pages.empty()) {
     std::uint32_t page = 0;
@@ -164,7 +165,8 @@ Result<void> ApplyChangedPages(std::span<const std::uint8_t> pages, std::span<st
     next = std::uint64_t{page} + 1;
     for (; mask != 0; mask &= mask - 1) {
       const auto block = static_cast<std::size_t>(__builtin_ctzll(mask));
-      std::memcpy(memory.data() + page * kPageBytes + block * kBlockBytes, pages.data(), kBlockBytes);
+      std::memcpy(memory.data() + page * kPageBytes + block * kBlockBytes, pages.data(),
+                  kBlockBytes);
       pages = pages.subspan(kBlockBytes);
     }
   }

@@ -9,8 +9,8 @@
 namespace caisson::worker {
 namespace {
 
-// Enough to never make one while runs come one after another, few enough not to hold memory.
-constexpr std::size_t kMaxCleanCells = 16;
+// Cells kept for the next runs: enough to hardly ever make one, few enough not to hold much memory.
+constexpr std::size_t kMaxSpareCells = 16;
 // A cell that has used up its slice runs at the latest after this many others.
 constexpr int kMaxFreshInARow = 8;
 constexpr std::uint64_t kSavePatienceNs = 100'000'000;
@@ -19,7 +19,9 @@ Worker* g_worker = nullptr;
 
 // The host's frames are ours: one that makes no sense is a bug, and a jailed process that goes on after
 // a bug would be worse than none.
-[[noreturn]] void Malformed() { std::abort(); }
+[[noreturn]] void Malformed() {
+  std::abort();
+}
 
 template <typename T>
 T TakeHeader(std::string_view& payload) {
@@ -159,7 +161,8 @@ void Worker::Start(std::uint64_t id, std::string_view payload) {
   const auto start = TakeHeader<wire::StartHeader>(payload);
   if (start.request_length > payload.size() || Find(id) != nullptr) Malformed();
   auto made = TakeClean();
-  if (made == nullptr) return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
+  if (made == nullptr)
+    return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
   Cell& cell = *made;
   auto started = cell.Start(id, start, payload.substr(0, start.request_length),
                             DecodeFiles(payload.substr(start.request_length)));
@@ -211,7 +214,8 @@ void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
   cell.FlushOutput();
   const std::string blob = cell.Save(build_id_);
   if (blob.size() > header.max_bytes) {
-    return Refuse(cell.id(), Error(ErrorCode::kResourceExhausted, "the cell is too big to be saved"));
+    return Refuse(cell.id(),
+                  Error(ErrorCode::kResourceExhausted, "the cell is too big to be saved"));
   }
   channel_.Send(wire::ToHost::kSaved, cell.id(), {}, blob);
   if (header.keep == 0) Discard(cell);
@@ -227,7 +231,8 @@ void Worker::Restore(std::uint64_t id, std::string_view payload) {
   const auto start = TakeHeader<wire::StartHeader>(payload);
   if (Find(id) != nullptr) Malformed();
   auto made = TakeClean();
-  if (made == nullptr) return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
+  if (made == nullptr)
+    return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
   Cell& cell = *made;
   const std::span blob(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size());
   if (auto restored = cell.Restore(id, start, blob, build_id_); !restored) {
@@ -326,15 +331,21 @@ void Worker::End(Cell& cell, wire::Ending ending, std::uint32_t detail) {
 void Worker::Discard(Cell& cell) {
   Unschedule(cell);
   auto entry = cells_.extract(cell.id());
-  if (clean_.size() >= kMaxCleanCells) return;  // Destroyed with the entry.
+  if (clean_.size() >= kMaxSpareCells) return;  // Destroyed with the entry.
+  // At once, and last in, first out: the pages that are copied back are in the cache, where the next
+  // run wants them. Putting it off until nobody waits costs more than it saves.
   cell.Reset();
   if (options_.verify_reset && !cell.memory().IsPristine()) std::abort();
   clean_.push_back(std::move(entry.mapped()));
 }
 
-void Worker::MakeReady(Cell& cell) { fresh_.push_back(&cell); }
+void Worker::MakeReady(Cell& cell) {
+  fresh_.push_back(&cell);
+}
 
-void Worker::SetTimer(std::uint64_t at_ns, const Cell& cell) { timers_.emplace(at_ns, cell.id()); }
+void Worker::SetTimer(std::uint64_t at_ns, const Cell& cell) {
+  timers_.emplace(at_ns, cell.id());
+}
 
 void Worker::Unschedule(const Cell& cell) {
   timers_.erase({cell.deadline_ns(), cell.id()});

@@ -45,7 +45,8 @@ void SendReady(HostChannel& channel, const BaseFile& base, const jail::Walls& wa
   std::memcpy(ready.base_hash, base.header().hash, sizeof ready.base_hash);
   ready.base_bytes = static_cast<std::uint32_t>(base.memory_bytes());
   ready.missing_length = static_cast<std::uint32_t>(missing.size());
-  channel.Send(wire::ToHost::kReady, 0, {reinterpret_cast<const char*>(&ready), sizeof ready}, missing);
+  channel.Send(wire::ToHost::kReady, 0, {reinterpret_cast<const char*>(&ready), sizeof ready},
+               missing);
 }
 
 Result<void> Main(int argc, char** argv) {
