@@ -41,7 +41,7 @@ build: build/.packages ## build everything, optimised, into build/release
 test: build ## build, then run every test
 	ctest --preset release --parallel $(JOBS)
 
-bench: build ## measure speed and memory beside its peers, write docs/benchmarks.md
+bench: build ## measure speed and memory here, compare with peers, write docs/benchmarks.md
 	python3 tests/bench/run_benchmarks.py --program $(caisson) --micro $(release)/micro_bench --work build/bench --docs docs
 
 asan: build ## build with address and undefined-behaviour sanitizers, run every test

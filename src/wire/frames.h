@@ -25,14 +25,15 @@ enum class ToWorker : std::uint16_t {
 };
 
 enum class ToHost : std::uint16_t {
-  kReady = 1,     // ReadyHeader, then the walls that are missing, one per line.
-  kOutput = 2,    // One byte of stream (1 stdout, 2 stderr), then bytes.
-  kCall = 3,      // CallHeader, call Value: the cell goes on, or is parked until it is answered.
-  kDone = 4,      // DoneHeader, report Value: the run has ended.
-  kFile = 5,      // FileHeader, path, contents: one captured file, before kDone.
-  kSaved = 6,     // The blob of a saved cell.
-  kRestored = 7,  // A restored cell is in place; payload: the numbers (u32) of its unanswered calls.
-  kRefused = 8,   // Text: a kSave or kRestore could not be done, and why.
+  kReady = 1,   // ReadyHeader, then the walls that are missing, one per line.
+  kOutput = 2,  // One byte of stream (1 stdout, 2 stderr), then bytes.
+  kCall = 3,    // CallHeader, call Value: the cell goes on, or is parked until it is answered.
+  kDone = 4,    // DoneHeader, report Value: the run has ended.
+  kFile = 5,    // FileHeader, path, contents: one captured file, before kDone.
+  kSaved = 6,   // The blob of a saved cell.
+  kRestored =
+      7,         // A restored cell is in place; payload: the numbers (u32) of its unanswered calls.
+  kRefused = 8,  // Text: a kSave or kRestore could not be done, and why.
 };
 
 // What a run may use, and how it sees time and chance.
@@ -50,9 +51,9 @@ struct StartHeader {
   std::uint32_t tool_calls;
   std::uint32_t message_bytes;  // One call or answer.
   std::uint32_t request_length;
-  std::uint32_t flags;  // kKeepCell, kVirtualTime.
-  std::uint64_t clock_ns;   // kVirtualTime: where the clock starts.
-  std::uint8_t seed[32];    // kVirtualTime: what randomness comes from.
+  std::uint32_t flags;     // kKeepCell, kVirtualTime.
+  std::uint64_t clock_ns;  // kVirtualTime: where the clock starts.
+  std::uint8_t seed[32];   // kVirtualTime: what randomness comes from.
 };
 // The cell is kept, idle, after the run: a session.
 inline constexpr std::uint32_t kKeepCell = 1;
@@ -74,7 +75,7 @@ struct SaveHeader {
 struct ReadyHeader {
   std::uint8_t build_id[20];
   std::uint8_t base_hash[32];
-  std::uint32_t base_bytes;     // Linear memory a fresh cell begins with.
+  std::uint32_t base_bytes;  // Linear memory a fresh cell begins with.
   std::uint32_t missing_length;
 };
 
@@ -84,22 +85,22 @@ struct CallHeader {
 };
 
 enum class Ending : std::uint32_t {
-  kReported = 0,     // The guest logic gave its report.
-  kTrap = 1,         // `detail`: Trap.
+  kReported = 0,  // The guest logic gave its report.
+  kTrap = 1,      // `detail`: Trap.
   kWallTime = 2,
   kCpuTime = 3,
   kCancelled = 4,
-  kExit = 5,         // os._exit; `detail`: the status.
+  kExit = 5,  // os._exit; `detail`: the status.
   kResultTooBig = 6,
   kToolCalls = 7,
 };
 
 enum class Trap : std::uint32_t {
   kOther = 0,
-  kMemory = 1,         // Out of the linear memory.
-  kIndirectCall = 2,   // A call through a bad function pointer: corrupt bytecode, usually.
-  kStack = 3,          // The stack is used up.
-  kUnreachable = 4,    // abort().
+  kMemory = 1,        // Out of the linear memory.
+  kIndirectCall = 2,  // A call through a bad function pointer: corrupt bytecode, usually.
+  kStack = 3,         // The stack is used up.
+  kUnreachable = 4,   // abort().
   kArithmetic = 5,
 };
 

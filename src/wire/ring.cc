@@ -15,7 +15,9 @@ constexpr std::uint32_t Padded(std::size_t length) {
   return static_cast<std::uint32_t>((length + 7) & ~std::size_t{7});
 }
 
-Error Broken(const char* what) { return Error(ErrorCode::kInternal, what); }
+Error Broken(const char* what) {
+  return Error(ErrorCode::kInternal, what);
+}
 
 }  // namespace
 

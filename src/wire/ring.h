@@ -27,7 +27,8 @@ struct RingHeader {
   alignas(64) std::atomic<std::uint32_t> tail;          // Written by the writer.
   alignas(64) std::atomic<std::uint32_t> head;          // Written by the reader.
   alignas(64) std::atomic<std::uint32_t> reader_waits;  // 1: the reader sleeps on `tail`.
-  alignas(64) std::atomic<std::uint32_t> writer_waits;  // 1: the writer wants to hear of free space.
+  alignas(
+      64) std::atomic<std::uint32_t> writer_waits;  // 1: the writer wants to hear of free space.
 };
 
 struct FrameHeader {
