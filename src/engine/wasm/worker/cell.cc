@@ -104,6 +104,7 @@ Left Cell::Go() {
   if (began_ns_ == 0) began_ns_ = MonotonicNow();
   // Reading this clock is a system call, so what the worker itself did since its last reading is counted
   // here too: next to nothing, but for resets, which read it again.
+  if (g_cpu_read_ns == 0) g_cpu_read_ns = ThreadCpuNow();
   cpu_since_ns_ = g_cpu_read_ns;
   const Left left = context_.Go(wait_answer_);
   g_cpu_read_ns = ThreadCpuNow();
