@@ -27,7 +27,12 @@ constexpr int kDrivers = 4;
 // One run in this many is followed by the death of a worker.
 constexpr unsigned kKillEvery = 400;
 // What malloc and the kernel may do; a leak of a hundred bytes per run would pass it.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+// Sanitizers keep freed memory and shadow it; leaks they find by themselves.
+constexpr std::uint64_t kGrowthBytes = std::uint64_t{1} << 30;
+#else
 constexpr std::uint64_t kGrowthBytes = 16u << 20;
+#endif
 
 struct Kind {
   const char* name;
