@@ -1,11 +1,15 @@
 # module(name SOURCES ... TESTS ... DEPS ...): one folder of src/, one library, one test program.
 #
-# All headers of the folder go into a verified header set, so each must compile on its own.
+# All headers of the folder (or HEADERS, where a folder holds more than one library) go into a verified
+# header set, so each must compile on its own.
 # Dependencies are PUBLIC: the include rules live in layers.toml, not here.
 function(module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;TESTS;DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;TESTS;DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target "${name}")
-  file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
+  set(headers ${arg_HEADERS})
+  if(NOT headers)
+    file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.h")
+  endif()
 
   add_library(${target} STATIC)
   target_sources(${target}
