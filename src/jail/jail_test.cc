@@ -266,7 +266,8 @@ TEST_P(JailTest, NeverRunsAsRoot) {
 
 // MDWE, where the kernel has it: data never becomes code, even with mprotect allowed.
 TEST_P(JailTest, DataCannotBecomeCodeWithoutTheFilter) {
-  if (Observe("narrow", "walls").find("+no_exec_gain") == std::string::npos) GTEST_SKIP();
+  if (Observe("narrow", "walls").find("+no_exec_gain") == std::string::npos)
+    GTEST_SKIP() << "the kernel has no such wall";
   ExpectRefused("wide", "protect_exec", EACCES);
 }
 

@@ -7,7 +7,8 @@
 //           child should. A Child is used by one thread at a time, except Kill().
 // Lifetime  A Child is owned; its destructor kills and reaps. It also dies if this process does.
 //
-// The only exec in the tree (I1).
+// The only way in which a program that will be hostile is started; RunProgram (program.h) runs trusted ones.
+// Nothing outside this folder calls exec (I1).
 #pragma once
 
 #include <sys/types.h>

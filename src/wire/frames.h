@@ -33,7 +33,7 @@ enum class ToHost : std::uint16_t {
   kSaved = 6,   // The blob of a saved cell.
   kRestored =
       7,         // A restored cell is in place; payload: the numbers (u32) of its unanswered calls.
-  kRefused = 8,  // Text: a kSave or kRestore could not be done, and why.
+  kRefused = 8,  // Text: a kStart, kSave or kRestore could not be done, and why.
 };
 
 // What a run may use, and how it sees time and chance.
