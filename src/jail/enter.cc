@@ -230,8 +230,8 @@ Result<Walls> Enter(const EnterSpec& spec) {
                 kNewerKernelFix));
   IsolateBranches();
   TRY(walls.Put("rlimits", Need::kRequired, SetLimits(spec)));
-  TRY(walls.Put("seccomp", Need::kRequired, LoadFilter(spec.syscalls),
-                "a kernel with CONFIG_SECCOMP_FILTER"));
+  TRY_ASSIGN(const Filter filter, Filter::Compile(spec.syscalls));
+  TRY(walls.Put("seccomp", Need::kRequired, filter.Load(), "a kernel with CONFIG_SECCOMP_FILTER"));
   return std::move(walls).Take();
 }
 
