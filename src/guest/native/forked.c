@@ -1,4 +1,4 @@
-#include "guest/native.h"
+#include "guest/native/forked.h"
 
 #include "guest/boot.h"
 

@@ -3,8 +3,8 @@
 // Trust     Until caisson_run, only our own code and the operator's modules have run.
 // Threads   One: the interpreter must not have started any when it is forked.
 // Lifetime  Boot once, then fork any number of times; each child is one cell.
-#ifndef CAISSON_GUEST_NATIVE_H_
-#define CAISSON_GUEST_NATIVE_H_
+#ifndef CAISSON_GUEST_NATIVE_FORKED_H_
+#define CAISSON_GUEST_NATIVE_FORKED_H_
 
 #include <stdint.h>
 
@@ -33,4 +33,4 @@ int32_t caisson_memory_refused(void);
 }
 #endif
 
-#endif  // CAISSON_GUEST_NATIVE_H_
+#endif  // CAISSON_GUEST_NATIVE_FORKED_H_
