@@ -64,4 +64,15 @@ struct WorkerDescriptors {
 // makes code. Callers append what they can give a reason for.
 std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
 
+struct InterpreterFilter {
+  bool own_pids = false;   // It sees no process but its own, so it may signal whatever it sees.
+  bool threads = false;    // May start threads; RLIMIT_NPROC says how many.
+  bool processes = false;  // May fork, likewise.
+};
+
+// What a native interpreter with C extensions needs. Calls that ordinary code makes to find out what
+// it has (sockets, programs, other users) fail with an errno that becomes a clear exception; those
+// that only an attacker makes kill.
+std::vector<SyscallRule> InterpreterSyscalls(const InterpreterFilter& filter);
+
 }  // namespace caisson::jail
