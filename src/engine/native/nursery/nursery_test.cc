@@ -598,7 +598,7 @@ TEST_P(NurseryTest, ManyCellsLeaveNothing) {
 class Venv {
  public:
   Venv() {
-    char path[] = "/tmp/caisson-venv-XXXXXX";
+    char path[] = "/var/tmp/caisson-venv-XXXXXX";
     path_ = ::mkdtemp(path);
     const fs::path package = path_ / "lib/python3.11/site-packages/greeting";
     fs::create_directories(package);
@@ -646,6 +646,9 @@ TEST(NurseryStart, SaysWhyItCannot) {
   auto prefix = Driver::Start(Tier::kNamespace, {"--prefix=/nonexistent"});
   ASSERT_FALSE(prefix);
   EXPECT_THAT(prefix.error().message(), HasSubstr("is no virtual environment"));
+  auto hidden = Driver::Start(Tier::kNamespace, {"--see=/tmp/data"});
+  ASSERT_FALSE(hidden);
+  EXPECT_THAT(hidden.error().message(), HasSubstr("cells have a /tmp of their own"));
 }
 
 }  // namespace
