@@ -1,7 +1,5 @@
 #include "engine/wasm/lane.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
@@ -19,44 +17,34 @@ constexpr int kTurnsBetweenPolls = 4;
 constexpr int kFailuresUntilDown = 3;
 constexpr std::chrono::milliseconds kMaxBackoff{5000};
 
-Lane*& CurrentSlot() {
-  static thread_local Lane* current = nullptr;
-  return current;
-}
-
 }  // namespace
 
-Lane* Lane::Current() {
-  return CurrentSlot();
-}
-
 Lane::Lane(Options options, EngineShared& shared)
-    : options_(std::move(options)),
+    : EngineLane(shared, options.index),
+      options_(std::move(options)),
       shared_(shared),
-      work_(asio::make_work_guard(context_)),
-      tick_(context_),
+      work_(asio::make_work_guard(context())),
+      tick_(context()),
       placement_(options_.cpu, options_.cores, shared.busy_lanes) {
   first_ready_ = first_.emplace().get_future();
   thread_ = std::thread([this] { Run(); });
 }
 
 Lane::~Lane() {
-  asio::post(context_, [this] { Stop(); });
+  asio::post(context(), [this] { Stop(); });
   thread_.join();
 }
 
 void Lane::Run() {
-  CurrentSlot() = this;
-  ::pthread_setname_np(::pthread_self(), ("caisson-lane" + std::to_string(options_.index)).c_str());
-  placement_.Begin();
+  BecomeCurrent("caisson-lane" + std::to_string(index()), options_.cpu);
   StartMain();
-  while (!context_.stopped()) {
+  while (!context().stopped()) {
     if (placement_.apart()) WatchMain();
-    context_.run_one();
+    context().run_one();
   }
   // The handlers that Stop cut off still hold their worker.
-  context_.restart();
-  context_.poll();
+  context().restart();
+  context().poll();
 }
 
 // Serves the main worker and everybody else without sleeping, until nothing has happened for a while.
@@ -70,7 +58,7 @@ void Lane::WatchMain() {
       quiet = 0;
       if (++turns % kTurnsBetweenPolls != 0) continue;
     }
-    if (context_.poll() > 0) quiet = 0;
+    if (context().poll() > 0) quiet = 0;
   }
   worker->link().SetWatching(false);
   worker->Watch(0);
@@ -88,7 +76,7 @@ void Lane::Stop() {
   FailWaiting(std::exchange(waiting_, {}),
               Error(ErrorCode::kUnavailable, "the engine is shutting down"));
   work_.reset();
-  context_.stop();
+  context().stop();
 }
 
 Result<void> Lane::AwaitFirstWorker() {
@@ -96,7 +84,7 @@ Result<void> Lane::AwaitFirstWorker() {
 }
 
 Result<std::shared_ptr<WorkerProcess>> Lane::StartWorker() {
-  auto worker = WorkerProcess::Start(context_, *shared_.launcher,
+  auto worker = WorkerProcess::Start(context(), *shared_.launcher,
                                      {.tier = options_.tier, .cpu = options_.cpu}, *this);
   if (worker) shared_.workers_started.fetch_add(1, std::memory_order_relaxed);
   return worker;
@@ -122,7 +110,7 @@ void Lane::OnMainFailed(const std::string& why) {
     first_.reset();
   }
   if (failures_ < kFailuresUntilDown) return;
-  shared_.admission.SetLane(options_.index, Admission::LaneState::kDown, why);
+  shared_.admission.SetLane(index(), Admission::LaneState::kDown, why);
   FailWaiting(std::exchange(waiting_, {}), error);
 }
 
@@ -143,7 +131,7 @@ void Lane::OnWorkerReady(WorkerProcess& worker) {
     main_used_ = true;
     main_ready_at_ = std::chrono::steady_clock::now();
     for (WithLink& then : std::exchange(waiting_, {})) then(&worker.link());
-    shared_.admission.SetLane(options_.index, Admission::LaneState::kUp);
+    shared_.admission.SetLane(index(), Admission::LaneState::kUp);
     if (first_) {
       first_->set_value({});
       first_.reset();
@@ -163,13 +151,13 @@ void Lane::OnWorkerLost(WorkerProcess& worker, const std::string& why) {
   if (&worker == main_.get()) {
     main_.reset();
     if (!std::exchange(main_used_, false)) return OnMainFailed(why);
-    shared_.admission.SetLane(options_.index, Admission::LaneState::kStarting);
+    shared_.admission.SetLane(index(), Admission::LaneState::kStarting);
     const auto now = std::chrono::steady_clock::now();
     if (now - main_ready_at_ < kYoung) {
       main_start_at_ = now + kYoung;
       return EnsureTick();
     }
-    return asio::post(context_, [this] {
+    return asio::post(context(), [this] {
       if (!stopping_ && !main_) StartMain();
     });
   }
@@ -185,7 +173,7 @@ void Lane::FailWaiting(std::vector<WithLink> waiting, const Error& error) {
   for (WithLink& then : waiting) then(error);
 }
 
-void Lane::WithWorker(WithLink then) {
+void Lane::WithFreshCell(CellNeeds /*needs*/, WithLink then) {
   EnsureTick();
   if (main_ && main_->ready()) return then(&main_->link());
   if (stopping_ || failures_ >= kFailuresUntilDown) {

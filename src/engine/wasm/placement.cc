@@ -23,10 +23,6 @@ Placement::~Placement() {
   SetBusy(false);
 }
 
-void Placement::Begin() {
-  if (own_) MoveTo(false);
-}
-
 void Placement::OnTurn() {
   ++tick_turns_;
   if (++burst_turns_ < kBurst) return;

@@ -20,14 +20,13 @@ namespace caisson {
 
 class Placement {
  public:
-  // `own` is the core of the worker; nothing: neither is tied to a core, and both stay that way.
+  // `own` is the core of the worker; the lane's thread begins there too.
+  // Nothing: neither is tied to a core, and both stay that way.
   Placement(std::optional<int> own, std::vector<int> cores, std::atomic<std::size_t>& busy);
   ~Placement();
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
-  // To be called once on the lane's thread.
-  void Begin();
   // The lane has handled frames of its worker.
   void OnTurn();
   // To be called now and then while the lane has anything to do; `interval` has passed since.

@@ -43,19 +43,9 @@ class PlacementTest : public ::testing::Test {
   std::atomic<std::size_t> busy_{0};
 };
 
-TEST_F(PlacementTest, BeginsOnTheWorkersCore) {
-  OnItsOwnThread([this] {
-    Placement placement(cores_[0], cores_, busy_);
-    placement.Begin();
-    EXPECT_FALSE(placement.apart());
-    EXPECT_EQ(CoresOfThisThread(), std::vector{cores_[0]});
-  });
-}
-
 TEST_F(PlacementTest, CloseTurnsMoveItAwayAndCalmBringsItBack) {
   OnItsOwnThread([this] {
     Placement placement(cores_[0], cores_, busy_);
-    placement.Begin();
     ManyTurns(placement);
     EXPECT_TRUE(placement.apart());
     EXPECT_EQ(busy_, 1u);
@@ -73,7 +63,6 @@ TEST_F(PlacementTest, ItStaysWhenOtherLanesNeedTheCores) {
   OnItsOwnThread([this] {
     busy_ = cores_.size();
     Placement placement(cores_[0], cores_, busy_);
-    placement.Begin();
     ManyTurns(placement);
     EXPECT_FALSE(placement.apart());
     busy_ = 1;  // The others have become calm; this one counts.
@@ -85,7 +74,6 @@ TEST_F(PlacementTest, ItStaysWhenOtherLanesNeedTheCores) {
 TEST_F(PlacementTest, AnUnpinnedLaneIsNeverMoved) {
   OnItsOwnThread([this] {
     Placement placement(std::nullopt, {}, busy_);
-    placement.Begin();
     ManyTurns(placement);
     EXPECT_FALSE(placement.apart());
     EXPECT_EQ(CoresOfThisThread(), cores_);
