@@ -11,6 +11,9 @@ namespace {
 constexpr std::chrono::milliseconds kTick{100};
 // A worker that dies younger than this is not replaced at once.
 constexpr std::chrono::milliseconds kYoung{200};
+// While it watches its worker, the lane looks for other work this often.
+constexpr int kQuietSlices = 10;
+constexpr int kTurnsBetweenPolls = 4;
 constexpr int kFailuresUntilDown = 3;
 constexpr std::chrono::milliseconds kMaxBackoff{5000};
 
@@ -21,7 +24,8 @@ Lane::Lane(Options options, EngineShared& shared)
       options_(std::move(options)),
       shared_(shared),
       work_(asio::make_work_guard(context())),
-      tick_(context()) {
+      tick_(context()),
+      placement_(options_.cpu, options_.cores, shared.busy_lanes) {
   first_ready_ = first_.emplace().get_future();
   thread_ = std::thread([this] { Run(); });
 }
@@ -34,10 +38,30 @@ Lane::~Lane() {
 void Lane::Run() {
   BecomeCurrent("caisson-lane" + std::to_string(index()), options_.cpu);
   StartMain();
-  context().run();
+  while (!context().stopped()) {
+    if (placement_.apart()) WatchMain();
+    context().run_one();
+  }
   // The handlers that Stop cut off still hold their worker.
   context().restart();
   context().poll();
+}
+
+// Serves the main worker and everybody else without sleeping, until nothing has happened for a while.
+void Lane::WatchMain() {
+  const auto worker = main_;
+  if (!worker || !worker->ready()) return;
+  worker->link().SetWatching(true);
+  int turns = 0;
+  for (int quiet = 0; quiet < kQuietSlices && placement_.apart(); ++quiet) {
+    if (worker->Watch(wire::kWatchNs / kQuietSlices)) {
+      quiet = 0;
+      if (++turns % kTurnsBetweenPolls != 0) continue;
+    }
+    if (context().poll() > 0) quiet = 0;
+  }
+  worker->link().SetWatching(false);
+  worker->Watch(0);
 }
 
 void Lane::Stop() {
@@ -203,6 +227,7 @@ void Lane::Tick() {
   for (const auto& [owner, entry] : owner_workers_) others.push_back(entry.process);
   for (const auto& worker : others) worker->Check(now);
   RetireOwnerWorkers(now);
+  placement_.OnTick(kTick);
   const bool main_busy = main_ && (!main_->ready() || main_->link().sessions() > 0);
   if (main_busy || main_start_at_ || !owner_workers_.empty()) EnsureTick();
 }

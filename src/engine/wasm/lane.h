@@ -1,5 +1,5 @@
 // A Lane is one core's part of the engine: a thread with its event loop, and the workers it keeps on
-// that core. Thread and worker share a core because waking across cores costs ten times as much.
+// that core. The thread itself sits where Placement puts it.
 //
 // Trust     Its workers are hostile; see WorkerProcess.
 // Threads   Everything on the lane's own thread, except where it says otherwise.
@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "engine/session/engine_lane.h"
+#include "engine/wasm/placement.h"
 #include "engine/wasm/worker_process.h"
 
 namespace caisson {
@@ -33,6 +34,7 @@ struct EngineShared : EngineState {
 
   const std::unique_ptr<Launcher> launcher;
   Guarded<std::optional<WorkerBuild>> build;  // The first worker's; all others must be the same.
+  std::atomic<std::size_t> busy_lanes{0};     // See Placement.
 };
 
 class Lane final : public EngineLane, private WorkerObserver {
@@ -40,6 +42,7 @@ class Lane final : public EngineLane, private WorkerObserver {
   struct Options {
     std::size_t index = 0;
     std::optional<int> cpu;
+    std::vector<int> cores;  // All that the engine may use.
     std::string tier;
     std::size_t max_owner_workers = 16;
     std::chrono::nanoseconds owner_worker_idle = std::chrono::seconds(5);
@@ -64,11 +67,13 @@ class Lane final : public EngineLane, private WorkerObserver {
   };
 
   void Run();
+  void WatchMain();
   void Stop();
   Result<std::shared_ptr<WorkerProcess>> StartWorker();
   void StartMain();
   void OnMainFailed(const std::string& why);
   void OnWorkerReady(WorkerProcess& worker) override;
+  void OnWorkerTurn() override { placement_.OnTurn(); }
   void OnWorkerLost(WorkerProcess& worker, const std::string& why) override;
   bool SameBuild(const WorkerBuild& build);
   void FailWaiting(std::vector<WithLink> waiting, const Error& error);
@@ -81,6 +86,7 @@ class Lane final : public EngineLane, private WorkerObserver {
   EngineShared& shared_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::steady_timer tick_;
+  Placement placement_;
   bool ticking_ = false;
   bool stopping_ = false;
 

@@ -36,6 +36,7 @@ Result<std::unique_ptr<WasmEngine>> WasmEngine::Create(WasmEngineOptions options
     engine->lanes_.push_back(std::make_unique<Lane>(
         Lane::Options{.index = i,
                       .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
+                      .cores = pin ? cores : std::vector<int>(),
                       .tier = std::string(jail::ToString(options.tier)),
                       .max_owner_workers = options.max_owner_workers,
                       .owner_worker_idle = options.owner_worker_idle},

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -74,6 +75,11 @@ class WorkerLink final : public CellLink {
   // What is wrong at `now`, if anything: a cell overdue, or a worker that does not read.
   std::optional<std::string> Stuck(SteadyTime now);
 
+  // While the lane watches the ring itself, it is not told of frames. Once it has stopped, it looks at
+  // the ring once more before it sleeps.
+  void SetWatching(bool watching);
+  bool Watch(std::int64_t time_ns) const { return reader_.Watch(time_ns); }
+
   std::size_t sessions() const { return sessions_.size(); }
   bool broken() const { return broken_; }
 
@@ -91,6 +97,7 @@ class WorkerLink final : public CellLink {
   void RunDeferred();
   void WakeReader();
 
+  std::atomic<std::uint32_t>& host_watches_;
   wire::RingWriter writer_;
   wire::RingReader reader_;
   Boundary boundary_;
