@@ -360,7 +360,7 @@ TEST(GuestError, RecursionAndMemoryErrorsAreWhatTheyAre) {
 }
 
 TEST(GuestError, RunningOutOfMemoryBitByBitIsReported) {
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   GTEST_SKIP() << "the sanitizer does not survive a limited address space";
 #endif
   const Held held = Hold("x = []\nwhile True:\n    x.append('x' * 100 + str(len(x)))\n",
