@@ -6,8 +6,9 @@ static PyObject* unbindable;  // Names that Python itself looks up: nobody else 
 
 int CheckStart(void) {
   match_args_name = PyUnicode_InternFromString("__match_args__");
-  PyObject* names = Py_BuildValue("[sssssss]", "__annotations__", "__build_class__", "__builtins__",
-                                  "__globals__", "__import__", "__loader__", "__spec__");
+  PyObject* names =
+      Py_BuildValue("[ssssssss]", "__annotations__", "__build_class__", "__builtins__",
+                    "__globals__", "__import__", "__loader__", "__match_args__", "__spec__");
   unbindable = names == NULL ? NULL : PyFrozenSet_New(names);
   Py_XDECREF(names);
   return match_args_name == NULL || unbindable == NULL || CheckValuesStart() < 0 ||
@@ -92,7 +93,7 @@ static int CheckImport(Checker* checker, stmt_ty stmt) {
   asdl_alias_seq* names = stmt->v.Import.names;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(names); i++) {
     alias_ty alias = asdl_seq_GET(names, i);
-    Verdict verdict = ModuleVerdict(&checker->options->modules, alias->name);
+    Verdict verdict = ModuleVerdict(&checker->modules, alias->name);
     int status = verdict == kAllowed ? CheckBelowOs(checker, alias, alias->name)
                                      : RefuseImport(checker, alias, alias->name, verdict);
     if (status < 0) return -1;
@@ -105,7 +106,7 @@ static int CheckImport(Checker* checker, stmt_ty stmt) {
 }
 
 static int CheckStar(Checker* checker, alias_ty alias, PyObject* module) {
-  int plain = StarIsPlain(&checker->options->modules, module);
+  int plain = StarIsPlain(&checker->modules, module);
   if (plain != 0) return plain < 0 ? -1 : 0;
   return AddAt(checker, "import", alias->lineno, alias->col_offset, "import the names you need",
                "everything of %.80U is not allowed", module);
@@ -114,7 +115,7 @@ static int CheckStar(Checker* checker, alias_ty alias, PyObject* module) {
 static int CheckFromOne(Checker* checker, alias_ty alias, PyObject* module) {
   Member member;
   if (PyUnicode_READ_CHAR(alias->name, 0) == '*') return CheckStar(checker, alias, module);
-  if (LookUpMember(&checker->options->modules, module, alias->name, &member) < 0) return -1;
+  if (LookUpMember(&checker->modules, module, alias->name, &member) < 0) return -1;
   if (RefuseMember(checker, alias->lineno, alias->col_offset, module, alias->name, &member) < 0) {
     return -1;
   }
@@ -140,7 +141,7 @@ static int CheckImportFrom(Checker* checker, stmt_ty stmt) {
                       "import a module of the standard library by its full name",
                       "relative imports are not allowed");
   }
-  Verdict verdict = ModuleVerdict(&checker->options->modules, module);
+  Verdict verdict = ModuleVerdict(&checker->modules, module);
   asdl_alias_seq* names = stmt->v.ImportFrom.names;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(names); i++) {
     alias_ty alias = asdl_seq_GET(names, i);
@@ -169,6 +170,7 @@ static int IsAlias(Checker* checker, asdl_expr_seq* targets, expr_ty value) {
 // A class pattern reads the attributes that __match_args__ names.
 static int CheckMatchArgs(Checker* checker, expr_ty target, expr_ty value) {
   if (target->kind != Name_kind || target->v.Name.id != match_args_name) return 0;
+  checker->done = target;  // Bound in any other way, it is refused.
   asdl_expr_seq* items = value->kind == Tuple_kind || value->kind == List_kind
                              ? value->v.Tuple.elts  // The two have one layout.
                              : NULL;
@@ -326,7 +328,10 @@ static void Close(TreeVisitor* visitor) {
 }
 
 int CheckTree(mod_ty tree, const CheckOptions* options, Findings* findings) {
-  Checker checker = {.options = options, .rules = options->modules.rules, .findings = findings};
+  Checker checker = {.options = options,
+                     .modules = options->modules,
+                     .rules = options->modules.rules,
+                     .findings = findings};
   TreeVisitor visitor = {.stmt = CheckStmt,
                          .expr = CheckExpr,
                          .pattern = CheckPattern,
@@ -336,6 +341,8 @@ int CheckTree(mod_ty tree, const CheckOptions* options, Findings* findings) {
                          .state = &checker};
   checker.visitor = &visitor;
   NamesInit(&checker.names, options->modules.arena);
-  if (DeclareNames(&checker.names, &options->modules, tree->v.Module.body) < 0) return -1;
-  return VisitStmts(&visitor, tree->v.Module.body);
+  int status = DeclareNames(&checker.names, &checker.modules, tree->v.Module.body);
+  if (status == 0) status = VisitStmts(&visitor, tree->v.Module.body);
+  Py_XDECREF(checker.modules.imported);
+  return status;
 }

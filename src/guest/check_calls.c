@@ -215,8 +215,9 @@ int CheckCall(Checker* checker, expr_ty call) {
   expr_ty func = call->v.Call.func;
   PyObject* method = func->kind == Attribute_kind ? func->v.Attribute.attr : NULL;
   if (method != NULL && (method == setattr_method || method == delattr_method)) {
+    int status = CheckSetattrMethod(checker, call);
     checker->done = func;
-    return CheckSetattrMethod(checker, call);
+    return status;
   }
   if (method != NULL && IsFormatMethod(method)) {
     checker->formatting = func;
@@ -235,9 +236,11 @@ int CheckCall(Checker* checker, expr_ty call) {
   }
   if (callee.builtin == NULL) return 0;
   if (TakesAttributeName(callee.builtin)) return CheckNamedAccess(checker, call, callee.builtin);
-  int makes_class = callee.builtin == type_name && (asdl_seq_LEN(call->v.Call.args) != 1 ||
-                                                    asdl_seq_LEN(call->v.Call.keywords) > 0);
-  return makes_class ? Refuse(checker, "builtin", call, "write a class statement",
-                              "%.80U with more than one argument is not allowed", type_name)
-                     : 0;
+  if (callee.builtin != type_name) return 0;
+  asdl_expr_seq* args = call->v.Call.args;
+  int asks = asdl_seq_LEN(args) == 1 && asdl_seq_GET(args, 0)->kind != Starred_kind &&
+             asdl_seq_LEN(call->v.Call.keywords) == 0;
+  return !asks ? Refuse(checker, "builtin", call, "write a class statement",
+                        "%.80U with more than one argument is not allowed", type_name)
+               : 0;
 }

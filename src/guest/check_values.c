@@ -163,8 +163,7 @@ int Evaluate(Checker* checker, Scope* scope, expr_ty expr, Possible* possible, i
   for (int i = 0; i < owner.count; i++) {
     Member member;
     if (owner.of[i].kind != kModule) continue;
-    if (LookUpMember(&checker->options->modules, owner.of[i].name, expr->v.Attribute.attr,
-                     &member) < 0) {
+    if (LookUpMember(&checker->modules, owner.of[i].name, expr->v.Attribute.attr, &member) < 0) {
       return -1;
     }
     if (member.kind == kModuleMember) AddPossible(possible, kModule, member.name);
@@ -262,7 +261,9 @@ int CheckMembers(Checker* checker, expr_ty place, expr_ty receiver, const Possib
     Member member;
     if (of->of[i].kind != kModule) continue;
     modules++;
-    if (LookUpMember(&checker->options->modules, of->of[i].name, name, &member) < 0) return -1;
+    if (LookUpMember(&checker->modules, of->of[i].name, name, &member) < 0) return -1;
+    // hasattr(math, "cbrt") is how to ask.
+    if (member.kind == kMissingMember && place->kind == Call_kind) continue;
     if (member.kind == kModuleMember) AddPossible(result, kModule, member.name);
     if (member.kind == kSpecialMember) AddPossible(result, kSpecial, member.name);
     if (RefuseMember(checker, place->lineno, place->col_offset, of->of[i].name, name, &member) <

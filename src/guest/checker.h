@@ -12,6 +12,7 @@
 
 typedef struct Checker {
   const CheckOptions* options;
+  ModulePolicy modules;
   const Rules* rules;
   Findings* findings;
   Names names;

@@ -2,7 +2,7 @@
 
 typedef struct Declarer {
   Names* names;
-  const ModulePolicy* policy;
+  ModulePolicy* policy;
   const Stretch* stretch;  // Where the targets being visited are bound for sure, or null.
 } Declarer;
 
@@ -133,12 +133,28 @@ static int DeclareHandlers(Declarer* declarer, asdl_excepthandler_seq* handlers)
   return 0;
 }
 
+// `import a.b.c` makes modules of a.b and a.b.c, whether or not a is loaded yet.
+static int NoteDotted(ModulePolicy* policy, PyObject* dotted) {
+  if (policy->imported == NULL) policy->imported = PySet_New(NULL);
+  if (policy->imported == NULL) return -1;
+  Py_ssize_t size = PyUnicode_GET_LENGTH(dotted);
+  for (Py_ssize_t i = 1; i <= size; i++) {
+    if (i < size && PyUnicode_READ_CHAR(dotted, i) != '.') continue;
+    PyObject* part = PyUnicode_Substring(dotted, 0, i);
+    int failed = part == NULL || PySet_Add(policy->imported, part) < 0;
+    Py_XDECREF(part);
+    if (failed) return -1;
+  }
+  return 0;
+}
+
 // `import a.b` binds a; `import a.b as c` binds a.b.
 static int DeclareImport(Declarer* declarer, alias_ty alias, const Stretch* stretch) {
   PyObject* module = alias->name;
   if (alias->asname == NULL) {
     module = TopLevelName(alias->name);
     if (module == NULL || _PyArena_AddPyObject(declarer->policy->arena, module) < 0) return -1;
+    if (module != alias->name && NoteDotted(declarer->policy, alias->name) < 0) return -1;
   }
   PyObject* name = alias->asname == NULL ? module : alias->asname;
   return Declare(declarer, name, (Thing){.kind = kModule, .name = module}, stretch);
@@ -229,7 +245,7 @@ static void Close(TreeVisitor* visitor) {
   ScopeClose(((Declarer*)visitor->state)->names);
 }
 
-int DeclareNames(Names* names, const ModulePolicy* policy, asdl_stmt_seq* body) {
+int DeclareNames(Names* names, ModulePolicy* policy, asdl_stmt_seq* body) {
   Declarer declarer = {.names = names, .policy = policy};
   TreeVisitor visitor = {.stmt = DeclareStmt,
                          .expr = DeclareExpr,

@@ -10,6 +10,6 @@
 #include "guest/names.h"
 
 // 0, or -1 with a Python error set.
-int DeclareNames(Names* names, const ModulePolicy* policy, asdl_stmt_seq* body);
+int DeclareNames(Names* names, ModulePolicy* policy, asdl_stmt_seq* body);
 
 #endif  // CAISSON_GUEST_DECLARE_H_

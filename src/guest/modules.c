@@ -62,6 +62,10 @@ static int IsOs(PyObject* module) {
   return _PyUnicode_EqualToASCIIString(module, "os");
 }
 
+static int IsImported(const ModulePolicy* policy, PyObject* qualified) {
+  return policy->imported != NULL && PySet_Contains(policy->imported, qualified) > 0;
+}
+
 // Looks at `name` in a module that is loaded.
 static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualified, PyObject* name,
                     Member* member) {
@@ -70,7 +74,10 @@ static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualif
     // A package may get it when a part of it is imported.
     int open = PyDict_GetItemString(dict, "__path__") != NULL ||
                PyDict_GetItemString(dict, "__getattr__") != NULL;
-    member->kind = open ? kPlainMember : kMissingMember;
+    member->kind = IsImported(policy, qualified) ? kModuleMember
+                   : open                        ? kPlainMember
+                                                 : kMissingMember;
+    member->name = qualified;
     return 0;
   }
   if (!PyModule_Check(value)) {
@@ -96,7 +103,12 @@ static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualif
 
 // All that can be told of a module that is not loaded: a standard module has no use for another
 // one's name, except to hold it.
-static int Guess(const ModulePolicy* policy, PyObject* module, PyObject* name, Member* member) {
+static int Guess(const ModulePolicy* policy, PyObject* module, PyObject* qualified, PyObject* name,
+                 Member* member) {
+  if (IsImported(policy, qualified)) {
+    *member = (Member){.kind = kModuleMember, .name = qualified};
+    return 0;
+  }
   PyObject* top = TopLevelName(module);
   if (top == NULL) return -1;
   int standard = PySet_Contains(standard_names, top) > 0;
@@ -125,6 +137,11 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
   if (Keep(policy, qualified) < 0) return -1;
   Verdict listed = LookUp(policy->rules->imports, qualified);
   int is_os = IsOs(module);
+  // `import urllib.parse` binds urllib, of which only parse is allowed.
+  if (listed == kUnlisted && IsImported(policy, module) &&
+      ModuleVerdict(policy, module) != kAllowed) {
+    listed = kRefused;
+  }
   if (listed == kRefused || (is_os && LookUp(policy->rules->os_attributes, name) != kAllowed)) {
     member->kind = kRefusedMember;
     member->hint = is_os ? "of os only environ and path are here; for files use pathlib.Path"
@@ -146,7 +163,7 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
     return 0;
   }
   PyObject* dict = LoadedDict(module);
-  if (dict == NULL) return Guess(policy, module, name, member);
+  if (dict == NULL) return Guess(policy, module, qualified, name, member);
   if (LookInto(policy, dict, qualified, name, member) < 0) return -1;
   if (is_os && member->kind == kForeignMember) {  // The list of os attributes has allowed it.
     member->kind = kModuleMember;

@@ -14,6 +14,7 @@
 typedef struct ModulePolicy {
   const Rules* rules;
   PyObject* native_packages;  // Borrowed: list of str that may be imported besides, or null.
+  PyObject* imported;         // Owned: set of the dotted names that the code imports, or null.
   PyArena* arena;
 } ModulePolicy;
 

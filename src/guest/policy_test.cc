@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "guest/fake_holder.h"
 
 namespace caisson {
@@ -122,9 +127,8 @@ TEST(PolicyReference, AllowsBasicPrograms) {
 }
 
 TEST(PolicyReference, RefusesBuiltins) {
-  for (const char* name :
-       {"eval", "exec", "compile", "globals", "locals", "__import__", "aiter", "vars", "dir",
-        "input", "help", "breakpoint", "exit", "quit"}) {
+  for (const char* name : {"eval", "exec", "compile", "globals", "locals", "__import__", "aiter",
+                           "vars", "dir", "input", "help", "breakpoint", "exit", "quit"}) {
     EXPECT_EQ(Summary(Check(std::string(name) + "('x')")),
               "checked\n1:1 builtin: the builtin " + std::string(name) + " is not allowed");
   }
@@ -207,6 +211,43 @@ TEST(PolicyLists, MembersAreAllowedByTheirFullName) {
   ExpectRefused({"import asyncio\nasyncio.create_subprocess_exec"});
   ExpectAllowed({"import asyncio\nasyncio.create_subprocess_exec"},
                 With(Lists({{"allow_imports", Strs({"asyncio.create_subprocess_exec"})}})));
+}
+
+// Programs kept as files, below tests/policy.
+
+std::vector<std::filesystem::path> Files(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::path root(CAISSON_POLICY_PROGRAMS);
+  for (const auto& entry : std::filesystem::directory_iterator(root / folder)) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string Read(const std::filesystem::path& file) {
+  std::ostringstream content;
+  content << std::ifstream(file).rdbuf();
+  return content.str();
+}
+
+// One program a line; "\\n" in it is the end of a line.
+std::vector<std::string> Programs(const std::filesystem::path& file) {
+  std::vector<std::string> programs;
+  std::istringstream lines(Read(file));
+  for (std::string line; std::getline(lines, line);) {
+    for (std::size_t at; (at = line.find("\\n")) != std::string::npos;) line.replace(at, 2, "\n");
+    programs.push_back(line);
+  }
+  return programs;
+}
+
+TEST(PolicyFiles, AllowedProgramsPass) {
+  for (const auto& file : Files("allowed")) ExpectAllowed(Programs(file));
+}
+
+TEST(PolicyFiles, RefusedProgramsAreRefused) {
+  for (const auto& file : Files("refused")) ExpectRefused(Programs(file));
 }
 
 }  // namespace
