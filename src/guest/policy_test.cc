@@ -246,6 +246,13 @@ TEST(PolicyFiles, AllowedProgramsPass) {
   for (const auto& file : Files("allowed")) ExpectAllowed(Programs(file));
 }
 
+TEST(PolicyFiles, HonestProgramsPass) {
+  std::vector<std::string> programs;
+  for (const auto& file : Files("honest")) programs.push_back(Read(file));
+  EXPECT_GE(programs.size(), 40U);
+  ExpectAllowed(programs);
+}
+
 TEST(PolicyFiles, RefusedProgramsAreRefused) {
   for (const auto& file : Files("refused")) ExpectRefused(Programs(file));
 }
