@@ -28,7 +28,8 @@ Error Violation(const std::string& what) {
 }  // namespace
 
 WorkerLink::WorkerLink(Channel& channel, std::string tier)
-    : writer_(channel.layout().to_worker, channel.to_worker()),
+    : host_watches_(channel.layout().host_watches),
+      writer_(channel.layout().to_worker, channel.to_worker()),
       reader_(channel.layout().to_host, channel.to_host()),
       boundary_{.engine = "wasm", .tier = std::move(tier), .missing = {}} {}
 
@@ -101,23 +102,7 @@ Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
   }
   // Kept while it is told: what it does may take it out of the table.
   const std::shared_ptr<CellSession> session = found->second;
-  const auto allowed = session->Allowed(kind);
-  if (!allowed) return Violation("frame kind " + std::to_string(frame.kind) + " out of place");
-  if (session->partial_kind != 0 && session->partial_kind != frame.kind) {
-    return Violation("two messages of one cell are mixed");
-  }
-  if (session->partial.size() + frame.payload.size() > *allowed) {
-    return Violation("a message of kind " + std::to_string(frame.kind) + " is too long");
-  }
-  if ((frame.flags & wire::kMoreFollows) != 0) {
-    session->partial_kind = frame.kind;
-    session->partial.append(frame.payload);
-    return {};
-  }
-  if (session->partial_kind == 0) return session->OnMessage(kind, frame.payload);
-  session->partial.append(frame.payload);
-  session->partial_kind = 0;
-  return session->OnMessage(kind, std::exchange(session->partial, {}));
+  return session->OnFrame(kind, frame.flags, frame.payload);
 }
 
 Result<void> WorkerLink::OnReady(const wire::Frame& frame) {
@@ -200,6 +185,11 @@ Result<void> WorkerLink::WriteQueued() {
 void WorkerLink::WakeReader() {
   wrote_ = false;
   if (writer_.reader_waits()) wire::FutexWake(writer_.header().tail);
+}
+
+void WorkerLink::SetWatching(bool watching) {
+  host_watches_.store(watching ? 1 : 0, std::memory_order_relaxed);
+  reader_.header().reader_waits.store(watching ? 0 : 1, std::memory_order_seq_cst);
 }
 
 void WorkerLink::Attach(std::shared_ptr<CellSession> session) {

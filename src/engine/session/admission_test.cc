@@ -1,0 +1,179 @@
+#include "engine/session/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace caisson {
+namespace {
+
+using LaneState = Admission::LaneState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Admission> Make(Admission::Options options) {
+  auto admission = std::make_unique<Admission>(options);
+  for (std::size_t i = 0; i < options.lanes; ++i) admission->SetLane(i, LaneState::kUp);
+  return admission;
+}
+
+// Holds the places granted to those who waited, in the order they came.
+struct Line {
+  explicit Line(Admission& line_admission) : admission(line_admission) {}
+  ~Line() { admission.Close(); }  // Nobody is served while the places go.
+
+  Admission::Ticket Join(const std::string& owner) {
+    auto ticket = admission.Join(OwnerId(owner), [this, owner](Result<Admission::Place> place) {
+      served.push_back(place ? owner : owner + ": " + place.error().message());
+      if (place) places.push_back(std::make_unique<Admission::Place>(*std::move(place)));
+    });
+    EXPECT_TRUE(ticket) << ticket.error().message();
+    return ticket ? *ticket : 0;
+  }
+
+  Admission& admission;
+  std::vector<std::string> served;
+  std::vector<std::unique_ptr<Admission::Place>> places;
+};
+
+TEST(AdmissionTest, PrefersTheCallersLaneThenTheEmptiest) {
+  auto admission = Make({.lanes = 3, .cells_per_lane = 2, .cells = 6});
+  auto a = *admission->TryTake(1);
+  auto b = *admission->TryTake(1);
+  EXPECT_EQ(a->lane(), 1u);
+  EXPECT_EQ(b->lane(), 1u);
+  auto c = *admission->TryTake(1);
+  EXPECT_NE(c->lane(), 1u);
+  auto d = *admission->TryTake(std::nullopt);
+  EXPECT_NE(d->lane(), 1u);
+  EXPECT_NE(d->lane(), c->lane());
+  EXPECT_EQ(admission->live(), 4u);
+}
+
+TEST(AdmissionTest, TurnsGoRoundBetweenOwners) {
+  auto admission = Make({.lanes = 1, .cells_per_lane = 1, .cells = 1});
+  Line line(*admission);
+  auto held = *admission->TryTake(0);
+  for (int i = 0; i < 4; ++i) line.Join("greedy");
+  line.Join("ann");
+  line.Join("bob");
+  line.Join("ann");
+  held.reset();
+  while (line.served.size() < 7) {
+    ASSERT_EQ(line.places.size(), 1u);
+    auto place = std::exchange(line.places, {});
+  }
+  EXPECT_THAT(line.served,
+              ElementsAre("greedy", "ann", "bob", "greedy", "ann", "greedy", "greedy"));
+}
+
+TEST(AdmissionTest, NobodyOvertakesThoseWhoWait) {
+  auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
+  Line line(*admission);
+  auto a = *admission->TryTake(0);
+  auto b = *admission->TryTake(1);
+  line.Join("x");
+  line.Join("y");
+  a.reset();
+  EXPECT_THAT(line.served, ElementsAre("x"));
+  EXPECT_FALSE(admission->TryTake(0)->has_value());
+}
+
+TEST(AdmissionTest, LeavingGivesTheTurnToTheNext) {
+  auto admission = Make({.lanes = 1, .cells_per_lane = 1, .cells = 1});
+  Line line(*admission);
+  auto held = *admission->TryTake(0);
+  const auto ticket = line.Join("x");
+  line.Join("y");
+  EXPECT_TRUE(admission->Leave(ticket));
+  EXPECT_FALSE(admission->Leave(ticket));
+  held.reset();
+  EXPECT_THAT(line.served, ElementsAre("y"));
+  EXPECT_EQ(admission->waiting(), 0u);
+}
+
+TEST(AdmissionTest, RefusesWhenTooManyWait) {
+  auto admission = Make(
+      {.lanes = 1, .cells_per_lane = 1, .cells = 1, .max_waiting = 3, .max_waiting_per_owner = 2});
+  Line line(*admission);
+  auto held = *admission->TryTake(0);
+  line.Join("x");
+  line.Join("x");
+  auto refused = admission->Join(OwnerId("x"), [](Result<Admission::Place>) { FAIL(); });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  line.Join("y");
+  EXPECT_FALSE(admission->Join(OwnerId("z"), [](Result<Admission::Place>) { FAIL(); }));
+  EXPECT_EQ(admission->refused(), 2u);
+}
+
+TEST(AdmissionTest, OnlyLanesThatAreUpGetCells) {
+  auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
+  Line line(*admission);
+  admission->SetLane(0, LaneState::kStarting);
+  auto place = *admission->TryTake(0);
+  EXPECT_EQ(place->lane(), 1u);
+  EXPECT_FALSE(admission->TryTake(0)->has_value());
+  line.Join("x");
+  EXPECT_TRUE(line.served.empty());
+  admission->SetLane(0, LaneState::kUp);
+  EXPECT_THAT(line.served, ElementsAre("x"));
+}
+
+TEST(AdmissionTest, WhenAllLanesAreDownEverybodyIsToldWhy) {
+  auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
+  Line line(*admission);
+  auto a = *admission->TryTake(0);
+  auto b = *admission->TryTake(1);
+  line.Join("x");
+  admission->SetLane(0, LaneState::kDown, "no user namespaces");
+  EXPECT_TRUE(line.served.empty());
+  admission->SetLane(1, LaneState::kDown, "no user namespaces");
+  EXPECT_THAT(line.served, ElementsAre(HasSubstr("no user namespaces")));
+  auto refused = admission->TryTake(0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+}
+
+TEST(AdmissionTest, ClosingRefusesThoseWhoWaitAndThoseWhoCome) {
+  auto admission = Make({.lanes = 1, .cells_per_lane = 1, .cells = 1});
+  Line line(*admission);
+  auto held = *admission->TryTake(0);
+  line.Join("x");
+  admission->Close();
+  EXPECT_THAT(line.served, ElementsAre(HasSubstr("shutting down")));
+  held.reset();
+  EXPECT_FALSE(admission->TryTake(0));
+}
+
+TEST(AdmissionTest, ManyThreadsNeverHoldMoreThanThereIs) {
+  constexpr std::size_t kPlaces = 3;
+  auto admission = Make({.lanes = 1, .cells_per_lane = kPlaces, .cells = kPlaces});
+  std::atomic<std::size_t> held{0};
+  std::atomic<std::size_t> most{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5000; ++i) {
+        auto place = admission->TryTake(0);
+        if (!place || !place->has_value()) continue;
+        const std::size_t now = held.fetch_add(1) + 1;
+        std::size_t seen = most.load();
+        while (seen < now && !most.compare_exchange_weak(seen, now)) {
+        }
+        held.fetch_sub(1);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_LE(most.load(), kPlaces);
+  EXPECT_EQ(admission->live(), 0u);
+}
+
+}  // namespace
+}  // namespace caisson

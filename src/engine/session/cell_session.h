@@ -1,0 +1,184 @@
+// A CellSession is what the host knows of one cell: which run is under way, what it may still send, what
+// it has sent so far.
+//
+// Trust     Messages come from a process that may have been taken over. What an honest one never sends
+//           (a wrong call number, output beyond the cap, a frame out of place) is an error of OnMessage,
+//           and the process is killed (I9). What a hostile *guest* can bring about behind an honest
+//           worker (a report or call that does not decode) ends that guest's run alone, so that no tenant
+//           can take down another's cells.
+// Threads   The lane of its link.
+// Lifetime  Shared by the SessionCell in front of it and the CellLink it is attached to; whichever lets
+//           go last ends it and gives its place in the engine back.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/session/admission.h"
+#include "engine/session/cell_link.h"
+#include "wire/frames.h"
+
+namespace caisson {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Why the contents of a captured file are not there.
+inline constexpr std::string_view kFileOmitted = "larger than allowed, or one too many";
+
+// How a run ended whose cell had no word in it: its process died, or was killed.
+struct Verdict {
+  RunStatus status;
+  RunReason reason;
+  std::optional<RunError> error{};
+};
+
+class CellSession : public std::enable_shared_from_this<CellSession> {
+ public:
+  using RunDone = std::move_only_function<void(Result<Outcome>)>;
+  using SaveDone = std::move_only_function<void(Result<SavedCell>)>;
+  using RestoreDone = std::move_only_function<void(Result<void>)>;
+
+  CellSession(OwnerId owner, Admission::Place place, std::chrono::nanoseconds queued);
+  ~CellSession();
+
+  // What the front asks for. If it succeeds, `done` is taken and called once, after the call has
+  // returned; if not, `done` is left alone.
+  // Start and Restore attach the session to `link` under the number `id`; Again goes on where it is.
+  Result<void> Start(CellLink& link, std::uint64_t id, RunRequest request, RunEvents& events,
+                     AfterRun after, RunDone&& done);
+  Result<void> Again(RunRequest request, RunEvents& events, AfterRun after, RunDone&& done);
+  Result<void> Restore(CellLink& link, std::uint64_t id, const SavedCell& saved,
+                       const Limits& limits, RestoreDone&& done);
+  Result<void> Continue(RunEvents& events, AfterRun after, RunDone&& done);
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer);
+  Result<void> Save(AfterSave after, std::uint64_t max_bytes, SaveDone&& done);
+  void Cancel();
+  // The front is gone: whatever runs is ended and nobody is told.
+  void Abandon();
+
+  // Between being asked to run and having a worker. EndStarting: whether that is still wanted.
+  void BeginStarting() { starting_ = true; }
+  bool EndStarting() {
+    return std::exchange(starting_, false) && !std::exchange(start_cancelled_, false) &&
+           !abandoned_;
+  }
+
+  // A restored run may end before anybody continues it (its time was up); this is how.
+  std::optional<Outcome> TakeEarlyEnd() { return std::exchange(early_end_, std::nullopt); }
+
+  bool starting() const { return starting_; }
+  bool abandoned() const { return abandoned_; }
+  bool run_under_way() const { return static_cast<bool>(run_done_); }
+  bool idle() const { return state_ == State::kIdle; }
+  // Whether a run is under way whose output anybody wants.
+  bool run_may_speak() const { return Allowed(wire::ToHost::kOutput).has_value(); }
+  bool empty() const { return state_ == State::kEmpty; }
+  std::uint64_t id() const { return id_; }
+  const OwnerId& owner() const { return owner_; }
+
+  // What the link calls. The most bytes a message of this kind may have now; nothing if there may be
+  // no such message.
+  std::optional<std::size_t> Allowed(wire::ToHost kind) const;
+  Result<void> OnMessage(wire::ToHost kind, std::string_view message);
+  // Joins frames to messages, each within what is allowed, and hands those to OnMessage.
+  Result<void> OnFrame(wire::ToHost kind, std::uint16_t flags, std::string_view payload);
+  // Whether frames of a message are there that is not complete yet.
+  bool mid_message() const { return partial_kind_.has_value(); }
+  // A file that the host captured itself, within the limits.
+  void AddFile(OutcomeFile file);
+  // The cell is gone, and nothing but its run. `measured`: what the host knows of that run.
+  void OnDied(const wire::DoneHeader& measured, Verdict verdict);
+  // The worker or nursery is gone: what was under way ends as `reason`.
+  void OnLost(RunReason reason, const std::string& why);
+  // Whether the worker should have spoken by now (see kGrace).
+  bool overdue(SteadyTime now) const { return now >= deadline_; }
+
+ private:
+  enum class State {
+    kEmpty,      // Nothing in any worker.
+    kRunning,    // kStart, kAgain or Continue was sent; kDone will come.
+    kIdle,       // Kept after a run.
+    kRestoring,  // kRestore was sent.
+    kParked,     // Restored; what it says is kept until Continue.
+    kEnding,     // kCancel was sent; kDone will come.
+    kLost,       // The worker died with it.
+  };
+  static constexpr std::size_t kNoIndex = SIZE_MAX;
+  struct OpenCall {
+    std::uint32_t seq;
+    std::size_t index;  // In outcome_.calls; kNoIndex: made before a restore.
+    SteadyTime since;
+  };
+
+  Result<void> SendStart(wire::ToWorker kind, RunRequest& request, AfterRun after);
+  void ClearOutcome();
+  void BeginRun(RunEvents& events, AfterRun after, RunDone&& done);
+  Result<void> OnOutput(std::string_view message);
+  void Deliver(std::uint32_t seq, std::string_view encoded);
+  Result<void> OnCall(std::string_view message);
+  Result<void> OnFile(std::string_view message);
+  Result<void> OnDone(std::string_view message);
+  Result<void> OnRestored(std::string_view message);
+  void OnSaved(std::string_view message);
+  void OnRefused(std::string_view message);
+  // Ends the run because its guest sent nonsense; the cell is cancelled.
+  void Distrust(std::string why);
+  void EndCell();
+  void FinishRun();
+  void FinishSave(Result<SavedCell> saved);
+  void Detach();
+  void SetDeadline();
+  Result<void> SendAnswer(std::uint32_t seq, const ToolAnswer& answer);
+
+  const OwnerId owner_;
+  const Admission::Place place_;
+  const std::chrono::nanoseconds queued_;
+
+  CellLink* link_ = nullptr;
+  std::uint64_t id_ = 0;
+  State state_ = State::kEmpty;
+  bool abandoned_ = false;  // Nobody is in front any more.
+  bool doomed_ = false;     // To be freed as soon as it is idle.
+  bool unheard_ = false;    // The worker has said nothing yet about the run it was sent.
+  bool may_keep_ = false;   // kKeepCell was sent.
+  bool starting_ = false;
+  bool start_cancelled_ = false;
+  bool save_pending_ = false;  // kSave was sent; kSaved or kRefused will come.
+  bool virtual_time_ = false;
+  AfterRun after_ = AfterRun::kDiscard;
+  AfterSave after_save_ = AfterSave::kKeep;
+  std::uint64_t max_saved_bytes_ = 0;
+  SteadyTime deadline_ = SteadyTime::max();
+
+  Limits limits_;
+  RunEvents* events_ = nullptr;
+  RunDone run_done_;
+  SaveDone save_done_;
+  RestoreDone restore_done_;
+
+  std::string partial_;  // The frames of a message that is not complete yet.
+  std::optional<wire::ToHost> partial_kind_;
+  Outcome outcome_;
+  std::vector<OpenCall> open_calls_;
+  std::vector<std::pair<std::uint32_t, ToolAnswer>> early_answers_;  // Given before Continue.
+  std::vector<std::pair<std::uint32_t, std::string>> early_calls_;   // Made before Continue.
+  std::size_t early_call_bytes_ = 0;
+  std::optional<Outcome> early_end_;
+  std::uint32_t next_seq_ = 0;
+  bool any_seq_ = false;  // After a restore the next number is known only to be new.
+  std::uint64_t file_bytes_ = 0;
+  std::uint64_t files_with_contents_ = 0;
+  std::uint64_t kept_argument_bytes_ = 0;
+  std::optional<std::string> distrusted_;
+};
+
+}  // namespace caisson

@@ -1,0 +1,434 @@
+// What the cell says, and how a session ends.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/session/cell_session.h"
+#include "engine/session/report.h"
+
+namespace caisson {
+namespace {
+
+using wire::ToHost;
+using wire::ToWorker;
+
+// A worker enforces time limits; this is the outer one, in case it does not. While a run owes us its
+// end (it has no call open, or was cancelled) the end must come within the wall limit plus this,
+// counted from the last thing we told the cell.
+constexpr std::chrono::seconds kGrace{1};
+constexpr std::chrono::seconds kSaveTime{10};
+// Arguments kept for the outcome, all calls of a run together.
+constexpr std::uint64_t kMaxKeptArgumentBytes = 1u << 20;
+// Calls a restored run makes before anybody continues it.
+constexpr std::size_t kMaxEarlyCallBytes = 16u << 20;
+constexpr std::size_t kMaxPathBytes = 4096;
+constexpr std::size_t kMaxTextBytes = 64u << 10;
+
+Error Violation(const std::string& what) {
+  return Error(ErrorCode::kInternal, "the cell broke the protocol: " + what);
+}
+
+SteadyTime Now() {
+  return std::chrono::steady_clock::now();
+}
+
+// Splits a message into its fixed header and the rest.
+template <typename T>
+std::optional<std::pair<T, std::string_view>> Split(std::string_view message) {
+  if (message.size() < sizeof(T)) return std::nullopt;
+  T header;
+  std::memcpy(&header, message.data(), sizeof header);
+  return std::pair(header, message.substr(sizeof header));
+}
+
+// [name, positional, keywords], as a list or a tuple.
+Result<ToolCall> ParseCall(std::uint32_t seq, std::string_view encoded) {
+  TRY_ASSIGN(Value value, DecodeValue(encoded));
+  std::vector<Value>* items = nullptr;
+  if (auto* list = std::get_if<List>(&value.variant())) items = &list->items;
+  if (auto* tuple = std::get_if<Tuple>(&value.variant())) items = &tuple->items;
+  const Error bad(ErrorCode::kInvalidArgument, "a tool call is not [name, list, dict]");
+  if (items == nullptr || items->size() != 3) return bad;
+  auto* name = std::get_if<std::string>(&(*items)[0].variant());
+  auto* keywords = std::get_if<Dict>(&(*items)[2].variant());
+  ToolCall call{.seq = seq, .tool = {}, .positional = {}, .keywords = {}};
+  if (auto* list = std::get_if<List>(&(*items)[1].variant())) {
+    call.positional = std::move(*list);
+  } else if (auto* tuple = std::get_if<Tuple>(&(*items)[1].variant())) {
+    call.positional.items = std::move(tuple->items);
+  } else {
+    return bad;
+  }
+  if (name == nullptr || keywords == nullptr) return bad;
+  call.tool = std::move(*name);
+  call.keywords = std::move(*keywords);
+  return call;
+}
+
+// What an outcome shows: the keywords, and positional arguments under a name no keyword can have.
+Value ArgumentsOf(const ToolCall& call) {
+  Dict arguments = call.keywords;
+  if (!call.positional.items.empty()) {
+    arguments.items.emplace_back(std::string("*args"), call.positional);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
+  const bool running =
+      state_ == State::kRunning || state_ == State::kEnding || state_ == State::kParked;
+  switch (kind) {
+    case ToHost::kOutput:
+      if (running) return 1 + std::max(limits_.stdout_bytes, limits_.stderr_bytes);
+      break;
+    case ToHost::kCall:
+      if (running) return sizeof(wire::CallHeader) + limits_.message_bytes;
+      break;
+    case ToHost::kDone:
+      if (running) return sizeof(wire::DoneHeader) + limits_.result_bytes + wire::kReportSlackBytes;
+      break;
+    case ToHost::kFile:
+      if (running) return sizeof(wire::FileHeader) + kMaxPathBytes + limits_.file_bytes;
+      break;
+    case ToHost::kSaved:
+      if (save_pending_) return max_saved_bytes_;
+      break;
+    case ToHost::kRestored:
+      if (state_ == State::kRestoring) return limits_.tool_calls * sizeof(std::uint32_t);
+      break;
+    case ToHost::kRefused:
+      if (save_pending_ || unheard_ || state_ == State::kRestoring) return kMaxTextBytes;
+      break;
+    case ToHost::kReady:
+      break;
+  }
+  return std::nullopt;
+}
+
+Result<void> CellSession::OnFrame(ToHost kind, std::uint16_t flags, std::string_view payload) {
+  const auto number = [kind] { return std::to_string(std::to_underlying(kind)); };
+  const auto allowed = Allowed(kind);
+  if (!allowed) return Violation("frame kind " + number() + " out of place");
+  if (partial_kind_ && *partial_kind_ != kind) return Violation("two messages are mixed");
+  if (partial_.size() + payload.size() > *allowed) {
+    return Violation("a message of kind " + number() + " is too long");
+  }
+  if ((flags & wire::kMoreFollows) != 0) {
+    partial_kind_ = kind;
+    partial_.append(payload);
+    return {};
+  }
+  if (!partial_kind_) return OnMessage(kind, payload);
+  partial_.append(payload);
+  partial_kind_.reset();
+  return OnMessage(kind, std::exchange(partial_, {}));
+}
+
+Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
+  if (kind != ToHost::kRefused) unheard_ = false;
+  switch (kind) {
+    case ToHost::kOutput:
+      return OnOutput(message);
+    case ToHost::kCall:
+      return OnCall(message);
+    case ToHost::kDone:
+      return OnDone(message);
+    case ToHost::kFile:
+      return OnFile(message);
+    case ToHost::kSaved:
+      OnSaved(message);
+      return {};
+    case ToHost::kRestored:
+      return OnRestored(message);
+    case ToHost::kRefused:
+      OnRefused(message);
+      return {};
+    case ToHost::kReady:
+      break;
+  }
+  return Violation("a frame out of place");
+}
+
+Result<void> CellSession::OnOutput(std::string_view message) {
+  if (message.empty() || (message[0] != 1 && message[0] != 2)) return Violation("bad output");
+  const bool to_stdout = message[0] == 1;
+  message.remove_prefix(1);
+  std::string& text = to_stdout ? outcome_.stdout_text : outcome_.stderr_text;
+  if (message.size() > (to_stdout ? limits_.stdout_bytes : limits_.stderr_bytes) - text.size()) {
+    return Violation("output beyond its cap");
+  }
+  text.append(message);
+  if (events_ != nullptr) {
+    events_->OnOutput(to_stdout ? OutputStream::kStdout : OutputStream::kStderr, message);
+  }
+  return {};
+}
+
+Result<void> CellSession::OnCall(std::string_view message) {
+  const auto parts = Split<wire::CallHeader>(message);
+  if (!parts) return Violation("a short call");
+  const std::uint32_t seq = parts->first.seq;
+  const bool new_seq = any_seq_ ? seq >= next_seq_ : seq == next_seq_;
+  if (!new_seq) return Violation("a wrong call number");
+  if (seq >= limits_.tool_calls) return Violation("more calls than allowed");
+  any_seq_ = false;
+  next_seq_ = seq + 1;
+  if (state_ == State::kRunning && events_ != nullptr) {
+    Deliver(seq, parts->second);
+  } else if (state_ == State::kParked) {
+    early_call_bytes_ += parts->second.size();
+    if (early_call_bytes_ > kMaxEarlyCallBytes) {
+      Distrust("too many calls before it was continued");
+    } else {
+      early_calls_.emplace_back(seq, parts->second);
+    }
+  }
+  return {};
+}
+
+void CellSession::Deliver(std::uint32_t seq, std::string_view encoded) {
+  auto call = ParseCall(seq, encoded);
+  if (!call) return Distrust(call.error().message());
+  kept_argument_bytes_ += encoded.size();
+  outcome_.calls.push_back(
+      {.seq = seq,
+       .tool = call->tool,
+       .arguments = kept_argument_bytes_ <= kMaxKeptArgumentBytes ? ArgumentsOf(*call) : Value(),
+       .outcome = "pending"});
+  open_calls_.push_back({.seq = seq, .index = outcome_.calls.size() - 1, .since = Now()});
+  SetDeadline();
+  events_->OnCall(*std::move(call));
+}
+
+Result<void> CellSession::OnFile(std::string_view message) {
+  static constexpr const char* kChanges[] = {"created", "modified", "deleted"};
+  const auto parts = Split<wire::FileHeader>(message);
+  if (!parts) return Violation("a short file");
+  const auto& [header, rest] = *parts;
+  if (header.path_length > rest.size() || header.path_length > kMaxPathBytes || header.change > 2 ||
+      header.omitted > 1) {
+    return Violation("a bad file header");
+  }
+  const std::string_view contents = rest.substr(header.path_length);
+  const bool whole = header.omitted == 0 && header.change != 2;
+  if (contents.size() != (whole ? header.size : 0)) return Violation("a file of another size");
+  file_bytes_ += contents.size();
+  files_with_contents_ += whole ? 1 : 0;
+  // Files that are one too many are still listed, without contents; there is an end to that as well.
+  if (contents.size() > limits_.file_bytes || file_bytes_ > limits_.total_file_bytes ||
+      files_with_contents_ > limits_.files || outcome_.files.size() >= 4 * limits_.files + 1024) {
+    return Violation("files beyond their caps");
+  }
+  AddFile({.path = std::string(rest.substr(0, header.path_length)),
+           .change = kChanges[header.change],
+           .size = header.size,
+           .contents = std::string(contents),
+           .omitted = header.omitted != 0 ? std::string(kFileOmitted) : ""});
+  return {};
+}
+
+void CellSession::AddFile(OutcomeFile file) {
+  outcome_.files.push_back(std::move(file));
+}
+
+Result<void> CellSession::OnDone(std::string_view message) {
+  const auto parts = Split<wire::DoneHeader>(message);
+  if (!parts || parts->first.ending > wire::Ending::kToolCalls) return Violation("a bad end");
+  const bool kept = (parts->first.flags & wire::kCellKept) != 0;
+  if (kept && !may_keep_) return Violation("a cell kept unasked");
+
+  if (auto applied = ApplyReport(parts->first, parts->second, outcome_); !applied && !distrusted_) {
+    distrusted_ = applied.error().message();
+  }
+  const bool wanted = !distrusted_ && (state_ == State::kParked ||
+                                       (state_ == State::kRunning && after_ == AfterRun::kKeep));
+  if (save_pending_ && !kept) {
+    link_->ExpectStraySaveAnswer(id_);
+    FinishSave(Error(ErrorCode::kFailedPrecondition, "the run ended before it could be saved"));
+  }
+  FinishRun();
+  if (kept && (wanted || save_pending_)) {
+    doomed_ = doomed_ || state_ == State::kEnding;  // The kCancel we sent is behind the kSave.
+    state_ = State::kIdle;
+    SetDeadline();
+  } else if (kept && state_ == State::kRunning) {
+    EndCell();
+  } else {
+    Detach();  // Freed by the worker, or will be when it reads the kCancel we sent.
+  }
+  return {};
+}
+
+Result<void> CellSession::OnRestored(std::string_view message) {
+  if (message.size() % sizeof(std::uint32_t) != 0) return Violation("bad call numbers");
+  open_calls_.clear();
+  next_seq_ = 0;
+  any_seq_ = true;
+  for (; !message.empty(); message.remove_prefix(sizeof(std::uint32_t))) {
+    std::uint32_t seq = 0;
+    std::memcpy(&seq, message.data(), sizeof seq);
+    if (seq >= limits_.tool_calls || (!open_calls_.empty() && seq < next_seq_)) {
+      return Violation("bad call numbers");
+    }
+    open_calls_.push_back({.seq = seq, .index = kNoIndex, .since = Now()});
+    next_seq_ = seq + 1;
+  }
+  state_ = open_calls_.empty() ? State::kIdle : State::kParked;
+  SetDeadline();
+  if (abandoned_) {
+    Abandon();
+    return {};
+  }
+  link_->Defer([done = std::move(restore_done_)]() mutable { done({}); });
+  restore_done_ = nullptr;
+  return {};
+}
+
+void CellSession::OnSaved(std::string_view message) {
+  save_pending_ = false;
+  FinishSave(SavedCell{std::string(message)});
+  if (after_save_ == AfterSave::kKeep) {
+    if (doomed_ && state_ == State::kIdle) return EndCell();
+    return SetDeadline();
+  }
+  if (state_ == State::kRunning) {
+    outcome_.status = RunStatus::kWaiting;
+    outcome_.reason = RunReason::kApproval;
+  } else {
+    outcome_.status = RunStatus::kCancelled;
+    outcome_.reason = RunReason::kKilled;
+  }
+  FinishRun();
+  Detach();
+}
+
+void CellSession::OnRefused(std::string_view message) {
+  if (unheard_ && !save_pending_) {
+    if (run_done_) {
+      link_->Defer([done = std::move(run_done_), why = std::string(message)]() mutable {
+        done(Error(ErrorCode::kResourceExhausted, "the worker refused the run: " + why));
+      });
+    }
+    run_done_ = nullptr;
+    return Detach();
+  }
+  Error why(ErrorCode::kFailedPrecondition, std::string(message));
+  if (state_ != State::kRestoring) {
+    save_pending_ = false;
+    FinishSave(std::move(why));
+    if (doomed_ && state_ == State::kIdle) return EndCell();
+    return SetDeadline();
+  }
+  if (restore_done_) {
+    link_->Defer([done = std::move(restore_done_), why = std::move(why)]() mutable {
+      done(std::move(why));
+    });
+    restore_done_ = nullptr;
+  }
+  Detach();
+}
+
+void CellSession::Distrust(std::string why) {
+  distrusted_ = std::move(why);
+  Cancel();
+}
+
+// Frees a cell that has no run; the worker says nothing more about it.
+void CellSession::EndCell() {
+  (void)link_->Send(ToWorker::kCancel, id_, {}, {}).has_value();
+  Detach();
+}
+
+void CellSession::FinishRun() {
+  open_calls_.clear();
+  events_ = nullptr;
+  if (abandoned_ || (!run_done_ && state_ != State::kParked)) return;
+  if (distrusted_) {
+    outcome_.status = RunStatus::kFailed;
+    outcome_.reason = RunReason::kCrashed;
+    outcome_.error = RunError{.type = "ProtocolError", .message = *distrusted_};
+  }
+  outcome_.run_id = NewRunId();
+  outcome_.usage.queue = queued_;
+  outcome_.boundary = link_->boundary();
+  if (!run_done_) {
+    early_end_ = std::exchange(outcome_, {});
+    return;
+  }
+  link_->Defer([done = std::move(run_done_), outcome = std::move(outcome_)]() mutable {
+    done(std::move(outcome));
+  });
+  run_done_ = nullptr;
+  outcome_ = {};
+}
+
+void CellSession::FinishSave(Result<SavedCell> saved) {
+  save_pending_ = false;
+  if (!save_done_) return;
+  link_->Defer([done = std::move(save_done_), saved = std::move(saved)]() mutable {
+    done(std::move(saved));
+  });
+  save_done_ = nullptr;
+}
+
+void CellSession::Detach() {
+  state_ = State::kEmpty;
+  doomed_ = abandoned_;
+  deadline_ = SteadyTime::max();
+  save_pending_ = false;
+  open_calls_.clear();
+  early_answers_.clear();
+  early_calls_.clear();
+  early_call_bytes_ = 0;
+  unheard_ = false;
+  events_ = nullptr;
+  partial_.clear();
+  partial_kind_.reset();
+  std::exchange(link_, nullptr)->Detach(*this);
+}
+
+void CellSession::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
+  ApplyMeasured(measured, outcome_);
+  outcome_.status = verdict.status;
+  outcome_.reason = verdict.reason;
+  outcome_.error = std::move(verdict.error);
+  FinishRun();
+  Detach();
+}
+
+void CellSession::OnLost(RunReason reason, const std::string& why) {
+  const Error error(ErrorCode::kUnavailable, "the worker was lost: " + why);
+  if (restore_done_) {
+    link_->Defer([done = std::move(restore_done_), error]() mutable { done(error); });
+    restore_done_ = nullptr;
+  }
+  FinishSave(error);
+  if (reason == RunReason::kKilled || (state_ == State::kEnding && !distrusted_)) {
+    outcome_.status = RunStatus::kCancelled;
+    outcome_.reason = RunReason::kKilled;
+  } else {
+    outcome_.status = RunStatus::kFailed;
+    outcome_.reason = reason;
+    outcome_.error = RunError{.type = "WorkerLost", .message = why};
+  }
+  FinishRun();
+  state_ = State::kLost;
+  deadline_ = SteadyTime::max();
+  open_calls_.clear();
+  link_ = nullptr;
+}
+
+void CellSession::SetDeadline() {
+  deadline_ = SteadyTime::max();
+  if (save_pending_ || state_ == State::kRestoring) {
+    deadline_ = Now() + kSaveTime;
+  } else if (state_ == State::kEnding) {
+    deadline_ = Now() + kGrace;
+  } else if (state_ == State::kRunning && open_calls_.empty()) {
+    deadline_ = Now() + limits_.wall_time + kGrace;
+  }
+}
+
+}  // namespace caisson

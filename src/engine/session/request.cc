@@ -1,0 +1,74 @@
+#include "engine/session/request.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace caisson {
+namespace {
+
+// The encoding of wire/value.h, written directly: a request is built for every run, and files can be
+// large. request_test.cc decodes what comes out.
+enum Tag : char { kInt = 3, kStr = 6, kBytes = 7, kList = 8, kTuple = 9, kDict = 10 };
+
+void AppendLeb(std::uint64_t n, std::string& out) {
+  for (; n >= 0x80; n >>= 7) out.push_back(static_cast<char>(n | 0x80));
+  out.push_back(static_cast<char>(n));
+}
+
+void AppendText(Tag tag, std::string_view text, std::string& out) {
+  out.push_back(tag);
+  AppendLeb(text.size(), out);
+  out.append(text);
+}
+
+std::uint32_t Saturated(std::uint64_t n) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
+}
+
+}  // namespace
+
+wire::StartHeader MakeStartHeader(const Limits& limits) {
+  wire::StartHeader header{};
+  header.wall_ns = static_cast<std::uint64_t>(limits.wall_time.count());
+  header.cpu_ns = static_cast<std::uint64_t>(limits.cpu_time.count());
+  header.memory_bytes = limits.memory_bytes;
+  header.stdout_bytes = limits.stdout_bytes;
+  header.stderr_bytes = limits.stderr_bytes;
+  header.result_bytes = limits.result_bytes;
+  header.file_bytes = limits.file_bytes;
+  header.total_file_bytes = limits.total_file_bytes;
+  header.files = Saturated(limits.files);
+  header.open_files = Saturated(limits.open_files);
+  header.tool_calls = Saturated(limits.tool_calls);
+  header.message_bytes = Saturated(limits.message_bytes);
+  return header;
+}
+
+void AppendRequest(const RunRequest& request, std::string& out) {
+  out.push_back(kDict);
+  AppendLeb(request.tools.empty() ? 2 : 3, out);
+  AppendText(kStr, "code", out);
+  AppendText(kBytes, request.code, out);
+  AppendText(kStr, "result_bytes", out);
+  out.push_back(kInt);
+  AppendLeb(request.limits.result_bytes << 1, out);  // Zigzag of what is not negative.
+  if (request.tools.empty()) return;
+  AppendText(kStr, "tools", out);
+  out.push_back(kList);
+  AppendLeb(request.tools.size(), out);
+  for (const std::string& tool : request.tools) AppendText(kStr, tool, out);
+}
+
+void AppendFiles(const std::vector<InputFile>& files, std::string& out) {
+  if (files.empty()) return;
+  out.push_back(kList);
+  AppendLeb(files.size(), out);
+  for (const InputFile& file : files) {
+    out.push_back(kTuple);
+    AppendLeb(2, out);
+    AppendText(kStr, file.path, out);
+    AppendText(kBytes, *file.contents, out);
+  }
+}
+
+}  // namespace caisson
