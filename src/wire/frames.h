@@ -9,6 +9,7 @@
 // Lifetime  Types only.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "wire/ring.h"
@@ -137,8 +138,12 @@ struct FileHeader {
 inline constexpr std::size_t kRingBytes = 1 << 20;
 struct ChannelLayout {
   RingHeader to_worker;
-  RingHeader to_host;
+  RingHeader to_host;  // reader_waits: 1 if the host is to be told of frames through kNotifyFd.
+  // 1: the host sits on another core and watches its ring; the worker does so too before it sleeps.
+  alignas(64) std::atomic<std::uint32_t> host_watches;
 };
+// How long either side watches its ring before it sleeps, if they sit on two cores.
+inline constexpr std::int64_t kWatchNs = 50'000;
 inline constexpr std::size_t kChannelHeaderBytes = 4096;
 static_assert(sizeof(ChannelLayout) <= kChannelHeaderBytes);
 inline constexpr std::size_t kChannelBytes = kChannelHeaderBytes + 2 * kRingBytes;

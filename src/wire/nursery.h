@@ -56,7 +56,7 @@ struct CellGone {
   std::uint64_t cell;
   std::int32_t status;  // Of exit; meaningful when signal == 0.
   std::uint32_t reserved;
-  std::uint64_t cpu_ns;            // With its descendants.
+  std::uint64_t cpu_ns;             // With its descendants.
   std::uint64_t peak_memory_bytes;  // Of its largest process.
 };
 

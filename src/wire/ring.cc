@@ -15,6 +15,12 @@ constexpr std::uint32_t Padded(std::size_t length) {
   return static_cast<std::uint32_t>((length + 7) & ~std::size_t{7});
 }
 
+std::int64_t MonotonicNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
 Error Broken(const char* what) {
   return Error(ErrorCode::kInternal, what);
 }
@@ -86,6 +92,17 @@ Result<std::optional<Frame>> RingReader::Next() {
   header_.head.store(head_, std::memory_order_seq_cst);
   return std::optional(
       Frame{frame.kind, frame.flags, frame.cell, std::string_view(payload_.data(), frame.length)});
+}
+
+bool RingReader::Watch(std::int64_t time_ns) const {
+  const std::int64_t until = MonotonicNs() + time_ns;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (!empty()) return true;
+      __builtin_ia32_pause();
+    }
+  } while (MonotonicNs() < until);
+  return false;
 }
 
 bool RingReader::TakeWriterWaits() {

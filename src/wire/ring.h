@@ -92,6 +92,9 @@ class RingReader {
   std::uint32_t position() const { return head_; }
   bool empty() const { return header_.tail.load(std::memory_order_seq_cst) == head_; }
 
+  // Watches for frames without sleeping, for at most this long. Whether there are any.
+  bool Watch(std::int64_t time_ns) const;
+
   RingHeader& header() { return header_; }
 
  private:

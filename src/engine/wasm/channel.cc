@@ -37,7 +37,10 @@ Result<Channel> Channel::Create() {
     return Error::FromErrno(errno, "seal a worker's channel");
   }
   TRY_ASSIGN(std::uint8_t* bytes, MapShared(memory));
-  return Channel(std::move(memory), bytes);
+  Channel channel(std::move(memory), bytes);
+  // Before there is a worker: its very first word must be told of.
+  channel.layout().to_host.reader_waits.store(1);
+  return channel;
 }
 
 Result<Channel> Channel::Map(const UniqueFd& memory) {

@@ -1,8 +1,5 @@
 #include "engine/wasm/lane.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
@@ -14,49 +11,57 @@ namespace {
 constexpr std::chrono::milliseconds kTick{100};
 // A worker that dies younger than this is not replaced at once.
 constexpr std::chrono::milliseconds kYoung{200};
+// While it watches its worker, the lane looks for other work this often.
+constexpr int kQuietSlices = 10;
+constexpr int kTurnsBetweenPolls = 4;
 constexpr int kFailuresUntilDown = 3;
 constexpr std::chrono::milliseconds kMaxBackoff{5000};
 
-Lane*& CurrentSlot() {
-  static thread_local Lane* current = nullptr;
-  return current;
-}
-
 }  // namespace
 
-Lane* Lane::Current() {
-  return CurrentSlot();
-}
-
 Lane::Lane(Options options, EngineShared& shared)
-    : options_(std::move(options)),
+    : EngineLane(shared, options.index),
+      options_(std::move(options)),
       shared_(shared),
-      work_(asio::make_work_guard(context_)),
-      tick_(context_) {
+      work_(asio::make_work_guard(context())),
+      tick_(context()),
+      placement_(options_.cpu, options_.cores, shared.busy_lanes) {
   first_ready_ = first_.emplace().get_future();
   thread_ = std::thread([this] { Run(); });
 }
 
 Lane::~Lane() {
-  asio::post(context_, [this] { Stop(); });
+  asio::post(context(), [this] { Stop(); });
   thread_.join();
 }
 
 void Lane::Run() {
-  CurrentSlot() = this;
-  ::pthread_setname_np(::pthread_self(), ("caisson-lane" + std::to_string(options_.index)).c_str());
-  if (options_.cpu) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(static_cast<std::size_t>(*options_.cpu), &cpus);
-    // Slower when it fails, not weaker.
-    ::sched_setaffinity(0, sizeof cpus, &cpus);
-  }
+  BecomeCurrent("caisson-lane" + std::to_string(index()), options_.cpu);
   StartMain();
-  context_.run();
+  while (!context().stopped()) {
+    if (placement_.apart()) WatchMain();
+    context().run_one();
+  }
   // The handlers that Stop cut off still hold their worker.
-  context_.restart();
-  context_.poll();
+  context().restart();
+  context().poll();
+}
+
+// Serves the main worker and everybody else without sleeping, until nothing has happened for a while.
+void Lane::WatchMain() {
+  const auto worker = main_;
+  if (!worker || !worker->ready()) return;
+  worker->link().SetWatching(true);
+  int turns = 0;
+  for (int quiet = 0; quiet < kQuietSlices && placement_.apart(); ++quiet) {
+    if (worker->Watch(wire::kWatchNs / kQuietSlices)) {
+      quiet = 0;
+      if (++turns % kTurnsBetweenPolls != 0) continue;
+    }
+    if (context().poll() > 0) quiet = 0;
+  }
+  worker->link().SetWatching(false);
+  worker->Watch(0);
 }
 
 void Lane::Stop() {
@@ -71,7 +76,7 @@ void Lane::Stop() {
   FailWaiting(std::exchange(waiting_, {}),
               Error(ErrorCode::kUnavailable, "the engine is shutting down"));
   work_.reset();
-  context_.stop();
+  context().stop();
 }
 
 Result<void> Lane::AwaitFirstWorker() {
@@ -79,7 +84,7 @@ Result<void> Lane::AwaitFirstWorker() {
 }
 
 Result<std::shared_ptr<WorkerProcess>> Lane::StartWorker() {
-  auto worker = WorkerProcess::Start(context_, *shared_.launcher,
+  auto worker = WorkerProcess::Start(context(), *shared_.launcher,
                                      {.tier = options_.tier, .cpu = options_.cpu}, *this);
   if (worker) shared_.workers_started.fetch_add(1, std::memory_order_relaxed);
   return worker;
@@ -105,7 +110,7 @@ void Lane::OnMainFailed(const std::string& why) {
     first_.reset();
   }
   if (failures_ < kFailuresUntilDown) return;
-  shared_.admission.SetLane(options_.index, Admission::LaneState::kDown, why);
+  shared_.admission.SetLane(index(), Admission::LaneState::kDown, why);
   FailWaiting(std::exchange(waiting_, {}), error);
 }
 
@@ -126,7 +131,7 @@ void Lane::OnWorkerReady(WorkerProcess& worker) {
     main_used_ = true;
     main_ready_at_ = std::chrono::steady_clock::now();
     for (WithLink& then : std::exchange(waiting_, {})) then(&worker.link());
-    shared_.admission.SetLane(options_.index, Admission::LaneState::kUp);
+    shared_.admission.SetLane(index(), Admission::LaneState::kUp);
     if (first_) {
       first_->set_value({});
       first_.reset();
@@ -146,13 +151,13 @@ void Lane::OnWorkerLost(WorkerProcess& worker, const std::string& why) {
   if (&worker == main_.get()) {
     main_.reset();
     if (!std::exchange(main_used_, false)) return OnMainFailed(why);
-    shared_.admission.SetLane(options_.index, Admission::LaneState::kStarting);
+    shared_.admission.SetLane(index(), Admission::LaneState::kStarting);
     const auto now = std::chrono::steady_clock::now();
     if (now - main_ready_at_ < kYoung) {
       main_start_at_ = now + kYoung;
       return EnsureTick();
     }
-    return asio::post(context_, [this] {
+    return asio::post(context(), [this] {
       if (!stopping_ && !main_) StartMain();
     });
   }
@@ -168,7 +173,7 @@ void Lane::FailWaiting(std::vector<WithLink> waiting, const Error& error) {
   for (WithLink& then : waiting) then(error);
 }
 
-void Lane::WithWorker(WithLink then) {
+void Lane::WithFreshCell(CellNeeds /*needs*/, WithLink then) {
   EnsureTick();
   if (main_ && main_->ready()) return then(&main_->link());
   if (stopping_ || failures_ >= kFailuresUntilDown) {
@@ -222,6 +227,7 @@ void Lane::Tick() {
   for (const auto& [owner, entry] : owner_workers_) others.push_back(entry.process);
   for (const auto& worker : others) worker->Check(now);
   RetireOwnerWorkers(now);
+  placement_.OnTick(kTick);
   const bool main_busy = main_ && (!main_->ready() || main_->link().sessions() > 0);
   if (main_busy || main_start_at_ || !owner_workers_.empty()) EnsureTick();
 }

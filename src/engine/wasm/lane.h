@@ -1,17 +1,14 @@
 // A Lane is one core's part of the engine: a thread with its event loop, and the workers it keeps on
-// that core. Thread and worker share a core because waking across cores costs ten times as much.
+// that core. The thread itself sits where Placement puts it.
 //
 // Trust     Its workers are hostile; see WorkerProcess.
 // Threads   Everything on the lane's own thread, except where it says otherwise.
 // Lifetime  Owned by the engine. The destructor ends the workers, the loop and the thread.
 #pragma once
 
-#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -23,61 +20,44 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "engine/engine.h"
-#include "engine/wasm/admission.h"
+#include "engine/session/engine_lane.h"
+#include "engine/wasm/placement.h"
 #include "engine/wasm/worker_process.h"
 
 namespace caisson {
 
-// What lanes and cells of an engine have in common.
-struct EngineShared {
+// What the lanes of a wasm engine have in common.
+struct EngineShared : EngineState {
   EngineShared(Admission::Options admission_options, Limits limits_ceiling,
                std::unique_ptr<Launcher> worker_launcher)
-      : admission(admission_options),
-        ceiling(limits_ceiling),
-        launcher(std::move(worker_launcher)) {}
+      : EngineState(admission_options, limits_ceiling), launcher(std::move(worker_launcher)) {}
 
-  Admission admission;
-  const Limits ceiling;
   const std::unique_ptr<Launcher> launcher;
   Guarded<std::optional<WorkerBuild>> build;  // The first worker's; all others must be the same.
-  std::uint64_t max_saved_bytes = 64u << 20;
-
-  std::atomic<std::uint64_t> next_cell{1};
-  std::atomic<std::uint64_t> runs_started{0};
-  std::atomic<std::uint64_t> runs_ended{0};
-  std::atomic<std::uint64_t> workers_started{0};
-  std::atomic<std::uint64_t> workers_lost{0};
+  std::atomic<std::size_t> busy_lanes{0};     // See Placement.
 };
 
-class Lane final : private WorkerObserver {
+class Lane final : public EngineLane, private WorkerObserver {
  public:
   struct Options {
     std::size_t index = 0;
     std::optional<int> cpu;
+    std::vector<int> cores;  // All that the engine may use.
     std::string tier;
     std::size_t max_owner_workers = 16;
     std::chrono::nanoseconds owner_worker_idle = std::chrono::seconds(5);
   };
-  using WithLink = std::move_only_function<void(Result<WorkerLink*>)>;
-
   // Starts the thread and, on it, the first worker.
   Lane(Options options, EngineShared& shared);
   ~Lane() override;
 
   // Any thread: blocks until the first worker is ready, or says why it is not.
   Result<void> AwaitFirstWorker();
-  // Any thread.
-  asio::io_context& context() { return context_; }
-  asio::any_io_executor executor() { return context_.get_executor(); }
   EngineShared& shared() { return shared_; }
-  std::size_t index() const { return options_.index; }
-  bool is_current() const { return Current() == this; }
-  // The lane whose thread this is, or null.
-  static Lane* Current();
 
-  // Hands over the lane's worker: at once, or when it is ready again.
-  void WithWorker(WithLink then);
-  // The same for the worker that restores cells of `owner` and serves nobody else (DESIGN 8).
+  // In the lane's worker: at once, or when it is ready again.
+  void WithFreshCell(CellNeeds needs, WithLink then) override;
+  // The same in the worker that restores cells of `owner` and serves nobody else (DESIGN 8).
   void WithWorkerOf(const OwnerId& owner, WithLink then);
 
  private:
@@ -87,11 +67,13 @@ class Lane final : private WorkerObserver {
   };
 
   void Run();
+  void WatchMain();
   void Stop();
   Result<std::shared_ptr<WorkerProcess>> StartWorker();
   void StartMain();
   void OnMainFailed(const std::string& why);
   void OnWorkerReady(WorkerProcess& worker) override;
+  void OnWorkerTurn() override { placement_.OnTurn(); }
   void OnWorkerLost(WorkerProcess& worker, const std::string& why) override;
   bool SameBuild(const WorkerBuild& build);
   void FailWaiting(std::vector<WithLink> waiting, const Error& error);
@@ -102,9 +84,9 @@ class Lane final : private WorkerObserver {
 
   const Options options_;
   EngineShared& shared_;
-  asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::steady_timer tick_;
+  Placement placement_;
   bool ticking_ = false;
   bool stopping_ = false;
 

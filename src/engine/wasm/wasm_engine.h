@@ -66,8 +66,7 @@ class WasmEngine final : public Engine {
 
  private:
   explicit WasmEngine(std::unique_ptr<EngineShared> shared) : shared_(std::move(shared)) {}
-  asio::awaitable<Result<Admission::Place>> Wait(OpenOptions options);
-  Lane* CurrentLane() const;
+  EngineLane* CurrentLane() const;
 
   std::unique_ptr<EngineShared> shared_;
   std::vector<std::unique_ptr<Lane>> lanes_;

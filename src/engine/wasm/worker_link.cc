@@ -28,7 +28,8 @@ Error Violation(const std::string& what) {
 }  // namespace
 
 WorkerLink::WorkerLink(Channel& channel, std::string tier)
-    : writer_(channel.layout().to_worker, channel.to_worker()),
+    : host_watches_(channel.layout().host_watches),
+      writer_(channel.layout().to_worker, channel.to_worker()),
       reader_(channel.layout().to_host, channel.to_host()),
       boundary_{.engine = "wasm", .tier = std::move(tier), .missing = {}} {}
 
@@ -200,6 +201,11 @@ Result<void> WorkerLink::WriteQueued() {
 void WorkerLink::WakeReader() {
   wrote_ = false;
   if (writer_.reader_waits()) wire::FutexWake(writer_.header().tail);
+}
+
+void WorkerLink::SetWatching(bool watching) {
+  host_watches_.store(watching ? 1 : 0, std::memory_order_relaxed);
+  reader_.header().reader_waits.store(watching ? 0 : 1, std::memory_order_seq_cst);
 }
 
 void WorkerLink::Attach(std::shared_ptr<CellSession> session) {

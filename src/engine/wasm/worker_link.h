@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -21,7 +22,7 @@
 
 #include "base/result.h"
 #include "engine/outcome.h"
-#include "engine/wasm/cell_session.h"
+#include "engine/session/cell_session.h"
 #include "engine/wasm/channel.h"
 #include "wire/frames.h"
 
@@ -40,13 +41,11 @@ struct WorkerReady {
   std::vector<std::string> missing;  // Walls that are not up.
 };
 
-class WorkerLink {
+class WorkerLink final : public CellLink {
  public:
   // `tier` is what outcomes say about the boundary.
   WorkerLink(Channel& channel, std::string tier);
-  ~WorkerLink();
-  WorkerLink(const WorkerLink&) = delete;
-  WorkerLink& operator=(const WorkerLink&) = delete;
+  ~WorkerLink() override;
 
   // Reads at most a turn's worth of frames, then lets everybody who waited for them go on. True:
   // there is more to read, come back after others had their turn.
@@ -54,20 +53,19 @@ class WorkerLink {
 
   // Set when the worker has said that it is ready.
   const std::optional<WorkerReady>& ready() const { return ready_; }
-  const Boundary& boundary() const { return boundary_; }
+  const Boundary& boundary() const override { return boundary_; }
 
   // Sends one message, `head` then `body`; queues what the ring cannot take. kResourceExhausted: too
   // much is queued. Sent at once, or at the end of the turn if called within one.
   Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
-                    std::string_view body = {});
+                    std::string_view body) override;
 
-  void Attach(std::shared_ptr<CellSession> session);
-  void Detach(CellSession& session);
-  // A kSave may cross the end of its cell; its answer is then of no use and no offence.
-  void ExpectStraySaveAnswer(std::uint64_t cell);
+  void Attach(std::shared_ptr<CellSession> session) override;
+  void Detach(CellSession& session) override;
+  void ExpectStraySaveAnswer(std::uint64_t cell) override;
 
   // Calls `completion` at the end of the turn, or soon if there is no turn now.
-  void Defer(std::move_only_function<void()> completion);
+  void Defer(std::move_only_function<void()> completion) override;
   // How Defer outside a turn gets one; set by the owner of the link.
   std::function<void()> request_turn;
 
@@ -76,6 +74,11 @@ class WorkerLink {
 
   // What is wrong at `now`, if anything: a cell overdue, or a worker that does not read.
   std::optional<std::string> Stuck(SteadyTime now);
+
+  // While the lane watches the ring itself, it is not told of frames. Once it has stopped, it looks at
+  // the ring once more before it sleeps.
+  void SetWatching(bool watching);
+  bool Watch(std::int64_t time_ns) const { return reader_.Watch(time_ns); }
 
   std::size_t sessions() const { return sessions_.size(); }
   bool broken() const { return broken_; }
@@ -94,6 +97,7 @@ class WorkerLink {
   void RunDeferred();
   void WakeReader();
 
+  std::atomic<std::uint32_t>& host_watches_;
   wire::RingWriter writer_;
   wire::RingReader reader_;
   Boundary boundary_;

@@ -55,7 +55,7 @@ Result<std::shared_ptr<WorkerProcess>> WorkerProcess::Start(asio::io_context& co
   channel.CloseDescriptor();
   std::shared_ptr<WorkerProcess> worker(
       new WorkerProcess(context, std::move(channel), std::move(log), options, observer));
-  TRY(worker->Watch(notify, *std::move(handle)));
+  TRY(worker->Observe(notify, *std::move(handle)));
   return worker;
 }
 
@@ -76,7 +76,7 @@ WorkerProcess::~WorkerProcess() {
   Stop();
 }
 
-Result<void> WorkerProcess::Watch(const UniqueFd& notify, std::unique_ptr<WorkerHandle> handle) {
+Result<void> WorkerProcess::Observe(const UniqueFd& notify, std::unique_ptr<WorkerHandle> handle) {
   handle_ = std::move(handle);
   TRY(Assign(notify_, notify));
   TRY(Assign(ended_, handle_->ended()));
@@ -104,12 +104,19 @@ void WorkerProcess::AwaitEnd() {
 
 void WorkerProcess::Turn() {
   auto more = link_->Pump();
+  observer_->OnWorkerTurn();
   if (!more) return Lose(RunReason::kCrashed, more.error().message());
   if (!announced_ && link_->ready()) {
     announced_ = true;
     observer_->OnWorkerReady(*this);
   }
   if (*more) RequestTurn();
+}
+
+bool WorkerProcess::Watch(std::int64_t time_ns) {
+  if (lost_ || !link_->Watch(time_ns)) return false;
+  Turn();
+  return true;
 }
 
 void WorkerProcess::RequestTurn() {

@@ -27,6 +27,8 @@ class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
   virtual void OnWorkerReady(WorkerProcess& worker) = 0;
+  // What it said has been handled.
+  virtual void OnWorkerTurn() = 0;
   // Its cells have been told. `why` says more, with the last words of the worker's log.
   virtual void OnWorkerLost(WorkerProcess& worker, const std::string& why) = 0;
 };
@@ -52,13 +54,16 @@ class WorkerProcess : public std::enable_shared_from_this<WorkerProcess> {
   // Ends the worker and everything in it; the observer is not told.
   void Stop();
 
+  // Watches for what the worker says, for at most this long, and handles it. False: nothing.
+  bool Watch(std::int64_t time_ns);
+
   // For whoever keeps it beside others.
   SteadyTime idle_since{};
 
  private:
   WorkerProcess(asio::io_context& context, Channel channel, UniqueFd log, const Options& options,
                 WorkerObserver& observer);
-  Result<void> Watch(const UniqueFd& notify, std::unique_ptr<WorkerHandle> handle);
+  Result<void> Observe(const UniqueFd& notify, std::unique_ptr<WorkerHandle> handle);
   void AwaitNotify();
   void AwaitEnd();
   void Turn();

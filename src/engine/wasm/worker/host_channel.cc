@@ -20,6 +20,7 @@ Result<HostChannel> HostChannel::Open(UniqueFd memory, UniqueFd notify) {
 
 HostChannel::HostChannel(UniqueFd notify, wire::ChannelLayout& layout, std::uint8_t* rings)
     : notify_(std::move(notify)),
+      host_watches_(layout.host_watches),
       reader_(layout.to_worker, {rings, wire::kRingBytes}),
       writer_(layout.to_host, {rings + wire::kRingBytes, wire::kRingBytes}) {}
 
@@ -58,7 +59,7 @@ bool HostChannel::TrySend(wire::ToHost kind, std::uint64_t cell, std::string_vie
 }
 
 void HostChannel::Notify() {
-  if (!writer_.reader_was_done()) return;
+  if (!writer_.reader_was_done() || !writer_.reader_waits()) return;
   const std::uint64_t one = 1;
   // An eventfd takes 2^64 - 2 of these before it would block.
   if (::write(notify_.get(), &one, sizeof one) != sizeof one) std::abort();
@@ -75,6 +76,10 @@ std::optional<wire::Frame> HostChannel::Next() {
 }
 
 void HostChannel::Wait(std::int64_t timeout_ns) {
+  if (host_watches_.load(std::memory_order_relaxed) != 0) {
+    const bool short_wait = timeout_ns >= 0 && timeout_ns < wire::kWatchNs;
+    if (reader_.Watch(short_wait ? timeout_ns : wire::kWatchNs) || short_wait) return;
+  }
   std::atomic<std::uint32_t>& waits = reader_.header().reader_waits;
   waits.store(1, std::memory_order_seq_cst);
   if (reader_.empty()) {

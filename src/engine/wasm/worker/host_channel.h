@@ -7,6 +7,7 @@
 // Lifetime  Owns the mapping of the channel.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -43,6 +44,7 @@ class HostChannel {
   void Notify();
 
   UniqueFd notify_;
+  const std::atomic<std::uint32_t>& host_watches_;
   wire::RingReader reader_;
   wire::RingWriter writer_;
 };

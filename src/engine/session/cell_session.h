@@ -1,13 +1,13 @@
-// A CellSession is what the host knows of one cell in a worker: which run is under way, what it may
-// still send, what it has sent so far.
+// A CellSession is what the host knows of one cell: which run is under way, what it may still send, what
+// it has sent so far.
 //
-// Trust     Messages come from a worker that may have been taken over. What an honest worker never
-//           sends (a wrong call number, output beyond the cap, a frame out of place) is an error of
-//           OnMessage, and the worker is killed (I9). What a hostile *guest* can bring about behind an
-//           honest worker (a report or call that does not decode) ends that guest's run alone, so that
-//           no tenant can take down another's cells.
-// Threads   The lane of its worker.
-// Lifetime  Shared by the WasmCell in front of it and the WorkerLink it is attached to; whichever lets
+// Trust     Messages come from a process that may have been taken over. What an honest one never sends
+//           (a wrong call number, output beyond the cap, a frame out of place) is an error of OnMessage,
+//           and the process is killed (I9). What a hostile *guest* can bring about behind an honest
+//           worker (a report or call that does not decode) ends that guest's run alone, so that no tenant
+//           can take down another's cells.
+// Threads   The lane of its link.
+// Lifetime  Shared by the SessionCell in front of it and the CellLink it is attached to; whichever lets
 //           go last ends it and gives its place in the engine back.
 #pragma once
 
@@ -23,14 +23,23 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
-#include "engine/wasm/admission.h"
+#include "engine/session/admission.h"
+#include "engine/session/cell_link.h"
 #include "wire/frames.h"
 
 namespace caisson {
 
-class WorkerLink;
-
 using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Why the contents of a captured file are not there.
+inline constexpr std::string_view kFileOmitted = "larger than allowed, or one too many";
+
+// How a run ended whose cell had no word in it: its process died, or was killed.
+struct Verdict {
+  RunStatus status;
+  RunReason reason;
+  std::optional<RunError> error{};
+};
 
 class CellSession : public std::enable_shared_from_this<CellSession> {
  public:
@@ -44,10 +53,10 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   // What the front asks for. If it succeeds, `done` is taken and called once, after the call has
   // returned; if not, `done` is left alone.
   // Start and Restore attach the session to `link` under the number `id`; Again goes on where it is.
-  Result<void> Start(WorkerLink& link, std::uint64_t id, RunRequest request, RunEvents& events,
+  Result<void> Start(CellLink& link, std::uint64_t id, RunRequest request, RunEvents& events,
                      AfterRun after, RunDone&& done);
   Result<void> Again(RunRequest request, RunEvents& events, AfterRun after, RunDone&& done);
-  Result<void> Restore(WorkerLink& link, std::uint64_t id, const SavedCell& saved,
+  Result<void> Restore(CellLink& link, std::uint64_t id, const SavedCell& saved,
                        const Limits& limits, RestoreDone&& done);
   Result<void> Continue(RunEvents& events, AfterRun after, RunDone&& done);
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer);
@@ -78,9 +87,13 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   // no such message.
   std::optional<std::size_t> Allowed(wire::ToHost kind) const;
   Result<void> OnMessage(wire::ToHost kind, std::string_view message);
-  // The worker is gone: what was under way ends as `reason`.
+  // A file that the host captured itself, within the limits.
+  void AddFile(OutcomeFile file);
+  // The cell is gone, and nothing but its run. `measured`: what the host knows of that run.
+  void OnDied(const wire::DoneHeader& measured, Verdict verdict);
+  // The worker or nursery is gone: what was under way ends as `reason`.
   void OnLost(RunReason reason, const std::string& why);
-  // Whether the worker should have spoken by now (see kGrace in the source).
+  // Whether the worker should have spoken by now (see kGrace).
   bool overdue(SteadyTime now) const { return now >= deadline_; }
 
   std::string partial;             // The frames of a message that is not complete yet.
@@ -96,9 +109,10 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
     kEnding,     // kCancel was sent; kDone will come.
     kLost,       // The worker died with it.
   };
+  static constexpr std::size_t kNoIndex = SIZE_MAX;
   struct OpenCall {
     std::uint32_t seq;
-    std::size_t index;  // In outcome_.calls.
+    std::size_t index;  // In outcome_.calls; kNoIndex: made before a restore.
     SteadyTime since;
   };
 
@@ -126,7 +140,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   const Admission::Place place_;
   const std::chrono::nanoseconds queued_;
 
-  WorkerLink* link_ = nullptr;
+  CellLink* link_ = nullptr;
   std::uint64_t id_ = 0;
   State state_ = State::kEmpty;
   bool abandoned_ = false;  // Nobody is in front any more.

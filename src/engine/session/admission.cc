@@ -1,4 +1,4 @@
-#include "engine/wasm/admission.h"
+#include "engine/session/admission.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/wasm/request.h"
+#include "engine/session/request.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,10 @@
-#include "engine/wasm/cell_session.h"
-
+// What the cell says, and how a session ends.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "engine/wasm/report.h"
-#include "engine/wasm/request.h"
-#include "engine/wasm/worker_link.h"
+#include "engine/session/cell_session.h"
+#include "engine/session/report.h"
 
 namespace caisson {
 namespace {
@@ -14,8 +12,8 @@ namespace {
 using wire::ToHost;
 using wire::ToWorker;
 
-// The worker enforces time limits; this is the outer one, in case it does not. While a run owes us
-// its end (it has no call open, or was cancelled) the end must come within the wall limit plus this,
+// A worker enforces time limits; this is the outer one, in case it does not. While a run owes us its
+// end (it has no call open, or was cancelled) the end must come within the wall limit plus this,
 // counted from the last thing we told the cell.
 constexpr std::chrono::seconds kGrace{1};
 constexpr std::chrono::seconds kSaveTime{10};
@@ -25,23 +23,13 @@ constexpr std::uint64_t kMaxKeptArgumentBytes = 1u << 20;
 constexpr std::size_t kMaxEarlyCallBytes = 16u << 20;
 constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::size_t kMaxTextBytes = 64u << 10;
-constexpr std::size_t kNoIndex = SIZE_MAX;
 
 Error Violation(const char* what) {
-  return Error(ErrorCode::kInternal, std::string("the worker broke the protocol: ") + what);
-}
-
-Error Refused(const char* why) {
-  return Error(ErrorCode::kFailedPrecondition, why);
+  return Error(ErrorCode::kInternal, std::string("the cell broke the protocol: ") + what);
 }
 
 SteadyTime Now() {
   return std::chrono::steady_clock::now();
-}
-
-template <typename T>
-std::string_view AsBytes(const T& pod) {
-  return {reinterpret_cast<const char*>(&pod), sizeof pod};
 }
 
 // Splits a message into its fixed header and the rest.
@@ -86,219 +74,7 @@ Value ArgumentsOf(const ToolCall& call) {
   return arguments;
 }
 
-std::uint64_t UnixNanoseconds() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
-}
-
 }  // namespace
-
-CellSession::CellSession(OwnerId owner, Admission::Place place, std::chrono::nanoseconds queued)
-    : owner_(std::move(owner)), place_(std::move(place)), queued_(queued) {}
-
-CellSession::~CellSession() = default;
-
-// --- What the front asks for.
-
-Result<void> CellSession::Start(WorkerLink& link, std::uint64_t id, RunRequest request,
-                                RunEvents& events, AfterRun after, RunDone&& done) {
-  if (state_ != State::kEmpty) return Refused("the cell is not empty");
-  link_ = &link;
-  id_ = id;
-  auto sent = SendStart(ToWorker::kStart, request, after);
-  if (!sent) {
-    link_ = nullptr;
-    return sent;
-  }
-  link.Attach(shared_from_this());
-  ClearOutcome();
-  BeginRun(events, after, std::move(done));
-  return {};
-}
-
-Result<void> CellSession::Again(RunRequest request, RunEvents& events, AfterRun after,
-                                RunDone&& done) {
-  if (state_ == State::kLost) {
-    return Error(ErrorCode::kUnavailable, "the cell was lost with its worker");
-  }
-  if (state_ != State::kIdle || save_pending_) return Refused("the cell is not idle");
-  if (!request.files.empty()) return Refused("files are given with a session's first run only");
-  TRY(SendStart(ToWorker::kAgain, request, after));
-  ClearOutcome();
-  BeginRun(events, after, std::move(done));
-  return {};
-}
-
-Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun after) {
-  wire::StartHeader header = MakeStartHeader(request.limits);
-  if (after == AfterRun::kKeep) header.flags |= wire::kKeepCell;
-  if (request.virtual_time) {
-    if (request.virtual_time->seed.size() != sizeof header.seed) {
-      return Error(ErrorCode::kInvalidArgument, "a seed has 32 bytes");
-    }
-    header.flags |= wire::kVirtualTime;
-    header.clock_ns = static_cast<std::uint64_t>(
-        std::chrono::nanoseconds(request.virtual_time->start.time_since_epoch()).count());
-    std::memcpy(header.seed, request.virtual_time->seed.data(), sizeof header.seed);
-  }
-  std::string body;
-  body.reserve(request.code.size() + 64);
-  AppendRequest(request, body);
-  header.request_length = static_cast<std::uint32_t>(body.size());
-  AppendFiles(request.files, body);
-  TRY(link_->Send(kind, id_, AsBytes(header), body));
-  limits_ = request.limits;
-  may_keep_ = after == AfterRun::kKeep;
-  virtual_time_ = request.virtual_time.has_value();
-  unheard_ = kind == ToWorker::kStart;
-  next_seq_ = 0;
-  any_seq_ = false;
-  open_calls_.clear();
-  return {};
-}
-
-void CellSession::ClearOutcome() {
-  outcome_ = {};
-  file_bytes_ = files_with_contents_ = kept_argument_bytes_ = 0;
-  distrusted_.reset();
-}
-
-void CellSession::BeginRun(RunEvents& events, AfterRun after, RunDone&& done) {
-  state_ = State::kRunning;
-  events_ = &events;
-  after_ = after;
-  run_done_ = std::move(done);
-  SetDeadline();
-}
-
-Result<void> CellSession::Restore(WorkerLink& link, std::uint64_t id, const SavedCell& saved,
-                                  const Limits& limits, RestoreDone&& done) {
-  if (state_ != State::kEmpty) return Refused("the cell is not empty");
-  wire::StartHeader header = MakeStartHeader(limits);
-  // Whether to keep the cell is known only when somebody continues it; see OnDone.
-  header.flags = wire::kKeepCell;
-  TRY(link.Send(ToWorker::kRestore, id, AsBytes(header), saved.bytes));
-  link_ = &link;
-  id_ = id;
-  limits_ = limits;
-  may_keep_ = true;
-  virtual_time_ = true;  // The worker knows; the time of an answer does no harm if it is not.
-  state_ = State::kRestoring;
-  ClearOutcome();
-  restore_done_ = std::move(done);
-  link.Attach(shared_from_this());
-  SetDeadline();
-  return {};
-}
-
-Result<void> CellSession::Continue(RunEvents& events, AfterRun after, RunDone&& done) {
-  if (state_ != State::kParked || save_pending_) return Refused("no run is waiting in this cell");
-  BeginRun(events, after, std::move(done));
-  if (!outcome_.stdout_text.empty()) events.OnOutput(OutputStream::kStdout, outcome_.stdout_text);
-  if (!outcome_.stderr_text.empty()) events.OnOutput(OutputStream::kStderr, outcome_.stderr_text);
-  for (auto& [seq, encoded] : std::exchange(early_calls_, {})) {
-    if (state_ == State::kRunning && events_ != nullptr) Deliver(seq, encoded);
-  }
-  for (auto& [seq, answer] : std::exchange(early_answers_, {})) {
-    if (state_ != State::kRunning) break;
-    if (auto sent = SendAnswer(seq, answer); !sent) Distrust(sent.error().message());
-  }
-  SetDeadline();
-  return {};
-}
-
-Result<void> CellSession::Answer(std::uint32_t seq, ToolAnswer answer) {
-  const auto call = std::ranges::find(open_calls_, seq, &OpenCall::seq);
-  if (call == open_calls_.end()) return Refused("no call with this number is open");
-  if (state_ == State::kParked) {
-    early_answers_.emplace_back(seq, std::move(answer));
-    open_calls_.erase(call);
-    return {};
-  }
-  if (state_ != State::kRunning) return Refused("the run has ended");
-  if (save_pending_ && after_save_ == AfterSave::kDiscard) {
-    return Refused("the cell is being saved; answer it when it is restored");
-  }
-  TRY(SendAnswer(seq, answer));
-  if (call->index != kNoIndex) {
-    static constexpr const char* kOutcomes[] = {"returned", "raised", "denied"};
-    outcome_.calls[call->index].outcome = kOutcomes[answer.index()];
-    outcome_.calls[call->index].duration = Now() - call->since;
-  }
-  open_calls_.erase(call);
-  SetDeadline();
-  return {};
-}
-
-Result<void> CellSession::SendAnswer(std::uint32_t seq, const ToolAnswer& answer) {
-  Tuple message;
-  message.items.emplace_back(std::int64_t{seq});
-  message.items.emplace_back(static_cast<std::int64_t>(answer.index()));
-  if (const auto* value = std::get_if<Value>(&answer)) {
-    message.items.push_back(*value);
-  } else if (const auto* raised = std::get_if<ToolRaised>(&answer)) {
-    message.items.emplace_back(Tuple{{Value(raised->type), Value(raised->message)}});
-  } else {
-    message.items.emplace_back(std::get<ToolDenied>(answer).message);
-  }
-  std::string body;
-  TRY(EncodeValue(Value(std::move(message)), body));
-  if (body.size() > limits_.message_bytes) {
-    return Error(ErrorCode::kResourceExhausted,
-                 "the answer has " + std::to_string(body.size()) + " bytes; at most " +
-                     std::to_string(limits_.message_bytes) + " are allowed");
-  }
-  const wire::AnswerHeader header{
-      .seq = seq, .reserved = 0, .clock_ns = virtual_time_ ? UnixNanoseconds() : 0};
-  return link_->Send(ToWorker::kAnswer, id_, AsBytes(header), body);
-}
-
-Result<void> CellSession::Save(AfterSave after, std::uint64_t max_bytes, SaveDone&& done) {
-  const bool parked = state_ == State::kRunning && !open_calls_.empty();
-  if (save_pending_) return Refused("the cell is being saved already");
-  if (!parked && state_ != State::kIdle && state_ != State::kParked) {
-    return Refused("only a cell that is idle, or waits in a call, can be saved");
-  }
-  const wire::SaveHeader header{
-      .keep = after == AfterSave::kKeep ? 1u : 0u, .reserved = 0, .max_bytes = max_bytes};
-  TRY(link_->Send(ToWorker::kSave, id_, AsBytes(header)));
-  save_pending_ = true;
-  after_save_ = after;
-  max_saved_bytes_ = max_bytes;
-  save_done_ = std::move(done);
-  SetDeadline();
-  return {};
-}
-
-void CellSession::Cancel() {
-  start_cancelled_ = starting_;
-  const bool parked = state_ == State::kParked && (abandoned_ || distrusted_);
-  if (state_ != State::kRunning && !parked) return;
-  state_ = State::kEnding;
-  // A message that cannot be queued: the deadline then ends the worker.
-  (void)link_->Send(ToWorker::kCancel, id_, {}).has_value();
-  SetDeadline();
-}
-
-void CellSession::Abandon() {
-  abandoned_ = doomed_ = true;
-  events_ = nullptr;
-  run_done_ = nullptr;
-  save_done_ = nullptr;
-  restore_done_ = nullptr;
-  switch (state_) {
-    case State::kRunning:
-    case State::kParked:
-      return Cancel();
-    case State::kIdle:
-      if (!save_pending_) EndCell();  // Else when its answer is there.
-      return;
-    default:
-      return;  // Nothing there, or its last message is on the way.
-  }
-}
-
-// --- What the worker says.
 
 std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
   const bool running =
@@ -426,13 +202,16 @@ Result<void> CellSession::OnFile(std::string_view message) {
       files_with_contents_ > limits_.files || outcome_.files.size() >= 4 * limits_.files + 1024) {
     return Violation("files beyond their caps");
   }
-  outcome_.files.push_back(
-      {.path = std::string(rest.substr(0, header.path_length)),
-       .change = kChanges[header.change],
-       .size = header.size,
-       .contents = std::string(contents),
-       .omitted = header.omitted != 0 ? "larger than allowed, or one too many" : ""});
+  AddFile({.path = std::string(rest.substr(0, header.path_length)),
+           .change = kChanges[header.change],
+           .size = header.size,
+           .contents = std::string(contents),
+           .omitted = header.omitted != 0 ? std::string(kFileOmitted) : ""});
   return {};
+}
+
+void CellSession::AddFile(OutcomeFile file) {
+  outcome_.files.push_back(std::move(file));
 }
 
 Result<void> CellSession::OnDone(std::string_view message) {
@@ -448,7 +227,7 @@ Result<void> CellSession::OnDone(std::string_view message) {
                                        (state_ == State::kRunning && after_ == AfterRun::kKeep));
   if (save_pending_ && !kept) {
     link_->ExpectStraySaveAnswer(id_);
-    FinishSave(Refused("the run ended before it could be saved"));
+    FinishSave(Error(ErrorCode::kFailedPrecondition, "the run ended before it could be saved"));
   }
   FinishRun();
   if (kept && (wanted || save_pending_)) {
@@ -532,8 +311,6 @@ void CellSession::OnRefused(std::string_view message) {
   Detach();
 }
 
-// --- Ends.
-
 void CellSession::Distrust(std::string why) {
   distrusted_ = std::move(why);
   Cancel();
@@ -541,7 +318,7 @@ void CellSession::Distrust(std::string why) {
 
 // Frees a cell that has no run; the worker says nothing more about it.
 void CellSession::EndCell() {
-  (void)link_->Send(ToWorker::kCancel, id_, {}).has_value();
+  (void)link_->Send(ToWorker::kCancel, id_, {}, {}).has_value();
   Detach();
 }
 
@@ -591,6 +368,15 @@ void CellSession::Detach() {
   partial.clear();
   partial_kind = 0;
   std::exchange(link_, nullptr)->Detach(*this);
+}
+
+void CellSession::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
+  ApplyMeasured(measured, outcome_);
+  outcome_.status = verdict.status;
+  outcome_.reason = verdict.reason;
+  outcome_.error = std::move(verdict.error);
+  FinishRun();
+  Detach();
 }
 
 void CellSession::OnLost(RunReason reason, const std::string& why) {

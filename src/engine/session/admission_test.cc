@@ -1,4 +1,4 @@
-#include "engine/wasm/admission.h"
+#include "engine/session/admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

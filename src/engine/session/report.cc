@@ -1,4 +1,4 @@
-#include "engine/wasm/report.h"
+#include "engine/session/report.h"
 
 #include <algorithm>
 #include <string>
@@ -151,14 +151,18 @@ std::chrono::nanoseconds Nanoseconds(std::uint64_t count) {
 
 }  // namespace
 
-Result<void> ApplyReport(const wire::DoneHeader& header, std::string_view report,
-                         Outcome& outcome) {
+void ApplyMeasured(const wire::DoneHeader& header, Outcome& outcome) {
   outcome.usage.start = Nanoseconds(header.start_ns);
   outcome.usage.wall = Nanoseconds(header.wall_ns);
   outcome.usage.cpu = Nanoseconds(header.cpu_ns);
   outcome.usage.peak_memory_bytes = header.peak_memory_bytes;
   outcome.stdout_truncated = (header.flags & wire::kStdoutTruncated) != 0;
   outcome.stderr_truncated = (header.flags & wire::kStderrTruncated) != 0;
+}
+
+Result<void> ApplyReport(const wire::DoneHeader& header, std::string_view report,
+                         Outcome& outcome) {
+  ApplyMeasured(header, outcome);
   switch (header.ending) {
     case Ending::kReported:
       return TakeReported(header, report, outcome);

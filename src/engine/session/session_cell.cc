@@ -1,0 +1,166 @@
+#include "engine/session/session_cell.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "engine/session/on_lane.h"
+
+namespace caisson {
+namespace {
+
+using Session = std::shared_ptr<CellSession>;
+
+// Counts a run from its start to its end, whichever way that comes.
+class RunCount {
+ public:
+  explicit RunCount(EngineState& state) : state_(&state) {
+    state.runs_started.fetch_add(1, std::memory_order_relaxed);
+  }
+  RunCount(RunCount&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  RunCount& operator=(RunCount&&) = delete;
+  ~RunCount() {
+    if (state_ != nullptr) state_->runs_ended.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  EngineState* state_;
+};
+
+Result<void> CheckRequest(const RunRequest& request, const Limits& ceiling) {
+  TRY(CheckLimits(request.limits, ceiling));
+  if (request.code.size() > request.limits.code_bytes) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "the code has " + std::to_string(request.code.size()) + " bytes; at most " +
+                     std::to_string(request.limits.code_bytes) + " are allowed (code_bytes)");
+  }
+  for (const InputFile& file : request.files) {
+    if (!file.path.starts_with("/input/") || file.contents == nullptr) {
+      return Error(ErrorCode::kInvalidArgument, "input files have contents and lie below /input");
+    }
+  }
+  return {};
+}
+
+Done<Outcome> Counted(EngineLane& lane, Done<Outcome> done) {
+  return [count = RunCount(lane.state()), done = std::move(done)](Result<Outcome> outcome) mutable {
+    {
+      const RunCount ended = std::move(count);
+    }
+    done(std::move(outcome));
+  };
+}
+
+// Starts the run in a fresh cell of the lane, once there is one.
+void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents& events,
+                AfterRun after, Done<Outcome> done) {
+  session->BeginStarting();
+  CellNeeds needs{.processes = request.limits.processes,
+                  .total_file_bytes = request.limits.total_file_bytes,
+                  .files = request.limits.files};
+  lane.WithFreshCell(std::move(needs), [&lane, &events, session, request = std::move(request),
+                                        after,
+                                        done = std::move(done)](Result<CellLink*> link) mutable {
+    if (!session->EndStarting()) {
+      if (session->abandoned()) return;
+      Outcome outcome;
+      outcome.run_id = NewRunId();
+      outcome.status = RunStatus::kCancelled;
+      outcome.reason = RunReason::kKilled;
+      asio::post(lane.context(), [done = std::move(done), outcome = std::move(outcome)]() mutable {
+        done(std::move(outcome));
+      });
+      return;
+    }
+    if (!link) return FailLater(lane, std::move(done), std::move(link).error());
+    const std::uint64_t id = lane.state().next_cell.fetch_add(1, std::memory_order_relaxed);
+    auto started = session->Start(**link, id, std::move(request), events, after, std::move(done));
+    if (!started) FailLater(lane, std::move(done), std::move(started).error());
+  });
+}
+
+}  // namespace
+
+SessionCell::SessionCell(EngineLane& lane, OwnerId owner, Admission::Place place,
+                         std::chrono::nanoseconds queued)
+    : lane_(lane),
+      session_(std::make_shared<CellSession>(std::move(owner), std::move(place), queued)) {}
+
+SessionCell::~SessionCell() {
+  if (lane_.is_current()) {
+    session_->Abandon();
+  } else {
+    asio::post(lane_.context(), [session = std::move(session_)] { session->Abandon(); });
+  }
+}
+
+asio::any_io_executor SessionCell::executor() const {
+  return lane_.executor();
+}
+
+asio::awaitable<Result<Outcome>> SessionCell::Run(RunRequest request, RunEvents& events,
+                                                  AfterRun after) {
+  return OnLane<Outcome>(
+      lane_, session_,
+      [&lane = lane_, &events, request = std::move(request), after](Session session,
+                                                                    Done<Outcome> done) mutable {
+        if (auto good = CheckRequest(request, lane.state().ceiling); !good) {
+          return FailLater(lane, std::move(done), std::move(good).error());
+        }
+        if (session->run_under_way() || session->starting()) {
+          return FailLater(
+              lane, std::move(done),
+              Error(ErrorCode::kFailedPrecondition, "a run is under way in this cell"));
+        }
+        if (session->empty()) {
+          return StartFresh(lane, std::move(session), std::move(request), events, after,
+                            Counted(lane, std::move(done)));
+        }
+        Done<Outcome> counted = Counted(lane, std::move(done));
+        auto again = session->Again(std::move(request), events, after, std::move(counted));
+        if (!again) FailLater(lane, std::move(counted), std::move(again).error());
+      });
+}
+
+asio::awaitable<Result<Outcome>> SessionCell::Continue(RunEvents& events, AfterRun after) {
+  return OnLane<Outcome>(
+      lane_, session_,
+      [&lane = lane_, &events, after](const Session& session, Done<Outcome> done) mutable {
+        Done<Outcome> counted = Counted(lane, std::move(done));
+        if (auto ended = session->TakeEarlyEnd()) {
+          asio::post(lane.context(),
+                     [&events, ended = *std::move(ended), counted = std::move(counted)]() mutable {
+                       events.OnOutput(OutputStream::kStdout, ended.stdout_text);
+                       events.OnOutput(OutputStream::kStderr, ended.stderr_text);
+                       counted(std::move(ended));
+                     });
+          return;
+        }
+        auto good = session->Continue(events, after, std::move(counted));
+        if (!good) FailLater(lane, std::move(counted), std::move(good).error());
+      });
+}
+
+Result<void> SessionCell::Answer(std::uint32_t seq, ToolAnswer answer) {
+  return session_->Answer(seq, std::move(answer));
+}
+
+asio::awaitable<Result<SavedCell>> SessionCell::Save(AfterSave after) {
+  return OnLane<SavedCell>(
+      lane_, session_,
+      [&lane = lane_, after](const Session& session, Done<SavedCell> done) mutable {
+        if (lane.state().max_saved_bytes == 0) {
+          return FailLater(lane, std::move(done),
+                           Error(ErrorCode::kFailedPrecondition,
+                                 "this engine cannot save a cell; run the code in engine wasm"));
+        }
+        auto good = session->Save(after, lane.state().max_saved_bytes, std::move(done));
+        if (!good) FailLater(lane, std::move(done), std::move(good).error());
+      });
+}
+
+void SessionCell::Cancel() {
+  if (lane_.is_current()) return session_->Cancel();
+  asio::post(lane_.context(), [session = session_] { session->Cancel(); });
+}
+
+}  // namespace caisson

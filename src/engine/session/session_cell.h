@@ -1,0 +1,39 @@
+// The Cell of every engine whose cells are CellSessions: a front that brings callers to the cell's lane
+// and back.
+//
+// Trust     See CellSession, which does the talking.
+// Threads   As Cell says. Called from elsewhere, the coroutines still work: they hop to the lane and
+//           resume on their own executor.
+// Lifetime  Destroying it frees the cell, cancelling what runs.
+#pragma once
+
+#include <memory>
+
+#include "engine/engine.h"
+#include "engine/session/cell_session.h"
+#include "engine/session/engine_lane.h"
+
+namespace caisson {
+
+class SessionCell : public Cell {
+ public:
+  SessionCell(EngineLane& lane, OwnerId owner, Admission::Place place,
+              std::chrono::nanoseconds queued);
+  ~SessionCell() override;
+
+  asio::any_io_executor executor() const override;
+  asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
+                                       AfterRun after) override;
+  asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) override;
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override;
+  asio::awaitable<Result<SavedCell>> Save(AfterSave after) override;
+  void Cancel() override;
+
+  const std::shared_ptr<CellSession>& session() const { return session_; }
+
+ private:
+  EngineLane& lane_;
+  std::shared_ptr<CellSession> session_;  // Shared with the link.
+};
+
+}  // namespace caisson

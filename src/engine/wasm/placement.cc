@@ -1,0 +1,62 @@
+#include "engine/wasm/placement.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+// A lane is busy when turns follow each other within this on average: about as long as either side
+// watches the ring before it sleeps.
+constexpr std::chrono::microseconds kCloseTurns{80};
+// So many in a row make it busy; the periodic look makes it calm again.
+constexpr std::uint32_t kBurst = 256;
+
+}  // namespace
+
+Placement::Placement(std::optional<int> own, std::vector<int> cores, std::atomic<std::size_t>& busy)
+    : own_(own), cores_(std::move(cores)), busy_lanes_(busy) {}
+
+Placement::~Placement() {
+  SetBusy(false);
+}
+
+void Placement::OnTurn() {
+  ++tick_turns_;
+  if (++burst_turns_ < kBurst) return;
+  burst_turns_ = 0;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - std::exchange(burst_began_, now) > kBurst * kCloseTurns) return;
+  SetBusy(true);
+  Choose();
+}
+
+void Placement::OnTick(std::chrono::nanoseconds interval) {
+  if (std::exchange(tick_turns_, 0) * kCloseTurns < interval) SetBusy(false);
+  Choose();
+}
+
+void Placement::SetBusy(bool busy) {
+  if (std::exchange(busy_, busy) == busy) return;
+  busy ? ++busy_lanes_ : --busy_lanes_;
+}
+
+void Placement::Choose() {
+  if (!own_) return;
+  const bool apart = busy_ && 2 * busy_lanes_.load() <= cores_.size();
+  if (apart != apart_) MoveTo(apart);
+}
+
+void Placement::MoveTo(bool apart) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (const int core : cores_) {
+    if ((core != *own_) == apart) CPU_SET(static_cast<std::size_t>(core), &cpus);
+  }
+  // Slower when it fails, not weaker.
+  apart_ = ::sched_setaffinity(0, sizeof cpus, &cpus) == 0 && apart;
+}
+
+}  // namespace caisson
