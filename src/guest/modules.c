@@ -137,14 +137,14 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
   if (Keep(policy, qualified) < 0) return -1;
   Verdict listed = LookUp(policy->rules->imports, qualified);
   int is_os = IsOs(module);
-  // `import urllib.parse` binds urllib, of which only parse is allowed.
-  if (listed == kUnlisted && IsImported(policy, module) &&
-      ModuleVerdict(policy, module) != kAllowed) {
+  if (listed == kUnlisted && ModuleVerdict(policy, module) != kAllowed) {
+    // The import was refused, and that is enough; but `import urllib.parse` binds urllib, too.
+    if (!IsImported(policy, module)) return 0;
     listed = kRefused;
   }
   if (listed == kRefused || (is_os && LookUp(policy->rules->os_attributes, name) != kAllowed)) {
     member->kind = kRefusedMember;
-    member->hint = is_os ? "of os only environ and path are here; for files use pathlib.Path"
+    member->hint = is_os ? HintFor(caisson_os_hints, name, "for files, use pathlib.Path")
                          : HintFor(caisson_refused_members, qualified, "leave it out");
     return 0;
   }

@@ -37,7 +37,8 @@ typedef struct Member {
   const char* hint;
 } Member;
 
-// What `module.name` is. 0, or -1 with a Python error set.
+// What `module.name` is. Of a module that may not be imported everything is plain: importing it is
+// what is refused. 0, or -1 with a Python error set.
 int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, Member* member);
 
 // Whether `from module import *` brings in nothing but plain members: 1, 0, or -1 with a Python

@@ -187,6 +187,25 @@ const CaissonRefusal caisson_builtin_hints[] = {
     {"vars", "use obj.__dict__, or dataclasses.asdict"},
     {NULL, NULL}};
 
+const CaissonRefusal caisson_os_hints[] = {
+    {"getcwd", "use pathlib.Path.cwd()"},
+    {"getenv", "use os.environ.get(name)"},
+    {"getpid", PROCESS_HINT},
+    {"listdir", "use [p.name for p in pathlib.Path(folder).iterdir()]"},
+    {"makedirs", "use pathlib.Path(folder).mkdir(parents=True, exist_ok=True)"},
+    {"mkdir", "use pathlib.Path(folder).mkdir()"},
+    {"popen", PROCESS_HINT},
+    {"remove", "use pathlib.Path(file).unlink()"},
+    {"rename", "use pathlib.Path(file).rename(target)"},
+    {"rmdir", "use pathlib.Path(folder).rmdir()"},
+    {"scandir", "use pathlib.Path(folder).iterdir()"},
+    {"stat", "use pathlib.Path(file).stat()"},
+    {"system", PROCESS_HINT},
+    {"unlink", "use pathlib.Path(file).unlink()"},
+    {"urandom", "use secrets.token_bytes(n)"},
+    {"walk", "use pathlib.Path(folder).rglob('*')"},
+    {NULL, NULL}};
+
 const CaissonRefusal caisson_attribute_hints[] = {
     {"__annotations__", "for a dataclass, use dataclasses.fields"},
     {"__base__", "name the class itself"},
