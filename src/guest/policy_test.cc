@@ -483,8 +483,8 @@ TEST_P(PolicyAuto, WhatNeitherHasIsAFinding) {
 TEST_P(PolicyAuto, CodeMayDealWithItItself) {
   for (const char* guard : {"ImportError", "ModuleNotFoundError", "Exception",
                             "(OSError, ImportError)", "BaseException", ""}) {
-    const std::string code =
-        "try:\n    import nothere\nexcept " + std::string(guard) + ":\n    nothere = None\nnothere is None";
+    const std::string code = "try:\n    import nothere\nexcept " + std::string(guard) +
+                             ":\n    nothere = None\nnothere is None";
     EXPECT_EQ(Hold(code, Options({"numpy"})).End(), "returned") << guard;
   }
   EXPECT_EQ(Hold("try:\n    import nothere\nexcept ValueError: pass", Options({})).End(),
@@ -561,6 +561,40 @@ TEST(PolicyHostile, ManyNamesTakeLittleTime) {
   for (int i = 0; i < 2000; ++i)
     code += "a=b" + std::to_string(i) + "\nb" + std::to_string(i) + "=a\n";
   EXPECT_EQ(Hold(code + "a.path", Strict()).crashed, false);
+}
+
+// What it costs.
+
+// CPU time, the best of many runs in one cell: other work on the machine only ever adds to it.
+std::int64_t BestNs(const std::string& code, const HolderOptions& options) {
+  return std::ranges::min(Hold(std::vector<std::string>(300, code), options).run_ns);
+}
+
+TEST(PolicyCost, OfTwoHundredLinesIsWellBelowAMillisecond) {
+  std::string code;
+  for (const char* name : {"text_parser", "decorators", "linked_list", "dijkstra"}) {
+    code += Read(std::filesystem::path(CAISSON_POLICY_PROGRAMS) / "honest" /
+                 (std::string(name) + ".py")) +
+            "\n";
+  }
+  HolderOptions open = With(std::int64_t{0});
+  HolderOptions strict = Strict();
+  for (HolderOptions* options : {&open, &strict}) {
+    options->more.items.emplace_back(Str("check"), true);  // Compiled in both cases, never run.
+  }
+  const std::int64_t unchecked = BestNs(code, open), checked = BestNs(code, strict);
+  const auto lines = std::count(code.begin(), code.end(), '\n');
+  std::printf("%td lines: parsed and compiled in %.1f us, checked in %.1f us\n", lines,
+              static_cast<double>(unchecked) / 1e3, static_cast<double>(checked - unchecked) / 1e3);
+  EXPECT_GE(lines, 190);
+  EXPECT_LT(checked - unchecked, 1'000'000);
+}
+
+TEST(PolicyCost, OfALineIsNextToNothing) {
+  const std::int64_t unchecked = BestNs("1+1", With(std::int64_t{0}));
+  const std::int64_t checked = BestNs("1+1", Strict());
+  std::printf("1+1: run in %td ns, checked in %td ns\n", unchecked, checked - unchecked);
+  EXPECT_LT(checked - unchecked, 20'000);
 }
 
 }  // namespace
