@@ -56,8 +56,8 @@ const char* const caisson_strict_attributes[] = {
     "__iter__", "__le__", "__len__", "__lt__", "__matmul__", "__members__", "__missing__", "__mod__",
     "__module__", "__mul__", "__name__", "__ne__", "__neg__", "__new__", "__next__", "__notes__",
     "__or__", "__pos__", "__post_init__", "__pow__", "__qualname__", "__radd__", "__repr__",
-    "__reversed__", "__rmul__", "__round__", "__rsub__", "__rtruediv__", "__setitem__",
-    "__set_name__", "__slots__", "__str__", "__sub__", "__suppress_context__", "__truediv__",
+    "__reversed__", "__rmul__", "__round__", "__rsub__", "__rtruediv__", "__set_name__", "__setitem__",
+    "__slots__", "__str__", "__sub__", "__suppress_context__", "__truediv__",
     "__trunc__", "__version__", "__wrapped__", "__xor__",
     NULL};
 
