@@ -51,6 +51,24 @@ static PyObject* LoadedDict(PyObject* module) {
   return loaded != NULL && PyModule_Check(loaded) ? PyModule_GetDict(loaded) : NULL;
 }
 
+static int IsStandard(PyObject* dotted) {
+  PyObject* top = TopLevelName(dotted);
+  int standard = top == NULL ? 0 : PySet_Contains(standard_names, top) > 0;
+  Py_XDECREF(top);
+  if (PyErr_Occurred()) PyErr_Clear();
+  return standard;
+}
+
+void LoadStandard(const ModulePolicy* policy, PyObject* dotted) {
+  if (PyDict_GetItemWithError(PyImport_GetModuleDict(), dotted) != NULL || !IsStandard(dotted) ||
+      ModuleVerdict(policy, dotted) != kAllowed) {
+    return;
+  }
+  PyObject* module = PyImport_ImportModuleLevelObject(dotted, NULL, NULL, NULL, 0);
+  Py_XDECREF(module);
+  if (module == NULL) PyErr_Clear();
+}
+
 // The name a module gives itself, or null. Borrowed.
 static PyObject* OwnName(PyObject* module) {
   PyObject* dict = PyModule_GetDict(module);
@@ -70,6 +88,10 @@ static int IsImported(const ModulePolicy* policy, PyObject* qualified) {
 static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualified, PyObject* name,
                     Member* member) {
   PyObject* value = PyDict_GetItemWithError(dict, name);
+  if (value == NULL && PyDict_GetItemString(dict, "__path__") != NULL) {
+    LoadStandard(policy, qualified);  // `from xml import dom`
+    value = PyDict_GetItemWithError(dict, name);
+  }
   if (value == NULL) {
     // A package may get it when a part of it is imported.
     int open = PyDict_GetItemString(dict, "__path__") != NULL ||
@@ -109,11 +131,7 @@ static int Guess(const ModulePolicy* policy, PyObject* module, PyObject* qualifi
     *member = (Member){.kind = kModuleMember, .name = qualified};
     return 0;
   }
-  PyObject* top = TopLevelName(module);
-  if (top == NULL) return -1;
-  int standard = PySet_Contains(standard_names, top) > 0;
-  Py_DECREF(top);
-  int foreign = standard && PySet_Contains(standard_names, name) > 0 &&
+  int foreign = IsStandard(module) && PySet_Contains(standard_names, name) > 0 &&
                 ModuleVerdict(policy, name) != kAllowed;
   member->kind = foreign ? kForeignMember : kPlainMember;
   member->name = name;
@@ -162,6 +180,7 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
     member->name = name;
     return 0;
   }
+  LoadStandard(policy, module);
   PyObject* dict = LoadedDict(module);
   if (dict == NULL) return Guess(policy, module, qualified, name, member);
   if (LookInto(policy, dict, qualified, name, member) < 0) return -1;

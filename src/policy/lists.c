@@ -83,6 +83,7 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"ag_await", FRAME_HINT},
     {"ag_code", FRAME_HINT},
     {"ag_frame", FRAME_HINT},
+    {"bltns", MODULE_HINT},
     {"builtins", MODULE_HINT},
     {"co_code", FRAME_HINT},
     {"co_consts", FRAME_HINT},
