@@ -32,9 +32,10 @@ struct Held {
   std::string out;
   std::string error_out;
   bool crashed = false;
-  int calls = 0;               // Posted.
-  int most_in_flight = 0;      // Posted and not answered, at the same time.
-  std::int64_t waited_ns = 0;  // Asked for with a timeout and not cut short by an answer.
+  int calls = 0;                       // Posted.
+  int most_in_flight = 0;              // Posted and not answered, at the same time.
+  std::vector<std::int64_t> run_ns{};  // CPU time of each piece, from request to report.
+  std::int64_t waited_ns = 0;          // Asked for with a timeout and not cut short by an answer.
 
   const Value* Field(std::string_view name) const;  // Of the last report.
   std::string End() const;
