@@ -209,7 +209,7 @@ void Cell::SendFiles() {
     header.size = file.size;
     const bool fits = ++count <= start_.files && file.size <= start_.file_bytes &&
                       file.size <= start_.total_file_bytes - total;
-    header.omitted = fits ? 0 : 1;
+    header.omitted = fits ? wire::Omitted::kNot : wire::Omitted::kFileBytes;
     body = file.path;
     if (fits && file.contents != nullptr) {
       total += file.size;
