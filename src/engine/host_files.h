@@ -22,7 +22,7 @@
 namespace caisson {
 
 enum class MountMode : std::uint8_t {
-  kReadOnly,
+  kReadOnly = wire::kReadOnlyMount,
   kReadWrite,  // Changes are applied to the host's directory when a run has completed.
   kOverlay,    // Changes are the run's own, and part of its outcome only.
 };
@@ -58,6 +58,8 @@ struct HostChange {
   FileChange change = FileChange::kCreated;
   wire::FileVersion seen{};    // What was there when the run looked.
   std::size_t file = kNoFile;  // Which of the outcome's files it is; a directory is none.
+  // Not empty: what the run did is not all here, and why. Its changes cannot be applied.
+  std::string omitted{};
 };
 
 class HostFiles {

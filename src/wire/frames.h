@@ -128,6 +128,8 @@ inline constexpr std::uint32_t kStderrTruncated = 2;
 inline constexpr std::uint32_t kMemoryRefused = 4;
 // The cell lives on, idle.
 inline constexpr std::uint32_t kCellKept = 8;
+// More was changed below the mounts than was sent.
+inline constexpr std::uint32_t kChangesMissing = 16;
 
 // A report may be longer than result_bytes by this (error, traceback, findings); one that is longer
 // still ends the run as kResultTooBig.
@@ -151,6 +153,9 @@ struct FileHeader {
 
 // The mounts of a cell are numbered as the host gave them. Paths below one are relative to it, without
 // "." and ".."; the empty path is its root. A cell has at most one kFileList or kFileRead open.
+
+// The mode, in the files Value, of a mount below which nothing may change.
+inline constexpr std::int64_t kReadOnlyMount = 0;
 
 // By what a file of the host is told from another, or from itself at another time.
 struct FileVersion {

@@ -127,6 +127,7 @@ Result<void> CellSession::OnChange(std::string_view message) {
   } else {
     change.file = outcome_.files.size();
     TRY(KeepFile(header->file, mounts()[header->mount].guest_path + '/' + change.path, message));
+    change.omitted = outcome_.files.back().omitted;
   }
   changes_.push_back(std::move(change));
   return {};

@@ -259,6 +259,10 @@ Result<void> CellSession::OnDone(std::string_view message) {
   if (auto applied = ApplyReport(parts->first, parts->second, outcome_); !applied && !distrusted_) {
     distrusted_ = applied.error().message();
   }
+  if ((parts->first.flags & wire::kChangesMissing) != 0 && !mounts().empty()) {
+    changes_.push_back(
+        {.omitted = "more was changed below the mounts than may be captured (files)"});
+  }
   const bool wanted = !distrusted_ && (state_ == State::kParked ||
                                        (state_ == State::kRunning && after_ == AfterRun::kKeep));
   if (save_pending_ && !kept) {
