@@ -115,10 +115,11 @@ struct Guest::State final : RunEvents {
   std::optional<Result<Outcome>> ended;
 };
 
-Guest Guest::Open(WasmEngine& engine, const std::string& owner) {
+Guest Guest::Open(WasmEngine& engine, const std::string& owner,
+                  std::shared_ptr<HostFiles> host_files) {
   std::shared_ptr<State> state;
   Await(NextLane(engine), [&]() -> asio::awaitable<void> {
-    auto cell = co_await engine.Open({.owner = OwnerId(owner)});
+    auto cell = co_await engine.Open({.owner = OwnerId(owner), .host_files = host_files});
     if (!cell) Hangs(cell.error().message().c_str());
     state = std::make_shared<State>((*cell)->executor());
     state->self = state;
@@ -128,10 +129,11 @@ Guest Guest::Open(WasmEngine& engine, const std::string& owner) {
 }
 
 Result<Guest> Guest::Restore(WasmEngine& engine, SavedCell saved, Limits limits,
-                             const std::string& owner) {
+                             const std::string& owner, std::shared_ptr<HostFiles> host_files) {
   std::optional<Result<std::shared_ptr<State>>> made;
   Await(NextLane(engine), [&]() -> asio::awaitable<void> {
-    auto cell = co_await engine.Restore({.owner = OwnerId(owner)}, std::move(saved), limits);
+    auto cell = co_await engine.Restore({.owner = OwnerId(owner), .host_files = host_files},
+                                        std::move(saved), limits);
     if (!cell) {
       made.emplace(std::move(cell).error());
       co_return;

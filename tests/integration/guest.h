@@ -29,9 +29,11 @@ std::unique_ptr<WasmEngine> StartEngine(WasmEngineOptions options = TestOptions(
 
 class Guest {
  public:
-  static Guest Open(WasmEngine& engine, const std::string& owner = "ann");
+  static Guest Open(WasmEngine& engine, const std::string& owner = "ann",
+                    std::shared_ptr<HostFiles> host_files = nullptr);
   static Result<Guest> Restore(WasmEngine& engine, SavedCell saved, Limits limits = {},
-                               const std::string& owner = "ann");
+                               const std::string& owner = "ann",
+                               std::shared_ptr<HostFiles> host_files = nullptr);
   Guest(Guest&&) noexcept;
   Guest& operator=(Guest&&) = delete;
   ~Guest();
