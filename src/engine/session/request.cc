@@ -8,7 +8,7 @@ namespace {
 
 // The encoding of wire/value.h, written directly: a request is built for every run, and files can be
 // large. request_test.cc decodes what comes out.
-enum Tag : char { kInt = 3, kStr = 6, kBytes = 7, kList = 8, kTuple = 9, kDict = 10 };
+enum Tag : char { kTrue = 2, kInt = 3, kStr = 6, kBytes = 7, kList = 8, kTuple = 9, kDict = 10 };
 
 void AppendLeb(std::uint64_t n, std::string& out) {
   for (; n >= 0x80; n >>= 7) out.push_back(static_cast<char>(n | 0x80));
@@ -24,6 +24,12 @@ void AppendText(Tag tag, std::string_view text, std::string& out) {
 void AppendInt(std::uint64_t n, std::string& out) {
   out.push_back(kInt);
   AppendLeb(n << 1, out);  // Zigzag of what is not negative.
+}
+
+void AppendNames(const std::vector<std::string>& names, std::string& out) {
+  out.push_back(kList);
+  AppendLeb(names.size(), out);
+  for (const std::string& name : names) AppendText(kStr, name, out);
 }
 
 std::uint32_t Saturated(std::uint64_t n) {
@@ -50,17 +56,32 @@ wire::StartHeader MakeStartHeader(const Limits& limits) {
 }
 
 void AppendRequest(const RunRequest& request, std::string& out) {
+  const bool has_policy = !request.policy.is_none();
+  const bool check = request.purpose == Purpose::kCheck;
   out.push_back(kDict);
-  AppendLeb(request.tools.empty() ? 2 : 3, out);
+  AppendLeb(2u + (request.tools.empty() ? 0 : 1) + (has_policy ? 1 : 0) +
+                (request.native_packages ? 1 : 0) + (check ? 1 : 0),
+            out);
   AppendText(kStr, "code", out);
   AppendText(kBytes, request.code, out);
   AppendText(kStr, "result_bytes", out);
   AppendInt(request.limits.result_bytes, out);
-  if (request.tools.empty()) return;
-  AppendText(kStr, "tools", out);
-  out.push_back(kList);
-  AppendLeb(request.tools.size(), out);
-  for (const std::string& tool : request.tools) AppendText(kStr, tool, out);
+  if (!request.tools.empty()) {
+    AppendText(kStr, "tools", out);
+    AppendNames(request.tools, out);
+  }
+  if (request.native_packages) {
+    AppendText(kStr, "native_packages", out);
+    AppendNames(*request.native_packages, out);
+  }
+  if (check) {
+    AppendText(kStr, "check", out);
+    out.push_back(kTrue);
+  }
+  if (has_policy) {
+    AppendText(kStr, "policy", out);
+    (void)EncodeValue(request.policy, out).has_value();  // Names and numbers: nothing can fail.
+  }
 }
 
 void AppendFiles(const std::vector<InputFile>& files, std::span<const MountPoint> mounts,
