@@ -3,7 +3,8 @@
 //
 // Trust     The guest is hostile: the holder checks every pointer and length it is handed here and
 //           every byte that comes out. The guest believes what the holder tells it.
-// Threads   One per cell.
+// Threads   One per cell in wasm. Natively host_wait is called without the interpreter's lock, by
+//           any number of threads; everything else with it.
 // Lifetime  caisson_boot runs once, when the snapshot is made. caisson_run runs once for each piece
 //           of code; a second call in the same cell goes on in the same __main__ (a session).
 #ifndef CAISSON_GUEST_ABI_H_
@@ -30,6 +31,13 @@ extern "C" {
 // something to take, 0 if the time has passed. The only place where a cell can be parked and saved.
 #define CAISSON_ANY_CALL (-1)
 CAISSON_IMPORT(wait) int32_t host_wait(int32_t seq, int64_t timeout_ns);
+
+#ifndef __wasm__
+// Makes host_wait(CAISSON_ANY_CALL, ...) return 0 before its time: one that another thread is in, or
+// else the next. Where there are threads, host_wait(seq, ...) also returns 1 when another took that
+// answer.
+void host_wake(void);
+#endif
 
 // Hands over a call, [name, positional list, keyword dict], and returns its number (0, 1, ...) at
 // once, or CAISSON_POST_REFUSED when the run has used up its calls or the message is too big.

@@ -229,6 +229,8 @@ int32_t host_wait(int32_t seq, int64_t timeout_ns) {
   return 0;
 }
 
+void host_wake(void) {}  // Nothing here has threads.
+
 int32_t host_post(const void* message, uint32_t length) {
   caisson::Holder& holder = TheHolder();
   auto call = caisson::DecodeValue({static_cast<const char*>(message), length});

@@ -62,6 +62,13 @@ class _Loader:
         return _caisson.source()
 
 
+def reseed():
+    """In a forked cell: chance of its own. `random` itself takes care of that when it is forked."""
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        numpy.seed()
+
+
 def _set_random_aside():
     random = sys.modules.pop("random")
     lazy = _LazyRandom()
@@ -82,8 +89,17 @@ def _open_streams():
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8")
 
 
-def modules():
-    """Imports, and replaces what a cell does differently."""
+def _import_named(names):
+    for name in names.split():
+        importlib.import_module(name)
+
+
+def modules(forks, preload):
+    """Imports, and replaces what a cell does differently.
+
+    `forks`: cells are processes of their own, so they sleep and wait by themselves. `preload` names
+    further modules to import.
+    """
     import _caisson
     import _sitebuiltins
     import builtins
@@ -109,10 +125,12 @@ def modules():
     builtins.help = _sitebuiltins._Helper()
     builtins.ToolError = caisson.ToolError
     builtins.ApprovalDenied = caisson.ApprovalDenied
-    time.sleep = _caisson.sleep
+    if not forks:
+        time.sleep = _caisson.sleep
     logging._startTime = _StartTime()
-    caisson.loop.install()
+    caisson.loop.install(forks)
     caisson.without.install()
+    _import_named(preload)
     linecache.cache["main.py"] = (_caisson.source,)
     main = sys.modules["__main__"]
     main.__file__ = "main.py"
@@ -139,10 +157,11 @@ def _warm_up():
     re.purge()
 
 
-def finish():
+def finish(forks, preload):
     """The last step: everything that exists now is part of every run, and never collected."""
     _warm_up()
-    _set_random_aside()
+    if not forks:
+        _set_random_aside()
     sys.modules["linecache"].cache["main.py"] = (sys.modules["_caisson"].source,)
     if sys.platform == "wasi":
         # Where code may write, and what it leaves there is captured.
