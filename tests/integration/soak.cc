@@ -121,10 +121,10 @@ std::vector<Kind> Kinds() {
 class Soak {
  public:
   explicit Soak(std::uint64_t runs) : runs_(runs) {
-    auto options = TestOptions();
+    auto options = WasmOptions();
     options.lanes = 2;
     options.verify_reset = false;  // Every reset is verified by the other suites; here it is speed.
-    engine_ = StartEngine(options);
+    engine_ = StartWasm(options);
   }
 
   bool Perform() {
