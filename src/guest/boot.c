@@ -86,10 +86,11 @@ static int Fetch(PyObject** slot, const char* module_name, const char* name) {
   return *slot == NULL ? -1 : 0;
 }
 
-static int FetchHooks(void) {
+static int FetchHooks(const BootPlan* plan) {
+  const char* loop = plan->forks ? "caisson.lazy" : "caisson.loop";
   hooks.default_file = PyUnicode_InternFromString("main.py");
-  return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, "caisson.loop", "run") < 0 ||
-                 Fetch(&hooks.tool_call, "caisson.loop", "tool_call") < 0 ||
+  return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
+                 Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
                  Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
                  Fetch(&hooks.syntax_hint, "caisson.report", "syntax_hint") < 0 ||
                  Fetch(&hooks.tool_error, "caisson", "ToolError") < 0 ||
@@ -124,7 +125,7 @@ void WarmUp(void) {
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
   if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitCallsStart() < 0 ||
-      Prepare("modules", plan) < 0 || FetchHooks() < 0 || ReportStart() < 0) {
+      Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 || ReportStart() < 0) {
     PyErr_Print();
     return 2;
   }

@@ -29,6 +29,25 @@ constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
                                                  {RLIMIT_RTPRIO, 0},
                                                  {RLIMIT_LOCKS, 0}}};
 
+// Beyond what an interpreter may do: making and settling a process, confining it, speaking with whoever
+// asked for it.
+constexpr std::array<int, 16> kNeededToFork = {SYS_clone,
+                                               SYS_fork,
+                                               SYS_vfork,
+                                               SYS_pidfd_open,
+                                               SYS_mount,
+                                               SYS_prctl,
+                                               SYS_capget,
+                                               SYS_capset,
+                                               SYS_landlock_create_ruleset,
+                                               SYS_landlock_add_rule,
+                                               SYS_landlock_restrict_self,
+                                               SYS_seccomp,
+                                               SYS_socketpair,
+                                               SYS_sendto,
+                                               SYS_sendmsg,
+                                               SYS_recvfrom};
+
 }  // namespace
 
 Result<Enclosure> Enclosure::Open(const EnclosureSpec& spec) {
@@ -46,7 +65,11 @@ Result<Enclosure> Enclosure::Open(const EnclosureSpec& spec) {
   return Enclosure(spec.tier, std::move(proc), abi ? *abi : 0);
 }
 
-Result<Walls> Enclosure::Seal() {
+Result<Filter::Parts> Enclosure::FilterParts(std::span<const SyscallRule> rules) {
+  return Filter::CompileInParts(rules, kNeededToFork);
+}
+
+Result<Walls> Enclosure::Seal(const Filter& filter) {
   WallBuilder walls(tier_);
   if (tier_ == Tier::kNamespace) {
     TRY(walls.Put("namespaces", Need::kRequired, {}));
@@ -64,6 +87,7 @@ Result<Walls> Enclosure::Seal() {
                         : Error(ErrorCode::kFailedPrecondition, "there is no Landlock here");
   TRY(walls.Put("landlock", Need::kRequired, landlock, kLandlockFix));
   TRY(PutLandlockExtras(walls, landlock_abi_, landlock_abi_ > 0));
+  TRY(walls.Put("seccomp", Need::kRequired, filter.Load(), kSeccompFix));
   return std::move(walls).Take();
 }
 

@@ -13,11 +13,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "jail/filter.h"
 #include "jail/landlock.h"
 #include "jail/root.h"
 #include "jail/tier.h"
@@ -40,8 +42,12 @@ class Enclosure {
  public:
   // Swaps the root. What it holds can be read now, and its own directories written to until Seal().
   static Result<Enclosure> Open(const EnclosureSpec& spec);
-  // Gives up everything that is not needed to fork. The list is what every forked process has.
-  Result<Walls> Seal();
+  // Gives up everything that is not needed to fork: `filter` is the first part of what FilterParts()
+  // made. The list is what every forked process has.
+  Result<Walls> Seal(const Filter& filter);
+
+  // `rules` in two parts: with the first this process can still fork, settle and confine others.
+  static Result<Filter::Parts> FilterParts(std::span<const SyscallRule> rules);
 
   struct Forked {
     pid_t pid = 0;   // 0: this is the child. Pid 1 of a namespace of its own, in tier kNamespace.
@@ -51,7 +57,8 @@ class Enclosure {
 
   // In the child: an identity, and in tier kNamespace files, of its own.
   Result<void> Settle(const PrivateFiles& files, std::uint64_t bytes, std::uint64_t inodes) const;
-  // In the child: every wall but the filter. Descriptors that are open stay open.
+  // In the child: every wall but the second part of the filter, which is loaded last. Descriptors that
+  // are open stay open.
   Result<void> Confine(const ConfineSpec& spec) const;
 
   Tier tier() const { return tier_; }

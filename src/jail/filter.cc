@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -69,11 +70,15 @@ Code CheckHalf(ArgumentCheck::Op op, std::uint32_t value, std::size_t offset, st
   return code;
 }
 
+std::uint32_t Action(int error) {
+  if (error == 0) return SECCOMP_RET_ALLOW;
+  if (error == SyscallRule::kKill) return SECCOMP_RET_KILL_PROCESS;
+  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
+}
+
 // Back to front, so that every part knows how much to leave out when it does not match.
 Code CompileRule(const SyscallRule& rule) {
-  Code code{Return(rule.error == 0
-                       ? SECCOMP_RET_ALLOW
-                       : SECCOMP_RET_ERRNO | Narrow(static_cast<std::size_t>(rule.error)))};
+  Code code{Return(Action(rule.error))};
   for (auto check = rule.checks.rbegin(); check != rule.checks.rend(); ++check) {
     const std::size_t low = offsetof(seccomp_data, args) + check->index * sizeof(std::uint64_t);
     for (const bool high : {false, true}) {
@@ -119,9 +124,10 @@ bool SameCode(const Code& a, const Code& b) {
 }
 
 // One leaf for each run of numbers that are treated alike.
-std::vector<Leaf> MakeLeaves(const std::map<std::uint32_t, Call>& calls) {
+std::vector<Leaf> MakeLeaves(const std::map<std::uint32_t, Call>& calls, std::uint32_t otherwise) {
   const Code kill{Return(SECCOMP_RET_KILL_PROCESS)};
-  std::vector<Leaf> leaves{{.first = 0, .code = kill}};
+  const Code other{Return(otherwise)};
+  std::vector<Leaf> leaves{{.first = 0, .code = other}};
   const auto begin = [&leaves](std::uint32_t number, const Code& code) {
     if (leaves.back().first == number) leaves.pop_back();
     if (leaves.empty() || !SameCode(leaves.back().code, code)) leaves.push_back({number, code});
@@ -130,14 +136,13 @@ std::vector<Leaf> MakeLeaves(const std::map<std::uint32_t, Call>& calls) {
     Code code = call.code;
     if (!call.decided) Append(code, kill);
     begin(number, code);
-    begin(number + 1, kill);
+    begin(number + 1, other);
   }
   return leaves;
 }
 
-}  // namespace
-
-Result<Filter> Filter::Compile(std::span<const SyscallRule> rules) {
+// `otherwise` is what happens to calls that are in no rule at all.
+Result<Code> CompileList(std::span<const SyscallRule> rules, std::uint32_t otherwise) {
   std::map<std::uint32_t, Call> calls;
   for (const SyscallRule& rule : rules) {
     if (rule.number < 0 || static_cast<std::uint32_t>(rule.number) >= kX32Bit) {
@@ -152,11 +157,34 @@ Result<Filter> Filter::Compile(std::span<const SyscallRule> rules) {
   Code code{Load32(offsetof(seccomp_data, arch)), SkipIf(BPF_JEQ, kNativeArch, 1),
             Return(SECCOMP_RET_KILL_PROCESS),     Load32(offsetof(seccomp_data, nr)),
             SkipUnless(BPF_JGE, kX32Bit, 1),      Return(SECCOMP_RET_KILL_PROCESS)};
-  Append(code, Search(MakeLeaves(calls)));
+  Append(code, Search(MakeLeaves(calls, otherwise)));
   if (code.size() > BPF_MAXINSNS) {
     return Error(ErrorCode::kInvalidArgument, "the filter is too long for the kernel");
   }
+  return code;
+}
+
+}  // namespace
+
+Result<Filter> Filter::Compile(std::span<const SyscallRule> rules) {
+  TRY_ASSIGN(Code code, CompileList(rules, SECCOMP_RET_KILL_PROCESS));
   return Filter(std::move(code));
+}
+
+Result<Filter::Parts> Filter::CompileInParts(std::span<const SyscallRule> rules,
+                                             std::span<const int> until_second) {
+  std::vector<SyscallRule> first;
+  std::vector<SyscallRule> second;
+  for (int number : until_second) {
+    first.push_back({.number = number});
+    std::ranges::copy_if(rules, std::back_inserter(second),
+                         [number](const SyscallRule& rule) { return rule.number == number; });
+    second.push_back({.number = number, .error = SyscallRule::kKill});
+  }
+  first.insert(first.end(), rules.begin(), rules.end());
+  TRY_ASSIGN(Code first_code, CompileList(first, SECCOMP_RET_KILL_PROCESS));
+  TRY_ASSIGN(Code second_code, CompileList(second, SECCOMP_RET_ALLOW));
+  return Parts{Filter(std::move(first_code)), Filter(std::move(second_code))};
 }
 
 Result<void> Filter::Load() const {

@@ -32,18 +32,26 @@ struct ArgumentCheck {
 };
 
 struct SyscallRule {
+  static constexpr int kKill = -1;
   int number = 0;                          // SYS_futex...
   std::vector<ArgumentCheck> checks = {};  // All must hold; none: any arguments.
-  int error = 0;                           // 0: allowed. Else the call fails with this errno.
+  int error = 0;  // 0: allowed. kKill: what no rule allows. Else the call fails with this errno.
 };
 
 // A list in the form the kernel takes. Compiled by hand rather than by libseccomp, which cannot say
 // "with these arguments, else errno": there, a rule without arguments replaces those that have some.
 class Filter {
  public:
-  // Of several rules for one call the first whose checks hold decides. Calls without such a rule, and
+  // Of several rules for one call the first whose checks hold decides. Calls for which none does, and
   // any call through another ABI (x32, int 0x80), kill the process with SIGSYS.
   static Result<Filter> Compile(std::span<const SyscallRule> rules);
+
+  // A list in two parts, for a process that still needs some calls which those it forks are to lose.
+  // `first` allows these `until_second` in any case; loaded on top of it, `second` makes both together
+  // what `rules` says. It is short, so loading it in every process costs little.
+  struct Parts;
+  static Result<Parts> CompileInParts(std::span<const SyscallRule> rules,
+                                      std::span<const int> until_second);
 
   Result<void> Load() const;
 
@@ -53,6 +61,11 @@ class Filter {
   explicit Filter(std::vector<sock_filter> code) : code_(std::move(code)) {}
 
   std::vector<sock_filter> code_;
+};
+
+struct Filter::Parts {
+  Filter first;
+  Filter second;
 };
 
 struct WorkerDescriptors {

@@ -1,6 +1,7 @@
 #include "guest/native/forked.h"
 
 #include "guest/boot.h"
+#include "guest/run.h"
 
 // Made by tools/guest/freeze.py out of python/caisson.
 extern const struct _frozen caisson_frozen[];
@@ -52,18 +53,12 @@ int32_t caisson_boot_native(const char* module_path, const char* preload) {
   return reseed == NULL ? 4 : 0;
 }
 
-void caisson_fork_begin(void) {
-  PyOS_BeforeFork();
-}
-void caisson_fork_parent(void) {
-  PyOS_AfterFork_Parent();
-}
-void caisson_fork_child(void) {
-  PyOS_AfterFork_Child();
+void caisson_reseed(void) {
   Py_XDECREF(PyObject_CallNoArgs(reseed));
   PyErr_Clear();
 }
 
 void caisson_warm(void) {
-  WarmUp();
+  RunWarmUp("1+1");
+  RunWarmUp("print(end='')");
 }

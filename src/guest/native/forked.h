@@ -16,11 +16,9 @@ extern "C" {
 // (spaces in between). Our own Python parts come from inside the program.
 int32_t caisson_boot_native(const char* module_path, const char* preload);
 
-// Around the system call that makes a cell: before it, and after it on either side. In the child,
-// locks and chance are its own when caisson_fork_child returns.
-void caisson_fork_begin(void);
-void caisson_fork_parent(void);
-void caisson_fork_child(void);
+// In a cell, once it is forked: chance of its own. Nothing else needs to be put right, as it would after
+// os.fork(): there was one thread, which held the interpreter's lock and goes on in the child.
+void caisson_reseed(void);
 
 // In a cell that is not confined yet: takes the page faults that its run would have to take.
 void caisson_warm(void);

@@ -59,7 +59,7 @@ void Cell::Live() {
                                                 prepared.error().message(), {}));
     ::_exit(EXIT_FAILURE);
   }
-  if (!CloseAllElse() || !nursery_.filter.Load()) ::_exit(EXIT_FAILURE);
+  if (!CloseAllElse() || !nursery_.last_filter.Load()) ::_exit(EXIT_FAILURE);
   Serve();
 }
 
@@ -69,7 +69,7 @@ Result<void> Cell::Prepare() {
                                 std::max(request_.total_file_bytes, kScratchTotalBytes),
                                 std::max(request_.files, kScratchInodes)));
   TRY(OpenStreams());
-  caisson_fork_child();
+  caisson_reseed();
   caisson_warm();
   TRY_ASSIGN(address_space_bytes_, nursery_.enclosure.AddressSpace());
   TRY(nursery_.enclosure.Confine(

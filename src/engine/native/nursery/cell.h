@@ -29,7 +29,7 @@ struct SocketPair {
 // All that a cell takes over from its nursery. Borrowed: the process is a copy.
 struct Inheritance {
   const jail::Enclosure& enclosure;
-  const jail::Filter& filter;
+  const jail::Filter& last_filter;
   const std::vector<jail::PathRule>& rules;
   const Control& control;
 };

@@ -10,8 +10,6 @@
 #include <array>
 #include <cerrno>
 
-#include "guest/native/forked.h"
-
 namespace caisson::nursery {
 namespace {
 
@@ -40,6 +38,14 @@ wire::CellGone Obituary(std::uint64_t cell, int status, const rusage& usage) {
   };
 }
 
+std::string MissingWalls(const jail::Walls& walls) {
+  std::string missing;
+  for (const jail::Wall& wall : walls) {
+    if (!wall.up) missing += wall.name + "\n";
+  }
+  return missing;
+}
+
 }  // namespace
 
 Result<void> Nursery::Prepare() {
@@ -54,15 +60,19 @@ Result<void> Nursery::Prepare() {
   // Tasks are counted per user namespace: without one of its own a cell would be counted together with
   // all that its user runs, so there it stays alone.
   const bool counted = enclosure_.tier() == jail::Tier::kNamespace;
-  TRY_ASSIGN(single_, jail::Filter::Compile(jail::InterpreterSyscalls(
-                          {.own_pids = counted, .threads = counted, .processes = false})));
-  TRY_ASSIGN(several_, jail::Filter::Compile(jail::InterpreterSyscalls(
-                           {.own_pids = counted, .threads = counted, .processes = counted})));
-  return {};
+  jail::InterpreterFilter filter{.own_pids = counted, .threads = counted, .processes = false};
+  TRY_ASSIGN(jail::Filter::Parts single,
+             jail::Enclosure::FilterParts(jail::InterpreterSyscalls(filter)));
+  filter.processes = counted;
+  TRY_ASSIGN(jail::Filter::Parts several,
+             jail::Enclosure::FilterParts(jail::InterpreterSyscalls(filter)));
+  single_ = std::move(single.second);
+  several_ = std::move(several.second);
+  TRY_ASSIGN(const jail::Walls walls, enclosure_.Seal(single.first));
+  return control_.SendReady(MissingWalls(walls));
 }
 
 Result<void> Nursery::Run() {
-  TRY(Prepare());
   while (true) {
     std::array<pollfd, 2> ready = {{{.fd = control_.socket().get(), .events = POLLIN, .revents = 0},
                                     {.fd = deaths_.get(), .events = POLLIN, .revents = 0}}};
@@ -95,13 +105,11 @@ Result<void> Nursery::Make(const wire::MakeCell& request) {
   if (!filter) return Fail(request, filter.error());
   Result<SocketPair> socket = MakeSocket();
   if (!socket) return Fail(request, socket.error());
-  caisson_fork_begin();
   Result<jail::Enclosure::Forked> forked = enclosure_.Fork();
   if (forked && forked->pid == 0) {
     const Inheritance inheritance{enclosure_, **filter, rules_, control_};
     Cell(inheritance, request, *std::move(socket)).Live();
   }
-  caisson_fork_parent();
   if (!forked) return Fail(request, forked.error());
   cells_.emplace(forked->pid, request.cell);
   const int pidfd = forked->pidfd.get();

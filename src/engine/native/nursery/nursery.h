@@ -26,20 +26,21 @@ class Nursery {
   Nursery(jail::Enclosure enclosure, Control control, std::vector<jail::PathRule> rules)
       : enclosure_(std::move(enclosure)), control_(std::move(control)), rules_(std::move(rules)) {}
 
+  // Opens what it needs, gives up everything else and tells the host.
+  Result<void> Prepare();
   // Serves until the host is gone.
   Result<void> Run();
 
  private:
-  Result<void> Prepare();
   Result<void> Make(const wire::MakeCell& request);
   Result<const jail::Filter*> FilterFor(const wire::MakeCell& request) const;
   Result<void> Fail(const wire::MakeCell& request, const Error& why) const;
   Result<void> Reap();
 
-  const jail::Enclosure enclosure_;
+  jail::Enclosure enclosure_;
   const Control control_;
   const std::vector<jail::PathRule> rules_;
-  // For cells of one process, and of several.
+  // What cells of one process load last, and those of several.
   std::optional<jail::Filter> single_;
   std::optional<jail::Filter> several_;
   UniqueFd deaths_;  // Readable when a child has ended.

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/native/nursery/code_pages.h"
 #include "engine/native/nursery/library.h"
 #include "engine/native/nursery/nursery.h"
 #include "guest/native/forked.h"
@@ -70,14 +71,6 @@ void SetUpProcess() {
   for (const auto& [name, value] : kEnvironment) ::setenv(name, value, 1);
 }
 
-std::string MissingWalls(const jail::Walls& walls) {
-  std::string missing;
-  for (const jail::Wall& wall : walls) {
-    if (!wall.up) missing += wall.name + "\n";
-  }
-  return missing;
-}
-
 Result<void> Main(int argc, char** argv) {
   TRY_ASSIGN(const Arguments arguments, Parse(argc, argv));
   SetUpProcess();
@@ -89,10 +82,13 @@ Result<void> Main(int argc, char** argv) {
   if (caisson_boot_native(library.module_path.c_str(), arguments.preload.c_str()) != 0) {
     return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
   }
-  TRY_ASSIGN(const jail::Walls walls, enclosure.Seal());
-  Control control{UniqueFd(wire::kControlFd)};
-  TRY(control.SendReady(MissingWalls(walls)));
-  return Nursery(std::move(enclosure), std::move(control), library.rules).Run();
+  // Puts free chunks together now, or the first larger allocation of every cell would do it and so get
+  // itself copies of half the heap.
+  ::malloc_trim(0);
+  KeepCodeMappedInForks();
+  Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules);
+  TRY(nursery.Prepare());
+  return nursery.Run();
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ struct tempfile textwrap threading time traceback types typing unicodedata urlli
 warnings weakref zlib zoneinfo random
 """.split()
 
+# Where cells are forked, every page that the parent holds costs each of them: only what is small. All of
+# the above is there under the name `stdlib`.
+_LIGHT = "collections datetime functools itertools json math random re statistics string".split()
+
 
 class _Reseeding:
     """Finds and loads `random`, kept aside until code imports it, with a seed of the run's own.
@@ -63,10 +67,10 @@ class _Loader:
 
 
 def reseed():
-    """In a forked cell: chance of its own. `random` itself takes care of that when it is forked."""
-    numpy = sys.modules.get("numpy.random")
-    if numpy is not None:
-        numpy.seed()
+    """In a forked cell: chance of its own."""
+    for name in ("random", "numpy.random"):
+        if module := sys.modules.get(name):
+            module.seed()
 
 
 def _set_random_aside():
@@ -89,9 +93,19 @@ def _open_streams():
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8")
 
 
-def _import_named(names):
-    for name in names.split():
-        importlib.import_module(name)
+def _import_all(names):
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            if name not in ("zlib",):
+                raise
+
+
+def _preload(forks, preload):
+    names = preload.split()
+    _import_all(_USUAL if not forks or "stdlib" in names else _LIGHT)
+    _import_all(name for name in names if name != "stdlib")
 
 
 def modules(forks, preload):
@@ -103,21 +117,14 @@ def modules(forks, preload):
     import _caisson
     import _sitebuiltins
     import builtins
+    import linecache
+    import time
 
     import caisson
-    import caisson.loop
     import caisson.without
 
     _open_streams()
-    for name in _USUAL:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            if name not in ("zlib",):
-                raise
-    import linecache
-    import logging
-    import time
+    _preload(forks, preload)
 
     # What `site` would define, and code likes to call.
     builtins.exit = _sitebuiltins.Quitter("exit", "")
@@ -127,25 +134,31 @@ def modules(forks, preload):
     builtins.ApprovalDenied = caisson.ApprovalDenied
     if not forks:
         time.sleep = _caisson.sleep
-    logging._startTime = _StartTime()
-    caisson.loop.install(forks)
+    if logging := sys.modules.get("logging"):
+        logging._startTime = _StartTime()
+    if forks:
+        import caisson.lazy
+
+        caisson.lazy.install()
+    else:
+        import caisson.loop
+
+        caisson.loop.install(may_have_threads=False)
     caisson.without.install()
-    _import_named(preload)
     linecache.cache["main.py"] = (_caisson.source,)
     main = sys.modules["__main__"]
     main.__file__ = "main.py"
     main.__loader__ = _Loader()
 
 
-def _warm_up():
+async def _nothing():
+    pass
+
+
+def _warm_up(forks):
     """Runs once what most runs run, so that caches and lazily made objects are in the snapshot."""
     import json
     import re
-
-    import caisson.loop
-
-    async def nothing():
-        pass
 
     namespace = {}
     source = "x = [i * 2 for i in range(50)]\ns = f'{sum(x)} {x[0]:.2f}'\nd = {'a': s}"
@@ -153,13 +166,14 @@ def _warm_up():
         exec(compile(source, "<warm-up>", "exec"), namespace)
         json.loads(json.dumps({"a": [1, 2.5, None, "x"]}))
         re.match(r"\w+", "abc")
-        caisson.loop.run(nothing())
+        if not forks:
+            sys.modules["caisson.loop"].run(_nothing())
     re.purge()
 
 
 def finish(forks, preload):
     """The last step: everything that exists now is part of every run, and never collected."""
-    _warm_up()
+    _warm_up(forks)
     if not forks:
         _set_random_aside()
     sys.modules["linecache"].cache["main.py"] = (sys.modules["_caisson"].source,)

@@ -35,7 +35,7 @@ struct RunEnd {
   wire::DoneHeader done{};
   Dict report{};
   std::string refused{};  // kRefused: why.
-  bool lost = false;    // The socket ended first.
+  bool lost = false;      // The socket ended first.
 
   std::string Text(std::string_view field) const;       // Of the report; "-" if there is none.
   std::string ErrorText(std::string_view field) const;  // Of its error.
