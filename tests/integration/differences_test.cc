@@ -34,7 +34,7 @@ constexpr Difference kDifferences[] = {
      "def start():\n  t = threading.Thread(target=got.append, args=['started'])\n"
      "  t.start(); t.join(); return got[0]\nseen(start)",
      "RuntimeError", "started"},
-    {"`os.fork()`, `processes` = 1", "import os\nseen(lambda: os.fork())", "AttributeError",
+    {"`os.fork()`, `processes` = 1", "import os\nseen(lambda: os.fork())", "OSError",
      "BlockingIOError"},
     {"`subprocess.run(['id'])`", "import subprocess\nseen(lambda: subprocess.run(['id']))",
      "OSError", "BlockingIOError"},
@@ -43,14 +43,12 @@ constexpr Difference kDifferences[] = {
     {"`import ctypes`", "seen(lambda: __import__('ctypes').__name__)", "ModuleNotFoundError",
      "ctypes"},
     {"`import mmap`", "seen(lambda: __import__('mmap').__name__)", "ModuleNotFoundError", "mmap"},
-    {"C extensions (numpy, if installed)",
-     "import importlib.util\nstr(importlib.util.find_spec('numpy') is not None)", "False", "True"},
-    {"`signal.SIGKILL`", "import signal\nseen(lambda: int(signal.SIGKILL))", "AttributeError", "9"},
+    {"`import numpy`, if the system has it", "seen(lambda: __import__('numpy').__name__)",
+     "ModuleNotFoundError", "numpy"},
+    {"`signal.alarm(5)`", "import signal\nseen(lambda: signal.alarm(5))", "AttributeError", "0"},
     {"`os.getpid()`", "import os\nseen(lambda: os.getpid())", "42", "1"},
     {"a symbolic link in `/tmp`",
      "import os\nseen(lambda: os.symlink('/tmp/a', '/tmp/b') or 'made')", "OSError", "made"},
-    {"`/proc`", "import os\nseen(lambda: os.listdir('/proc'))", "FileNotFoundError",
-     "FileNotFoundError"},
 };
 
 class DifferencesTest : public OnEachEngine {};

@@ -79,6 +79,12 @@ TEST_P(IsolationTest, ADestroyedCellStopsItsRun) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
+// DESIGN 8: a native run lives with its process, so that losing its nursery is its end; a lost worker is a
+// crash.
+RunReason LostReason(EngineKind kind) {
+  return kind == EngineKind::kWasm ? RunReason::kCrashed : RunReason::kLost;
+}
+
 // A thousand where a cell is memory, fewer where each is a process; and what all may take together.
 struct Crowd {
   std::size_t cells;
@@ -158,7 +164,7 @@ TEST_P(IsolationTest, AKilledWorkerCrashesItsRunsAndNoOthers) {
     } else {
       const Outcome outcome = guest.End();
       EXPECT_EQ(outcome.status, RunStatus::kFailed);
-      EXPECT_EQ(outcome.reason, RunReason::kCrashed) << Ending(outcome);
+      EXPECT_EQ(outcome.reason, LostReason(GetParam())) << Ending(outcome);
       EXPECT_EQ(outcome.stdout_text, "here\n");
       ++crashed;
     }
@@ -176,7 +182,7 @@ TEST_P(IsolationTest, AWorkerKilledInTheMiddleOfComputingIsReplaced) {
     guest.WaitForOutput("on");
     for (pid_t worker : TakeCensus().processes) ::kill(worker, SIGKILL);
     const Outcome outcome = guest.End();
-    EXPECT_EQ(outcome.reason, RunReason::kCrashed) << Ending(outcome);
+    EXPECT_EQ(outcome.reason, LostReason(GetParam())) << Ending(outcome);
     EXPECT_EQ(RunCode(*engine, "'next'").result, Value(std::string("next")));
   }
 }
@@ -188,10 +194,7 @@ TEST_P(IsolationTest, AStoppedWorkerIsFoundOutAndReplaced) {
   guest.WaitForOutput("on");
   for (pid_t worker : TakeCensus().processes) ::kill(worker, SIGSTOP);
   const Outcome outcome = guest.End();
-  // A worker keeps its cells' time itself, so that nobody but the worker can be blamed.
-  EXPECT_EQ(outcome.reason,
-            GetParam() == EngineKind::kWasm ? RunReason::kCrashed : RunReason::kWallTime)
-      << Ending(outcome);
+  EXPECT_EQ(outcome.reason, LostReason(GetParam())) << Ending(outcome);
   EXPECT_EQ(RunCode(*engine, "3").result, Value(3));
 }
 
