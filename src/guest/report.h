@@ -21,6 +21,10 @@ void ReportRaised(Report* report, PyObject* file);
 // The code was refused before it ran; takes over the current Python error.
 void ReportRejected(Report* report, PyObject* file);
 
+// Whether the run raised a MemoryError of a type that is not Python's own: its module has an allocator of
+// its own, as numpy does.
+extern int reported_foreign_memory_error;
+
 // Flushes the standard streams, whatever code has made of them.
 void FlushStreams(void);
 

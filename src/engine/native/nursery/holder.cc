@@ -131,6 +131,8 @@ std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
     if (seq == CAISSON_ANY_CALL && std::exchange(t_wakes, wakes_) != wakes_) return 0;
     if (looked && deadline_ns && Now() >= *deadline_ns) return 0;
     if (!is_read_) {
+      if (seq == CAISSON_ANY_CALL && wake_fd_ < 0)
+        wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
       ReadFor(lock, deadline_ns);
     } else if (!deadline_ns) {
       changed_.wait(lock);
@@ -144,7 +146,6 @@ std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
 
 // Waits for the host on behalf of all threads that wait.
 void Holder::ReadFor(Lock& lock, std::optional<std::uint64_t> deadline_ns) {
-  if (wake_fd_ < 0) wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   is_read_ = true;
   lock.unlock();
   timespec left{};
@@ -193,7 +194,7 @@ void Holder::Wake() {
   ++wakes_;
   changed_.notify_all();
   const std::uint64_t one = 1;
-  if (is_read_) static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+  if (wake_fd_ >= 0) static_cast<void>(!::write(wake_fd_, &one, sizeof one));
 }
 
 std::int32_t Holder::Post(std::string_view message) {

@@ -73,7 +73,7 @@ class Holder {
   std::vector<std::uint32_t> open_calls_;  // Posted, not answered.
   std::uint64_t wakes_ = 0;
   bool is_read_ = false;  // Some thread reads the socket.
-  int wake_fd_ = -1;      // Ends that thread's sleep.
+  int wake_fd_ = -1;      // Ends that thread's sleep, if it is one that can be woken.
 };
 
 // The one holder of this process, for the functions of guest/abi.h.
