@@ -57,18 +57,33 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //   "result_bytes"  int     the encoded result may not be longer
 //   "tools"         list    names that become functions in __main__            (optional)
 //   "argv0"         str     file name shown in tracebacks, default "main.py"    (optional)
+//   "policy"        0       open: no check (the default)                        (optional)
+//                   1       strict, with the lists of policy/lists.h
+//                   dict    strict, with other lists (policy/policy.h encodes it): for each of
+//                           "imports", "builtins", "os_attributes", "attributes" and "nodes" a list
+//                           of str that replaces what is allowed, with "allow_" in front what is
+//                           added to it, with "block_" in front what is refused in any case
+//   "native_packages" list  top-level modules that engine `native` has and code may use. With this
+//                           key, what is missing here is known before anything runs (optional)
+//   "check"         bool    parse, check and compile, but execute nothing       (optional)
 //
 // Answer: tuple (seq, outcome, value), outcome 0 = returned value, 1 = raised (type, message),
 //   2 = denied (message)
 //
 // Report: dict with
-//   "end"       "returned" | "raised" | "rejected" | "exited" | "result_too_large"
+//   "end"       "returned" | "raised" | "rejected" | "exited" | "result_too_large" |
+//               "needs_native" | "checked"
 //   "result"    the value, if it has one and JSON can hold it
 //   "repr"      str: repr of a result JSON cannot hold
-//   "error"     dict type, message, line (int or None), traceback (str)   for raised and rejected,
-//               and for exited with a status other than 0
+//   "error"     dict type, message, line (int or None), traceback (str)   for raised, for rejected
+//               if it is Python that refuses the code, and for exited with a status other than 0
 //   "status"    int: the status of SystemExit                              for exited
-//   "findings"  list of dicts rule, message, line, column, hint            for rejected
+//   "findings"  list of dicts rule, message, line, column, hint            for rejected and checked,
+//               in the order of the source; line and column count from 1, columns in characters
+//   "imports"   list of str: the top-level modules the code imports        for checked
+//   "modules"   list of str: those of native_packages that the code needs and that are not here, so
+//               that engine `native` has to run it                          for needs_native
+//               (nothing was executed) and checked
 
 // What the holder calls.
 

@@ -6,6 +6,7 @@
 #include "guest/await_calls.h"
 #include "guest/calls.h"
 #include "guest/hooks.h"
+#include "guest/policy.h"
 #include "guest/report.h"
 #include "guest/result_tree.h"
 #include "guest/run.h"
@@ -92,6 +93,7 @@ static int FetchHooks(const BootPlan* plan) {
   return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
                  Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
                  Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
+                 Fetch(&hooks.is_missing, "caisson.imports", "is_missing") < 0 ||
                  Fetch(&hooks.syntax_hint, "caisson.report", "syntax_hint") < 0 ||
                  Fetch(&hooks.tool_error, "caisson", "ToolError") < 0 ||
                  Fetch(&hooks.approval_denied, "caisson", "ApprovalDenied") < 0 ||
@@ -125,7 +127,8 @@ void WarmUp(void) {
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
   if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitCallsStart() < 0 ||
-      Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 || ReportStart() < 0) {
+      Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 || ReportStart() < 0 ||
+      PolicyStart() < 0) {
     PyErr_Print();
     return 2;
   }

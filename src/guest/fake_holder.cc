@@ -94,6 +94,7 @@ std::string EncodeRequest(const std::string& code, const HolderOptions& options)
   for (const std::string& tool : options.tools) tools.items.push_back(Str(tool));
   request.items.emplace_back(Str("tools"), std::move(tools));
   if (options.argv0) request.items.emplace_back(Str("argv0"), Str(*options.argv0));
+  for (const auto& [key, value] : options.more.items) request.items.emplace_back(key, value);
   return Encode(std::move(request));
 }
 

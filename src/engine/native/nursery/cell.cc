@@ -125,8 +125,9 @@ void Cell::Serve() {
       holder.Refuse(ready.error().message());
       ::_exit(EXIT_FAILURE);
     }
+    // A cell that is not kept is killed by the host. Exiting here would keep the core it shares with the
+    // host busy with freeing memory before the host could hear of the end.
     if (!holder.Run()) ::_exit(EXIT_FAILURE);
-    if ((start.flags & wire::kKeepCell) == 0) ::_exit(EXIT_SUCCESS);
   }
 }
 
