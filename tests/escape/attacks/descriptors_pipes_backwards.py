@@ -1,5 +1,5 @@
 # harm: the far ends of the streams are read or filled
-# engines: native landlock
+# engines: native
 # expect: completed failed
 # never: read
 import os

@@ -2,8 +2,8 @@
 # engines: native landlock
 # expect: completed
 # never: written
-import _ctypes, json, mmap, os
-for path in (json.__file__, _ctypes.__file__, os.__file__):
+import _ctypes, json, mmap, os, re
+for path in (json.__file__, _ctypes.__file__, re.__file__):
     for flags in (os.O_RDONLY, os.O_RDWR, os.O_WRONLY):
         try:
             fd = os.open(path, flags)

@@ -1,9 +1,9 @@
 # harm: locks on files that all cells share stop the others
 # engines: native landlock
 # expect: completed
-import fcntl, glob, json, os
+import fcntl, glob, json, os, re
 held = []
-for path in [json.__file__, os.__file__, *glob.glob(os.path.dirname(json.__file__) + "/*.py"), "/etc/passwd", "/dev/null"]:
+for path in [json.__file__, re.__file__, *glob.glob(os.path.dirname(json.__file__) + "/*.py"), "/etc/passwd", "/dev/null"]:
     try:
         file = open(path)
         held.append(file)

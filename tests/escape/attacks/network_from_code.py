@@ -6,7 +6,8 @@ import asyncio, ftplib, http.client, multiprocessing.connection, smtplib, socket
 async def stream():
     await asyncio.open_connection("127.0.0.1", PORT)
 async def serve():
-    await asyncio.start_server(lambda *a: None, "127.0.0.1", 0)
+    if not (await asyncio.start_server(lambda *a: None, "127.0.0.1", 0)).sockets:
+        raise OSError("a server without sockets")
 for way in (lambda: socket.create_connection(("127.0.0.1", PORT), 1), lambda: urllib.request.urlopen(f"http://127.0.0.1:{PORT}/"), lambda: http.client.HTTPSConnection("127.0.0.1", PORT).connect(),
             lambda: asyncio.run(stream()), lambda: asyncio.run(serve()), lambda: ftplib.FTP("127.0.0.1"), lambda: smtplib.SMTP("127.0.0.1", PORT),
             lambda: xmlrpc.client.ServerProxy(f"http://127.0.0.1:{PORT}").x(), lambda: multiprocessing.connection.Client(("127.0.0.1", PORT)),
