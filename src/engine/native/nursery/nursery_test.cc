@@ -598,12 +598,15 @@ TEST_P(NurseryTest, ManyCellsLeaveNothing) {
 class Venv {
  public:
   Venv() {
-    char path[] = "/tmp/caisson-venv-XXXXXX";
+    char path[] = "/var/tmp/caisson-venv-XXXXXX";
     path_ = ::mkdtemp(path);
     const fs::path package = path_ / "lib/python3.11/site-packages/greeting";
     fs::create_directories(package);
     fs::permissions(path_, fs::perms(0755));
     std::ofstream(package / "__init__.py") << "text = 'hello from the venv'\n";
+    std::ofstream(package.parent_path() / "threaded.py")
+        << "import threading\nthreading.Thread(target=threading.Event().wait, "
+           "daemon=True).start()\n";
   }
   ~Venv() { fs::remove_all(path_); }
   std::string path() const { return path_.string(); }
@@ -646,6 +649,14 @@ TEST(NurseryStart, SaysWhyItCannot) {
   auto prefix = Driver::Start(Tier::kNamespace, {"--prefix=/nonexistent"});
   ASSERT_FALSE(prefix);
   EXPECT_THAT(prefix.error().message(), HasSubstr("is no virtual environment"));
+  const Venv venv;
+  auto threaded =
+      Driver::Start(Tier::kNamespace, {"--prefix=" + venv.path(), "--preload=threaded"});
+  ASSERT_FALSE(threaded);
+  EXPECT_THAT(threaded.error().message(), HasSubstr("a process with threads cannot be jailed"));
+  auto hidden = Driver::Start(Tier::kNamespace, {"--see=/tmp/data"});
+  ASSERT_FALSE(hidden);
+  EXPECT_THAT(hidden.error().message(), HasSubstr("cells have a /tmp of their own"));
 }
 
 }  // namespace
