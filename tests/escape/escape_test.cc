@@ -24,6 +24,7 @@
 #include "base/unique_fd.h"
 #include "tests/integration/census.h"
 #include "tests/integration/guest.h"
+#include "tests/integration/ordinary_user.h"
 
 namespace caisson::testing {
 namespace {
@@ -284,6 +285,13 @@ INSTANTIATE_TEST_SUITE_P(Wasm, EscapeTest, ::testing::ValuesIn(LoadAll(kWasm)), 
 INSTANTIATE_TEST_SUITE_P(Native, EscapeTest, ::testing::ValuesIn(LoadAll(kNative)), NameOfAttack);
 INSTANTIATE_TEST_SUITE_P(NativeLandlock, EscapeTest, ::testing::ValuesIn(LoadAll(kLandlock)),
                          NameOfAttack);
+
+// What the kernel refuses root it may grant somebody else, and the other way round.
+TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
+  ExpectPassAsNobody(
+      "Native/*/process_*:Native/*/signals_*:Native/*/syscalls_*:Native/*/native_files_*:"
+      "Native/*/network_*:Native/*/descriptors_*:Native/*/leftover_*:Native/*/fault_*");
+}
 
 // A probe that finds nothing must be one that would find something.
 class ProbeTest : public OnEachEngine {};
