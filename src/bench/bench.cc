@@ -27,8 +27,8 @@ using std::chrono::milliseconds;
 constexpr const char* kHundredCalls = "for i in range(100):\n    r = echo(i)\nr";
 
 // Native cells that wait, and how many of them are used before others are made.
-constexpr std::size_t kSpareCells = 8;
-constexpr int kBurst = 4;
+constexpr std::size_t kSpareCells = 16;
+constexpr int kBurst = 8;
 
 // How many samples of each.
 struct Amounts {

@@ -314,8 +314,8 @@ TEST_P(ProbeTest, FindsWhatASessionLeaves) {
   for (const char* leftover :
        {"x = 1", "import builtins; builtins.x = 1", "import sys; sys.setrecursionlimit(500)",
         "import os; os.left = None", "import decimal; decimal.getcontext().prec = 5",
-        "open('/tmp/x', 'w').close()", "import sys; sys.intern('left' + 'over')",
-        "import json; json.loads = None", "import atexit; atexit.register(print)"}) {
+        "open('/tmp/x', 'w').close()", "import json; json.loads = None",
+        "import atexit; atexit.register(print)"}) {
     EXPECT_NE(state(leftover), clean) << leftover;
   }
 }
