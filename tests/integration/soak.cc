@@ -50,13 +50,16 @@ bool Ends(const Outcome& outcome, RunStatus status, RunReason reason) {
   return outcome.status == status && outcome.reason == reason;
 }
 
-RunRequest Fixed(std::string code, Limits limits = {}) {
+// Time enough on a machine that has better things to do; kinds that shall run out of it say so.
+constexpr Limits kPatient{.wall_time = 100s, .cpu_time = 100s};
+
+RunRequest Fixed(std::string code, Limits limits = kPatient) {
   return {.code = std::move(code), .limits = limits, .tools = {"tool"}};
 }
 
 // What only native cells can do.
 std::vector<Kind> NativeKinds() {
-  const auto code = [](std::string text, Limits limits = {}) {
+  const auto code = [](std::string text, Limits limits = kPatient) {
     return [request = Fixed(std::move(text), limits)](std::mt19937&) { return request; };
   };
   const auto gives = [](std::int64_t number) {
@@ -267,8 +270,10 @@ class Soak {
   // A run may lose its worker or its own process, since we kill them; anything else must be right.
   void Judge(const char* kind, bool is_right, const Outcome& outcome) {
     if (is_right) return;
-    const std::string lost = outcome.error ? outcome.error->type : "";
-    if (lost == "WorkerLost" || lost == "Killed") {
+    const RunError error = outcome.error.value_or(RunError{});
+    const bool died_in_the_making =
+        error.type == "NotRun" && error.message.find("died") != std::string::npos;
+    if (error.type == "WorkerLost" || error.type == "Killed" || died_in_the_making) {
       ++crashed_;
       return;
     }

@@ -120,7 +120,7 @@ void Cell::Serve() {
   while (true) {
     const wire::StartHeader start = holder.AwaitStart();
     Result<void> ready = Tighten(start);
-    if (ready) ready = WriteInputFiles(holder.TakeRest());
+    if (ready) ready = WriteInputFiles(holder.files());
     if (!ready) {
       holder.Refuse(ready.error().message());
       ::_exit(EXIT_FAILURE);

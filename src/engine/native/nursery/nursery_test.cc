@@ -227,6 +227,23 @@ TEST_P(NurseryTest, SessionsKeepTheirState) {
   EXPECT_TRUE(cell.gone);
 }
 
+TEST_P(CellTest, AThreadThatARunLeavesBehindDisturbsNoOther) {
+  DrivenCell cell = nursery().Make();
+  cell.SendStart("import threading\nthreading.Thread(target=lambda: print(echo(0))).start()\n1",
+                 {.tools = {"echo"}, .flags = wire::kKeepCell});
+  std::set<wire::ToHost> kinds;
+  for (int i = 0; i < 2; ++i) {
+    auto message = cell.Receive();
+    ASSERT_TRUE(message);
+    kinds.insert(message->kind);
+  }
+  EXPECT_EQ(kinds, (std::set{wire::ToHost::kCall, wire::ToHost::kDone}));
+  EXPECT_EQ(
+      cell.Run("[echo(i) for i in range(5)]", {.tools = {"echo"}, .again = true}, Echo).Result(),
+      "[0,1,2,3,4]");
+  EXPECT_EQ(cell.Output(), "");
+}
+
 TEST_P(NurseryTest, VirtualTimeIsRefused) {
   EXPECT_THAT(Run("1", {.flags = wire::kVirtualTime}), StartsWith("refused: engine native"));
 }
@@ -257,6 +274,15 @@ TEST_P(NurseryTest, MemoryIsLimitedAndTheLimitSaysSo) {
   const RunEnd raised = cell.Run("raise MemoryError()", small);
   EXPECT_EQ(raised.done.flags & wire::kMemoryRefused, 0U);
   EXPECT_EQ(Run("len(bytearray(40 << 20))", small), "41943040");
+}
+
+TEST_P(NurseryTest, AnswersThatDoNotFitMemoryEndTheRunAsTheLimit) {
+  DrivenCell cell = nursery().Make();
+  const RunEnd end = cell.Run(
+      "x = bytearray(14 << 20)\ny = echo(1)", {.tools = {"echo"}, .memory_bytes = 20 << 20},
+      [](const auto&, const auto&) { return Bytes{std::string(8 << 20, 'x')}; });
+  EXPECT_EQ(end.ErrorText("type"), "MemoryError");
+  EXPECT_EQ(end.done.flags & wire::kMemoryRefused, wire::kMemoryRefused);
 }
 
 TEST_P(NurseryTest, OpenFilesAreLimited) {
