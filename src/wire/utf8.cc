@@ -33,6 +33,17 @@ std::size_t CountCharacters(std::string_view text) {
   return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues));
 }
 
+std::string ToUtf8(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const std::size_t size = CharacterSize(bytes);
+    text.append(size == 0 ? "\xef\xbf\xbd" : bytes.substr(0, size));
+    bytes.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return text;
+}
+
 void AppendCharacter(std::string& text, std::uint32_t code_point) {
   const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
   if (code_point < 0x80) return put(code_point);

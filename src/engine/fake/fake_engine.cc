@@ -3,6 +3,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace caisson {
@@ -124,6 +125,8 @@ class FakeCell final : public Cell {
     while (open_seq_ && !Stopped()) {
       signal_.expires_at(asio::steady_timer::time_point::max());
       co_await signal_.async_wait(asio::as_tuple(asio::use_awaitable));
+      const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
+      if (asked != asio::cancellation_type::none) cancelled_ = true;
     }
   }
 
