@@ -9,7 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "codeact/test_loop.h"
+#include "codeact/loop_for_test.h"
 
 namespace caisson {
 namespace {

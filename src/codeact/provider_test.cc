@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codeact/test_loop.h"
+#include "codeact/loop_for_test.h"
 #include "wire/json.h"
 
 namespace caisson {

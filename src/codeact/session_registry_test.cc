@@ -7,7 +7,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
 
-#include "codeact/test_loop.h"
+#include "codeact/loop_for_test.h"
 
 namespace caisson {
 namespace {
