@@ -94,6 +94,7 @@ std::string EncodeRequest(const std::string& code, const HolderOptions& options)
   for (const std::string& tool : options.tools) tools.items.push_back(Str(tool));
   request.items.emplace_back(Str("tools"), std::move(tools));
   if (options.argv0) request.items.emplace_back(Str("argv0"), Str(*options.argv0));
+  for (const auto& [key, value] : options.more.items) request.items.emplace_back(key, value);
   return Encode(std::move(request));
 }
 
@@ -228,6 +229,8 @@ int32_t host_wait(int32_t seq, int64_t timeout_ns) {
   nanosleep(&duration, nullptr);
   return 0;
 }
+
+void host_wake(void) {}  // Nothing here has threads.
 
 int32_t host_post(const void* message, uint32_t length) {
   caisson::Holder& holder = TheHolder();

@@ -20,6 +20,7 @@ struct HolderOptions {
   std::vector<std::string> tools = {"echo", "fail", "deny"};
   std::int64_t result_bytes = 128 * 1024;
   std::optional<std::string> argv0 = std::nullopt;
+  Dict more = {};  // Further fields of the request.
   int max_calls = 1000;
   std::size_t memory_bytes =
       0;  // More than this beyond what is used already is refused. 0: no limit.
