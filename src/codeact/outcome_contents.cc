@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 namespace {

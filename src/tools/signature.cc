@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tools/python_names.h"
-#include "wire/utf8.h"
 
 namespace caisson {
 namespace {

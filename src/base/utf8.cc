@@ -1,6 +1,7 @@
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace caisson {
 
@@ -21,6 +22,13 @@ std::size_t CharacterSize(std::string_view text) {
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
+    if (std::uint64_t word; text.size() >= sizeof word) {  // Most text is ASCII.
+      std::memcpy(&word, text.data(), sizeof word);
+      if ((word & 0x8080808080808080) == 0) {
+        text.remove_prefix(sizeof word);
+        continue;
+      }
+    }
     const std::size_t size = CharacterSize(text);
     if (size == 0) return false;
     text.remove_prefix(size);
