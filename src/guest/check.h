@@ -5,7 +5,7 @@
 // can carry one to a place where the check would not know it. Builtins that are not allowed cannot
 // even be named.
 //
-// Trust     The tree is hostile. Nothing of the code runs here, and nothing is imported.
+// Trust     The tree is hostile, and nothing of the code runs here.
 // Threads   With the interpreter's lock held.
 // Lifetime  What is found is the caller's; the rest goes with the tree's arena.
 #ifndef CAISSON_GUEST_CHECK_H_

@@ -2,25 +2,39 @@
 
 #include "guest/checker.h"
 #include "guest/hooks.h"
+#include "guest/tool_spec.h"
 
 static PyObject* self_name;
 static PyObject* obj_name;
 static PyObject* dict_name;
+static PyObject* os_path_name;
+static PyObject* attrgetter_name;
+static PyObject* methodcaller_name;
 static PyObject* by_name[4];
 static PyObject* builtin_names;  // The builtins' own dict.
 
 int CheckValuesStart(void) {
-  static const char* const takers[] = {"getattr", "setattr", "hasattr", "delattr"};
-  for (int i = 0; i < 4; i++) {
-    by_name[i] = PyUnicode_InternFromString(takers[i]);
-    if (by_name[i] == NULL) return -1;
+  const struct {
+    PyObject** slot;
+    const char* text;
+  } names[] = {
+      {&by_name[0], "getattr"},
+      {&by_name[1], "setattr"},
+      {&by_name[2], "hasattr"},
+      {&by_name[3], "delattr"},
+      {&self_name, "self"},
+      {&obj_name, "obj"},
+      {&dict_name, "__dict__"},
+      {&os_path_name, "os.path"},
+      {&attrgetter_name, "operator.attrgetter"},
+      {&methodcaller_name, "operator.methodcaller"},
+  };
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    *names[i].slot = PyUnicode_InternFromString(names[i].text);
+    if (*names[i].slot == NULL) return -1;
   }
-  self_name = PyUnicode_InternFromString("self");
-  obj_name = PyUnicode_InternFromString("obj");
-  dict_name = PyUnicode_InternFromString("__dict__");
   builtin_names = Py_XNewRef(PyEval_GetBuiltins());
-  return self_name == NULL || obj_name == NULL || dict_name == NULL || builtin_names == NULL ? -1
-                                                                                             : 0;
+  return builtin_names == NULL ? -1 : 0;
 }
 
 int TakesAttributeName(PyObject* builtin) {
@@ -51,6 +65,10 @@ int Refuse(Checker* checker, const char* rule, expr_ty place, const char* hint, 
            PyObject* name) {
   return FindingAdd(checker->findings, rule, place->lineno, place->col_offset, hint, format, name);
 }
+
+// Aliases of aliases: code has a few, and an attacker as many as fit into the source, each of them
+// leading to all the others.
+enum { kMaxAliasDepth = 40, kMaxAliasSteps = 200 * 1000 };
 
 static void AddPossible(Possible* possible, ThingKind kind, PyObject* name) {
   for (int i = 0; i < possible->count; i++) {
@@ -112,43 +130,55 @@ static int Collect(Checker* checker, Scope* scope, PyObject* name, expr_ty place
 static int IsTool(const Checker* checker, PyObject* name) {
   PyObject* tools = checker->options->tools;
   for (Py_ssize_t i = 0; tools != NULL && i < PyList_GET_SIZE(tools); i++) {
-    PyObject* tool = PyList_GET_ITEM(tools, i);
-    if (PyUnicode_CheckExact(tool) && _PyUnicode_EQ(tool, name)) return 1;
+    ToolSpec tool;
+    if (ToolSpecRead(PyList_GET_ITEM(tools, i), &tool) == 0 && _PyUnicode_EQ(tool.name, name)) {
+      return ToolIsFunction(&tool);
+    }
   }
   return 0;
 }
 
-// What an earlier piece of a session left under that name.
-static void AddGlobal(PyObject* name, Possible* possible, Reach* reach) {
-  PyObject* value = PyDict_GetItemWithError(hooks.main_globals, name);
-  if (value == NULL || IsDunder(name)) return;
-  *reach = kBound;
+// The name that a loaded module is imported by; os.path calls itself otherwise.
+static PyObject* NameOfModule(PyObject* module, PyObject* otherwise) {
+  PyObject* own = PyDict_GetItemString(PyModule_GetDict(module), "__name__");
+  if (PyDict_GetItemWithError(PyImport_GetModuleDict(), os_path_name) == module) {
+    return os_path_name;
+  }
+  return own != NULL && PyUnicode_CheckExact(own) ? own : otherwise;
+}
+
+// What an earlier piece of a session left under that name: 1 if there is something.
+static int AddGlobal(PyObject* name, Possible* possible) {
+  PyObject* value = IsDunder(name) ? NULL : PyDict_GetItemWithError(hooks.main_globals, name);
+  if (value == NULL) return 0;
   if (PyModule_Check(value)) {
-    PyObject* own = PyDict_GetItemString(PyModule_GetDict(value), "__name__");
-    AddPossible(possible, kModule, own != NULL && PyUnicode_CheckExact(own) ? own : name);
+    possible->left = NameOfModule(value, name);
+    AddPossible(possible, kModule, possible->left);
   } else if (PyType_Check(value)) {
     const char* type = ((PyTypeObject*)value)->tp_name;
     if (strcmp(type, "operator.attrgetter") == 0 || strcmp(type, "operator.methodcaller") == 0) {
-      PyObject* special = PyUnicode_InternFromString(type);  // Interned, so it stays.
-      if (special != NULL) AddPossible(possible, kSpecial, special);
-      Py_XDECREF(special);
+      AddPossible(possible, kSpecial, type[9] == 'a' ? attrgetter_name : methodcaller_name);
     }
   }
+  return 1;
 }
 
 static int ResolveName(Checker* checker, Scope* scope, expr_ty expr, Possible* possible,
                        Reach* reach, int depth) {
   PyObject* name = expr->v.Name.id;
   if (Collect(checker, scope, name, expr, possible, reach, depth) < 0) return -1;
-  if (*reach == kFree) AddGlobal(name, possible, reach);
-  if (*reach != kBound && PyDict_GetItemWithError(builtin_names, name) != NULL) {
+  if (*reach == kBound) return 0;
+  int is_left = AddGlobal(name, possible);
+  if (is_left && *reach == kFree) {
+    *reach = kBound;
+  } else if (PyDict_GetItemWithError(builtin_names, name) != NULL) {
     possible->builtin = name;
   }
   return 0;
 }
 
 int Evaluate(Checker* checker, Scope* scope, expr_ty expr, Possible* possible, int depth) {
-  if (depth > 40) {
+  if (depth > kMaxAliasDepth || ++checker->steps > kMaxAliasSteps) {
     possible->too_many = 1;
     return 0;
   }
@@ -178,7 +208,8 @@ static int CheckBuiltin(Checker* checker, expr_ty expr, Reach reach) {
   int is_builtin = PyDict_GetItemWithError(builtin_names, name) != NULL;
   int is_internal = IsDunder(name) &&
                     (reach == kFree || PyDict_GetItemWithError(hooks.main_globals, name) != NULL);
-  if ((!is_builtin && !is_internal) || IsTool(checker, name)) return 0;
+  if (!is_builtin && !is_internal) return 0;
+  if (reach == kFree && IsTool(checker, name)) return 0;
   if (reach == kMaybeBound) {
     return Refuse(checker, "builtin", expr, "give your own variable or function another name",
                   "%.80U may be the builtin here, which is not allowed", name);
@@ -196,6 +227,10 @@ static int CheckName(Checker* checker, expr_ty expr, Possible* possible) {
                   "in a class, %.80U is another name than it seems", name);
   }
   if (ResolveName(checker, checker->names.current, expr, possible, &reach, 0) < 0) return -1;
+  if (possible->left != NULL && ModuleVerdict(&checker->modules, possible->left) != kAllowed) {
+    return Refuse(checker, "module", expr, "use the modules that are allowed",
+                  "the module %.80U is not allowed", possible->left);
+  }
   return reach == kBound ? 0 : CheckBuiltin(checker, expr, reach);
 }
 

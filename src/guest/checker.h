@@ -17,6 +17,7 @@ typedef struct Checker {
   Findings* findings;
   Names names;
   TreeVisitor* visitor;
+  int steps;           // Taken after aliases, over all names.
   int classes;         // How many class bodies we are inside of.
   int line, offset;    // Of the node visited last, for what has no place of its own.
   expr_ty done;        // Checked already: the walk leaves it out.
@@ -34,6 +35,7 @@ typedef struct Possible {
   } of[kMaxPossible];
   int too_many;       // More than fit, or aliases of aliases without end.
   PyObject* builtin;  // The builtin it may be, or null.
+  PyObject* left;     // The module that earlier code of a session left under this name, or null.
 } Possible;
 
 // Each returns 0, or -1 with a Python error set.

@@ -18,6 +18,7 @@ namespace caisson {
 
 struct HolderOptions {
   std::vector<std::string> tools = {"echo", "fail", "deny"};
+  List described_tools = {};  // Entries of "tools" that say more than a name.
   std::int64_t result_bytes = 128 * 1024;
   std::optional<std::string> argv0 = std::nullopt;
   Dict more = {};  // Further fields of the request.
@@ -32,9 +33,10 @@ struct Held {
   std::string out;
   std::string error_out;
   bool crashed = false;
-  int calls = 0;               // Posted.
-  int most_in_flight = 0;      // Posted and not answered, at the same time.
-  std::int64_t waited_ns = 0;  // Asked for with a timeout and not cut short by an answer.
+  int calls = 0;                       // Posted.
+  int most_in_flight = 0;              // Posted and not answered, at the same time.
+  std::vector<std::int64_t> run_ns{};  // CPU time of each piece, from request to report.
+  std::int64_t waited_ns = 0;          // Asked for with a timeout and not cut short by an answer.
 
   const Value* Field(std::string_view name) const;  // Of the last report.
   std::string End() const;

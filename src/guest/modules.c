@@ -51,6 +51,24 @@ static PyObject* LoadedDict(PyObject* module) {
   return loaded != NULL && PyModule_Check(loaded) ? PyModule_GetDict(loaded) : NULL;
 }
 
+static int IsStandard(PyObject* dotted) {
+  PyObject* top = TopLevelName(dotted);
+  int standard = top == NULL ? 0 : PySet_Contains(standard_names, top) > 0;
+  Py_XDECREF(top);
+  if (PyErr_Occurred()) PyErr_Clear();
+  return standard;
+}
+
+void LoadStandard(const ModulePolicy* policy, PyObject* dotted) {
+  if (PyDict_GetItemWithError(PyImport_GetModuleDict(), dotted) != NULL || !IsStandard(dotted) ||
+      ModuleVerdict(policy, dotted) != kAllowed) {
+    return;
+  }
+  PyObject* module = PyImport_ImportModuleLevelObject(dotted, NULL, NULL, NULL, 0);
+  Py_XDECREF(module);
+  if (module == NULL) PyErr_Clear();
+}
+
 // The name a module gives itself, or null. Borrowed.
 static PyObject* OwnName(PyObject* module) {
   PyObject* dict = PyModule_GetDict(module);
@@ -70,6 +88,10 @@ static int IsImported(const ModulePolicy* policy, PyObject* qualified) {
 static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualified, PyObject* name,
                     Member* member) {
   PyObject* value = PyDict_GetItemWithError(dict, name);
+  if (value == NULL && PyDict_GetItemString(dict, "__path__") != NULL) {
+    LoadStandard(policy, qualified);  // `from xml import dom`
+    value = PyDict_GetItemWithError(dict, name);
+  }
   if (value == NULL) {
     // A package may get it when a part of it is imported.
     int open = PyDict_GetItemString(dict, "__path__") != NULL ||
@@ -109,11 +131,7 @@ static int Guess(const ModulePolicy* policy, PyObject* module, PyObject* qualifi
     *member = (Member){.kind = kModuleMember, .name = qualified};
     return 0;
   }
-  PyObject* top = TopLevelName(module);
-  if (top == NULL) return -1;
-  int standard = PySet_Contains(standard_names, top) > 0;
-  Py_DECREF(top);
-  int foreign = standard && PySet_Contains(standard_names, name) > 0 &&
+  int foreign = IsStandard(module) && PySet_Contains(standard_names, name) > 0 &&
                 ModuleVerdict(policy, name) != kAllowed;
   member->kind = foreign ? kForeignMember : kPlainMember;
   member->name = name;
@@ -137,14 +155,14 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
   if (Keep(policy, qualified) < 0) return -1;
   Verdict listed = LookUp(policy->rules->imports, qualified);
   int is_os = IsOs(module);
-  // `import urllib.parse` binds urllib, of which only parse is allowed.
-  if (listed == kUnlisted && IsImported(policy, module) &&
-      ModuleVerdict(policy, module) != kAllowed) {
+  if (listed == kUnlisted && ModuleVerdict(policy, module) != kAllowed) {
+    // The import was refused, and that is enough; but `import urllib.parse` binds urllib, too.
+    if (!IsImported(policy, module)) return 0;
     listed = kRefused;
   }
   if (listed == kRefused || (is_os && LookUp(policy->rules->os_attributes, name) != kAllowed)) {
     member->kind = kRefusedMember;
-    member->hint = is_os ? "of os only environ and path are here; for files use pathlib.Path"
+    member->hint = is_os ? HintFor(caisson_os_hints, name, "for files, use pathlib.Path")
                          : HintFor(caisson_refused_members, qualified, "leave it out");
     return 0;
   }
@@ -162,6 +180,7 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
     member->name = name;
     return 0;
   }
+  LoadStandard(policy, module);
   PyObject* dict = LoadedDict(module);
   if (dict == NULL) return Guess(policy, module, qualified, name, member);
   if (LookInto(policy, dict, qualified, name, member) < 0) return -1;

@@ -1,7 +1,6 @@
 // What the policy says of modules and of what they have.
 //
-// Nothing is imported to find out: a module that is loaded is looked into, of another only the name
-// is known.
+// A module that is loaded is looked into; of another only the name is known.
 //
 // Trust     Modules may have been changed by earlier code of the same cell; nothing of them is called.
 // Threads   With the interpreter's lock held.
@@ -37,7 +36,12 @@ typedef struct Member {
   const char* hint;
 } Member;
 
-// What `module.name` is. 0, or -1 with a Python error set.
+// Loads a module of the standard library that the code may import and will, so that it can be looked
+// into. None of the code's own runs; a module that cannot be loaded is left for the code to find out.
+void LoadStandard(const ModulePolicy* policy, PyObject* dotted);
+
+// What `module.name` is. Of a module that may not be imported everything is plain: importing it is
+// what is refused. 0, or -1 with a Python error set.
 int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, Member* member);
 
 // Whether `from module import *` brings in nothing but plain members: 1, 0, or -1 with a Python

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "guest/fake_holder.h"
+#include "policy/lists.h"
 
 namespace caisson {
 namespace {
@@ -255,6 +256,345 @@ TEST(PolicyFiles, HonestProgramsPass) {
 
 TEST(PolicyFiles, RefusedProgramsAreRefused) {
   for (const auto& file : Files("refused")) ExpectRefused(Programs(file));
+}
+
+// Findings.
+
+TEST(PolicyFindings, ComeTogetherInTheOrderOfTheSource) {
+  const Held held = Hold(
+      "x = 1\nimport sys, json, socket\nprint('\xc3\xa9', eval('1'))\nx.__globals__\n", Strict());
+  EXPECT_EQ(Summary(held),
+            "rejected\n"
+            "2:8 import: the module sys is not allowed\n"
+            "2:19 import: the module socket is not allowed\n"
+            "3:12 builtin: the builtin eval is not allowed\n"
+            "4:1 attribute: the attribute __globals__ is not allowed");
+  EXPECT_EQ(held.out, "");
+  EXPECT_EQ(held.Field("error"), nullptr);
+  for (const Found& found : Findings(held)) EXPECT_FALSE(found.hint.empty()) << found.message;
+}
+
+TEST(PolicyFindings, CountColumnsInCharactersOnAnyKindOfLine) {
+  for (const char* end : {"\n", "\r\n", "\r"}) {
+    const std::string code = std::string("a = 1") + end + "'\xf0\x9f\x90\x8d\xc3\xa9'; eval" + end;
+    EXPECT_EQ(Summary(Hold(code, Strict())),
+              "rejected\n2:7 builtin: the builtin eval is not allowed");
+  }
+}
+
+TEST(PolicyFindings, AreBounded) {
+  std::string code;
+  for (int i = 0; i < 1000; ++i) code += "eval\n";
+  const std::vector<Found> all = Findings(Hold(code, Strict()));
+  ASSERT_EQ(all.size(), 51U);
+  EXPECT_EQ(all.back().message, "950 more findings are not shown");
+  EXPECT_EQ(all.back().line, 50);
+  const std::string name(60'000, 'a');
+  const Held held = Hold("import " + name + "\nx.__" + name + "__", Strict());
+  ASSERT_EQ(Findings(held).size(), 2U);
+  for (const Found& found : Findings(held)) EXPECT_LT(found.message.size(), 200U);
+}
+
+TEST(PolicyFindings, NothingOfRefusedCodeRuns) {
+  EXPECT_EQ(Hold("print('ran')\necho(1)\nexec('1')", Strict()).out, "");
+  EXPECT_EQ(Hold("print('ran')\necho(1)\nexec('1')", Strict()).calls, 0);
+  EXPECT_EQ(Hold("print('ran')\nexec('print(2)')").out, "ran\n2\n") << "open";
+}
+
+TEST(PolicyCheck, ExecutesNothing) {
+  const Held held =
+      Check("print('ran')\nx = echo(1)\nimport math, json.decoder\nfrom os import path");
+  EXPECT_EQ(Summary(held), "checked");
+  EXPECT_EQ(held.out, "");
+  EXPECT_EQ(held.calls, 0);
+  EXPECT_EQ(*held.Field("imports"), Strs({"math", "json", "os"}));
+  EXPECT_EQ(*held.Field("modules"), Strs({}));
+}
+
+TEST(PolicyCheck, ReportsWhatPythonItselfRefuses) {
+  EXPECT_EQ(Summary(Check("x = = 1")), "checked\n1:5 syntax: invalid syntax");
+  EXPECT_EQ(Summary(Check("def f():\n    break")), "checked\n2:5 syntax: 'break' outside loop");
+}
+
+TEST(PolicyRequest, OfAnUnknownFormIsRefused) {
+  for (const Value& policy :
+       {Value(std::int64_t{2}), Str("strict"), Value(true), Lists({{"imports", Str("json")}}),
+        Lists({{"block_nodes", List{{Value(std::int64_t{1})}}}})}) {
+    const Held held = Hold("print('ran')", With(policy));
+    EXPECT_NE(held.End(), "returned");
+    EXPECT_EQ(held.out, "");
+  }
+}
+
+// Node types.
+
+TEST(PolicyLists, EveryNodeCanBeBlocked) {
+  const std::vector<std::pair<const char*, const char*>> uses = {
+      {"AnnAssign", "x: int = 1"},
+      {"Assert", "assert 1"},
+      {"Assign", "x = 1"},
+      {"AsyncFor", "async for x in y: pass"},
+      {"AsyncFunctionDef", "async def f(): pass"},
+      {"AsyncWith", "async with x: pass"},
+      {"Attribute", "a.b()"},
+      {"AugAssign", "x += 1"},
+      {"Await", "await x"},
+      {"BinOp", "1 + 1"},
+      {"BoolOp", "1 and 1"},
+      {"Break", "while 1: break"},
+      {"Call", "f()"},
+      {"ClassDef", "class C: pass"},
+      {"Compare", "1 < 2"},
+      {"Constant", "1"},
+      {"Continue", "while 1: continue"},
+      {"Delete", "del x"},
+      {"Dict", "{}"},
+      {"DictComp", "{x: x for x in y}"},
+      {"Expr", "x"},
+      {"For", "for x in y: pass"},
+      {"FormattedValue", "f'{x}'"},
+      {"FunctionDef", "def f(): pass"},
+      {"GeneratorExp", "(x for x in y)"},
+      {"Global", "def f():\n  global x"},
+      {"If", "if x: pass"},
+      {"IfExp", "1 if x else 2"},
+      {"Import", "import json"},
+      {"ImportFrom", "from json import dumps"},
+      {"JoinedStr", "f''"},
+      {"Lambda", "lambda: 0"},
+      {"List", "[]"},
+      {"ListComp", "[x for x in y]"},
+      {"Match", "match x:\n  case 1: pass"},
+      {"MatchAs", "match x:\n  case a: pass"},
+      {"MatchClass", "match x:\n  case int(): pass"},
+      {"MatchMapping", "match x:\n  case {}: pass"},
+      {"MatchOr", "match x:\n  case 1 | 2: pass"},
+      {"MatchSequence", "match x:\n  case []: pass"},
+      {"MatchSingleton", "match x:\n  case None: pass"},
+      {"MatchStar", "match x:\n  case [*_]: pass"},
+      {"MatchValue", "match x:\n  case 1: pass"},
+      {"Name", "x()"},
+      {"NamedExpr", "(x := 1)"},
+      {"Nonlocal", "def f():\n  x = 1\n  def g():\n    nonlocal x"},
+      {"Pass", "pass"},
+      {"Raise", "raise"},
+      {"Return", "def f(): return"},
+      {"Set", "{1}"},
+      {"SetComp", "{x for x in y}"},
+      {"Slice", "x[:]"},
+      {"Starred", "f(*x)"},
+      {"Subscript", "x[0]"},
+      {"Try", "try: pass\nfinally: pass"},
+      {"TryStar", "try: pass\nexcept* E: pass"},
+      {"Tuple", "()"},
+      {"UnaryOp", "-x"},
+      {"While", "while x: pass"},
+      {"With", "with x: pass"},
+      {"Yield", "def f(): yield"},
+      {"YieldFrom", "def f(): yield from x"},
+  };
+  std::size_t known = 0;
+  while (caisson_nodes[known] != nullptr) ++known;
+  EXPECT_EQ(uses.size(), known);
+  for (const auto& [node, code] : uses) {
+    EXPECT_THAT(Summary(Check(code, With(Lists({{"block_nodes", Strs({node})}})))),
+                HasSubstr(std::string(" node: ") + node + " is not allowed here"))
+        << code;
+  }
+}
+
+// Sessions.
+
+std::string SummaryOfSession(const std::vector<std::string>& pieces) {
+  return Summary(Hold(pieces, Strict()));
+}
+
+TEST(PolicySession, RemembersWhatEarlierPiecesImported) {
+  EXPECT_EQ(SummaryOfSession({"import os as x", "x.system('id')"}),
+            "rejected\n1:1 attribute: os.system is not allowed");
+  EXPECT_EQ(SummaryOfSession({"import os as x", "if 0: x = 1\nx.system('id')"}),
+            "rejected\n2:1 attribute: os.system is not allowed");
+  EXPECT_EQ(SummaryOfSession({"import os as x", "y = x\ny.system('id')"}),
+            "rejected\n2:1 attribute: os.system is not allowed");
+  EXPECT_EQ(SummaryOfSession({"import os as x", "[x]"}),
+            "rejected\n1:2 module: the module os is used as a value");
+  EXPECT_EQ(SummaryOfSession({"from os import path", "path.os"}),
+            "rejected\n1:1 attribute: os.path.os reaches the module os, which is not allowed");
+  EXPECT_EQ(SummaryOfSession({"from os import path", "path.join('a', 'b')"}), "returned");
+  EXPECT_EQ(SummaryOfSession({"from operator import attrgetter as a", "a('x' + 'y')"}),
+            "rejected\n1:1 attribute: operator.attrgetter needs the attribute's name as a literal");
+  EXPECT_EQ(SummaryOfSession({"input = 5\ndef vars(): return 6", "input + vars()"}), "returned");
+  EXPECT_EQ(SummaryOfSession({"import json", "json.dumps(1)"}), "returned");
+}
+
+// What the interpreter lacks.
+
+HolderOptions Auto(HolderOptions options, std::initializer_list<const char*> packages) {
+  options.more.items.emplace_back(Str("native_packages"), Strs(packages));
+  return options;
+}
+
+std::string NeedsNative(const Held& held) {
+  std::string out = Summary(held);
+  if (const Value* modules = held.Field("modules")) out += " " + *ToJson(*modules);
+  return out;
+}
+
+class PolicyAuto : public testing::TestWithParam<bool> {
+ protected:
+  static HolderOptions Options(std::initializer_list<const char*> packages) {
+    return Auto(GetParam() ? Strict() : HolderOptions{}, packages);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Policies, PolicyAuto, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Strict" : "Open"; });
+
+TEST_P(PolicyAuto, HandsOverWhatOnlyNativeHas) {
+  const HolderOptions options = Options({"nothere_a", "nothere_b"});
+  for (const char* code : {
+           "print('ran')\nimport nothere_a",
+           "import json, nothere_a.linalg as x",
+           "from nothere_a.b import c",
+           "def f():\n    import nothere_a",
+           "try:\n    import nothere_a\nexcept ImportError:\n    nothere_a = None",
+       }) {
+    const Held held = Hold(code, options);
+    EXPECT_EQ(NeedsNative(held), "needs_native [\"nothere_a\"]") << code;
+    EXPECT_EQ(held.out, "");
+  }
+  EXPECT_EQ(NeedsNative(Hold("import nothere_b\nimport nothere_a, nothere_b", options)),
+            "needs_native [\"nothere_b\",\"nothere_a\"]");
+}
+
+TEST_P(PolicyAuto, RunsHereWhatIsHere) {
+  EXPECT_EQ(NeedsNative(Hold("import json, sqlite3", Options({"json", "numpy"}))), "returned");
+  EXPECT_EQ(NeedsNative(Hold("1+1", Options({"numpy"}))), "returned");
+}
+
+TEST_P(PolicyAuto, WhatNeitherHasIsAFinding) {
+  const HolderOptions options = Options({"numpy"});
+  const Held held = Hold("print('ran')\nimport nothere, json\nfrom nothere.x import y", options);
+  EXPECT_EQ(Summary(held),
+            "rejected\n2:8 import: nothere is not installed\n3:1 import: nothere is not installed");
+  EXPECT_EQ(held.out, "");
+  EXPECT_THAT(Findings(held)[0].hint, HasSubstr("engine.native_packages"));
+}
+
+TEST_P(PolicyAuto, CodeMayDealWithItItself) {
+  for (const char* guard : {"ImportError", "ModuleNotFoundError", "Exception",
+                            "(OSError, ImportError)", "BaseException", ""}) {
+    const std::string code = "try:\n    import nothere\nexcept " + std::string(guard) +
+                             ":\n    nothere = None\nnothere is None";
+    EXPECT_EQ(Hold(code, Options({"numpy"})).End(), "returned") << guard;
+  }
+  EXPECT_EQ(Hold("try:\n    import nothere\nexcept ValueError: pass", Options({})).End(),
+            "rejected");
+  EXPECT_EQ(Hold("try: pass\nexcept ImportError:\n    import nothere", Options({})).End(),
+            "rejected");
+}
+
+TEST(PolicyAutoOpen, KnowsImportsByCall) {
+  const HolderOptions options = Auto({}, {"nothere"});
+  EXPECT_EQ(Hold("import importlib\nimportlib.import_module('nothere.x')", options).End(),
+            "needs_native");
+  EXPECT_EQ(Hold("__import__('nothere')", options).End(), "needs_native");
+  EXPECT_EQ(Hold("__import__('not' + 'here')", options).Error("type"), "ModuleNotFoundError");
+}
+
+TEST(PolicyAutoOpen, LeavesTheSearchToCodeThatChangesThePath) {
+  const std::string code = "import sys\nsys.path.append('/nowhere')\nimport nothere";
+  EXPECT_EQ(Hold(code, Auto({}, {"numpy"})).End(), "raised");
+}
+
+TEST(PolicyAutoOpen, WithoutTheKeyPythonRaises) {
+  EXPECT_EQ(Hold("import nothere").Error("type"), "ModuleNotFoundError");
+}
+
+// Hostile source.
+
+TEST(PolicyHostile, IsRefusedWithAFindingAndNeverCrashes) {
+  const auto repeat = [](std::string_view text, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += text;
+    return out;
+  };
+  const std::vector<std::string> bombs = {
+      repeat("(", 100'000),
+      repeat("(", 100'000) + repeat(")", 100'000),
+      repeat("[", 50'000),
+      repeat("{", 50'000),
+      repeat("-", 60'000) + "1",
+      repeat("not ", 15'000) + "1",
+      "a" + repeat(".b", 30'000),
+      "a" + repeat(".b()", 15'000),
+      "import os\nos" + repeat(".path", 12'000),
+      "a" + repeat("[0]", 20'000),
+      "1" + repeat("+1", 30'000),
+      repeat("lambda:", 9'000) + "1",
+      repeat("lambda x=", 7'000) + "1",
+      "x = " + repeat("1 if 1 else ", 5'000) + "2",
+      repeat("f'{", 2'000),
+      repeat("[x for x in ", 5'000) + "[]" + repeat("]", 5'000),
+      "match x:\n case " + repeat("[", 5'000) + repeat("]", 5'000) + ": pass",
+      "match x:\n case " + repeat("A(a=", 5'000) + "1" + repeat(")", 5'000) + ": pass",
+      std::string("x = 1\0", 6),
+      std::string("\0", 1),
+      "x = '\xed\xa0\x80'",  // A lone surrogate.
+      "\xff\xfe"
+      "e\0v\0a\0l\0",  // UTF-16.
+      "# -*- coding: utf-7 -*-\n+AGUAdgBhAGw-",
+      "# coding: rot13\nriny('1')\x80",
+      "\xc0\x80",
+  };
+  for (const std::string& bomb : bombs) {
+    const Held held = Hold(bomb, Strict());
+    EXPECT_EQ(held.End(), "rejected") << bomb.substr(0, 40);
+    EXPECT_FALSE(Findings(held).empty()) << bomb.substr(0, 40);
+  }
+}
+
+TEST(PolicyHostile, ManyNamesTakeLittleTime) {
+  std::string code = "import os\n";
+  for (int i = 0; i < 4000; ++i) code += "a" + std::to_string(i) + "=os\n";
+  EXPECT_EQ(Summary(Hold(code, Strict())), "returned");
+  code = "import os\na = os\n";
+  for (int i = 0; i < 2000; ++i)
+    code += "a=b" + std::to_string(i) + "\nb" + std::to_string(i) + "=a\n";
+  EXPECT_EQ(Hold(code + "a.path", Strict()).crashed, false);
+}
+
+// What it costs.
+
+// CPU time, the best of many runs in one cell: other work on the machine only ever adds to it.
+std::int64_t BestNs(const std::string& code, const HolderOptions& options) {
+  return std::ranges::min(Hold(std::vector<std::string>(300, code), options).run_ns);
+}
+
+TEST(PolicyCost, OfTwoHundredLinesIsWellBelowAMillisecond) {
+  std::string code;
+  for (const char* name : {"text_parser", "decorators", "linked_list", "dijkstra"}) {
+    code += Read(std::filesystem::path(CAISSON_POLICY_PROGRAMS) / "honest" /
+                 (std::string(name) + ".py")) +
+            "\n";
+  }
+  HolderOptions open = With(std::int64_t{0});
+  HolderOptions strict = Strict();
+  for (HolderOptions* options : {&open, &strict}) {
+    options->more.items.emplace_back(Str("check"), true);  // Compiled in both cases, never run.
+  }
+  const std::int64_t unchecked = BestNs(code, open), checked = BestNs(code, strict);
+  const auto lines = std::count(code.begin(), code.end(), '\n');
+  std::printf("%td lines: parsed and compiled in %.1f us, checked in %.1f us\n", lines,
+              static_cast<double>(unchecked) / 1e3, static_cast<double>(checked - unchecked) / 1e3);
+  EXPECT_GE(lines, 190);
+  EXPECT_LT(checked - unchecked, 1'000'000);
+}
+
+TEST(PolicyCost, OfALineIsNextToNothing) {
+  const std::int64_t unchecked = BestNs("1+1", With(std::int64_t{0}));
+  const std::int64_t checked = BestNs("1+1", Strict());
+  std::printf("1+1: run in %td ns, checked in %td ns\n", unchecked, checked - unchecked);
+  EXPECT_LT(checked - unchecked, 20'000);
 }
 
 }  // namespace

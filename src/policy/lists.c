@@ -56,8 +56,8 @@ const char* const caisson_strict_attributes[] = {
     "__iter__", "__le__", "__len__", "__lt__", "__matmul__", "__members__", "__missing__", "__mod__",
     "__module__", "__mul__", "__name__", "__ne__", "__neg__", "__new__", "__next__", "__notes__",
     "__or__", "__pos__", "__post_init__", "__pow__", "__qualname__", "__radd__", "__repr__",
-    "__reversed__", "__rmul__", "__round__", "__rsub__", "__rtruediv__", "__setitem__",
-    "__set_name__", "__slots__", "__str__", "__sub__", "__suppress_context__", "__truediv__",
+    "__reversed__", "__rmul__", "__round__", "__rsub__", "__rtruediv__", "__set_name__", "__setitem__",
+    "__slots__", "__str__", "__sub__", "__suppress_context__", "__truediv__",
     "__trunc__", "__version__", "__wrapped__", "__xor__",
     NULL};
 
@@ -83,6 +83,7 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"ag_await", FRAME_HINT},
     {"ag_code", FRAME_HINT},
     {"ag_frame", FRAME_HINT},
+    {"bltns", MODULE_HINT},
     {"builtins", MODULE_HINT},
     {"co_code", FRAME_HINT},
     {"co_consts", FRAME_HINT},
@@ -185,6 +186,25 @@ const CaissonRefusal caisson_builtin_hints[] = {
     {"locals", "use a dict of your own"},
     {"quit", "let the code end, or return at top level"},
     {"vars", "use obj.__dict__, or dataclasses.asdict"},
+    {NULL, NULL}};
+
+const CaissonRefusal caisson_os_hints[] = {
+    {"getcwd", "use pathlib.Path.cwd()"},
+    {"getenv", "use os.environ.get(name)"},
+    {"getpid", PROCESS_HINT},
+    {"listdir", "use [p.name for p in pathlib.Path(folder).iterdir()]"},
+    {"makedirs", "use pathlib.Path(folder).mkdir(parents=True, exist_ok=True)"},
+    {"mkdir", "use pathlib.Path(folder).mkdir()"},
+    {"popen", PROCESS_HINT},
+    {"remove", "use pathlib.Path(file).unlink()"},
+    {"rename", "use pathlib.Path(file).rename(target)"},
+    {"rmdir", "use pathlib.Path(folder).rmdir()"},
+    {"scandir", "use pathlib.Path(folder).iterdir()"},
+    {"stat", "use pathlib.Path(file).stat()"},
+    {"system", PROCESS_HINT},
+    {"unlink", "use pathlib.Path(file).unlink()"},
+    {"urandom", "use secrets.token_bytes(n)"},
+    {"walk", "use pathlib.Path(folder).rglob('*')"},
     {NULL, NULL}};
 
 const CaissonRefusal caisson_attribute_hints[] = {

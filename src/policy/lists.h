@@ -36,6 +36,7 @@ extern const CaissonRefusal caisson_refused_members[];
 // Hints for modules and builtins that are merely absent from the lists above.
 extern const CaissonRefusal caisson_import_hints[];
 extern const CaissonRefusal caisson_builtin_hints[];
+extern const CaissonRefusal caisson_os_hints[];
 // Hints for attributes that are merely absent: the ones that models reach for.
 extern const CaissonRefusal caisson_attribute_hints[];
 
