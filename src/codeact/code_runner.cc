@@ -11,7 +11,6 @@
 #include <utility>
 #include <variant>
 
-#include "tools/bridge.h"
 #include "tools/python_names.h"
 
 namespace caisson {
@@ -52,9 +51,9 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
                                            RunRequest run) {
   co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
   ToolBridge bridge(cell, request.setting->tools,
-                    {.consent = request.consent,
-                     .trace = std::move(request.trace),
-                     .on_output = std::move(request.on_output)});
+                    {.gate = std::move(request.gate),
+                     .on_output = std::move(request.on_output),
+                     .trace = std::move(request.trace)});
   auto outcome = co_await cell.Run(std::move(run), bridge, after);
   co_await bridge.Close();
   co_return outcome;

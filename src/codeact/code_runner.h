@@ -28,6 +28,7 @@
 #include "codeact/gate.h"
 #include "codeact/session_registry.h"
 #include "engine/engine.h"
+#include "tools/bridge.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -53,7 +54,7 @@ struct CodeRequest {
   std::shared_ptr<const CodeSetting> setting = std::make_shared<const CodeSetting>();
   std::optional<Limits> limits{};  // Instead of the setting's.
   std::optional<SessionRequest> session{};
-  Consent consent = Consent::kNone;  // To all calls of tools that ask for approval.
+  ToolGate gate{};  // Who is asked about calls that need approval; without one they are denied.
   std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};

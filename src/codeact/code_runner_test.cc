@@ -86,13 +86,13 @@ TEST_F(CodeRunnerTest, OnlyNamesThatAreFunctionsBecomeSome) {
   EXPECT_THAT(engine_.requests().at(0).second.tools, ElementsAre("send"));
 }
 
-TEST_F(CodeRunnerTest, AGatedCallIsDeniedWithoutConsent) {
+TEST_F(CodeRunnerTest, AGatedCallIsDeniedWithoutAGate) {
   const auto setting = WithTools({TestTool("send", Approval::Always())});
   engine_.Push(Calls("send"));
   EXPECT_EQ(Run({.owner = kAnn, .code = "send()", .setting = setting})->outcome.calls.at(0).outcome,
             "denied");
   engine_.Push(Calls("send"));
-  EXPECT_EQ(Run({.owner = kAnn, .code = "send()", .setting = setting, .consent = Consent::kGiven})
+  EXPECT_EQ(Run({.owner = kAnn, .code = "send()", .setting = setting, .gate = OpenGate()})
                 ->outcome.calls.at(0)
                 .outcome,
             "returned");

@@ -46,7 +46,7 @@ Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& giv
   CodeRequest request{.owner = options.owner,
                       .code = *given.Find("code")->If<std::string>(),
                       .setting = options.setting,
-                      .consent = options.consent,
+                      .gate = options.gate,
                       .trace = options.trace};
   TRY_ASSIGN(request.limits, ParseLimits(given.Find("limits"), options.setting->limits));
   if (const Value* session = given.Find("session")) {

@@ -30,8 +30,7 @@ struct ExecuteCodeOptions {
   std::shared_ptr<const CodeSetting> setting;
   std::string description;
   Approval approval{};
-  // Whether a yes to execute_code is a yes to every call the code makes.
-  Consent consent = Consent::kNone;
+  ToolGate gate{};  // Who is asked about calls the code makes, once execute_code itself may run.
   Sessions sessions = Sessions::kNotOffered;
   ToolRun::Trace trace{};  // Of the calls the code makes.
 };

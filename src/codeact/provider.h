@@ -32,13 +32,14 @@ std::string_view ToString(ApprovalMode mode);
 // Who is asked when code calls a tool that needs approval.
 enum class Gating {
   kBundled,  // execute_code as a whole, before anything runs: one yes covers what the code does.
-  kPerCall,  // At the call, inside the running code. Denied until somebody can be asked there.
+  kPerCall,  // At the call, inside the running code: whoever is behind `gate`.
 };
 
 struct ProviderOptions {
   CodeSetting setting{};                                // Its tools are where the provider begins.
   ApprovalMode approval = ApprovalMode::kNeverRequire;  // Of execute_code, whatever its tools say.
   Gating gating = Gating::kBundled;
+  ToolGate gate{};  // For kPerCall; without one, calls that need approval are denied.
   ExecuteCodeOptions::Sessions sessions = ExecuteCodeOptions::Sessions::kNotOffered;
   ToolRun::Trace trace{};
 };
@@ -82,6 +83,7 @@ class CodeActProvider {
   CodeRunner& runner_;
   const ApprovalMode base_approval_;
   const Gating gating_;
+  const ToolGate gate_;
   const ExecuteCodeOptions::Sessions sessions_;
   const ToolRun::Trace trace_;
   mutable Guarded<State> state_;

@@ -1,29 +1,25 @@
-// A ToolBridge answers the calls of one run from the tools that were there when it started.
+// A ToolBridge answers the calls of one run out of a set of tools.
 //
-//   ToolBridge bridge(*cell, registry.Snapshot(), {.on_output = show});
-//   auto outcome = co_await cell->Run(request, bridge, AfterRun::kDiscard);
+//   ToolBridge bridge(*cell, registry.Snapshot(), {.on_output = Print});
+//   auto outcome = co_await cell->Run(std::move(request), bridge, AfterRun::kDiscard);
 //   co_await bridge.Close();
 //
-// Calls run side by side, up to a number; the others wait in line. Every call gets one answer: a call that
-// was refused raises in the code with what to change, one that needs an approval nobody gave is denied.
+// Calls run side by side, up to a number; more wait their turn. What goes wrong with one (no such tool, a bad
+// argument, a limit, a timeout, an answer that is too long) raises ToolError where it was made, and nowhere else.
 //
-// Trust     Calls are an attacker's: unknown names, wrong arguments, as many as the run's limits allow.
-// Threads   The cell's executor. Tools that answer at once do so there, while the lane stands still.
-// Lifetime  One run. Borrows the cell. Close() ends what the run left under way and must be awaited
-//           before the bridge and the cell go.
+// Trust     Calls were written by an attacker: names and arguments are checked here, and nothing is done for a call
+//           that does not pass. Answers are the tools'; text that is not UTF-8 does not go in.
+// Threads   Everything on the cell's executor. Never blocks it, as long as Inline bodies do not.
+// Lifetime  The cell must stay until Close() was called or the bridge is gone; from then on nothing is answered
+//           and what is under way is cancelled. Close() returns when all of it has ended.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <functional>
-#include <list>
 #include <memory>
+#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "engine/engine.h"
 #include "tools/registry.h"
@@ -31,47 +27,41 @@
 
 namespace caisson {
 
-struct BridgeOptions {
-  // Whether whoever started the run has said yes to all its calls beforehand.
-  Consent consent = Consent::kNone;
-  std::size_t side_by_side = 64;
+// A call that waits for somebody's yes: what is shown to them is what will be done (I5).
+struct GatedCall {
+  std::uint32_t seq = 0;
+  std::shared_ptr<const Tool> tool{};
+  Dict arguments{};
+};
+
+// Asks whoever may approve. Nothing: go ahead.
+using ToolGate = std::function<asio::awaitable<std::optional<ToolDenied>>(GatedCall)>;
+
+// For those who have said yes to all of a run's calls beforehand.
+ToolGate OpenGate();
+
+struct ToolBridgeOptions {
+  std::size_t side_by_side = 32;
+  ToolGate gate{};  // Without one, calls that need approval are denied.
+  std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
-  std::function<void(OutputStream stream, std::string_view bytes)> on_output{};
 };
 
 class ToolBridge final : public RunEvents {
  public:
-  ToolBridge(Cell& cell, std::shared_ptr<const ToolSet> tools, BridgeOptions options);
+  ToolBridge(Cell& cell, std::shared_ptr<const ToolSet> tools, ToolBridgeOptions options);
+  ~ToolBridge() override;
   ToolBridge(const ToolBridge&) = delete;
   ToolBridge& operator=(const ToolBridge&) = delete;
-  ~ToolBridge() override;
 
   void OnOutput(OutputStream stream, std::string_view bytes) override;
   void OnCall(ToolCall call) override;
 
-  // Takes no more calls, cancels those under way and returns when they have ended. A tool's effect may
-  // have happened all the same; the outcome shows such a call as pending.
   asio::awaitable<void> Close();
 
  private:
-  struct UnderWay {
-    asio::cancellation_signal stop;
-  };
-
-  void Begin(const Tool& tool, ToolCall call);
-  asio::awaitable<void> Perform(const Tool& tool, ToolCall call);
-  void Ended(std::list<UnderWay>::iterator place);
-  void Answer(std::uint32_t seq, Result<ToolAnswer> answer);
-  Invocation ToInvocation(ToolCall call) const;
-
-  Cell& cell_;
-  const std::shared_ptr<const ToolSet> tools_;
-  const BridgeOptions options_;
-  ToolRun run_;
-  std::list<UnderWay> under_way_;
-  std::deque<std::pair<const Tool*, ToolCall>> in_line_;  // As many as the run may make calls.
-  bool closed_ = false;
-  asio::steady_timer idle_;  // Cancelled when the last call has ended.
+  class Traffic;
+  std::shared_ptr<Traffic> traffic_;  // Shared with the calls under way, which may outlive us.
 };
 
 }  // namespace caisson

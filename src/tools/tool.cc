@@ -92,7 +92,9 @@ class Binder {
 
  private:
   Error Wrong(const std::string& problem) const {
-    return Bad(signature_.name + ": " + problem + ". Call it as " + signature_.Call());
+    const std::string_view stop = problem.ends_with('?') ? " " : ". ";
+    return Bad(signature_.name + ": " + problem + std::string(stop) + "Call it as " +
+               signature_.Call());
   }
 
   Result<Dict> Named(List positional, Dict keywords) const {

@@ -80,7 +80,7 @@ class ToolRun {
   std::unordered_map<std::string, std::uint64_t> calls_;
 };
 
-class Tool {
+class Tool : public std::enable_shared_from_this<Tool> {
  public:
   // Refuses names, schemas and limits that cannot be, saying which and why.
   static Result<std::shared_ptr<const Tool>> Make(ToolDefinition definition, ToolBody body);

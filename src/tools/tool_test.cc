@@ -85,8 +85,9 @@ TEST(ToolTest, ABadCallSaysWhatToChange) {
   const std::string signature =
       ". Call it as send(to: str, subject: str | None = ..., n: int = ...)";
   EXPECT_EQ(Bound("[]", "{}"), "send: missing \"to\"" + signature);
-  EXPECT_EQ(Bound("[]", R"({"to":"a","subjet":"x"})"),
-            "send: there is no argument \"subjet\"; did you mean \"subject\"?" + signature);
+  EXPECT_EQ(
+      Bound("[]", R"({"to":"a","subjet":"x"})"),
+      "send: there is no argument \"subjet\"; did you mean \"subject\"?" + signature.substr(1));
   EXPECT_EQ(Bound("[]", R"({"to":1,"n":0})"),
             "send: /to: expected string, got integer; /n: must be at least 1" + signature);
   EXPECT_EQ(Bound(R"(["a"])", R"({"to":"b"})"), "send: argument \"to\" is given twice" + signature);
