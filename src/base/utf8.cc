@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace caisson {
 
@@ -21,6 +22,13 @@ std::size_t CharacterSize(std::string_view text) {
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
+    if (std::uint64_t word; text.size() >= sizeof word) {  // Most text is ASCII.
+      std::memcpy(&word, text.data(), sizeof word);
+      if ((word & 0x8080808080808080) == 0) {
+        text.remove_prefix(sizeof word);
+        continue;
+      }
+    }
     const std::size_t size = CharacterSize(text);
     if (size == 0) return false;
     text.remove_prefix(size);
@@ -31,6 +39,17 @@ bool IsUtf8(std::string_view text) {
 std::size_t CountCharacters(std::string_view text) {
   const auto continues = [](char c) { return (static_cast<std::uint8_t>(c) & 0xc0) == 0x80; };
   return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues));
+}
+
+std::string ToUtf8(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const std::size_t size = CharacterSize(bytes);
+    text.append(size == 0 ? "\xef\xbf\xbd" : bytes.substr(0, size));
+    bytes.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return text;
 }
 
 void AppendCharacter(std::string& text, std::uint32_t code_point) {

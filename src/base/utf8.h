@@ -20,6 +20,9 @@ bool IsUtf8(std::string_view text);
 // How many characters (code points) well-formed text has.
 std::size_t CountCharacters(std::string_view text);
 
+// The bytes as text: what is not well-formed becomes U+FFFD.
+std::string ToUtf8(std::string_view bytes);
+
 // Appends one character. Precondition: it is no surrogate and not above U+10FFFF.
 void AppendCharacter(std::string& text, std::uint32_t code_point);
 

@@ -124,6 +124,10 @@ class Cell {
   // Ends the run under way; safe from any thread, any number of times.
   virtual void Cancel() = 0;
 
+  // Whether the next Run would go on in what a kept run left. False in a fresh cell and after a run
+  // that took the state with it (a limit, a crash, a cancel): that Run would begin afresh, or fail.
+  virtual bool holds_state() const = 0;
+
  protected:
   Cell() = default;
 };

@@ -107,43 +107,6 @@ std::string Sha256Hex(std::string_view bytes) {
   return out;
 }
 
-std::string_view MediaType(std::string_view path) {
-  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
-      {"csv", "text/csv"},
-      {"gif", "image/gif"},
-      {"gz", "application/gzip"},
-      {"htm", "text/html"},
-      {"html", "text/html"},
-      {"jpeg", "image/jpeg"},
-      {"jpg", "image/jpeg"},
-      {"json", "application/json"},
-      {"md", "text/markdown"},
-      {"pdf", "application/pdf"},
-      {"png", "image/png"},
-      {"py", "text/x-python"},
-      {"sqlite", "application/vnd.sqlite3"},
-      {"svg", "image/svg+xml"},
-      {"tar", "application/x-tar"},
-      {"tsv", "text/tab-separated-values"},
-      {"txt", "text/plain"},
-      {"webp", "image/webp"},
-      {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-      {"xml", "application/xml"},
-      {"zip", "application/zip"},
-  };
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  const std::size_t dot = name.rfind('.');
-  if (dot == name.npos) return "application/octet-stream";
-  std::string extension(name.substr(dot + 1));
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  for (const auto& [known, type] : kTypes) {
-    if (known == extension) return type;
-  }
-  return "application/octet-stream";
-}
-
 // Writes {"key":value,...} and [value,...] with the commas where they belong.
 class Writer {
  public:
@@ -299,6 +262,43 @@ void TakeRandom(std::array<unsigned char, 10>& out) {
 }
 
 }  // namespace
+
+std::string_view MediaType(std::string_view path) {
+  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"csv", "text/csv"},
+      {"gif", "image/gif"},
+      {"gz", "application/gzip"},
+      {"htm", "text/html"},
+      {"html", "text/html"},
+      {"jpeg", "image/jpeg"},
+      {"jpg", "image/jpeg"},
+      {"json", "application/json"},
+      {"md", "text/markdown"},
+      {"pdf", "application/pdf"},
+      {"png", "image/png"},
+      {"py", "text/x-python"},
+      {"sqlite", "application/vnd.sqlite3"},
+      {"svg", "image/svg+xml"},
+      {"tar", "application/x-tar"},
+      {"tsv", "text/tab-separated-values"},
+      {"txt", "text/plain"},
+      {"webp", "image/webp"},
+      {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+      {"xml", "application/xml"},
+      {"zip", "application/zip"},
+  };
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  if (dot == name.npos) return "application/octet-stream";
+  std::string extension(name.substr(dot + 1));
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  for (const auto& [known, type] : kTypes) {
+    if (known == extension) return type;
+  }
+  return "application/octet-stream";
+}
 
 std::string_view ToString(RunStatus status) {
   static constexpr std::string_view kNames[] = {"completed", "failed",  "rejected",

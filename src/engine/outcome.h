@@ -108,6 +108,9 @@ struct Outcome {
 // millisecond, then 80 random bits.
 std::string NewRunId();
 
+// By the ending of its name: "text/csv", ...; "application/octet-stream" if that says nothing.
+std::string_view MediaType(std::string_view path);
+
 enum class FileData { kOmit, kInclude };
 
 // The outcome as one line of JSON. Bytes that are no UTF-8 become U+FFFD.

@@ -21,11 +21,11 @@ ToolRaised Thrown(std::exception_ptr thrown) {
   }
 }
 
-ToolAnswer Guarded(const std::function<ToolAnswer()>& work) {
+ToolReply Guarded(const std::function<ToolReply()>& work) {
   try {
     return work();
   } catch (...) {
-    return Thrown(std::current_exception());
+    return {.answer = Thrown(std::current_exception())};
   }
 }
 
@@ -57,11 +57,11 @@ ToolRaised ToRaised(const Error& error) {
   return {.type = type(), .message = error.message()};
 }
 
-ToolAnswer ToolBody::CallNow(const Dict& arguments) const {
+ToolReply ToolBody::CallNow(const Dict& arguments) const {
   return Guarded([&] { return std::get<Immediate>(body_)(arguments); });
 }
 
-asio::awaitable<ToolAnswer> ToolBody::Call(Dict arguments) const {
+asio::awaitable<ToolReply> ToolBody::Call(Dict arguments) const {
   if (is_immediate()) co_return CallNow(arguments);
   std::exception_ptr thrown;
   try {
@@ -69,28 +69,29 @@ asio::awaitable<ToolAnswer> ToolBody::Call(Dict arguments) const {
   } catch (...) {
     thrown = std::current_exception();
   }
-  co_return Thrown(std::move(thrown));
+  co_return ToolReply{.answer = Thrown(std::move(thrown))};
 }
 
-asio::awaitable<ToolAnswer> AwaitPooled(asio::any_io_executor pool,
-                                        std::function<ToolAnswer()> work) {
+asio::awaitable<ToolReply> AwaitPooled(asio::any_io_executor pool,
+                                       std::function<ToolReply()> work) {
   struct Waiting {
     explicit Waiting(const asio::any_io_executor& executor)
         : done(executor, asio::steady_timer::time_point::max()) {}
     asio::steady_timer done;  // Cancelled when the answer is there.
-    std::optional<ToolAnswer> answer;
+    std::optional<ToolReply> reply;
   };
   const asio::any_io_executor home = co_await asio::this_coro::executor;
   auto waiting = std::make_shared<Waiting>(home);
   asio::post(pool, [home, waiting, work = std::move(work)] {
-    asio::post(home, [waiting, answer = Guarded(work)]() mutable {
-      waiting->answer = std::move(answer);
+    asio::post(home, [waiting, reply = Guarded(work)]() mutable {
+      waiting->reply = std::move(reply);
       waiting->done.cancel();
     });
   });
   co_await waiting->done.async_wait(asio::as_tuple(asio::use_awaitable));
-  if (waiting->answer) co_return *std::move(waiting->answer);
-  co_return ToolRaised{.type = "CancelledError", .message = "the call was cancelled"};
+  if (waiting->reply) co_return *std::move(waiting->reply);
+  co_return ToolReply{
+      .answer = ToolRaised{.type = "CancelledError", .message = "the call was cancelled"}};
 }
 
 }  // namespace caisson

@@ -4,7 +4,7 @@
 //   Pooled(pool, f)    f(arguments) on a thread of `pool`; may block
 //   Awaitable(f)       co_await f(arguments) on the executor of the run
 //
-// f returns a Value, a Result<Value> or a ToolAnswer. What it throws becomes a ToolRaised.
+// f returns a Value, a Result<Value>, a ToolAnswer or a ToolReply. What it throws becomes a ToolRaised.
 //
 // Trust     Arguments are checked against the schema, nothing more. Bodies are the host's own code.
 // Threads   As above; a body may be called many times at once.
@@ -18,71 +18,82 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "tools/content.h"
 
 namespace caisson {
 
 // The Python exception that says the same: TypeError, TimeoutError, ...
 ToolRaised ToRaised(const Error& error);
 
+// What a tool answers to code, and how a model is shown it where that is not the usual way (ToContents).
+struct ToolReply {
+  ToolAnswer answer;
+  std::optional<std::vector<Content>> contents{};
+};
+
 class ToolBody {
  public:
-  using Immediate = std::function<ToolAnswer(const Dict&)>;
-  using Async = std::function<asio::awaitable<ToolAnswer>(Dict)>;
+  using Immediate = std::function<ToolReply(const Dict&)>;
+  using Async = std::function<asio::awaitable<ToolReply>(Dict)>;
 
   explicit ToolBody(Immediate immediate) : body_(std::move(immediate)) {}
   explicit ToolBody(Async async) : body_(std::move(async)) {}
 
   bool is_immediate() const { return std::holds_alternative<Immediate>(body_); }
   // Neither throws.
-  ToolAnswer CallNow(const Dict& arguments) const;
-  asio::awaitable<ToolAnswer> Call(Dict arguments) const;
+  ToolReply CallNow(const Dict& arguments) const;
+  asio::awaitable<ToolReply> Call(Dict arguments) const;
 
  private:
   std::variant<Immediate, Async> body_;
 };
 
-inline ToolAnswer ToAnswer(Value value) {
-  return value;
+inline ToolReply ToReply(Value value) {
+  return {.answer = std::move(value)};
 }
-inline ToolAnswer ToAnswer(ToolAnswer answer) {
-  return answer;
+inline ToolReply ToReply(ToolAnswer answer) {
+  return {.answer = std::move(answer)};
 }
-inline ToolAnswer ToAnswer(Result<Value> result) {
-  if (!result) return ToRaised(result.error());
-  return *std::move(result);
+inline ToolReply ToReply(Result<Value> result) {
+  if (!result) return {.answer = ToRaised(result.error())};
+  return {.answer = *std::move(result)};
+}
+inline ToolReply ToReply(ToolReply reply) {
+  return reply;
 }
 
 template <typename F>
 ToolBody Inline(F f) {
   return ToolBody(
-      ToolBody::Immediate([f = std::move(f)](const Dict& given) { return ToAnswer(f(given)); }));
+      ToolBody::Immediate([f = std::move(f)](const Dict& given) { return ToReply(f(given)); }));
 }
 
 template <typename F>
 ToolBody Awaitable(F f) {
   auto shared = std::make_shared<const F>(std::move(f));
-  return ToolBody(ToolBody::Async([shared](Dict given) -> asio::awaitable<ToolAnswer> {
+  return ToolBody(ToolBody::Async([shared](Dict given) -> asio::awaitable<ToolReply> {
     const auto kept = shared;  // A coroutine outlives the lambda that made it.
-    co_return ToAnswer(co_await (*kept)(std::move(given)));
+    co_return ToReply(co_await (*kept)(std::move(given)));
   }));
 }
 
 // Runs `work` on `pool` and waits for it, or for cancellation.
-asio::awaitable<ToolAnswer> AwaitPooled(asio::any_io_executor pool,
-                                        std::function<ToolAnswer()> work);
+asio::awaitable<ToolReply> AwaitPooled(asio::any_io_executor pool, std::function<ToolReply()> work);
 
 template <typename F>
 ToolBody Pooled(asio::any_io_executor pool, F f) {
   auto shared = std::make_shared<const F>(std::move(f));
   return ToolBody(ToolBody::Async([pool, shared](Dict given) {
     return AwaitPooled(pool,
-                       [shared, given = std::move(given)] { return ToAnswer((*shared)(given)); });
+                       [shared, given = std::move(given)] { return ToReply((*shared)(given)); });
   }));
 }
 

@@ -175,6 +175,10 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   asio::steady_timer all_landed_;  // Cancelled whenever no flight is left.
 };
 
+ToolGate OpenGate() {
+  return [](GatedCall) -> asio::awaitable<std::optional<ToolDenied>> { co_return std::nullopt; };
+}
+
 ToolBridge::ToolBridge(Cell& cell, std::shared_ptr<const ToolSet> tools, ToolBridgeOptions options)
     : traffic_(std::make_shared<Traffic>(cell, std::move(tools), std::move(options))) {}
 

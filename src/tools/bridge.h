@@ -34,10 +34,15 @@ struct GatedCall {
   Dict arguments{};
 };
 
+// Asks whoever may approve. Nothing: go ahead.
+using ToolGate = std::function<asio::awaitable<std::optional<ToolDenied>>(GatedCall)>;
+
+// For those who have said yes to all of a run's calls beforehand.
+ToolGate OpenGate();
+
 struct ToolBridgeOptions {
   std::size_t side_by_side = 32;
-  // Asks whoever may approve. Nothing: go ahead. Without a gate, calls that need approval are denied.
-  std::function<asio::awaitable<std::optional<ToolDenied>>(GatedCall)> gate{};
+  ToolGate gate{};  // Without one, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
 };

@@ -36,6 +36,7 @@ class RecordingCell final : public Cell {
     co_return Error(ErrorCode::kInternal, "not here");
   }
   void Cancel() override {}
+  bool holds_state() const override { return false; }
 
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override {
     std::string bytes;

@@ -5,11 +5,11 @@ namespace {
 
 Content FromValue(const Value& value) {
   if (value.is_none()) return TextContent{};
-  if (const auto* text = value.If<std::string>()) return TextContent{*text};
+  if (const auto* text = value.If<std::string>()) return TextContent{.text = *text};
   if (const auto* bytes = value.If<Bytes>()) return DataContent{.bytes = bytes->data};
   auto json = ToJson(value);
   if (!json) return ErrorContent{"ValueError", "the result: " + json.error().message()};
-  return TextContent{*std::move(json)};
+  return TextContent{.text = *std::move(json)};
 }
 
 }  // namespace

@@ -16,11 +16,13 @@ namespace caisson {
 
 struct TextContent {
   std::string text;
+  std::string stream{};  // "stderr" if that is where it was written.
   bool operator==(const TextContent&) const = default;
 };
 struct DataContent {
   std::string bytes;
   std::string media_type = "application/octet-stream";
+  std::string path{};  // Of a file, as the code knows it.
   bool operator==(const DataContent&) const = default;
 };
 struct ErrorContent {

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/utf8.h"
 #include "tools/json_equality.h"
 #include "tools/schema_node.h"
-#include "base/utf8.h"
 
 namespace caisson {
 namespace {

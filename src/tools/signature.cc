@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tools/python_names.h"
 #include "base/utf8.h"
+#include "tools/python_names.h"
 
 namespace caisson {
 namespace {

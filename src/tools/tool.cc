@@ -70,14 +70,6 @@ bool IsPlain(const Value& schema) {
          });
 }
 
-// `||` would take a variant apart and make its alternatives its own.
-struct Settled {
-  ToolAnswer answer;
-};
-asio::awaitable<Settled> Settle(asio::awaitable<ToolAnswer> work) {
-  co_return Settled{co_await std::move(work)};
-}
-
 // A call as Python would see it, one step at a time.
 class Binder {
  public:
@@ -203,66 +195,78 @@ Result<Dict> Tool::Admit(Invocation invocation, ToolRun& run) const {
   return arguments;
 }
 
-Result<ToolAnswer> Tool::Refuse(Error error, ToolRun& run) const {
+Error Tool::Refuse(Error error, ToolRun& run) const {
   if (run.trace_) {
     run.trace_({.tool = name(), .outcome = "refused", .error_type = ToRaised(error).type});
   }
   return error;
 }
 
-Result<ToolAnswer> Tool::Finish(ToolAnswer answer, Clock::time_point start, ToolRun& run) const {
-  if (const auto* value = std::get_if<Value>(&answer); value != nullptr && output_) {
+ToolReply Tool::Finish(ToolReply reply, Clock::time_point start, ToolRun& run) const {
+  if (const auto* value = std::get_if<Value>(&reply.answer); value != nullptr && output_) {
     const auto problems = output_->Check(*value);
     if (!problems.empty()) {
-      answer = ToolRaised{
-          .type = "ValueError",
-          .message = name() +
-                     " answered with what its output schema does not allow: " + problems[0].Text()};
+      reply = {.answer = ToolRaised{
+                   .type = "ValueError",
+                   .message = name() + " answered with what its output schema does not allow: " +
+                              problems[0].Text()}};
     }
   }
   if (run.trace_) {
     static constexpr const char* kOutcomes[] = {"returned", "raised", "denied"};
-    const auto* raised = std::get_if<ToolRaised>(&answer);
+    const auto* raised = std::get_if<ToolRaised>(&reply.answer);
     run.trace_({.tool = name(),
-                .outcome = kOutcomes[answer.index()],
+                .outcome = kOutcomes[reply.answer.index()],
                 .error_type = raised != nullptr ? raised->type : std::string(),
                 .duration = Clock::now() - start});
   }
-  return answer;
+  return reply;
 }
 
-Result<ToolAnswer> Tool::InvokeNow(Invocation invocation, ToolRun& run) const {
+Result<ToolReply> Tool::PerformNow(Invocation invocation, ToolRun& run) const {
   const auto start = Clock::now();
   auto arguments = Admit(std::move(invocation), run);
   if (!arguments) return Refuse(std::move(arguments).error(), run);
   return Finish(body_.CallNow(*arguments), start, run);
 }
 
-asio::awaitable<Result<ToolAnswer>> Tool::InvokeRaw(Invocation invocation, ToolRun& run) const {
+asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun& run) const {
   using asio::experimental::awaitable_operators::operator||;
-  if (is_immediate()) co_return InvokeNow(std::move(invocation), run);
+  if (is_immediate()) co_return PerformNow(std::move(invocation), run);
   const auto start = Clock::now();
   auto arguments = Admit(std::move(invocation), run);
   if (!arguments) co_return Refuse(std::move(arguments).error(), run);
   asio::steady_timer timer(co_await asio::this_coro::executor, definition_.timeout);
   auto first =
-      co_await (Settle(body_.Call(*std::move(arguments))) || timer.async_wait(asio::use_awaitable));
-  if (auto* settled = std::get_if<Settled>(&first)) {
-    co_return Finish(std::move(settled->answer), start, run);
+      co_await (body_.Call(*std::move(arguments)) || timer.async_wait(asio::use_awaitable));
+  if (auto* reply = std::get_if<ToolReply>(&first)) {
+    co_return Finish(std::move(*reply), start, run);
   }
   const auto seconds = std::chrono::duration<double>(definition_.timeout).count();
-  co_return Finish(
-      ToolRaised{.type = "TimeoutError",
-                 .message = name() + " did not answer within " + PythonLiteral(Value(seconds)) +
-                            " s; what it does may still have happened"},
-      start, run);
+  co_return Finish({.answer = ToolRaised{.type = "TimeoutError",
+                                         .message = name() + " did not answer within " +
+                                                    PythonLiteral(Value(seconds)) +
+                                                    " s; what it does may still have happened"}},
+                   start, run);
+}
+
+Result<ToolAnswer> Tool::InvokeNow(Invocation invocation, ToolRun& run) const {
+  auto reply = PerformNow(std::move(invocation), run);
+  if (!reply) return std::move(reply).error();
+  return std::move(reply->answer);
+}
+
+asio::awaitable<Result<ToolAnswer>> Tool::InvokeRaw(Invocation invocation, ToolRun& run) const {
+  auto reply = co_await Perform(std::move(invocation), run);
+  if (!reply) co_return std::move(reply).error();
+  co_return std::move(reply->answer);
 }
 
 asio::awaitable<Result<std::vector<Content>>> Tool::Invoke(Invocation invocation,
                                                            ToolRun& run) const {
-  auto answer = co_await InvokeRaw(std::move(invocation), run);
-  if (!answer) co_return std::move(answer).error();
-  co_return ToContents(*answer);
+  auto reply = co_await Perform(std::move(invocation), run);
+  if (!reply) co_return std::move(reply).error();
+  co_return reply->contents ? *std::move(reply->contents) : ToContents(reply->answer);
 }
 
 }  // namespace caisson

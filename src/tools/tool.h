@@ -106,9 +106,11 @@ class Tool : public std::enable_shared_from_this<Tool> {
   Tool(ToolDefinition definition, ToolBody body, Schema input, std::optional<Schema> output);
 
   Result<Dict> Admit(Invocation invocation, ToolRun& run) const;
-  Result<ToolAnswer> Refuse(Error error, ToolRun& run) const;
-  Result<ToolAnswer> Finish(ToolAnswer answer, std::chrono::steady_clock::time_point start,
-                            ToolRun& run) const;
+  asio::awaitable<Result<ToolReply>> Perform(Invocation invocation, ToolRun& run) const;
+  Result<ToolReply> PerformNow(Invocation invocation, ToolRun& run) const;
+  Error Refuse(Error error, ToolRun& run) const;
+  ToolReply Finish(ToolReply reply, std::chrono::steady_clock::time_point start,
+                   ToolRun& run) const;
 
   const ToolDefinition definition_;
   const ToolBody body_;

@@ -3,17 +3,22 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace caisson {
 
 class FakeCell final : public Cell {
  public:
-  FakeCell(FakeEngine& engine, OwnerId owner, std::optional<FakePlay> play = std::nullopt)
+  enum class State { kNone, kKept };
+
+  FakeCell(FakeEngine& engine, OwnerId owner, State state = State::kNone,
+           std::optional<FakePlay> play = std::nullopt)
       : engine_(engine),
         owner_(std::move(owner)),
         play_(std::move(play)),
-        signal_(engine.executor_) {
+        signal_(engine.executor_),
+        kept_(state == State::kKept) {
     ++engine_.stats_.cells_live;
     if (play_) open_seq_ = play_->next_seq - 1;
   }
@@ -21,18 +26,19 @@ class FakeCell final : public Cell {
 
   asio::any_io_executor executor() const override { return engine_.executor_; }
 
-  asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events, AfterRun) override {
+  asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
+                                       AfterRun after) override {
     if (running_ || play_) co_return Error(ErrorCode::kFailedPrecondition, "a run is under way");
     engine_.requests_.emplace_back(owner_, std::move(request));
     if (engine_.scripts_.empty()) co_return Error(ErrorCode::kInternal, "no script");
     play_ = FakePlay{.script = std::move(engine_.scripts_.front())};
     engine_.scripts_.pop_front();
-    co_return co_await Play(events);
+    co_return co_await Play(events, after);
   }
 
-  asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun) override {
+  asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) override {
     if (running_ || !play_) co_return Error(ErrorCode::kFailedPrecondition, "no run is waiting");
-    co_return co_await Play(events);
+    co_return co_await Play(events, after);
   }
 
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override {
@@ -65,9 +71,12 @@ class FakeCell final : public Cell {
     });
   }
 
+  bool holds_state() const override { return kept_; }
+
  private:
-  asio::awaitable<Result<Outcome>> Play(RunEvents& events) {
+  asio::awaitable<Result<Outcome>> Play(RunEvents& events, AfterRun after) {
     running_ = true;
+    kept_ = false;
     cancelled_ = saved_away_ = false;
     ++engine_.stats_.runs_started;
     std::string out;
@@ -102,6 +111,7 @@ class FakeCell final : public Cell {
     outcome.stderr_text = std::move(err);
     outcome.calls = std::move(calls_);
     outcome.boundary = {.engine = "fake", .tier = "none"};
+    kept_ = after == AfterRun::kKeep && !Stopped() && !play_->script.loses_state;
     play_.reset();
     open_seq_.reset();
     running_ = false;
@@ -115,6 +125,8 @@ class FakeCell final : public Cell {
     while (open_seq_ && !Stopped()) {
       signal_.expires_at(asio::steady_timer::time_point::max());
       co_await signal_.async_wait(asio::as_tuple(asio::use_awaitable));
+      const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
+      if (asked != asio::cancellation_type::none) cancelled_ = true;
     }
   }
 
@@ -125,6 +137,7 @@ class FakeCell final : public Cell {
   std::vector<OutcomeCall> calls_;
   asio::steady_timer signal_;  // Cancelled when there is news.
   bool running_ = false;
+  bool kept_ = false;
   bool cancelled_ = false;
   bool saved_away_ = false;
   const std::shared_ptr<int> alive_ = std::make_shared<int>();  // For posts that outlive the cell.
@@ -143,8 +156,10 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Restore(OpenOptions o
   if (found == saved_.end() || found->second.first != options.owner) {
     co_return Error(ErrorCode::kInvalidArgument, "no such saved cell");
   }
+  // One that was saved between two runs.
+  const auto kept = found->second.second ? FakeCell::State::kNone : FakeCell::State::kKept;
   co_return std::unique_ptr<Cell>(
-      std::make_unique<FakeCell>(*this, std::move(options.owner), found->second.second));
+      std::make_unique<FakeCell>(*this, std::move(options.owner), kept, found->second.second));
 }
 
 }  // namespace caisson

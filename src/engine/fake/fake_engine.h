@@ -36,7 +36,8 @@ struct FakeCall {
 
 struct FakeScript {
   std::vector<std::variant<FakeOutput, FakeCall>> steps{};
-  Outcome outcome{};  // How it ends. Output and calls are filled in.
+  Outcome outcome{};         // How it ends. Output and calls are filled in.
+  bool loses_state = false;  // The cell keeps nothing, whatever it was asked.
 };
 
 // How far a script has been played.

@@ -31,6 +31,7 @@ class SessionCell : public Cell {
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override;
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override;
   void Cancel() override;
+  bool holds_state() const override { return session_->idle(); }
 
   const std::shared_ptr<CellSession>& session() const { return session_; }
 

@@ -1,0 +1,236 @@
+#include "codeact/code_runner.h"
+
+#include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+#include <variant>
+
+#include "tools/python_names.h"
+
+namespace caisson {
+namespace {
+
+CodeRun Cancelled() {
+  Outcome outcome;
+  outcome.run_id = NewRunId();
+  outcome.status = RunStatus::kCancelled;
+  outcome.reason = RunReason::kKilled;
+  return {.outcome = std::move(outcome)};
+}
+
+CodeRun Lost(const std::string& name, const std::string& why) {
+  Outcome outcome;
+  outcome.run_id = NewRunId();
+  outcome.status = RunStatus::kFailed;
+  outcome.reason = RunReason::kLost;
+  outcome.error = RunError{
+      .type = "SessionLost",
+      .message = "session \"" + name + "\" was lost: " + why +
+                 ". Nothing was executed. Its variables are gone: restart it, or use another name"};
+  return {.outcome = std::move(outcome), .session = SessionFate::kLost};
+}
+
+RunRequest ToRunRequest(CodeRequest& request) {
+  RunRequest run{.code = std::move(request.code),
+                 .limits = request.limits.value_or(request.setting->limits)};
+  for (const auto& tool : request.setting->tools->tools()) {
+    if (IsPythonFunctionName(tool->name())) run.tools.push_back(tool->name());
+  }
+  run.files = request.setting->files;
+  return run;
+}
+
+// Runs the code in the cell, on the cell's executor, and waits for the calls it left under way.
+asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, AfterRun after,
+                                           RunRequest run) {
+  co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
+  ToolBridge bridge(cell, request.setting->tools,
+                    {.gate = std::move(request.gate),
+                     .on_output = std::move(request.on_output),
+                     .trace = std::move(request.trace)});
+  auto outcome = co_await cell.Run(std::move(run), bridge, after);
+  co_await bridge.Close();
+  co_return outcome;
+}
+
+// Does `work` where the cell lives. The cell must be touched nowhere else.
+template <typename Work>
+asio::awaitable<void> OnItsExecutor(const Cell& cell, Work work) {
+  return asio::co_spawn(cell.executor(), std::move(work), asio::use_awaitable);
+}
+
+std::string WhyLost(const Outcome& outcome) {
+  return outcome.run_id + " ended as " + std::string(ToString(outcome.status)) + " (" +
+         std::string(ToString(outcome.reason)) + ") and took its state along";
+}
+
+}  // namespace
+
+// A run's way to be cancelled by Close(), or by whoever awaits it. Signals are emitted on the strand the run
+// is on: an asio signal is nothing for two threads.
+class CodeRunner::Stop : public std::enable_shared_from_this<Stop> {
+ public:
+  explicit Stop(asio::any_io_executor executor) : strand_(asio::make_strand(std::move(executor))) {}
+
+  auto strand() const { return strand_; }
+  asio::cancellation_slot slot() { return signal_.slot(); }
+  void Request() {
+    asio::post(strand_, [self = shared_from_this()] {
+      self->signal_.emit(asio::cancellation_type::terminal);
+    });
+  }
+
+ private:
+  asio::strand<asio::any_io_executor> strand_;
+  asio::cancellation_signal signal_;
+};
+
+// A run that Close() knows of and waits for.
+class CodeRunner::Registration {
+ public:
+  Registration(CodeRunner& runner, std::shared_ptr<Stop> stop)
+      : runner_(runner), pass_(runner.gate_.Enter()) {
+    auto running = runner_.running_.Lock();
+    if (running->closed || !pass_) return;
+    place_ = running->stops.insert(running->stops.end(), std::move(stop));
+  }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  ~Registration() {
+    if (place_) runner_.running_.Lock()->stops.erase(*place_);
+  }
+
+  explicit operator bool() const { return place_.has_value(); }
+
+ private:
+  CodeRunner& runner_;
+  const std::optional<Gate::Pass> pass_;  // Given back last.
+  std::optional<std::list<std::shared_ptr<Stop>>::iterator> place_;
+};
+
+std::optional<Outcome> RefusedUnseen(std::string_view code, const Limits& limits,
+                                     Boundary boundary) {
+  Finding finding;
+  if (code.size() > limits.code_bytes) {
+    finding = {.rule = "code_bytes",
+               .message = "the code is longer than " + std::to_string(limits.code_bytes) + " bytes",
+               .hint = "shorten it, or raise the limit code_bytes"};
+  } else if (code.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos) {
+    finding = {.rule = "empty", .message = "there is no code", .hint = "write some Python"};
+  } else {
+    return std::nullopt;
+  }
+  Outcome outcome;
+  outcome.run_id = NewRunId();
+  outcome.status = RunStatus::kRejected;
+  outcome.reason = RunReason::kPolicy;
+  outcome.findings.push_back(std::move(finding));
+  outcome.boundary = std::move(boundary);
+  return outcome;
+}
+
+asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
+  auto cell = co_await engine_.Open({.owner = request.owner, .wait = request.wait});
+  if (!cell) co_return std::move(cell).error();
+  std::optional<Result<Outcome>> outcome;
+  const Cell& there = **cell;
+  co_await OnItsExecutor(
+      there, [&outcome, &request, own = *std::move(cell)]() mutable -> asio::awaitable<void> {
+        const std::unique_ptr<Cell> gone_with_us = std::move(own);
+        outcome =
+            co_await RunInCell(*gone_with_us, request, AfterRun::kDiscard, ToRunRequest(request));
+      });
+  if (!*outcome) co_return std::move(*outcome).error();
+  co_return CodeRun{.outcome = **std::move(outcome)};
+}
+
+asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
+  const SessionRequest session = *request.session;
+  auto entered = co_await sessions_.Enter({request.owner, session.name}, session.restart);
+  if (!entered) co_return std::move(entered).error();
+  if (const auto* lost = std::get_if<SessionLost>(&*entered)) {
+    co_return Lost(session.name, lost->why);
+  }
+  auto& turn = std::get<SessionRegistry::Turn>(*entered);
+  const bool first = turn.cell() == nullptr;
+  if (first) {
+    auto cell = co_await engine_.Open({.owner = request.owner, .wait = request.wait});
+    if (!cell) co_return std::move(cell).error();
+    turn.Adopt(*std::move(cell));
+  }
+  Cell& cell = *turn.cell();
+  std::optional<Result<Outcome>> outcome;
+  bool kept = false;
+  co_await OnItsExecutor(cell, [&]() -> asio::awaitable<void> {
+    if (!first && !cell.holds_state()) co_return;  // Its worker died while nobody looked.
+    RunRequest run = ToRunRequest(request);
+    if (!first) run.files.clear();  // They are there since the first run.
+    outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run));
+    kept = cell.holds_state();
+  });
+  if (!outcome) {
+    const std::string why = "its interpreter died";
+    turn.End(why);
+    co_return Lost(session.name, why);
+  }
+  if (!*outcome) {
+    if (!kept) turn.End(first ? std::nullopt : std::optional("it could not go on"));
+    co_return std::move(*outcome).error();
+  }
+  CodeRun run{.outcome = **std::move(outcome), .session = SessionFate::kKept};
+  if (!kept) {
+    turn.End(WhyLost(run.outcome));
+    run.session = SessionFate::kLost;
+  }
+  co_return run;
+}
+
+asio::awaitable<Result<CodeRun>> CodeRunner::RunUntilStopped(CodeRequest request) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  const bool in_session = request.session.has_value();
+  auto run = in_session ? RunInSession(std::move(request)) : RunFresh(std::move(request));
+  auto result = co_await std::move(run);
+  if (!result && result.error().code() == ErrorCode::kCancelled) co_return Cancelled();
+  co_return result;
+}
+
+asio::awaitable<Result<CodeRun>> CodeRunner::Run(CodeRequest request) {
+  const Limits& limits = request.limits ? *request.limits : request.setting->limits;
+  if (auto good = CheckLimits(limits, request.setting->ceiling); !good) {
+    co_return std::move(good).error();
+  }
+  const auto stop = std::make_shared<Stop>(co_await asio::this_coro::executor);
+  const Registration registration(*this, stop);
+  if (!registration) co_return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
+  if (auto refused = RefusedUnseen(request.code, limits)) co_return CodeRun{*std::move(refused)};
+
+  std::optional<Result<CodeRun>> result;
+  auto work = [&]() -> asio::awaitable<void> {
+    result = co_await RunUntilStopped(std::move(request));
+  };
+  auto caller = (co_await asio::this_coro::cancellation_state).slot();
+  if (caller.is_connected()) caller.assign([stop](asio::cancellation_type) { stop->Request(); });
+  co_await asio::co_spawn(stop->strand(), work,
+                          asio::bind_cancellation_slot(stop->slot(), asio::use_awaitable));
+  co_return *std::move(result);
+}
+
+asio::awaitable<void> CodeRunner::Close() {
+  std::list<std::shared_ptr<Stop>> stops;
+  {
+    auto running = running_.Lock();
+    running->closed = true;
+    stops = running->stops;
+  }
+  for (const auto& stop : stops) stop->Request();
+  co_await gate_.Close();
+  co_await sessions_.Close();
+}
+
+}  // namespace caisson

@@ -1,0 +1,112 @@
+// A CodeRunner takes one run from end to end: checked, a cell found for it, its calls answered, its end told.
+// Every door runs code through one (command line, MCP, REST, a program that links us).
+//
+//   CodeRunner runner(engine);
+//   auto run = co_await runner.Run({.owner = owner, .code = "add(1, 2)", .setting = setting});
+//   co_await runner.Close();
+//
+// Trust     Code is hostile, names and limits are the client's. What a run leaves behind is nothing, or a session
+//           of its own owner.
+// Threads   Any. Output, traces and inline tools are called on the executor of the run's cell and must not block.
+// Lifetime  The engine outlives it. Close() must have returned before it goes.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/result.h"
+#include "codeact/gate.h"
+#include "codeact/session_registry.h"
+#include "engine/engine.h"
+#include "tools/bridge.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
+
+namespace caisson {
+
+// What code runs with, whoever wrote it. Runs share it; it never changes, so neither does a run's.
+struct CodeSetting {
+  std::shared_ptr<const ToolSet> tools = std::make_shared<const ToolSet>();
+  Limits limits{};                    // Of a run that asks for nothing else.
+  Limits ceiling = DefaultCeiling();  // The most that a run may ask for.
+  std::vector<InputFile> files{};
+  std::map<std::string, std::string> environment{};  // All that os.environ holds.
+};
+
+struct SessionRequest {
+  std::string name;
+  Restart restart = Restart::kNo;
+};
+
+struct CodeRequest {
+  OwnerId owner;
+  std::string code;
+  std::shared_ptr<const CodeSetting> setting = std::make_shared<const CodeSetting>();
+  std::optional<Limits> limits{};  // Instead of the setting's.
+  std::optional<SessionRequest> session{};
+  ToolGate gate{};  // Who is asked about calls that need approval; without one they are denied.
+  std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
+  std::function<void(OutputStream, std::string_view)> on_output{};
+  ToolRun::Trace trace{};
+};
+
+// What has become of the session a run was in.
+enum class SessionFate { kNone, kKept, kLost };
+
+struct CodeRun {
+  Outcome outcome;
+  SessionFate session = SessionFate::kNone;
+};
+
+class CodeRunner {
+ public:
+  explicit CodeRunner(Engine& engine, SessionOptions sessions = {})
+      : engine_(engine), sessions_(engine, std::move(sessions)) {}
+  CodeRunner(const CodeRunner&) = delete;
+  CodeRunner& operator=(const CodeRunner&) = delete;
+
+  // The guest's fate is in the outcome, and so are a refusal, a session that was lost (kLost: nothing was
+  // executed) and being cancelled at any point. An Error means that we could not run it: bad limits or
+  // names, no cell within `wait`, no boundary, closed.
+  asio::awaitable<Result<CodeRun>> Run(CodeRequest request);
+
+  SessionRegistry& sessions() { return sessions_; }
+
+  // Starts nothing more, cancels what runs and returns when all of it, sessions too, is gone. Any number
+  // of times.
+  asio::awaitable<void> Close();
+
+ private:
+  class Stop;
+  struct Running {
+    bool closed = false;
+    std::list<std::shared_ptr<Stop>> stops;
+  };
+  class Registration;
+
+  asio::awaitable<Result<CodeRun>> RunUntilStopped(CodeRequest request);
+  asio::awaitable<Result<CodeRun>> RunFresh(CodeRequest request);
+  asio::awaitable<Result<CodeRun>> RunInSession(CodeRequest request);
+
+  Engine& engine_;
+  SessionRegistry sessions_;
+  Gate gate_;
+  Guarded<Running> running_;
+};
+
+// The outcome of code that nothing has looked at: too long, or empty. All doors show the same. `boundary` is
+// what it would have run in, where that is known.
+std::optional<Outcome> RefusedUnseen(std::string_view code, const Limits& limits,
+                                     Boundary boundary = {});
+
+}  // namespace caisson

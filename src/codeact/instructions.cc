@@ -1,0 +1,79 @@
+#include "codeact/instructions.h"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <string_view>
+
+namespace caisson {
+namespace {
+
+constexpr std::string_view kResults =
+    "Show results with print(), or end the code with an expression: its value comes back as JSON.";
+
+std::string Seconds(std::chrono::nanoseconds time) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(),
+                                 std::chrono::duration<double>(time).count());
+  return {text.data(), end.ptr};
+}
+
+std::string ToolsBlock(const CodeSetting& setting) {
+  if (setting.tools->tools().empty()) return "No tools are registered.\n";
+  std::string text =
+      "Registered tools, called like functions, by name or position; `await` in front is allowed, "
+      "and "
+      "asyncio.gather(...) runs calls side by side. call_tool(\"name\", {...}) reaches any of "
+      "them. A call that "
+      "fails raises ToolError.\n\n";
+  for (const auto& tool : setting.tools->tools())
+    text.append(tool->signature().Text()).append("\n");
+  return text;
+}
+
+std::string FilesBlock(const CodeSetting& setting) {
+  std::string text = setting.files.empty() ? "Files: there are no input files. "
+                                           : "Files: " + std::to_string(setting.files.size()) +
+                                                 " input files below /input (read-only). ";
+  text.append("What is written to /output comes back as files; /tmp is for the run alone.\n");
+  return text;
+}
+
+std::string LimitsBlock(const Limits& limits) {
+  return "Limits of a run: " + Seconds(limits.wall_time) + " s (" + Seconds(limits.cpu_time) +
+         " s of CPU), " + std::to_string(limits.memory_bytes >> 20) + " MiB of memory, " +
+         std::to_string(limits.tool_calls) + " calls, " +
+         std::to_string(limits.stdout_bytes >> 10) + " KiB of output.\n";
+}
+
+}  // namespace
+
+std::string Instructions(const CodeSetting& setting, ToolsVisible visible) {
+  std::string text =
+      "You have one primary tool, `execute_code`: it runs Python in a fresh, isolated interpreter "
+      "without a "
+      "network. Prefer one call that does the whole job, with loops, conditions and several tool "
+      "calls, over "
+      "many small ones. ";
+  text.append(kResults).append("\n\n");
+  text.append(ToolsBlock(setting)).append("\n").append(FilesBlock(setting)).append("\n");
+  text.append(
+      visible == ToolsVisible::kYes
+          ? "Some of these tools may also be offered to you directly; use execute_code when you "
+            "combine several or process what they return.\n"
+          : "These tools are not offered to you directly; call them from code.\n");
+  return text;
+}
+
+std::string Description(const CodeSetting& setting) {
+  std::string text =
+      "Runs Python (CPython 3.11 with its standard library) in a fresh, isolated interpreter "
+      "without a "
+      "network. ";
+  text.append(kResults).append("\n\n");
+  text.append(ToolsBlock(setting)).append("\n");
+  text.append(FilesBlock(setting)).append(LimitsBlock(setting.limits));
+  return text;
+}
+
+}  // namespace caisson
