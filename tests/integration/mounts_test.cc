@@ -4,6 +4,7 @@
 
 #include <boost/asio/thread_pool.hpp>
 
+#include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
 #include "workspace/testing_directory.h"
 #include "workspace/workspace.h"
@@ -18,7 +19,7 @@ using workspace::Workspace;
 
 class MountsTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { engine_ = StartEngine(); }
+  static void SetUpTestSuite() { engine_ = StartWasm(); }
   static void TearDownTestSuite() { engine_.reset(); }
 
   MountsTest() {
@@ -207,7 +208,7 @@ TEST_F(MountsTest, ASessionsRunsApplyOneAfterTheOther) {
 }
 
 TEST_F(MountsTest, ASavedCellGoesOnElsewhereWithItsLayer) {
-  const auto there = StartEngine();
+  const auto there = StartWasm();
   SavedCell saved;
   {
     Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));

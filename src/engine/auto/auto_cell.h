@@ -25,6 +25,7 @@ class AutoCell final : public Cell {
   ~AutoCell() override;
 
   asio::any_io_executor executor() const override { return executor_; }
+  bool holds_state() const override { return cell()->holds_state(); }
   asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
                                        AfterRun after) override;
   asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) override;

@@ -113,7 +113,7 @@ TEST_F(AutoEngineTest, CodeThatNeedsNativeRunsThereOnceWithItsCallsAndOutput) {
         co_await cell->Run({.code = "import numpy", .tools = {"add"}}, events, AfterRun::kDiscard);
     EXPECT_TRUE(outcome) << outcome.error().message();
     EXPECT_EQ(*outcome->result, Value(std::int64_t{4}));
-    EXPECT_EQ(native_->answers().at(0).second, ToolAnswer(Value(std::int64_t{7})));
+    EXPECT_EQ(std::get<Value>(native_->answers().at(0).second), Value(std::int64_t{7}));
   });
   EXPECT_EQ(started_, 1);
   const RunRequest& handed = native_->requests().at(0).second;
