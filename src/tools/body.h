@@ -73,16 +73,15 @@ ToolBody Awaitable(F f) {
   }));
 }
 
-// Runs `work` on `pool` and waits for it, or for cancellation.
-asio::awaitable<ToolAnswer> AwaitPooled(asio::any_io_executor pool,
-                                        std::function<ToolAnswer()> work);
+asio::awaitable<ToolAnswer> CallPooled(asio::any_io_executor pool,
+                                       std::function<ToolAnswer()> work);
 
 template <typename F>
 ToolBody Pooled(asio::any_io_executor pool, F f) {
   auto shared = std::make_shared<const F>(std::move(f));
   return ToolBody(ToolBody::Async([pool, shared](Dict given) {
-    return AwaitPooled(pool,
-                       [shared, given = std::move(given)] { return ToAnswer((*shared)(given)); });
+    return CallPooled(pool,
+                      [shared, given = std::move(given)] { return ToAnswer((*shared)(given)); });
   }));
 }
 
