@@ -233,7 +233,7 @@ TEST_F(MountsTest, WhatAReadGivesDependsOnWhereItReadsAlone) {
     const auto got = Do([&] { return files_.ReadAt(*fd, offset, part); });
     return std::string(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(got.value_or(0)));
   };
-  for (const std::uint64_t offset : {0, 60'000, 65'535, 65'536, 300'000, 1, 200'000}) {
+  for (const std::uint64_t offset : {0U, 60'000U, 65'535U, 65'536U, 300'000U, 1U, 200'000U}) {
     EXPECT_EQ(read(offset, 10'000), big.substr(offset, 10'000)) << offset;
   }
   EXPECT_EQ(read(5, 300'000).size(), wire::kMaxReadBytes);
