@@ -91,7 +91,6 @@ class BadInput(harness.CliTest):
     def test_what_is_not_there_yet_is_not_offered(self):
         for flag in ("--mount", "--policy", "--config", "--approve", "--env"):
             self.expect_usage(self.caisson("run", flag, "x"), flag)
-        self.expect_usage(self.run_code("1", "--engine", "native"), "native")
 
     def test_a_broken_installation(self):
         self.expect_usage(self.run_code("1", "--worker-dir", str(self.work)), "caisson-worker")

@@ -27,10 +27,11 @@ class MountsTest : public ::testing::Test {
     host_.Put("d/b.txt", "beta\n");
   }
 
-  std::shared_ptr<HostFiles> Files(MountMode mode, std::uint64_t write_bytes_limit = 0) {
+  std::shared_ptr<HostFiles> Files(MountMode mode, std::uint64_t write_bytes_limit = 0,
+                                   const std::string& at = "/data") {
     auto opened = Workspace::Open(
         {{.host = host_.path().string(),
-          .point = {.guest_path = "/data", .mode = mode, .write_bytes_limit = write_bytes_limit}}},
+          .point = {.guest_path = at, .mode = mode, .write_bytes_limit = write_bytes_limit}}},
         {.pool = pool_.get_executor()});
     EXPECT_TRUE(opened) << opened.error().message();
     return *opened;
@@ -166,18 +167,21 @@ TEST_F(MountsTest, TooManyChangesAreNotAppliedInPart) {
   EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
 }
 
+// Neither from a mount, nor from one that is the current directory.
 TEST_F(MountsTest, PlantedModulesAreData) {
   for (const char* name :
        {"json.py", "sitecustomize.py", "usercustomize.py", "statistics.py", "x.pth"}) {
-    host_.Put(name, "raise SystemExit('planted')\nopen('/output/planted', 'w')\n");
+    host_.Put(name, "raise SystemExit('planted')\n");
   }
-  const Outcome outcome =
-      Run(MountMode::kReadOnly,
-          "import json, statistics, sys, os\n"
-          "[json.loads('1'), statistics.mean([1, 3]), json.__file__.startswith('/data'),\n"
-          " any(p.startswith('/data') or p in ('', '.') for p in sys.path), os.getcwd()]");
-  EXPECT_EQ(ResultJson(outcome), R"([1,2,false,false,"/"])");
-  EXPECT_TRUE(outcome.files.empty());
+  for (const std::string at : {"/data", "/output"}) {
+    Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadOnly, 0, at));
+    guest.Start(
+        {.code = "import json, statistics, sys, os\nat = '" + at +
+                 "'\n"
+                 "[json.loads('1'), statistics.mean([1, 3]), json.__file__.startswith(at),\n"
+                 " any(p.startswith(at) or p in ('', '.') for p in sys.path), os.getcwd()]"});
+    EXPECT_EQ(ResultJson(guest.End()), R"([1,2,false,false,"/output"])");
+  }
 }
 
 TEST_F(MountsTest, LinksAndPipesOfTheHostAreNotThere) {
@@ -279,6 +283,21 @@ TEST_F(MountsTest, ADiskThatDoesNotAnswerHoldsUpNobodyElseAndEndsWithTheWallTime
   EXPECT_EQ(cancelled.End().status, RunStatus::kCancelled);
   silent->AnswerAll();
   EXPECT_EQ(ResultJson(RunCode(*engine_, "6 * 7")), "42");
+}
+
+// The timer takes a cell off anywhere, also between asking and waiting for the answer.
+TEST_F(MountsTest, ReadingGoesOnBesideACellThatComputes) {
+  host_.Put("big", std::string(1 << 20, 'x'));
+  Guest busy = Guest::Open(*engine_, "bob");
+  busy.Start({.code = "print('on', flush=True)\nwhile True: pass", .limits = {.wall_time = 60s}});
+  busy.WaitForOutput("on");
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadOnly));
+  guest.Start({.code = "import os\nfd = os.open('/data/big', os.O_RDONLY)\nn = 0\n"
+                       "for i in range(300): n += len(os.pread(fd, 10, i * 70000 % 1000000))\nn",
+               .limits = {.wall_time = 60s}});
+  EXPECT_EQ(ResultJson(guest.End()), "3000");
+  busy.Cancel();
+  EXPECT_EQ(busy.End().status, RunStatus::kCancelled);
 }
 
 TEST_F(MountsTest, CellsSeeTheirOwnMountsAlone) {

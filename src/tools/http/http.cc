@@ -12,7 +12,7 @@
 
 #include "base/guarded.h"
 #include "wire/json.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "engine/wasm/worker/saved_cell.h"
 
@@ -117,8 +118,8 @@ Left Cell::Go() {
 }
 
 void Cell::Park() {
-  if (asking_) {
-    state_ = CellState::kAsking;
+  if (std::exchange(about_to_wait_, false)) {
+    state_ = asking_ ? CellState::kAsking : CellState::kReady;
     return;
   }
   wait_seq_ = caisson_switch.wait_seq;
@@ -175,10 +176,11 @@ bool Cell::Answer(const wire::AnswerHeader& header, std::string_view answer) {
 }
 
 bool Cell::AnswerFile(const wire::FileAnswerHeader& header, std::string_view bytes) {
-  if (state_ != CellState::kAsking || header.number != file_requests_) return false;
+  if (!asking_ || header.number != file_requests_) return false;
   // The host's own words: if they make no sense, nothing does.
   if (!files_.Deliver(header.error, bytes)) std::abort();
   asking_ = false;
+  if (state_ != CellState::kAsking) return false;
   state_ = CellState::kReady;
   return true;
 }
@@ -266,7 +268,7 @@ void Cell::Reset() {
   output_.clear();
   report_.clear();
   clock_offset_ns_ = 0;
-  asking_ = false;
+  asking_ = about_to_wait_ = false;
   id_ = 0;
   state_ = CellState::kClean;
   g_cpu_read_ns = ThreadCpuNow();
@@ -415,7 +417,7 @@ void Cell::Report(std::uint32_t address, std::uint32_t length) {
 void Cell::AskHost() {
   const HostRequest& wanted = files_.wanted();
   FlushOutput();
-  asking_ = true;
+  asking_ = about_to_wait_ = true;
   ++file_requests_;
   if (wanted.kind == HostRequest::Kind::kList) {
     const wire::FileListHeader header{.number = file_requests_, .mount = wanted.mount};

@@ -55,7 +55,7 @@ class Cell final : public GuestHost {
   // becomes ready.
   bool Answer(const wire::AnswerHeader& header, std::string_view answer);
 
-  // Takes what the host says about a file; false if nothing was asked. The cell becomes ready.
+  // Takes what the host says about a file. Whether the cell waited for it, and so became ready.
   bool AnswerFile(const wire::FileAnswerHeader& header, std::string_view bytes);
 
   // When a parked cell is to go on without an answer; 0: never. Wake() then makes it ready.
@@ -130,6 +130,9 @@ class Cell final : public GuestHost {
   std::int32_t wait_answer_ = 0;
   std::uint32_t file_requests_ = 0;  // Made so far; the last one's number.
   bool asking_ = false;              // That one is open.
+  // The guest is on its way to wait for it. The timer may take it off before it is there, and the answer
+  // be faster.
+  bool about_to_wait_ = false;
 
   std::string report_;
   bool reported_ = false;
