@@ -130,6 +130,15 @@ const Lie kLies[] = {
          end.Send(ToHost::kFile, start.cell, AsBytes(header) + "p");
        }
      }},
+    {"FileRequestWithoutMounts",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kFileList, start.cell,
+                AsBytes(wire::FileListHeader{.number = 1, .mount = 0}));
+     }},
+    {"ChangeWithoutMounts",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kChange, start.cell, AsBytes(wire::ChangeHeader{}));
+     }},
     {"ImpossiblePosition",
      [](WorkerEnd& end, const Received&) {
        end.to_host().tail.fetch_add(wire::kRingBytes + 8);
@@ -145,6 +154,97 @@ const Lie kLies[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Lies, LyingWorkerTest, ::testing::ValuesIn(kLies),
+                         [](const auto& param_info) { return param_info.param.name; });
+
+// Lies about the host's files: told by the worker of a cell that has some.
+class HeldFiles final : public HostFiles {
+ public:
+  std::span<const MountPoint> mounts() const override { return mounts_; }
+  void List(std::uint32_t, std::string, Done<std::vector<HostEntry>>) override {}
+  void Read(std::uint32_t, HostRange, Done<std::string>) override {}
+  void Settle(std::vector<HostChange>, Outcome outcome, SettleDone done) override {
+    done(std::move(outcome));
+  }
+
+ private:
+  const std::vector<MountPoint> mounts_ = {{.guest_path = "/ro"},
+                                           {.guest_path = "/overlay", .mode = MountMode::kOverlay}};
+};
+
+wire::ChangeHeader Change(std::uint32_t mount, std::uint32_t path_length) {
+  wire::ChangeHeader header{};
+  header.mount = mount;
+  header.file.path_length = path_length;
+  return header;
+}
+
+class LyingAboutFilesTest : public ::testing::TestWithParam<Lie> {};
+
+TEST_P(LyingAboutFilesTest, IsKilledAndReplaced) {
+  auto engine = MakeEngine(Worker(GetParam().tell));
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto cell = *co_await engine->Open(
+        {.owner = OwnerId("a"), .host_files = std::make_shared<HeldFiles>()});
+    auto outcome = co_await cell->Run({.code = "x"}, events, AfterRun::kDiscard);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    EXPECT_EQ(outcome->error->type, "WorkerLost");
+    outcome = co_await RunOnce(*engine, "next", events);
+    EXPECT_EQ(*outcome->result, Value(std::string("next")));
+  });
+  EXPECT_EQ(engine->stats().workers_lost, 1u);
+}
+
+const Lie kFileLies[] = {
+    {"UnknownMount",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kFileList, start.cell,
+                AsBytes(wire::FileListHeader{.number = 1, .mount = 2}));
+     }},
+    {"ShortRequest",
+     [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kFileRead, start.cell, "x"); }},
+    {"TwoRequestsAtOnce",
+     [](WorkerEnd& end, const Received& start) {
+       const std::string request = AsBytes(wire::FileListHeader{.number = 1, .mount = 0});
+       end.Send(ToHost::kFileList, start.cell, request);
+       end.Send(ToHost::kFileList, start.cell, request);
+     }},
+    {"ReadsTooMuch",
+     [](WorkerEnd& end, const Received& start) {
+       wire::FileReadHeader header{};
+       header.length = wire::kMaxReadBytes + 1;
+       end.Send(ToHost::kFileRead, start.cell, AsBytes(header) + "p");
+     }},
+    {"PathTooLong",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kFileRead, start.cell,
+                AsBytes(wire::FileReadHeader{}) + std::string(5000, 'p'));
+     }},
+    {"ChangeBelowAReadOnlyMount",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kChange, start.cell, AsBytes(Change(0, 1)) + "p");
+     }},
+    {"ChangePathBeyondItsMessage",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kChange, start.cell, AsBytes(Change(1, 100)) + "p");
+     }},
+    {"DirectoryWithContents",
+     [](WorkerEnd& end, const Received& start) {
+       wire::ChangeHeader header = Change(1, 1);
+       header.directory = 1;
+       end.Send(ToHost::kChange, start.cell, AsBytes(header) + "pcontents");
+     }},
+    {"TooManyDirectories",
+     [](WorkerEnd& end, const Received& start) {
+       wire::ChangeHeader header = Change(1, 1);
+       header.directory = 1;
+       for (int i = 0; i <= 4 * 100 + 1024 && !end.killed(); ++i) {
+         end.Send(ToHost::kChange, start.cell, AsBytes(header) + "p");
+       }
+     }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Lies, LyingAboutFilesTest, ::testing::ValuesIn(kFileLies),
                          [](const auto& param_info) { return param_info.param.name; });
 
 TEST(LateWorkerTest, AFrameAfterTheEndKillsTheWorker) {
