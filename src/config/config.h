@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/host_files.h"
 #include "engine/limits.h"
 #include "policy/policy.h"
 #include "wire/value.h"
@@ -58,8 +59,6 @@ struct EngineConfig {
   EngineChoice choice = EngineChoice::kAuto;
   std::vector<std::string> native_packages{};
 };
-
-enum class MountMode { kReadOnly, kReadWrite, kOverlay };
 
 struct MountConfig {
   std::string host;

@@ -13,6 +13,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,12 +47,24 @@ struct VirtualTime {
   std::chrono::system_clock::time_point start{};
 };
 
+enum class Purpose { kRun, kCheck };  // kCheck: nothing is executed; the outcome has the findings.
+
 struct RunRequest {
   std::string code;
   Limits limits{};
   std::vector<std::string> tools{};  // Names that are functions in the code.
+  // The same with their signatures, if not empty: the list of guest/abi.h, encoded once for many runs.
+  std::shared_ptr<const std::string> signatures{};
+  // All of os.environ.
+  std::shared_ptr<const std::map<std::string, std::string>> environment{};
   std::vector<InputFile> files{};
   std::optional<VirtualTime> virtual_time{};
+  Purpose purpose = Purpose::kRun;
+  Value policy{};  // What the code may contain, as guest/abi.h has it. None: everything.
+  // Top-level modules that engine native has and the code may use; shared by many runs. Given, an import
+  // that leads nowhere is a finding, and one that leads there is Outcome::native_modules.
+  std::shared_ptr<const std::vector<std::string>> native_packages{};
+  std::vector<std::string> modules{};  // That the code imports, if known: it may start warmer.
 };
 
 struct ToolCall {

@@ -98,6 +98,10 @@ struct Outcome {
   std::vector<OutcomeCall> calls{};
   Boundary boundary{};
   Usage usage{};
+  // Not shown: what the code imports (of a check), and which of that only engine native has. If the
+  // latter is why the code was refused, nothing of it was executed.
+  std::vector<std::string> imports{};
+  std::vector<std::string> native_modules{};
 };
 
 // "run_" and 26 characters of Crockford's base32: 48 bits of time, so that ids sort by age to the

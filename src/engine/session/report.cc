@@ -62,6 +62,29 @@ Result<void> TakeFindings(const Dict& report, Outcome& outcome) {
   return {};
 }
 
+Result<void> TakeNames(const Dict& report, std::string_view key, std::vector<std::string>& names) {
+  const Value* value = report.Find(key);
+  if (value == nullptr) return {};
+  const auto* list = value->If<List>();
+  if (list == nullptr || list->items.size() > kMaxFindings) return Bad("names that are no list");
+  for (const Value& item : list->items) {
+    const auto* name = item.If<std::string>();
+    if (name == nullptr) return Bad("a name that is no text");
+    names.push_back(*name);
+  }
+  return {};
+}
+
+// Whoever cannot hand the code on to engine native shows this.
+void TakeNeedsNative(Outcome& outcome) {
+  for (const std::string& module : outcome.native_modules) {
+    outcome.findings.push_back({.rule = "import",
+                                .message = module + " is in engine native only",
+                                .hint = "run this code by itself, with engine auto or native"});
+  }
+  End(outcome, RunStatus::kRejected, RunReason::kPolicy);
+}
+
 void TakeResult(Dict& report, Outcome& outcome) {
   for (auto& [key, value] : report.items) {
     const auto* name = key.If<std::string>();
@@ -93,6 +116,8 @@ Result<void> TakeReported(const wire::DoneHeader& header, std::string_view bytes
   if (report == nullptr) return Bad("no fields");
   TRY(TakeError(*report, outcome));
   TRY(TakeFindings(*report, outcome));
+  TRY(TakeNames(*report, "imports", outcome.imports));
+  TRY(TakeNames(*report, "modules", outcome.native_modules));
   const std::string end = Text(*report, "end");
   if (end == "returned") {
     TakeResult(*report, outcome);
@@ -101,6 +126,12 @@ Result<void> TakeReported(const wire::DoneHeader& header, std::string_view bytes
     TakeRaised(header, outcome);
   } else if (end == "rejected") {
     End(outcome, RunStatus::kRejected, RunReason::kPolicy);
+  } else if (end == "needs_native") {
+    TakeNeedsNative(outcome);
+  } else if (end == "checked") {
+    const bool clean = outcome.findings.empty();
+    End(outcome, clean ? RunStatus::kCompleted : RunStatus::kRejected,
+        clean ? RunReason::kReturned : RunReason::kPolicy);
   } else if (end == "exited") {
     if (Integer(*report, "status").value_or(1) == 0) {
       outcome.error.reset();

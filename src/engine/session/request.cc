@@ -8,7 +8,7 @@ namespace {
 
 // The encoding of wire/value.h, written directly: a request is built for every run, and files can be
 // large. request_test.cc decodes what comes out.
-enum Tag : char { kInt = 3, kStr = 6, kBytes = 7, kList = 8, kTuple = 9, kDict = 10 };
+enum Tag : char { kTrue = 2, kInt = 3, kStr = 6, kBytes = 7, kList = 8, kTuple = 9, kDict = 10 };
 
 void AppendLeb(std::uint64_t n, std::string& out) {
   for (; n >= 0x80; n >>= 7) out.push_back(static_cast<char>(n | 0x80));
@@ -25,6 +25,38 @@ void AppendInt(std::uint64_t n, std::string& out) {
   out.push_back(kInt);
   AppendLeb(n << 1, out);  // Zigzag of what is not negative.
 }
+
+void AppendNames(const std::vector<std::string>& names, std::string& out) {
+  out.push_back(kList);
+  AppendLeb(names.size(), out);
+  for (const std::string& name : names) AppendText(kStr, name, out);
+}
+
+void AppendVariables(const std::map<std::string, std::string>& variables, std::string& out) {
+  out.push_back(kDict);
+  AppendLeb(variables.size(), out);
+  for (const auto& [name, value] : variables) {
+    AppendText(kStr, name, out);
+    AppendText(kStr, value, out);
+  }
+}
+
+// A dict whose number of keys is known in the end. It has fewer than 128, so the number is one byte.
+class DictWriter {
+ public:
+  explicit DictWriter(std::string& out) : out_(out), count_(out.size() + 1) {
+    out.append({kDict, 0});
+  }
+  // What is appended next is the value.
+  void Key(std::string_view key) {
+    ++out_[count_];
+    AppendText(kStr, key, out_);
+  }
+
+ private:
+  std::string& out_;
+  const std::size_t count_;
+};
 
 std::uint32_t Saturated(std::uint64_t n) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
@@ -50,17 +82,34 @@ wire::StartHeader MakeStartHeader(const Limits& limits) {
 }
 
 void AppendRequest(const RunRequest& request, std::string& out) {
-  out.push_back(kDict);
-  AppendLeb(request.tools.empty() ? 2 : 3, out);
-  AppendText(kStr, "code", out);
+  DictWriter dict(out);
+  dict.Key("code");
   AppendText(kBytes, request.code, out);
-  AppendText(kStr, "result_bytes", out);
+  dict.Key("result_bytes");
   AppendInt(request.limits.result_bytes, out);
-  if (request.tools.empty()) return;
-  AppendText(kStr, "tools", out);
-  out.push_back(kList);
-  AppendLeb(request.tools.size(), out);
-  for (const std::string& tool : request.tools) AppendText(kStr, tool, out);
+  if (request.signatures) {
+    dict.Key("tools");
+    out.append(*request.signatures);
+  } else if (!request.tools.empty()) {
+    dict.Key("tools");
+    AppendNames(request.tools, out);
+  }
+  if (request.environment) {
+    dict.Key("env");
+    AppendVariables(*request.environment, out);
+  }
+  if (request.native_packages) {
+    dict.Key("native_packages");
+    AppendNames(*request.native_packages, out);
+  }
+  if (request.purpose == Purpose::kCheck) {
+    dict.Key("check");
+    out.push_back(kTrue);
+  }
+  if (!request.policy.is_none()) {
+    dict.Key("policy");
+    (void)EncodeValue(request.policy, out).has_value();  // Names and numbers: nothing can fail.
+  }
 }
 
 void AppendFiles(const std::vector<InputFile>& files, std::span<const MountPoint> mounts,
