@@ -12,7 +12,9 @@
 #include "bench/compute.h"
 #include "bench/latency.h"
 #include "bench/load.h"
+#include "bench/native.h"
 #include "bench/saving.h"
+#include "engine/native/native_engine.h"
 #include "engine/wasm/wasm_engine.h"
 #include "jail/tier.h"
 #include "server/installation.h"
@@ -23,6 +25,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kHundredCalls = "for i in range(100):\n    r = echo(i)\nr";
+
+// Native cells that wait, and how many of them are used before others are made.
+constexpr std::size_t kSpareCells = 16;
+constexpr int kBurst = 8;
 
 // How many samples of each.
 struct Amounts {
@@ -40,6 +46,8 @@ struct Amounts {
   std::size_t cells = 1000;
   int cold_starts = 30;
   int compute_rounds = 5;
+  int native_runs = 500;
+  int native_kills = 100;
 };
 
 constexpr Amounts kQuick{.runs = 500,
@@ -55,7 +63,9 @@ constexpr Amounts kQuick{.runs = 500,
                          .saved_cells = 30,
                          .cells = 200,
                          .cold_starts = 5,
-                         .compute_rounds = 1};
+                         .compute_rounds = 1,
+                         .native_runs = 50,
+                         .native_kills = 10};
 
 class Measurement {
  public:
@@ -71,6 +81,7 @@ class Measurement {
   Result<Report> All() {
     TRY(OneAfterAnother());
     TRY(ManyAtOnce());
+    TRY(Native());
     TRY(Processes());
     return std::move(report_);
   }
@@ -183,6 +194,69 @@ class Measurement {
     // One measurement over many cells: their mean, and how many they were.
     report_.metrics.push_back(
         {.name = name, .value = {.median = *bytes, .p99 = *bytes, .n = amounts_.cells}});
+    return {};
+  }
+
+  Result<std::unique_ptr<NativeEngine>> NewNative(std::size_t lanes, std::size_t spare_cells,
+                                                  std::vector<std::string> preload = {}) {
+    return NativeEngine::Create({.nursery_path = found_.nursery_path,
+                                 .tier = tier_,
+                                 .lanes = lanes,
+                                 .kinds = {{.preload = std::move(preload)}},
+                                 .spare_cells = spare_cells});
+  }
+
+  Result<void> Native() {
+    if (found_.nursery_path.empty()) {
+      report_.skipped.push_back({.name = "native.*", .why = "engine native is not installed"});
+      return {};
+    }
+    TRY(NativeOneAfterAnother());
+    TRY(NativeNumpy());
+    options_.progress("native.empty_pool_us");
+    TRY_ASSIGN(auto empty, NewNative(1, 0));
+    TRY(Take("native.empty_pool_us", OnDemand(*empty, amounts_.native_runs)));
+    empty.reset();
+    options_.progress("native.runs_per_second");
+    TRY_ASSIGN(auto all, NewNative(0, kSpareCells));
+    return Take("native.runs_per_second", RunsPerSecond(*all, amounts_.periods, amounts_.period));
+  }
+
+  Result<void> NativeOneAfterAnother() {
+    options_.progress("native.fresh_run_us");
+    TRY_ASSIGN(auto engine, NewNative(1, kSpareCells));
+    TRY(Take("native.cell_bytes", WaitingCellBytes(kSpareCells)));
+    auto plain = NativeRuns(*engine, {.request = {.code = "1+1"},
+                                      .result = std::int64_t{2},
+                                      .runs = amounts_.native_runs,
+                                      .burst = kBurst});
+    if (!plain) return std::move(plain).error().Context("native.fresh_run_us");
+    Add("native.fresh_run_us", std::move(plain->report_us));
+    Add("native.outcome_us", std::move(plain->outcome_us));
+    options_.progress("native.calls_100_us");
+    auto calls = NativeRuns(*engine, {.request = {.code = kHundredCalls, .tools = {"echo"}},
+                                      .result = std::int64_t{99},
+                                      .runs = amounts_.native_runs,
+                                      .burst = kBurst});
+    if (!calls) return std::move(calls).error().Context("native.calls_100_us");
+    Add("native.calls_100_us", std::move(calls->report_us));
+    options_.progress("native.kill_us");
+    return Take("native.kill_us", KillTimes(*engine, amounts_.native_kills));
+  }
+
+  Result<void> NativeNumpy() {
+    options_.progress("native.numpy_run_us");
+    auto engine = NewNative(1, kSpareCells, {"numpy"});
+    if (!engine) {
+      report_.skipped.push_back({.name = "native.numpy_run_us", .why = engine.error().message()});
+      return {};
+    }
+    auto times = NativeRuns(**engine, {.request = {.code = "import numpy\n1+1"},
+                                       .result = std::int64_t{2},
+                                       .runs = amounts_.native_runs,
+                                       .burst = kBurst});
+    if (!times) return std::move(times).error().Context("native.numpy_run_us");
+    Add("native.numpy_run_us", std::move(times->report_us));
     return {};
   }
 

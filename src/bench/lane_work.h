@@ -1,4 +1,4 @@
-// How a benchmark acts on one of the engine's lanes: as a coroutine there, like any user of the
+// How a benchmark acts on one of an engine's lanes: as a coroutine there, like any user of the
 // library.
 //
 // Trust     Outcomes are compared with what is expected; anything else ends the benchmark.
@@ -13,10 +13,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
-#include "engine/wasm/wasm_engine.h"
 
 namespace caisson::bench {
 
@@ -26,11 +26,27 @@ inline double Microseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
+// An engine of any kind with the executors of its lanes.
+class Lanes {
+ public:
+  template <typename AnyEngine>
+  Lanes(AnyEngine& engine) : engine_(engine) {  // NOLINT(google-explicit-constructor): a view.
+    for (std::size_t i = 0; i < engine.lanes(); ++i) executors_.push_back(engine.lane_executor(i));
+  }
+  Engine& engine() const { return engine_; }
+  std::size_t count() const { return executors_.size(); }
+  const asio::any_io_executor& executor(std::size_t lane) const { return executors_[lane]; }
+
+ private:
+  Engine& engine_;
+  std::vector<asio::any_io_executor> executors_;
+};
+
 template <typename T>
-Result<T> OnLane(WasmEngine& engine, std::size_t lane, asio::awaitable<Result<T>> work) {
+Result<T> OnLane(const Lanes& lanes, std::size_t lane, asio::awaitable<Result<T>> work) {
   std::optional<Result<T>> result;  // Filled on the lane while this thread waits for it.
   const auto fill = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-  asio::co_spawn(engine.lane_executor(lane), fill, asio::use_future).get();
+  asio::co_spawn(lanes.executor(lane), fill, asio::use_future).get();
   return *std::move(result);
 }
 

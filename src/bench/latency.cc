@@ -108,8 +108,8 @@ Result<double> OutsideGuest(WasmEngine& engine, int runs,
 
 }  // namespace
 
-Result<Samples> FreshRuns(WasmEngine& engine, LatencyPlan plan) {
-  return OnLane(engine, 0, TimeRuns(engine, std::move(plan)));
+Result<Samples> FreshRuns(const Lanes& lanes, LatencyPlan plan) {
+  return OnLane(lanes, 0, TimeRuns(lanes.engine(), std::move(plan)));
 }
 
 Result<Samples> TenRunsInOneCell(WasmEngine& engine, int sessions) {

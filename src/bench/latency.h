@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "bench/lane_work.h"
 #include "bench/samples.h"
 #include "engine/wasm/wasm_engine.h"
 
@@ -24,7 +25,7 @@ struct LatencyPlan {
 };
 
 // Microseconds of each run, every one in a fresh cell.
-Result<Samples> FreshRuns(WasmEngine& engine, LatencyPlan plan);
+Result<Samples> FreshRuns(const Lanes& lanes, LatencyPlan plan);
 
 // Microseconds of ten runs in one stateful cell, the cell's opening included.
 Result<Samples> TenRunsInOneCell(WasmEngine& engine, int sessions);

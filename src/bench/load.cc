@@ -35,14 +35,14 @@ asio::awaitable<void> RunUntil(Engine& engine, Clock::time_point end, Tally& tal
   }
 }
 
-Result<double> RunOnePeriod(WasmEngine& engine, std::chrono::nanoseconds period) {
+Result<double> RunOnePeriod(const Lanes& lanes, std::chrono::nanoseconds period) {
   Tally tally;
   const auto begin = Clock::now();
   std::vector<std::future<void>> loops;
-  for (std::size_t lane = 0; lane < engine.lanes(); ++lane) {
+  for (std::size_t lane = 0; lane < lanes.count(); ++lane) {
     for (int i = 0; i < kInFlight; ++i) {
-      loops.push_back(asio::co_spawn(engine.lane_executor(lane),
-                                     RunUntil(engine, begin + period, tally), asio::use_future));
+      loops.push_back(asio::co_spawn(
+          lanes.executor(lane), RunUntil(lanes.engine(), begin + period, tally), asio::use_future));
     }
   }
   for (auto& loop : loops) loop.get();
@@ -178,11 +178,11 @@ asio::awaitable<Result<void>> AnswerNumbered(NumberedRun& parked) {
 
 }  // namespace
 
-Result<Samples> RunsPerSecond(WasmEngine& engine, int periods, std::chrono::nanoseconds period) {
+Result<Samples> RunsPerSecond(const Lanes& lanes, int periods, std::chrono::nanoseconds period) {
   Samples samples;
-  TRY(RunOnePeriod(engine, period / 4));  // Warms up.
+  TRY(RunOnePeriod(lanes, period / 4));  // Warms up.
   for (int i = 0; i < periods; ++i) {
-    TRY_ASSIGN(const double rate, RunOnePeriod(engine, period));
+    TRY_ASSIGN(const double rate, RunOnePeriod(lanes, period));
     samples.push_back(rate);
   }
   return samples;

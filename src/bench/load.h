@@ -10,13 +10,14 @@
 #include <cstddef>
 
 #include "base/result.h"
+#include "bench/lane_work.h"
 #include "bench/samples.h"
 #include "engine/wasm/wasm_engine.h"
 
 namespace caisson::bench {
 
 // Fresh runs of 1+1 per second on all lanes; one sample per period.
-Result<Samples> RunsPerSecond(WasmEngine& engine, int periods, std::chrono::nanoseconds period);
+Result<Samples> RunsPerSecond(const Lanes& lanes, int periods, std::chrono::nanoseconds period);
 
 // Bytes per cell, host included, while `cells` of them have run 1+1 and are kept.
 Result<double> LiveCellBytes(WasmEngine& engine, std::size_t cells);

@@ -47,17 +47,20 @@ std::optional<std::uint64_t> PrivateBytes(std::string_view status) {
   return (*pages + *tables) * kKibibyte;
 }
 
-std::vector<fs::path> Children() {
+std::vector<fs::path> ChildrenOf(std::uint64_t parent) {
   std::vector<fs::path> children;
-  const auto self = static_cast<std::uint64_t>(::getpid());
   std::error_code ignored;  // Processes come and go while we look.
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
-    if (Field(ReadAll(entry.path() / "status"), "\nPPid:") == self)
+    if (Field(ReadAll(entry.path() / "status"), "\nPPid:") == parent)
       children.push_back(entry.path());
   }
   return children;
+}
+
+std::vector<fs::path> Children() {
+  return ChildrenOf(static_cast<std::uint64_t>(::getpid()));
 }
 
 }  // namespace
@@ -77,6 +80,18 @@ Result<WorkerUsage> ReadWorkerUsage() {
   }
   if (!any) return NoProc("what our workers use");
   return usage;
+}
+
+Result<std::vector<double>> ReadGrandchildrenBytes() {
+  std::vector<double> all;
+  for (const fs::path& child : Children()) {
+    for (const fs::path& cell : ChildrenOf(std::stoull(child.filename().string()))) {
+      const auto share = Field(ReadAll(cell / "smaps_rollup"), "\nPss:");
+      if (share) all.push_back(static_cast<double>(*share * kKibibyte));
+    }
+  }
+  if (all.empty()) return NoProc("how much memory waiting cells use");
+  return all;
 }
 
 Result<std::uint64_t> ReadOwnBytes() {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "base/result.h"
 
@@ -21,6 +22,10 @@ struct WorkerUsage {
 
 // Of all children of this process together. kUnavailable: /proc does not tell.
 Result<WorkerUsage> ReadWorkerUsage();
+
+// Bytes of each process that our children have started, shared pages counted by their share: the cells
+// of nurseries. kUnavailable: /proc does not tell, or not us.
+Result<std::vector<double>> ReadGrandchildrenBytes();
 
 // The same memory of this process itself.
 Result<std::uint64_t> ReadOwnBytes();

@@ -67,6 +67,12 @@ void AppendBoundary(const Diagnosis& diagnosis, std::string& out) {
   }
 }
 
+void AppendLatency(const StartLatency& latency, std::string& out) {
+  out += "      measured now in tier " + latency.tier + ": ready after " + Took(latency.engine) +
+         ", first run " + Took(latency.first_run) + ", fresh run of 1+1 " +
+         Took(latency.fresh_run) + " (median of " + std::to_string(latency.fresh_runs) + ")\n";
+}
+
 void AppendEngine(const EngineVerdict& engine, std::string& out) {
   Line(out, engine.available, engine.name, engine.why_not, engine.fix);
   if (!engine.worker_path.empty()) {
@@ -75,6 +81,15 @@ void AppendEngine(const EngineVerdict& engine, std::string& out) {
     out += "      base   " + engine.base_path +
            (engine.base_sha256.empty() ? "" : ", SHA-256 verified: " + engine.base_sha256) + "\n";
   }
+  if (!engine.nursery_path.empty()) {
+    out += "      nursery " + engine.nursery_path + "\n      packages";
+    for (const std::string& package : engine.packages) out += " " + package;
+    out += engine.packages.empty() ? " none beyond the standard library\n" : "\n";
+  }
+  for (const std::string& wall : engine.missing_walls) {
+    out += "      its runs go on without: " + wall + "\n";
+  }
+  if (engine.latency) AppendLatency(*engine.latency, out);
 }
 
 std::string ToText(const Diagnosis& diagnosis) {
@@ -85,17 +100,8 @@ std::string ToText(const Diagnosis& diagnosis) {
   }
   out += "\n";
   AppendBoundary(diagnosis, out);
-  for (const std::string& wall : diagnosis.missing_walls) {
-    out += "  Runs go on without: " + wall + "\n";
-  }
   out += "\nEngines\n";
   for (const EngineVerdict& engine : diagnosis.engines) AppendEngine(engine, out);
-  if (diagnosis.latency) {
-    const StartLatency& latency = *diagnosis.latency;
-    out += "\nMeasured now, tier " + latency.tier + "\n  engine ready after " +
-           Took(latency.engine) + ", first run " + Took(latency.first_run) + ", fresh run of 1+1 " +
-           Took(latency.fresh_run) + " (median of " + std::to_string(latency.fresh_runs) + ")\n";
-  }
   out += diagnosis.Healthy() ? "\nReady: `caisson run` works here with the default boundary.\n"
                              : "\nNot ready: `caisson run` does not work here without options.\n";
   return out;

@@ -38,7 +38,7 @@ struct RunFlags {
   bool file_data = false;
   std::vector<std::string> limits;
   std::string output;
-  BackendOptions backend{.lanes = 1, .pin = false, .spare_cells = 0};
+  BackendOptions backend{.lanes = 1, .pin = false, .spare_cells = 0, .preloads = {{}}};
 };
 
 // One execution of the command, step by step; what a step opens stays for the later ones.

@@ -198,6 +198,12 @@ static int CheckAssign(Checker* checker, stmt_ty stmt) {
 
 static int CheckAnnAssign(Checker* checker, stmt_ty stmt) {
   expr_ty target = stmt->v.AnnAssign.target, value = stmt->v.AnnAssign.value;
+  // A dataclass makes __match_args__ of its fields.
+  if (checker->names.current->kind == kClassScope && target->kind == Name_kind &&
+      target->v.Name.id != match_args_name &&
+      CheckAttributeName(checker, target, NULL, target->v.Name.id) < 0) {
+    return -1;
+  }
   if (value == NULL) return 0;
   int named = target->kind == Name_kind && MayNameModule(checker, target->v.Name.id);
   if (named) checker->excused[0] = value;

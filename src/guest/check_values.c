@@ -295,8 +295,8 @@ int CheckMembers(Checker* checker, expr_ty place, expr_ty receiver, const Possib
   for (int i = 0; i < of->count; i++) {
     Member member;
     if (of->of[i].kind != kModule) continue;
-    modules++;
     if (LookUpMember(&checker->modules, of->of[i].name, name, &member) < 0) return -1;
+    modules += member.kind != kUnknownMember;
     // hasattr(math, "cbrt") is how to ask.
     if (member.kind == kMissingMember && place->kind == Call_kind) continue;
     if (member.kind == kModuleMember) AddPossible(result, kModule, member.name);
@@ -306,7 +306,7 @@ int CheckMembers(Checker* checker, expr_ty place, expr_ty receiver, const Possib
       return -1;
     }
   }
-  // What is a module for sure needs no second opinion.
+  // What no module may have, nothing else that goes by the same name can be asked for.
   return modules > 0 ? 0 : CheckAttributeName(checker, place, receiver, name);
 }
 
@@ -355,13 +355,11 @@ int CheckValue(Checker* checker, expr_ty expr) {
     return FindingAdd(checker->findings, "module", expr->lineno, expr->col_offset,
                       "use the module by one name", "it cannot be told what this is");
   }
-  for (int i = 0; i < possible.count; i++) {
-    int is_module = possible.of[i].kind == kModule;
-    return Refuse(checker, "module", expr,
-                  is_module ? "use the module's functions where you need them, as in json.dumps(x)"
-                            : "call it where it stands, with the names as literals",
-                  is_module ? "the module %.80U is used as a value" : "%.80U is used as a value",
-                  possible.of[i].name);
-  }
-  return 0;
+  if (possible.count == 0) return 0;
+  int is_module = possible.of[0].kind == kModule;
+  return Refuse(checker, "module", expr,
+                is_module ? "use the module's functions where you need them, as in json.dumps(x)"
+                          : "call it where it stands, with the names as literals",
+                is_module ? "the module %.80U is used as a value" : "%.80U is used as a value",
+                possible.of[0].name);
 }

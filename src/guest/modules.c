@@ -156,8 +156,11 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
   Verdict listed = LookUp(policy->rules->imports, qualified);
   int is_os = IsOs(module);
   if (listed == kUnlisted && ModuleVerdict(policy, module) != kAllowed) {
-    // The import was refused, and that is enough; but `import urllib.parse` binds urllib, too.
-    if (!IsImported(policy, module)) return 0;
+    // But `import urllib.parse` is allowed, and binds urllib.
+    if (!IsImported(policy, module)) {
+      member->kind = kUnknownMember;
+      return 0;
+    }
     listed = kRefused;
   }
   if (listed == kRefused || (is_os && LookUp(policy->rules->os_attributes, name) != kAllowed)) {

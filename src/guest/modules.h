@@ -22,6 +22,7 @@ Verdict ModuleVerdict(const ModulePolicy* policy, PyObject* dotted);
 
 typedef enum MemberKind {
   kPlainMember,    // A class, a function, a value.
+  kUnknownMember,  // Of a module that may not be imported: the import is what is refused.
   kModuleMember,   // A module, which may be used; `name` is its dotted name.
   kSpecialMember,  // A function that reads attributes by name; `name` is "operator.attrgetter"...
   kRefusedMember,  // `hint` says what to write instead.
@@ -40,8 +41,7 @@ typedef struct Member {
 // into. None of the code's own runs; a module that cannot be loaded is left for the code to find out.
 void LoadStandard(const ModulePolicy* policy, PyObject* dotted);
 
-// What `module.name` is. Of a module that may not be imported everything is plain: importing it is
-// what is refused. 0, or -1 with a Python error set.
+// What `module.name` is. 0, or -1 with a Python error set.
 int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, Member* member);
 
 // Whether `from module import *` brings in nothing but plain members: 1, 0, or -1 with a Python

@@ -258,6 +258,33 @@ TEST(PolicyFiles, RefusedProgramsAreRefused) {
   for (const auto& file : Files("refused")) ExpectRefused(Programs(file));
 }
 
+// The programs that the guest's profile is made with, but for those that try the refused on purpose.
+TEST(PolicyFiles, TrainingProgramsPass) {
+  std::vector<std::string> programs;
+  for (const auto& entry : std::filesystem::directory_iterator(CAISSON_TRAINING_PROGRAMS)) {
+    const std::string name = entry.path().stem();
+    const bool on_purpose =
+        name == "classes" || name == "exceptions_and_contexts" || name == "tool_answers";
+    if (!on_purpose) programs.push_back(Read(entry.path()));
+  }
+  EXPECT_GE(programs.size(), 8U);
+  ExpectAllowed(programs);
+}
+
+TEST(PolicyFiles, TheStandardLibraryIsJudgedToItsEnd) {
+  std::vector<std::string> programs;
+  for (const auto& entry : std::filesystem::directory_iterator(CAISSON_STANDARD_LIBRARY)) {
+    if (entry.path().extension() == ".py") programs.push_back(Read(entry.path()));
+  }
+  EXPECT_GE(programs.size(), 100U);
+  const std::vector<std::string> summaries = CheckAll(programs);
+  ASSERT_EQ(summaries.size(), programs.size());
+  for (const std::string& summary : summaries) {
+    EXPECT_THAT(summary, testing::StartsWith("checked"));
+    EXPECT_THAT(summary, Not(HasSubstr(" syntax: "))) << summary;
+  }
+}
+
 // Findings.
 
 TEST(PolicyFindings, ComeTogetherInTheOrderOfTheSource) {

@@ -46,7 +46,8 @@ static PyCodeObject* Compile(const Request* request, Judgement* judgement, TreeS
   PyCodeObject* code = NULL;
   mod_ty tree = _PyParser_ASTFromString(request->code, request->file, Py_file_input, &flags, arena);
   if (tree != NULL && PolicyJudge(judgement, request, tree, arena) == 0 &&
-      (MayRun(judgement) || request->is_check) && RewriteAwaits(request, tree, arena) == 0 &&
+      (MayRun(judgement) || (request->is_check && judgement->findings->count == 0)) &&
+      RewriteAwaits(request, tree, arena) == 0 &&
       RewriteForResult(tree, request->file, arena, shape) == 0) {
     code = _PyAST_Compile(tree, request->file, &flags, -1, arena);
   }

@@ -32,7 +32,7 @@ const char* const caisson_strict_builtins[] = {
     "SyntaxWarning", "SystemError", "SystemExit", "TabError", "TimeoutError", "ToolError", "True",
     "TypeError", "UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeError",
     "UnicodeTranslateError", "UnicodeWarning", "UserWarning", "ValueError", "Warning",
-    "ZeroDivisionError", "__debug__", "__doc__", "__file__", "__name__", "abs", "all", "any", "ascii",
+    "ZeroDivisionError", "__class__", "__debug__", "__doc__", "__file__", "__name__", "abs", "all", "any", "ascii",
     "bin", "bool", "bytearray", "bytes", "call_tool", "callable", "chr", "classmethod", "complex",
     "delattr", "dict", "divmod", "enumerate", "filter", "float", "format", "frozenset", "getattr",
     "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "iter", "len", "list", "map",
@@ -78,6 +78,7 @@ const char* const caisson_nodes[] = {
 #define PROCESS_HINT "processes cannot be started here; call a tool of the host instead"
 
 const CaissonRefusal caisson_refused_attributes[] = {
+    {"_evaluate", "write the type itself"},
     {"_os", MODULE_HINT},
     {"_sys", MODULE_HINT},
     {"ag_await", FRAME_HINT},
@@ -134,6 +135,8 @@ const CaissonRefusal caisson_refused_members[] = {
     {"asyncio.create_subprocess_shell", PROCESS_HINT},
     {"asyncio.subprocess", PROCESS_HINT},
     {"dataclasses.make_dataclass", "write the class with @dataclass"},
+    {"functools.singledispatch", "use match, or isinstance"},
+    {"functools.singledispatchmethod", "use match, or isinstance"},
     {"logging.config", "use logging.basicConfig"},
     {"string.Formatter", "use an f-string"},
     {"types.CodeType", "write the function in the code"},

@@ -51,7 +51,7 @@ TEST(PolicyText, ReplacesAndExtendsLists) {
 
 TEST(PolicyText, MistakesAreErrors) {
   EXPECT_EQ(ErrorOf("alow_imports = []"),
-            "policy.alow_imports is not known; did you mean allow_imports?");
+            R"(policy.alow_imports is not known; did you mean "allow_imports"?)");
   EXPECT_EQ(ErrorOf("colour = 1"), "policy.colour is not known");
   EXPECT_EQ(ErrorOf("preset = 'lax'"), R"(policy.preset must be "strict" or "open")");
   EXPECT_EQ(ErrorOf("imports = 'json'"), "policy.imports must be a list of names");

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/closest.h"
 #include "policy/lists.h"
 
 namespace caisson {
@@ -67,29 +68,14 @@ Result<std::vector<std::string>> ParseNames(std::string_view key, const toml::no
   return names;
 }
 
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row[b.size()];
-}
-
 Error UnknownKey(std::string_view key) {
-  std::string best = "preset";
-  for (const Key& known : kKeys) {
+  std::vector<std::string> known = {"preset"};
+  for (const Key& subject : kKeys) {
     for (const char* prefix : {"", "allow_", "block_"}) {
-      const std::string name = prefix + std::string(known.name);
-      if (EditDistance(key, name) < EditDistance(key, best)) best = name;
+      known.push_back(prefix + std::string(subject.name));
     }
   }
-  const bool close = key.size() < 100 && EditDistance(key, best) <= 3;
-  return Bad(key, close ? "is not known; did you mean " + best + "?" : "is not known");
+  return Bad(key, "is not known" + DidYouMean(key, {known.begin(), known.end()}));
 }
 
 Result<void> ParsePreset(const toml::node& node, Policy& policy) {

@@ -1,8 +1,11 @@
 #include "server/backends.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "engine/auto/auto_engine.h"
 #include "engine/native/native_engine.h"
+#include "engine/native/packages.h"
 #include "engine/wasm/wasm_engine.h"
 #include "jail/tier.h"
 #include "server/installation.h"
@@ -27,6 +30,18 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
                                       .pin = options.pin}));
 }
 
+std::vector<NurseryKind> KindsOf(const std::vector<std::vector<std::string>>& preloads,
+                                 const std::vector<std::string>& installed) {
+  std::vector<NurseryKind> kinds;
+  for (const std::vector<std::string>& names : preloads) {
+    const bool all = std::ranges::all_of(names, [&](const std::string& name) {
+      return std::ranges::binary_search(installed, name);
+    });
+    if (all) kinds.push_back({.preload = names});
+  }
+  return kinds;
+}
+
 Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const Installation& found,
                                            jail::Tier tier) {
   if (found.nursery_path.empty()) {
@@ -37,7 +52,24 @@ Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const 
                                         .tier = tier,
                                         .lanes = options.lanes,
                                         .pin = options.pin,
+                                        .kinds = KindsOf(options.preloads, InstalledPackages("")),
                                         .spare_cells = options.spare_cells}));
+}
+
+Result<std::unique_ptr<Engine>> MakeAuto(const BackendOptions& options, const Installation& found,
+                                         jail::Tier tier) {
+  TRY_ASSIGN(auto wasm, MakeWasm(options, found, tier));
+  // Without a nursery nothing is offered, and code that needs more is told what to ask for.
+  std::vector<std::string> packages;
+  if (!found.nursery_path.empty()) {
+    packages = AllowedPackages(InstalledPackages(""), UsualPackages());
+  }
+  return std::unique_ptr<Engine>(std::make_unique<AutoEngine>(
+      std::move(wasm),
+      AutoEngineOptions{
+          .start_native = [options, found, tier] { return MakeNative(options, found, tier); },
+          .native_packages =
+              std::make_shared<const std::vector<std::string>>(std::move(packages))}));
 }
 
 }  // namespace
@@ -50,7 +82,8 @@ Result<std::unique_ptr<Engine>> MakeEngine(const BackendOptions& options) {
   TRY_ASSIGN(const jail::Tier tier, jail::ParseTier(options.tier));
   TRY_ASSIGN(const Installation found, FindInstallation(options.installation));
   if (options.engine == "native") return MakeNative(options, found, tier);
-  return MakeWasm(options, found, tier);
+  if (options.engine == "wasm") return MakeWasm(options, found, tier);
+  return MakeAuto(options, found, tier);
 }
 
 }  // namespace caisson

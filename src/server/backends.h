@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
@@ -26,6 +27,9 @@ struct BackendOptions {
   // of code leaves the choice to the kernel, or all of them would queue up on the first core.
   bool pin = true;
   std::size_t spare_cells = 4;  // Native ones that wait for the next runs, per lane.
+  // What native nurseries have imported before code arrives, one nursery for each line. The first is
+  // always there; the others come when code needs them. Only what is installed is imported.
+  std::vector<std::vector<std::string>> preloads = {{}, {"numpy"}, {"numpy", "pandas"}};
 };
 
 // Returns when the engine can take its first run. kInvalidArgument: no such name; kNotFound: parts are

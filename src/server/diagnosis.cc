@@ -4,11 +4,14 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "engine/native/native_engine.h"
+#include "engine/native/packages.h"
 #include "engine/wasm/base_check.h"
 #include "engine/wasm/wasm_engine.h"
 #include "jail/probe.h"
@@ -23,6 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kFreshRuns = 100;
+constexpr int kNativeRuns = 20;
 constexpr std::string_view kDigits = "0123456789abcdef";
 
 std::string Hex(std::span<const std::uint8_t> bytes) {
@@ -57,10 +61,10 @@ bool IsTwo(const Outcome& outcome) {
   return outcome.status == RunStatus::kCompleted && outcome.result == Value(std::int64_t{2});
 }
 
-asio::awaitable<Result<Measured>> MeasureRuns(Engine& engine) {
+asio::awaitable<Result<Measured>> MeasureRuns(Engine& engine, int runs) {
   Measured measured;
   std::vector<std::chrono::nanoseconds> times;
-  for (int i = 0; i <= kFreshRuns; ++i) {
+  for (int i = 0; i <= runs; ++i) {
     const auto begin = Clock::now();
     auto outcome = co_await RunOnce(engine);
     const auto took = Clock::now() - begin;
@@ -73,40 +77,34 @@ asio::awaitable<Result<Measured>> MeasureRuns(Engine& engine) {
       times.push_back(took);
     }
   }
-  std::ranges::nth_element(times, times.begin() + kFreshRuns / 2);
-  measured.fresh_run = times[kFreshRuns / 2];
+  std::ranges::nth_element(times, times.begin() + runs / 2);
+  measured.fresh_run = times[static_cast<std::size_t>(runs / 2)];
   co_return measured;
 }
 
-Result<Measured> Measure(WasmEngine& engine) {
-  std::optional<Result<Measured>> measured;  // Filled on the lane while this thread waits for it.
-  const auto fill = [&]() -> asio::awaitable<void> { measured = co_await MeasureRuns(engine); };
-  asio::co_spawn(engine.lane_executor(0), fill, asio::use_future).get();
-  return *std::move(measured);
-}
-
-// Starts the engine in the tier and times it.
-Result<void> TryEngine(const Installation& found, jail::Tier tier, Diagnosis& diagnosis,
-                       EngineVerdict& verdict) {
+// Starts an engine with one lane and times it.
+template <typename T>
+Result<std::unique_ptr<T>> TryEngine(jail::Tier tier, int runs, EngineVerdict& verdict,
+                                     const std::function<Result<std::unique_ptr<T>>()>& create) {
   const auto begin = Clock::now();
-  TRY_ASSIGN(auto engine, WasmEngine::Create({.worker_path = found.worker_path,
-                                              .base_path = found.base_path,
-                                              .tier = tier,
-                                              .lanes = 1}));
+  TRY_ASSIGN(auto engine, create());
   const auto ready = Clock::now() - begin;
-  verdict.build_id = Hex(engine->build().build_id);
-  TRY_ASSIGN(Measured measured, Measure(*engine));
-  diagnosis.latency = StartLatency{.tier = std::string(jail::ToString(tier)),
-                                   .engine = ready,
-                                   .first_run = measured.first_run,
-                                   .fresh_run = measured.fresh_run,
-                                   .fresh_runs = kFreshRuns};
-  diagnosis.missing_walls = std::move(measured.missing_walls);
-  return {};
+  std::optional<Result<Measured>> measured;  // Filled on the lane while this thread waits for it.
+  const auto fill = [&]() -> asio::awaitable<void> {
+    measured = co_await MeasureRuns(*engine, runs);
+  };
+  asio::co_spawn(engine->lane_executor(0), fill, asio::use_future).get();
+  if (!*measured) return std::move(*measured).error();
+  verdict.latency = StartLatency{.tier = std::string(jail::ToString(tier)),
+                                 .engine = ready,
+                                 .first_run = (*measured)->first_run,
+                                 .fresh_run = (*measured)->fresh_run,
+                                 .fresh_runs = runs};
+  verdict.missing_walls = std::move((*measured)->missing_walls);
+  return engine;
 }
 
-Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, Diagnosis& diagnosis,
-                         EngineVerdict& verdict) {
+Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, EngineVerdict& verdict) {
   verdict.fix = "install Caisson again, or build it with `make build`";
   TRY_ASSIGN(const Installation found, FindInstallation(installation));
   verdict.worker_path = found.worker_path;
@@ -114,13 +112,40 @@ Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, Diagn
   TRY_ASSIGN(const BaseCheck base, CheckBase(found.base_path));
   verdict.base_sha256 = Hex(base.sha256);
   verdict.fix.clear();  // The files are right: what fails from here on names its own remedy.
-  return TryEngine(found, tier, diagnosis, verdict);
+  TRY_ASSIGN(const auto engine, TryEngine<WasmEngine>(tier, kFreshRuns, verdict, [&] {
+               return WasmEngine::Create({.worker_path = found.worker_path,
+                                          .base_path = found.base_path,
+                                          .tier = tier,
+                                          .lanes = 1});
+             }));
+  verdict.build_id = Hex(engine->build().build_id);
+  return {};
 }
 
-EngineVerdict DiagnoseWasm(const std::string& installation, jail::Tier tier, Diagnosis& diagnosis) {
+Result<void> ExamineNative(const std::string& installation, jail::Tier tier,
+                           EngineVerdict& verdict) {
+  verdict.fix = "install Caisson again, or build it with `make build`";
+  TRY_ASSIGN(const Installation found, FindInstallation(installation));
+  if (found.nursery_path.empty()) {
+    return Error(ErrorCode::kNotFound, "there is no caisson-nursery beside " + found.worker_path);
+  }
+  verdict.nursery_path = found.nursery_path;
+  verdict.packages = AllowedPackages(InstalledPackages(""), UsualPackages());
+  verdict.fix = "apt-get install python3.11 libpython3.11-stdlib";
+  TRY(TryEngine<NativeEngine>(tier, kNativeRuns, verdict, [&] {
+    return NativeEngine::Create({.nursery_path = found.nursery_path, .tier = tier, .lanes = 1});
+  }));
+  const bool has_numpy = std::ranges::binary_search(verdict.packages, std::string("numpy"));
+  verdict.fix = has_numpy ? "" : "apt-get install python3-numpy python3-pandas python3-matplotlib";
+  return {};
+}
+
+template <typename Examine>
+EngineVerdict DiagnoseEngine(std::string name, const std::string& installation, jail::Tier tier,
+                             Examine examine) {
   EngineVerdict verdict;
-  verdict.name = "wasm";
-  const auto examined = ExamineWasm(installation, tier, diagnosis, verdict);
+  verdict.name = std::move(name);
+  const Result<void> examined = examine(installation, tier, verdict);
   verdict.available = examined.has_value();
   if (!examined) verdict.why_not = examined.error().message();
   return verdict;
@@ -161,17 +186,6 @@ Value TierFields(const BoundaryVerdict& tier) {
                  {Key("why_not"), Text(tier.why_not)}});
 }
 
-Value EngineFields(const EngineVerdict& engine) {
-  return Object({{Key("name"), engine.name},
-                 {Key("available"), engine.available},
-                 {Key("why_not"), Text(engine.why_not)},
-                 {Key("fix"), Text(engine.fix)},
-                 {Key("worker"), Text(engine.worker_path)},
-                 {Key("build_id"), Text(engine.build_id)},
-                 {Key("base"), Text(engine.base_path)},
-                 {Key("base_sha256"), Text(engine.base_sha256)}});
-}
-
 Value LatencyFields(const std::optional<StartLatency>& latency) {
   if (!latency) return {};
   return Object({{Key("tier"), latency->tier},
@@ -181,11 +195,31 @@ Value LatencyFields(const std::optional<StartLatency>& latency) {
                  {Key("fresh_runs"), std::int64_t{latency->fresh_runs}}});
 }
 
+Value Texts(const std::vector<std::string>& texts) {
+  return ListOf(texts, [](const std::string& text) { return Value(text); });
+}
+
+Value EngineFields(const EngineVerdict& engine) {
+  return Object({{Key("name"), engine.name},
+                 {Key("available"), engine.available},
+                 {Key("why_not"), Text(engine.why_not)},
+                 {Key("fix"), Text(engine.fix)},
+                 {Key("worker"), Text(engine.worker_path)},
+                 {Key("build_id"), Text(engine.build_id)},
+                 {Key("base"), Text(engine.base_path)},
+                 {Key("base_sha256"), Text(engine.base_sha256)},
+                 {Key("nursery"), Text(engine.nursery_path)},
+                 {Key("packages"), Texts(engine.packages)},
+                 {Key("missing_walls"), Texts(engine.missing_walls)},
+                 {Key("start_latency"), LatencyFields(engine.latency)}});
+}
+
 }  // namespace
 
 bool Diagnosis::Healthy() const {
-  return latency && latency->tier == default_tier &&
-         std::ranges::any_of(engines, &EngineVerdict::available);
+  return std::ranges::any_of(engines, [&](const EngineVerdict& engine) {
+    return engine.name == "wasm" && engine.available && engine.latency->tier == default_tier;
+  });
 }
 
 Diagnosis Diagnose(const std::string& installation) {
@@ -206,26 +240,20 @@ Diagnosis Diagnose(const std::string& installation) {
   }
   diagnosis.default_tier = kDefaultTier;
   diagnosis.best_tier = jail::ToString(probe.best);
-  diagnosis.engines.push_back(DiagnoseWasm(installation, probe.best, diagnosis));
-  EngineVerdict& native = diagnosis.engines.emplace_back();
-  native.name = "native";
-  native.why_not = "not part of this version";
+  diagnosis.engines.push_back(DiagnoseEngine("wasm", installation, probe.best, ExamineWasm));
+  diagnosis.engines.push_back(DiagnoseEngine("native", installation, probe.best, ExamineNative));
   return diagnosis;
 }
 
 std::string ToJson(const Diagnosis& diagnosis) {
-  const Value value =
-      Object({{Key("version"), diagnosis.version},
-              {Key("kernel"), diagnosis.kernel},
-              {Key("healthy"), diagnosis.Healthy()},
-              {Key("default_tier"), diagnosis.default_tier},
-              {Key("best_tier"), diagnosis.best_tier},
-              {Key("tiers"), ListOf(diagnosis.tiers, TierFields)},
-              {Key("features"), ListOf(diagnosis.features, FeatureFields)},
-              {Key("missing_walls"), ListOf(diagnosis.missing_walls,
-                                            [](const std::string& wall) { return Value(wall); })},
-              {Key("engines"), ListOf(diagnosis.engines, EngineFields)},
-              {Key("start_latency"), LatencyFields(diagnosis.latency)}});
+  const Value value = Object({{Key("version"), diagnosis.version},
+                              {Key("kernel"), diagnosis.kernel},
+                              {Key("healthy"), diagnosis.Healthy()},
+                              {Key("default_tier"), diagnosis.default_tier},
+                              {Key("best_tier"), diagnosis.best_tier},
+                              {Key("tiers"), ListOf(diagnosis.tiers, TierFields)},
+                              {Key("features"), ListOf(diagnosis.features, FeatureFields)},
+                              {Key("engines"), ListOf(diagnosis.engines, EngineFields)}});
   auto text = ToJson(value);
   return text ? *std::move(text) : std::string("null");  // Plain data: JSON can hold all of it.
 }

@@ -25,24 +25,30 @@ struct BoundaryVerdict {
   std::string why_not;
 };
 
+// Measured, not promised: medians over `fresh_runs` runs of `1+1`.
+struct StartLatency {
+  std::string tier;
+  std::chrono::nanoseconds engine{};     // From nothing to an engine that is ready.
+  std::chrono::nanoseconds first_run{};  // The first run in it.
+  std::chrono::nanoseconds fresh_run{};  // A later one, each in a fresh cell.
+  int fresh_runs = 0;
+};
+
 struct EngineVerdict {
   std::string name;
   bool available = false;
   std::string why_not;
   std::string fix;
+  std::optional<StartLatency> latency;     // If it is available.
+  std::vector<std::string> missing_walls;  // Of the measured runs.
+  // Of engine wasm.
   std::string worker_path;
   std::string build_id;  // Hexadecimal; empty if no worker could be asked.
   std::string base_path;
   std::string base_sha256;  // Empty unless verified.
-};
-
-// Measured, not promised: medians over `fresh_runs` runs of `1+1`.
-struct StartLatency {
-  std::string tier;
-  std::chrono::nanoseconds engine{};     // From nothing to a jailed worker that is ready.
-  std::chrono::nanoseconds first_run{};  // The first run in it.
-  std::chrono::nanoseconds fresh_run{};  // A later one, each in a fresh cell.
-  int fresh_runs = 0;
+  // Of engine native.
+  std::string nursery_path;
+  std::vector<std::string> packages;  // That code may use there by default.
 };
 
 struct Diagnosis {
@@ -53,11 +59,9 @@ struct Diagnosis {
   std::string default_tier;
   std::string
       best_tier;  // What could be had; weaker than the default must be asked for by name (I12).
-  std::vector<std::string> missing_walls;  // Of the measured worker.
-  std::vector<EngineVerdict> engines;
-  std::optional<StartLatency> latency;
+  std::vector<EngineVerdict> engines;  // wasm, native.
 
-  // Whether `caisson run` without options works here.
+  // Whether `caisson run` without options works here: that takes engine wasm in the default tier.
   bool Healthy() const;
 };
 

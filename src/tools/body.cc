@@ -1,12 +1,8 @@
 #include "tools/body.h"
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <optional>
-#include <string>
+#include <utility>
+
+#include "tools/pool.h"
 
 namespace caisson {
 namespace {
@@ -72,24 +68,11 @@ asio::awaitable<ToolReply> ToolBody::Call(Dict arguments) const {
   co_return ToolReply{.answer = Thrown(std::move(thrown))};
 }
 
-asio::awaitable<ToolReply> AwaitPooled(asio::any_io_executor pool,
-                                       std::function<ToolReply()> work) {
-  struct Waiting {
-    explicit Waiting(const asio::any_io_executor& executor)
-        : done(executor, asio::steady_timer::time_point::max()) {}
-    asio::steady_timer done;  // Cancelled when the answer is there.
-    std::optional<ToolReply> reply;
-  };
-  const asio::any_io_executor home = co_await asio::this_coro::executor;
-  auto waiting = std::make_shared<Waiting>(home);
-  asio::post(pool, [home, waiting, work = std::move(work)] {
-    asio::post(home, [waiting, reply = Guarded(work)]() mutable {
-      waiting->reply = std::move(reply);
-      waiting->done.cancel();
-    });
-  });
-  co_await waiting->done.async_wait(asio::as_tuple(asio::use_awaitable));
-  if (waiting->reply) co_return *std::move(waiting->reply);
+asio::awaitable<ToolReply> CallPooled(asio::any_io_executor pool,
+                                      std::function<ToolReply()> work) {
+  auto reply =
+      co_await AwaitPooled<ToolReply>(pool, [work = std::move(work)] { return Guarded(work); });
+  if (reply) co_return *std::move(reply);
   co_return ToolReply{
       .answer = ToolRaised{.type = "CancelledError", .message = "the call was cancelled"}};
 }

@@ -85,15 +85,14 @@ ToolBody Awaitable(F f) {
   }));
 }
 
-// Runs `work` on `pool` and waits for it, or for cancellation.
-asio::awaitable<ToolReply> AwaitPooled(asio::any_io_executor pool, std::function<ToolReply()> work);
+asio::awaitable<ToolReply> CallPooled(asio::any_io_executor pool, std::function<ToolReply()> work);
 
 template <typename F>
 ToolBody Pooled(asio::any_io_executor pool, F f) {
   auto shared = std::make_shared<const F>(std::move(f));
   return ToolBody(ToolBody::Async([pool, shared](Dict given) {
-    return AwaitPooled(pool,
-                       [shared, given = std::move(given)] { return ToReply((*shared)(given)); });
+    return CallPooled(pool,
+                      [shared, given = std::move(given)] { return ToReply((*shared)(given)); });
   }));
 }
 

@@ -44,6 +44,15 @@ BARS = [
     Bar("restore it", ["wasm.restore_us"], _same, 200, "µs"),
     Bar("its sealed bytes", ["wasm.blob_bytes"], lambda size: size / 1000, 32, "kB"),
     Bar("timeout overshoot", ["wasm.timeout_overshoot_us"], lambda us: us / 1000, 5, "ms"),
+    Bar("native: fresh `1+1`, request to report", ["native.fresh_run_us"], _same, 120, "µs"),
+    Bar("native: the same, times faster than cold `python3 -I -c 'print(1)'`", ["python_cold_us", "native.fresh_run_us"],
+        lambda cold, fresh: cold / fresh, 60, "×", at_least=True),
+    Bar("native: first call of a run that no cell waited for", ["native.empty_pool_us"], lambda us: us / 1000, 1.5, "ms"),
+    Bar("native: fresh runs per second, all cores", ["native.runs_per_second"], _same, 2_000, "/s", at_least=True),
+    Bar("native: memory of a waiting cell", ["native.cell_bytes"], lambda size: size / MB, 1, "MB"),
+    Bar("native: what a preloaded `import numpy` adds to a run", ["native.numpy_run_us", "native.fresh_run_us"],
+        lambda numpy, plain: numpy - plain, 100, "µs"),
+    Bar("native: kill to outcome, process tree reaped", ["native.kill_us"], lambda us: us / 1000, 1, "ms"),
     Bar("`caisson run` cold, process start to exit", ["cold_run_us"], lambda us: us / 1000, 40, "ms"),
 ]
 
@@ -58,6 +67,9 @@ PLOT = [
     ("wasm.restore_us", "ours", "caisson, restore it"),
     ("monty.calls_100_us", "peer", "monty, 100 host calls"),
     ("wasm.calls_100_us", "ours", "caisson, 100 host calls"),
+    ("native.fresh_run_us", "ours", "caisson native, fresh 1+1, to report"),
+    ("native.outcome_us", "ours", "caisson native, to outcome, tree reaped"),
+    ("native.empty_pool_us", "ours", "caisson native, no cell waited"),
     ("cold_run_us", "ours", "caisson run, cold process"),
     ("python_cold_us", "peer", "python3 -I -c 'print(1)', cold process"),
 ]
@@ -127,7 +139,8 @@ def page(results):
         "",
         "`caisson bench` prints the same without the peers. `wasm.reset_us` is worker CPU time per fresh run outside",
         "guest code, less the same in a kept cell. `*_cell_bytes` are means over all cells, page tables and the host's",
-        "share included; the mapped snapshot is in memory once and not counted.",
+        "share included; the mapped snapshot is in memory once and not counted. `native.fresh_run_us` ends with the code's",
+        "report, `native.outcome_us` when its process tree is dead and reaped; `native.cell_bytes` is the proportional share.",
         "",
         *metrics_table(metrics),
     ]

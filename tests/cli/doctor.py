@@ -46,8 +46,10 @@ class Doctor(harness.CliTest):
         self.assertTrue(wasm["available"])
         self.assertRegex(wasm["build_id"], "^[0-9a-f]{40}$")
         self.assertRegex(wasm["base_sha256"], "^[0-9a-f]{64}$")
-        self.assertFalse(self.engine(report, "native")["available"])
-        latency = report["start_latency"]
+        native = self.engine(report, "native")
+        self.assertTrue(native["available"], native)
+        self.assertGreater(native["start_latency"]["fresh_run_us"], 1)
+        latency = wasm["start_latency"]
         self.assertEqual(latency["tier"], "namespace")
         self.assertGreater(latency["engine_us"], latency["fresh_run_us"])
         self.assertGreater(latency["fresh_run_us"], 1)
@@ -70,7 +72,15 @@ class Doctor(harness.CliTest):
         self.assertEqual(status, 1)
         self.assertFalse(report["healthy"])
         self.assertIn("SHA-256", self.engine(report)["why_not"])
-        self.assertIsNone(report["start_latency"])
+        self.assertIsNone(self.engine(report)["start_latency"])
+
+    def test_an_installation_without_a_nursery(self):
+        status, report = self.diagnose("--worker-dir", str(self.installation()))
+        native = self.engine(report, "native")
+        self.assertFalse(native["available"])
+        self.assertIn("caisson-nursery", native["why_not"])
+        self.assertTrue(native["fix"])
+        self.assertTrue(self.engine(report)["available"])
 
     def test_a_truncated_base(self):
         parts = self.installation()

@@ -1,9 +1,11 @@
-// Runs every program of attacks/ against the real engine, policy or not, and looks from the host's side
+// Runs every program of attacks/ against the real engines, policy or not, and looks from the host's side
 // whether the harm was done; then that the next run on the same worker finds no trace of it (I8, I9).
 //
 // An attack says in comments on its first lines what must hold:
 //   # harm: what would be lost          # expect: the ways it may end, "limit" or "limit/memory" ...
 //   # never: words it must not print    # limit: name=value        # repeat: times, SEED counting up
+//   # engines: where it makes sense ("wasm", "native", "landlock": native in that tier); else the first two
+//   # expect native: where that engine ends it otherwise than `expect` says
 // It knows CANARY_FILE and CANARY_DIR on the host, PORT where the host listens, and SEED.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -12,13 +14,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "base/unique_fd.h"
 #include "tests/integration/census.h"
 #include "tests/integration/guest.h"
+#include "tests/integration/ordinary_user.h"
 
 namespace caisson::testing {
 namespace {
@@ -45,9 +51,22 @@ std::string ReadFile(const fs::path& path) {
   return text.str();
 }
 
+// Where attacks are run: an engine in a tier.
+struct Target {
+  const char* name;
+  EngineKind kind;
+  jail::Tier tier;
+
+  bool operator==(const Target& other) const { return std::string_view(name) == other.name; }
+};
+constexpr Target kWasm{"wasm", EngineKind::kWasm, jail::Tier::kNamespace};
+constexpr Target kNative{"native", EngineKind::kNative, jail::Tier::kNamespace};
+constexpr Target kLandlock{"landlock", EngineKind::kNative, jail::Tier::kLandlock};
+
 struct Attack {
   std::string name;
   std::string code;
+  Target target;
   std::vector<std::string> expect;
   std::vector<std::string> never;
   Limits limits;
@@ -55,7 +74,7 @@ struct Attack {
 };
 
 void PrintTo(const Attack& attack, std::ostream* out) {
-  *out << attack.name;
+  *out << attack.target.name << "/" << attack.name;
 }
 
 std::vector<std::string> Words(const std::string& text) {
@@ -63,16 +82,24 @@ std::vector<std::string> Words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-Attack Load(const fs::path& path) {
-  Attack attack{
-      .name = path.stem(), .code = ReadFile(path), .expect = {}, .never = {}, .limits = {}};
+// The attack as it is made on `target`, or nothing if it makes no sense there.
+std::optional<Attack> Load(const fs::path& path, const Target& target) {
+  Attack attack{.name = path.stem(),
+                .code = ReadFile(path),
+                .target = target,
+                .expect = {},
+                .never = {},
+                .limits = {}};
+  std::vector<std::string> engines{"wasm", "native"};
   std::istringstream lines(attack.code);
   std::string line;
   while (std::getline(lines, line) && line.starts_with("# ")) {
     const std::size_t colon = line.find(": ");
     const std::string key = line.substr(2, colon - 2);
     const auto words = Words(line.substr(colon + 1));
+    if (key == "engines") engines = words;
     if (key == "expect") attack.expect = words;
+    if (key == "expect native" && target.kind == EngineKind::kNative) attack.expect = words;
     if (key == "never") attack.never = words;
     if (key == "repeat") attack.repeat = std::stoi(words.at(0));
     for (const std::string& word : key == "limit" ? words : std::vector<std::string>()) {
@@ -81,13 +108,15 @@ Attack Load(const fs::path& path) {
       EXPECT_TRUE(set) << path;
     }
   }
+  if (std::ranges::find(engines, target.name) == engines.end()) return std::nullopt;
   return attack;
 }
 
-std::vector<Attack> LoadAll() {
+std::vector<Attack> LoadAll(const Target& target) {
   std::vector<Attack> attacks;
   for (const auto& entry : fs::directory_iterator(CAISSON_ESCAPE_DIR "/attacks")) {
-    if (entry.path().extension() == ".py") attacks.push_back(Load(entry.path()));
+    if (entry.path().extension() != ".py") continue;
+    if (auto attack = Load(entry.path(), target)) attacks.push_back(*std::move(attack));
   }
   std::ranges::sort(attacks, {}, &Attack::name);
   return attacks;
@@ -147,19 +176,23 @@ struct Clean {
   std::string chance;
 };
 
+// One engine for all attacks on it: each follows the others, as a next run would.
 class EscapeTest : public ::testing::TestWithParam<Attack> {
  protected:
-  static void SetUpTestSuite() {
-    engine_ = StartEngine();
-    probe_ = ReadFile(CAISSON_ESCAPE_DIR "/probe.py");
+  static void TearDownTestSuite() { engine_.reset(); }
+  void SetUp() override {
+    const Target& target = GetParam().target;
+    if (engine_ && target == target_) return;
+    engine_.reset();
+    engine_ = StartEngine(target.kind, {.tier = target.tier});
+    target_ = target;
     clean_ = Probe();
     // The probe itself leaves nothing either.
     EXPECT_EQ(Probe().state, clean_.state);
   }
-  static void TearDownTestSuite() { engine_.reset(); }
 
   static Clean Probe() {
-    const Outcome outcome = RunCode(*engine_, probe_);
+    const Outcome outcome = RunCode(*engine_, ReadFile(CAISSON_ESCAPE_DIR "/probe.py"));
     const auto* pair = outcome.result ? outcome.result->If<List>() : nullptr;
     EXPECT_TRUE(pair) << Ending(outcome);
     EXPECT_EQ(outcome.stdout_text + outcome.stderr_text, "");
@@ -195,21 +228,26 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
       EXPECT_THAT(outcome.stdout_text, Not(HasSubstr(word)));
     EXPECT_LE(outcome.stdout_text.size(), attack.limits.stdout_bytes);
     EXPECT_LE(outcome.stderr_text.size(), attack.limits.stderr_bytes);
-    EXPECT_LE(outcome.usage.peak_memory_bytes, attack.limits.memory_bytes);
+    EXPECT_LE(outcome.usage.peak_memory_bytes, attack.limits.memory_bytes + OwnMemory(attack));
     EXPECT_LT(outcome.usage.wall, attack.limits.wall_time + std::chrono::seconds(3));
     std::uint64_t captured = 0;
     for (const OutcomeFile& file : outcome.files) captured += file.contents.size();
     EXPECT_LE(captured, attack.limits.total_file_bytes);
   }
 
-  static std::unique_ptr<WasmEngine> engine_;
-  static std::string probe_;
+  // What the interpreter had before the code came, where the limit counts what the run adds.
+  static std::uint64_t OwnMemory(const Attack& attack) {
+    return attack.target.kind == EngineKind::kNative ? 64u << 20 : 0;
+  }
+
+  static std::unique_ptr<Engine> engine_;
+  static Target target_;
   static Clean clean_;
   Canary canary_;
   Listener listener_;
 };
-std::unique_ptr<WasmEngine> EscapeTest::engine_;
-std::string EscapeTest::probe_;
+std::unique_ptr<Engine> EscapeTest::engine_;
+Target EscapeTest::target_ = kWasm;
 Clean EscapeTest::clean_;
 
 TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
@@ -240,12 +278,27 @@ TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
   EXPECT_EQ(bob.End().result, Value(std::string("71ad")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Attacks, EscapeTest, ::testing::ValuesIn(LoadAll()),
-                         [](const auto& info) { return info.param.name; });
+std::string NameOfAttack(const ::testing::TestParamInfo<Attack>& info) {
+  return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Wasm, EscapeTest, ::testing::ValuesIn(LoadAll(kWasm)), NameOfAttack);
+INSTANTIATE_TEST_SUITE_P(Native, EscapeTest, ::testing::ValuesIn(LoadAll(kNative)), NameOfAttack);
+INSTANTIATE_TEST_SUITE_P(NativeLandlock, EscapeTest, ::testing::ValuesIn(LoadAll(kLandlock)),
+                         NameOfAttack);
+
+// What the kernel refuses root it may grant somebody else, and the other way round.
+TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
+  ExpectPassAsNobody(
+      "Native/*/process_*:Native/*/signals_*:Native/*/syscalls_*:Native/*/native_files_*:"
+      "Native/*/network_*:Native/*/descriptors_*:Native/*/leftover_*:Native/*/fault_*");
+}
 
 // A probe that finds nothing must be one that would find something.
-TEST(EscapeSuite, TheProbeFindsWhatASessionLeaves) {
-  auto engine = StartEngine();
+class ProbeTest : public OnEachEngine {};
+INSTANTIATE_ON_BOTH_ENGINES(ProbeTest);
+
+TEST_P(ProbeTest, FindsWhatASessionLeaves) {
+  auto engine = StartEngine(GetParam());
   const std::string probe = ReadFile(CAISSON_ESCAPE_DIR "/probe.py");
   const auto state = [&](const std::string& before) {
     Guest guest = Guest::Open(*engine);
@@ -261,14 +314,18 @@ TEST(EscapeSuite, TheProbeFindsWhatASessionLeaves) {
   for (const char* leftover :
        {"x = 1", "import builtins; builtins.x = 1", "import sys; sys.setrecursionlimit(500)",
         "import os; os.left = None", "import decimal; decimal.getcontext().prec = 5",
-        "open('/tmp/x', 'w').close()", "import sys; sys.intern('left' + 'over')",
-        "import json; json.loads = None", "import atexit; atexit.register(print)"}) {
+        "open('/tmp/x', 'w').close()", "import json; json.loads = None",
+        "import atexit; atexit.register(print)"}) {
     EXPECT_NE(state(leftover), clean) << leftover;
   }
 }
 
-TEST(EscapeSuite, HasAtLeastFortyAttacks) {
-  EXPECT_GE(LoadAll().size(), 40u);
+TEST(EscapeSuite, HasAtLeastFortyAttacksOnWasmAndSixtyMoreOnNative) {
+  const auto on_native_alone = [](const Attack& attack) {
+    return !Load(fs::path(CAISSON_ESCAPE_DIR "/attacks") / (attack.name + ".py"), kWasm);
+  };
+  EXPECT_GE(LoadAll(kWasm).size(), 40u);
+  EXPECT_GE(std::ranges::count_if(LoadAll(kNative), on_native_alone), 60);
 }
 
 }  // namespace

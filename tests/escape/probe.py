@@ -1,8 +1,10 @@
 # Looks for whatever an earlier run may have left. In a clean cell all of this is the same every time, addresses
-# included, because every cell starts as the same bytes; only chance may differ, and must.
+# included, because every cell starts as the same bytes; only chance may differ, and must. Native cells start from
+# the same interpreter, but where they put what they import later depends on what the nursery was doing.
 import sys
 
 _names = sorted(globals())
+_at_start = set(sys.modules)
 _blocks = sys.getallocatedblocks()
 import atexit, builtins, codecs, collections.abc, copyreg, decimal, gc, locale, numbers, os, signal, threading, time, warnings
 
@@ -10,10 +12,11 @@ import atexit, builtins, codecs, collections.abc, copyreg, decimal, gc, locale, 
 def _described():
     for module_name in sorted(sys.modules):
         module = sys.modules[module_name]
-        yield module_name, id(module)
+        place = id if sys.platform == "wasi" or module_name in _at_start else lambda value: None
+        yield module_name, place(module)
         for name, value in sorted(vars(module).items()):
             if module_name != "__main__":
-                yield module_name, name, id(value), type(value).__name__
+                yield module_name, name, place(value), type(value).__name__
             if isinstance(value, type):
                 yield module_name, name, len(vars(value)), [k.__name__ for k in value.__mro__]
 
@@ -26,15 +29,29 @@ def _missing(find):
         return True
 
 
-_first_fd = os.open("/tmp", os.O_RDONLY)
-os.close(_first_fd)
+def _listed(path):
+    try:
+        return os.listdir(path)
+    except OSError as error:
+        return type(error).__name__
+
+
+def _first_descriptor():
+    try:
+        descriptor = os.open("/tmp", os.O_RDONLY)
+    except OSError as error:
+        return type(error).__name__
+    os.close(descriptor)
+    return descriptor
+
+
 _state = {
     "globals": _names,
     "blocks": _blocks,
     "modules": hash(tuple(map(repr, _described()))),
     "builtins": len(vars(builtins)),
-    "files": [os.listdir("/tmp"), os.listdir("/output"), os.listdir("/input") if os.path.exists("/input") else None],
-    "place": [os.getcwd(), sorted(os.environ.items()), sys.argv, sys.path, len(sys.meta_path), len(sys.path_hooks), _first_fd],
+    "files": [_listed("/tmp"), _listed("/output"), _listed("/input")],
+    "place": [os.getcwd(), sorted(os.environ.items()), sys.argv, sys.path, len(sys.meta_path), len(sys.path_hooks), _first_descriptor()],
     "collector": [gc.isenabled(), gc.get_threshold(), gc.get_freeze_count(), len(gc.callbacks), len(gc.garbage), len(gc.get_objects())],
     "settings": [sys.getrecursionlimit(), sys.getswitchinterval(), sys.get_int_max_str_digits(), sys.gettrace() is None, sys.getprofile() is None,
                  sys.get_coroutine_origin_tracking_depth(), str(sys.get_asyncgen_hooks())],

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 class BridgeTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { engine_ = StartEngine(); }
+  static void SetUpTestSuite() { engine_ = StartWasm(); }
   static void TearDownTestSuite() { engine_.reset(); }
   void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
 

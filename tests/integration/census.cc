@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -24,6 +25,12 @@ std::size_t CountEntries(const char* path) {
     ++count;
   }
   return count;
+}
+
+std::size_t CountLines(const char* path) {
+  std::ifstream file(path);
+  return static_cast<std::size_t>(
+      std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
 }
 
 // The parent, out of /proc/PID/stat: the second field after the last ')'.
@@ -81,11 +88,13 @@ Census TakeCensus() {
   (void)started;
   return {.descriptors = CountEntries("/proc/self/fd"),
           .threads = CountEntries("/proc/self/task"),
+          .mounts = CountLines("/proc/self/mountinfo"),
           .processes = Descendants()};
 }
 
 void PrintTo(const Census& census, std::ostream* out) {
-  *out << census.descriptors << " descriptors, " << census.threads << " threads, processes:";
+  *out << census.descriptors << " descriptors, " << census.threads << " threads, " << census.mounts
+       << " mounts, processes:";
   for (pid_t process : census.processes) *out << ' ' << process;
 }
 

@@ -17,6 +17,7 @@ namespace caisson::testing {
 struct Census {
   std::size_t descriptors = 0;
   std::size_t threads = 0;
+  std::size_t mounts = 0;          // That this process sees: a cell's are not among them.
   std::vector<pid_t> processes{};  // All descendants, sorted.
 
   bool operator==(const Census&) const = default;

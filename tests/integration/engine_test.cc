@@ -1,8 +1,8 @@
-// What one run gives back, through the real worker: values, errors, output, files, limits.
+// What one run gives back, through the real engines: values, errors, output, files, limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <map>
 
 #include "tests/integration/guest.h"
 
@@ -13,11 +13,15 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// One engine for the whole suite, as in life: each run follows all the others on the same worker.
-class EngineTest : public ::testing::Test {
+// One engine for all tests of a kind, as in life: each run follows all the others on the same worker.
+class EngineTest : public OnEachEngine {
  protected:
-  static void SetUpTestSuite() { engine_ = StartEngine(); }
-  static void TearDownTestSuite() { engine_.reset(); }
+  static void TearDownTestSuite() { engines_.clear(); }
+  void SetUp() override {
+    auto& engine = engines_[GetParam()];
+    if (!engine) engine = StartEngine(GetParam());
+    engine_ = engine.get();
+  }
   // A reset that left a trace would have ended the worker.
   void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
 
@@ -30,30 +34,32 @@ class EngineTest : public ::testing::Test {
     EXPECT_EQ(outcome.reason, reason) << Ending(outcome);
   }
 
-  static std::unique_ptr<WasmEngine> engine_;
+  static std::map<EngineKind, std::unique_ptr<Engine>> engines_;
+  Engine* engine_ = nullptr;
 };
-std::unique_ptr<WasmEngine> EngineTest::engine_;
+std::map<EngineKind, std::unique_ptr<Engine>> EngineTest::engines_;
+INSTANTIATE_ON_BOTH_ENGINES(EngineTest);
 
-TEST_F(EngineTest, TheLastExpressionIsTheResult) {
+TEST_P(EngineTest, TheLastExpressionIsTheResult) {
   const Outcome outcome = Run("x = 6\nx * 7");
   EXPECT_EQ(outcome.status, RunStatus::kCompleted) << Ending(outcome);
   EXPECT_EQ(outcome.result, Value(42));
-  EXPECT_EQ(outcome.boundary.engine, "wasm");
+  EXPECT_EQ(outcome.boundary.engine, NameOf(GetParam()));
   EXPECT_EQ(outcome.boundary.tier, "namespace");
 }
 
-TEST_F(EngineTest, ATopLevelReturnIsTheResult) {
+TEST_P(EngineTest, ATopLevelReturnIsTheResult) {
   EXPECT_EQ(Run("if True:\n  return 'early'\n1").result, Value(std::string("early")));
 }
 
-TEST_F(EngineTest, NoneIsNoResult) {
+TEST_P(EngineTest, NoneIsNoResult) {
   const Outcome outcome = Run("None");
   EXPECT_EQ(outcome.status, RunStatus::kCompleted);
   EXPECT_FALSE(outcome.result);
   EXPECT_FALSE(outcome.result_repr);
 }
 
-TEST_F(EngineTest, PlainDataComesOutAsItIs) {
+TEST_P(EngineTest, PlainDataComesOutAsItIs) {
   const Outcome outcome = Run("[1, -2.5, True, None, 'ü', {'k': [[]]}, 2**63 - 1, -2**63]");
   ASSERT_TRUE(outcome.result) << Ending(outcome);
   EXPECT_EQ(ResultJson(outcome),
@@ -61,7 +67,7 @@ TEST_F(EngineTest, PlainDataComesOutAsItIs) {
   EXPECT_EQ(ResultJson(Run("3**100")), "515377520732011331036461129765621272702107522001");
 }
 
-TEST_F(EngineTest, WhatJsonCannotHoldIsShown) {
+TEST_P(EngineTest, WhatJsonCannotHoldIsShown) {
   for (const auto& [code, repr] : {std::pair{"b'ab'", "b'ab'"},
                                    {"float('nan')", "nan"},
                                    {"{1, 2}", "{1, 2}"},
@@ -74,7 +80,7 @@ TEST_F(EngineTest, WhatJsonCannotHoldIsShown) {
   }
 }
 
-TEST_F(EngineTest, AnExceptionIsToldWithItsLine) {
+TEST_P(EngineTest, AnExceptionIsToldWithItsLine) {
   const Outcome outcome = Run("def f():\n  raise KeyError('k')\nprint('before')\nf()");
   EXPECT_EQ(outcome.status, RunStatus::kFailed);
   EXPECT_EQ(outcome.reason, RunReason::kRaised);
@@ -86,7 +92,7 @@ TEST_F(EngineTest, AnExceptionIsToldWithItsLine) {
   EXPECT_EQ(outcome.stdout_text, "before\n");
 }
 
-TEST_F(EngineTest, EveryWayToEndIsNamed) {
+TEST_P(EngineTest, EveryWayToEndIsNamed) {
   struct Case {
     const char* code;
     RunStatus status;
@@ -100,7 +106,8 @@ TEST_F(EngineTest, EveryWayToEndIsNamed) {
                 "KeyboardInterrupt"},
            Case{"import os; os._exit(0)", RunStatus::kCompleted, RunReason::kReturned, ""},
            Case{"import os; os._exit(7)", RunStatus::kFailed, RunReason::kRaised, "SystemExit"},
-           Case{"import os; os.abort()", RunStatus::kFailed, RunReason::kCrashed, "Abort"},
+           Case{"import os; os.abort()", RunStatus::kFailed, RunReason::kCrashed,
+                GetParam() == EngineKind::kWasm ? "Abort" : "Crash"},
            Case{"def f(): f()\nf()", RunStatus::kFailed, RunReason::kRaised, "RecursionError"},
            Case{"raise MemoryError", RunStatus::kFailed, RunReason::kRaised, "MemoryError"},
            Case{"1 +", RunStatus::kRejected, RunReason::kPolicy, "SyntaxError"},
@@ -112,7 +119,7 @@ TEST_F(EngineTest, EveryWayToEndIsNamed) {
   }
 }
 
-TEST_F(EngineTest, OutputStreamsWhileTheCodeRuns) {
+TEST_P(EngineTest, OutputStreamsWhileTheCodeRuns) {
   Guest guest = Guest::Open(*engine_);
   guest.Start({.code = "print('first'); wait(); print('second')", .tools = {"wait"}});
   const ToolCall call = guest.NextCall();
@@ -121,7 +128,7 @@ TEST_F(EngineTest, OutputStreamsWhileTheCodeRuns) {
   EXPECT_EQ(guest.End().stdout_text, "first\nsecond\n");
 }
 
-TEST_F(EngineTest, OutputOfABusyRunComesBeforeItsEnd) {
+TEST_P(EngineTest, OutputOfABusyRunComesBeforeItsEnd) {
   Guest guest = Guest::Open(*engine_);
   guest.Start({.code = "print('busy')\nwhile True: pass"});
   guest.WaitForOutput("busy\n");
@@ -129,7 +136,7 @@ TEST_F(EngineTest, OutputOfABusyRunComesBeforeItsEnd) {
   EXPECT_EQ(guest.End().status, RunStatus::kCancelled);
 }
 
-TEST_F(EngineTest, OutputBeyondItsCapIsDroppedAndTold) {
+TEST_P(EngineTest, OutputBeyondItsCapIsDroppedAndTold) {
   Limits limits;
   limits.stdout_bytes = 1000;
   limits.stderr_bytes = 10;
@@ -142,7 +149,7 @@ TEST_F(EngineTest, OutputBeyondItsCapIsDroppedAndTold) {
   EXPECT_FALSE(outcome.stderr_truncated);
 }
 
-TEST_F(EngineTest, LimitsEndTheRunByTheirName) {
+TEST_P(EngineTest, LimitsEndTheRunByTheirName) {
   ExpectLimit("while True: pass", {.wall_time = 100ms}, RunReason::kWallTime);
   ExpectLimit("while True: pass", {.cpu_time = 50ms}, RunReason::kCpuTime);
   ExpectLimit("import time; time.sleep(100)", {.wall_time = 100ms}, RunReason::kWallTime);
@@ -152,12 +159,12 @@ TEST_F(EngineTest, LimitsEndTheRunByTheirName) {
               {.tool_calls = 3}, RunReason::kToolCalls);
 }
 
-TEST_F(EngineTest, SleepingIsNotComputing) {
+TEST_P(EngineTest, SleepingIsNotComputing) {
   const Outcome outcome = Run("import time; time.sleep(0.2); 'up'", {.cpu_time = 100ms});
   EXPECT_EQ(outcome.result, Value(std::string("up"))) << Ending(outcome);
 }
 
-TEST_F(EngineTest, TimeoutsHardlyOvershoot) {
+TEST_P(EngineTest, TimeoutsHardlyOvershoot) {
   for (const char* code : {"while True: pass", "import time; time.sleep(9)", "sum(range(10**12))",
                            "any(iter(int, 1))", "9**9**9"}) {
     const Outcome outcome = Run(code, {.wall_time = 200ms});
@@ -167,7 +174,7 @@ TEST_F(EngineTest, TimeoutsHardlyOvershoot) {
   }
 }
 
-TEST_F(EngineTest, InputFilesAreReadAndOutputFilesCaptured) {
+TEST_P(EngineTest, InputFilesAreReadAndOutputFilesCaptured) {
   const auto input = std::make_shared<const std::string>("a,b\n1,2\n");
   const Outcome outcome = RunRequested(
       *engine_, {.code = "import csv\nrows = list(csv.reader(open('/input/in.csv')))\n"
@@ -182,7 +189,7 @@ TEST_F(EngineTest, InputFilesAreReadAndOutputFilesCaptured) {
   EXPECT_THAT(outcome.stdout_text, Not(::testing::IsEmpty()));
 }
 
-TEST_F(EngineTest, PartialWorkIsKeptOnFailure) {
+TEST_P(EngineTest, PartialWorkIsKeptOnFailure) {
   const Outcome outcome = Run(
       "print('so far')\nopen('/output/f', 'w').write('x')\nwhile True: pass", {.wall_time = 200ms});
   EXPECT_EQ(outcome.reason, RunReason::kWallTime);
@@ -190,7 +197,7 @@ TEST_F(EngineTest, PartialWorkIsKeptOnFailure) {
   EXPECT_EQ(outcome.files.size(), 1u);
 }
 
-TEST_F(EngineTest, FilesBeyondTheirCapAreListedAndOmitted) {
+TEST_P(EngineTest, FilesBeyondTheirCapAreListedAndOmitted) {
   Limits limits;
   limits.file_bytes = 100;
   const Outcome outcome =
@@ -203,28 +210,15 @@ TEST_F(EngineTest, FilesBeyondTheirCapAreListedAndOmitted) {
   EXPECT_EQ(outcome.files[1].omitted, "");
 }
 
-TEST_F(EngineTest, EveryRunDrawsItsOwnChance) {
+TEST_P(EngineTest, EveryRunDrawsItsOwnChance) {
   const char* code =
       "import random, os, uuid\n[random.random(), os.urandom(8).hex(), str(uuid.uuid4())]";
   EXPECT_NE(Run(code).result, Run(code).result);
 }
 
-TEST_F(EngineTest, VirtualTimeRepeatsChanceAndClock) {
-  RunRequest request{
-      .code =
-          "import random, os, time, uuid\n"
-          "t = time.time(); time.sleep(3600)\n"
-          "[random.random(), os.urandom(4).hex(), str(uuid.uuid4()), t, time.time() - t > 3600]",
-      .virtual_time = VirtualTime{.seed = std::string(32, 's')}};
-  const Outcome first = RunRequested(*engine_, request);
-  const Outcome second = RunRequested(*engine_, request);
-  ASSERT_TRUE(first.result) << Ending(first);
-  EXPECT_EQ(first.result, second.result);
-  EXPECT_LT(first.usage.wall, 60s);
-}
-
-TEST_F(EngineTest, AThousandShortRunsInARow) {
-  for (int i = 0; i < 1000; ++i) {
+TEST_P(EngineTest, ManyShortRunsInARow) {
+  const int runs = GetParam() == EngineKind::kWasm ? 1000 : 100;
+  for (int i = 0; i < runs; ++i) {
     ASSERT_EQ(Run(std::to_string(i) + " * 2").result, Value(i * 2));
   }
 }

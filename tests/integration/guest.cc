@@ -1,8 +1,7 @@
 #include "tests/integration/guest.h"
 
-#include <atomic>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <condition_variable>
 #include <cstdio>
@@ -34,32 +33,21 @@ void Await(const asio::any_io_executor& executor, std::function<asio::awaitable<
   if (ended.get_future().wait_for(kDeadline) != std::future_status::ready) Hangs("a cell");
 }
 
-// Cells are made on the lane that asks: each in turn.
-asio::any_io_executor NextLane(const WasmEngine& engine) {
-  static std::atomic<std::size_t> next{0};
-  return engine.lane_executor(next.fetch_add(1) % engine.lanes());
+// The same on an event loop of this thread's own: from no lane, so that the engine chooses one.
+void AwaitHere(std::function<asio::awaitable<void>()> body) {
+  asio::io_context here;
+  bool ended = false;
+  asio::co_spawn(
+      here, [&]() -> asio::awaitable<void> { co_await body(); },
+      [&](std::exception_ptr thrown) {
+        if (thrown) std::terminate();
+        ended = true;
+      });
+  here.run_for(kDeadline);
+  if (!ended) Hangs("an engine");
 }
 
 }  // namespace
-
-WasmEngineOptions TestOptions() {
-  WasmEngineOptions options;
-  options.worker_path = CAISSON_WORKER_DIR "/caisson-worker";
-  options.base_path = CAISSON_WORKER_DIR "/caisson.base";
-  options.lanes = 1;
-  options.pin = false;
-  options.verify_reset = true;
-  return options;
-}
-
-std::unique_ptr<WasmEngine> StartEngine(WasmEngineOptions options) {
-  auto engine = WasmEngine::Create(std::move(options));
-  if (!engine) {
-    std::fprintf(stderr, "no engine: %s\n", engine.error().message().c_str());
-    std::abort();
-  }
-  return *std::move(engine);
-}
 
 struct Guest::State final : RunEvents {
   explicit State(asio::any_io_executor on) : executor(std::move(on)) {}
@@ -115,10 +103,10 @@ struct Guest::State final : RunEvents {
   std::optional<Result<Outcome>> ended;
 };
 
-Guest Guest::Open(WasmEngine& engine, const std::string& owner) {
+Guest Guest::Open(Engine& engine, const std::string& owner, std::shared_ptr<HostFiles> host_files) {
   std::shared_ptr<State> state;
-  Await(NextLane(engine), [&]() -> asio::awaitable<void> {
-    auto cell = co_await engine.Open({.owner = OwnerId(owner)});
+  AwaitHere([&]() -> asio::awaitable<void> {
+    auto cell = co_await engine.Open({.owner = OwnerId(owner), .host_files = host_files});
     if (!cell) Hangs(cell.error().message().c_str());
     state = std::make_shared<State>((*cell)->executor());
     state->self = state;
@@ -127,11 +115,12 @@ Guest Guest::Open(WasmEngine& engine, const std::string& owner) {
   return Guest(std::move(state));
 }
 
-Result<Guest> Guest::Restore(WasmEngine& engine, SavedCell saved, Limits limits,
-                             const std::string& owner) {
+Result<Guest> Guest::Restore(Engine& engine, SavedCell saved, Limits limits,
+                             const std::string& owner, std::shared_ptr<HostFiles> host_files) {
   std::optional<Result<std::shared_ptr<State>>> made;
-  Await(NextLane(engine), [&]() -> asio::awaitable<void> {
-    auto cell = co_await engine.Restore({.owner = OwnerId(owner)}, std::move(saved), limits);
+  AwaitHere([&]() -> asio::awaitable<void> {
+    auto cell = co_await engine.Restore({.owner = OwnerId(owner), .host_files = host_files},
+                                        std::move(saved), limits);
     if (!cell) {
       made.emplace(std::move(cell).error());
       co_return;
@@ -234,14 +223,14 @@ Outcome Guest::Serve(const std::function<ToolAnswer(const ToolCall&)>& answer) {
   return End();
 }
 
-Outcome RunRequested(WasmEngine& engine, RunRequest request) {
+Outcome RunRequested(Engine& engine, RunRequest request) {
   Guest guest = Guest::Open(engine);
   guest.Start(std::move(request));
   return guest.Serve(
       [](const ToolCall&) { return ToolRaised{.type = "LookupError", .message = "no such tool"}; });
 }
 
-Outcome RunCode(WasmEngine& engine, std::string code, Limits limits) {
+Outcome RunCode(Engine& engine, std::string code, Limits limits) {
   return RunRequested(engine, {.code = std::move(code), .limits = limits});
 }
 

@@ -1,7 +1,7 @@
-// A Guest is a cell of the real engine, driven from the test's own thread: every wait has a deadline,
+// A Guest is a cell of a real engine, of either kind, driven from the test's own thread: every wait has a deadline,
 // and one that passes ends the test program, because then somebody hangs.
 //
-//   auto engine = StartEngine();
+//   auto engine = StartEngine(EngineKind::kWasm);
 //   Guest guest = Guest::Open(*engine);
 //   guest.Start({.code = "tool(1) + 1", .tools = {"tool"}});
 //   guest.Answer(guest.NextCall().seq, Value(41));
@@ -19,19 +19,17 @@
 #include <string_view>
 
 #include "engine/engine.h"
-#include "engine/wasm/wasm_engine.h"
+#include "tests/integration/engines.h"
 
 namespace caisson::testing {
 
-// The real worker and base, one lane, every reset verified bit for bit.
-WasmEngineOptions TestOptions();
-std::unique_ptr<WasmEngine> StartEngine(WasmEngineOptions options = TestOptions());
-
 class Guest {
  public:
-  static Guest Open(WasmEngine& engine, const std::string& owner = "ann");
-  static Result<Guest> Restore(WasmEngine& engine, SavedCell saved, Limits limits = {},
-                               const std::string& owner = "ann");
+  static Guest Open(Engine& engine, const std::string& owner = "ann",
+                    std::shared_ptr<HostFiles> host_files = nullptr);
+  static Result<Guest> Restore(Engine& engine, SavedCell saved, Limits limits = {},
+                               const std::string& owner = "ann",
+                               std::shared_ptr<HostFiles> host_files = nullptr);
   Guest(Guest&&) noexcept;
   Guest& operator=(Guest&&) = delete;
   ~Guest();
@@ -67,8 +65,8 @@ class Guest {
 };
 
 // One fresh run from beginning to end. Calls are answered with LookupError.
-Outcome RunCode(WasmEngine& engine, std::string code, Limits limits = {});
-Outcome RunRequested(WasmEngine& engine, RunRequest request);
+Outcome RunCode(Engine& engine, std::string code, Limits limits = {});
+Outcome RunRequested(Engine& engine, RunRequest request);
 
 // "completed/returned", and the error if there is one: what a failed expectation should show.
 std::string Ending(const Outcome& outcome);

@@ -18,8 +18,8 @@ using ::testing::HasSubstr;
 class SaveTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    here_ = StartEngine();
-    there_ = StartEngine();
+    here_ = StartWasm();
+    there_ = StartWasm();
   }
   static void TearDownTestSuite() {
     here_.reset();
@@ -212,7 +212,7 @@ TEST_F(SaveTest, ACellThatComputesIsNotSaved) {
 }
 
 TEST_F(SaveTest, ARestoredCellSharesNoWorkerWithAnotherOwner) {
-  auto engine = StartEngine();
+  auto engine = StartWasm();
   const auto main = TakeCensus().processes.size();
   const SavedCell saved = SaveAtCall("tool()");
   auto ann = Guest::Restore(*engine, saved, {}, "ann");
@@ -260,7 +260,7 @@ TEST_F(SaveTest, AChangedSealedCellNeverReachesAWorker) {
 
 // What seals keep out, had it come in: the second wall holds, and nobody else notices.
 TEST_F(SaveTest, ADamagedCellHarmsNobodyElse) {
-  auto engine = StartEngine();
+  auto engine = StartWasm();
   const SavedCell saved = SaveAtCall("x = 'secret'\ntool()\nx");
   Guest bystander = Guest::Open(*engine, "bob");
   bystander.Start({.code = "'fine' + tool()", .limits = {.wall_time = 200s}, .tools = {"tool"}});
@@ -290,6 +290,20 @@ TEST_F(SaveTest, ADamagedCellHarmsNobodyElse) {
   ASSERT_TRUE(bystander.Answer(0, Value(std::string("!"))));
   EXPECT_EQ(bystander.End().result, Value(std::string("fine!")));
   EXPECT_EQ(RunCode(*engine, "1").result, Value(1));
+}
+
+TEST_F(SaveTest, VirtualTimeRepeatsChanceAndClock) {
+  RunRequest request{
+      .code =
+          "import random, os, time, uuid\n"
+          "t = time.time(); time.sleep(3600)\n"
+          "[random.random(), os.urandom(4).hex(), str(uuid.uuid4()), t, time.time() - t > 3600]",
+      .virtual_time = VirtualTime{.seed = std::string(32, 's')}};
+  const Outcome first = RunRequested(*here_, request);
+  const Outcome second = RunRequested(*here_, request);
+  ASSERT_TRUE(first.result) << Ending(first);
+  EXPECT_EQ(first.result, second.result);
+  EXPECT_LT(first.usage.wall, 60s);
 }
 
 }  // namespace

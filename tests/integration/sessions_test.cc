@@ -6,7 +6,7 @@
 namespace caisson::testing {
 namespace {
 
-class SessionsTest : public ::testing::Test {
+class SessionsTest : public OnEachEngine {
  protected:
   Outcome Again(Guest& guest, std::string code, Limits limits = {}) {
     guest.Start({.code = std::move(code), .limits = limits}, AfterRun::kKeep);
@@ -14,10 +14,11 @@ class SessionsTest : public ::testing::Test {
   }
   void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
 
-  std::unique_ptr<WasmEngine> engine_ = StartEngine();
+  std::unique_ptr<Engine> engine_ = StartEngine(GetParam());
 };
+INSTANTIATE_ON_BOTH_ENGINES(SessionsTest);
 
-TEST_F(SessionsTest, TheNextRunGoesOnWhereTheLastEnded) {
+TEST_P(SessionsTest, TheNextRunGoesOnWhereTheLastEnded) {
   Guest guest = Guest::Open(*engine_);
   Again(guest, "import math\nx = [1]\ndef f(): return len(x)\nopen('/tmp/n', 'w').write('7')");
   Again(guest, "x.append(math.pi)");
@@ -26,7 +27,7 @@ TEST_F(SessionsTest, TheNextRunGoesOnWhereTheLastEnded) {
   EXPECT_EQ(ResultJson(outcome), R"([2,"7"])");
 }
 
-TEST_F(SessionsTest, AnExceptionDoesNotEndTheSession) {
+TEST_P(SessionsTest, AnExceptionDoesNotEndTheSession) {
   Guest guest = Guest::Open(*engine_);
   Again(guest, "x = 5");
   EXPECT_EQ(Again(guest, "x += 1; 1/0").status, RunStatus::kFailed);
@@ -35,7 +36,7 @@ TEST_F(SessionsTest, AnExceptionDoesNotEndTheSession) {
   EXPECT_EQ(Again(guest, "x").result, Value(6));
 }
 
-TEST_F(SessionsTest, LimitsAreCountedAfreshInEachRun) {
+TEST_P(SessionsTest, LimitsAreCountedAfreshInEachRun) {
   Guest guest = Guest::Open(*engine_);
   for (int i = 0; i < 3; ++i) {
     const Outcome outcome = Again(guest, "print('x' * 100)", {.stdout_bytes = 101});
@@ -44,7 +45,7 @@ TEST_F(SessionsTest, LimitsAreCountedAfreshInEachRun) {
   }
 }
 
-TEST_F(SessionsTest, ATimeoutEndsTheSessionWithoutATrace) {
+TEST_P(SessionsTest, ATimeoutEndsTheSessionWithoutATrace) {
   Guest guest = Guest::Open(*engine_);
   Again(guest, "secret = 'of ann'");
   EXPECT_EQ(Again(guest, "while True: pass", {.wall_time = std::chrono::milliseconds(50)}).reason,
@@ -53,7 +54,7 @@ TEST_F(SessionsTest, ATimeoutEndsTheSessionWithoutATrace) {
   EXPECT_EQ(Again(guest, "'secret' in globals()").result, Value(false));
 }
 
-TEST_F(SessionsTest, SessionsSideBySideDoNotMix) {
+TEST_P(SessionsTest, SessionsSideBySideDoNotMix) {
   Guest ann = Guest::Open(*engine_, "ann");
   Guest bob = Guest::Open(*engine_, "bob");
   Again(ann, "me = 'ann'; import builtins; builtins.leak = me; open('/tmp/me', 'w').write(me)");
@@ -64,7 +65,7 @@ TEST_F(SessionsTest, SessionsSideBySideDoNotMix) {
   EXPECT_EQ(Again(ann, "leak").result, Value(std::string("ann")));
 }
 
-TEST_F(SessionsTest, TenRunsEachSeeAllBefore) {
+TEST_P(SessionsTest, TenRunsEachSeeAllBefore) {
   Guest guest = Guest::Open(*engine_);
   for (int i = 0; i < 10; ++i) {
     const Outcome outcome = Again(guest, "n = globals().get('n', 0) + 1; n");

@@ -1,17 +1,19 @@
-// Many runs of every kind, side by side, with workers killed under them: every answer is right, and in
-// the end nothing has grown and nothing is left.
+// Many runs of every kind, side by side, with workers, nurseries and cells killed under them: every answer
+// is right, and in the end nothing has grown and nothing is left.
 //
-//   integration_soak [RUNS]    default 200,000
+//   integration_soak wasm|native RUNS
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,8 +26,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kDrivers = 4;
-// One run in this many is followed by the death of a worker.
+constexpr std::size_t kLanes = 2;
+// One run in this many is followed by the death of a worker; a nursery is dearer to replace.
 constexpr unsigned kKillEvery = 400;
+// What the end may take until every process has its replacement.
+constexpr std::chrono::seconds kSettling{60};
 // What malloc and the kernel may do; a leak of a hundred bytes per run would pass it.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 // Sanitizers keep freed memory and shadow it; leaks they find by themselves.
@@ -45,11 +50,58 @@ bool Ends(const Outcome& outcome, RunStatus status, RunReason reason) {
   return outcome.status == status && outcome.reason == reason;
 }
 
-RunRequest Fixed(std::string code, Limits limits = {}) {
+// Time enough on a machine that has better things to do; kinds that shall run out of it say so.
+constexpr Limits kPatient{.wall_time = 100s, .cpu_time = 100s};
+
+RunRequest Fixed(std::string code, Limits limits = kPatient) {
   return {.code = std::move(code), .limits = limits, .tools = {"tool"}};
 }
 
-std::vector<Kind> Kinds() {
+// What only native cells can do.
+std::vector<Kind> NativeKinds() {
+  const auto code = [](std::string text, Limits limits = kPatient) {
+    return [request = Fixed(std::move(text), limits)](std::mt19937&) { return request; };
+  };
+  const auto gives = [](std::int64_t number) {
+    return [number](const RunRequest&, const Outcome& outcome) {
+      return outcome.result == Value(number);
+    };
+  };
+  const auto ending = [](RunStatus status, RunReason reason) {
+    return [=](const RunRequest&, const Outcome& outcome) { return Ends(outcome, status, reason); };
+  };
+  return {
+      {"has threads", 40,
+       code("import threading\nn = []\nts = [threading.Thread(target=n.append, args=[tool(i)]) for "
+            "i "
+            "in range(4)]\nfor t in ts: t.start()\nfor t in ts: t.join()\nsum(n)"),
+       gives(12)},
+      {"leaves threads", 20,
+       code("import threading, time\nfor _ in range(3): threading.Thread(target=time.sleep, "
+            "args=[1000], daemon=True).start()\n5"),
+       gives(5)},
+      {"leaves children", 20,
+       code("import os, time\nfor _ in range(3):\n  if os.fork() == 0: time.sleep(1000)\n6",
+            {.processes = 8}),
+       gives(6)},
+      {"forks without end", 3,
+       code("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass",
+            {.wall_time = 50ms, .processes = 8}),
+       [](const RunRequest&, const Outcome& outcome) {
+         return outcome.status != RunStatus::kCompleted;
+       }},
+      {"faults", 10, code("import ctypes; ctypes.string_at(0)"),
+       ending(RunStatus::kFailed, RunReason::kCrashed)},
+      {"traces", 10, code("import ctypes; ctypes.CDLL(None).syscall(101, 0, 0, 0, 0)"),
+       ending(RunStatus::kFailed, RunReason::kDeniedSyscall)},
+      {"forges frames", 10, code("import os\nos.write(3, b'\\xff' * 64)\ntool(1)"),
+       [](const RunRequest&, const Outcome& outcome) {
+         return outcome.status == RunStatus::kFailed;
+       }},
+  };
+}
+
+std::vector<Kind> Kinds(EngineKind engine) {
   const auto computes = [](std::mt19937& random) {
     return Fixed(std::to_string(random() % 100000) + " * 2");
   };
@@ -68,7 +120,7 @@ std::vector<Kind> Kinds() {
       return outcome.result == value;
     };
   };
-  return {
+  std::vector<Kind> kinds{
       {"computes", 600, computes, doubles},
       {"calls", 100, always(Fixed("sum(tool(i) for i in range(10))")), returns(Value(90))},
       {"gathers", 50,
@@ -116,22 +168,40 @@ std::vector<Kind> Kinds() {
        always(Fixed("for i in range(20): open(f'/output/{i}', 'w').write('x' * 1000)")),
        [](const RunRequest&, const Outcome& outcome) { return outcome.files.size() == 20; }},
   };
+  if (engine == EngineKind::kNative) std::ranges::move(NativeKinds(), std::back_inserter(kinds));
+  return kinds;
+}
+
+// As in life: no reset is verified, spare cells wait.
+std::unique_ptr<Engine> StartAsInLife(EngineKind kind) {
+  if (kind == EngineKind::kWasm) {
+    auto options = WasmOptions({.lanes = kLanes});
+    options.verify_reset = false;
+    return StartWasm(options);
+  }
+  auto options = NativeOptions({.lanes = kLanes});
+  options.spare_cells = NativeEngineOptions().spare_cells;
+  return StartNative(options);
+}
+
+// Of an engine at rest: a worker for each lane, or a nursery and the cells that wait.
+std::size_t ProcessesAtRest(EngineKind kind) {
+  return kind == EngineKind::kWasm ? kLanes : kLanes * (1 + NativeEngineOptions().spare_cells);
 }
 
 class Soak {
  public:
-  explicit Soak(std::uint64_t runs) : runs_(runs) {
-    auto options = TestOptions();
-    options.lanes = 2;
-    options.verify_reset = false;  // Every reset is verified by the other suites; here it is speed.
-    engine_ = StartEngine(options);
+  Soak(EngineKind kind, std::uint64_t runs)
+      : kind_(kind), runs_(runs), kinds_(Kinds(kind)), engine_(StartAsInLife(kind)) {
+    for (const Kind& one : kinds_) total_weight_ += one.weight;
   }
 
   bool Perform() {
     Drive(std::max<std::uint64_t>(runs_ / 10, 500));  // Caches fill, memory finds its level.
+    const Census before = AtRest();
     const std::uint64_t warm = OwnResidentMemory();
-    const std::size_t descriptors = TakeCensus().descriptors;
     Drive(runs_);
+    const Census after = AtRest();
     const std::uint64_t in_the_end = OwnResidentMemory();
     const EngineStats stats = engine_->stats();
     std::printf(
@@ -146,14 +216,24 @@ class Soak {
     Expect(stats.cells_live == 0, "cells are left");
     Expect(stats.waiting == 0, "somebody still waits");
     Expect(stats.runs_started == stats.runs_ended, "runs that never ended");
-    // A worker killed last may be being replaced; one fresh run per lane says that it is done.
-    while (TakeCensus().processes.size() < engine_->lanes()) RunCode(*engine_, "1");
-    Expect(TakeCensus().processes.size() == engine_->lanes(), "workers are not one per lane");
-    Expect(TakeCensus().descriptors <= descriptors + 4, "descriptors are left");
+    Expect(after.processes.size() == ProcessesAtRest(kind_), "processes are left, or missing");
+    Expect(after.descriptors <= before.descriptors + 4, "descriptors are left");
+    Expect(after.mounts == before.mounts, "mounts are left");
     return wrong_ == 0;
   }
 
  private:
+  // What died last may be being replaced.
+  Census AtRest() const {
+    const auto deadline = std::chrono::steady_clock::now() + kSettling;
+    Census census = TakeCensus();
+    while (census.processes.size() != ProcessesAtRest(kind_) &&
+           std::chrono::steady_clock::now() < deadline) {
+      census = TakeCensus();
+    }
+    return census;
+  }
+
   void Expect(bool holds, const char* otherwise) {
     if (holds) return;
     ++wrong_;
@@ -173,16 +253,10 @@ class Soak {
   }
 
   void One(std::mt19937& random, unsigned driver) {
-    if (driver == 0 && random() % (kKillEvery / kDrivers) == 0) return KillOneWorker(random);
+    if (driver == 0 && random() % (kKillEvery / kDrivers) == 0) return KillOne(random);
     if (random() % 100 == 0) return CancelOne(random);
-    static const std::vector<Kind> kinds = Kinds();
-    static const int total = [] {
-      int sum = 0;
-      for (const Kind& kind : kinds) sum += kind.weight;
-      return sum;
-    }();
-    int pick = static_cast<int>(random() % static_cast<unsigned>(total));
-    const Kind* kind = kinds.data();
+    int pick = static_cast<int>(random() % static_cast<unsigned>(total_weight_));
+    const Kind* kind = kinds_.data();
     while (pick >= kind->weight) pick -= (kind++)->weight;
     RunRequest request = kind->request(random);
     Guest guest = Guest::Open(*engine_, "owner " + std::to_string(driver));
@@ -193,10 +267,13 @@ class Soak {
     Judge(kind->name, kind->is_right(request, outcome), outcome);
   }
 
-  // A run may lose its worker, since we kill them; anything else must be right.
+  // A run may lose its worker or its own process, since we kill them; anything else must be right.
   void Judge(const char* kind, bool is_right, const Outcome& outcome) {
     if (is_right) return;
-    if (outcome.error && outcome.error->type == "WorkerLost") {
+    const RunError error = outcome.error.value_or(RunError{});
+    const bool died_in_the_making =
+        error.type == "NotRun" && error.message.find("died") != std::string::npos;
+    if (error.type == "WorkerLost" || error.type == "Killed" || died_in_the_making) {
       ++crashed_;
       return;
     }
@@ -217,13 +294,17 @@ class Soak {
     ++cancelled_;
   }
 
-  void KillOneWorker(std::mt19937& random) {
-    const auto workers = TakeCensus().processes;
-    if (!workers.empty()) ::kill(workers[random() % workers.size()], SIGKILL);
+  // A worker; or a nursery, a cell that waits or one that runs.
+  void KillOne(std::mt19937& random) {
+    const auto processes = TakeCensus().processes;
+    if (!processes.empty()) ::kill(processes[random() % processes.size()], SIGKILL);
   }
 
+  const EngineKind kind_;
   const std::uint64_t runs_;
-  std::unique_ptr<WasmEngine> engine_;
+  const std::vector<Kind> kinds_;
+  int total_weight_ = 0;
+  std::unique_ptr<Engine> engine_;
   std::atomic<std::uint64_t> wrong_{0};
   std::atomic<std::uint64_t> cancelled_{0};
   std::atomic<std::uint64_t> crashed_{0};
@@ -233,17 +314,19 @@ class Soak {
 }  // namespace caisson::testing
 
 int main(int argc, char** argv) {
-  std::uint64_t runs = 200'000;
-  if (argc > 1) {
-    const char* end = argv[1] + std::strlen(argv[1]);
-    if (argc > 2 || std::from_chars(argv[1], end, runs).ptr != end || runs == 0) {
-      std::fprintf(stderr, "usage: integration_soak [RUNS]\n");
-      return 2;
-    }
-  }
+  using caisson::testing::EngineKind;
   using caisson::testing::TakeCensus;
+  const std::string_view engine = argc == 3 ? argv[1] : "";
+  const std::string_view number = argc == 3 ? argv[2] : "";
+  std::uint64_t runs = 0;
+  std::from_chars(number.data(), number.data() + number.size(), runs);
+  if ((engine != "wasm" && engine != "native") || runs == 0) {
+    std::fprintf(stderr, "usage: integration_soak wasm|native RUNS\n");
+    return 2;
+  }
+  const EngineKind kind = engine == "wasm" ? EngineKind::kWasm : EngineKind::kNative;
   const auto before = TakeCensus();
-  const bool right = caisson::testing::Soak(runs).Perform();
+  const bool right = caisson::testing::Soak(kind, runs).Perform();
   const auto after = TakeCensus();
   const bool clean = after == before;
   if (!clean) {

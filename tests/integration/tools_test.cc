@@ -9,10 +9,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class ToolsTest : public ::testing::Test {
+class ToolsTest : public OnEachEngine {
  protected:
-  static void SetUpTestSuite() { engine_ = StartEngine(); }
-  static void TearDownTestSuite() { engine_.reset(); }
   void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
 
   Guest Start(std::string code, Limits limits = {}) {
@@ -21,16 +19,16 @@ class ToolsTest : public ::testing::Test {
     return guest;
   }
 
-  static std::unique_ptr<WasmEngine> engine_;
+  std::unique_ptr<Engine> engine_ = StartEngine(GetParam());
 };
-std::unique_ptr<WasmEngine> ToolsTest::engine_;
+INSTANTIATE_ON_BOTH_ENGINES(ToolsTest);
 
 // Gives back what it was given.
 ToolAnswer Echo(const ToolCall& call) {
   return call.positional.items.empty() ? Value(call.keywords) : call.positional.items[0];
 }
 
-TEST_F(ToolsTest, ArgumentsCrossNatively) {
+TEST_P(ToolsTest, ArgumentsCrossNatively) {
   Guest guest = Start(
       "given = [1, 2**200, -2.5, float('inf'), True, None, 'ü', b'\\0\\xff', (1, (2,)), {'k': {1: "
       "2}}]\n"
@@ -44,7 +42,7 @@ TEST_F(ToolsTest, ArgumentsCrossNatively) {
   EXPECT_EQ(outcome.calls[1].outcome, "returned");
 }
 
-TEST_F(ToolsTest, CallToolReachesAnyName) {
+TEST_P(ToolsTest, CallToolReachesAnyName) {
   Guest guest = Start("call_tool('never heard of', {'x': 1}, y=2)");
   const ToolCall call = guest.NextCall();
   EXPECT_EQ(call.tool, "never heard of");
@@ -53,7 +51,7 @@ TEST_F(ToolsTest, CallToolReachesAnyName) {
   EXPECT_EQ(guest.End().result, Value(9));
 }
 
-TEST_F(ToolsTest, AwaitedAndPlainCallsMix) {
+TEST_P(ToolsTest, AwaitedAndPlainCallsMix) {
   Guest guest = Start(
       "import asyncio\n"
       "async def f(n): return tool(n) + await tool(n)\n"
@@ -63,7 +61,7 @@ TEST_F(ToolsTest, AwaitedAndPlainCallsMix) {
   EXPECT_EQ(ResultJson(guest.Serve(Echo)), "[1,2,6,0,5,12]");
 }
 
-TEST_F(ToolsTest, GatheredCallsAreOpenSideBySide) {
+TEST_P(ToolsTest, GatheredCallsAreOpenSideBySide) {
   Guest guest = Start("import asyncio\nawait asyncio.gather(*[tool(i) for i in range(20)])");
   std::vector<ToolCall> calls;
   for (int i = 0; i < 20; ++i) calls.push_back(guest.NextCall());
@@ -74,7 +72,7 @@ TEST_F(ToolsTest, GatheredCallsAreOpenSideBySide) {
   EXPECT_EQ(ResultJson(guest.End()), "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19]");
 }
 
-TEST_F(ToolsTest, AnAnswerThatRaisesIsAToolError) {
+TEST_P(ToolsTest, AnAnswerThatRaisesIsAToolError) {
   Guest guest = Start(
       "try: tool()\nexcept ToolError as e: [e.type, e.message, str(e)]\n"
       "r = []\ntry: tool()\nexcept ToolError as e: r = [e.type, e.message]\nr");
@@ -84,7 +82,7 @@ TEST_F(ToolsTest, AnAnswerThatRaisesIsAToolError) {
   EXPECT_EQ(outcome.calls[0].outcome, "raised");
 }
 
-TEST_F(ToolsTest, ADeniedCallRaisesApprovalDenied) {
+TEST_P(ToolsTest, ADeniedCallRaisesApprovalDenied) {
   Guest guest = Start("try: tool()\nexcept ApprovalDenied as e: r = str(e)\nr");
   const Outcome outcome =
       guest.Serve([](const ToolCall&) { return ToolDenied{.message = "not today"}; });
@@ -92,7 +90,7 @@ TEST_F(ToolsTest, ADeniedCallRaisesApprovalDenied) {
   EXPECT_EQ(outcome.calls[0].outcome, "denied");
 }
 
-TEST_F(ToolsTest, AnswersToWhatIsNotOpenAreRefused) {
+TEST_P(ToolsTest, AnswersToWhatIsNotOpenAreRefused) {
   Guest guest = Start("tool(1)");
   const ToolCall call = guest.NextCall();
   EXPECT_FALSE(guest.Answer(call.seq + 1, Value(1)));
@@ -101,7 +99,7 @@ TEST_F(ToolsTest, AnswersToWhatIsNotOpenAreRefused) {
   EXPECT_EQ(guest.End().result, Value(2));
 }
 
-TEST_F(ToolsTest, MessagesUpToTheLimitCross) {
+TEST_P(ToolsTest, MessagesUpToTheLimitCross) {
   constexpr std::int64_t kLimit = 8 << 20;
   const std::string code =
       "n = 0\nfor size in (1 << 20, (8 << 20) - 100):\n"
@@ -114,7 +112,7 @@ TEST_F(ToolsTest, MessagesUpToTheLimitCross) {
   EXPECT_TRUE(outcome.calls.empty());
 }
 
-TEST_F(ToolsTest, ATooLongAnswerIsRefusedAndAnotherMayFollow) {
+TEST_P(ToolsTest, ATooLongAnswerIsRefusedAndAnotherMayFollow) {
   Guest guest = Start("tool(1)");
   const ToolCall call = guest.NextCall();
   const auto refused = guest.Answer(call.seq, Value(Bytes{std::string(9 << 20, 'x')}));
@@ -124,7 +122,7 @@ TEST_F(ToolsTest, ATooLongAnswerIsRefusedAndAnotherMayFollow) {
   EXPECT_EQ(guest.End().result, Value(1));
 }
 
-TEST_F(ToolsTest, AWaitForIsLeftInTime) {
+TEST_P(ToolsTest, AWaitForIsLeftInTime) {
   Guest guest = Start(
       "import asyncio\n"
       "try: await asyncio.wait_for(tool(1), 0.05)\n"
@@ -136,7 +134,7 @@ TEST_F(ToolsTest, AWaitForIsLeftInTime) {
   EXPECT_EQ(ResultJson(guest.End()), R"(["late",2])");
 }
 
-TEST_F(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {
+TEST_P(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {
   Guest guest = Start("tool(1)", {.wall_time = std::chrono::milliseconds(100)});
   guest.NextCall();
   const Outcome outcome = guest.End();
@@ -145,7 +143,7 @@ TEST_F(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {
   EXPECT_EQ(outcome.calls[0].outcome, "pending");
 }
 
-TEST_F(ToolsTest, WhatIsNoPlainDataIsRefusedInTheCode) {
+TEST_P(ToolsTest, WhatIsNoPlainDataIsRefusedInTheCode) {
   const Outcome outcome = Start("tool(object())").Serve(Echo);
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->type, "TypeError");
@@ -155,7 +153,7 @@ TEST_F(ToolsTest, WhatIsNoPlainDataIsRefusedInTheCode) {
   EXPECT_EQ(endless.error->type, "ValueError");
 }
 
-TEST_F(ToolsTest, AThousandCallsInOneRun) {
+TEST_P(ToolsTest, AThousandCallsInOneRun) {
   EXPECT_EQ(Start("sum(tool(i) for i in range(1000))").Serve(Echo).result, Value(499500));
 }
 

@@ -70,8 +70,11 @@ SavedCell SealedAndBack(const SavedCell& saved, const WasmEngine& engine, std::u
   return *std::move(opened);
 }
 
-TEST(TortureTest, UninterruptedItPrintsWhatPythonPrints) {
-  auto engine = StartEngine();
+using TortureTest = OnEachEngine;
+INSTANTIATE_ON_BOTH_ENGINES(TortureTest);
+
+TEST_P(TortureTest, UninterruptedItPrintsWhatPythonPrints) {
+  auto engine = StartEngine(GetParam());
   Guest guest = Guest::Open(*engine);
   guest.Start(Torture());
   const Outcome outcome = guest.Serve(AnswerTo);
@@ -81,8 +84,8 @@ TEST(TortureTest, UninterruptedItPrintsWhatPythonPrints) {
   EXPECT_EQ(outcome.stdout_text, PrintedByPython());
 }
 
-TEST(TortureTest, MovedToANewProcessAtEveryCallItPrintsTheSame) {
-  auto engine = StartEngine();
+TEST(MovingTortureTest, MovedToANewProcessAtEveryCallItPrintsTheSame) {
+  auto engine = StartWasm();
   auto guest = std::make_unique<Guest>(Guest::Open(*engine));
   guest->Start(Torture());
   std::string printed;
@@ -101,7 +104,7 @@ TEST(TortureTest, MovedToANewProcessAtEveryCallItPrintsTheSame) {
     // Calls that the host learnt of between the last one and the save (gathered ones).
     while (auto more = guest->NextCallOrEnd()) open.push_back(*std::move(more));
     guest.reset();
-    engine = StartEngine();  // The old workers are gone before the new one exists.
+    engine = StartWasm();  // The old workers are gone before the new one exists.
     auto restored =
         Guest::Restore(*engine, SealedAndBack(*saved, *engine, open.back().seq), Generous());
     ASSERT_TRUE(restored) << restored.error().message();

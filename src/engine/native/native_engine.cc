@@ -54,6 +54,10 @@ EngineLane* NativeEngine::CurrentLane() const {
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions options) {
+  if (options.host_files) {
+    co_return Error(ErrorCode::kFailedPrecondition,
+                    "engine native has no mounts; run the code in engine wasm");
+  }
   EngineLane* current = CurrentLane();
   auto place = state_->admission.TryTake(current != nullptr ? std::optional(current->index())
                                                             : std::nullopt);

@@ -101,7 +101,7 @@ void TakeResult(Dict& report, Outcome& outcome) {
 
 void TakeRaised(const wire::DoneHeader& header, Outcome& outcome) {
   const bool out_of_memory = (header.flags & wire::kMemoryRefused) != 0 && outcome.error &&
-                             outcome.error->type == "MemoryError";
+                             outcome.error->type.ends_with("MemoryError");
   if (out_of_memory) {
     End(outcome, RunStatus::kLimit, RunReason::kMemory);
   } else {

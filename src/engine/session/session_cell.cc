@@ -56,7 +56,8 @@ void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents
   session->BeginStarting();
   CellNeeds needs{.processes = request.limits.processes,
                   .total_file_bytes = request.limits.total_file_bytes,
-                  .files = request.limits.files};
+                  .files = request.limits.files,
+                  .modules = request.modules};
   lane.WithFreshCell(std::move(needs), [&lane, &events, session, request = std::move(request),
                                         after,
                                         done = std::move(done)](Result<CellLink*> link) mutable {

@@ -1,5 +1,6 @@
 # harm: a forged bytearray (LOAD_CONST beyond the constants) reads another cell's memory, or the worker's
 # expect: completed failed limit
+# engines: wasm
 import opcode, struct, types
 fake = struct.pack("<7I", 1 << 20, id(bytearray), 0x7FFFFFFF, 0x7FFFFFFF, 0, 0, 0)
 pointer = struct.pack("<I", id(fake) + 16)

@@ -1,5 +1,6 @@
 # harm: a type object with slots of the attacker's choice calls any function in the worker
 # expect: completed failed limit
+# engines: wasm
 import opcode, struct, types
 kind = struct.pack("<" + "I" * 120, 1 << 20, id(type), 0, *([0x1337] * 117))
 thing = struct.pack("<IIII", 1 << 20, id(kind) + 16, 0, 0)

@@ -2,6 +2,7 @@
 # expect: completed failed limit
 # limit: wall_seconds=2
 # repeat: 40
+# engines: wasm
 import opcode, random, struct, types
 fake = struct.pack("<7I", 1 << 20, id(bytearray), 0x7FFFFFFF, 0x7FFFFFFF, 0, 0, 0)
 pointer = struct.pack("<I", id(fake) + 16)

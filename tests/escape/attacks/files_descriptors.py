@@ -1,5 +1,7 @@
 # harm: descriptors that are the worker's own (base, ring, eventfd) answer to the code
 # expect: completed failed
+# expect native: completed failed limit/wall_time
+# limit: wall_seconds=1
 import os
 for fd in list(range(3, 80)) + [1 << 20, 2**31 - 1, -1, -(2**31)]:
     for use in (lambda: os.read(fd, 10), lambda: os.write(fd, b"\xff" * 64), lambda: os.close(fd), lambda: os.lseek(fd, 0, 2),

@@ -1,6 +1,7 @@
 # harm: a thread outlives its run
 # expect: completed failed
 # never: started
+# engines: wasm
 import _thread, threading, concurrent.futures
 def stay():
     while True:

@@ -27,6 +27,8 @@ constexpr std::uint64_t kSecondNs = 1'000'000'000;
 Holder* g_holder = nullptr;
 // How many of the wakes this thread has seen.
 thread_local std::uint64_t t_wakes = 0;
+// The run of its last call: by the time it waits for the answer another may have begun.
+thread_local std::uint64_t t_run = 0;
 
 std::uint64_t Read(clockid_t clock) {
   timespec now{};
@@ -140,7 +142,7 @@ std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
   Deadline deadline;
   if (timeout_ns >= 0) deadline = Now() + static_cast<std::uint64_t>(timeout_ns);
   Lock lock(mutex_);
-  const std::uint64_t run = run_;
+  const std::uint64_t run = seq == CAISSON_ANY_CALL ? run_ : t_run;
   for (bool looked = false; run != run_ || !Arrived(seq); looked = true) {
     if (seq == CAISSON_ANY_CALL && std::exchange(t_wakes, wakes_) != wakes_) return 0;
     if (looked && deadline && Now() >= *deadline) return 0;
@@ -230,6 +232,7 @@ std::int32_t Holder::Post(std::string_view message) {
   const wire::CallHeader header{.seq = calls_++, .reserved = 0};
   {
     const Lock lock(mutex_);
+    t_run = run_;
     open_calls_.push_back(header.seq);
   }
   stream_.Write(wire::ToHost::kCall, AsBytes(header), message);

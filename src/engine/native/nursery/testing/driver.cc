@@ -338,6 +338,7 @@ void Driver::AwaitPrepared(DrivenCell& cell) {
 
 void Driver::AwaitGone(DrivenCell& cell) {
   Known& known = known_[cell.id];
+  cell.socket = UniqueFd();  // A cell that waits for more ends with it.
   while (!known.gone && Take()) {
   }
   cell.gone = known.gone;

@@ -91,7 +91,7 @@ class Driver {
   // The same without waiting.
   std::uint64_t Ask(std::uint32_t processes = 1);
   void AwaitPrepared(DrivenCell& cell);
-  // Waits for the end of the cell.
+  // Lets go of the cell and waits for its end.
   void AwaitGone(DrivenCell& cell);
 
   const std::string& missing() const { return missing_; }

@@ -159,28 +159,30 @@ bool FileTree::AddListed(NodeId directory, const wire::ListedHeader& header,
 
 // ---- Bytes ----
 
+// As much as one request can fetch, and never less because of where the last one ended: what a read
+// gives depends on where it reads alone, before and after the cell was saved.
 Io<std::size_t> FileTree::ReadOriginal(NodeId id, std::uint64_t offset,
                                        std::span<std::uint8_t> out) {
   const Original& file = *node(id).original;
   if (offset >= file.end || out.empty()) return 0;
+  const std::uint64_t length =
+      std::min({std::uint64_t{out.size()}, file.end - offset, std::uint64_t{wire::kMaxReadBytes}});
   const std::uint64_t window_end = file.window_offset + file.window.size();
-  if (offset < file.window_offset || offset >= window_end) {
-    const bool goes_on = offset == window_end && offset > 0;
-    const std::uint64_t wanted =
-        goes_on ? wire::kMaxReadBytes
-                : std::clamp<std::uint64_t>(out.size(), kFirstReadBytes, wire::kMaxReadBytes);
+  if (offset < file.window_offset || offset + length > window_end) {
+    const bool goes_on = offset > file.window_offset && offset <= window_end;
+    const std::uint64_t fetched =
+        std::max<std::uint64_t>(length, goes_on ? wire::kMaxReadBytes : kFirstReadBytes);
     return std::unexpected(
         Ask(id, {.kind = HostRequest::Kind::kRead,
                  .mount = node(id).mount,
                  .path = file.path,
                  .version = file.version,
                  .offset = offset,
-                 .length = static_cast<std::uint32_t>(std::min(wanted, file.end - offset))}));
+                 .length = static_cast<std::uint32_t>(std::min(fetched, file.end - offset))}));
   }
-  const auto at = static_cast<std::size_t>(offset - file.window_offset);
-  const std::size_t length = std::min(out.size(), file.window.size() - at);
-  std::memcpy(out.data(), file.window.data() + at, length);
-  return length;
+  std::memcpy(out.data(), file.window.data() + (offset - file.window_offset),
+              static_cast<std::size_t>(length));
+  return static_cast<std::size_t>(length);
 }
 
 bool FileTree::DeliverBytes(std::span<const std::uint8_t> bytes) {

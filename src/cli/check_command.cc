@@ -1,0 +1,145 @@
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "cli/source_input.h"
+#include "server/backends.h"
+#include "server/single_run.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  caisson check task.py
+  echo 'import numpy' | caisson check --json    tells the engine that would run it
+
+Nothing is executed. Exit status: 0 if the code would be run, 1 if it would be refused.)";
+
+struct CheckFlags {
+  std::string file;
+  bool json = false;
+  std::string policy = "strict";
+  BackendOptions backend{.lanes = 1, .pin = false, .spare_cells = 0, .preloads = {{}}};
+};
+
+// The engine that would run the code; none if it would be refused.
+Value EngineFor(const Outcome& outcome) {
+  if (!outcome.findings.empty()) return {};
+  return std::string(outcome.native_modules.empty() ? "wasm" : "native");
+}
+
+Value FindingFields(const Finding& finding) {
+  Dict fields;
+  fields.items = {{Value(std::string("rule")), Value(finding.rule)},
+                  {Value(std::string("message")), Value(finding.message)},
+                  {Value(std::string("line")), Value(finding.line)},
+                  {Value(std::string("column")), Value(finding.column)},
+                  {Value(std::string("hint")), Value(finding.hint)}};
+  return fields;
+}
+
+std::string ToJsonLine(const Outcome& outcome) {
+  List findings;
+  for (const Finding& finding : outcome.findings) findings.items.push_back(FindingFields(finding));
+  List imports;
+  for (const std::string& name : outcome.imports) imports.items.emplace_back(name);
+  Dict fields;
+  fields.items = {{Value(std::string("clean")), Value(outcome.findings.empty())},
+                  {Value(std::string("findings")), Value(std::move(findings))},
+                  {Value(std::string("imports")), Value(std::move(imports))},
+                  {Value(std::string("engine")), EngineFor(outcome)}};
+  auto text = ToJson(Value(std::move(fields)));
+  return (text ? *std::move(text) : std::string("null")) + "\n";
+}
+
+// "task.py:3:7: eval is not allowed (parse the text with ast.literal_eval)", as compilers do.
+void WriteFindings(const CheckFlags& flags, const Outcome& outcome, Output& out) {
+  const std::string name = flags.file.empty() || flags.file == "-" ? "<stdin>" : flags.file;
+  for (const Finding& finding : outcome.findings) {
+    out.Write(name + ":");
+    if (finding.line > 0) {
+      out.Write(std::to_string(finding.line) + ":" + std::to_string(finding.column) + ":");
+    }
+    out.Write(" ");
+    out.WriteGuest(finding.message + (finding.hint.empty() ? "" : " (" + finding.hint + ")"));
+    out.FinishLine();
+  }
+}
+
+void WriteClean(const Outcome& outcome, Output& out) {
+  if (outcome.native_modules.empty()) return out.Write("clean: would run in engine wasm\n");
+  out.Write("clean: would run in engine native, for");
+  for (const std::string& module : outcome.native_modules) out.WriteGuest(" " + module);
+  out.FinishLine();
+}
+
+Result<Value> PolicyNamed(const std::string& name) {
+  if (name == "strict") return Value(std::int64_t{1});
+  if (name == "open") return Value(std::int64_t{0});
+  return Error(ErrorCode::kInvalidArgument,
+               "there is no policy \"" + name + "\"; there are: strict, open");
+}
+
+Result<Outcome> Check(const CheckFlags& flags) {
+  RunRequest request{.code = {}};
+  request.purpose = Purpose::kCheck;
+  TRY_ASSIGN(request.policy, PolicyNamed(flags.policy));
+  TRY_ASSIGN(request.code, ReadSource(flags.file, request.limits.code_bytes));
+  if (request.code.size() > request.limits.code_bytes) {
+    return RefusedForLength(request.limits, {.engine = "wasm", .tier = flags.backend.tier});
+  }
+  TRY_ASSIGN(const auto engine, MakeEngine(flags.backend));
+  SingleRun run(*engine);
+  return run.Perform(std::move(request), [](OutputStream, std::string_view) {});
+}
+
+int RunCheck(const CheckFlags& flags) {
+  const auto outcome = Check(flags);
+  if (!outcome) {
+    Output::Stderr().Write("caisson: " + outcome.error().message() + "\n");
+    return ExitStatus(outcome.error().code());
+  }
+  Output out = Output::Stdout();
+  const bool judged =
+      outcome->status == RunStatus::kCompleted || outcome->status == RunStatus::kRejected;
+  if (!judged) {
+    Output::Stderr().Write(
+        "caisson: the code could not be checked: " + std::string(ToString(outcome->reason)) + "\n");
+  } else if (flags.json) {
+    out.Write(ToJsonLine(*outcome));
+  } else if (outcome->findings.empty()) {
+    WriteClean(*outcome, out);
+  } else {
+    WriteFindings(flags, *outcome, out);
+  }
+  if (out.failed() != 0) return kExitUsage;
+  return judged && outcome->findings.empty() ? kExitCompleted : kExitCodeFailed;
+}
+
+}  // namespace
+
+void AddCheckCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<CheckFlags>();  // Shared by the parser and the callback.
+  CLI::App* command = program.add_subcommand(
+      "check", "Say whether code would be run, and in which engine, without running it");
+  command->footer(kExamples);
+  command->add_option("FILE", flags->file, "The code; - or nothing: from stdin");
+  command->add_flag("--json", flags->json, "Print the findings as one line of JSON");
+  command->add_option("--policy", flags->policy, "What code may contain: strict or open")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      ->add_option("--tier", flags->backend.tier,
+                   "How strong the jail must be: namespace, landlock or none")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--worker-dir", flags->backend.installation)->group("");  // For tests.
+  command->callback([flags, &exit_status] { exit_status = RunCheck(*flags); });
+}
+
+}  // namespace caisson::cli

@@ -1,0 +1,60 @@
+// The Cell of engine `auto`: one of engine wasm, until its first run turns out to need engine native.
+//
+// Trust     As AutoEngine.
+// Threads   As Cell: its executor is that of its first cell, for ever.
+// Lifetime  As Cell.
+#pragma once
+
+#include <memory>
+
+#include "base/guarded.h"
+#include "base/result.h"
+#include "engine/auto/auto_engine.h"
+#include "engine/engine.h"
+
+namespace caisson {
+
+class AutoCell final : public Cell {
+ public:
+  enum class State {
+    kFresh,
+    kUsed
+  };  // kUsed: it holds what earlier runs left, and stays where it is.
+
+  AutoCell(AutoEngine& engine, OpenOptions options, std::unique_ptr<Cell> wasm, State state);
+  ~AutoCell() override;
+
+  asio::any_io_executor executor() const override { return executor_; }
+  bool holds_state() const override { return cell()->holds_state(); }
+  asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
+                                       AfterRun after) override;
+  asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) override;
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override;
+  asio::awaitable<Result<SavedCell>> Save(AfterSave after) override;
+  void Cancel() override;
+
+ private:
+  class Relay;
+  // What Cancel needs, from any thread.
+  struct Active {
+    std::shared_ptr<Cell> cell;  // Shared with answers on their way to another lane.
+    bool moving = false;         // Between two cells.
+    bool cancelled = false;      // While it was.
+  };
+
+  asio::awaitable<Result<Outcome>> MoveAndRun(RunRequest request, RunEvents& events,
+                                              AfterRun after);
+  asio::awaitable<Result<Outcome>> RunNative(RunRequest request, RunEvents& events, AfterRun after);
+  bool FinishMove(std::shared_ptr<Cell> cell);
+  std::shared_ptr<Cell> cell() const { return active_.Lock()->cell; }
+
+  AutoEngine& engine_;
+  const OpenOptions options_;
+  const asio::any_io_executor executor_;
+  State state_;
+  bool native_ = false;
+  std::shared_ptr<Relay> relay_;  // Of the native run under way.
+  mutable Guarded<Active> active_;
+};
+
+}  // namespace caisson

@@ -1,0 +1,97 @@
+#include "engine/auto/auto_engine.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "engine/auto/auto_cell.h"
+
+namespace caisson {
+namespace {
+
+// After a failed start nobody tries again for this long.
+constexpr std::chrono::seconds kStartAgain{5};
+
+}  // namespace
+
+AutoEngine::AutoEngine(std::unique_ptr<Engine> wasm, AutoEngineOptions options)
+    : options_(std::move(options)), wasm_(std::move(wasm)) {}
+
+AutoEngine::~AutoEngine() {
+  if (auto& starter = *starter_.Lock()) starter->join();
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::Open(OpenOptions options) {
+  auto cell = co_await wasm_->Open(options);
+  if (!cell) co_return std::move(cell).error();
+  co_return std::unique_ptr<Cell>(std::make_unique<AutoCell>(
+      *this, std::move(options), *std::move(cell), AutoCell::State::kFresh));
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::Restore(OpenOptions options,
+                                                                   SavedCell saved, Limits limits) {
+  auto cell = co_await wasm_->Restore(options, std::move(saved), std::move(limits));
+  if (!cell) co_return std::move(cell).error();
+  co_return std::unique_ptr<Cell>(std::make_unique<AutoCell>(
+      *this, std::move(options), *std::move(cell), AutoCell::State::kUsed));
+}
+
+// On the starter's thread; so one at a time.
+Result<Engine*> AutoEngine::StartNative() {
+  {
+    auto native = native_.Lock();
+    if (native->engine) return native->engine.get();
+    if (native->failure && std::chrono::steady_clock::now() - native->failed_at < kStartAgain) {
+      return *native->failure;
+    }
+  }
+  auto made = options_.start_native();
+  auto native = native_.Lock();
+  if (made) {
+    native->engine = *std::move(made);
+    return native->engine.get();
+  }
+  native->failure = std::move(made).error();
+  native->failed_at = std::chrono::steady_clock::now();
+  return *native->failure;
+}
+
+asio::awaitable<Result<Engine*>> AutoEngine::NativeEngineStarted() {
+  if (auto native = native_.Lock(); native->engine) co_return native->engine.get();
+  asio::thread_pool* starter = nullptr;
+  {
+    auto pool = starter_.Lock();
+    if (!*pool) *pool = std::make_unique<asio::thread_pool>(1);
+    starter = pool->get();
+  }
+  std::optional<Result<Engine*>> started;  // Filled over there while this coroutine sleeps.
+  const auto start = [&]() -> asio::awaitable<void> {
+    started = StartNative();
+    co_return;
+  };
+  co_await asio::co_spawn(*starter, start(), asio::use_awaitable);
+  co_return *std::move(started);
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::OpenNative(OpenOptions options) {
+  auto engine = co_await NativeEngineStarted();
+  if (!engine) co_return std::move(engine).error().Context("start engine native");
+  co_return co_await (*engine)->Open(std::move(options));
+}
+
+EngineStats AutoEngine::stats() const {
+  EngineStats sum = wasm_->stats();
+  auto native = native_.Lock();
+  if (!native->engine) return sum;
+  const EngineStats more = native->engine->stats();
+  sum.runs_started += more.runs_started;
+  sum.runs_ended += more.runs_ended;
+  sum.workers_started += more.workers_started;
+  sum.workers_lost += more.workers_lost;
+  sum.cells_live += more.cells_live;
+  sum.waiting += more.waiting;
+  sum.refused += more.refused;
+  return sum;
+}
+
+}  // namespace caisson

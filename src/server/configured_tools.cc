@@ -1,0 +1,114 @@
+#include "server/configured_tools.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "tools/http/http.h"
+
+namespace caisson {
+namespace {
+
+// Relative paths are relative to the configuration file.
+std::string Beside(const Config& config, const std::string& path) {
+  return (std::filesystem::path(config.directory) / path).string();
+}
+
+Result<std::string> Fetch(const SecretReference& secret, const Config& config,
+                          const HostVariables& host) {
+  if (!secret.environment.empty()) {
+    const auto found = host.find(secret.environment);
+    if (found != host.end() && !found->second.empty()) return found->second;
+    return Error(ErrorCode::kFailedPrecondition,
+                 "the environment variable " + secret.environment + " is not set");
+  }
+  std::ifstream file(Beside(config, secret.file), std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) {
+    return Error(ErrorCode::kFailedPrecondition, "cannot read the secret in " + secret.file);
+  }
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+Result<Approval> MakeApproval(const ApprovalConfig& approval) {
+  using Mode = ApprovalConfig::Mode;
+  if (approval.mode == Mode::kNever) return Approval::Never();
+  if (approval.mode == Mode::kAlways) return Approval::Always();
+  auto rule = Schema::Compile(approval.schema);
+  if (!rule) return std::move(rule).error().Context("approval");
+  return approval.mode == Mode::kWhen ? Approval::When(*std::move(rule))
+                                      : Approval::Unless(*std::move(rule));
+}
+
+Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config,
+                             const ToolResources& resources) {
+  TRY_ASSIGN(
+      ChildEnvironment environment,
+      ChildEnvironment::Build({.inherited = tool.inherit_env, .set = tool.env}, resources.host));
+  CommandSpec spec{.argv = tool.command,
+                   .directory = Beside(config, tool.directory),
+                   .environment = std::move(environment)};
+  if (tool.max_output_bytes) spec.max_output_bytes = *tool.max_output_bytes;
+  return Command(std::move(spec), resources.io, resources.log);
+}
+
+Result<ToolBody> MakeHttp(const HttpToolSpec& spec, const ToolResources& resources) {
+  return Http(spec, resources.io, SystemResolver(resources.pool));
+}
+
+Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
+                              const ToolResources& resources) {
+  HttpToolSpec spec;
+  for (const HttpRuleConfig& rule : tool.rules) {
+    HttpRuleSpec& made = spec.rules.emplace_back();
+    made.url = rule.url;
+    made.methods = rule.methods;
+    made.private_hosts = rule.allow_private ? PrivateHosts::kAllow : PrivateHosts::kRefuse;
+    for (const SecretHeaderConfig& header : rule.headers) {
+      TRY_ASSIGN(const std::string secret, Fetch(header.value, config, resources.host));
+      made.secret_headers.emplace_back(header.name, header.prefix + secret);
+    }
+  }
+  if (tool.max_response_bytes) spec.max_response_bytes = *tool.max_response_bytes;
+  if (tool.max_request_bytes) spec.max_request_bytes = *tool.max_request_bytes;
+  if (tool.max_redirects) spec.max_redirects = static_cast<int>(*tool.max_redirects);
+  spec.calls_per_minute = tool.calls_per_minute;
+  return spec;
+}
+
+Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Config& config,
+                                             const ToolResources& resources) {
+  ToolDefinition definition{.name = tool.name, .description = tool.description};
+  TRY_ASSIGN(definition.approval, MakeApproval(tool.approval));
+  if (tool.input_schema) definition.input_schema = *tool.input_schema;
+  definition.output_schema = tool.output_schema;
+  definition.repeat = tool.idempotent ? Repeat::kIdempotent : Repeat::kUnsafe;
+  definition.max_calls_per_run = tool.max_calls;
+  if (tool.timeout) definition.timeout = *tool.timeout;
+  if (tool.kind == ToolConfig::Kind::kCommand) {
+    TRY_ASSIGN(ToolBody body, MakeCommand(tool.command, config, resources));
+    return Tool::Make(std::move(definition), std::move(body));
+  }
+  TRY_ASSIGN(const HttpToolSpec spec, HttpSpec(tool.http, config, resources));
+  definition.input_schema = HttpInputSchema();
+  definition.description += (definition.description.empty() ? "" : " ") + HttpDescription(spec);
+  TRY_ASSIGN(ToolBody body, MakeHttp(spec, resources));
+  return Tool::Make(std::move(definition), std::move(body));
+}
+
+}  // namespace
+
+Result<std::vector<std::shared_ptr<const Tool>>> MakeTools(const Config& config,
+                                                           const ToolResources& resources) {
+  std::vector<std::shared_ptr<const Tool>> tools;
+  for (const ToolConfig& tool : config.tools) {
+    auto made = MakeTool(tool, config, resources);
+    if (!made) return std::move(made).error().Context("[[tool]] " + tool.name);
+    tools.push_back(*std::move(made));
+  }
+  return tools;
+}
+
+}  // namespace caisson

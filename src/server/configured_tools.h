@@ -1,0 +1,31 @@
+// MakeTools makes the tools of a configuration: schemas compiled, secrets fetched, environments built.
+//
+// Trust     The operator's configuration. Secrets are read here, once, and handed to the tools that need them.
+// Threads   At start-up.
+// Lifetime  `io` and `pool` must run until the last call of these tools is over.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "context/child_environment.h"
+#include "tools/command/command.h"
+#include "tools/tool.h"
+
+namespace caisson {
+
+struct ToolResources {
+  asio::any_io_executor io;    // Where commands and requests are waited for.
+  asio::any_io_executor pool;  // Where names are resolved; may block.
+  HostVariables host{};
+  CommandLog log{};
+};
+
+// In the order of the file. The error names the tool and what is wrong with it.
+Result<std::vector<std::shared_ptr<const Tool>>> MakeTools(const Config& config,
+                                                           const ToolResources& resources);
+
+}  // namespace caisson

@@ -1,0 +1,273 @@
+#include "tools/http/client.h"
+
+#include <netdb.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <optional>
+
+#include "tools/http/address.h"
+#include "tools/pool.h"
+
+namespace caisson {
+namespace {
+
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr auto kConnectTimeout = std::chrono::seconds(10);
+constexpr std::uint32_t kMaxHeaderBytes = 64u << 10;
+constexpr int kMaxInterim = 5;  // Answers of the kind "100 Continue" before the real one.
+constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
+
+Error Unreachable(std::string message) {
+  return Error(ErrorCode::kUnavailable, std::move(message));
+}
+
+std::string Lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+std::string Wire(const HttpRequest& request) {
+  std::string text = request.method + " " + request.url.path + request.url.query + " HTTP/1.1\r\n";
+  const auto put = [&](std::string_view name, std::string_view value) {
+    text.append(name).append(": ").append(value).append("\r\n");
+  };
+  put("Host", request.url.Authority());
+  for (const auto& [name, value] : request.headers) put(name, value);
+  put("Accept-Encoding", "identity");
+  put("Connection", "close");
+  if (!request.body.empty() || request.method == "POST" || request.method == "PUT") {
+    put("Content-Length", std::to_string(request.body.size()));
+  }
+  return text + "\r\n" + request.body;
+}
+
+std::vector<asio::ip::address> LookUp(const std::string& host, int& status) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_ADDRCONFIG;
+  addrinfo* found = nullptr;
+  status = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  std::vector<asio::ip::address> addresses;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    tcp::endpoint endpoint;
+    if (entry->ai_addrlen > endpoint.capacity()) continue;
+    std::copy_n(reinterpret_cast<const char*>(entry->ai_addr), entry->ai_addrlen,
+                reinterpret_cast<char*>(endpoint.data()));
+    addresses.push_back(endpoint.address());
+  }
+  if (found != nullptr) ::freeaddrinfo(found);
+  return addresses;
+}
+
+struct Lookup {
+  std::vector<asio::ip::address> addresses;
+  int status = 0;
+};
+
+}  // namespace
+
+Resolver SystemResolver(asio::any_io_executor pool) {
+  return [pool](std::string host) -> asio::awaitable<Result<std::vector<asio::ip::address>>> {
+    auto lookup = co_await AwaitPooled<Lookup>(pool, [host] {
+      Lookup result;
+      result.addresses = LookUp(host, result.status);
+      return result;
+    });
+    if (!lookup) co_return Error(ErrorCode::kCancelled, "the lookup was cancelled");
+    if (lookup->addresses.empty()) {
+      co_return Unreachable("the host " + host +
+                            " has no address: " + ::gai_strerror(lookup->status));
+    }
+    co_return std::move(lookup->addresses);
+  };
+}
+
+struct HttpClient::Tls {
+  asio::ssl::context context{asio::ssl::context::tls_client};
+};
+
+// One request on its way.
+class HttpClient::Exchange {
+ public:
+  Exchange(const HttpClient& client, HttpRequest request, PrivateHosts private_hosts,
+           const asio::any_io_executor& executor)
+      : client_(client),
+        request_(std::move(request)),
+        private_hosts_(private_hosts),
+        socket_(executor),
+        timer_(executor) {}
+
+  asio::awaitable<Result<HttpResponse>> Run() {
+    auto addresses = co_await Addresses();
+    if (!addresses) co_return std::move(addresses).error();
+    if (auto connected = co_await Connect(*addresses); !connected) {
+      co_return std::move(connected).error();
+    }
+    if (!request_.url.secure) co_return co_await Talk(socket_);
+    asio::ssl::stream<tcp::socket&> stream(socket_, client_.tls_->context);
+    if (auto secured = co_await Secure(stream); !secured) co_return std::move(secured).error();
+    co_return co_await Talk(stream);
+  }
+
+ private:
+  asio::awaitable<Result<std::vector<asio::ip::address>>> Addresses() {
+    error_code no_literal;
+    const auto literal = asio::ip::make_address(request_.url.host, no_literal);
+    std::vector<asio::ip::address> addresses = {literal};
+    if (no_literal) {
+      auto resolved = co_await client_.options_.resolver(request_.url.host);
+      if (!resolved) co_return std::move(resolved).error();
+      addresses = *std::move(resolved);
+    }
+    // One bad address among good ones is refused as well: which one is used must not be a matter of luck.
+    const bool all_public = std::ranges::all_of(addresses, IsPublicAddress);
+    if (!all_public && private_hosts_ == PrivateHosts::kRefuse) {
+      co_return Error(ErrorCode::kPermissionDenied,
+                      "the host " + request_.url.host + " has an address that is not public");
+    }
+    co_return addresses;
+  }
+
+  asio::awaitable<Result<void>> Connect(std::vector<asio::ip::address> addresses) {
+    using asio::experimental::awaitable_operators::operator||;
+    error_code last = asio::error::timed_out;
+    for (const auto& address : addresses) {
+      timer_.expires_after(kConnectTimeout);
+      error_code ignored;
+      socket_.close(ignored);  // What is left of the attempt before.
+      const auto first = co_await (socket_.async_connect({address, request_.url.port}, kQuietly) ||
+                                   timer_.async_wait(asio::use_awaitable));
+      if (first.index() != 0) continue;
+      last = std::get<0>(std::get<0>(first));
+      if (!last) co_return Result<void>();
+    }
+    co_return Unreachable("no connection to " + request_.url.Authority() + ": " + last.message());
+  }
+
+  asio::awaitable<Result<void>> Secure(asio::ssl::stream<tcp::socket&>& stream) {
+    const std::string& host = request_.url.host;
+    error_code no_literal;
+    asio::ip::make_address(host, no_literal);
+    error_code error;
+    stream.set_verify_callback(asio::ssl::host_name_verification(host), error);
+    const bool named =
+        !no_literal || SSL_set_tlsext_host_name(stream.native_handle(), host.c_str());
+    if (error || !named) co_return Error(ErrorCode::kInternal, "set up TLS");
+    const auto [failed] = co_await stream.async_handshake(asio::ssl::stream_base::client, kQuietly);
+    if (failed) co_return Unreachable("no TLS with " + host + ": " + failed.message());
+    co_return Result<void>();
+  }
+
+  template <typename Stream>
+  asio::awaitable<Result<HttpResponse>> Talk(Stream& stream) {
+    const std::string text = Wire(request_);
+    const auto [failed, sent] = co_await asio::async_write(stream, asio::buffer(text), kQuietly);
+    if (failed) co_return Unreachable("cannot send the request: " + failed.message());
+    std::string unread;
+    for (int i = 0; i < kMaxInterim; ++i) {
+      http::response_parser<http::string_body> parser;
+      parser.eager(true);
+      parser.skip(request_.method == "HEAD");
+      parser.header_limit(kMaxHeaderBytes);
+      parser.body_limit(client_.options_.max_response_bytes);
+      if (auto read = co_await Receive(stream, parser, unread); !read) {
+        co_return std::move(read).error();
+      }
+      if (parser.get().result_int() >= 200) co_return Response(parser.get());
+    }
+    co_return Unreachable("the server does not come to an answer");
+  }
+
+  // Reads one answer; what came after it stays in `unread`.
+  template <typename Stream, typename Parser>
+  asio::awaitable<Result<void>> Receive(Stream& stream, Parser& parser, std::string& unread) {
+    std::array<char, 16384> buffer;
+    for (;;) {
+      error_code error;
+      const std::size_t used = parser.put(asio::buffer(unread), error);
+      unread.erase(0, used);
+      if (error == http::error::need_more) error = {};
+      if (error == http::error::body_limit) co_return TooLong();
+      if (error) co_return Unreachable("the answer is no HTTP: " + error.message());
+      if (parser.is_done()) co_return Result<void>();
+      if (unread.size() > kMaxHeaderBytes) co_return TooLong();
+      const auto [failed, got] = co_await stream.async_read_some(asio::buffer(buffer), kQuietly);
+      if (failed == asio::error::eof && parser.is_header_done()) {
+        parser.put_eof(error);
+        if (!error && parser.is_done()) co_return Result<void>();
+      }
+      if (failed) co_return Unreachable("the answer ended early: " + failed.message());
+      unread.append(buffer.data(), got);
+    }
+  }
+
+  Error TooLong() const {
+    return Error(ErrorCode::kResourceExhausted,
+                 "the answer is longer than " +
+                     std::to_string(client_.options_.max_response_bytes) + " bytes");
+  }
+
+  static HttpResponse Response(http::response<http::string_body>& message) {
+    HttpResponse response{.status = static_cast<int>(message.result_int()),
+                          .body = std::move(message.body())};
+    for (const auto& field : message) {
+      response.headers.emplace_back(Lowered(field.name_string()), std::string(field.value()));
+    }
+    return response;
+  }
+
+  const HttpClient& client_;
+  const HttpRequest request_;
+  const PrivateHosts private_hosts_;
+  tcp::socket socket_;
+  asio::steady_timer timer_;
+};
+
+HttpClient::HttpClient(HttpClientOptions options, std::unique_ptr<Tls> tls)
+    : options_(std::move(options)), tls_(std::move(tls)) {}
+
+HttpClient::~HttpClient() = default;
+
+Result<std::unique_ptr<HttpClient>> HttpClient::Make(HttpClientOptions options) {
+  auto tls = std::make_unique<Tls>();
+  error_code error;
+  tls->context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
+                               asio::ssl::context::no_tlsv1_1,
+                           error);
+  if (!error) tls->context.set_verify_mode(asio::ssl::verify_peer, error);
+  if (!error) {
+    options.certificates.empty() ? tls->context.set_default_verify_paths(error)
+                                 : tls->context.load_verify_file(options.certificates, error);
+  }
+  if (error) return Error(ErrorCode::kFailedPrecondition, "set up TLS: " + error.message());
+  return std::unique_ptr<HttpClient>(new HttpClient(std::move(options), std::move(tls)));
+}
+
+asio::awaitable<Result<HttpResponse>> HttpClient::Send(HttpRequest request,
+                                                       PrivateHosts private_hosts) const {
+  Exchange exchange(*this, std::move(request), private_hosts, co_await asio::this_coro::executor);
+  co_return co_await exchange.Run();
+}
+
+}  // namespace caisson

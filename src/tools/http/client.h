@@ -1,0 +1,71 @@
+// A HttpClient sends one request to one server: the name is resolved once, every address is checked, and the connection
+// goes to an address that was checked.
+//
+// Trust     URLs, DNS and servers are hostile: what arrives is bounded, certificates are verified, redirects are not
+//           followed here.
+// Threads   Send works on the executor of its coroutine, which must be serial. The client itself is shared.
+// Lifetime  Must stay until its requests have ended. Cancelling a coroutine ends its request.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "tools/http/rules.h"
+#include "tools/http/url.h"
+
+namespace caisson {
+
+namespace asio = boost::asio;
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+struct HttpRequest {
+  std::string method;
+  HttpUrl url;
+  HttpHeaders headers{};  // Names and values are checked already. Host and length are added.
+  std::string body{};
+};
+
+struct HttpResponse {
+  int status = 0;
+  HttpHeaders headers{};  // Names in lower case.
+  std::string body{};
+};
+
+using Resolver =
+    std::function<asio::awaitable<Result<std::vector<asio::ip::address>>>(std::string host)>;
+
+// The system's, on a thread of `pool`.
+Resolver SystemResolver(asio::any_io_executor pool);
+
+struct HttpClientOptions {
+  Resolver resolver;
+  std::size_t max_response_bytes = 4u << 20;
+  std::string certificates{};  // A PEM file to trust in place of the system's.
+};
+
+class HttpClient {
+ public:
+  static Result<std::unique_ptr<HttpClient>> Make(HttpClientOptions options);
+  ~HttpClient();
+
+  asio::awaitable<Result<HttpResponse>> Send(HttpRequest request, PrivateHosts private_hosts) const;
+
+ private:
+  class Exchange;
+  struct Tls;
+  HttpClient(HttpClientOptions options, std::unique_ptr<Tls> tls);
+
+  const HttpClientOptions options_;
+  const std::unique_ptr<Tls> tls_;
+};
+
+}  // namespace caisson

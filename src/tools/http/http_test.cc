@@ -1,0 +1,465 @@
+#include "tools/http/http.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/write.hpp>
+#include <fstream>
+#include <map>
+
+#include "tools/tool.h"
+#include "wire/json.h"
+
+namespace caisson {
+namespace {
+
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
+
+// A server on loopback that answers each request with what a function makes of it, or never.
+class TestServer {
+ public:
+  using Answer = std::function<std::string(const std::string& request)>;
+
+  TestServer(asio::io_context& context, Answer answer, asio::ssl::context* tls = nullptr)
+      : acceptor_(context, {asio::ip::address_v4::loopback(), 0}),
+        answer_(std::move(answer)),
+        tls_(tls) {
+    asio::co_spawn(context, Accept(), asio::detached);
+  }
+  std::string port() const { return std::to_string(acceptor_.local_endpoint().port()); }
+  void Stop() {
+    acceptor_.close();
+    for (const auto& socket : sockets_) socket->close();
+  }
+  const std::vector<std::string>& requests() const { return requests_; }
+
+ private:
+  asio::awaitable<void> Accept() {
+    for (;;) {
+      auto [error, socket] = co_await acceptor_.async_accept(kQuietly);
+      if (error) co_return;
+      auto shared = sockets_.emplace_back(std::make_shared<tcp::socket>(std::move(socket)));
+      asio::co_spawn(acceptor_.get_executor(), Serve(shared), asio::detached);
+    }
+  }
+
+  asio::awaitable<void> Serve(std::shared_ptr<tcp::socket> socket) {
+    if (tls_ == nullptr) {
+      co_await Talk(*socket);
+      socket->close();
+      co_return;
+    }
+    asio::ssl::stream<tcp::socket&> stream(*socket, *tls_);
+    const auto [error] = co_await stream.async_handshake(asio::ssl::stream_base::server, kQuietly);
+    if (error) co_return;
+    co_await Talk(stream);
+    co_await stream.async_shutdown(kQuietly);
+  }
+
+  template <typename Stream>
+  asio::awaitable<void> Talk(Stream& stream) {
+    std::string request;
+    const auto [error, size] = co_await asio::async_read_until(
+        stream, asio::dynamic_buffer(request), "\r\n\r\n", kQuietly);
+    if (error) co_return;
+    const std::size_t length = request.find("Content-Length: ");
+    std::size_t body = length == request.npos ? 0 : std::stoul(request.substr(length + 16));
+    while (request.size() < size + body) {
+      std::array<char, 4096> more;
+      const auto [failed, got] = co_await stream.async_read_some(asio::buffer(more), kQuietly);
+      if (failed) co_return;
+      request.append(more.data(), got);
+    }
+    requests_.push_back(request);
+    const std::string answer = answer_(request);
+    if (answer == "never") {
+      asio::steady_timer forever(stream.get_executor(), asio::steady_timer::time_point::max());
+      std::array<char, 1> byte;
+      co_await stream.async_read_some(asio::buffer(byte), kQuietly);
+      co_return;
+    }
+    co_await asio::async_write(stream, asio::buffer(answer), kQuietly);
+  }
+
+  tcp::acceptor acceptor_;
+  const Answer answer_;
+  asio::ssl::context* const tls_;
+  std::vector<std::shared_ptr<tcp::socket>> sockets_;
+  std::vector<std::string> requests_;
+};
+
+std::string Ok(const std::string& body, const std::string& headers = "") {
+  return "HTTP/1.1 200 OK\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body;
+}
+
+std::string Redirect(const std::string& location, int status = 302) {
+  return "HTTP/1.1 " + std::to_string(status) + " Found\r\nLocation: " + location +
+         "\r\nContent-Length: 0\r\n\r\n";
+}
+
+class HttpTest : public ::testing::Test {
+ protected:
+  HttpRuleSpec Local(const TestServer& server, std::string path = "/",
+                     std::string host = "127.0.0.1") {
+    return {.url = "http://" + host + ":" + server.port() + path,
+            .methods = {"GET", "POST"},
+            .private_hosts = PrivateHosts::kAllow};
+  }
+
+  // Names of this test; each answer is used up, the last one stays.
+  Resolver Names() {
+    return [this](std::string host) -> asio::awaitable<Result<std::vector<asio::ip::address>>> {
+      ++lookups_;
+      auto found = names_.find(host);
+      if (found == names_.end()) co_return Error(ErrorCode::kUnavailable, "no such host");
+      auto addresses = found->second.front();
+      if (found->second.size() > 1) found->second.erase(found->second.begin());
+      co_return addresses;
+    };
+  }
+
+  ToolAnswer Fetch(HttpToolSpec spec, std::string_view arguments,
+                   std::chrono::nanoseconds timeout = 20s) {
+    if (!tool_) {
+      auto body = Http(std::move(spec), context_.get_executor(), Names());
+      if (!body) {
+        ADD_FAILURE() << body.error().message();
+        return ToolDenied{};
+      }
+      tool_ = *Tool::Make({.name = "fetch", .input_schema = HttpInputSchema(), .timeout = timeout},
+                          *std::move(body));
+    }
+    std::optional<Result<ToolAnswer>> answer;
+    Invocation invocation{.keywords = std::get<Dict>(ParseJson(arguments)->variant())};
+    asio::co_spawn(
+        context_,
+        [&]() -> asio::awaitable<void> {
+          answer.emplace(co_await tool_->InvokeRaw(std::move(invocation), run_));
+        },
+        asio::detached);
+    context_.restart();
+    while (!answer && context_.run_one() > 0) {
+    }
+    if (!*answer) return ToRaised(answer->error());
+    return **std::move(answer);
+  }
+
+  std::string Get(HttpToolSpec spec, const std::string& url) {
+    return Shown(Fetch(std::move(spec), R"({"url":")" + url + "\"}"));
+  }
+
+  static std::string Shown(const ToolAnswer& answer) {
+    if (const auto* raised = std::get_if<ToolRaised>(&answer))
+      return raised->type + ": " + raised->message;
+    const auto json = ToJson(std::get<Value>(answer));
+    return json ? *json : "bytes";
+  }
+
+  asio::io_context context_;
+  std::map<std::string, std::vector<std::vector<asio::ip::address>>> names_;
+  std::shared_ptr<const Tool> tool_;
+  ToolRun run_;
+  int lookups_ = 0;
+};
+
+TEST_F(HttpTest, FetchesWhatIsAllowed) {
+  TestServer server(context_,
+                    [](const std::string&) { return Ok("hello", "X-A: 1\r\nx-a: 2\r\n"); });
+  const std::string url = "http://127.0.0.1:" + server.port() + "/x?y=1";
+  EXPECT_EQ(Get({.rules = {Local(server)}}, url),
+            R"({"status":200,"url":")" + url +
+                R"(","headers":{"x-a":"1, 2","content-length":"5"},"body":"hello"})");
+  EXPECT_THAT(server.requests().at(0),
+              HasSubstr("GET /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:" + server.port()));
+}
+
+TEST_F(HttpTest, NothingIsAllowedByDefault) {
+  TestServer server(context_, [](const std::string&) { return Ok("hello"); });
+  EXPECT_THAT(
+      Get({}, "http://127.0.0.1:" + server.port() + "/"),
+      HasSubstr("PermissionError: GET http://127.0.0.1:" + server.port() + "/ is not allowed"));
+  EXPECT_TRUE(server.requests().empty());
+}
+
+TEST_F(HttpTest, SendsMethodHeadersAndBody) {
+  TestServer server(context_, [](const std::string&) { return Ok(""); });
+  const HttpToolSpec spec{.rules = {Local(server)}};
+  const std::string url = "http://127.0.0.1:" + server.port() + "/";
+  Fetch(spec,
+        R"({"method":"post","headers":{"X-Mine":"1"},"json":{"a":[1]},"url":")" + url + "\"}");
+  EXPECT_THAT(server.requests().at(0), HasSubstr("POST / HTTP/1.1"));
+  EXPECT_THAT(server.requests().at(0), HasSubstr("X-Mine: 1\r\n"));
+  EXPECT_THAT(server.requests().at(0), HasSubstr("Content-Type: application/json\r\n"));
+  EXPECT_THAT(server.requests().at(0), HasSubstr("\r\n\r\n{\"a\":[1]}"));
+  EXPECT_THAT(Shown(Fetch(spec, R"({"method":"DELETE","url":")" + url + "\"}")),
+              HasSubstr("not allowed"));
+}
+
+TEST_F(HttpTest, HeadersCannotSmuggle) {
+  TestServer server(context_, [](const std::string&) { return Ok(""); });
+  const HttpToolSpec spec{.rules = {Local(server)}};
+  for (const std::string header :
+       {R"("Host":"evil")", R"("content-length":"0")", R"("Transfer-Encoding":"chunked")",
+        R"("X":"a\r\nHost: evil")", R"("X\r\nY":"a")", R"("":"a")", R"("X:":"a")",
+        R"("X":"1","x":"2")"}) {
+    EXPECT_THAT(Shown(Fetch(spec, R"({"headers":{)" + header + R"(},"url":"http://127.0.0.1:)" +
+                                      server.port() + "/\"}")),
+                HasSubstr("TypeError"))
+        << header;
+  }
+  EXPECT_TRUE(server.requests().empty());
+}
+
+TEST_F(HttpTest, PrivateAddressesAreRefusedAfterResolution) {
+  TestServer server(context_, [](const std::string&) { return Ok("inside"); });
+  const auto loopback = asio::ip::make_address("127.0.0.1");
+  names_["api.example.com"] = {{loopback}};
+  HttpRuleSpec rule = Local(server, "/", "api.example.com");
+  rule.private_hosts = PrivateHosts::kRefuse;
+  EXPECT_THAT(Get({.rules = {rule}}, rule.url), HasSubstr("not public"));
+  names_["api.example.com"] = {{asio::ip::make_address("93.184.216.34"), loopback}};
+  EXPECT_THAT(Get({}, rule.url), HasSubstr("not public"));
+  EXPECT_TRUE(server.requests().empty());
+}
+
+TEST_F(HttpTest, LiteralPrivateAddressesAreRefusedToo) {
+  for (const std::string url : {"http://169.254.169.254/latest", "http://[::1]/",
+                                "http://[::ffff:127.0.0.1]/", "http://127.0.0.1/"}) {
+    tool_.reset();
+    EXPECT_THAT(Get({.rules = {{.url = url, .methods = {"GET"}}}}, url), HasSubstr("not public"))
+        << url;
+  }
+  EXPECT_EQ(lookups_, 0);
+}
+
+// The first answer passes the check, the second would not have: there is no second.
+TEST_F(HttpTest, ANameIsResolvedOnce) {
+  TestServer server(context_, [](const std::string&) { return Ok("inside"); });
+  names_["rebind.example.com"] = {{asio::ip::make_address("127.0.0.1")},
+                                  {asio::ip::make_address("10.0.0.1")}};
+  const HttpRuleSpec rule = Local(server, "/", "rebind.example.com");
+  EXPECT_THAT(Get({.rules = {rule}}, rule.url), HasSubstr("inside"));
+  EXPECT_EQ(lookups_, 1);
+}
+
+TEST_F(HttpTest, RedirectsAreCheckedLikeTheFirstRequest) {
+  std::string location;
+  TestServer server(context_, [&](const std::string& request) {
+    return request.starts_with("GET /start ") ? Redirect(location) : Ok("arrived");
+  });
+  const HttpToolSpec spec{.rules = {Local(server, "/start"), Local(server, "/ok")}};
+  const std::string start = "http://127.0.0.1:" + server.port() + "/start";
+  location = "/ok";
+  EXPECT_THAT(Get(spec, start), HasSubstr("arrived"));
+  location = "ok/x";
+  EXPECT_THAT(Get(spec, start), HasSubstr("arrived"));
+  for (const std::string elsewhere :
+       {"/secret", "http://169.254.169.254/latest/meta-data/", "//evil.example.com/",
+        "file:///etc/passwd", "https://127.0.0.1/ok", "/ok/../secret",
+        "http://user@127.0.0.1/ok"}) {
+    location = elsewhere;
+    EXPECT_THAT(Get(spec, start), Not(HasSubstr("arrived"))) << elsewhere;
+  }
+  for (const auto& request : server.requests()) EXPECT_THAT(request, Not(HasSubstr("/secret")));
+}
+
+TEST_F(HttpTest, RedirectsEnd) {
+  TestServer server(context_, [](const std::string&) { return Redirect("/again"); });
+  EXPECT_THAT(Get({.rules = {Local(server)}, .max_redirects = 3},
+                  "http://127.0.0.1:" + server.port() + "/"),
+              HasSubstr("too many redirects"));
+  EXPECT_EQ(server.requests().size(), 4u);
+}
+
+TEST_F(HttpTest, ARedirectedPostBecomesAGet) {
+  TestServer server(context_, [](const std::string& request) {
+    return request.starts_with("POST") ? Redirect("/next", 303) : Ok("done");
+  });
+  Fetch(
+      {.rules = {Local(server)}},
+      R"({"method":"POST","body":"secret body","url":"http://127.0.0.1:)" + server.port() + "/\"}");
+  EXPECT_THAT(server.requests().at(1), HasSubstr("GET /next"));
+  EXPECT_THAT(server.requests().at(1), Not(HasSubstr("secret body")));
+}
+
+TEST_F(HttpTest, SecretsGoToTheirOwnHostAndDoNotComeBack) {
+  TestServer other(context_, [](const std::string& request) { return Ok(request); });
+  TestServer server(context_, [&](const std::string& request) {
+    if (request.starts_with("GET /away "))
+      return Redirect("http://127.0.0.1:" + other.port() + "/");
+    return Ok(request, "X-Echo: tok-12345678\r\n");
+  });
+  HttpRuleSpec rule = Local(server);
+  rule.secret_headers = {{"Authorization", "Bearer tok-12345678"}};
+  const HttpToolSpec spec{.rules = {rule, Local(other)}};
+  const std::string base = "http://127.0.0.1:" + server.port();
+  // What the code sets by that name is replaced.
+  const std::string shown =
+      Shown(Fetch(spec, R"({"headers":{"authorization":"mine"},"url":")" + base + "/\"}"));
+  EXPECT_THAT(server.requests().at(0), HasSubstr("Authorization: Bearer tok-12345678\r\n"));
+  EXPECT_THAT(server.requests().at(0), Not(HasSubstr("mine")));
+  EXPECT_THAT(shown, Not(HasSubstr("tok-12345678")));
+  EXPECT_THAT(shown, HasSubstr("[secret]"));
+  Fetch(spec, R"({"headers":{"Cookie":"c=1"},"url":")" + base + "/away\"}");
+  ASSERT_EQ(other.requests().size(), 1u);
+  EXPECT_THAT(other.requests().at(0), Not(HasSubstr("tok-")));
+  EXPECT_THAT(other.requests().at(0), Not(HasSubstr("c=1")));
+  EXPECT_THAT(HttpDescription(spec), Not(HasSubstr("tok-")));
+}
+
+TEST_F(HttpTest, SizesAreBounded) {
+  TestServer server(context_, [](const std::string& request) {
+    if (request.starts_with("GET /headers "))
+      return "HTTP/1.1 200 OK\r\nX: " + std::string(200'000, 'x');
+    if (request.starts_with("GET /endless "))
+      return "HTTP/1.1 200 OK\r\n\r\n" + std::string(200'000, 'x');
+    return Ok(std::string(1001, 'x'));
+  });
+  const HttpToolSpec spec{
+      .rules = {Local(server)}, .max_request_bytes = 100, .max_response_bytes = 1000};
+  const std::string base = "http://127.0.0.1:" + server.port();
+  EXPECT_THAT(Get(spec, base + "/"), HasSubstr("LimitError: the answer is longer than 1000 bytes"));
+  EXPECT_THAT(Get(spec, base + "/endless"), HasSubstr("LimitError"));
+  EXPECT_THAT(Get(spec, base + "/headers"), HasSubstr("Error"));
+  EXPECT_THAT(Shown(Fetch(spec, R"({"method":"POST","body":")" + std::string(101, 'x') +
+                                    R"(","url":")" + base + "/\"}")),
+              HasSubstr("LimitError: the body"));
+}
+
+TEST_F(HttpTest, BadAnswersAreErrors) {
+  std::string answer;
+  TestServer server(context_, [&](const std::string&) { return answer; });
+  const HttpToolSpec spec{.rules = {Local(server)}};
+  const std::string url = "http://127.0.0.1:" + server.port() + "/";
+  for (const std::string bad :
+       {"", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 100 C\r\n\r\nHTTP/1.1 100 C\r\n\r\nHTTP/1.1 100 C\r\n\r\n"
+        "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"}) {
+    answer = bad;
+    EXPECT_THAT(Get(spec, url), HasSubstr("ConnectionError")) << bad;
+  }
+  answer = "HTTP/1.1 100 Continue\r\n\r\n" + Ok("later");
+  EXPECT_THAT(Get(spec, url), HasSubstr("later"));
+  answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+  EXPECT_THAT(Get(spec, url), HasSubstr("\"body\":\"abc\""));
+  answer = "HTTP/1.1 200 OK\r\n\r\nto the end";
+  EXPECT_THAT(Get(spec, url), HasSubstr("to the end"));
+  answer = Ok("\xff\xfe");
+  EXPECT_EQ(Get(spec, url), "bytes");
+}
+
+TEST_F(HttpTest, ASilentServerTimesOut) {
+  TestServer server(context_, [](const std::string&) { return "never"; });
+  EXPECT_THAT(Shown(Fetch({.rules = {Local(server)}},
+                          R"({"url":"http://127.0.0.1:)" + server.port() + "/\"}", 50ms)),
+              HasSubstr("TimeoutError"));
+}
+
+TEST_F(HttpTest, RequestsAreCountedByTheMinute) {
+  TestServer server(context_, [](const std::string&) { return Ok(""); });
+  const HttpToolSpec spec{.rules = {Local(server)}, .calls_per_minute = 2};
+  const std::string url = "http://127.0.0.1:" + server.port() + "/";
+  EXPECT_THAT(Get(spec, url), HasSubstr("200"));
+  EXPECT_THAT(Get(spec, url), HasSubstr("200"));
+  EXPECT_THAT(Get(spec, url), HasSubstr("LimitError: too many requests"));
+}
+
+TEST_F(HttpTest, TheSystemResolverKnowsLocalhost) {
+  asio::thread_pool pool(1);
+  std::optional<Result<std::vector<asio::ip::address>>> found;
+  asio::co_spawn(
+      context_,
+      [&]() -> asio::awaitable<void> {
+        found.emplace(co_await SystemResolver(pool.get_executor())("localhost"));
+      },
+      asio::detached);
+  context_.run();
+  pool.join();
+  ASSERT_TRUE(*found) << found->error().message();
+  EXPECT_TRUE((*found)->at(0).is_loopback());
+}
+
+// A certificate for `name`, signed by itself.
+struct Certificate {
+  std::string certificate;
+  std::string key;
+};
+
+Certificate MakeCertificate(const std::string& name) {
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
+  const std::unique_ptr<X509, decltype(&X509_free)> x509(X509_new(), X509_free);
+  ASN1_INTEGER_set(X509_get_serialNumber(x509.get()), 1);
+  X509_set_version(x509.get(), 2);
+  X509_gmtime_adj(X509_getm_notBefore(x509.get()), -3600);
+  X509_gmtime_adj(X509_getm_notAfter(x509.get()), 3600);
+  X509_set_pubkey(x509.get(), key.get());
+  X509_NAME* subject = X509_get_subject_name(x509.get());
+  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+  X509_set_issuer_name(x509.get(), subject);
+  X509_EXTENSION* names =
+      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, ("DNS:" + name).c_str());
+  X509_add_ext(x509.get(), names, -1);
+  X509_EXTENSION_free(names);
+  X509_sign(x509.get(), key.get(), EVP_sha256());
+  const auto text = [](auto write) {
+    const std::unique_ptr<BIO, decltype(&BIO_free)> bio(BIO_new(BIO_s_mem()), BIO_free);
+    write(bio.get());
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(bio.get(), &data);
+    return std::string(data, static_cast<std::size_t>(size));
+  };
+  return {.certificate = text([&](BIO* bio) { PEM_write_bio_X509(bio, x509.get()); }),
+          .key = text([&](BIO* bio) {
+            PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+          })};
+}
+
+TEST_F(HttpTest, CertificatesAreVerified) {
+  const Certificate good = MakeCertificate("good.example.com");
+  const std::string file = ::testing::TempDir() + "http_test.pem";
+  std::ofstream(file) << good.certificate;
+  asio::ssl::context tls(asio::ssl::context::tls_server);
+  tls.use_certificate_chain(asio::buffer(good.certificate));
+  tls.use_private_key(asio::buffer(good.key), asio::ssl::context::pem);
+  TestServer server(context_, [](const std::string&) { return Ok("secure"); }, &tls);
+  const auto loopback = asio::ip::make_address("127.0.0.1");
+  names_ = {{"good.example.com", {{loopback}}}, {"evil.example.com", {{loopback}}}};
+  const auto get = [&](const std::string& host, const std::string& certificates) {
+    tool_.reset();
+    const std::string url = "https://" + host + ":" + server.port() + "/";
+    return Get({.rules = {{.url = url, .methods = {"GET"}, .private_hosts = PrivateHosts::kAllow}},
+                .certificates = certificates},
+               url);
+  };
+  EXPECT_THAT(get("good.example.com", file), HasSubstr("secure"));
+  EXPECT_THAT(get("evil.example.com", file),
+              HasSubstr("ConnectionError: no TLS"));  // Another's name.
+  EXPECT_THAT(get("good.example.com", ""),
+              HasSubstr("ConnectionError: no TLS"));  // Nobody vouches for it.
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,65 @@
+#include "tools/http/rules.h"
+
+#include <algorithm>
+
+namespace caisson {
+namespace {
+
+bool IsTokenCharacter(char c) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         kOthers.find(c) != kOthers.npos;
+}
+
+Error Bad(const HttpRuleSpec& spec, std::string_view problem) {
+  return Error(ErrorCode::kInvalidArgument,
+               "rule for \"" + spec.url + "\": " + std::string(problem));
+}
+
+}  // namespace
+
+bool IsHeaderName(std::string_view name) {
+  return !name.empty() && name.size() <= 128 && std::ranges::all_of(name, IsTokenCharacter);
+}
+
+bool IsHeaderValue(std::string_view value) {
+  return value.size() <= 8192 && std::ranges::all_of(value, [](char c) {
+           return (static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\t';
+         });
+}
+
+Result<HttpRule> HttpRule::Make(HttpRuleSpec spec) {
+  auto base = ParseHttpUrl(spec.url);
+  if (!base) return Bad(spec, base.error().message());
+  if (!base->query.empty() || spec.url.find('#') != spec.url.npos) {
+    return Bad(spec, "it ends with the path; no query, no fragment");
+  }
+  if (spec.methods.empty()) return Bad(spec, "it needs at least one method");
+  for (const std::string& method : spec.methods) {
+    const bool capitals =
+        !method.empty() && std::ranges::all_of(method, [](char c) { return c >= 'A' && c <= 'Z'; });
+    // TRACE answers with the request, secrets and all; CONNECT makes a tunnel to anywhere.
+    if (!capitals || method == "TRACE" || method == "CONNECT") {
+      return Bad(spec, "method \"" + method + "\" cannot be allowed");
+    }
+  }
+  for (const auto& [name, value] : spec.secret_headers) {
+    if (!IsHeaderName(name) || value.empty() || !IsHeaderValue(value)) {
+      return Bad(spec, "header \"" + name + "\" has a name or value that no header can have");
+    }
+  }
+  return HttpRule(std::move(spec), *std::move(base));
+}
+
+bool HttpRule::Allows(std::string_view method, const HttpUrl& url) const {
+  if (std::ranges::find(spec_.methods, method) == spec_.methods.end()) return false;
+  if (url.secure != base_.secure || url.host != base_.host || url.is_ipv6 != base_.is_ipv6 ||
+      url.port != base_.port || !url.path.starts_with(base_.path)) {
+    return false;
+  }
+  // "/v1" is not the start of "/v10".
+  return base_.path.ends_with('/') || url.path.size() == base_.path.size() ||
+         url.path[base_.path.size()] == '/';
+}
+
+}  // namespace caisson

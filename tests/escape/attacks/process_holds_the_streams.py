@@ -1,0 +1,9 @@
+# harm: a child that keeps stdout open and silent keeps the host waiting for its end
+# engines: native
+# expect: completed
+# limit: processes=4 wall_seconds=5
+import os, time
+for _ in range(2):
+    if os.fork() == 0:
+        time.sleep(1000)
+print("the parent has ended")

@@ -1,0 +1,17 @@
+# harm: threads without end
+# engines: native
+# expect: completed
+# limit: wall_seconds=5
+import threading
+stop = threading.Event()
+made = []
+try:
+    while len(made) < 1000:
+        made.append(threading.Thread(target=stop.wait))
+        made[-1].start()
+except (RuntimeError, MemoryError):
+    made.pop()
+stop.set()
+for thread in made:
+    thread.join()
+assert len(made) <= 64, len(made)

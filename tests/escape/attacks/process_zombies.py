@@ -1,0 +1,14 @@
+# harm: children that nobody waits for use up the machine's process table
+# engines: native
+# expect: completed
+# limit: processes=16
+import os
+made = 0
+for _ in range(10_000):
+    try:
+        if os.fork() == 0:
+            os._exit(0)
+        made += 1
+    except OSError:
+        break
+assert made <= 16, made

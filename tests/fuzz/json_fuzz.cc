@@ -1,0 +1,17 @@
+// ParseJson on arbitrary text: never crashes, and what it accepts it writes and reads again.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "wire/json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto value = caisson::ParseJson({reinterpret_cast<const char*>(data), size});
+  if (!value) return 0;
+  const auto text = caisson::ToJson(*value);
+  if (!text) std::abort();
+  const auto again = caisson::ParseJson(*text);
+  if (!again || !(*again == *value)) std::abort();
+  return 0;
+}

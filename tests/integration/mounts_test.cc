@@ -1,0 +1,295 @@
+// The host's directories in a cell: read on demand, changed in a layer of the cell's own, applied or not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/thread_pool.hpp>
+
+#include "tests/integration/engines.h"
+#include "tests/integration/guest.h"
+#include "workspace/testing_directory.h"
+#include "workspace/workspace.h"
+
+namespace caisson::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using workspace::TestDirectory;
+using workspace::Workspace;
+
+class MountsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { engine_ = StartWasm(); }
+  static void TearDownTestSuite() { engine_.reset(); }
+
+  MountsTest() {
+    host_.Put("a.txt", "alpha\n");
+    host_.Put("d/b.txt", "beta\n");
+  }
+
+  std::shared_ptr<HostFiles> Files(MountMode mode, std::uint64_t write_bytes_limit = 0) {
+    auto opened = Workspace::Open(
+        {{.host = host_.path().string(),
+          .point = {.guest_path = "/data", .mode = mode, .write_bytes_limit = write_bytes_limit}}},
+        {.pool = pool_.get_executor()});
+    EXPECT_TRUE(opened) << opened.error().message();
+    return *opened;
+  }
+  Outcome Run(MountMode mode, std::string code, Limits limits = {}) {
+    Guest guest = Guest::Open(*engine_, "ann", Files(mode));
+    guest.Start({.code = std::move(code), .limits = limits});
+    return guest.End();
+  }
+
+  static std::unique_ptr<WasmEngine> engine_;
+  TestDirectory host_;
+  boost::asio::thread_pool pool_{2};
+};
+std::unique_ptr<WasmEngine> MountsTest::engine_;
+
+TEST_F(MountsTest, FilesOfTheHostAreListedAndRead) {
+  const Outcome outcome = Run(MountMode::kReadOnly,
+                              "import os\n"
+                              "[sorted(os.listdir('/data')), open('/data/d/b.txt').read(),\n"
+                              " os.stat('/data/a.txt').st_size, os.path.exists('/data/none'),\n"
+                              " [len(f) for _, _, f in os.walk('/data')]]");
+  EXPECT_EQ(ResultJson(outcome), R"([["a.txt","d"],"beta\n",6,false,[1,1]])");
+  EXPECT_TRUE(outcome.calls.empty());
+}
+
+TEST_F(MountsTest, ALargeFileIsReadLineByLineAndAnywhere) {
+  std::string lines;
+  for (int i = 0; i < 300'000; ++i) lines += std::to_string(i) + ",some text\n";
+  host_.Put("big.csv", lines);
+  const Outcome outcome = Run(MountMode::kReadOnly,
+                              "f = open('/data/big.csv')\n"
+                              "total = sum(int(line.split(',')[0]) for line in f)\n"
+                              "b = open('/data/big.csv', 'rb')\n"
+                              "b.seek(-10, 2)\ntail = b.read()\nb.seek(0)\nhead = b.read(3)\n"
+                              "[total, len(open('/data/big.csv', 'rb').read()), tail, head]");
+  EXPECT_EQ(outcome.status, RunStatus::kCompleted) << Ending(outcome);
+  EXPECT_THAT(outcome.result_repr.value_or(ResultJson(outcome)),
+              HasSubstr("44999850000, " + std::to_string(lines.size()) + ", b'some text\\n'"));
+}
+
+TEST_F(MountsTest, AReadOnlyMountCannotBeChanged) {
+  const Outcome outcome = Run(MountMode::kReadOnly, R"(
+import os, errno, shutil
+def attempt(f, *a):
+    try: f(*a)
+    except OSError as e: return errno.errorcode[e.errno]
+    return 'done'
+[attempt(open, '/data/a.txt', 'w'), attempt(open, '/data/a.txt', 'a'), attempt(open, '/data/a.txt', 'r+'),
+ attempt(open, '/data/n', 'x'), attempt(os.remove, '/data/a.txt'), attempt(os.mkdir, '/data/m'),
+ attempt(os.rename, '/data/a.txt', '/data/z'), attempt(os.rename, '/tmp', '/data/t'),
+ attempt(os.truncate, '/data/a.txt', 0), attempt(os.utime, '/data/a.txt'),
+ attempt(os.rmdir, '/data/d'), attempt(os.symlink, '/data/a.txt', '/data/l') == 'done']
+)");
+  EXPECT_EQ(
+      ResultJson(outcome),
+      R"(["EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS",false])");
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+  EXPECT_EQ(host_.Get("a.txt"), "alpha\n");
+}
+
+constexpr const char* kChangeEverything = R"(
+import os, shutil
+open('/data/a.txt', 'a').write('more\n')
+os.makedirs('/data/new/deep')
+open('/data/new/deep/x', 'w').write('x')
+os.remove('/data/d/b.txt')
+os.rmdir('/data/d')
+with open('/data/same', 'w') as f: f.write('same')
+sorted(os.listdir('/data')), open('/data/a.txt').read()
+)";
+
+TEST_F(MountsTest, AnRwMountHasTheChangesWhenTheRunHasCompleted) {
+  host_.Put("same", "same");
+  const Outcome outcome = Run(MountMode::kReadWrite, kChangeEverything);
+  EXPECT_EQ(ResultJson(outcome), R"([["a.txt","new","same"],"alpha\nmore\n"])");
+  EXPECT_EQ(host_.Tree(), "a.txt new/ new/deep/ new/deep/x same ");
+  EXPECT_EQ(host_.Get("a.txt"), "alpha\nmore\n");
+  std::string files;
+  for (const OutcomeFile& file : outcome.files) files += file.change + " " + file.path + "; ";
+  EXPECT_EQ(files, "modified /data/a.txt; deleted /data/d/b.txt; created /data/new/deep/x; ");
+}
+
+TEST_F(MountsTest, AnOverlayIsPartOfTheOutcomeAlone) {
+  const Outcome outcome = Run(MountMode::kOverlay, kChangeEverything);
+  EXPECT_EQ(ResultJson(outcome), R"([["a.txt","new","same"],"alpha\nmore\n"])");
+  EXPECT_EQ(outcome.files.size(), 4u);
+  EXPECT_EQ(outcome.files[0].contents, "alpha\nmore\n");
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+}
+
+TEST_F(MountsTest, ARunThatDoesNotCompleteChangesNothing) {
+  const std::string write = "open('/data/a.txt', 'w').write('gone')\n";
+  const Outcome raised = Run(MountMode::kReadWrite, write + "1/0");
+  EXPECT_EQ(raised.reason, RunReason::kRaised);
+  EXPECT_EQ(raised.files.size(), 1u);
+  const Outcome late = Run(MountMode::kReadWrite, write + "while True: pass", {.wall_time = 300ms});
+  EXPECT_EQ(late.reason, RunReason::kWallTime);
+  EXPECT_EQ(late.files.size(), 1u);
+  EXPECT_EQ(host_.Get("a.txt"), "alpha\n");
+}
+
+TEST_F(MountsTest, AConflictIsToldAndNothingIsWritten) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
+  guest.Start({.code = "open('/data/new', 'w').write('n')\nopen('/data/a.txt', 'a').write('mine')\n"
+                       "tool()",
+               .tools = {"tool"}});
+  const ToolCall call = guest.NextCall();
+  host_.Put("a.txt", "theirs");
+  ASSERT_TRUE(guest.Answer(call.seq, Value(1)));
+  const Outcome outcome = guest.End();
+  EXPECT_EQ(outcome.reason, RunReason::kFiles) << Ending(outcome);
+  EXPECT_THAT(Ending(outcome), HasSubstr("MountConflict"));
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+  EXPECT_EQ(host_.Get("a.txt"), "theirs");
+}
+
+TEST_F(MountsTest, QuotasAreErrorsWhileWriting) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kOverlay, 1000));
+  guest.Start(
+      {.code =
+           "import errno\nf = open('/data/n', 'wb', buffering=0)\nn = f.write(b'x' * 2000)\n"
+           "try: f.write(b'x')\nexcept OSError as e: code = errno.errorcode[e.errno]\n[n, code]"});
+  EXPECT_EQ(ResultJson(guest.End()), R"([1000,"ENOSPC"])");
+}
+
+TEST_F(MountsTest, TooManyChangesAreNotAppliedInPart) {
+  Limits limits;
+  limits.files = 3;
+  const Outcome outcome =
+      Run(MountMode::kReadWrite, "for i in range(5): open(f'/data/{i}', 'w').write('x')", limits);
+  EXPECT_EQ(outcome.reason, RunReason::kFiles);
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+}
+
+TEST_F(MountsTest, PlantedModulesAreData) {
+  for (const char* name :
+       {"json.py", "sitecustomize.py", "usercustomize.py", "statistics.py", "x.pth"}) {
+    host_.Put(name, "raise SystemExit('planted')\nopen('/output/planted', 'w')\n");
+  }
+  const Outcome outcome =
+      Run(MountMode::kReadOnly,
+          "import json, statistics, sys, os\n"
+          "[json.loads('1'), statistics.mean([1, 3]), json.__file__.startswith('/data'),\n"
+          " any(p.startswith('/data') or p in ('', '.') for p in sys.path), os.getcwd()]");
+  EXPECT_EQ(ResultJson(outcome), R"([1,2,false,false,"/"])");
+  EXPECT_TRUE(outcome.files.empty());
+}
+
+TEST_F(MountsTest, LinksAndPipesOfTheHostAreNotThere) {
+  std::filesystem::create_symlink("/etc/passwd", host_.path() / "link");
+  std::filesystem::create_directory_symlink("/etc", host_.path() / "etc");
+  ASSERT_EQ(::mkfifo((host_.path() / "pipe").c_str(), 0666), 0);
+  const Outcome outcome =
+      Run(MountMode::kReadOnly,
+          "import os\n"
+          "def there(p):\n"
+          "    try: open(p); return True\n"
+          "    except FileNotFoundError: return False\n"
+          "[sorted(os.listdir('/data')), there('/data/link'), there('/data/pipe'),\n"
+          " there('/data/etc/passwd'), there('/data/../etc/passwd')]");
+  EXPECT_EQ(ResultJson(outcome), R"([["a.txt","d"],false,false,false,false])");
+}
+
+TEST_F(MountsTest, ASessionsRunsApplyOneAfterTheOther) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
+  guest.Start({.code = "f = open('/data/log', 'w'); f.write('one\\n'); f.flush()"},
+              AfterRun::kKeep);
+  EXPECT_EQ(guest.End().status, RunStatus::kCompleted);
+  EXPECT_EQ(host_.Get("log"), "one\n");
+  guest.Start({.code = "f.write('two\\n'); f.close()"}, AfterRun::kKeep);
+  const Outcome second = guest.End();
+  EXPECT_EQ(second.status, RunStatus::kCompleted) << Ending(second);
+  EXPECT_EQ(host_.Get("log"), "one\ntwo\n");
+}
+
+TEST_F(MountsTest, ASavedCellGoesOnElsewhereWithItsLayer) {
+  const auto there = StartWasm();
+  SavedCell saved;
+  {
+    Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
+    guest.Start({.code =
+                     "f = open('/data/d/b.txt'); f.read(2)\nopen('/data/a.txt', 'a').write('!')\n"
+                     "x = tool()\n[f.read(), open('/data/a.txt').read(), x]",
+                 .tools = {"tool"}});
+    guest.NextCall();
+    auto bytes = guest.Save(AfterSave::kDiscard);
+    ASSERT_TRUE(bytes) << bytes.error().message();
+    saved = *std::move(bytes);
+    EXPECT_EQ(guest.End().status, RunStatus::kWaiting);
+  }
+  EXPECT_EQ(host_.Get("a.txt"), "alpha\n");
+  EXPECT_FALSE(Guest::Restore(*there, saved));  // Not without its mounts.
+  auto guest = Guest::Restore(*there, saved, {}, "ann", Files(MountMode::kReadWrite));
+  ASSERT_TRUE(guest) << guest.error().message();
+  guest->Continue();
+  ASSERT_TRUE(guest->Answer(0, Value(5)));
+  EXPECT_EQ(ResultJson(guest->End()), R"(["ta\n","alpha\n!",5])");
+  EXPECT_EQ(host_.Get("a.txt"), "alpha\n!");
+}
+
+// A disk that does not answer.
+class SilentFiles final : public HostFiles {
+ public:
+  std::span<const MountPoint> mounts() const override { return mounts_; }
+  void List(std::uint32_t, std::string, Done<std::vector<HostEntry>> done) override {
+    const std::scoped_lock lock(mutex_);
+    waiting_.push_back(std::move(done));
+    asked_.notify_all();
+  }
+  void Read(std::uint32_t, HostRange, Done<std::string>) override {}
+  void Settle(std::vector<HostChange>, Outcome outcome, SettleDone done) override {
+    done(std::move(outcome));
+  }
+
+  void AwaitRequest() {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(asked_.wait_for(lock, 60s, [&] { return !waiting_.empty(); }));
+  }
+  void AnswerAll() {
+    const std::scoped_lock lock(mutex_);
+    for (auto& done : std::exchange(waiting_, {})) done(std::vector<HostEntry>());
+  }
+
+ private:
+  const std::vector<MountPoint> mounts_ = {{.guest_path = "/data"}};
+  std::mutex mutex_;
+  std::condition_variable asked_;
+  std::vector<Done<std::vector<HostEntry>>> waiting_;
+};
+
+TEST_F(MountsTest, ADiskThatDoesNotAnswerHoldsUpNobodyElseAndEndsWithTheWallTime) {
+  const auto silent = std::make_shared<SilentFiles>();
+  Guest guest = Guest::Open(*engine_, "ann", silent);
+  guest.Start({.code = "open('/data/x')", .limits = {.wall_time = 1s}}, AfterRun::kKeep);
+  silent->AwaitRequest();
+  EXPECT_EQ(ResultJson(RunCode(*engine_, "6 * 7")), "42");
+  EXPECT_EQ(guest.End().reason, RunReason::kWallTime);
+  silent->AnswerAll();  // Too late, for nobody.
+  EXPECT_EQ(ResultJson(RunCode(*engine_, "6 * 7")), "42");
+
+  Guest cancelled = Guest::Open(*engine_, "ann", silent);
+  cancelled.Start({.code = "open('/data/x')"});
+  silent->AwaitRequest();
+  cancelled.Cancel();
+  EXPECT_EQ(cancelled.End().status, RunStatus::kCancelled);
+  silent->AnswerAll();
+  EXPECT_EQ(ResultJson(RunCode(*engine_, "6 * 7")), "42");
+}
+
+TEST_F(MountsTest, CellsSeeTheirOwnMountsAlone) {
+  Guest with = Guest::Open(*engine_, "ann", Files(MountMode::kReadOnly));
+  Guest without = Guest::Open(*engine_, "bob");
+  const char* code = "import os\nos.path.exists('/data/a.txt')";
+  with.Start({.code = code});
+  EXPECT_EQ(ResultJson(with.End()), "true");
+  without.Start({.code = code});
+  EXPECT_EQ(ResultJson(without.End()), "false");
+}
+
+}  // namespace
+}  // namespace caisson::testing

@@ -1,0 +1,125 @@
+// What engine native alone has: packages, threads, processes; and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/integration/census.h"
+#include "tests/integration/guest.h"
+
+namespace caisson::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class NativeTest : public ::testing::Test {
+ protected:
+  Outcome Run(std::string code, Limits limits = {}) {
+    return RunCode(*engine_, std::move(code), limits);
+  }
+  bool Has(const std::string& package) {
+    return Run("import importlib.util\nimportlib.util.find_spec('" + package + "') is not None")
+               .result == Value(true);
+  }
+
+  std::unique_ptr<NativeEngine> engine_ = StartNative();
+};
+
+TEST_F(NativeTest, RunsNumpyAndPandas) {
+  if (!Has("numpy") || !Has("pandas")) GTEST_SKIP() << "numpy or pandas is not installed";
+  EXPECT_EQ(Run("import numpy as np; float(np.arange(10).mean())").result, Value(4.5));
+  EXPECT_EQ(Run("import pandas as pd; int(pd.DataFrame({'a': [1, 2]}).a.sum())").result, Value(3));
+}
+
+TEST_F(NativeTest, APlotIsCaptured) {
+  if (!Has("matplotlib")) GTEST_SKIP() << "matplotlib is not installed";
+  const Outcome outcome =
+      Run("import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\nplt.savefig('/output/plot.png')",
+          {.wall_time = 60s, .cpu_time = 60s});
+  ASSERT_EQ(outcome.files.size(), 1u) << Ending(outcome) << outcome.stderr_text;
+  EXPECT_EQ(outcome.files[0].path, "/output/plot.png");
+  EXPECT_THAT(outcome.files[0].contents, StartsWith("\x89PNG"));
+}
+
+TEST_F(NativeTest, ThreadsCallToolsSideBySide) {
+  Guest guest = Guest::Open(*engine_);
+  guest.Start({.code = "from concurrent.futures import ThreadPoolExecutor\n"
+                       "with ThreadPoolExecutor(8) as pool: r = list(pool.map(tool, range(8)))\nr",
+               .tools = {"tool"}});
+  std::vector<ToolCall> calls;
+  for (int i = 0; i < 8; ++i) calls.push_back(guest.NextCall());  // All open at once.
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+    const auto number = *call->positional.items.at(0).If<std::int64_t>();
+    ASSERT_TRUE(guest.Answer(call->seq, Value(number * 10)));
+  }
+  EXPECT_EQ(ResultJson(guest.End()), "[0,10,20,30,40,50,60,70]");
+}
+
+TEST_F(NativeTest, ProcessesRunWhereTheLimitAllowsThem) {
+  const char* code =
+      "import os\nr, w = os.pipe()\nchild = os.fork()\n"
+      "if child == 0:\n  os.write(w, b'child'); os._exit(0)\n"
+      "os.waitpid(child, 0)\nos.read(r, 9).decode()";
+  EXPECT_EQ(Run(code, {.processes = 4}).result, Value(std::string("child")));
+  EXPECT_EQ(Run(code).status, RunStatus::kFailed);
+}
+
+TEST_F(NativeTest, TheTreeIsDeadBeforeTheOutcomeIsThere) {
+  const Census before = TakeCensus();
+  const Outcome outcome =
+      Run("import os, time\nfor _ in range(3):\n"
+          "  if os.fork() == 0:\n    while True: time.sleep(1000)\n'parent'",
+          {.processes = 8});
+  EXPECT_EQ(outcome.result, Value(std::string("parent"))) << Ending(outcome);
+  EXPECT_EQ(TakeCensus(), before);
+}
+
+TEST_F(NativeTest, CellsDoNotShareChance) {
+  const char* code =
+      "import os, random, secrets, tempfile, uuid\n"
+      "[random.random(), os.urandom(8).hex(), secrets.token_hex(8), str(uuid.uuid4()),"
+      " tempfile.mktemp(), random.SystemRandom().random()]";
+  std::vector<std::set<std::string>> seen(6);
+  for (int i = 0; i < 8; ++i) {
+    const Outcome outcome = Run(code);
+    ASSERT_TRUE(outcome.result) << Ending(outcome);
+    const auto& items = outcome.result->If<List>()->items;
+    for (std::size_t j = 0; j < seen.size(); ++j) seen[j].insert(*ToJson(items.at(j)));
+  }
+  for (const auto& kind : seen) EXPECT_EQ(kind.size(), 8u);
+}
+
+TEST_F(NativeTest, NumpyPreloadedDoesNotShareChanceEither) {
+  if (!Has("numpy")) GTEST_SKIP() << "numpy is not installed";
+  auto options = NativeOptions();
+  options.kinds = {{.preload = {"numpy", "numpy.random"}}};
+  auto engine = StartNative(options);
+  const char* code =
+      "import numpy.random as r\n[float(r.random()), float(r.default_rng().random())]";
+  EXPECT_NE(ResultJson(RunCode(*engine, code)), ResultJson(RunCode(*engine, code)));
+}
+
+TEST_F(NativeTest, WhatItCannotDoIsRefusedWithTheReason) {
+  Guest guest = Guest::Open(*engine_);
+  guest.Start({.code = "tool()", .tools = {"tool"}});
+  guest.NextCall();
+  const auto saved = guest.TrySave(AfterSave::kKeep);
+  ASSERT_FALSE(saved);
+  EXPECT_THAT(saved.error().message(), HasSubstr("cannot save"));
+  const auto restored = Guest::Restore(*engine_, SavedCell{.bytes = "x"});
+  ASSERT_FALSE(restored);
+  EXPECT_NE(restored.error().message(), "");
+  ASSERT_TRUE(guest.Answer(0, Value(5)));
+  EXPECT_EQ(guest.End().result, Value(5));
+
+  Guest replayed = Guest::Open(*engine_);
+  replayed.Start({.code = "1", .virtual_time = VirtualTime{.seed = std::string(32, 's')}});
+  const auto refused = replayed.EndOrError();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("native"));
+}
+
+}  // namespace
+}  // namespace caisson::testing
