@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "tools/python_names.h"
+#include "workspace/workspace.h"
 
 namespace caisson {
 namespace {
@@ -37,12 +37,13 @@ CodeRun Lost(const std::string& name, const std::string& why) {
 }
 
 RunRequest ToRunRequest(CodeRequest& request) {
+  const CodeSetting& setting = *request.setting;
   RunRequest run{.code = std::move(request.code),
-                 .limits = request.limits.value_or(request.setting->limits)};
-  for (const auto& tool : request.setting->tools->tools()) {
-    if (IsPythonFunctionName(tool->name())) run.tools.push_back(tool->name());
-  }
-  run.files = request.setting->files;
+                 .limits = request.limits.value_or(setting.limits)};
+  run.signatures = setting.tools->signatures();
+  run.files = setting.files;
+  run.environment = setting.environment;
+  run.policy = EncodePolicy(setting.policy);
   return run;
 }
 
@@ -135,8 +136,32 @@ std::optional<Outcome> RefusedUnseen(std::string_view code, const Limits& limits
   return outcome;
 }
 
+asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
+    std::shared_ptr<const CodeSetting> setting) {
+  if (setting->mounts.empty()) co_return std::shared_ptr<HostFiles>();
+  if (!options_.pool) {
+    co_return Error(ErrorCode::kFailedPrecondition, "mounts are not served here");
+  }
+  std::optional<Result<std::shared_ptr<workspace::Workspace>>> opened;
+  auto open = [&]() -> asio::awaitable<void> {
+    opened = workspace::Workspace::Open(setting->mounts,
+                                        {.pool = *options_.pool, .hidden = options_.hidden});
+    co_return;
+  };
+  co_await asio::co_spawn(*options_.pool, open, asio::use_awaitable);
+  if (!*opened) co_return std::move(*opened).error();
+  co_return std::shared_ptr<HostFiles>(**std::move(opened));
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Open(const CodeRequest& request) {
+  auto host_files = co_await OpenMounts(request.setting);
+  if (!host_files) co_return std::move(host_files).error();
+  co_return co_await engine_.Open(
+      {.owner = request.owner, .wait = request.wait, .host_files = *std::move(host_files)});
+}
+
 asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
-  auto cell = co_await engine_.Open({.owner = request.owner, .wait = request.wait});
+  auto cell = co_await Open(request);
   if (!cell) co_return std::move(cell).error();
   std::optional<Result<Outcome>> outcome;
   const Cell& there = **cell;
@@ -160,7 +185,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
   auto& turn = std::get<SessionRegistry::Turn>(*entered);
   const bool first = turn.cell() == nullptr;
   if (first) {
-    auto cell = co_await engine_.Open({.owner = request.owner, .wait = request.wait});
+    auto cell = co_await Open(request);
     if (!cell) co_return std::move(cell).error();
     turn.Adopt(*std::move(cell));
   }
@@ -219,6 +244,17 @@ asio::awaitable<Result<CodeRun>> CodeRunner::Run(CodeRequest request) {
   co_await asio::co_spawn(stop->strand(), work,
                           asio::bind_cancellation_slot(stop->slot(), asio::use_awaitable));
   co_return *std::move(result);
+}
+
+asio::awaitable<Result<void>> CodeRunner::Fork(SessionKey from, std::string to,
+                                               std::shared_ptr<const CodeSetting> setting) {
+  const auto pass = gate_.Enter();
+  if (!pass) co_return Error(ErrorCode::kUnavailable, "no sessions any more: we are closing");
+  auto host_files = co_await OpenMounts(setting);
+  if (!host_files) co_return std::move(host_files).error();
+  co_return co_await sessions_.Fork(
+      std::move(from), std::move(to),
+      {.host_files = *std::move(host_files), .limits = setting->limits});
 }
 
 asio::awaitable<void> CodeRunner::Close() {

@@ -28,9 +28,11 @@
 #include "codeact/gate.h"
 #include "codeact/session_registry.h"
 #include "engine/engine.h"
+#include "policy/policy.h"
 #include "tools/bridge.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
+#include "workspace/mount.h"
 
 namespace caisson {
 
@@ -39,8 +41,19 @@ struct CodeSetting {
   std::shared_ptr<const ToolSet> tools = std::make_shared<const ToolSet>();
   Limits limits{};                    // Of a run that asks for nothing else.
   Limits ceiling = DefaultCeiling();  // The most that a run may ask for.
+  Policy policy{};
+  std::vector<workspace::MountSpec> mounts{};
   std::vector<InputFile> files{};
-  std::map<std::string, std::string> environment{};  // All that os.environ holds.
+  // All that os.environ holds; shared with the runs.
+  std::shared_ptr<const std::map<std::string, std::string>> environment =
+      std::make_shared<const std::map<std::string, std::string>>();
+};
+
+struct CodeRunnerOptions {
+  SessionOptions sessions{};
+  // Threads that may wait for the disk, for runs with mounts. Gone before the engine is.
+  std::optional<asio::any_io_executor> pool{};
+  std::vector<std::string> hidden{};  // Directories that no mount may show, such as the store's.
 };
 
 struct SessionRequest {
@@ -70,8 +83,8 @@ struct CodeRun {
 
 class CodeRunner {
  public:
-  explicit CodeRunner(Engine& engine, SessionOptions sessions = {})
-      : engine_(engine), sessions_(engine, std::move(sessions)) {}
+  explicit CodeRunner(Engine& engine, CodeRunnerOptions options = {})
+      : engine_(engine), options_(std::move(options)), sessions_(engine, options_.sessions) {}
   CodeRunner(const CodeRunner&) = delete;
   CodeRunner& operator=(const CodeRunner&) = delete;
 
@@ -81,6 +94,10 @@ class CodeRunner {
   asio::awaitable<Result<CodeRun>> Run(CodeRequest request);
 
   SessionRegistry& sessions() { return sessions_; }
+
+  // As SessionRegistry::Fork; `setting` is the one the session has run with.
+  asio::awaitable<Result<void>> Fork(SessionKey from, std::string to,
+                                     std::shared_ptr<const CodeSetting> setting);
 
   // Starts nothing more, cancels what runs and returns when all of it, sessions too, is gone. Any number
   // of times.
@@ -98,7 +115,12 @@ class CodeRunner {
   asio::awaitable<Result<CodeRun>> RunFresh(CodeRequest request);
   asio::awaitable<Result<CodeRun>> RunInSession(CodeRequest request);
 
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Open(const CodeRequest& request);
+  asio::awaitable<Result<std::shared_ptr<HostFiles>>> OpenMounts(
+      std::shared_ptr<const CodeSetting> setting);
+
   Engine& engine_;
+  const CodeRunnerOptions options_;
   SessionRegistry sessions_;
   Gate gate_;
   Guarded<Running> running_;

@@ -77,13 +77,28 @@ TEST_F(CodeRunnerTest, CallsAreAnsweredByTheSettingsTools) {
   EXPECT_EQ(std::get<Value>(engine_.answers().at(0).second), Value(std::string("done")));
 }
 
-TEST_F(CodeRunnerTest, OnlyNamesThatAreFunctionsBecomeSome) {
+TEST_F(CodeRunnerTest, TheCellIsToldSignaturesPolicyAndEnvironment) {
   engine_.Push(Completes());
-  Run({.owner = kAnn,
-       .code = "1",
-       .setting = WithTools({TestTool("send"), TestTool("a-b"), TestTool("open")})})
-      .has_value();
-  EXPECT_THAT(engine_.requests().at(0).second.tools, ElementsAre("send"));
+  CodeSetting setting;
+  setting.tools = std::make_shared<const ToolSet>(std::vector{TestTool("send")});
+  setting.policy.preset = PolicyPreset::kOpen;
+  setting.environment = std::make_shared<const std::map<std::string, std::string>>(
+      std::map<std::string, std::string>{{"A", "b"}});
+  ASSERT_TRUE(
+      Run({.owner = kAnn, .code = "1", .setting = std::make_shared<const CodeSetting>(setting)}));
+  const RunRequest& request = engine_.requests().at(0).second;
+  EXPECT_EQ(*DecodeValue(*request.signatures),
+            Value(List{{TestTool("send")->signature().Encode()}}));
+  EXPECT_EQ(request.policy, EncodePolicy(setting.policy));
+  EXPECT_EQ(request.environment->at("A"), "b");
+}
+
+TEST_F(CodeRunnerTest, MountsNeedThreadsThatMayWait) {
+  CodeSetting setting;
+  setting.mounts = {{.host = ::testing::TempDir(), .point = {.guest_path = "/input"}}};
+  auto run =
+      Run({.owner = kAnn, .code = "1", .setting = std::make_shared<const CodeSetting>(setting)});
+  EXPECT_EQ(run.error().code(), ErrorCode::kFailedPrecondition);
 }
 
 TEST_F(CodeRunnerTest, AGatedCallIsDeniedWithoutAGate) {

@@ -31,11 +31,32 @@ std::string ToolsBlock(const CodeSetting& setting) {
   return text;
 }
 
+std::string_view Words(MountMode mode) {
+  switch (mode) {
+    case MountMode::kReadOnly:
+      return "read-only";
+    case MountMode::kReadWrite:
+      return "changes are kept if the run completes";
+    case MountMode::kOverlay:
+      return "can be written, changes come back as files and are not kept";
+  }
+  return "";
+}
+
 std::string FilesBlock(const CodeSetting& setting) {
-  std::string text = setting.files.empty() ? "Files: there are no input files. "
-                                           : "Files: " + std::to_string(setting.files.size()) +
-                                                 " input files below /input (read-only). ";
-  text.append("What is written to /output comes back as files; /tmp is for the run alone.\n");
+  std::string text = "Files: what is written to /output comes back; /tmp is for the run alone.";
+  if (!setting.files.empty()) {
+    text.append(" " + std::to_string(setting.files.size()) + " input files are below /input.");
+  }
+  text.append(setting.mounts.empty() ? " No directories are mounted.\n"
+                                     : " Mounted directories:\n");
+  for (const workspace::MountSpec& mount : setting.mounts) {
+    text.append("- " + mount.point.guest_path + " (" + std::string(Words(mount.point.mode)));
+    if (mount.point.write_bytes_limit > 0) {
+      text.append(", at most " + std::to_string(mount.point.write_bytes_limit) + " bytes written");
+    }
+    text.append(")\n");
+  }
   return text;
 }
 
@@ -72,7 +93,8 @@ std::string Description(const CodeSetting& setting) {
       "network. ";
   text.append(kResults).append("\n\n");
   text.append(ToolsBlock(setting)).append("\n");
-  text.append(FilesBlock(setting)).append(LimitsBlock(setting.limits));
+  text.append(FilesBlock(setting)).append(DescribePolicy(setting.policy));
+  text.append(LimitsBlock(setting.limits));
   return text;
 }
 

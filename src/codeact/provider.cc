@@ -9,6 +9,11 @@ namespace caisson {
 namespace {
 
 using Tools = std::vector<std::shared_ptr<const Tool>>;
+using Mounts = std::vector<workspace::MountSpec>;
+
+const std::string& GuestPath(const workspace::MountSpec& mount) {
+  return mount.point.guest_path;
+}
 
 std::shared_ptr<const CodeSetting> WithTools(const CodeSetting& setting, Tools tools) {
   auto changed = std::make_shared<CodeSetting>(setting);
@@ -99,6 +104,42 @@ void CodeActProvider::ClearTools() {
   state->setting = WithTools(*state->setting, {});
 }
 
+Result<void> CodeActProvider::AddMount(workspace::MountSpec mount) {
+  auto state = state_.Lock();
+  auto changed = std::make_shared<CodeSetting>(*state->setting);
+  const auto place = std::ranges::find(changed->mounts, mount.point.guest_path, GuestPath);
+  if (place == changed->mounts.end()) {
+    changed->mounts.push_back(std::move(mount));
+  } else {
+    *place = std::move(mount);
+  }
+  TRY(workspace::OpenMounts(changed->mounts, {}));
+  state->setting = std::move(changed);
+  return {};
+}
+
+Mounts CodeActProvider::GetMounts() const {
+  return setting()->mounts;
+}
+
+Result<void> CodeActProvider::RemoveMount(std::string_view guest_path) {
+  auto state = state_.Lock();
+  auto changed = std::make_shared<CodeSetting>(*state->setting);
+  const auto is_it = [&](const auto& mount) { return mount.point.guest_path == guest_path; };
+  if (std::erase_if(changed->mounts, is_it) == 0) {
+    return Error(ErrorCode::kNotFound, "nothing is mounted at " + std::string(guest_path));
+  }
+  state->setting = std::move(changed);
+  return {};
+}
+
+void CodeActProvider::ClearMounts() {
+  auto state = state_.Lock();
+  auto changed = std::make_shared<CodeSetting>(*state->setting);
+  changed->mounts.clear();
+  state->setting = std::move(changed);
+}
+
 ApprovalMode CodeActProvider::ModeOf(const CodeSetting& setting) const {
   const bool gated =
       gating_ == Gating::kBundled && std::ranges::any_of(setting.tools->tools(), [](const auto& t) {
@@ -127,9 +168,12 @@ Value CodeActProvider::StateOf(const CodeSetting& setting) const {
   Put(state, "tool_names",
       NamesOf(setting.tools->tools(), [](const auto& tool) { return tool->name(); }));
   Put(state, "input_files", NamesOf(setting.files, [](const auto& file) { return file.path; }));
+  Put(state, "mounts", NamesOf(setting.mounts, GuestPath));
+  Put(state, "policy",
+      std::string(setting.policy.preset == PolicyPreset::kOpen ? "open" : "strict"));
   Put(state, "limits", LimitsState(setting.limits));
   Put(state, "env_keys",
-      NamesOf(setting.environment, [](const auto& variable) { return variable.first; }));
+      NamesOf(*setting.environment, [](const auto& variable) { return variable.first; }));
   return state;
 }
 

@@ -62,6 +62,13 @@ class CodeActProvider {
   Result<void> RemoveTool(std::string_view name);  // kNotFound if there is none.
   void ClearTools();
 
+  // A mount at a path that is taken replaces it in its place. The directory is looked at now, so that a
+  // mistake is told to whoever makes it, and again by every run.
+  Result<void> AddMount(workspace::MountSpec mount);
+  std::vector<workspace::MountSpec> GetMounts() const;
+  Result<void> RemoveMount(std::string_view guest_path);  // kNotFound if there is none.
+  void ClearMounts();
+
   // Whether execute_code must be approved as a whole: asked for, or because a tool is gated (kBundled).
   ApprovalMode approval_mode() const;
   std::string Description() const;

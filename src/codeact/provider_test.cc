@@ -53,6 +53,28 @@ TEST_F(ProviderTest, ToolsAreAddedReplacedRemovedAndCleared) {
   EXPECT_THAT(Names(provider_), IsEmpty());
 }
 
+TEST_F(ProviderTest, MountsAreAddedReplacedRemovedAndCleared) {
+  const std::string host = ::testing::TempDir();
+  const auto mount = [&](std::string guest, MountMode mode) {
+    return workspace::MountSpec{.host = host,
+                                .point = {.guest_path = std::move(guest), .mode = mode}};
+  };
+  EXPECT_TRUE(provider_.AddMount(mount("/input", MountMode::kReadOnly)));
+  EXPECT_THAT(provider_.Description(), HasSubstr("- /input (read-only)"));
+  EXPECT_TRUE(provider_.AddMount(mount("/input", MountMode::kOverlay)));
+  ASSERT_EQ(provider_.GetMounts().size(), 1u);
+  EXPECT_EQ(provider_.GetMounts()[0].point.mode, MountMode::kOverlay);
+  EXPECT_FALSE(provider_.AddMount(mount("relative", MountMode::kReadOnly)));
+  EXPECT_FALSE(provider_.AddMount({.host = host + "/not there", .point = {.guest_path = "/x"}}));
+  EXPECT_EQ(provider_.GetMounts().size(), 1u);
+  EXPECT_EQ(provider_.RemoveMount("/x").error().code(), ErrorCode::kNotFound);
+  EXPECT_TRUE(provider_.RemoveMount("/input"));
+  EXPECT_THAT(provider_.Description(), HasSubstr("No directories are mounted."));
+  EXPECT_TRUE(provider_.AddMount(mount("/data", MountMode::kReadOnly)));
+  provider_.ClearMounts();
+  EXPECT_THAT(provider_.GetMounts(), IsEmpty());
+}
+
 TEST_F(ProviderTest, CodeDoesNotRunCode) {
   EXPECT_FALSE(provider_.AddTool(TestTool("execute_code")));
 }
@@ -136,7 +158,8 @@ TEST_F(ProviderTest, InstructionsSayWhetherToolsAreAlsoOfferedDirectly) {
 
 TEST_F(ProviderTest, SerialisableStateHoldsNamesAndNoSecret) {
   CodeSetting setting;
-  setting.environment = {{"TOKEN", "hunter2"}, {"A", "b"}};
+  setting.environment = std::make_shared<const std::map<std::string, std::string>>(
+      std::map<std::string, std::string>{{"TOKEN", "hunter2"}, {"A", "b"}});
   CodeActProvider provider(runner_, {.setting = setting});
   provider.AddTool(TestTool("send", Approval::Always())).has_value();
   const std::string json = *ToJson(provider.SerializableState());

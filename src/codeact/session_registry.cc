@@ -224,7 +224,8 @@ void SessionRegistry::Leave(std::shared_ptr<Session> session) {
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> SessionRegistry::Copy(const Turn& turn,
-                                                                     OwnerId owner, Limits limits) {
+                                                                     OwnerId owner,
+                                                                     ForkOptions options) {
   Cell* const cell = turn.cell();
   std::optional<Result<SavedCell>> saved;
   const auto save = [&]() -> asio::awaitable<void> {
@@ -232,7 +233,9 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> SessionRegistry::Copy(const Turn&
   };
   co_await asio::co_spawn(cell->executor(), save, asio::use_awaitable);
   if (!*saved) co_return std::move(*saved).error();
-  co_return co_await engine_.Restore({.owner = std::move(owner)}, **std::move(saved), limits);
+  co_return co_await engine_.Restore(
+      {.owner = std::move(owner), .host_files = std::move(options.host_files)}, **std::move(saved),
+      options.limits);
 }
 
 bool SessionRegistry::Exists(const SessionKey& key) {
@@ -262,7 +265,7 @@ Result<SessionRegistry::Turn> SessionRegistry::BeginNew(const SessionKey& key) {
 }
 
 asio::awaitable<Result<void>> SessionRegistry::Fork(SessionKey from, std::string to,
-                                                    Limits limits) {
+                                                    ForkOptions options) {
   const Error missing(ErrorCode::kNotFound, "there is no session \"" + from.name + "\"");
   if (!Exists(from)) co_return missing;
   auto source = co_await Enter(from);
@@ -271,7 +274,7 @@ asio::awaitable<Result<void>> SessionRegistry::Fork(SessionKey from, std::string
   if (source_turn == nullptr || source_turn->cell() == nullptr) co_return missing;
   auto target = BeginNew({from.owner, std::move(to)});
   if (!target) co_return std::move(target).error();
-  auto copy = co_await Copy(*source_turn, from.owner, limits);
+  auto copy = co_await Copy(*source_turn, from.owner, std::move(options));
   if (!copy) co_return std::move(copy).error().Context("fork session \"" + from.name + "\"");
   target->Adopt(*std::move(copy));
   co_return Result<void>();

@@ -97,7 +97,11 @@ class SessionRegistry {
 
   // Begins session `to` where `from` is now; both go their own ways from there. kNotFound: there is no
   // `from`. kFailedPrecondition: `to` is there already, or the engine cannot copy a cell.
-  asio::awaitable<Result<void>> Fork(SessionKey from, std::string to, Limits limits);
+  struct ForkOptions {
+    std::shared_ptr<HostFiles> host_files{};  // Mounts like those of `from`, for `to` alone.
+    Limits limits{};
+  };
+  asio::awaitable<Result<void>> Fork(SessionKey from, std::string to, ForkOptions options);
 
   // Ends a session, after the runs that came before. One that is not there is ended already.
   asio::awaitable<Result<void>> End(SessionKey key);
@@ -150,7 +154,7 @@ class SessionRegistry {
   void StopWaiting(const SessionKey& key, const std::shared_ptr<Waiter>& waiter);
   void Leave(std::shared_ptr<Session> session);
   asio::awaitable<Result<std::unique_ptr<Cell>>> Copy(const Turn& turn, OwnerId owner,
-                                                      Limits limits);
+                                                      ForkOptions options);
   static void Finish(Afterwards afterwards);
 
   Engine& engine_;

@@ -60,7 +60,6 @@ struct EngineConfig {
   std::vector<std::string> native_packages{};
 };
 
-
 struct MountConfig {
   std::string host;
   std::string guest;

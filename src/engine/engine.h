@@ -13,6 +13,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,10 @@ struct RunRequest {
   std::string code;
   Limits limits{};
   std::vector<std::string> tools{};  // Names that are functions in the code.
+  // The same with their signatures, if not empty: the list of guest/abi.h, encoded once for many runs.
+  std::shared_ptr<const std::string> signatures{};
+  // All of os.environ.
+  std::shared_ptr<const std::map<std::string, std::string>> environment{};
   std::vector<InputFile> files{};
   std::optional<VirtualTime> virtual_time{};
   Purpose purpose = Purpose::kRun;

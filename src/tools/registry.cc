@@ -24,7 +24,16 @@ Error Missing(std::string_view name) {
 }  // namespace
 
 ToolSet::ToolSet(Tools tools) : tools_(std::move(tools)) {
-  for (const auto& tool : tools_) by_name_.emplace(tool->name(), tool.get());
+  if (tools_.empty()) return;
+  List signatures;
+  for (const auto& tool : tools_) {
+    by_name_.emplace(tool->name(), tool.get());
+    signatures.items.push_back(tool->signature().Encode());
+  }
+  std::string encoded;
+  // Fails on defaults that are nested too deeply for the guest. The tools can be called all the same.
+  if (!EncodeValue(signatures, encoded)) return;
+  signatures_ = std::make_shared<const std::string>(std::move(encoded));
 }
 
 const Tool* ToolSet::Find(std::string_view name) const {

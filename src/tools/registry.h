@@ -27,12 +27,16 @@ class ToolSet {
   const std::vector<std::shared_ptr<const Tool>>& tools() const { return tools_; }
   const Tool* Find(std::string_view name) const;  // Null if there is none.
 
+  // What RunRequest::signatures wants; null for a set without tools.
+  const std::shared_ptr<const std::string>& signatures() const { return signatures_; }
+
   // "there is no tool "x"; did you mean ...? The tools are ...", for whoever called it.
   Error NoSuchTool(std::string_view name) const;
 
  private:
   std::vector<std::shared_ptr<const Tool>> tools_;
   std::unordered_map<std::string_view, const Tool*> by_name_;  // Views of the tools' own names.
+  std::shared_ptr<const std::string> signatures_;
 };
 
 class ToolRegistry {

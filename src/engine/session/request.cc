@@ -32,6 +32,32 @@ void AppendNames(const std::vector<std::string>& names, std::string& out) {
   for (const std::string& name : names) AppendText(kStr, name, out);
 }
 
+void AppendVariables(const std::map<std::string, std::string>& variables, std::string& out) {
+  out.push_back(kDict);
+  AppendLeb(variables.size(), out);
+  for (const auto& [name, value] : variables) {
+    AppendText(kStr, name, out);
+    AppendText(kStr, value, out);
+  }
+}
+
+// A dict whose number of keys is known in the end. It has fewer than 128, so the number is one byte.
+class DictWriter {
+ public:
+  explicit DictWriter(std::string& out) : out_(out), count_(out.size() + 1) {
+    out.append({kDict, 0});
+  }
+  // What is appended next is the value.
+  void Key(std::string_view key) {
+    ++out_[count_];
+    AppendText(kStr, key, out_);
+  }
+
+ private:
+  std::string& out_;
+  const std::size_t count_;
+};
+
 std::uint32_t Saturated(std::uint64_t n) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
 }
@@ -56,30 +82,32 @@ wire::StartHeader MakeStartHeader(const Limits& limits) {
 }
 
 void AppendRequest(const RunRequest& request, std::string& out) {
-  const bool has_policy = !request.policy.is_none();
-  const bool check = request.purpose == Purpose::kCheck;
-  out.push_back(kDict);
-  AppendLeb(2u + (request.tools.empty() ? 0 : 1) + (has_policy ? 1 : 0) +
-                (request.native_packages ? 1 : 0) + (check ? 1 : 0),
-            out);
-  AppendText(kStr, "code", out);
+  DictWriter dict(out);
+  dict.Key("code");
   AppendText(kBytes, request.code, out);
-  AppendText(kStr, "result_bytes", out);
+  dict.Key("result_bytes");
   AppendInt(request.limits.result_bytes, out);
-  if (!request.tools.empty()) {
-    AppendText(kStr, "tools", out);
+  if (request.signatures) {
+    dict.Key("tools");
+    out.append(*request.signatures);
+  } else if (!request.tools.empty()) {
+    dict.Key("tools");
     AppendNames(request.tools, out);
   }
+  if (request.environment) {
+    dict.Key("env");
+    AppendVariables(*request.environment, out);
+  }
   if (request.native_packages) {
-    AppendText(kStr, "native_packages", out);
+    dict.Key("native_packages");
     AppendNames(*request.native_packages, out);
   }
-  if (check) {
-    AppendText(kStr, "check", out);
+  if (request.purpose == Purpose::kCheck) {
+    dict.Key("check");
     out.push_back(kTrue);
   }
-  if (has_policy) {
-    AppendText(kStr, "policy", out);
+  if (!request.policy.is_none()) {
+    dict.Key("policy");
     (void)EncodeValue(request.policy, out).has_value();  // Names and numbers: nothing can fail.
   }
 }

@@ -36,6 +36,25 @@ TEST(RequestTest, PolicyCheckAndPackagesAreThereWhenAskedFor) {
   EXPECT_EQ(*dict.Find("native_packages"), Value(List{{Value(std::string("numpy"))}}));
 }
 
+TEST(RequestTest, SignaturesStandInForNamesAndTheEnvironmentIsADict) {
+  RunRequest request{.code = "1", .tools = {"add"}};
+  std::string signatures;
+  ASSERT_TRUE(
+      EncodeValue(List{{Value(Dict{{{std::string("name"), std::string("add")}}})}}, signatures));
+  request.signatures = std::make_shared<const std::string>(signatures);
+  request.environment = std::make_shared<const std::map<std::string, std::string>>(
+      std::map<std::string, std::string>{{"A", "b"}});
+  std::string bytes;
+  AppendRequest(request, bytes);
+  auto value = DecodeValue(bytes);
+  ASSERT_TRUE(value) << value.error().message();
+  const Dict& dict = *value->If<Dict>();
+  EXPECT_EQ(dict.items.size(), 4u);
+  EXPECT_EQ(*dict.Find("tools"),
+            Value(List{{Value(Dict{{{std::string("name"), std::string("add")}}})}}));
+  EXPECT_EQ(*dict.Find("env"), Value(Dict{{{std::string("A"), std::string("b")}}}));
+}
+
 TEST(RequestTest, LongCodeKeepsItsLength) {
   for (const std::size_t size : {0u, 1u, 127u, 128u, 16'383u, 16'384u, 3'000'000u}) {
     std::string bytes;
