@@ -68,8 +68,7 @@ asio::awaitable<ToolReply> ToolBody::Call(Dict arguments) const {
   co_return ToolReply{.answer = Thrown(std::move(thrown))};
 }
 
-asio::awaitable<ToolReply> CallPooled(asio::any_io_executor pool,
-                                      std::function<ToolReply()> work) {
+asio::awaitable<ToolReply> CallPooled(asio::any_io_executor pool, std::function<ToolReply()> work) {
   auto reply =
       co_await AwaitPooled<ToolReply>(pool, [work = std::move(work)] { return Guarded(work); });
   if (reply) co_return *std::move(reply);

@@ -14,9 +14,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/utf8.h"
 #include "jail/program.h"
 #include "wire/json.h"
-#include "base/utf8.h"
 
 namespace caisson {
 namespace {

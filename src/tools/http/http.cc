@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/guarded.h"
-#include "wire/json.h"
 #include "base/utf8.h"
+#include "wire/json.h"
 
 namespace caisson {
 namespace {
