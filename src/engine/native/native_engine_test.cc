@@ -60,7 +60,7 @@ TEST(NativeEngineTest, RunsCodeAndSaysWhatIsAroundIt) {
   EXPECT_EQ(*outcome.result, Value(std::string("code")));
   EXPECT_EQ(outcome.boundary.engine, "native");
   EXPECT_EQ(outcome.boundary.tier, "namespace");
-  EXPECT_THAT(outcome.boundary.missing, ::testing::ElementsAre("a wall", "another"));
+  EXPECT_THAT(outcome.boundary.missing, ::testing::ElementsAre("a wall", "another", "cgroup"));
   EXPECT_EQ(outcome.usage.peak_memory_bytes, 1234u);
   EXPECT_GT(outcome.usage.wall.count(), 0);
 }

@@ -127,6 +127,8 @@ Result<void> Nursery::Handle(NurseryIsReady ready) {
   ready_ = true;
   ready_at_ = std::chrono::steady_clock::now();
   boundary_.missing = std::move(ready.missing);
+  // Memory and tasks are bounded by rlimits, process by process; whoever reads the outcome should know.
+  boundary_.missing.emplace_back("cgroup");
   observer_->OnNurseryReady(*this);
   return {};
 }
