@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/guarded.h"
+#include "base/utf8.h"
 #include "wire/json.h"
-#include "wire/utf8.h"
 
 namespace caisson {
 namespace {
