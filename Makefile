@@ -24,11 +24,11 @@ help: ## list these targets
 
 run: build ## install packages, build, run two examples
 	@echo
-	@echo "== $(caisson) run examples/run/hello.py"
-	@$(caisson) run examples/run/hello.py
+	@echo "== $(caisson) run examples/hello/hello.py"
+	@$(caisson) run examples/hello/hello.py
 	@echo
-	@echo "== $(caisson) run --limit wall_seconds=1 examples/run/limit.py   (never ends by itself)"
-	@$(caisson) run --limit wall_seconds=1 examples/run/limit.py; status=$$?; \
+	@echo "== $(caisson) run --limit wall_seconds=1 examples/limits/limits.py   (never ends by itself)"
+	@$(caisson) run --limit wall_seconds=1 examples/limits/limits.py; status=$$?; \
 	  echo "exit status $$status"; test $$status -eq 1
 	@echo
 	@echo "Next, try:  echo 'print(\"hi\"); 6*7' | $(caisson) run --json"

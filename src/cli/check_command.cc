@@ -1,14 +1,14 @@
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/output.h"
 #include "cli/source_input.h"
-#include "server/backends.h"
+#include "server/code_service.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -23,8 +23,7 @@ Nothing is executed. Exit status: 0 if the code would be run, 1 if it would be r
 struct CheckFlags {
   std::string file;
   bool json = false;
-  std::string policy = "strict";
-  BackendOptions backend{.lanes = 1, .pin = false, .spare_cells = 0, .preloads = {{}}};
+  CodeFlags code;
 };
 
 // The engine that would run the code; none if it would be refused.
@@ -78,24 +77,21 @@ void WriteClean(const Outcome& outcome, Output& out) {
   out.FinishLine();
 }
 
-Result<Value> PolicyNamed(const std::string& name) {
-  if (name == "strict") return Value(std::int64_t{1});
-  if (name == "open") return Value(std::int64_t{0});
-  return Error(ErrorCode::kInvalidArgument,
-               "there is no policy \"" + name + "\"; there are: strict, open");
-}
-
 Result<Outcome> Check(const CheckFlags& flags) {
-  RunRequest request{.code = {}};
-  request.purpose = Purpose::kCheck;
-  TRY_ASSIGN(request.policy, PolicyNamed(flags.policy));
-  TRY_ASSIGN(request.code, ReadSource(flags.file, request.limits.code_bytes));
-  if (request.code.size() > request.limits.code_bytes) {
-    return RefusedForLength(request.limits, {.engine = "wasm", .tier = flags.backend.tier});
+  TRY_ASSIGN(CodeServiceOptions options, ToServiceOptions(flags.code));
+  const Limits& limits = options.setting.limits;
+  TRY_ASSIGN(std::string code, ReadSource(flags.file, limits.code_bytes));
+  if (code.size() > limits.code_bytes) {
+    return RefusedForLength(limits, {.engine = "wasm", .tier = options.backend.tier});
   }
-  TRY_ASSIGN(const auto engine, MakeEngine(flags.backend));
-  SingleRun run(*engine);
-  return run.Perform(std::move(request), [](OutputStream, std::string_view) {});
+  TRY_ASSIGN(const auto service, CodeService::Open(std::move(options)));
+  SingleRun run(service->runner());
+  TRY_ASSIGN(CodeRun checked, run.Perform({.owner = OwnerId("local"),
+                                           .code = std::move(code),
+                                           .setting = service->setting(),
+                                           .purpose = Purpose::kCheck},
+                                          [](OutputStream, std::string_view) {}));
+  return std::move(checked.outcome);
 }
 
 int RunCheck(const CheckFlags& flags) {
@@ -130,15 +126,7 @@ void AddCheckCommand(CLI::App& program, int& exit_status) {
   command->footer(kExamples);
   command->add_option("FILE", flags->file, "The code; - or nothing: from stdin");
   command->add_flag("--json", flags->json, "Print the findings as one line of JSON");
-  command->add_option("--policy", flags->policy, "What code may contain: strict or open")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command
-      ->add_option("--tier", flags->backend.tier,
-                   "How strong the jail must be: namespace, landlock or none")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command->add_option("--worker-dir", flags->backend.installation)->group("");  // For tests.
+  AddCodeFlags(*command, flags->code);
   command->callback([flags, &exit_status] { exit_status = RunCheck(*flags); });
 }
 

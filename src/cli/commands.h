@@ -15,6 +15,7 @@ namespace caisson::cli {
 // Each adds a subcommand to `program`. Its callback runs it and sets `exit_status`.
 void AddRunCommand(CLI::App& program, int& exit_status);
 void AddCheckCommand(CLI::App& program, int& exit_status);
+void AddReplCommand(CLI::App& program, int& exit_status);
 void AddDoctorCommand(CLI::App& program, int& exit_status);
 void AddBenchCommand(CLI::App& program, int& exit_status);
 

@@ -16,7 +16,15 @@
 namespace caisson::cli {
 
 Result<void> Interrupts::Listen(std::function<void()> on_first) {
-  on_first_ = std::move(on_first);
+  return ListenAlways([this, on_first = std::move(on_first)](int signal) {
+    if (signal_.load() != 0) ::_exit(kExitSignalBase + signal);
+    signal_.store(signal);
+    on_first();
+  });
+}
+
+Result<void> Interrupts::ListenAlways(std::function<void(int signal)> on_signal) {
+  on_signal_ = std::move(on_signal);
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -51,10 +59,7 @@ void Interrupts::Loop() {
     if (ready[1].revents != 0) return;
     signalfd_siginfo info{};
     if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
-    const int signal = static_cast<int>(info.ssi_signo);
-    if (signal_.load() != 0) ::_exit(kExitSignalBase + signal);
-    signal_.store(signal);
-    on_first_();
+    on_signal_(static_cast<int>(info.ssi_signo));
   }
 }
 

@@ -1,9 +1,10 @@
 // Interrupts turns the first SIGINT, SIGTERM or SIGHUP into a request to stop; the second ends the
-// process at once, whatever it is doing. Workers die with us either way.
+// process at once, whatever it is doing. Workers die with us either way. A program that goes on after
+// Ctrl-C listens with ListenAlways and decides each time.
 //
 // Trust     Signals come from the user and the system.
 // Threads   Make it before any other thread: the signals are blocked from here on, in every thread that
-//           is started later. `on_first` is called on a thread of its own, once.
+//           is started later. Callbacks are called on a thread of its own.
 // Lifetime  The destructor stops listening. The signals stay blocked: it is for the end of a program.
 #pragma once
 
@@ -24,6 +25,7 @@ class Interrupts {
   ~Interrupts();
 
   Result<void> Listen(std::function<void()> on_first);
+  Result<void> ListenAlways(std::function<void(int signal)> on_signal);
 
   // The first signal that came; 0 if none has.
   int signal() const { return signal_.load(); }
@@ -31,7 +33,7 @@ class Interrupts {
  private:
   void Loop();
 
-  std::function<void()> on_first_;
+  std::function<void(int signal)> on_signal_;
   UniqueFd signals_;
   UniqueFd stop_;
   std::atomic<int> signal_ = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/interrupts.h"
@@ -16,7 +17,7 @@
 #include "cli/output_directory.h"
 #include "cli/run_report.h"
 #include "cli/source_input.h"
-#include "server/backends.h"
+#include "server/code_service.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -27,6 +28,8 @@ constexpr const char* kExamples = R"(Examples:
   echo 'print("hi"); 6*7' | caisson run
   caisson run --limit memory_bytes=1073741824 --limit wall_seconds=60 task.py
   caisson run --output results task.py          keeps what the code wrote to /output
+  caisson run --mount data:/input task.py       shows it a directory, read-only
+  caisson run --config caisson.toml task.py     with the tools of a configuration
 
 What the code prints appears as it comes, then the value of its last expression, as JSON.
 Limits: wall_seconds cpu_seconds memory_bytes processes open_files code_bytes stdout_bytes
@@ -36,9 +39,8 @@ struct RunFlags {
   std::string file;
   bool json = false;
   bool file_data = false;
-  std::vector<std::string> limits;
   std::string output;
-  BackendOptions backend{.lanes = 1, .pin = false, .spare_cells = 0, .preloads = {{}}};
+  CodeFlags code;
 };
 
 // One execution of the command, step by step; what a step opens stays for the later ones.
@@ -48,45 +50,37 @@ class RunCommand {
 
   int Execute() {
     if (auto ready = Prepare(); !ready) return Fail(ready.error(), kExitUsage);
-    if (code_.size() > limits_.code_bytes) return Finish(Refused());
+    // Before there is an engine: what it would have run in is known all the same.
+    if (code_.size() > limits().code_bytes) return Finish(RefusedForLength(limits(), Unopened()));
     return RunCode();
   }
 
  private:
   Result<void> Prepare();
-  Result<void> SetLimits();
-  Outcome Refused() const;
   int RunCode();
   void OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes);
   int Finish(const Outcome& outcome);
   Result<void> SaveFiles(const Outcome& outcome) const;
   int Fail(const Error& error, int exit_status);
   int StdoutFailed();
+  const Limits& limits() const { return options_.setting.limits; }
+  Boundary Unopened() const {
+    const std::string& engine = options_.backend.engine;
+    return {.engine = engine == "native" ? engine : "wasm", .tier = options_.backend.tier};
+  }
 
   const RunFlags& flags_;
   Output out_ = Output::Stdout();
   Output err_ = Output::Stderr();
-  Limits limits_;
+  CodeServiceOptions options_;
   std::string code_;
   std::optional<OutputDirectory> directory_;
   Guarded<SingleRun*> running_{nullptr};
   Interrupts interrupts_;  // Goes first: it uses running_.
 };
 
-Result<void> RunCommand::SetLimits() {
-  for (const std::string& limit : flags_.limits) {
-    const std::size_t equals = limit.find('=');
-    if (equals == limit.npos) {
-      return Error(ErrorCode::kInvalidArgument,
-                   "--limit takes NAME=VALUE, for example wall_seconds=60; got \"" + limit + "\"");
-    }
-    TRY(SetLimit(limits_, limit.substr(0, equals), limit.substr(equals + 1)));
-  }
-  return CheckLimits(limits_, DefaultCeiling());
-}
-
 Result<void> RunCommand::Prepare() {
-  TRY(SetLimits());
+  TRY_ASSIGN(options_, ToServiceOptions(flags_.code));
   if (!flags_.output.empty()) {
     TRY_ASSIGN(directory_, OutputDirectory::Open(flags_.output));
   }
@@ -94,12 +88,8 @@ Result<void> RunCommand::Prepare() {
   if (from_stdin && ::isatty(STDIN_FILENO) == 1) {
     err_.Write("caisson: reading Python from the terminal; end it with Ctrl-D\n");
   }
-  TRY_ASSIGN(code_, ReadSource(flags_.file, limits_.code_bytes));
+  TRY_ASSIGN(code_, ReadSource(flags_.file, limits().code_bytes));
   return {};
-}
-
-Outcome RunCommand::Refused() const {
-  return RefusedForLength(limits_, {.engine = "wasm", .tier = flags_.backend.tier});
 }
 
 void RunCommand::OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes) {
@@ -117,24 +107,29 @@ int RunCommand::RunCode() {
   if (auto listening = interrupts_.Listen(stop); !listening) {
     return Fail(listening.error(), kExitOurFault);
   }
-  const auto engine = MakeEngine(flags_.backend);
-  if (!engine) return Fail(engine.error(), ExitStatus(engine.error().code()));
+  const auto service = CodeService::Open(options_);
+  if (!service) return Fail(service.error(), ExitStatus(service.error().code()));
 
-  SingleRun run(**engine);
+  SingleRun run((*service)->runner());
+  auto gate = ToGate(flags_.code, run.executor());
+  if (!gate) return Fail(gate.error(), kExitUsage);
   *running_.Lock() = &run;
   if (interrupts_.signal() != 0) run.Cancel();  // It came before there was anything to cancel.
-  const auto outcome = run.Perform(
-      {.code = std::move(code_), .limits = limits_},
+  const auto done = run.Perform(
+      {.owner = OwnerId("local"),
+       .code = std::move(code_),
+       .setting = (*service)->setting(),
+       .gate = *std::move(gate)},
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;
-  return outcome ? Finish(*outcome) : Fail(outcome.error(), ExitStatus(outcome.error().code()));
+  return done ? Finish(done->outcome) : Fail(done.error(), ExitStatus(done.error().code()));
 }
 
 int RunCommand::Finish(const Outcome& outcome) {
   if (flags_.json) {
     out_.Write(ToJson(outcome, flags_.file_data ? FileData::kInclude : FileData::kOmit) + "\n");
   } else {
-    ReportOutcome(outcome, limits_, out_, err_);
+    ReportOutcome(outcome, limits(), out_, err_);
   }
   const auto saved = SaveFiles(outcome);
   if (!saved) err_.WriteGuest("caisson: " + saved.error().message() + "\n");
@@ -179,22 +174,11 @@ void AddRunCommand(CLI::App& program, int& exit_status) {
   command->add_flag("--json", flags->json, "Print only the outcome, as one line of JSON");
   command->add_flag("--file-data", flags->file_data,
                     "With --json: include the contents of captured files, in base64");
-  command->add_option("--limit", flags->limits, "Set a limit of the run; can be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
   command
       ->add_option("--output", flags->output,
                    "Save what the code wrote to /output into this directory")
       ->type_name("DIR");
-  command->add_option("--engine", flags->backend.engine, "auto, wasm or native")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command
-      ->add_option("--tier", flags->backend.tier,
-                   "How strong the jail must be: namespace, landlock or none")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command->add_option("--worker-dir", flags->backend.installation)->group("");  // For tests.
+  AddCodeFlags(*command, flags->code);
   command->callback([flags, &exit_status] { exit_status = RunCommand(*flags).Execute(); });
 }
 

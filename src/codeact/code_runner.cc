@@ -16,14 +16,6 @@
 namespace caisson {
 namespace {
 
-CodeRun Cancelled() {
-  Outcome outcome;
-  outcome.run_id = NewRunId();
-  outcome.status = RunStatus::kCancelled;
-  outcome.reason = RunReason::kKilled;
-  return {.outcome = std::move(outcome)};
-}
-
 CodeRun Lost(const std::string& name, const std::string& why) {
   Outcome outcome;
   outcome.run_id = NewRunId();
@@ -44,6 +36,7 @@ RunRequest ToRunRequest(CodeRequest& request) {
   run.files = setting.files;
   run.environment = setting.environment;
   run.policy = EncodePolicy(setting.policy);
+  run.purpose = request.purpose;
   return run;
 }
 
@@ -51,6 +44,11 @@ RunRequest ToRunRequest(CodeRequest& request) {
 asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, AfterRun after,
                                            RunRequest run) {
   co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
+  // Whoever cancelled while there was no cell yet has done so once and for all.
+  const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
+  if (asked != asio::cancellation_type::none) {
+    co_return Error(ErrorCode::kCancelled, "cancelled before it began");
+  }
   ToolBridge bridge(cell, request.setting->tools,
                     {.gate = std::move(request.gate),
                      .on_output = std::move(request.on_output),
@@ -115,23 +113,25 @@ class CodeRunner::Registration {
   std::optional<std::list<std::shared_ptr<Stop>>::iterator> place_;
 };
 
-std::optional<Outcome> RefusedUnseen(std::string_view code, const Limits& limits,
-                                     Boundary boundary) {
-  Finding finding;
-  if (code.size() > limits.code_bytes) {
-    finding = {.rule = "code_bytes",
-               .message = "the code is longer than " + std::to_string(limits.code_bytes) + " bytes",
-               .hint = "shorten it, or raise the limit code_bytes"};
-  } else if (code.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos) {
-    finding = {.rule = "empty", .message = "there is no code", .hint = "write some Python"};
-  } else {
-    return std::nullopt;
-  }
+CodeRun CancelledRun() {
+  Outcome outcome;
+  outcome.run_id = NewRunId();
+  outcome.status = RunStatus::kCancelled;
+  outcome.reason = RunReason::kKilled;
+  return {.outcome = std::move(outcome)};
+}
+
+Outcome RefusedForLength(const Limits& limits, Boundary boundary) {
   Outcome outcome;
   outcome.run_id = NewRunId();
   outcome.status = RunStatus::kRejected;
   outcome.reason = RunReason::kPolicy;
-  outcome.findings.push_back(std::move(finding));
+  outcome.findings.push_back(
+      {.rule = "code_bytes",
+       .message = "the code is longer than " + std::to_string(limits.code_bytes) + " bytes",
+       .line = 0,
+       .column = 0,
+       .hint = "shorten it, or raise the limit code_bytes"});
   outcome.boundary = std::move(boundary);
   return outcome;
 }
@@ -156,8 +156,15 @@ asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
 asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Open(const CodeRequest& request) {
   auto host_files = co_await OpenMounts(request.setting);
   if (!host_files) co_return std::move(host_files).error();
-  co_return co_await engine_.Open(
+  auto cell = co_await engine_.Open(
       {.owner = request.owner, .wait = request.wait, .host_files = *std::move(host_files)});
+  const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
+  if (cell && asked != asio::cancellation_type::none) {
+    const asio::any_io_executor executor = (*cell)->executor();
+    asio::post(executor, [unused = *std::move(cell)] {});  // It goes where it lives.
+    co_return Error(ErrorCode::kCancelled, "cancelled before it began");
+  }
+  co_return cell;
 }
 
 asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
@@ -221,7 +228,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunUntilStopped(CodeRequest request
   const bool in_session = request.session.has_value();
   auto run = in_session ? RunInSession(std::move(request)) : RunFresh(std::move(request));
   auto result = co_await std::move(run);
-  if (!result && result.error().code() == ErrorCode::kCancelled) co_return Cancelled();
+  if (!result && result.error().code() == ErrorCode::kCancelled) co_return CancelledRun();
   co_return result;
 }
 
@@ -233,7 +240,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::Run(CodeRequest request) {
   const auto stop = std::make_shared<Stop>(co_await asio::this_coro::executor);
   const Registration registration(*this, stop);
   if (!registration) co_return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
-  if (auto refused = RefusedUnseen(request.code, limits)) co_return CodeRun{*std::move(refused)};
+  if (request.code.size() > limits.code_bytes) co_return CodeRun{RefusedForLength(limits)};
 
   std::optional<Result<CodeRun>> result;
   auto work = [&]() -> asio::awaitable<void> {

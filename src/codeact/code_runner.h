@@ -66,6 +66,7 @@ struct CodeRequest {
   std::string code;
   std::shared_ptr<const CodeSetting> setting = std::make_shared<const CodeSetting>();
   std::optional<Limits> limits{};  // Instead of the setting's.
+  Purpose purpose = Purpose::kRun;
   std::optional<SessionRequest> session{};
   ToolGate gate{};  // Who is asked about calls that need approval; without one they are denied.
   std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
@@ -126,9 +127,11 @@ class CodeRunner {
   Guarded<Running> running_;
 };
 
-// The outcome of code that nothing has looked at: too long, or empty. All doors show the same. `boundary` is
-// what it would have run in, where that is known.
-std::optional<Outcome> RefusedUnseen(std::string_view code, const Limits& limits,
-                                     Boundary boundary = {});
+// A run that was cancelled before anything of it was executed.
+CodeRun CancelledRun();
+
+// The outcome of code that is refused for its length, before any cell saw it: all doors show the same.
+// `boundary` is what it would have run in, where that is known.
+Outcome RefusedForLength(const Limits& limits, Boundary boundary = {});
 
 }  // namespace caisson

@@ -113,14 +113,12 @@ TEST_F(CodeRunnerTest, AGatedCallIsDeniedWithoutAGate) {
             "returned");
 }
 
-TEST_F(CodeRunnerTest, CodeThatIsTooLongOrEmptyIsRefusedBeforeAnyCell) {
+TEST_F(CodeRunnerTest, CodeThatIsTooLongIsRefusedBeforeAnyCell) {
   const auto refused = [&](std::string code) {
     return Run({.owner = kAnn, .code = std::move(code), .limits = Limits{.code_bytes = 10}})
         ->outcome;
   };
   EXPECT_EQ(refused(std::string(11, 'x')).findings.at(0).rule, "code_bytes");
-  EXPECT_EQ(refused(" \r\n\t").findings.at(0).rule, "empty");
-  EXPECT_EQ(refused("").status, RunStatus::kRejected);
   EXPECT_EQ(engine_.stats().runs_started, 0u);
   engine_.Push(Completes());
   EXPECT_EQ(refused(std::string(10, 'x')).status, RunStatus::kCompleted);
@@ -160,6 +158,23 @@ TEST_F(CodeRunnerTest, CancellingWhoAwaitsARunEndsItWithAnOutcome) {
   loop_.Poll();
   ASSERT_TRUE(run);
   EXPECT_EQ((*run)->outcome.status, RunStatus::kCancelled);
+  EXPECT_EQ(engine_.stats().cells_live, 0u);
+}
+
+TEST_F(CodeRunnerTest, CancelledWhileItsCellIsOpenedNothingIsExecuted) {
+  engine_.Push(Completes());
+  asio::cancellation_signal stop;
+  engine_.OnNextOpen([&] { stop.emit(asio::cancellation_type::terminal); });
+  std::optional<Result<CodeRun>> run;
+  const auto await = [&]() -> asio::awaitable<void> {
+    run = co_await runner_.Run({.owner = kAnn, .code = "1"});
+  };
+  asio::co_spawn(loop_.context(), await(),
+                 asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
+  loop_.Poll();
+  ASSERT_TRUE(run);
+  EXPECT_EQ((*run)->outcome.status, RunStatus::kCancelled);
+  EXPECT_EQ(engine_.stats().runs_started, 0u);
   EXPECT_EQ(engine_.stats().cells_live, 0u);
 }
 
@@ -224,6 +239,14 @@ TEST_F(CodeRunnerTest, RunsOfOneSessionTakeTurns) {
   loop_.Poll();
   EXPECT_THAT(order, ElementsAre("1", "2", "3"));
   EXPECT_EQ(engine_.stats().cells_live, 1u);
+}
+
+TEST(RefusedForLengthTest, SaysWhichLimitAndHowToGoOn) {
+  const Outcome outcome = RefusedForLength({.code_bytes = 7}, {.engine = "wasm", .tier = "none"});
+  EXPECT_EQ(outcome.status, RunStatus::kRejected);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  EXPECT_EQ(outcome.findings[0].rule, "code_bytes");
+  EXPECT_NE(outcome.findings[0].message.find('7'), std::string::npos);
 }
 
 }  // namespace

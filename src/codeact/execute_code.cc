@@ -48,6 +48,9 @@ Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& giv
                       .setting = options.setting,
                       .gate = options.gate,
                       .trace = options.trace};
+  if (request.code.find_first_not_of(" \t\r\n\f\v") == std::string::npos) {
+    return Error(ErrorCode::kInvalidArgument, "there is no code: send some Python");
+  }
   TRY_ASSIGN(request.limits, ParseLimits(given.Find("limits"), options.setting->limits));
   if (const Value* session = given.Find("session")) {
     const Value* restart = given.Find("restart");

@@ -62,7 +62,9 @@ Result<std::unique_ptr<Engine>> MakeAuto(const BackendOptions& options, const In
   // Without a nursery nothing is offered, and code that needs more is told what to ask for.
   std::vector<std::string> packages;
   if (!found.nursery_path.empty()) {
-    packages = AllowedPackages(InstalledPackages(""), UsualPackages());
+    const std::vector<std::string_view> chosen(options.native_packages.begin(),
+                                               options.native_packages.end());
+    packages = AllowedPackages(InstalledPackages(""), chosen.empty() ? UsualPackages() : chosen);
   }
   return std::unique_ptr<Engine>(std::make_unique<AutoEngine>(
       std::move(wasm),

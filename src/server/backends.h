@@ -22,7 +22,9 @@ struct BackendOptions {
   std::string engine = "auto";     // "auto", "wasm" or "native".
   std::string tier{kDefaultTier};  // "namespace", "landlock" or "none".
   std::string installation = {};   // A directory; empty: where FindInstallation looks.
-  std::size_t lanes = 0;           // Cores to use; 0: all that this process may use.
+  std::vector<std::string>
+      native_packages{};  // What code may use of engine native; empty: the usual.
+  std::size_t lanes = 0;  // Cores to use; 0: all that this process may use.
   // Ties each lane to its core: right for a server that has the machine. A program that runs one piece
   // of code leaves the choice to the kernel, or all of them would queue up on the first core.
   bool pin = true;

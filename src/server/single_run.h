@@ -1,19 +1,20 @@
 // A SingleRun executes one piece of code from a plain thread: for programs without an event loop.
 //
 // Trust     Output and outcome are the guest's: bounded, not clean.
-// Threads   Perform() blocks its caller, and output arrives on that same thread, which may therefore
-//           block in it: the engine's lane never does. Cancel() from any thread, also from OnOutput.
-// Lifetime  Borrows the engine. For one Perform().
+// Threads   Perform() blocks its caller; output, and what is posted to executor(), arrives on that same
+//           thread, which may therefore block in it: the engine's lane never does. Cancel() from any thread,
+//           also from OnOutput.
+// Lifetime  Borrows the runner. For one Perform().
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string_view>
 
-#include "base/guarded.h"
 #include "base/result.h"
-#include "engine/engine.h"
+#include "codeact/code_runner.h"
 
 namespace caisson {
 
@@ -21,37 +22,25 @@ class SingleRun {
  public:
   using OnOutput = std::function<void(OutputStream stream, std::string_view bytes)>;
 
-  explicit SingleRun(Engine& engine) : engine_(engine) {}
+  explicit SingleRun(CodeRunner& runner) : runner_(runner) {}
   SingleRun(const SingleRun&) = delete;
   SingleRun& operator=(const SingleRun&) = delete;
 
-  // Runs the code in a fresh cell. No tools are offered: a call raises in the code. All output has been
-  // handed over when this returns.
-  Result<Outcome> Perform(RunRequest request, OnOutput on_output);
+  // As CodeRunner::Run. All output has been handed over when this returns.
+  Result<CodeRun> Perform(CodeRequest request, OnOutput on_output);
 
   // Ends the run with a partial outcome; any number of times, before (then nothing is executed), during
   // and after it.
   void Cancel();
 
+  // The thread in Perform().
+  asio::any_io_executor executor() { return caller_.get_executor(); }
+
  private:
-  struct State {
-    Cell* cell = nullptr;  // While its run is under way.
-    bool cancelled = false;
-  };
-  class Events;
-
-  asio::awaitable<void> OpenAndRun(RunRequest request, Events& events);
-  asio::awaitable<void> RunInCell(std::unique_ptr<Cell> cell, RunRequest request, Events& events);
-  bool Register(Cell* cell);
-
-  Engine& engine_;
-  Guarded<State> state_;
-  std::optional<Result<Outcome>>
-      outcome_;  // Written on the cell's executor, read after it is done.
+  CodeRunner& runner_;
+  asio::io_context caller_{1};
+  asio::cancellation_signal stop_;
+  bool cancelled_ = false;  // Both are used in caller_ alone.
 };
-
-// The outcome of code that is refused for its length, before any cell saw it: all doors show the same.
-// `boundary` is what it would have run in.
-Outcome RefusedForLength(const Limits& limits, Boundary boundary);
 
 }  // namespace caisson

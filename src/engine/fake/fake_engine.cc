@@ -144,6 +144,10 @@ class FakeCell final : public Cell {
 };
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Open(OpenOptions options) {
+  if (on_open_) {
+    std::exchange(on_open_, nullptr)();
+    co_await asio::post(executor_, asio::use_awaitable);
+  }
   if (open_error_) co_return *std::exchange(open_error_, std::nullopt);
   co_return std::unique_ptr<Cell>(std::make_unique<FakeCell>(*this, std::move(options.owner)));
 }

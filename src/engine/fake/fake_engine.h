@@ -11,6 +11,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,6 +57,9 @@ class FakeEngine final : public Engine {
   // The next Open or Restore fails like this.
   void FailNextOpen(Error error) { open_error_ = std::move(error); }
 
+  // Called when the next Open begins; what it posts happens before Open returns.
+  void OnNextOpen(std::function<void()> action) { on_open_ = std::move(action); }
+
   // What was asked and answered, in order.
   const std::vector<std::pair<OwnerId, RunRequest>>& requests() const { return requests_; }
   const std::vector<std::pair<std::uint32_t, ToolAnswer>>& answers() const { return answers_; }
@@ -71,6 +75,7 @@ class FakeEngine final : public Engine {
   asio::any_io_executor executor_;
   std::deque<FakeScript> scripts_;
   std::optional<Error> open_error_;
+  std::function<void()> on_open_;
   std::vector<std::pair<OwnerId, RunRequest>> requests_;
   std::vector<std::pair<std::uint32_t, ToolAnswer>> answers_;
   std::map<std::string, std::pair<OwnerId, std::optional<FakePlay>>> saved_;

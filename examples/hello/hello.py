@@ -1,8 +1,9 @@
-# What is printed streams out as it comes; the value of the last expression is the result.
-import platform
+# Output as it comes, a file, and the value of the last expression.
+#
+#   caisson run hello.py
 import statistics
 
-print("hello from CPython", platform.python_version())
+print("hello from a cell")
 
 rainfall = {"Mon": 3.1, "Tue": 0.0, "Wed": 12.4, "Thu": 7.7}
 wettest = max(rainfall, key=rainfall.get)

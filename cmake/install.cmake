@@ -1,0 +1,65 @@
+# What `make install` puts where:
+#
+#   bin/caisson                      the program
+#   libexec/caisson/                 what it starts: worker, base, nursery
+#   lib/libcaisson.a                 all of it as one library, for programs of your own
+#   include/caisson/                 its headers; <caisson/caisson.h> is the one to include
+#   lib/cmake/Caisson, lib/pkgconfig how to find it
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(library_modules
+  base asio_impl wire policy context jail engine engine_session engine_wasm engine_native engine_auto workspace
+  tools tools_command tools_http config codeact server)
+set(library_objects ${library_modules})
+list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+
+add_library(libcaisson STATIC ${library_objects})
+set_target_properties(libcaisson PROPERTIES OUTPUT_NAME caisson EXPORT_NAME caisson LINKER_LANGUAGE CXX)
+target_compile_features(libcaisson INTERFACE cxx_std_23)
+# The library and whoever uses it must agree on how Asio was built (see src/base/CMakeLists.txt).
+target_compile_definitions(libcaisson INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+target_include_directories(libcaisson INTERFACE
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/caisson>")
+target_link_libraries(libcaisson INTERFACE Threads::Threads OpenSSL::SSL OpenSSL::Crypto Boost::headers re2 seccomp)
+
+install(TARGETS caisson RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS caisson-nursery RUNTIME DESTINATION libexec/caisson)
+if(TARGET caisson-worker)
+  install(TARGETS caisson-worker RUNTIME DESTINATION libexec/caisson)
+  install(FILES "${CMAKE_BINARY_DIR}/caisson.base" DESTINATION libexec/caisson)
+else()
+  install(PROGRAMS "${WORKER_DIR}/caisson-worker" DESTINATION libexec/caisson)
+  install(FILES "${WORKER_DIR}/caisson.base" DESTINATION libexec/caisson)
+endif()
+
+install(TARGETS libcaisson EXPORT Caisson ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Caisson)
+
+# The umbrella header and what it includes; how engines, jail and protocols work inside stays inside.
+foreach(module base wire policy context workspace tools config codeact)
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
+  list(FILTER headers EXCLUDE REGEX "_test\\.h$")
+  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})
+endforeach()
+foreach(header engine host_files limits outcome)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/engine/${header}.h"
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/engine)
+endforeach()
+foreach(header backends code_service single_run version)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/server/${header}.h"
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/server)
+endforeach()
+install(FILES "${PROJECT_SOURCE_DIR}/src/server/caisson.h"
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson)
+
+configure_package_config_file(cmake/CaissonConfig.cmake.in "${CMAKE_BINARY_DIR}/CaissonConfig.cmake"
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Caisson)
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/CaissonConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/CaissonConfig.cmake" "${CMAKE_BINARY_DIR}/CaissonConfigVersion.cmake"
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Caisson)
+configure_file(cmake/caisson.pc.in "${CMAKE_BINARY_DIR}/caisson.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/caisson.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,138 @@
+#include "cli/code_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "cli/output.h"
+#include "cli/source_input.h"
+#include "cli/terminal_question.h"
+#include "policy/toml.h"
+#include "workspace/mount.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr std::size_t kMaxPolicyBytes = 1u << 20;
+
+Result<Policy> ParsePolicyFlag(const std::string& value) {
+  if (value == "strict") return Policy{};
+  if (value == "open") return Policy{.preset = PolicyPreset::kOpen};
+  auto text = ReadSource(value, kMaxPolicyBytes);
+  if (!text) {
+    return std::move(text).error().Context("--policy takes strict, open or a file");
+  }
+  auto policy = ParsePolicyText(*text);
+  if (!policy) return std::move(policy).error().Context("--policy " + value);
+  return policy;
+}
+
+// "NAME=VALUE", which `option` wants.
+Result<std::pair<std::string, std::string>> ParsePair(std::string_view option,
+                                                      const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return Error(ErrorCode::kInvalidArgument,
+                 std::string(option) + " takes NAME=VALUE; got \"" + text + "\"");
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<void> SetLimits(const CodeFlags& flags, Limits& limits) {
+  for (const std::string& limit : flags.limits) {
+    TRY_ASSIGN(const auto pair, ParsePair("--limit", limit));
+    TRY(SetLimit(limits, pair.first, pair.second));
+  }
+  return {};
+}
+
+Result<void> AddMounts(const CodeFlags& flags, std::vector<workspace::MountSpec>& mounts) {
+  for (const std::string& text : flags.mounts) {
+    TRY_ASSIGN(workspace::MountSpec mount, workspace::ParseMount(text));
+    mounts.push_back(std::move(mount));
+  }
+  return {};
+}
+
+Result<void> SetEnvironment(const CodeFlags& flags, CodeSetting& setting) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& text : flags.environment) {
+    TRY_ASSIGN(auto pair, ParsePair("--env", text));
+    environment[std::move(pair.first)] = std::move(pair.second);
+  }
+  setting.environment =
+      std::make_shared<const std::map<std::string, std::string>>(std::move(environment));
+  return {};
+}
+
+}  // namespace
+
+void AddCodeFlags(CLI::App& command, CodeFlags& flags) {
+  command
+      .add_option("--config", flags.config, "A configuration file: tools, mounts, policy, limits")
+      ->type_name("FILE");
+  command
+      .add_option("--policy", flags.policy,
+                  "What code may contain: strict (the default), open, or a file")
+      ->type_name("NAME");
+  command.add_option("--limit", flags.limits, "Set a limit of the run; can be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--mount", flags.mounts,
+                  "Show a directory to the code: ro (the default), rw or overlay; can be repeated")
+      ->type_name("HOST:GUEST[:MODE]")
+      ->allow_extra_args(false);
+  command.add_option("--env", flags.environment, "Set a variable in os.environ; can be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--engine", flags.engine, "auto (the default), wasm or native")
+      ->type_name("NAME");
+  command
+      .add_option("--tier", flags.tier, "How strong the jail must be: namespace, landlock or none")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command
+      .add_option("--approve", flags.approve,
+                  "Calls of tools that need approval: ask at the terminal, all or none")
+      ->type_name("WHICH")
+      ->capture_default_str();
+  command.add_option("--worker-dir", flags.worker_directory)->group("");  // For tests.
+}
+
+Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
+  Config config;
+  if (!flags.config.empty()) {
+    TRY_ASSIGN(config, LoadConfig(flags.config));
+  }
+  CodeServiceOptions options = FromConfig(config);
+  options.backend.lanes = 1;
+  options.backend.pin = false;
+  options.backend.spare_cells = 0;
+  options.backend.preloads = {{}};
+  options.backend.tier = flags.tier;
+  options.backend.installation = flags.worker_directory;
+  if (!flags.engine.empty()) options.backend.engine = flags.engine;
+  if (!flags.policy.empty()) {
+    TRY_ASSIGN(options.setting.policy, ParsePolicyFlag(flags.policy));
+  }
+  // From another thread than the rest of our output, hence with an Output of its own.
+  options.log = [](std::string_view text) { Output::Stderr().WriteGuest(text); };
+  TRY(SetLimits(flags, options.setting.limits));
+  TRY(CheckLimits(options.setting.limits, options.setting.ceiling));
+  TRY(AddMounts(flags, options.setting.mounts));
+  TRY(SetEnvironment(flags, options.setting));
+  return options;
+}
+
+Result<ToolGate> ToGate(const CodeFlags& flags, const asio::any_io_executor& executor) {
+  if (flags.approve == "all") return OpenGate();
+  if (flags.approve == "none") return ToolGate();
+  if (flags.approve == "ask") return TerminalGate(executor);
+  return Error(ErrorCode::kInvalidArgument,
+               "--approve takes ask, all or none; got \"" + flags.approve + "\"");
+}
+
+}  // namespace caisson::cli

@@ -1,0 +1,43 @@
+// The options that `run`, `check` and `repl` have in common, and what they mean.
+//
+// Trust     The user's. Everything is checked, and told by the name of its option.
+// Threads   The main thread.
+// Lifetime  Values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "codeact/code_runner.h"
+#include "server/code_service.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name.
+class App;
+}  // namespace CLI
+
+namespace caisson::cli {
+
+struct CodeFlags {
+  std::string config;
+  std::string policy;
+  std::vector<std::string> limits;
+  std::vector<std::string> mounts;
+  std::vector<std::string> environment;
+  std::string engine;
+  std::string tier{kDefaultTier};
+  std::string approve = "ask";
+  std::string worker_directory;
+};
+
+void AddCodeFlags(CLI::App& command, CodeFlags& flags);
+
+// What the configuration says, and what the command line says in its place. For one lane: a program that
+// runs one thing at a time.
+Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags);
+
+// Whom --approve means. `ask` is the person at the terminal: asked on the thread of `executor`, and nobody if
+// there is no terminal.
+Result<ToolGate> ToGate(const CodeFlags& flags, const asio::any_io_executor& executor);
+
+}  // namespace caisson::cli

@@ -1,0 +1,165 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/guarded.h"
+#include "cli/code_flags.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/interrupts.h"
+#include "cli/line_reader.h"
+#include "cli/output.h"
+#include "cli/run_report.h"
+#include "cli/statement.h"
+#include "server/code_service.h"
+#include "server/single_run.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  caisson repl
+  caisson repl --mount data:/input --limit wall_seconds=60
+  caisson repl < steps.py                       statement by statement, in one session
+
+Variables, imports and files stay until the end. An empty line ends a block. Ctrl-C clears what you
+have typed, or ends what runs; a run that is ended so, or by a limit, takes the session with it.)";
+
+constexpr const char* kSessionName = "repl";
+
+// A stateful session: reads statements and runs them, one after the other.
+class ReplCommand {
+ public:
+  explicit ReplCommand(const CodeFlags& flags) : flags_(flags) {}
+
+  int Execute() {
+    if (auto ready = Prepare(); !ready) return Fail(ready.error());
+    while (!ended_) {
+      const auto statement = ReadStatement();
+      if (!statement) break;
+      if (statement->find_first_not_of(" \t\r\n") != std::string::npos) RunStatement(*statement);
+    }
+    if (prompts_) out_.Write("\n");
+    return out_.failed() == 0 ? status_ : kExitUsage;
+  }
+
+ private:
+  Result<void> Prepare();
+  // What is typed up to the end of a statement; nothing when the input ends.
+  std::optional<std::string> ReadStatement();
+  void RunStatement(const std::string& code);
+  void Show(const CodeRun& run);
+  void OnSignal(int signal);
+  int Fail(const Error& error);
+
+  const CodeFlags& flags_;
+  Output out_ = Output::Stdout();
+  Output err_ = Output::Stderr();
+  const bool prompts_ = ::isatty(STDIN_FILENO) == 1;
+  std::optional<LineReader> reader_;
+  Limits limits_;
+  std::unique_ptr<CodeService> service_;
+  int status_ = kExitCompleted;
+  std::atomic<bool> ended_ = false;
+  Guarded<SingleRun*> running_{nullptr};
+  Interrupts interrupts_;  // Goes first: it uses what is above.
+};
+
+Result<void> ReplCommand::Prepare() {
+  TRY_ASSIGN(CodeServiceOptions options, ToServiceOptions(flags_));
+  limits_ = options.setting.limits;
+  TRY_ASSIGN(reader_, LineReader::Make());
+  TRY(interrupts_.ListenAlways([this](int signal) { OnSignal(signal); }));
+  TRY_ASSIGN(service_, CodeService::Open(std::move(options)));
+  if (prompts_) out_.Write("A session in a cell. Ctrl-D ends it.\n");
+  return {};
+}
+
+void ReplCommand::OnSignal(int signal) {
+  if (signal != SIGINT) ended_ = true;
+  auto running = running_.Lock();
+  if (*running != nullptr) {
+    (*running)->Cancel();
+  } else {
+    reader_->Wake();
+  }
+}
+
+std::optional<std::string> ReplCommand::ReadStatement() {
+  std::string text;
+  while (!ended_) {
+    if (prompts_) out_.Write(text.empty() ? ">>> " : "... ");
+    auto line = reader_->Read();
+    if (const auto* end = std::get_if<LineReader::End>(&line)) {
+      if (*end == LineReader::End::kOfInput) {
+        return text.empty() ? std::nullopt : std::optional(std::move(text));
+      }
+      text.clear();  // Ctrl-C: begin again.
+      if (prompts_) out_.Write("\n");
+      continue;
+    }
+    text.append(std::get<std::string>(line));
+    if (!NeedsMore(text)) return text;
+  }
+  return std::nullopt;
+}
+
+void ReplCommand::RunStatement(const std::string& code) {
+  SingleRun run(service_->runner());
+  auto gate = ToGate(flags_, run.executor());
+  if (!gate) {
+    status_ = Fail(gate.error());
+    ended_ = true;
+    return;
+  }
+  *running_.Lock() = &run;
+  // A session that was lost has been reported when it was.
+  const auto done =
+      run.Perform({.owner = OwnerId("local"),
+                   .code = code,
+                   .setting = service_->setting(),
+                   .session = SessionRequest{.name = kSessionName, .restart = Restart::kIfLost},
+                   .gate = *std::move(gate)},
+                  [&](OutputStream stream, std::string_view bytes) {
+                    (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);
+                    if (out_.failed() != 0) run.Cancel();
+                  });
+  *running_.Lock() = nullptr;
+  if (out_.failed() != 0) ended_ = true;
+  if (done) return Show(*done);
+  status_ = Fail(done.error());
+  ended_ = true;
+}
+
+void ReplCommand::Show(const CodeRun& run) {
+  ReportOutcome(run.outcome, limits_, out_, err_);
+  out_.FinishLine();
+  if (run.session != SessionFate::kLost || ended_) return;
+  err_.FinishLine();
+  err_.Write("caisson: the session is lost, with its variables and files; a new one begins\n");
+}
+
+int ReplCommand::Fail(const Error& error) {
+  err_.Write("caisson: " + error.message() + "\n");
+  return ExitStatus(error.code());
+}
+
+}  // namespace
+
+void AddReplCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<CodeFlags>();  // Shared by the parser and the callback.
+  CLI::App* command = program.add_subcommand(
+      "repl", "A session at the terminal: each statement goes on where the last ended");
+  command->footer(kExamples);
+  AddCodeFlags(*command, *flags);
+  command->callback([flags, &exit_status] { exit_status = ReplCommand(*flags).Execute(); });
+}
+
+}  // namespace caisson::cli

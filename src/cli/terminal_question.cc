@@ -1,0 +1,72 @@
+#include "cli/terminal_question.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/unique_fd.h"
+#include "cli/terminal_text.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr std::size_t kMaxAnswer = 1024;
+
+std::string Question(const GatedCall& call) {
+  const auto arguments = ToJson(Value(call.arguments));
+  TerminalText text;
+  std::string shown = text.Escape(arguments ? *arguments : arguments.error().message());
+  shown.append(text.Finish());
+  return "caisson: the code wants to call " + call.tool->name() + " with " + shown +
+         "\nallow this call? [y/N] ";
+}
+
+void WriteAll(const UniqueFd& terminal, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(terminal.get(), text.data(), text.size());
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+// The first line that is typed.
+std::string ReadLine(const UniqueFd& terminal) {
+  std::string line;
+  char c = 0;
+  while (line.size() < kMaxAnswer && ::read(terminal.get(), &c, 1) == 1 && c != '\n') line += c;
+  return line;
+}
+
+std::optional<ToolDenied> Ask(const GatedCall& call) {
+  const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
+  if (!terminal.is_open()) {
+    return ToolDenied{call.tool->name() +
+                      " needs an approval, and there is no terminal to ask at (see --approve)"};
+  }
+  WriteAll(terminal, Question(call));
+  const std::string answer = ReadLine(terminal);
+  if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;
+  return ToolDenied{"the call of " + call.tool->name() + " was denied"};
+}
+
+}  // namespace
+
+ToolGate TerminalGate(asio::any_io_executor executor) {
+  return [executor =
+              std::move(executor)](GatedCall call) -> asio::awaitable<std::optional<ToolDenied>> {
+    std::optional<ToolDenied> denied;
+    const auto ask = [&]() -> asio::awaitable<void> {
+      denied = Ask(call);
+      co_return;
+    };
+    co_await asio::co_spawn(executor, ask, asio::use_awaitable);
+    co_return denied;
+  };
+}
+
+}  // namespace caisson::cli

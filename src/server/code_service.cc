@@ -1,0 +1,88 @@
+#include "server/code_service.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "context/child_environment.h"
+#include "server/configured_tools.h"
+#include "server/single_run.h"
+
+namespace caisson {
+namespace {
+
+std::string NameOf(EngineChoice choice) {
+  switch (choice) {
+    case EngineChoice::kWasm:
+      return "wasm";
+    case EngineChoice::kNative:
+      return "native";
+    case EngineChoice::kAuto:
+      break;
+  }
+  return "auto";
+}
+
+}  // namespace
+
+CodeServiceOptions FromConfig(const Config& config) {
+  CodeServiceOptions options;
+  options.backend.engine = NameOf(config.engine.choice);
+  options.backend.native_packages = config.engine.native_packages;
+  options.setting.limits = config.limits;
+  options.setting.policy = config.policy;
+  for (const MountConfig& mount : config.mounts) {
+    const std::filesystem::path host = std::filesystem::path(config.directory) / mount.host;
+    options.setting.mounts.push_back(
+        {.host = host.string(), .point = {.guest_path = mount.guest, .mode = mount.mode}});
+  }
+  options.tools = config.tools;
+  options.tools_directory = config.directory;
+  return options;
+}
+
+Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions options) {
+  TRY(CheckLimits(options.setting.limits, options.setting.ceiling));
+  TRY_ASSIGN(auto engine, MakeEngine(options.backend));
+  std::unique_ptr<CodeService> service(new CodeService(std::move(engine)));
+  const asio::any_io_executor pool = service->pool_.get_executor();
+  if (!options.tools.empty()) {
+    Config config;
+    config.tools = std::move(options.tools);
+    config.directory = std::move(options.tools_directory);
+    if (!options.log) options.log = [](std::string_view) {};
+    TRY_ASSIGN(auto configured, MakeTools(config, {.io = pool,
+                                                   .pool = pool,
+                                                   .host = TakeHostVariables(),
+                                                   .log = std::move(options.log)}));
+    auto tools = options.setting.tools->tools();
+    tools.insert(tools.end(), configured.begin(), configured.end());
+    options.setting.tools = std::make_shared<const ToolSet>(std::move(tools));
+  }
+  service->setting_ = std::make_shared<const CodeSetting>(std::move(options.setting));
+  service->runner_ = std::make_unique<CodeRunner>(
+      *service->engine_, CodeRunnerOptions{.sessions = std::move(options.sessions),
+                                           .pool = pool,
+                                           .hidden = std::move(options.hidden)});
+  return service;
+}
+
+CodeService::~CodeService() {
+  if (runner_ != nullptr) {
+    asio::io_context context(1);
+    asio::co_spawn(context, runner_->Close(), asio::detached);
+    context.run();
+  }
+  pool_.join();
+}
+
+Result<CodeRun> CodeService::Run(std::string code) {
+  return SingleRun(*runner_).Perform(
+      {.owner = OwnerId("local"), .code = std::move(code), .setting = setting_},
+      [](OutputStream, std::string_view) {});
+}
+
+}  // namespace caisson

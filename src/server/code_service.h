@@ -1,0 +1,62 @@
+// A CodeService is all it takes to run code in this process: an engine, the threads that wait for disks and programs,
+// the configured tools, and the runner on top. A program that links us opens one and is done.
+//
+//   auto service = *CodeService::Open({.setting = {.tools = tools}});
+//   auto run = service->Run("add(1, 2)");                       // run->outcome.result
+//
+// Trust     Options are the operator's.
+// Threads   Open, Run and the destructor block: not on an executor that serves others. runner() from anywhere.
+// Lifetime  Owns everything. The destructor cancels what runs and returns when no process, thread or descriptor is
+//           left.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "codeact/code_runner.h"
+#include "config/config.h"
+#include "server/backends.h"
+
+namespace caisson {
+
+struct CodeServiceOptions {
+  BackendOptions backend{};
+  CodeSetting setting{};
+  std::vector<ToolConfig> tools{};  // Configured ones, after those of the setting.
+  std::string tools_directory{};    // What their relative paths are relative to.
+  SessionOptions sessions{};
+  std::vector<std::string> hidden{};                 // As CodeRunnerOptions.
+  std::function<void(std::string_view text)> log{};  // What commands write to stderr.
+};
+
+// What a configuration says about running code; limits and mounts are checked when they are used.
+CodeServiceOptions FromConfig(const Config& config);
+
+class CodeService {
+ public:
+  static Result<std::unique_ptr<CodeService>> Open(CodeServiceOptions options);
+  CodeService(const CodeService&) = delete;
+  CodeService& operator=(const CodeService&) = delete;
+  ~CodeService();
+
+  CodeRunner& runner() { return *runner_; }
+  // With all tools, the configured ones too.
+  const std::shared_ptr<const CodeSetting>& setting() const { return setting_; }
+
+  // One run for the owner "local", with the service's setting.
+  Result<CodeRun> Run(std::string code);
+
+ private:
+  explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+  const std::unique_ptr<Engine> engine_;
+  asio::thread_pool pool_{2};  // Gone before the engine: it answers the engine's cells.
+  std::shared_ptr<const CodeSetting> setting_;
+  std::unique_ptr<CodeRunner> runner_;
+};
+
+}  // namespace caisson
