@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "workspace/testing_directory.h"
+#include "workspace/testing/test_directory.h"
 
 namespace caisson::workspace {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "workspace/testing_directory.h"
+#include "workspace/testing/test_directory.h"
 
 namespace caisson::workspace {
 namespace {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "workspace/beneath.h"
-#include "workspace/testing_directory.h"
+#include "workspace/testing/test_directory.h"
 
 namespace caisson::workspace {
 namespace {

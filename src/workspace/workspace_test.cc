@@ -7,7 +7,7 @@
 #include <future>
 
 #include "workspace/beneath.h"
-#include "workspace/testing_directory.h"
+#include "workspace/testing/test_directory.h"
 
 namespace caisson::workspace {
 namespace {

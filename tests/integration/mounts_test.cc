@@ -6,7 +6,7 @@
 
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
-#include "workspace/testing_directory.h"
+#include "workspace/testing/test_directory.h"
 #include "workspace/workspace.h"
 
 namespace caisson::testing {

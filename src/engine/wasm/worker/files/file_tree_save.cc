@@ -222,7 +222,8 @@ Result<NodeId> FileTree::RestoreNode(ByteReader& in, const std::vector<NodeId>& 
     const auto order = in.Get<std::uint64_t>();
     const std::string_view name = in.GetText();
     const Node& directory = node(earlier[parent]);
-    if (!in.ok() || directory.type != FileType::kDirectory || !directory.linked ||
+    const bool unlisted = directory.original && !directory.original->listed;
+    if (!in.ok() || directory.type != FileType::kDirectory || !directory.linked || unlisted ||
         !IsEntryName(name) || directory.entries.names.contains(name) ||
         order >= directory.entries.next_order || directory.entries.in_order.contains(order)) {
       return Malformed("entry");
