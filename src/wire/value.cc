@@ -8,6 +8,8 @@
 #include <limits>
 #include <unordered_set>
 
+#include "wire/utf8.h"
+
 namespace caisson {
 
 bool List::operator==(const List&) const = default;
@@ -52,31 +54,6 @@ std::uint64_t ZigZag(std::int64_t value) {
 
 std::int64_t UnZigZag(std::uint64_t value) {
   return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
-}
-
-// The length of the well-formed UTF-8 character that `text` starts with, or 0.
-std::size_t CharacterSize(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = lead == 0xed && byte(1) > 0x9f;
-  const bool too_high = lead == 0xf4 && byte(1) > 0x8f;
-  return overlong || surrogate || too_high ? 0 : size;
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t size = CharacterSize(text);
-    if (size == 0) return false;
-    text.remove_prefix(size);
-  }
-  return true;
 }
 
 class Encoder {

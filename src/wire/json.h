@@ -1,0 +1,23 @@
+// ParseJson reads JSON text as a Value: the way back from ToJson (value.h).
+//
+//   ParseJson(R"({"n": [1, 2.0, null]})")      a Dict with one List: int, float, None
+//
+// An int stays an int of any size, a number with a point or exponent is a float.
+//
+// Trust     The text may be anybody's (a command's output, a server's answer): size of numbers, depth and
+//           UTF-8 are checked; keys that come twice, lone surrogates and text after the value are refused.
+// Threads   Pure functions.
+// Lifetime  Nothing is kept.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "wire/value.h"
+
+namespace caisson {
+
+// The error says what is wrong and at which line and column.
+Result<Value> ParseJson(std::string_view text);
+
+}  // namespace caisson
