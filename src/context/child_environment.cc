@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 namespace caisson {
@@ -23,9 +24,11 @@ constexpr std::array<std::string_view, 24> kCredentialFamilies = {
     "VERCEL_",     "MODAL_",     "DAYTONA_",   "FIRECRAWL_",  "GOOGLE_APPLICATION_",
     "VERTEX_",     "SUDO_",      "PGPASS",     "AWS_"};
 
-// They would let the program this one was started with reach into the child's own Python.
-constexpr std::array<std::string_view, 3> kOtherInterpreters = {"VIRTUAL_ENV", "CONDA_PREFIX",
-                                                                "PYTHONHOME"};
+// What changes how a program is loaded, or what an interpreter runs first. A child that needs one has it among
+// its own variables.
+constexpr std::array<std::string_view, 12> kSteering = {
+    "LD_",   "GCONV_PATH",   "LOCPATH",   "PYTHON", "VIRTUAL_ENV", "CONDA_",
+    "BASH_", "NODE_OPTIONS", "JAVA_TOOL", "PERL5",  "RUBY",        "GLIBC_TUNABLES"};
 
 std::string Upper(std::string_view text) {
   std::string upper(text);
@@ -40,11 +43,14 @@ bool Matches(std::string_view pattern, std::string_view name) {
   return name == pattern;
 }
 
+bool StartsWithAny(std::string_view name, std::span<const std::string_view> beginnings) {
+  return std::ranges::any_of(beginnings, [&](auto each) { return name.starts_with(each); });
+}
+
 bool MayInherit(std::string_view name, const ChildVariables& variables) {
   return std::ranges::any_of(variables.inherit,
                              [&](const auto& pattern) { return Matches(pattern, name); }) &&
-         !IsCredentialName(name) &&
-         std::ranges::find(kOtherInterpreters, name) == kOtherInterpreters.end();
+         !IsCredentialName(name) && !StartsWithAny(name, kSteering);
 }
 
 // The prefix is the session's alone: a variable that only looks like one of its own would be believed.
@@ -81,8 +87,7 @@ bool IsCredentialName(std::string_view name) {
   const std::string upper = Upper(name);
   return std::ranges::any_of(kCredentialWords,
                              [&](auto word) { return upper.find(word) != upper.npos; }) ||
-         std::ranges::any_of(kCredentialFamilies,
-                             [&](auto family) { return upper.starts_with(family); });
+         StartsWithAny(upper, kCredentialFamilies);
 }
 
 Result<ChildEnvironment> ChildEnvironment::Build(const SessionContext& session,

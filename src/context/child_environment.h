@@ -2,7 +2,7 @@
 //
 // In this order, later ones winning:
 //   1. what the operator lets children inherit of the environment this program was started with,
-//      credentials never among it, whatever the list says;
+//      credentials, and what changes how programs are loaded, never among it, whatever the list says;
 //   2. the child's own variables, as configured for it (a credential it needs is given to it here);
 //   3. the session's: bound wins even if empty, unset is taken away (session_context.h has the table).
 //
@@ -31,6 +31,7 @@ bool IsCredentialName(std::string_view name);
 
 class ChildEnvironment {
  public:
+  ChildEnvironment() = default;  // Empty.
   // kInvalidArgument: a name or value no environment can hold.
   static Result<ChildEnvironment> Build(const SessionContext& session,
                                         const ChildVariables& variables);

@@ -35,7 +35,7 @@ TEST(ChildEnvironmentTest, OwnVariablesWinOverInheritedOnes) {
               ElementsAre("MODE=", "PATH=/opt"));
 }
 
-TEST(ChildEnvironmentTest, CredentialsAreNotInheritedEvenIfListed) {
+TEST(ChildEnvironmentTest, CredentialsAndLoadersAreNotInheritedEvenIfListed) {
   EnvironmentMap start;
   for (const char* name : {"GH_TOKEN",
                            "GITHUB_TOKEN",
@@ -61,7 +61,10 @@ TEST(ChildEnvironmentTest, CredentialsAreNotInheritedEvenIfListed) {
                            "CAISSON_SEAL",
                            "SUDO_PASSWORD",
                            "VIRTUAL_ENV",
-                           "PYTHONHOME"}) {
+                           "PYTHONHOME",
+                           "PYTHONPATH",
+                           "LD_PRELOAD",
+                           "BASH_ENV"}) {
     start.emplace(name, "secret");
   }
   SessionHost host(start);
