@@ -17,10 +17,6 @@ using testing::HasSubstr;
 
 class SchemaTest : public StoreTest {
  protected:
-  void SetUp() override {
-    connection_ = backend_->Direct();
-    if (!connection_) GTEST_SKIP() << "no way round the store";
-  }
   Result<SqlResult> Run(std::string_view sql) {
     if (Result<void> begun = connection_->Begin(Access::kWrite); !begun) {
       return std::move(begun).error();
@@ -43,7 +39,7 @@ class SchemaTest : public StoreTest {
     return connection_->Commit();
   }
 
-  std::unique_ptr<Connection> connection_;
+  const std::unique_ptr<Connection> connection_ = backend_->Direct();
 };
 
 // I3, read off the tables as they are.
@@ -117,8 +113,13 @@ TEST_P(SchemaTest, ReplicasThatStartTogetherUpgradeOnce) {
   EXPECT_EQ(Run("SELECT COUNT(*) FROM caisson_schema")->rows.at(0).Int(0), 1);
 }
 
-TEST_P(SchemaTest, LostConnectionsComeBack) {
-  if (GetParam() != BackendKind::kPostgres) GTEST_SKIP() << "there is no connection to lose";
+INSTANTIATE_TEST_SUITE_P(Over, SchemaTest,
+                         testing::Values(BackendKind::kSqlite, BackendKind::kPostgres),
+                         [](const auto& info) { return ToString(info.param); });
+
+class ReconnectTest : public SchemaTest {};
+
+TEST_P(ReconnectTest, LostConnectionsComeBack) {
   StartRun("r");
   for (int round = 0; round < 3; ++round) {
     const auto killed =
@@ -130,7 +131,8 @@ TEST_P(SchemaTest, LostConnectionsComeBack) {
   }
 }
 
-INSTANTIATE_OVER_BACKENDS(SchemaTest);
+INSTANTIATE_TEST_SUITE_P(Over, ReconnectTest, testing::Values(BackendKind::kPostgres),
+                         [](const auto& info) { return ToString(info.param); });
 
 TEST(OpenStoreTest, AServerThatIsNotThereIsUnavailable) {
   const auto store = OpenPostgresStore({.url = "postgres://x@/x?host=/nonexistent"});
