@@ -94,8 +94,10 @@ function(guest_profile)
     COMMAND ${GUEST_PROFDATA} merge -o "${guest_profile}" "${GUEST_DIR}/train.profraw"
     COMMAND ${CMAKE_COMMAND} "-DPROFILE=${guest_profile}" "-DSTAMP=${guest_profile_stamp}"
             -P "${PROJECT_SOURCE_DIR}/cmake/profile_stamp.cmake"
-    DEPENDS ${arg_TRAINER} ${snippets} "${GUEST_DIR}/library.img"
+    # Not on the trainer itself: a change of the worker around it does not change what the guest's code does.
+    DEPENDS ${guest_files} ${snippets}
     COMMENT "Running the training snippets in an instrumented guest" VERBATIM)
   add_custom_target(guest_profile_data DEPENDS "${guest_profile}" "${guest_profile_stamp}")
+  add_dependencies(guest_profile_data ${arg_TRAINER})
   add_dependencies(guest_objects guest_profile_data)
 endfunction()

@@ -38,7 +38,8 @@ std::optional<std::string_view> Closest(std::string_view name,
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongest) continue;
     const std::size_t distance = Distance(name, candidate);
-    if (distance > least || (best && distance == least)) continue;
+    // A letter for another is no likeness.
+    if (distance > least || distance >= name.size() || (best && distance == least)) continue;
     least = distance;
     best = candidate;
   }

@@ -14,6 +14,7 @@ TEST(ClosestTest, FindsWhatWasMeant) {
 TEST(ClosestTest, FarNamesAreNotSuggested) {
   EXPECT_EQ(Closest("colour", {"subject", "to"}), std::nullopt);
   EXPECT_EQ(Closest("x", {}), std::nullopt);
+  EXPECT_EQ(Closest("x", {"y"}), std::nullopt);
   EXPECT_EQ(Closest(std::string(100'000, 'a'), {std::string_view("a")}), std::nullopt);
   EXPECT_EQ(DidYouMean("colour", {"to"}), "");
   EXPECT_EQ(DidYouMean("tto", {"to"}), "; did you mean \"to\"?");

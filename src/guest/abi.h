@@ -3,7 +3,8 @@
 //
 // Trust     The guest is hostile: the holder checks every pointer and length it is handed here and
 //           every byte that comes out. The guest believes what the holder tells it.
-// Threads   One per cell.
+// Threads   One per cell in wasm. Natively host_wait is called without the interpreter's lock, by
+//           any number of threads; everything else with it.
 // Lifetime  caisson_boot runs once, when the snapshot is made. caisson_run runs once for each piece
 //           of code; a second call in the same cell goes on in the same __main__ (a session).
 #ifndef CAISSON_GUEST_ABI_H_
@@ -31,6 +32,13 @@ extern "C" {
 #define CAISSON_ANY_CALL (-1)
 CAISSON_IMPORT(wait) int32_t host_wait(int32_t seq, int64_t timeout_ns);
 
+#ifndef __wasm__
+// Makes host_wait(CAISSON_ANY_CALL, ...) return 0 before its time: one that another thread is in, or
+// else the next. Where there are threads, host_wait(seq, ...) also returns 1 when another took that
+// answer.
+void host_wake(void);
+#endif
+
 // Hands over a call, [name, positional list, keyword dict], and returns its number (0, 1, ...) at
 // once, or CAISSON_POST_REFUSED when the run has used up its calls or the message is too big.
 #define CAISSON_POST_REFUSED (-1)
@@ -49,18 +57,33 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //   "result_bytes"  int     the encoded result may not be longer
 //   "tools"         list    names that become functions in __main__            (optional)
 //   "argv0"         str     file name shown in tracebacks, default "main.py"    (optional)
+//   "policy"        0       open: no check (the default)                        (optional)
+//                   1       strict, with the lists of policy/lists.h
+//                   dict    strict, with other lists (policy/policy.h encodes it): for each of
+//                           "imports", "builtins", "os_attributes", "attributes" and "nodes" a list
+//                           of str that replaces what is allowed, with "allow_" in front what is
+//                           added to it, with "block_" in front what is refused in any case
+//   "native_packages" list  top-level modules that engine `native` has and code may use. With this
+//                           key, what is missing here is known before anything runs (optional)
+//   "check"         bool    parse, check and compile, but execute nothing       (optional)
 //
 // Answer: tuple (seq, outcome, value), outcome 0 = returned value, 1 = raised (type, message),
 //   2 = denied (message)
 //
 // Report: dict with
-//   "end"       "returned" | "raised" | "rejected" | "exited" | "result_too_large"
+//   "end"       "returned" | "raised" | "rejected" | "exited" | "result_too_large" |
+//               "needs_native" | "checked"
 //   "result"    the value, if it has one and JSON can hold it
 //   "repr"      str: repr of a result JSON cannot hold
-//   "error"     dict type, message, line (int or None), traceback (str)   for raised and rejected,
-//               and for exited with a status other than 0
+//   "error"     dict type, message, line (int or None), traceback (str)   for raised, for rejected
+//               if it is Python that refuses the code, and for exited with a status other than 0
 //   "status"    int: the status of SystemExit                              for exited
-//   "findings"  list of dicts rule, message, line, column, hint            for rejected
+//   "findings"  list of dicts rule, message, line, column, hint            for rejected and checked,
+//               in the order of the source; line and column count from 1, columns in characters
+//   "imports"   list of str: the top-level modules the code imports        for checked
+//   "modules"   list of str: those of native_packages that the code needs and that are not here, so
+//               that engine `native` has to run it                          for needs_native
+//               (nothing was executed) and checked
 
 // What the holder calls.
 

@@ -1,17 +1,18 @@
-// caisson_boot: brings the interpreter up the way every run finds it.
+#include "guest/boot.h"
+
 #include <string.h>
 
 #include "guest/abi.h"
 #include "guest/await_calls.h"
 #include "guest/calls.h"
 #include "guest/hooks.h"
+#include "guest/policy.h"
 #include "guest/report.h"
 #include "guest/result_tree.h"
 #include "guest/run.h"
 #include "guest/tools.h"
 
-// Where modules are, in the order they are looked for; colons in between. A native build names
-// other places.
+// Where a snapshot's modules are. A native build names other places.
 #ifndef CAISSON_MODULE_PATH
 #define CAISSON_MODULE_PATH "/lib/caisson:/lib/caisson/wasm:/lib/python3.11"
 #endif
@@ -24,12 +25,11 @@ static int Failed(PyStatus status) {
   return 1;
 }
 
-static PyStatus AddModulePath(PyConfig* config) {
-  static const char path[] = CAISSON_MODULE_PATH;
-  wchar_t part[256];
+static PyStatus AddModulePath(PyConfig* config, const char* path) {
+  wchar_t part[1024];
   size_t size = 0;
   config->module_search_paths_set = 1;
-  for (size_t i = 0; i < sizeof path; i++) {
+  for (size_t i = 0; i <= strlen(path); i++) {
     if (path[i] != ':' && path[i] != '\0') {
       if (size < sizeof part / sizeof part[0] - 1) part[size++] = (wchar_t)(unsigned char)path[i];
       continue;
@@ -42,7 +42,7 @@ static PyStatus AddModulePath(PyConfig* config) {
   return PyStatus_Ok();
 }
 
-static PyStatus Configure(PyConfig* config) {
+static PyStatus Configure(PyConfig* config, const BootPlan* plan) {
   config->site_import = 0;
   config->write_bytecode = 0;
   config->install_signal_handlers = 0;
@@ -52,7 +52,7 @@ static PyStatus Configure(PyConfig* config) {
   // That is harmless: who provokes collisions slows down only his own run.
   config->use_hash_seed = 1;
   config->hash_seed = 0;
-  PyStatus status = AddModulePath(config);
+  PyStatus status = AddModulePath(config, plan->module_path);
   if (PyStatus_Exception(status)) return status;
   status = PyConfig_SetString(config, &config->stdio_encoding, L"utf-8");
   if (PyStatus_Exception(status)) return status;
@@ -67,14 +67,14 @@ static PyStatus Configure(PyConfig* config) {
   return PyConfig_SetArgv(config, 1, argv);
 }
 
-static int StartInterpreter(void) {
+static int StartInterpreter(const BootPlan* plan) {
   PyPreConfig before;
   PyPreConfig_InitIsolatedConfig(&before);
   before.utf8_mode = 1;
   if (Failed(Py_PreInitialize(&before)) || ToolsRegister() < 0) return -1;
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
-  PyStatus status = Configure(&config);
+  PyStatus status = Configure(&config, plan);
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   return Failed(status) ? -1 : 0;
@@ -87,11 +87,13 @@ static int Fetch(PyObject** slot, const char* module_name, const char* name) {
   return *slot == NULL ? -1 : 0;
 }
 
-static int FetchHooks(void) {
+static int FetchHooks(const BootPlan* plan) {
+  const char* loop = plan->forks ? "caisson.lazy" : "caisson.loop";
   hooks.default_file = PyUnicode_InternFromString("main.py");
-  return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, "caisson.loop", "run") < 0 ||
-                 Fetch(&hooks.tool_call, "caisson.loop", "tool_call") < 0 ||
+  return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
+                 Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
                  Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
+                 Fetch(&hooks.is_missing, "caisson.imports", "is_missing") < 0 ||
                  Fetch(&hooks.syntax_hint, "caisson.report", "syntax_hint") < 0 ||
                  Fetch(&hooks.tool_error, "caisson", "ToolError") < 0 ||
                  Fetch(&hooks.approval_denied, "caisson", "ApprovalDenied") < 0 ||
@@ -104,33 +106,41 @@ static int FetchHooks(void) {
              : 0;
 }
 
-// Imports what code usually imports, and the parts that runs need. See python/caisson/prepare.py.
-static int Prepare(const char* step) {
+// Calls a step of python/caisson/prepare.py with the plan.
+static int Prepare(const char* step, const BootPlan* plan) {
   PyObject* function;
   if (Fetch(&function, "caisson.prepare", step) < 0) return -1;
-  PyObject* done = PyObject_CallNoArgs(function);
+  PyObject* done = PyObject_CallFunction(function, "is", plan->forks, plan->preload);
   Py_DECREF(function);
   Py_XDECREF(done);
   return done == NULL ? -1 : 0;
 }
 
-int32_t caisson_boot(void) {
-  if (StartInterpreter() < 0) return 1;
+void WarmUp(void) {
+  RunWarmUp("1+1");
+  RunWarmUp("print(end='')");
+  RunWarmUp("[1, 'a', {'b': 2.5}]");
+  RunWarmUp("1/0");
+  RunWarmUp("x = ");
+}
+
+int32_t Boot(const BootPlan* plan) {
+  if (StartInterpreter(plan) < 0) return 1;
   if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitCallsStart() < 0 ||
-      Prepare("modules") < 0 || FetchHooks() < 0 || ReportStart() < 0) {
+      Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 || ReportStart() < 0 ||
+      PolicyStart() < 0) {
     PyErr_Print();
     return 2;
   }
-  for (int i = 0; i < 3; i++) {
-    RunWarmUp("1+1");
-    RunWarmUp("print(end='')");
-    RunWarmUp("[1, 'a', {'b': 2.5}]");
-    RunWarmUp("1/0");
-    RunWarmUp("x = ");
-  }
-  if (Prepare("finish") < 0) {
+  for (int i = 0; i < 3; i++) WarmUp();
+  if (Prepare("finish", plan) < 0) {
     PyErr_Print();
     return 3;
   }
   return 0;
+}
+
+int32_t caisson_boot(void) {
+  static const BootPlan snapshot = {.module_path = CAISSON_MODULE_PATH, .preload = ""};
+  return Boot(&snapshot);
 }

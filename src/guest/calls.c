@@ -14,6 +14,26 @@ static uint8_t post_storage[4096];
 static PyObject* stored;     // {seq: (outcome, value)}: answers nobody has asked for yet.
 static int32_t outstanding;  // Posted, not yet taken.
 
+// Calls that some thread waits for by number. Their answers are not CallsWait's to hand out.
+typedef struct Claim {
+  int32_t seq;
+  struct Claim* next;
+} Claim;
+static Claim* claims;
+
+// Where cells have threads, others run while one waits.
+static int32_t Wait(int32_t seq, int64_t timeout_ns) {
+#ifdef __wasm__
+  return host_wait(seq, timeout_ns);
+#else
+  int32_t arrived;
+  Py_BEGIN_ALLOW_THREADS;
+  arrived = host_wait(seq, timeout_ns);
+  Py_END_ALLOW_THREADS;
+  return arrived;
+#endif
+}
+
 static int32_t RefusePost(EncodeStatus status, PyObject* culprit) {
   if (status == kUnsupported && culprit != NULL) {
     PyErr_Format(PyExc_TypeError,
@@ -122,7 +142,10 @@ static int TakeAnswer(int32_t* seq, int* outcome, PyObject** value) {
     PyErr_SetString(PyExc_SystemError, "malformed answer from the host");
     return -1;
   }
+  // A collection here could run code that takes the next message, into the buffer of this one.
+  int collects = PyGC_Disable();
   *value = DecodeObject(&message);
+  if (collects) PyGC_Enable();
   if (*value == NULL) return -1;
   *seq = (int32_t)number;
   *outcome = (int)how;
@@ -185,28 +208,43 @@ static PyObject* FromStore(int32_t seq) {
   return value;
 }
 
-PyObject* CallsFinish(int32_t seq) {
-  PyObject* value = FromStore(seq);
-  if (value != NULL || PyErr_Occurred()) return value;
-  if (!host_wait(seq, -1)) {
-    PyErr_SetString(PyExc_SystemError, "the host gave up on a call");
-    return NULL;
-  }
+static PyObject* Finish(int32_t seq) {
   for (;;) {
-    int32_t answered;
-    int outcome;
-    int taken = TakeAnswer(&answered, &outcome, &value);
-    if (taken < 0) return NULL;
-    if (taken == 0) {
-      PyErr_SetString(PyExc_SystemError, "the host lost an answer");
+    PyObject* value = FromStore(seq);
+    if (value != NULL || PyErr_Occurred()) return value;
+    if (!Wait(seq, -1)) {
+      PyErr_SetString(PyExc_SystemError, "the host gave up on a call");
       return NULL;
     }
-    if (answered == seq) return Settle(outcome, value);
-    if (StoreAnswer(answered, outcome, value) < 0) return NULL;
+    int32_t answered;
+    int outcome, taken;
+    while ((taken = TakeAnswer(&answered, &outcome, &value)) > 0) {
+      if (answered == seq) return Settle(outcome, value);
+      if (StoreAnswer(answered, outcome, value) < 0) return NULL;
+    }
+    if (taken < 0) return NULL;
+    // Another thread took it, and has stored it or is about to.
   }
 }
 
-// [(seq, value, error)] of all that is stored.
+PyObject* CallsFinish(int32_t seq) {
+  Claim claim = {.seq = seq, .next = claims};
+  claims = &claim;
+  PyObject* value = Finish(seq);
+  Claim** link = &claims;
+  while (*link != &claim) link = &(*link)->next;
+  *link = claim.next;
+  return value;
+}
+
+static int IsClaimed(PyObject* key) {
+  long seq = claims == NULL ? -1 : PyLong_AsLong(key);
+  const Claim* claim = claims;
+  while (claim != NULL && claim->seq != seq) claim = claim->next;
+  return claim != NULL;
+}
+
+// [(seq, value, error)] of all that is stored and not claimed.
 static PyObject* DrainStore(void) {
   PyObject* list = PyList_New(0);
   if (list == NULL || PyDict_GET_SIZE(stored) == 0) return list;
@@ -220,6 +258,10 @@ static PyObject* DrainStore(void) {
   Py_ssize_t position = 0;
   PyObject *key, *entry;
   while (list != NULL && PyDict_Next(answers, &position, &key, &entry)) {
+    if (IsClaimed(key)) {
+      if (PyDict_SetItem(stored, key, entry) < 0) Py_CLEAR(list);
+      continue;
+    }
     PyObject *error = NULL, *type, *trace;
     PyObject* value = Settle((int)PyLong_AsLong(PyTuple_GET_ITEM(entry, 0)),
                              Py_NewRef(PyTuple_GET_ITEM(entry, 1)));
@@ -242,7 +284,7 @@ static PyObject* DrainStore(void) {
 
 PyObject* CallsWait(int64_t timeout_ns) {
   if (PyDict_GET_SIZE(stored) > 0) timeout_ns = 0;
-  if ((timeout_ns != 0 || outstanding > 0) && host_wait(CAISSON_ANY_CALL, timeout_ns) &&
+  if ((timeout_ns != 0 || outstanding > 0) && Wait(CAISSON_ANY_CALL, timeout_ns) &&
       StoreArrived() < 0) {
     return NULL;
   }
@@ -251,11 +293,17 @@ PyObject* CallsWait(int64_t timeout_ns) {
 
 int CallsSleep(int64_t duration_ns) {
   _PyTime_t deadline = _PyTime_GetMonotonicClock() + duration_ns;
-  while (duration_ns > 0 && host_wait(CAISSON_ANY_CALL, duration_ns)) {
+  while (duration_ns > 0 && Wait(CAISSON_ANY_CALL, duration_ns)) {
     if (StoreArrived() < 0) return -1;
     duration_ns = deadline - _PyTime_GetMonotonicClock();
   }
   return 0;
+}
+
+void CallsWake(void) {
+#ifndef __wasm__
+  host_wake();
+#endif
 }
 
 int32_t CallsOutstanding(void) {

@@ -2,7 +2,8 @@
 //
 // Trust     Called by hostile code with hostile objects; the arguments are encoded without running
 //           any of their code. Answers come from the holder.
-// Threads   One per cell. A wait here sets the whole cell aside.
+// Threads   With the interpreter's lock held, which natively is given up while waiting: others run, and
+//           may call too. In wasm there is one thread, and a wait sets the whole cell aside.
 // Lifetime  An answer that arrived while somebody else's was awaited is kept until asked for.
 #ifndef CAISSON_GUEST_CALLS_H_
 #define CAISSON_GUEST_CALLS_H_
@@ -24,6 +25,9 @@ PyObject* CallsFinish(int32_t seq);
 // All answers that are there, waiting up to `timeout_ns` (negative: forever) for the first, as a
 // list of (seq, value, error).
 PyObject* CallsWait(int64_t timeout_ns);
+
+// Makes the CallsWait that another thread is in, or else the next one, return early.
+void CallsWake(void);
 
 // How many calls are posted whose answers were not handed out yet.
 int32_t CallsOutstanding(void);

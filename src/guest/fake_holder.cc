@@ -94,6 +94,7 @@ std::string EncodeRequest(const std::string& code, const HolderOptions& options)
   for (const std::string& tool : options.tools) tools.items.push_back(Str(tool));
   request.items.emplace_back(Str("tools"), std::move(tools));
   if (options.argv0) request.items.emplace_back(Str("argv0"), Str(*options.argv0));
+  for (const auto& [key, value] : options.more.items) request.items.emplace_back(key, value);
   return Encode(std::move(request));
 }
 
@@ -103,6 +104,12 @@ void BootOnce() {
     std::fprintf(stderr, "caisson_boot failed: %d\n", booted);
     std::abort();
   }
+}
+
+std::int64_t CpuNow() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
 void LimitMemory(std::size_t bytes) {
@@ -122,15 +129,18 @@ void LimitMemory(std::size_t bytes) {
   holder.options = options;
   holder.report_fd = report_fd;
   if (options.memory_bytes > 0) LimitMemory(options.memory_bytes);
+  List run_ns;
   for (const std::string& code : pieces) {
     holder.inbox.clear();
     holder.inbox.push_back(EncodeRequest(code, options));
+    const std::int64_t start = CpuNow();
     if (caisson_run() != 0) _exit(98);
+    run_ns.items.emplace_back(CpuNow() - start);
   }
   const Held& held = holder.held;
   WriteAll(report_fd,
            Encode(Tuple{{Value(std::int64_t{held.calls}), Value(std::int64_t{held.most_in_flight}),
-                         Value(held.waited_ns)}}));
+                         Value(held.waited_ns), std::move(run_ns)}}));
   _exit(0);
 }
 
@@ -154,6 +164,9 @@ void ReadReports(const std::string& content, std::size_t pieces, Held& held) {
   held.calls = static_cast<int>(*items[0].If<std::int64_t>());
   held.most_in_flight = static_cast<int>(*items[1].If<std::int64_t>());
   held.waited_ns = *items[2].If<std::int64_t>();
+  for (const Value& ns : items[3].If<List>()->items) {
+    held.run_ns.push_back(*ns.If<std::int64_t>());
+  }
 }
 
 }  // namespace
@@ -228,6 +241,8 @@ int32_t host_wait(int32_t seq, int64_t timeout_ns) {
   nanosleep(&duration, nullptr);
   return 0;
 }
+
+void host_wake(void) {}  // Nothing here has threads.
 
 int32_t host_post(const void* message, uint32_t length) {
   caisson::Holder& holder = TheHolder();

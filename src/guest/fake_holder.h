@@ -20,6 +20,7 @@ struct HolderOptions {
   std::vector<std::string> tools = {"echo", "fail", "deny"};
   std::int64_t result_bytes = 128 * 1024;
   std::optional<std::string> argv0 = std::nullopt;
+  Dict more = {};  // Further fields of the request.
   int max_calls = 1000;
   std::size_t memory_bytes =
       0;  // More than this beyond what is used already is refused. 0: no limit.
@@ -31,9 +32,10 @@ struct Held {
   std::string out;
   std::string error_out;
   bool crashed = false;
-  int calls = 0;               // Posted.
-  int most_in_flight = 0;      // Posted and not answered, at the same time.
-  std::int64_t waited_ns = 0;  // Asked for with a timeout and not cut short by an answer.
+  int calls = 0;                       // Posted.
+  int most_in_flight = 0;              // Posted and not answered, at the same time.
+  std::vector<std::int64_t> run_ns{};  // CPU time of each piece, from request to report.
+  std::int64_t waited_ns = 0;          // Asked for with a timeout and not cut short by an answer.
 
   const Value* Field(std::string_view name) const;  // Of the last report.
   std::string End() const;

@@ -16,7 +16,7 @@ static void* ballast;
 
 // The parts of a report whose size hostile code decides are cut beforehand, so writing one can only
 // fail for want of memory; it then says just that.
-static void Begin(Report* report, size_t entries, const char* end) {
+void ReportBegin(Report* report, size_t entries, const char* end) {
   BufferInit(&report->bytes, report_storage, sizeof report_storage, SIZE_MAX / 4);
   PutDictHead(&report->bytes, entries);
   PutCStr(&report->bytes, "end");
@@ -25,7 +25,7 @@ static void Begin(Report* report, size_t entries, const char* end) {
 
 static void BeginOutOfMemory(Report* report) {
   BufferFree(&report->bytes);
-  Begin(report, 2, "raised");
+  ReportBegin(report, 2, "raised");
   PutCStr(&report->bytes, "error");
   PutDictHead(&report->bytes, 4);
   PutCStr(&report->bytes, "type");
@@ -38,8 +38,7 @@ static void BeginOutOfMemory(Report* report) {
   PutCStr(&report->bytes, "MemoryError\n");
 }
 
-// A str, cut to `limit` bytes of UTF-8 at a character's edge; what is no text becomes escapes.
-static EncodeStatus PutText(Buffer* out, PyObject* text, size_t limit) {
+EncodeStatus PutText(Buffer* out, PyObject* text, size_t limit) {
   PyObject* encoded =
       PyUnicode_Check(text) ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
   if (encoded == NULL) {
@@ -76,10 +75,10 @@ static EncodeStatus PutRepr(Buffer* out, PyObject* result, size_t limit) {
 
 void ReportReturned(Report* report, PyObject* result, size_t result_bytes) {
   if (result == NULL || result == Py_None) {
-    Begin(report, 1, "returned");
+    ReportBegin(report, 1, "returned");
     return;
   }
-  Begin(report, 2, "returned");
+  ReportBegin(report, 2, "returned");
   PutCStr(&report->bytes, "result");
   Encoder encoder = {.out = &report->bytes, .mode = kJsonValue};
   report->bytes.limit = report->bytes.size + result_bytes;
@@ -87,13 +86,13 @@ void ReportReturned(Report* report, PyObject* result, size_t result_bytes) {
   report->bytes.limit = SIZE_MAX / 4;
   if (status == kUnsupported || status == kTooDeep) {
     BufferFree(&report->bytes);
-    Begin(report, 2, "returned");
+    ReportBegin(report, 2, "returned");
     PutCStr(&report->bytes, "repr");
     status = PutRepr(&report->bytes, result, result_bytes);
   }
   if (status == kTooBig) {
     BufferFree(&report->bytes);
-    Begin(report, 1, "result_too_large");
+    ReportBegin(report, 1, "result_too_large");
   } else if (status != kEncoded) {
     BeginOutOfMemory(report);
   }
@@ -222,7 +221,7 @@ static int ExitStatus(PyObject* exception) {
 
 static void ReportExited(Report* report, PyObject* exception, PyObject* file) {
   int status = ExitStatus(exception);
-  Begin(report, status == 0 ? 2 : 3, "exited");
+  ReportBegin(report, status == 0 ? 2 : 3, "exited");
   PutCStr(&report->bytes, "status");
   PutInt(&report->bytes, status);
   if (status == 0) return;
@@ -241,7 +240,7 @@ void ReportRaised(Report* report, PyObject* file) {
     ReportExited(report, exception, file);
   } else {
     Description description = Describe(exception, file);
-    Begin(report, 2, "raised");
+    ReportBegin(report, 2, "raised");
     PutError(&report->bytes, &description);
     Py_XDECREF(description.fields);
   }
@@ -249,12 +248,11 @@ void ReportRaised(Report* report, PyObject* file) {
   PyErr_Clear();
 }
 
-static void PutFinding(Buffer* out, PyObject* message, long line, long column, PyObject* hint) {
-  PutCStr(out, "findings");
-  PutListHead(out, 1);
+void PutFinding(Buffer* out, const char* rule, PyObject* message, long line, long column,
+                PyObject* hint) {
   PutDictHead(out, 5);
   PutCStr(out, "rule");
-  PutCStr(out, "syntax");
+  PutCStr(out, rule);
   PutCStr(out, "message");
   PutText(out, message, kMaxMessageBytes);
   PutCStr(out, "line");
@@ -274,7 +272,7 @@ static long Position(PyObject* exception, const char* name) {
   return number < 1 ? 1 : number;
 }
 
-void ReportRejected(Report* report, PyObject* file) {
+void ReportRejected(Report* report, const char* end, PyObject* file) {
   PyObject* exception = TakeException();
   if (exception == NULL) {
     BeginOutOfMemory(report);
@@ -288,10 +286,12 @@ void ReportRejected(Report* report, PyObject* file) {
         Py_NewRef(description.fields == NULL ? Py_None : PyTuple_GET_ITEM(description.fields, 1));
   PyObject* hint = PyObject_CallOneArg(hooks.syntax_hint, exception);
   PyErr_Clear();
-  Begin(report, 3, "rejected");
+  ReportBegin(report, 3, end);
   PutError(&report->bytes, &description);
-  PutFinding(&report->bytes, message, Position(exception, "lineno"), Position(exception, "offset"),
-             hint == NULL ? Py_None : hint);
+  PutCStr(&report->bytes, "findings");
+  PutListHead(&report->bytes, 1);
+  PutFinding(&report->bytes, "syntax", message, Position(exception, "lineno"),
+             Position(exception, "offset"), hint == NULL ? Py_None : hint);
   Py_XDECREF(hint);
   Py_DECREF(message);
   Py_XDECREF(description.fields);

@@ -18,8 +18,17 @@ typedef struct Report {
 void ReportReturned(Report* report, PyObject* result, size_t result_bytes);
 // The code raised; takes over the current Python error. `file` is the code's file name.
 void ReportRaised(Report* report, PyObject* file);
-// The code was refused before it ran; takes over the current Python error.
-void ReportRejected(Report* report, PyObject* file);
+// Python refused the code before it ran; takes over the current Python error. `end` is "rejected" or
+// "checked".
+void ReportRejected(Report* report, const char* end, PyObject* file);
+
+// The start of a report that has `entries` fields, the end among them.
+void ReportBegin(Report* report, size_t entries, const char* end);
+// A str, cut to `limit` bytes of UTF-8 at a character's edge; what is no text becomes escapes.
+EncodeStatus PutText(Buffer* out, PyObject* text, size_t limit);
+// One entry of "findings". Line and column count from 1.
+void PutFinding(Buffer* out, const char* rule, PyObject* message, long line, long column,
+                PyObject* hint);
 
 // Flushes the standard streams, whatever code has made of them.
 void FlushStreams(void);

@@ -11,6 +11,27 @@ static int IsKey(const char* key, size_t size, const char* name) {
   return size == strlen(name) && memcmp(key, name, size) == 0;
 }
 
+// The policy is a number for what is built in, 0 (open) or 1 (strict), so that most requests carry
+// one byte of it; else a dict, which makes it strict with other lists. Anything else is refused, for
+// code must not run unchecked because of a misunderstanding.
+static int TakePolicy(Request* request, Cursor* message) {
+  int64_t number;
+  if (ReadInt(message, &number) == 0) {
+    request->is_strict = number == 1;
+    return number == 0 || number == 1 ? 0 : -1;
+  }
+  PyObject* value = DecodeObject(message);
+  if (value == NULL) return -1;
+  request->is_strict = value != Py_None;
+  if (value == Py_None || !PyDict_CheckExact(value)) {
+    int status = value == Py_None ? 0 : -1;
+    Py_DECREF(value);
+    return status;
+  }
+  Py_XSETREF(request->policy, value);
+  return 0;
+}
+
 static int TakeField(Request* request, Cursor* message) {
   const char* key;
   size_t size;
@@ -24,10 +45,16 @@ static int TakeField(Request* request, Cursor* message) {
     request->result_bytes = limit > INT32_MAX ? INT32_MAX : (size_t)limit;
     return 0;
   }
+  if (IsKey(key, size, "policy")) return TakePolicy(request, message);
   PyObject* value = DecodeObject(message);
   if (value == NULL) return -1;
   if (IsKey(key, size, "tools") && PyList_CheckExact(value)) {
     Py_XSETREF(request->tools, value);
+  } else if (IsKey(key, size, "native_packages") && PyList_CheckExact(value)) {
+    Py_XSETREF(request->native_packages, value);
+  } else if (IsKey(key, size, "check")) {
+    request->is_check = value != Py_False && value != Py_None;
+    Py_DECREF(value);
   } else if (IsKey(key, size, "argv0") && PyUnicode_CheckExact(value)) {
     PyUnicode_InternInPlace(&value);
     Py_XSETREF(request->file, value);
@@ -68,6 +95,8 @@ int TakeRequest(Request* request) {
 void ReleaseRequest(Request* request) {
   Py_CLEAR(request->file);
   Py_CLEAR(request->tools);
+  Py_CLEAR(request->policy);
+  Py_CLEAR(request->native_packages);
 }
 
 // The length of the well-formed UTF-8 character at `at`, or 0.

@@ -12,8 +12,12 @@ typedef struct Request {
   const char* code;
   size_t code_size;
   size_t result_bytes;
-  PyObject* file;   // Owned: str.
-  PyObject* tools;  // Owned: list of str, or null.
+  PyObject* file;             // Owned: str.
+  PyObject* tools;            // Owned: list of str, or null.
+  PyObject* policy;           // Owned: dict of the lists that differ from the strict ones, or null.
+  PyObject* native_packages;  // Owned: list of str, or null.
+  int is_strict;              // The code is checked against the policy.
+  int is_check;               // Nothing is executed.
 } Request;
 
 // 0, or -1 if the holder sent no request or none of the agreed form.

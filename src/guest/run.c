@@ -5,17 +5,13 @@
 #include "guest/abi.h"
 #include "guest/await_calls.h"
 #include "guest/hooks.h"
+#include "guest/policy.h"
 #include "guest/report.h"
+#include "guest/report_judged.h"
 #include "guest/request.h"
 #include "guest/result_tree.h"
 #include "guest/source.h"
 #include "guest/tools.h"
-
-// The policy's place: it sees the tree as it was parsed, before anything is rewritten, compiled or
-// executed. 0, or -1 with the run to be refused.
-static int PolicyCheck(mod_ty Py_UNUSED(tree)) {
-  return 0;
-}
 
 // Most code awaits nothing, or has no tools: it is spared the walk.
 static int MayAwaitTools(const Request* request) {
@@ -37,8 +33,9 @@ static void ExplainNesting(void) {
   PyErr_SetString(PyExc_SyntaxError, "the code is nested too deeply, or too large to compile");
 }
 
-// The code object, or null with the error that the run is rejected with.
-static PyCodeObject* Compile(const Request* request, TreeShape* shape) {
+// The code object, or null: with the error that the run is rejected with, or without one if the
+// judgement says why.
+static PyCodeObject* Compile(const Request* request, Judgement* judgement, TreeShape* shape) {
   if (CheckSource(request) < 0) return NULL;
   PyArena* arena = _PyArena_New();
   if (arena == NULL) return (PyCodeObject*)PyErr_NoMemory();
@@ -47,12 +44,13 @@ static PyCodeObject* Compile(const Request* request, TreeShape* shape) {
       .cf_feature_version = PY_MINOR_VERSION};
   PyCodeObject* code = NULL;
   mod_ty tree = _PyParser_ASTFromString(request->code, request->file, Py_file_input, &flags, arena);
-  if (tree != NULL && PolicyCheck(tree) == 0 && RewriteAwaits(request, tree, arena) == 0 &&
+  if (tree != NULL && PolicyJudge(judgement, request, tree, arena) == 0 &&
+      (MayRun(judgement) || request->is_check) && RewriteAwaits(request, tree, arena) == 0 &&
       RewriteForResult(tree, request->file, arena, shape) == 0) {
     code = _PyAST_Compile(tree, request->file, &flags, -1, arena);
   }
   _PyArena_Free(arena);
-  if (code == NULL) ExplainNesting();
+  if (code == NULL && PyErr_Occurred()) ExplainNesting();
   return code;
 }
 
@@ -108,13 +106,7 @@ static int DefineTools(PyObject* tools) {
 
 // Whatever code leaves behind is released before the report is sent, so that a __del__ that prints
 // or calls tools does so within the run.
-static void RunRequest(const Request* request, Report* report) {
-  TreeShape shape = kModuleShape;
-  PyCodeObject* code = Compile(request, &shape);
-  if (code == NULL) {
-    ReportRejected(report, request->file);
-    return;
-  }
+static void RunCode(const Request* request, PyCodeObject* code, TreeShape shape, Report* report) {
   PyObject* result = NULL;
   if (DefineTools(request->tools) < 0 || Execute(code, shape, &result) < 0) {
     ReportRaised(report, request->file);
@@ -122,7 +114,22 @@ static void RunRequest(const Request* request, Report* report) {
     ReportReturned(report, result, request->result_bytes);
   }
   Py_XDECREF(result);
-  Py_DECREF(code);
+}
+
+static void RunRequest(const Request* request, Report* report) {
+  TreeShape shape = kModuleShape;
+  Judgement judgement;
+  JudgementInit(&judgement);
+  PyCodeObject* code = Compile(request, &judgement, &shape);
+  if (code == NULL && PyErr_Occurred()) {
+    ReportRejected(report, request->is_check ? "checked" : "rejected", request->file);
+  } else if (request->is_check || !MayRun(&judgement)) {
+    ReportJudged(report, &judgement, request);
+  } else {
+    RunCode(request, code, shape, report);
+  }
+  Py_XDECREF(code);
+  JudgementRelease(&judgement);
 }
 
 int32_t caisson_run(void) {

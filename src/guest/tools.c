@@ -162,6 +162,11 @@ static PyObject* ModuleOutstanding(PyObject* Py_UNUSED(module), PyObject* Py_UNU
   return PyLong_FromLong(CallsOutstanding());
 }
 
+static PyObject* ModuleWake(PyObject* Py_UNUSED(module), PyObject* Py_UNUSED(unused)) {
+  CallsWake();
+  Py_RETURN_NONE;
+}
+
 static PyObject* ModuleSleep(PyObject* Py_UNUSED(module), PyObject* seconds) {
   _PyTime_t ns;
   if (_PyTime_FromSecondsObject(&ns, seconds, _PyTime_ROUND_TIMEOUT) < 0) return NULL;
@@ -182,6 +187,7 @@ static PyMethodDef module_methods[] = {
     {"finish", ModuleFinish, METH_O, "finish(seq) -> value, or raises"},
     {"wait", ModuleWait, METH_O, "wait(seconds or None) -> [(seq, value, error)]"},
     {"outstanding", ModuleOutstanding, METH_NOARGS, "outstanding() -> calls not answered yet"},
+    {"wake", ModuleWake, METH_NOARGS, "wake()\n\nEnds another thread's wait."},
     {"sleep", ModuleSleep, METH_O, "sleep(seconds)\n\nDelay execution for a number of seconds."},
     {"source", ModuleSource, METH_NOARGS, "source() -> the text of the code that runs"},
     {NULL, NULL, 0, NULL},

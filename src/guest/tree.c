@@ -29,31 +29,72 @@ static int VisitKeywords(TreeVisitor* visitor, asdl_keyword_seq* keywords) {
   return 0;
 }
 
-static int VisitGenerators(TreeVisitor* visitor, asdl_comprehension_seq* generators) {
+static int Open(TreeVisitor* visitor, ScopeKind kind, const void* node) {
+  return visitor->open == NULL ? 0 : visitor->open(visitor, kind, node);
+}
+
+static int Close(TreeVisitor* visitor) {
+  if (visitor->close != NULL) visitor->close(visitor);
+  return 0;
+}
+
+// A comprehension and its one or two elements (`second` is null where there is one).
+static int VisitComprehension(TreeVisitor* visitor, expr_ty node,
+                              asdl_comprehension_seq* generators, expr_ty* first, expr_ty* second) {
+  TRY_VISIT(VisitExpr(visitor, &asdl_seq_GET(generators, 0)->iter));
+  TRY_VISIT(Open(visitor, kComprehensionScope, node));
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(generators); i++) {
     comprehension_ty generator = asdl_seq_GET(generators, i);
     TRY_VISIT(VisitExpr(visitor, &generator->target));
-    TRY_VISIT(VisitExpr(visitor, &generator->iter));
+    if (i > 0) TRY_VISIT(VisitExpr(visitor, &generator->iter));
     TRY_VISIT(VisitExprs(visitor, generator->ifs));
   }
+  TRY_VISIT(VisitExpr(visitor, first));
+  if (second != NULL) TRY_VISIT(VisitExpr(visitor, second));
+  return Close(visitor);
+}
+
+static int VisitAnnotation(TreeVisitor* visitor, expr_ty* slot) {
+  visitor->annotations++;
+  TRY_VISIT(VisitExpr(visitor, slot));
+  visitor->annotations--;
   return 0;
 }
 
 static int VisitArgs(TreeVisitor* visitor, asdl_arg_seq* args) {
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(args); i++) {
-    TRY_VISIT(VisitExpr(visitor, &asdl_seq_GET(args, i)->annotation));
+    TRY_VISIT(VisitAnnotation(visitor, &asdl_seq_GET(args, i)->annotation));
   }
   return 0;
 }
 
+// What is evaluated where the function is defined.
 static int VisitArguments(TreeVisitor* visitor, arguments_ty arguments) {
   TRY_VISIT(VisitArgs(visitor, arguments->posonlyargs));
   TRY_VISIT(VisitArgs(visitor, arguments->args));
   TRY_VISIT(VisitArgs(visitor, arguments->kwonlyargs));
-  if (arguments->vararg != NULL) TRY_VISIT(VisitExpr(visitor, &arguments->vararg->annotation));
-  if (arguments->kwarg != NULL) TRY_VISIT(VisitExpr(visitor, &arguments->kwarg->annotation));
+  if (arguments->vararg != NULL) {
+    TRY_VISIT(VisitAnnotation(visitor, &arguments->vararg->annotation));
+  }
+  if (arguments->kwarg != NULL) TRY_VISIT(VisitAnnotation(visitor, &arguments->kwarg->annotation));
   TRY_VISIT(VisitExprs(visitor, arguments->kw_defaults));
   return VisitExprs(visitor, arguments->defaults);
+}
+
+static int BindArgs(TreeVisitor* visitor, asdl_arg_seq* args) {
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(args); i++) {
+    TRY_VISIT(Bind(visitor, asdl_seq_GET(args, i)->arg));
+  }
+  return 0;
+}
+
+static int OpenFunction(TreeVisitor* visitor, const void* node, arguments_ty arguments) {
+  TRY_VISIT(Open(visitor, kFunctionScope, node));
+  TRY_VISIT(BindArgs(visitor, arguments->posonlyargs));
+  TRY_VISIT(BindArgs(visitor, arguments->args));
+  TRY_VISIT(BindArgs(visitor, arguments->kwonlyargs));
+  if (arguments->vararg != NULL) TRY_VISIT(Bind(visitor, arguments->vararg->arg));
+  return arguments->kwarg == NULL ? 0 : Bind(visitor, arguments->kwarg->arg);
 }
 
 static int VisitExprChildren(TreeVisitor* visitor, expr_ty expr) {
@@ -70,7 +111,9 @@ static int VisitExprChildren(TreeVisitor* visitor, expr_ty expr) {
       return VisitExpr(visitor, &expr->v.UnaryOp.operand);
     case Lambda_kind:
       TRY_VISIT(VisitArguments(visitor, expr->v.Lambda.args));
-      return VisitExpr(visitor, &expr->v.Lambda.body);
+      TRY_VISIT(OpenFunction(visitor, expr, expr->v.Lambda.args));
+      TRY_VISIT(VisitExpr(visitor, &expr->v.Lambda.body));
+      return Close(visitor);
     case IfExp_kind:
       TRY_VISIT(VisitExpr(visitor, &expr->v.IfExp.test));
       TRY_VISIT(VisitExpr(visitor, &expr->v.IfExp.body));
@@ -81,18 +124,13 @@ static int VisitExprChildren(TreeVisitor* visitor, expr_ty expr) {
     case Set_kind:
       return VisitExprs(visitor, expr->v.Set.elts);
     case ListComp_kind:
-      TRY_VISIT(VisitExpr(visitor, &expr->v.ListComp.elt));
-      return VisitGenerators(visitor, expr->v.ListComp.generators);
     case SetComp_kind:
-      TRY_VISIT(VisitExpr(visitor, &expr->v.SetComp.elt));
-      return VisitGenerators(visitor, expr->v.SetComp.generators);
+    case GeneratorExp_kind:  // The three have one layout.
+      return VisitComprehension(visitor, expr, expr->v.ListComp.generators, &expr->v.ListComp.elt,
+                                NULL);
     case DictComp_kind:
-      TRY_VISIT(VisitExpr(visitor, &expr->v.DictComp.key));
-      TRY_VISIT(VisitExpr(visitor, &expr->v.DictComp.value));
-      return VisitGenerators(visitor, expr->v.DictComp.generators);
-    case GeneratorExp_kind:
-      TRY_VISIT(VisitExpr(visitor, &expr->v.GeneratorExp.elt));
-      return VisitGenerators(visitor, expr->v.GeneratorExp.generators);
+      return VisitComprehension(visitor, expr, expr->v.DictComp.generators, &expr->v.DictComp.key,
+                                &expr->v.DictComp.value);
     case Await_kind:
       return VisitExpr(visitor, &expr->v.Await.value);
     case Yield_kind:
@@ -184,6 +222,7 @@ static int VisitPatternChildren(TreeVisitor* visitor, pattern_ty pattern) {
 }
 
 static int VisitPattern(TreeVisitor* visitor, pattern_ty pattern) {
+  if (visitor->pattern != NULL) TRY_VISIT(visitor->pattern(visitor, pattern));
   TRY_VISIT(Enter(visitor));
   TRY_VISIT(VisitPatternChildren(visitor, pattern));
   visitor->depth--;
@@ -248,13 +287,17 @@ static int VisitStmtChildren(TreeVisitor* visitor, stmt_ty stmt) {
     case AsyncFunctionDef_kind:
       TRY_VISIT(VisitExprs(visitor, stmt->v.FunctionDef.decorator_list));
       TRY_VISIT(VisitArguments(visitor, stmt->v.FunctionDef.args));
-      TRY_VISIT(VisitExpr(visitor, &stmt->v.FunctionDef.returns));
-      return VisitStmts(visitor, stmt->v.FunctionDef.body);
+      TRY_VISIT(VisitAnnotation(visitor, &stmt->v.FunctionDef.returns));
+      TRY_VISIT(OpenFunction(visitor, stmt, stmt->v.FunctionDef.args));
+      TRY_VISIT(VisitStmts(visitor, stmt->v.FunctionDef.body));
+      return Close(visitor);
     case ClassDef_kind:
       TRY_VISIT(VisitExprs(visitor, stmt->v.ClassDef.decorator_list));
       TRY_VISIT(VisitExprs(visitor, stmt->v.ClassDef.bases));
       TRY_VISIT(VisitKeywords(visitor, stmt->v.ClassDef.keywords));
-      return VisitStmts(visitor, stmt->v.ClassDef.body);
+      TRY_VISIT(Open(visitor, kClassScope, stmt));
+      TRY_VISIT(VisitStmts(visitor, stmt->v.ClassDef.body));
+      return Close(visitor);
     case Return_kind:
       return VisitExpr(visitor, &stmt->v.Return.value);
     case Delete_kind:
@@ -267,7 +310,7 @@ static int VisitStmtChildren(TreeVisitor* visitor, stmt_ty stmt) {
       return VisitExpr(visitor, &stmt->v.AugAssign.value);
     case AnnAssign_kind:
       TRY_VISIT(VisitExpr(visitor, &stmt->v.AnnAssign.target));
-      TRY_VISIT(VisitExpr(visitor, &stmt->v.AnnAssign.annotation));
+      TRY_VISIT(VisitAnnotation(visitor, &stmt->v.AnnAssign.annotation));
       return VisitExpr(visitor, &stmt->v.AnnAssign.value);
     case For_kind:
     case AsyncFor_kind:
@@ -318,12 +361,12 @@ static int VisitStmtChildren(TreeVisitor* visitor, stmt_ty stmt) {
 
 static int VisitStmt(TreeVisitor* visitor, stmt_ty* slot) {
   stmt_ty stmt = *slot;
+  int what = visitor->stmt == NULL ? kVisitChildren : visitor->stmt(visitor, slot);
   if (stmt->kind == FunctionDef_kind || stmt->kind == AsyncFunctionDef_kind) {
     TRY_VISIT(Bind(visitor, stmt->v.FunctionDef.name));
   } else if (stmt->kind == ClassDef_kind) {
     TRY_VISIT(Bind(visitor, stmt->v.ClassDef.name));
   }
-  int what = visitor->stmt == NULL ? kVisitChildren : visitor->stmt(visitor, slot);
   if (what != kVisitChildren) return what < 0 ? -1 : 0;
   TRY_VISIT(Enter(visitor));
   TRY_VISIT(VisitStmtChildren(visitor, *slot));
@@ -332,8 +375,11 @@ static int VisitStmt(TreeVisitor* visitor, stmt_ty* slot) {
 }
 
 int VisitStmts(TreeVisitor* visitor, asdl_stmt_seq* statements) {
+  asdl_stmt_seq* outer = visitor->block;
+  visitor->block = statements;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(statements); i++) {
     TRY_VISIT(VisitStmt(visitor, &statements->typed_elements[i]));
   }
+  visitor->block = outer;
   return 0;
 }

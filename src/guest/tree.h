@@ -1,5 +1,5 @@
-// Walks the parser's tree. Every pass over it (result_tree.c, await_calls.c, later the policy) is a
-// few callbacks for this one walker, so that none can forget a kind of node.
+// Walks the parser's tree. Every pass over it (result_tree.c, await_calls.c, the policy's) is a few
+// callbacks for this one walker, so that none can forget a kind of node.
 //
 // Trust     The tree is as hostile as the code it was parsed from: left-recursive chains
 //           (a.b.c.d...) can be far deeper than the parser's own stack, so the depth is bounded.
@@ -16,15 +16,30 @@ enum {
   kVisitSkip = 1,  // Leave out what is below this node.
 };
 
+// What has names of its own besides the module.
+typedef enum ScopeKind {
+  kModuleScope,
+  kFunctionScope,  // A lambda too.
+  kClassScope,
+  kComprehensionScope,
+} ScopeKind;
+
 // Callbacks may be null. They get the slot a node sits in, and may put another node there, whose
 // children are then visited.
 typedef struct TreeVisitor {
   int (*stmt)(struct TreeVisitor* visitor, stmt_ty* slot);
   int (*expr)(struct TreeVisitor* visitor, expr_ty* slot);
+  int (*pattern)(struct TreeVisitor* visitor, pattern_ty pattern);
   // A name that is bound by something other than a Name expression: def, class, import, except,
-  // a match pattern.
+  // a match pattern, a parameter.
   int (*bind)(struct TreeVisitor* visitor, PyObject* name);
+  // Around what is evaluated inside of the scope that `node` makes: decorators, defaults and
+  // annotations come before, with the first iterable of a comprehension.
+  int (*open)(struct TreeVisitor* visitor, ScopeKind kind, const void* node);
+  void (*close)(struct TreeVisitor* visitor);
   void* state;
+  asdl_stmt_seq* block;  // The statements that the one being visited is among.
+  int annotations;       // How many annotations the expression being visited is inside of.
   int depth;
 } TreeVisitor;
 

@@ -1,10 +1,16 @@
 #include "jail/filter.h"
 
-#include <seccomp.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
-#include <memory>
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <iterator>
+#include <map>
 #include <string>
 
 namespace caisson::jail {
@@ -13,47 +19,184 @@ namespace {
 // _IOWR('f', 16, struct pm_scan_arg), Linux 6.7; older uapi headers do not have it.
 constexpr std::uint64_t kPagemapScan = 0xc0606610;
 
-using Context = std::unique_ptr<void, decltype(&seccomp_release)>;
+#if defined(__x86_64__)
+constexpr std::uint32_t kNativeArch = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kNativeArch = AUDIT_ARCH_AARCH64;
+#endif
+// x32 shares the architecture and marks its calls with this bit. No native number reaches it.
+constexpr std::uint32_t kX32Bit = 0x40000000;
 
-Result<void> AddRule(scmp_filter_ctx context, const SyscallRule& rule) {
-  std::vector<scmp_arg_cmp> compares;
-  compares.reserve(rule.checks.size());
-  for (const ArgumentCheck& check : rule.checks) {
-    scmp_arg_cmp compare{};
-    compare.arg = check.index;
-    if (check.op == ArgumentCheck::Op::kEqual) {
-      compare.op = SCMP_CMP_EQ;
-      compare.datum_a = check.value;
-    } else {
-      compare.op = SCMP_CMP_MASKED_EQ;
-      compare.datum_a = check.value;  // The mask; datum_b, what must remain, is 0.
+using Code = std::vector<sock_filter>;
+
+constexpr std::uint32_t Narrow(std::size_t n) {
+  return static_cast<std::uint32_t>(n);
+}
+
+sock_filter Load32(std::size_t offset) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, Narrow(offset));
+}
+sock_filter Return(std::uint32_t action) {
+  return BPF_STMT(BPF_RET | BPF_K, action);
+}
+// Goes on with the next instruction or leaves out `skipped` of them.
+sock_filter SkipUnless(unsigned test, std::uint32_t value, std::size_t skipped) {
+  return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value, 0,
+                  static_cast<std::uint8_t>(skipped));
+}
+sock_filter SkipIf(unsigned test, std::uint32_t value, std::size_t skipped) {
+  return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value,
+                  static_cast<std::uint8_t>(skipped), 0);
+}
+void Append(Code& code, const Code& more) {
+  code.insert(code.end(), more.begin(), more.end());
+}
+
+// Leaves out `skipped` instructions after these if the half of the argument does not pass.
+Code CheckHalf(ArgumentCheck::Op op, std::uint32_t value, std::size_t offset, std::size_t skipped) {
+  Code code{Load32(offset)};
+  switch (op) {
+    case ArgumentCheck::Op::kEqual:
+      code.push_back(SkipUnless(BPF_JEQ, value, skipped));
+      break;
+    case ArgumentCheck::Op::kNoneOf:
+      code.push_back(SkipIf(BPF_JSET, value, skipped));
+      break;
+    case ArgumentCheck::Op::kAllOf:
+      code.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, value));
+      code.push_back(SkipUnless(BPF_JEQ, value, skipped));
+      break;
+  }
+  return code;
+}
+
+std::uint32_t Action(int error) {
+  if (error == 0) return SECCOMP_RET_ALLOW;
+  if (error == SyscallRule::kKill) return SECCOMP_RET_KILL_PROCESS;
+  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
+}
+
+// Back to front, so that every part knows how much to leave out when it does not match.
+Code CompileRule(const SyscallRule& rule) {
+  Code code{Return(Action(rule.error))};
+  for (auto check = rule.checks.rbegin(); check != rule.checks.rend(); ++check) {
+    const std::size_t low = offsetof(seccomp_data, args) + check->index * sizeof(std::uint64_t);
+    for (const bool high : {false, true}) {
+      const auto value = static_cast<std::uint32_t>(high ? check->value >> 32 : check->value);
+      if (value == 0 && check->op != ArgumentCheck::Op::kEqual) continue;  // No bit to look at.
+      Code half = CheckHalf(check->op, value, high ? low + 4 : low, code.size());
+      Append(half, code);
+      code = std::move(half);
     }
-    compares.push_back(compare);
   }
-  const std::uint32_t action =
-      rule.error == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint32_t>(rule.error));
-  const int result = seccomp_rule_add_array(
-      context, action, rule.number, static_cast<unsigned>(compares.size()), compares.data());
-  if (result != 0) {
-    return Error::FromErrno(-result, "filter rule for system call " + std::to_string(rule.number));
+  return code;
+}
+
+// The rules of one call, up to one without checks.
+struct Call {
+  Code code;
+  bool decided = false;  // It ends with such a rule, so nothing falls through.
+};
+
+// What happens to the calls from this number up to the next leaf's.
+struct Leaf {
+  std::uint32_t first = 0;
+  Code code;
+};
+
+// A binary search over the numbers. The kernel walks the filter once for each system call there is
+// when it is loaded, which happens in every process: a linear list would cost it tens of times more.
+Code Search(std::span<const Leaf> leaves) {
+  if (leaves.size() == 1) return leaves.front().code;
+  const std::size_t half = leaves.size() / 2;
+  const Code below = Search(leaves.first(half));
+  Code code{BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, leaves[half].first, 0, 1),
+            BPF_STMT(BPF_JMP | BPF_JA, Narrow(below.size()))};
+  Append(code, below);
+  Append(code, Search(leaves.subspan(half)));
+  return code;
+}
+
+bool SameCode(const Code& a, const Code& b) {
+  return std::ranges::equal(a, b, [](const sock_filter& x, const sock_filter& y) {
+    return x.code == y.code && x.jt == y.jt && x.jf == y.jf && x.k == y.k;
+  });
+}
+
+// One leaf for each run of numbers that are treated alike.
+std::vector<Leaf> MakeLeaves(const std::map<std::uint32_t, Call>& calls, std::uint32_t otherwise) {
+  const Code kill{Return(SECCOMP_RET_KILL_PROCESS)};
+  const Code other{Return(otherwise)};
+  std::vector<Leaf> leaves{{.first = 0, .code = other}};
+  const auto begin = [&leaves](std::uint32_t number, const Code& code) {
+    if (leaves.back().first == number) leaves.pop_back();
+    if (leaves.empty() || !SameCode(leaves.back().code, code)) leaves.push_back({number, code});
+  };
+  for (const auto& [number, call] : calls) {
+    Code code = call.code;
+    if (!call.decided) Append(code, kill);
+    begin(number, code);
+    begin(number + 1, other);
   }
-  return {};
+  return leaves;
+}
+
+// `otherwise` is what happens to calls that are in no rule at all.
+Result<Code> CompileList(std::span<const SyscallRule> rules, std::uint32_t otherwise) {
+  std::map<std::uint32_t, Call> calls;
+  for (const SyscallRule& rule : rules) {
+    if (rule.number < 0 || static_cast<std::uint32_t>(rule.number) >= kX32Bit) {
+      return Error(ErrorCode::kInvalidArgument,
+                   "no such system call: " + std::to_string(rule.number));
+    }
+    Call& call = calls[static_cast<std::uint32_t>(rule.number)];
+    if (call.decided) continue;
+    Append(call.code, CompileRule(rule));
+    call.decided = rule.checks.empty();
+  }
+  Code code{Load32(offsetof(seccomp_data, arch)), SkipIf(BPF_JEQ, kNativeArch, 1),
+            Return(SECCOMP_RET_KILL_PROCESS),     Load32(offsetof(seccomp_data, nr)),
+            SkipUnless(BPF_JGE, kX32Bit, 1),      Return(SECCOMP_RET_KILL_PROCESS)};
+  Append(code, Search(MakeLeaves(calls, otherwise)));
+  if (code.size() > BPF_MAXINSNS) {
+    return Error(ErrorCode::kInvalidArgument, "the filter is too long for the kernel");
+  }
+  return code;
 }
 
 }  // namespace
 
-Result<void> LoadFilter(std::span<const SyscallRule> rules) {
-  Context context(seccomp_init(SCMP_ACT_KILL_PROCESS), &seccomp_release);
-  if (!context) return Error(ErrorCode::kInternal, "seccomp_init failed");
-  // Without this a foreign ABI would kill only the thread.
-  if (int r = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS); r) {
-    return Error::FromErrno(-r, "seccomp: kill foreign ABIs");
+Result<Filter> Filter::Compile(std::span<const SyscallRule> rules) {
+  TRY_ASSIGN(Code code, CompileList(rules, SECCOMP_RET_KILL_PROCESS));
+  return Filter(std::move(code));
+}
+
+Result<Filter::Parts> Filter::CompileInParts(std::span<const SyscallRule> rules,
+                                             std::span<const int> until_second) {
+  std::vector<SyscallRule> first;
+  std::vector<SyscallRule> second;
+  for (int number : until_second) {
+    first.push_back({.number = number});
+    std::ranges::copy_if(rules, std::back_inserter(second),
+                         [number](const SyscallRule& rule) { return rule.number == number; });
+    second.push_back({.number = number, .error = SyscallRule::kKill});
   }
-  if (int r = seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_TSYNC, 1); r) {
-    return Error::FromErrno(-r, "seccomp: cover all threads");
+  first.insert(first.end(), rules.begin(), rules.end());
+  TRY_ASSIGN(Code first_code, CompileList(first, SECCOMP_RET_KILL_PROCESS));
+  TRY_ASSIGN(Code second_code, CompileList(second, SECCOMP_RET_ALLOW));
+  return Parts{Filter(std::move(first_code)), Filter(std::move(second_code))};
+}
+
+Result<void> Filter::Load() const {
+  // The kernel only reads; its struct is not const.
+  const sock_fprog program{.len = static_cast<unsigned short>(code_.size()),
+                           .filter = const_cast<sock_filter*>(code_.data())};
+  const long result =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+  if (result < 0) return Error::FromErrno(errno, "seccomp: load the filter");
+  if (result > 0) {
+    return Error(ErrorCode::kFailedPrecondition, "seccomp: a thread cannot be covered");
   }
-  for (const SyscallRule& rule : rules) TRY(AddRule(context.get(), rule));
-  if (int r = seccomp_load(context.get()); r) return Error::FromErrno(-r, "seccomp: load filter");
   return {};
 }
 

@@ -3,9 +3,12 @@
 //
 // Trust     The last wall to go up and the one hostile code meets first. Lists are written in this
 //           tree, never read from configuration.
-// Threads   LoadFilter covers every thread of the process, or fails.
-// Lifetime  A loaded filter cannot be taken off.
+// Threads   Load covers every thread of the process, or fails.
+// Lifetime  A loaded filter cannot be taken off. A Filter is a value and can be loaded in any number
+//           of processes; Load neither allocates nor locks, so the child of a clone may call it.
 #pragma once
+
+#include <linux/filter.h>
 
 #include <cstdint>
 #include <span>
@@ -16,23 +19,54 @@
 namespace caisson::jail {
 
 // The kernel passes 64-bit registers and reads most descriptors as ints; comparing all 64 bits errs
-// on the side of killing.
+// on the side of not matching.
 struct ArgumentCheck {
-  enum class Op { kEqual, kNoneOf };  // kNoneOf: none of the bits in `value` is set.
+  enum class Op {
+    kEqual,
+    kNoneOf,  // None of the bits in `value` is set.
+    kAllOf,   // All of them are.
+  };
   unsigned index = 0;
   Op op = Op::kEqual;
   std::uint64_t value = 0;
 };
 
 struct SyscallRule {
+  static constexpr int kKill = -1;
   int number = 0;                          // SYS_futex...
   std::vector<ArgumentCheck> checks = {};  // All must hold; none: any arguments.
-  int error = 0;                           // 0: allowed. Else the call fails with this errno.
+  int error = 0;  // 0: allowed. kKill: what no rule allows. Else the call fails with this errno.
 };
 
-// Installs the list. Unlisted calls, and any call through another ABI (x32, int 0x80), kill the
-// process with SIGSYS.
-Result<void> LoadFilter(std::span<const SyscallRule> rules);
+// A list in the form the kernel takes. Compiled by hand rather than by libseccomp, which cannot say
+// "with these arguments, else errno": there, a rule without arguments replaces those that have some.
+class Filter {
+ public:
+  // Of several rules for one call the first whose checks hold decides. Calls for which none does, and
+  // any call through another ABI (x32, int 0x80), kill the process with SIGSYS.
+  static Result<Filter> Compile(std::span<const SyscallRule> rules);
+
+  // A list in two parts, for a process that still needs some calls which those it forks are to lose.
+  // `first` allows these `until_second` in any case; loaded on top of it, `second` makes both together
+  // what `rules` says. It is short, so loading it in every process costs little.
+  struct Parts;
+  static Result<Parts> CompileInParts(std::span<const SyscallRule> rules,
+                                      std::span<const int> until_second);
+
+  Result<void> Load() const;
+
+  std::size_t size() const { return code_.size(); }
+
+ private:
+  explicit Filter(std::vector<sock_filter> code) : code_(std::move(code)) {}
+
+  std::vector<sock_filter> code_;
+};
+
+struct Filter::Parts {
+  Filter first;
+  Filter second;
+};
 
 struct WorkerDescriptors {
   int pagemap = -1;                // /proc/self/pagemap, opened before Enter().
@@ -42,5 +76,16 @@ struct WorkerDescriptors {
 // What a single-threaded worker needs once it is up, and nothing that opens, connects, starts or
 // makes code. Callers append what they can give a reason for.
 std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
+
+struct InterpreterFilter {
+  bool own_pids = false;   // It sees no process but its own, so it may signal whatever it sees.
+  bool threads = false;    // May start threads; RLIMIT_NPROC says how many.
+  bool processes = false;  // May fork, likewise.
+};
+
+// What a native interpreter with C extensions needs. Calls that ordinary code makes to find out what
+// it has (sockets, programs, other users) fail with an errno that becomes a clear exception; those
+// that only an attacker makes kill.
+std::vector<SyscallRule> InterpreterSyscalls(const InterpreterFilter& filter);
 
 }  // namespace caisson::jail

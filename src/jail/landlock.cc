@@ -1,5 +1,7 @@
 #include "jail/landlock.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +31,67 @@ std::uint64_t FileRights(int abi) {
   return (std::uint64_t{1} << bits) - 1;
 }
 
+// struct landlock_path_beneath_attr.
+struct [[gnu::packed]] PathBeneathAttr {
+  std::uint64_t allowed_access;
+  std::int32_t parent_fd;
+};
+constexpr int kPathBeneath = 1;  // LANDLOCK_RULE_PATH_BENEATH
+
+// LANDLOCK_ACCESS_FS_*, by their bits.
+constexpr std::uint64_t kWriteFile = 1 << 1;
+constexpr std::uint64_t kReadFile = 1 << 2;
+constexpr std::uint64_t kReadDir = 1 << 3;
+constexpr std::uint64_t kMakeChar = 1 << 6;
+constexpr std::uint64_t kMakeSock = 1 << 9;
+constexpr std::uint64_t kMakeBlock = 1 << 11;
+constexpr std::uint64_t kIoctlDevice = 1 << 15;
+constexpr std::uint64_t kExecute = 1 << 0;
+constexpr std::uint64_t kOfFiles = kWriteFile | kReadFile;
+
+std::uint64_t Rights(PathRule::Access access, int abi) {
+  switch (access) {
+    case PathRule::Access::kRead:
+      return kReadFile | kReadDir;
+    case PathRule::Access::kUse:
+      return kReadFile | kReadDir | kWriteFile;
+    case PathRule::Access::kChange:
+      return FileRights(abi) & ~(kExecute | kMakeChar | kMakeSock | kMakeBlock | kIoctlDevice);
+  }
+  return 0;
+}
+
+UniqueFd MakeRuleset(int abi) {
+  RulesetAttr attr{.handled_access_fs = FileRights(abi), .handled_access_net = 0, .scoped = 0};
+  std::size_t size = sizeof(std::uint64_t);
+  if (abi >= kLandlockNetworkAbi) {
+    attr.handled_access_net = 3;
+    size = 2 * sizeof(std::uint64_t);
+  }
+  if (abi >= kLandlockScopeAbi) {
+    attr.scoped = 3;
+    size = sizeof attr;
+  }
+  return UniqueFd(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
+}
+
+Result<void> AddRule(const UniqueFd& ruleset, int abi, const PathRule& rule) {
+  UniqueFd path(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
+  if (!path.is_open()) {
+    if (errno == ENOENT) return {};
+    return Error::FromErrno(errno, "allow access to " + rule.path);
+  }
+  struct stat info{};
+  if (::fstat(path.get(), &info) != 0) return Error::FromErrno(errno, "look at " + rule.path);
+  PathBeneathAttr attr{.allowed_access = Rights(rule.access, abi), .parent_fd = path.get()};
+  // The kernel refuses rights that only directories have on anything else.
+  if (!S_ISDIR(info.st_mode)) attr.allowed_access &= kOfFiles;
+  if (::syscall(SYS_landlock_add_rule, ruleset.get(), kPathBeneath, &attr, 0) != 0) {
+    return Error::FromErrno(errno, "allow access to " + rule.path);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> LandlockAbi() {
@@ -44,22 +107,22 @@ Result<int> LandlockAbi() {
 }
 
 const char* LandlockDenyAll(int abi) {
-  RulesetAttr attr{.handled_access_fs = FileRights(abi), .handled_access_net = 0, .scoped = 0};
-  std::size_t size = sizeof(std::uint64_t);
-  if (abi >= kLandlockNetworkAbi) {
-    attr.handled_access_net = 3;
-    size = 2 * sizeof(std::uint64_t);
-  }
-  if (abi >= kLandlockScopeAbi) {
-    attr.scoped = 3;
-    size = sizeof attr;
-  }
-  UniqueFd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attr, size, 0)));
+  const UniqueFd ruleset = MakeRuleset(abi);
   if (!ruleset.is_open()) return "make the Landlock ruleset";
   if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) {
     return "apply the Landlock ruleset";  // A successful close does not touch errno.
   }
   return nullptr;
+}
+
+Result<void> LandlockAllow(int abi, std::span<const PathRule> rules) {
+  const UniqueFd ruleset = MakeRuleset(abi);
+  if (!ruleset.is_open()) return Error::FromErrno(errno, "make the Landlock ruleset");
+  for (const PathRule& rule : rules) TRY(AddRule(ruleset, abi, rule));
+  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) {
+    return Error::FromErrno(errno, "apply the Landlock ruleset");
+  }
+  return {};
 }
 
 }  // namespace caisson::jail

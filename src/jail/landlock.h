@@ -6,6 +6,10 @@
 // Lifetime  Cannot be undone.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
+
 #include "base/result.h"
 
 namespace caisson::jail {
@@ -19,5 +23,19 @@ Result<int> LandlockAbi();
 // Handles all rights of that version and allows none. Needs no_new_privs. Returns null, or the step
 // that failed with errno telling why; no heap, as SwapRoot().
 const char* LandlockDenyAll(int abi);
+
+// A path, and what stays allowed to it and to all below. Nothing may be executed, anywhere.
+struct PathRule {
+  enum class Access {
+    kRead,
+    kUse,    // Read and write what is there: devices.
+    kChange  // Read, write, make, rename and remove files, directories, links and pipes.
+  };
+  std::string path;  // What does not exist is left out.
+  Access access = Access::kRead;
+};
+
+// As LandlockDenyAll, but for these.
+Result<void> LandlockAllow(int abi, std::span<const PathRule> rules);
 
 }  // namespace caisson::jail

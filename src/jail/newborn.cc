@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "jail/signals.h"
+
 // Raw system calls only: glibc's wrappers for setuid and friends synchronise with threads that do
 // not exist here, and sanitizers intercept many others.
 namespace caisson::jail {
 namespace {
-
-constexpr int kLastSignal = 64;
 
 constexpr std::array kStepNames = {
     "wait for the parent",
@@ -50,7 +50,7 @@ void Newborn::Run() {
   DieWithParent();  // For the wait below: we hold a copy of its other end, so it would never end.
   AwaitGo();
   LeaveSession();
-  ResetSignals();
+  Must(Step::kSignals, ResetSignals());
   if (plan_.pin) {
     Must(Step::kAffinity, ::syscall(SYS_sched_setaffinity, 0, sizeof plan_.cpus, &plan_.cpus));
   }
@@ -86,26 +86,6 @@ void Newborn::LeaveSession() const {
   // An inherited READ_IMPLIES_EXEC would turn every readable page into code; an inherited
   // ADDR_NO_RANDOMIZE would tell where it lies.
   Must(Step::kPersonality, ::syscall(SYS_personality, 0));
-}
-
-// Exec resets handlers but keeps what is ignored and blocked. The parent blocked everything before
-// the clone, so none of its handlers can run here.
-void Newborn::ResetSignals() const {
-  struct KernelSigaction {
-    void* handler;
-    unsigned long flags;
-    void* restorer;
-    std::uint64_t mask;
-  };
-  const KernelSigaction default_action{};
-  for (int signal = 1; signal <= kLastSignal; ++signal) {
-    if (signal == SIGKILL || signal == SIGSTOP) continue;
-    Must(Step::kSignals,
-         ::syscall(SYS_rt_sigaction, signal, &default_action, nullptr, sizeof(std::uint64_t)));
-  }
-  const std::uint64_t none = 0;
-  Must(Step::kSignals,
-       ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof(std::uint64_t)));
 }
 
 // Outside a user namespace of our own this needs CAP_SETPCAP, which an ordinary user lacks; the

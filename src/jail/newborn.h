@@ -74,7 +74,6 @@ class Newborn {
   void Must(Step step, long result) const;
   void AwaitGo() const;
   void LeaveSession() const;
-  void ResetSignals() const;
   void DropBoundingSet() const;
   void SwitchIds() const;
   void KeepTwoCapabilities() const;

@@ -1,20 +1,20 @@
 #include "jail/program.h"
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <optional>
+#include <string_view>
 #include <utility>
 
-#include "base/unique_fd.h"
+#include "jail/minder.h"
+#include "jail/signals.h"
 
 namespace caisson::jail {
 namespace {
@@ -23,32 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxOutputBytes = 1 << 20;
 constexpr int kSignalBase = 128;
-
-// Kills and reaps what it holds, unless Wait() already has.
-class Running {
- public:
-  explicit Running(pid_t pid) : pid_(pid) {}
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() {
-    if (reaped_) return;
-    ::kill(pid_, SIGKILL);
-    static_cast<void>(Wait());
-  }
-
-  // Blocks until it has ended; exit status or 128 and the signal.
-  int Wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    reaped_ = true;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
-  }
-
- private:
-  pid_t pid_;
-  bool reaped_ = false;
-};
+constexpr std::string_view kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 
 // A file in memory from which `text` is read: unlike a pipe it takes any length at once.
 Result<UniqueFd> InputFile(const std::string& text) {
@@ -59,30 +34,79 @@ Result<UniqueFd> InputFile(const std::string& text) {
   return file;
 }
 
-Result<pid_t> Start(const ProgramSpec& spec, int input, int output) {
-  std::vector<char*> argv;
-  for (const std::string& argument : spec.argv) {
-    argv.push_back(const_cast<char*>(argument.c_str()));  // posix_spawn takes char*, reads only.
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+Result<Pipe> MakePipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error::FromErrno(errno, "pipe for a program");
+  Pipe pipe{.read_end = UniqueFd(ends[0]), .write_end = UniqueFd(ends[1])};
+  if (::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return Error::FromErrno(errno, "pipe for a program");
   }
-  argv.push_back(nullptr);
-  std::array<char*, 1> environment{nullptr};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  pid_t pid = -1;
-  const int failed =
-      ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environment.data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return Error::FromErrno(failed, "start " + spec.argv[0]);
-  return pid;
+  return pipe;
+}
+
+Result<std::string> Locate(const ProgramSpec& spec) {
+  const std::string& name = spec.argv[0];
+  if (name.find('/') != name.npos) return name;
+  std::string_view rest = kUsualPath;
+  for (const std::string& entry : spec.environment.entries()) {
+    if (entry.starts_with("PATH=")) rest = std::string_view(entry).substr(5);
+  }
+  while (!rest.empty() && !name.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string path = std::string(rest.substr(0, end)) + "/" + name;
+    // An empty part would mean whatever directory we happen to be in.
+    if (end != 0 && ::access(path.c_str(), X_OK) == 0) return path;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return Error(ErrorCode::kNotFound, "there is no program \"" + name + "\" in its PATH");
+}
+
+Result<void> CheckStrings(const ProgramSpec& spec) {
+  if (spec.argv.empty()) return Error(ErrorCode::kInvalidArgument, "a program needs argv[0]");
+  for (const std::string& argument : spec.argv) {
+    if (argument.find('\0') != argument.npos) {
+      return Error(ErrorCode::kInvalidArgument, "an argument has a NUL in it");
+    }
+  }
+  return {};
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& text : strings) {
+    pointers.push_back(const_cast<char*>(text.c_str()));  // execve takes char*, reads only.
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<UniqueFd> OutOfTheWay(int fd) {
+  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, MinderPlan::kFirstFree));
+  if (!copy.is_open()) return Error::FromErrno(errno, "descriptor for a program");
+  return copy;
+}
+
+std::string_view Doing(ProgramStep step) {
+  switch (step) {
+    case ProgramStep::kPrepare:
+      return "prepare";
+    case ProgramStep::kDirectory:
+      return "enter the directory of";
+    case ProgramStep::kExec:
+      return "start";
+  }
+  return "start";
 }
 
 // Waits until `fd` is readable (or closed).
 Result<void> AwaitReadable(const UniqueFd& fd, Clock::time_point deadline) {
   for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return Error(ErrorCode::kDeadlineExceeded, "it did not end in time");
     pollfd ready{.fd = fd.get(), .events = POLLIN, .revents = 0};
     const int polled = ::poll(&ready, 1, static_cast<int>(left));
@@ -106,25 +130,94 @@ Result<std::string> ReadOutput(const UniqueFd& pipe, Clock::time_point deadline)
   }
 }
 
+Result<ProgramResult> Finish(Program& program, Clock::time_point deadline) {
+  TRY_ASSIGN(std::string output, ReadOutput(program.output(), deadline));
+  TRY(AwaitReadable(program.ended(), deadline));
+  TRY_ASSIGN(const Exit exit, program.Wait());
+  return ProgramResult{.status = exit.signal != 0 ? kSignalBase + exit.signal : exit.status,
+                       .output = std::move(output)};
+}
+
 }  // namespace
 
-Result<ProgramResult> RunProgram(const ProgramSpec& spec) {
-  if (spec.argv.empty()) return Error(ErrorCode::kInvalidArgument, "a program needs argv[0]");
-  const auto deadline = Clock::now() + spec.within;
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error::FromErrno(errno, "pipe for stdout");
-  const UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
+Program::Program(std::string name, Child minder, UniqueFd control, UniqueFd output, UniqueFd log)
+    : name_(std::move(name)),
+      minder_(std::move(minder)),
+      control_(std::move(control)),
+      output_(std::move(output)),
+      log_(std::move(log)) {}
+
+Program::~Program() {
+  if (!control_.is_open()) return;  // Moved from.
+  Kill();
+  static_cast<void>(minder_.Wait());
+}
+
+Result<Program> Program::Start(const ProgramSpec& spec) {
+  TRY(CheckStrings(spec));
+  TRY_ASSIGN(const std::string path, Locate(spec));
   TRY_ASSIGN(const UniqueFd input, InputFile(spec.input));
-  TRY_ASSIGN(const pid_t pid, Start(spec, input.get(), write_end.get()));
-  Running child(pid);
-  write_end = UniqueFd();  // Only the child's copy is left, so that its end is ours to see.
-  const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!ended.is_open()) return Error::FromErrno(errno, "pidfd of " + spec.argv[0]);
-  auto output = ReadOutput(read_end, deadline);
-  if (!output) return std::move(output).error().Context(spec.argv[0]);
-  TRY(AwaitReadable(ended, deadline));
-  return ProgramResult{.status = child.Wait(), .output = *std::move(output)};
+  TRY_ASSIGN(Pipe output, MakePipe());
+  Pipe log;
+  if (spec.errors == ErrorOutput::kPipe) {
+    TRY_ASSIGN(log, MakePipe());
+  }
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+    return Error::FromErrno(errno, "socket pair for a program");
+  }
+  UniqueFd control(pair[0]);
+  const UniqueFd minders_end(pair[1]);
+
+  const int errors = spec.errors == ErrorOutput::kPipe ? log.write_end.get() : STDERR_FILENO;
+  TRY_ASSIGN(const UniqueFd far_control, OutOfTheWay(minders_end.get()));
+  TRY_ASSIGN(const UniqueFd far_input, OutOfTheWay(input.get()));
+  TRY_ASSIGN(const UniqueFd far_output, OutOfTheWay(output.write_end.get()));
+  TRY_ASSIGN(const UniqueFd far_errors, OutOfTheWay(errors));
+  const MinderPlan plan{.control = far_control.get(),
+                        .input = far_input.get(),
+                        .output = far_output.get(),
+                        .errors = far_errors.get(),
+                        .path = path.c_str(),
+                        .directory = spec.directory.empty() ? nullptr : spec.directory.c_str(),
+                        .argv = Pointers(spec.argv),
+                        .environment = Pointers(spec.environment.entries())};
+  int pidfd = -1;
+  long pid = 0;
+  int error_number = 0;
+  {
+    SignalsBlocked blocked;
+    // No signal at its end: who embeds us may reap every child that sends one.
+    pid = ::syscall(SYS_clone, CLONE_PIDFD, nullptr, &pidfd, nullptr, 0);
+    if (pid == 0) Minder(plan).Run();
+    error_number = errno;
+  }
+  if (pid < 0) return Error::FromErrno(error_number, "create a process for " + path);
+  return Program(path, Child(static_cast<pid_t>(pid), UniqueFd(pidfd)), std::move(control),
+                 std::move(output.read_end), std::move(log.read_end));
+}
+
+void Program::Kill() const {
+  ::shutdown(control_.get(), SHUT_WR);
+}
+
+Result<Exit> Program::Wait() {
+  TRY_ASSIGN(const Exit minded, minder_.Wait());
+  ProgramEnd end;
+  const ssize_t got = ::recv(control_.get(), &end, sizeof end, MSG_DONTWAIT);
+  if (got != static_cast<ssize_t>(sizeof end)) return minded;  // The minder itself was killed.
+  if (end.error_number != 0) {
+    return Error::FromErrno(end.error_number, std::string(Doing(end.step)) + " " + name_);
+  }
+  return Exit{.status = end.status, .signal = end.signal};
+}
+
+Result<ProgramResult> RunProgram(const ProgramSpec& spec) {
+  const auto deadline = Clock::now() + spec.within;
+  TRY_ASSIGN(Program program, Program::Start(spec));
+  auto result = Finish(program, deadline);
+  if (!result) return std::move(result).error().Context(spec.argv[0]);
+  return result;
 }
 
 }  // namespace caisson::jail

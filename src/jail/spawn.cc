@@ -18,6 +18,7 @@
 
 #include "jail/identity.h"
 #include "jail/newborn.h"
+#include "jail/signals.h"
 
 namespace caisson::jail {
 namespace {
@@ -25,22 +26,6 @@ namespace {
 constexpr std::uint64_t kNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
                                       CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 constexpr int kStartDeadlineMs = 10'000;
-
-// Blocks every signal of this thread while it exists.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 Result<UniqueFd> DuplicateAbove(int fd, int lowest) {
   UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, lowest));

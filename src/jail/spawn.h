@@ -7,7 +7,7 @@
 //           child should. A Child is used by one thread at a time, except Kill().
 // Lifetime  A Child is owned; its destructor kills and reaps. It also dies if this process does.
 //
-// The only way in which a program that will be hostile is started; RunProgram (program.h) runs trusted ones.
+// The only way in which a program that will be hostile is started; Program (program.h) is for the operator's own.
 // Nothing outside this folder calls exec (I1).
 #pragma once
 
@@ -51,6 +51,7 @@ class Child {
 
  private:
   friend class Starter;
+  friend class Program;
   Child(pid_t pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
   void Destroy();
 

@@ -79,6 +79,8 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   bool abandoned() const { return abandoned_; }
   bool run_under_way() const { return static_cast<bool>(run_done_); }
   bool idle() const { return state_ == State::kIdle; }
+  // Whether a run is under way whose output anybody wants.
+  bool run_may_speak() const { return Allowed(wire::ToHost::kOutput).has_value(); }
   bool empty() const { return state_ == State::kEmpty; }
   std::uint64_t id() const { return id_; }
   const OwnerId& owner() const { return owner_; }
@@ -87,6 +89,10 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   // no such message.
   std::optional<std::size_t> Allowed(wire::ToHost kind) const;
   Result<void> OnMessage(wire::ToHost kind, std::string_view message);
+  // Joins frames to messages, each within what is allowed, and hands those to OnMessage.
+  Result<void> OnFrame(wire::ToHost kind, std::uint16_t flags, std::string_view payload);
+  // Whether frames of a message are there that is not complete yet.
+  bool mid_message() const { return partial_kind_.has_value(); }
   // A file that the host captured itself, within the limits.
   void AddFile(OutcomeFile file);
   // The cell is gone, and nothing but its run. `measured`: what the host knows of that run.
@@ -95,9 +101,6 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   void OnLost(RunReason reason, const std::string& why);
   // Whether the worker should have spoken by now (see kGrace).
   bool overdue(SteadyTime now) const { return now >= deadline_; }
-
-  std::string partial;             // The frames of a message that is not complete yet.
-  std::uint16_t partial_kind = 0;  // 0: none.
 
  private:
   enum class State {
@@ -162,6 +165,8 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   SaveDone save_done_;
   RestoreDone restore_done_;
 
+  std::string partial_;  // The frames of a message that is not complete yet.
+  std::optional<wire::ToHost> partial_kind_;
   Outcome outcome_;
   std::vector<OpenCall> open_calls_;
   std::vector<std::pair<std::uint32_t, ToolAnswer>> early_answers_;  // Given before Continue.

@@ -24,8 +24,8 @@ constexpr std::size_t kMaxEarlyCallBytes = 16u << 20;
 constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::size_t kMaxTextBytes = 64u << 10;
 
-Error Violation(const char* what) {
-  return Error(ErrorCode::kInternal, std::string("the cell broke the protocol: ") + what);
+Error Violation(const std::string& what) {
+  return Error(ErrorCode::kInternal, "the cell broke the protocol: " + what);
 }
 
 SteadyTime Now() {
@@ -105,6 +105,25 @@ std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
       break;
   }
   return std::nullopt;
+}
+
+Result<void> CellSession::OnFrame(ToHost kind, std::uint16_t flags, std::string_view payload) {
+  const auto number = [kind] { return std::to_string(std::to_underlying(kind)); };
+  const auto allowed = Allowed(kind);
+  if (!allowed) return Violation("frame kind " + number() + " out of place");
+  if (partial_kind_ && *partial_kind_ != kind) return Violation("two messages are mixed");
+  if (partial_.size() + payload.size() > *allowed) {
+    return Violation("a message of kind " + number() + " is too long");
+  }
+  if ((flags & wire::kMoreFollows) != 0) {
+    partial_kind_ = kind;
+    partial_.append(payload);
+    return {};
+  }
+  if (!partial_kind_) return OnMessage(kind, payload);
+  partial_.append(payload);
+  partial_kind_.reset();
+  return OnMessage(kind, std::exchange(partial_, {}));
 }
 
 Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
@@ -365,8 +384,8 @@ void CellSession::Detach() {
   early_call_bytes_ = 0;
   unheard_ = false;
   events_ = nullptr;
-  partial.clear();
-  partial_kind = 0;
+  partial_.clear();
+  partial_kind_.reset();
   std::exchange(link_, nullptr)->Detach(*this);
 }
 

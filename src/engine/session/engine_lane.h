@@ -44,6 +44,7 @@ struct CellNeeds {
   std::uint64_t processes = 1;
   std::uint64_t total_file_bytes = 0;
   std::uint64_t files = 0;
+  std::vector<std::string> modules{};  // That the code imports, as far as that is known.
 };
 
 class EngineLane {

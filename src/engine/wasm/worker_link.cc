@@ -102,23 +102,7 @@ Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
   }
   // Kept while it is told: what it does may take it out of the table.
   const std::shared_ptr<CellSession> session = found->second;
-  const auto allowed = session->Allowed(kind);
-  if (!allowed) return Violation("frame kind " + std::to_string(frame.kind) + " out of place");
-  if (session->partial_kind != 0 && session->partial_kind != frame.kind) {
-    return Violation("two messages of one cell are mixed");
-  }
-  if (session->partial.size() + frame.payload.size() > *allowed) {
-    return Violation("a message of kind " + std::to_string(frame.kind) + " is too long");
-  }
-  if ((frame.flags & wire::kMoreFollows) != 0) {
-    session->partial_kind = frame.kind;
-    session->partial.append(frame.payload);
-    return {};
-  }
-  if (session->partial_kind == 0) return session->OnMessage(kind, frame.payload);
-  session->partial.append(frame.payload);
-  session->partial_kind = 0;
-  return session->OnMessage(kind, std::exchange(session->partial, {}));
+  return session->OnFrame(kind, frame.flags, frame.payload);
 }
 
 Result<void> WorkerLink::OnReady(const wire::Frame& frame) {

@@ -2,17 +2,33 @@
 
 import _caisson
 import asyncio
+import threading
 from asyncio import base_events, events, runners
+
+_may_have_threads = False
 
 
 class _HostSelector:
-    """Waits for answers to tool calls, or for time to pass."""
+    """Waits for answers to tool calls, for other threads, or for time to pass."""
 
     def select(self, timeout):
-        if timeout is None and not _caisson.outstanding():
+        if timeout is None and not _caisson.outstanding() and not _has_other_threads():
             # Nothing but a call's answer or a timer can wake a cell: this would wait forever.
             raise RuntimeError("deadlock: every task waits for something that no task will do")
         return _caisson.wait(timeout)
+
+
+def _has_other_threads():
+    return _may_have_threads and threading.active_count() > 1
+
+
+def _settle(future, value, error):
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
 
 
 class EventLoop(base_events.BaseEventLoop):
@@ -23,16 +39,20 @@ class EventLoop(base_events.BaseEventLoop):
     def _process_events(self, event_list):
         for seq, value, error in event_list:
             future = _waiting.pop(seq, None)
-            if future is None or future.done():
+            if future is None:
+                if _may_have_threads:
+                    _early[seq] = value, error
                 continue
-            # The future may belong to another loop, if one was left before its calls were answered.
-            if error is None:
-                future.set_result(value)
+            # The future may belong to another loop: one that was left before its calls were answered,
+            # or one that runs in another thread.
+            loop = future.get_loop()
+            if loop is not self and loop.is_running():
+                loop.call_soon_threadsafe(_settle, future, value, error)
             else:
-                future.set_exception(error)
+                _settle(future, value, error)
 
     def _write_to_self(self):
-        pass
+        _caisson.wake()
 
     async def getaddrinfo(self, *args, **kwargs):
         raise OSError("no network here: use the host's tools instead")
@@ -46,6 +66,7 @@ class EventLoopPolicy(events.BaseDefaultEventLoopPolicy):
 
 
 _waiting = {}  # call number -> the future that waits for its answer
+_early = {}  # call number -> answer that another thread took before the future was there
 _main_loop = None
 
 
@@ -56,6 +77,8 @@ async def tool_call(name, args, kwargs):
     if not isinstance(loop, EventLoop):
         return _caisson.finish(seq)
     future = _waiting[seq] = loop.create_future()
+    if seq in _early:
+        _settle(_waiting.pop(seq), *_early.pop(seq))
     return await future
 
 
@@ -74,5 +97,7 @@ def run(coroutine):
             loop.run_until_complete(loop.shutdown_asyncgens())
 
 
-def install():
+def install(may_have_threads):
+    global _may_have_threads
+    _may_have_threads = may_have_threads
     asyncio.set_event_loop_policy(EventLoopPolicy())

@@ -16,6 +16,10 @@ struct tempfile textwrap threading time traceback types typing unicodedata urlli
 warnings weakref zlib zoneinfo random
 """.split()
 
+# Where cells are forked, every page that the parent holds costs each of them: only what is small. All of
+# the above is there under the name `stdlib`.
+_LIGHT = "collections datetime functools itertools json math random re statistics string".split()
+
 
 class _Reseeding:
     """Finds and loads `random`, kept aside until code imports it, with a seed of the run's own.
@@ -62,6 +66,13 @@ class _Loader:
         return _caisson.source()
 
 
+def reseed():
+    """In a forked cell: chance of its own."""
+    for name in ("random", "numpy.random"):
+        if module := sys.modules.get(name):
+            module.seed()
+
+
 def _set_random_aside():
     random = sys.modules.pop("random")
     lazy = _LazyRandom()
@@ -82,26 +93,38 @@ def _open_streams():
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8")
 
 
-def modules():
-    """Imports, and replaces what a cell does differently."""
-    import _caisson
-    import _sitebuiltins
-    import builtins
-
-    import caisson
-    import caisson.loop
-    import caisson.without
-
-    _open_streams()
-    for name in _USUAL:
+def _import_all(names):
+    for name in names:
         try:
             importlib.import_module(name)
         except ImportError:
             if name not in ("zlib",):
                 raise
+
+
+def _preload(forks, preload):
+    names = preload.split()
+    _import_all(_USUAL if not forks or "stdlib" in names else _LIGHT)
+    _import_all(name for name in names if name != "stdlib")
+
+
+def modules(forks, preload):
+    """Imports, and replaces what a cell does differently.
+
+    `forks`: cells are processes of their own, so they sleep and wait by themselves. `preload` names
+    further modules to import.
+    """
+    import _caisson
+    import _sitebuiltins
+    import builtins
     import linecache
-    import logging
     import time
+
+    import caisson
+    import caisson.without
+
+    _open_streams()
+    _preload(forks, preload)
 
     # What `site` would define, and code likes to call.
     builtins.exit = _sitebuiltins.Quitter("exit", "")
@@ -109,9 +132,18 @@ def modules():
     builtins.help = _sitebuiltins._Helper()
     builtins.ToolError = caisson.ToolError
     builtins.ApprovalDenied = caisson.ApprovalDenied
-    time.sleep = _caisson.sleep
-    logging._startTime = _StartTime()
-    caisson.loop.install()
+    if not forks:
+        time.sleep = _caisson.sleep
+    if logging := sys.modules.get("logging"):
+        logging._startTime = _StartTime()
+    if forks:
+        import caisson.lazy
+
+        caisson.lazy.install()
+    else:
+        import caisson.loop
+
+        caisson.loop.install(may_have_threads=False)
     caisson.without.install()
     linecache.cache["main.py"] = (_caisson.source,)
     main = sys.modules["__main__"]
@@ -119,15 +151,14 @@ def modules():
     main.__loader__ = _Loader()
 
 
-def _warm_up():
+async def _nothing():
+    pass
+
+
+def _warm_up(forks):
     """Runs once what most runs run, so that caches and lazily made objects are in the snapshot."""
     import json
     import re
-
-    import caisson.loop
-
-    async def nothing():
-        pass
 
     namespace = {}
     source = "x = [i * 2 for i in range(50)]\ns = f'{sum(x)} {x[0]:.2f}'\nd = {'a': s}"
@@ -135,14 +166,16 @@ def _warm_up():
         exec(compile(source, "<warm-up>", "exec"), namespace)
         json.loads(json.dumps({"a": [1, 2.5, None, "x"]}))
         re.match(r"\w+", "abc")
-        caisson.loop.run(nothing())
+        if not forks:
+            sys.modules["caisson.loop"].run(_nothing())
     re.purge()
 
 
-def finish():
+def finish(forks, preload):
     """The last step: everything that exists now is part of every run, and never collected."""
-    _warm_up()
-    _set_random_aside()
+    _warm_up(forks)
+    if not forks:
+        _set_random_aside()
     sys.modules["linecache"].cache["main.py"] = (sys.modules["_caisson"].source,)
     if sys.platform == "wasi":
         # Where code may write, and what it leaves there is captured.

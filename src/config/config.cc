@@ -1,0 +1,383 @@
+#include "config/config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "config/table_reader.h"
+#include "policy/toml.h"
+
+namespace caisson {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 4u << 20;
+
+ServerConfig ReadServer(TableReader table) {
+  ServerConfig server;
+  table.Read("listen", server.listen);
+  table.Finish();
+  return server;
+}
+
+StoreConfig ReadStore(TableReader table) {
+  StoreConfig store;
+  table.Read("url", store.url);
+  const bool known = store.url.starts_with("sqlite:") || store.url == "memory:" ||
+                     store.url.starts_with("postgres://") || store.url.starts_with("postgresql://");
+  if (!known) table.Complain("url", "must begin with sqlite:, postgres:// or be memory:");
+  table.Finish();
+  return store;
+}
+
+IdentityKey ReadIdentityKey(TableReader table) {
+  IdentityKey key;
+  table.Read("tenant", key.tenant);
+  table.Read("user", key.user);
+  table.Read("sha256", key.sha256);
+  table.ReadSecret("value", key.value);
+  table.Require("tenant");
+  table.Require("user");
+  const bool referred = !key.value.environment.empty() || !key.value.file.empty();
+  if (referred == !key.sha256.empty()) {
+    table.Complain("sha256", "or value_env or value_file is needed, one of them");
+  }
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (!key.sha256.empty() &&
+      (key.sha256.size() != 64 || !std::ranges::all_of(key.sha256, is_hex))) {
+    table.Complain("sha256", "must be 64 digits of 0-9 and a-f");
+  }
+  table.Finish();
+  return key;
+}
+
+IdentityConfig ReadIdentity(TableReader table, Problems& problems) {
+  IdentityConfig identity;
+  table.ReadChoice<IdentityMode>("mode", identity.mode,
+                                 {{"local", IdentityMode::kLocal},
+                                  {"keys", IdentityMode::kKeys},
+                                  {"jwt", IdentityMode::kJwt},
+                                  {"headers", IdentityMode::kHeaders}});
+  table.Read("strict_isolation", identity.strict_isolation);
+  table.EachTable("key", [&](const toml::table& key, const std::string& name) {
+    identity.keys.push_back(ReadIdentityKey(TableReader(key, name, problems)));
+  });
+  // Known, and not served yet.
+  for (const std::string_view later : {"jwt", "headers"}) table.Table(later);
+  if (identity.mode == IdentityMode::kKeys && identity.keys.empty()) {
+    table.Complain("key", "is missing: mode \"keys\" needs at least one [[identity.key]]");
+  }
+  table.Finish();
+  return identity;
+}
+
+EngineConfig ReadEngine(TableReader table) {
+  EngineConfig engine;
+  table.ReadChoice<EngineChoice>("default", engine.choice,
+                                 {{"auto", EngineChoice::kAuto},
+                                  {"wasm", EngineChoice::kWasm},
+                                  {"native", EngineChoice::kNative}});
+  table.Read("native_packages", engine.native_packages);
+  table.Finish();
+  return engine;
+}
+
+// SetLimit knows the names and what they allow.
+void ReadLimits(const toml::table& table, Limits& limits, Problems& problems) {
+  for (const auto& [key, node] : table) {
+    std::string text;
+    if (const auto whole = node.value_exact<std::int64_t>()) {
+      text = std::to_string(*whole);
+    } else if (const auto real = node.value_exact<double>()) {
+      std::array<char, 64> digits;
+      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *real,
+                                     std::chars_format::fixed);
+      if (end.ec == std::errc()) text.assign(digits.data(), end.ptr);
+    }
+    if (auto set = SetLimit(limits, key.str(), text); !set) {
+      problems.Add(node, "limits: " + set.error().message());
+    }
+  }
+}
+
+MountConfig ReadMount(TableReader table) {
+  MountConfig mount;
+  table.Read("host", mount.host);
+  table.Read("guest", mount.guest);
+  table.ReadChoice<MountMode>("mode", mount.mode,
+                              {{"ro", MountMode::kReadOnly},
+                               {"rw", MountMode::kReadWrite},
+                               {"overlay", MountMode::kOverlay}});
+  table.Require("host");
+  table.Require("guest");
+  table.Finish();
+  return mount;
+}
+
+ApprovalConfig ReadApproval(TableReader& table, const std::string& name, Problems& problems) {
+  using Mode = ApprovalConfig::Mode;
+  ApprovalConfig approval;
+  const toml::node* node = table.Find("approval");
+  const toml::table* rules = node == nullptr ? nullptr : node->as_table();
+  if (rules == nullptr) {
+    table.ReadChoice<Mode>("approval", approval.mode,
+                           {{"never", Mode::kNever}, {"always", Mode::kAlways}});
+    return approval;
+  }
+  TableReader reader(*rules, name + ".approval", problems);
+  std::optional<Value> when;
+  std::optional<Value> unless;
+  reader.Read("when", when);
+  reader.Read("unless", unless);
+  if (when.has_value() == unless.has_value()) {
+    table.Complain("approval", "must have \"when\" or \"unless\", a schema of the arguments");
+  }
+  reader.Finish();
+  approval.mode = when ? Mode::kWhen : Mode::kUnless;
+  approval.schema = when ? *when : unless.value_or(Value());
+  return approval;
+}
+
+SecretHeaderConfig ReadSecretHeader(TableReader table) {
+  SecretHeaderConfig header;
+  table.Read("name", header.name);
+  table.Read("prefix", header.prefix);
+  table.ReadSecret("value", header.value);
+  table.Require("name");
+  if (header.value.environment.empty() && header.value.file.empty()) {
+    table.Complain("value_env", "or value_file is needed");
+  }
+  table.Finish();
+  return header;
+}
+
+HttpRuleConfig ReadHttpRule(TableReader table, Problems& problems) {
+  HttpRuleConfig rule;
+  table.Read("url", rule.url);
+  table.Read("methods", rule.methods);
+  table.Read("allow_private", rule.allow_private);
+  table.EachTable("header", [&](const toml::table& header, const std::string& name) {
+    rule.headers.push_back(ReadSecretHeader(TableReader(header, name, problems)));
+  });
+  table.Require("url");
+  if (rule.methods.empty()) table.Complain("methods", "must name at least one method");
+  table.Finish();
+  return rule;
+}
+
+void ReadHttpTool(TableReader& table, HttpToolConfig& http, Problems& problems) {
+  table.EachTable("allow", [&](const toml::table& rule, const std::string& name) {
+    http.rules.push_back(ReadHttpRule(TableReader(rule, name, problems), problems));
+  });
+  table.Read("max_response_bytes", http.max_response_bytes);
+  table.Read("max_request_bytes", http.max_request_bytes);
+  table.Read("max_redirects", http.max_redirects);
+  table.Read("calls_per_minute", http.calls_per_minute);
+}
+
+void ReadCommandTool(TableReader& table, CommandToolConfig& command) {
+  table.Read("command", command.command);
+  table.Read("directory", command.directory);
+  table.Read("inherit_env", command.inherit_env);
+  table.Read("env", command.env);
+  table.Read("max_output_bytes", command.max_output_bytes);
+  if (command.command.empty()) table.Complain("command", "must name a program");
+}
+
+ToolConfig ReadTool(const toml::table& source, const std::string& name, Problems& problems) {
+  TableReader table(source, name, problems);
+  ToolConfig tool;
+  table.Read("name", tool.name);
+  table.Read("description", tool.description);
+  table.ReadChoice<ToolConfig::Kind>(
+      "kind", tool.kind,
+      {{"command", ToolConfig::Kind::kCommand}, {"http", ToolConfig::Kind::kHttp}});
+  table.Read("input_schema", tool.input_schema);
+  table.Read("output_schema", tool.output_schema);
+  table.Read("idempotent", tool.idempotent);
+  table.Read("max_calls", tool.max_calls);
+  table.ReadSeconds("timeout_seconds", tool.timeout);
+  tool.approval = ReadApproval(table, name, problems);
+  table.Require("name");
+  table.Require("kind");
+  if (tool.kind == ToolConfig::Kind::kHttp) {
+    ReadHttpTool(table, tool.http, problems);
+  } else {
+    ReadCommandTool(table, tool.command);
+  }
+  table.Finish();
+  return tool;
+}
+
+UpstreamConfig ReadUpstream(TableReader table) {
+  UpstreamConfig upstream;
+  table.Read("name", upstream.name);
+  table.Read("command", upstream.command);
+  table.Read("url", upstream.url);
+  table.ReadSecret("bearer", upstream.bearer);
+  table.Read("inherit_env", upstream.inherit_env);
+  table.Read("env", upstream.env);
+  table.Require("name");
+  if (upstream.command.empty() == upstream.url.empty()) {
+    table.Complain("command", "or url is needed, one of them");
+  }
+  table.Finish();
+  return upstream;
+}
+
+ModelConfig ReadModel(TableReader table) {
+  ModelConfig model;
+  table.Read("name", model.name);
+  table.ReadChoice<std::string>("kind", model.kind,
+                                {{"openai-chat", "openai-chat"},
+                                 {"openai-responses", "openai-responses"},
+                                 {"anthropic", "anthropic"},
+                                 {"demo", "demo"}});
+  table.Read("base_url", model.base_url);
+  table.Read("model", model.model);
+  table.ReadSecret("key", model.key);
+  table.Require("name");
+  table.Require("kind");
+  table.Finish();
+  return model;
+}
+
+AgentConfig ReadAgent(TableReader table) {
+  AgentConfig agent;
+  table.Read("name", agent.name);
+  table.Read("model", agent.model);
+  table.Read("instructions", agent.instructions);
+  table.Read("code", agent.code);
+  table.Read("tools", agent.tools);
+  table.Require("name");
+  table.Require("model");
+  table.Finish();
+  return agent;
+}
+
+WorkflowConfig ReadWorkflow(TableReader table) {
+  WorkflowConfig workflow;
+  table.Read("name", workflow.name);
+  table.Read("file", workflow.file);
+  table.Require("name");
+  table.Require("file");
+  table.Finish();
+  return workflow;
+}
+
+// Reads one document.
+class ConfigReader {
+ public:
+  ConfigReader(const toml::table& document, std::string_view file_name)
+      : problems_(file_name), document_(document, "", problems_) {}
+
+  Result<Config> Read() {
+    With("server", [&](TableReader table) { config_.server = ReadServer(std::move(table)); });
+    With("store", [&](TableReader table) { config_.store = ReadStore(std::move(table)); });
+    With("identity",
+         [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });
+    With("engine", [&](TableReader table) { config_.engine = ReadEngine(std::move(table)); });
+    if (const toml::table* table = document_.Table("policy")) ReadPolicy(*table);
+    if (const toml::table* table = document_.Table("limits")) {
+      ReadLimits(*table, config_.limits, problems_);
+    }
+    Each("mount", config_.mounts, ReadMount);
+    document_.EachTable("tool", [&](const toml::table& table, const std::string& name) {
+      config_.tools.push_back(ReadTool(table, name, problems_));
+    });
+    Each("upstream", config_.upstreams, ReadUpstream);
+    Each("model", config_.models, ReadModel);
+    Each("agent", config_.agents, ReadAgent);
+    Each("workflow", config_.workflows, ReadWorkflow);
+    document_.Finish();
+    CheckNames();
+    if (problems_.text().empty()) return std::move(config_);
+    return Error(ErrorCode::kInvalidArgument, problems_.text());
+  }
+
+ private:
+  template <typename F>
+  void With(std::string_view key, F read) {
+    if (const toml::table* table = document_.Table(key)) {
+      read(TableReader(*table, std::string(key), problems_));
+    }
+  }
+
+  template <typename T>
+  void Each(std::string_view key, std::vector<T>& out, T (*read)(TableReader)) {
+    document_.EachTable(key, [&](const toml::table& table, const std::string& name) {
+      out.push_back(read(TableReader(table, name, problems_)));
+    });
+  }
+
+  void ReadPolicy(const toml::table& table) {
+    auto policy = ParsePolicy(table);
+    if (!policy) return problems_.Add(table, policy.error().message());
+    config_.policy = *std::move(policy);
+  }
+
+  template <typename T>
+  void CheckTwins(std::string_view key, const std::vector<T>& items) {
+    std::set<std::string> seen;
+    for (const T& item : items) {
+      if (!item.name.empty() && !seen.insert(item.name).second) {
+        document_.Complain(key, "\"" + item.name + "\" is there twice");
+      }
+    }
+  }
+
+  void CheckNames() {
+    CheckTwins("tool", config_.tools);
+    CheckTwins("upstream", config_.upstreams);
+    CheckTwins("model", config_.models);
+    CheckTwins("agent", config_.agents);
+    CheckTwins("workflow", config_.workflows);
+    for (const AgentConfig& agent : config_.agents) {
+      const bool known = std::ranges::any_of(
+          config_.models, [&](const ModelConfig& model) { return model.name == agent.model; });
+      if (!known && !agent.model.empty()) {
+        document_.Complain(
+            "agent", "\"" + agent.name + "\": there is no [[model]] named \"" + agent.model + "\"");
+      }
+    }
+  }
+
+  Problems problems_;
+  TableReader document_;
+  Config config_;
+};
+
+}  // namespace
+
+Result<Config> ParseConfig(std::string_view text, std::string_view file_name) {
+  toml::table document;
+  try {
+    document = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    return Error(ErrorCode::kInvalidArgument, std::string(file_name) + ":" +
+                                                  std::to_string(error.source().begin.line) + ": " +
+                                                  std::string(error.description()));
+  }
+  return ConfigReader(document, file_name).Read();
+}
+
+Result<Config> LoadConfig(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxFileBytes + 1, '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(text.size())) && !file.eof()) {
+    return Error(ErrorCode::kNotFound, "cannot read the configuration file " + path);
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMaxFileBytes) {
+    return Error(ErrorCode::kInvalidArgument, path + " is too large for a configuration file");
+  }
+  TRY_ASSIGN(Config config, ParseConfig(text, path));
+  config.directory = std::filesystem::path(path).parent_path().string();
+  return config;
+}
+
+}  // namespace caisson

@@ -1,0 +1,172 @@
+// A Config is the configuration file, checked and typed.
+//
+//   [server]  listen = "127.0.0.1:8080"
+//   [[tool]]  name = "send"  kind = "command"  command = ["./send.py"]  approval = "always"
+//
+// Trust     The operator's own file. Mistakes are reported, all of them, with file and line; nothing is guessed.
+// Threads   A value.
+// Lifetime  A value.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/limits.h"
+#include "policy/policy.h"
+#include "wire/value.h"
+
+namespace caisson {
+
+// Where a secret is; what it is nobody writes into this file.
+struct SecretReference {
+  std::string environment{};  // The name of a variable of the host, or
+  std::string file{};         // a file that holds it.
+};
+
+struct ServerConfig {
+  std::string listen = "127.0.0.1:8080";
+};
+
+struct StoreConfig {
+  std::string url = "sqlite:caisson.db";
+};
+
+enum class IdentityMode { kLocal, kKeys, kJwt, kHeaders };
+
+struct IdentityKey {
+  std::string tenant;
+  std::string user;
+  SecretReference value{};
+  std::string sha256{};  // Hex, in place of the value.
+};
+
+struct IdentityConfig {
+  IdentityMode mode = IdentityMode::kLocal;
+  std::optional<bool> strict_isolation{};  // By default on, except in kLocal.
+  std::vector<IdentityKey> keys{};
+};
+
+enum class EngineChoice { kAuto, kWasm, kNative };
+
+struct EngineConfig {
+  EngineChoice choice = EngineChoice::kAuto;
+  std::vector<std::string> native_packages{};
+};
+
+enum class MountMode { kReadOnly, kReadWrite, kOverlay };
+
+struct MountConfig {
+  std::string host;
+  std::string guest;
+  MountMode mode = MountMode::kOverlay;
+};
+
+// Which calls need a person's yes (tools/approval.h).
+struct ApprovalConfig {
+  enum class Mode { kNever, kAlways, kWhen, kUnless };
+  Mode mode = Mode::kNever;
+  Value schema{};  // For kWhen and kUnless.
+};
+
+struct CommandToolConfig {
+  std::vector<std::string> command;
+  std::string directory{};
+  std::vector<std::string> inherit_env{};
+  std::vector<std::pair<std::string, std::string>> env{};
+  std::optional<std::uint64_t> max_output_bytes{};
+};
+
+// A header that the host adds to what leaves it; the code never sees it.
+struct SecretHeaderConfig {
+  std::string name;
+  std::string prefix{};  // "Bearer "
+  SecretReference value{};
+};
+
+struct HttpRuleConfig {
+  std::string url;                     // Scheme, host, port and the start of the path.
+  std::vector<std::string> methods{};  // At least one.
+  bool allow_private = false;          // Its host may have a private address.
+  std::vector<SecretHeaderConfig> headers{};
+};
+
+struct HttpToolConfig {
+  std::vector<HttpRuleConfig> rules{};
+  std::optional<std::uint64_t> max_response_bytes{};
+  std::optional<std::uint64_t> max_request_bytes{};
+  std::optional<std::uint64_t> max_redirects{};
+  std::optional<std::uint64_t> calls_per_minute{};
+};
+
+struct ToolConfig {
+  enum class Kind { kCommand, kHttp };
+  std::string name;
+  Kind kind = Kind::kCommand;
+  std::string description{};
+  std::optional<Value> input_schema{};
+  std::optional<Value> output_schema{};
+  ApprovalConfig approval{};
+  bool idempotent = false;
+  std::optional<std::uint64_t> max_calls{};
+  std::optional<std::chrono::nanoseconds> timeout{};
+  CommandToolConfig command{};
+  HttpToolConfig http{};
+};
+
+struct UpstreamConfig {
+  std::string name;
+  std::vector<std::string> command{};  // Or
+  std::string url{};
+  SecretReference bearer{};
+  std::vector<std::string> inherit_env{};
+  std::vector<std::pair<std::string, std::string>> env{};
+};
+
+struct ModelConfig {
+  std::string name;
+  std::string kind;  // openai-chat | openai-responses | anthropic | demo
+  std::string base_url{};
+  std::string model{};
+  SecretReference key{};
+};
+
+struct AgentConfig {
+  std::string name;
+  std::string model{};
+  std::string instructions{};
+  bool code = false;
+  std::vector<std::string> tools{};
+};
+
+struct WorkflowConfig {
+  std::string name;
+  std::string file;
+};
+
+struct Config {
+  ServerConfig server{};
+  StoreConfig store{};
+  IdentityConfig identity{};
+  EngineConfig engine{};
+  Policy policy{};
+  Limits limits{};
+  std::vector<MountConfig> mounts{};
+  std::vector<ToolConfig> tools{};
+  std::vector<UpstreamConfig> upstreams{};
+  std::vector<ModelConfig> models{};
+  std::vector<AgentConfig> agents{};
+  std::vector<WorkflowConfig> workflows{};
+  std::string directory{};  // Of the file: what relative paths in it are relative to.
+};
+
+// `file_name` is for messages. The error has one line for each mistake.
+Result<Config> ParseConfig(std::string_view text, std::string_view file_name);
+Result<Config> LoadConfig(const std::string& path);
+
+}  // namespace caisson

@@ -1,0 +1,205 @@
+#include "config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace caisson {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+Config Parse(std::string_view text) {
+  auto config = ParseConfig(text, "caisson.toml");
+  if (!config) ADD_FAILURE() << config.error().message();
+  return config ? *std::move(config) : Config();
+}
+
+std::string Mistakes(std::string_view text) {
+  const auto config = ParseConfig(text, "caisson.toml");
+  return config ? "" : config.error().message();
+}
+
+TEST(ConfigTest, EveryTableIsOptional) {
+  const Config config = Parse("");
+  EXPECT_EQ(config.server.listen, "127.0.0.1:8080");
+  EXPECT_EQ(config.identity.mode, IdentityMode::kLocal);
+  EXPECT_EQ(config.engine.choice, EngineChoice::kAuto);
+  EXPECT_TRUE(config.tools.empty());
+}
+
+TEST(ConfigTest, ReadsAllOfIt) {
+  const Config config = Parse(R"(
+[server]
+listen = "0.0.0.0:9000"
+[store]
+url = "postgres://db/caisson"
+[identity]
+mode = "keys"
+[[identity.key]]
+tenant = "acme"
+user = "ann"
+value_env = "ANN_KEY"
+[engine]
+default = "native"
+native_packages = ["numpy", "pandas"]
+[policy]
+preset = "strict"
+allow_imports = ["sys"]
+[limits]
+wall_seconds = 2.5
+memory_bytes = 1048576
+[[mount]]
+host = "data"
+guest = "/input"
+mode = "ro"
+[[tool]]
+name = "send"
+kind = "command"
+command = ["./send.py", "-v"]
+description = "Sends."
+approval = "always"
+timeout_seconds = 3
+max_calls = 5
+idempotent = true
+inherit_env = ["PATH"]
+env = { MODE = "live" }
+input_schema = { type = "object", properties = { to = { type = "string" }, body = { type = "string" } }, required = ["to"] }
+[[tool]]
+name = "fetch"
+kind = "http"
+approval = { unless = { properties = { method = { const = "GET" } } } }
+calls_per_minute = 60
+[[tool.allow]]
+url = "https://api.example.com/v1"
+methods = ["GET", "POST"]
+[[tool.allow.header]]
+name = "Authorization"
+prefix = "Bearer "
+value_file = "token"
+[[upstream]]
+name = "files"
+command = ["npx", "-y", "x"]
+[[upstream]]
+name = "search"
+url = "https://mcp.example.com"
+bearer_env = "SEARCH"
+[[model]]
+name = "main"
+kind = "openai-chat"
+base_url = "https://api.example.com"
+model = "m"
+key_env = "KEY"
+[[agent]]
+name = "analyst"
+model = "main"
+instructions = "Help."
+code = true
+tools = ["send"]
+[[workflow]]
+name = "report"
+file = "report.toml"
+)");
+  EXPECT_EQ(config.server.listen, "0.0.0.0:9000");
+  EXPECT_EQ(config.identity.keys.at(0).value.environment, "ANN_KEY");
+  EXPECT_THAT(config.engine.native_packages, ElementsAre("numpy", "pandas"));
+  EXPECT_EQ(config.limits.wall_time, std::chrono::milliseconds(2500));
+  EXPECT_EQ(config.limits.memory_bytes, 1u << 20);
+  EXPECT_EQ(config.mounts.at(0).mode, MountMode::kReadOnly);
+  const ToolConfig& send = config.tools.at(0);
+  EXPECT_THAT(send.command.command, ElementsAre("./send.py", "-v"));
+  EXPECT_EQ(send.approval.mode, ApprovalConfig::Mode::kAlways);
+  EXPECT_EQ(send.timeout, std::chrono::seconds(3));
+  EXPECT_EQ(send.max_calls, 5u);
+  EXPECT_THAT(send.command.env, ElementsAre(Pair("MODE", "live")));
+  // In the order of the file: that is the order of the arguments.
+  EXPECT_EQ(
+      *ToJson(*send.input_schema),
+      R"({"type":"object","properties":{"to":{"type":"string"},"body":{"type":"string"}},"required":["to"]})");
+  const ToolConfig& fetch = config.tools.at(1);
+  EXPECT_EQ(fetch.approval.mode, ApprovalConfig::Mode::kUnless);
+  EXPECT_EQ(fetch.http.rules.at(0).headers.at(0).value.file, "token");
+  EXPECT_EQ(fetch.http.calls_per_minute, 60u);
+  EXPECT_EQ(config.upstreams.at(1).bearer.environment, "SEARCH");
+  EXPECT_TRUE(config.agents.at(0).code);
+  EXPECT_EQ(config.workflows.at(0).file, "report.toml");
+}
+
+TEST(ConfigTest, UnknownKeysAreErrorsWithALine) {
+  EXPECT_EQ(Mistakes("[server]\nlisen = \"x\"\n"),
+            "caisson.toml:2: server.lisen is not known; did you mean \"listen\"?");
+  EXPECT_EQ(Mistakes("\n[servr]\n"),
+            "caisson.toml:2: servr is not known; did you mean \"server\"?");
+  EXPECT_THAT(
+      Mistakes("[[tool]]\nname = \"a\"\nkind = \"command\"\ncommand = [\"x\"]\ntimeout = 3\n"),
+      HasSubstr("caisson.toml:5: tool[0].timeout is not known"));
+  EXPECT_THAT(Mistakes("[limits]\nwall_secs = 3\n"),
+              HasSubstr("caisson.toml:2: limits: there is no limit"));
+  EXPECT_THAT(Mistakes("[policy]\nallow_import = [\"a\"]\n"), HasSubstr("allow_import"));
+}
+
+TEST(ConfigTest, AllMistakesComeTogether) {
+  const std::string mistakes =
+      Mistakes("[server]\nlisten = 1\nx = 2\n[engine]\ndefault = \"fast\"\n");
+  EXPECT_THAT(mistakes, HasSubstr("caisson.toml:2: server.listen must be a text"));
+  EXPECT_THAT(mistakes, HasSubstr("\ncaisson.toml:3: server.x is not known"));
+  EXPECT_THAT(mistakes,
+              HasSubstr("\ncaisson.toml:5: engine.default must be one of auto, wasm, native"));
+}
+
+TEST(ConfigTest, SecretsAreNotWrittenHere) {
+  EXPECT_THAT(Mistakes("[[model]]\nname = \"m\"\nkind = \"demo\"\nkey = \"sk-123\"\n"),
+              HasSubstr("model[0].key does not belong into this file"));
+  EXPECT_THAT(
+      Mistakes("[identity]\nmode = \"keys\"\n[[identity.key]]\ntenant = \"a\"\nuser = \"b\"\n"),
+      HasSubstr("value_env or value_file is needed"));
+}
+
+TEST(ConfigTest, RefusesWhatCannotBe) {
+  for (const std::string_view text :
+       {"server = 1",
+        "[[server]]",
+        "[tool]",
+        "tool = [1]",
+        "[limits]\nwall_seconds = 0",
+        "[limits]\nwall_seconds = -1",
+        "[limits]\nwall_seconds = nan",
+        "[limits]\nwall_seconds = \"3\"",
+        "[store]\nurl = \"mysql://x\"",
+        "[identity]\nmode = \"keys\"",
+        "[[mount]]\nhost = \"a\"",
+        "[[mount]]\nhost = \"a\"\nguest = \"/b\"\nmode = \"readwrite\"",
+        "[[tool]]\nname = \"a\"\nkind = \"command\"",
+        "[[tool]]\nname = \"a\"\nkind = \"other\"",
+        "[[tool]]\nname = \"a\"\nkind = \"command\"\ncommand = [\"x\"]\nmax_calls = 0",
+        "[[tool]]\nname = \"a\"\nkind = \"command\"\ncommand = [\"x\"]\napproval = {}",
+        "[[tool]]\nname = \"a\"\nkind = \"command\"\ncommand = [\"x\"]\ninput_schema = { x = "
+        "1979-05-27 }",
+        "[[upstream]]\nname = \"a\"",
+        "[[upstream]]\nname = \"a\"\nurl = \"x\"\ncommand = [\"y\"]",
+        "[[agent]]\nname = \"a\"\nmodel = \"none\"",
+        "[[workflow]]\nname = \"a\"\nfile = \"x\"\n[[workflow]]\nname = \"a\"\nfile = \"x\"",
+        "[server]\nlisten = \"a\"\nlisten = \"b\"",
+        "x = ",
+        "\xff"}) {
+    EXPECT_NE(Mistakes(text), "") << text;
+  }
+}
+
+TEST(ConfigTest, LoadsAFileAndRemembersWhereItWas) {
+  const std::string path = ::testing::TempDir() + "/config_test.toml";
+  std::ofstream(path) << "[server]\nlisten = \"127.0.0.1:1\"\n";
+  const auto config = LoadConfig(path);
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->server.listen, "127.0.0.1:1");
+  EXPECT_EQ(config->directory, std::filesystem::path(path).parent_path());
+  EXPECT_FALSE(LoadConfig("/no/such/file.toml"));
+  EXPECT_FALSE(LoadConfig("/"));
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,104 @@
+#include "engine/native/captured_files.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace caisson {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+
+class CapturedFilesTest : public ::testing::Test {
+ protected:
+  CapturedFilesTest() {
+    std::string pattern = ::testing::TempDir() + "capture-XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    fs::create_directories(root_ / "output");
+    limits_.files = 10;
+    limits_.file_bytes = 100;
+    limits_.total_file_bytes = 250;
+  }
+  ~CapturedFilesTest() override { fs::remove_all(root_); }
+
+  void Write(const std::string& path, const std::string& contents) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << contents;
+  }
+  std::vector<std::string> Capture() {
+    const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    std::vector<std::string> seen;
+    for (const OutcomeFile& file : CaptureFiles(root, limits_)) {
+      EXPECT_EQ(file.change, "created");
+      seen.push_back(file.path + "=" + (file.omitted.empty() ? file.contents : "omitted"));
+    }
+    return seen;
+  }
+
+  fs::path root_;
+  wire::StartHeader limits_{};
+};
+
+TEST_F(CapturedFilesTest, WhatLiesBelowOutputIsCapturedInPathOrder) {
+  Write("output/b.txt", "b");
+  Write("output/a/deep/c.txt", "c");
+  Write("tmp/scratch", "no");
+  EXPECT_THAT(Capture(), ElementsAre("/output/a/deep/c.txt=c", "/output/b.txt=b"));
+}
+
+TEST_F(CapturedFilesTest, LinksAreNeitherFollowedNorReported) {
+  Write("secret", "s3cret");
+  Write("elsewhere/x", "s3cret");
+  Write("output/real", "r");
+  fs::create_symlink(root_ / "secret", root_ / "output/link");
+  fs::create_symlink("../secret", root_ / "output/relative");
+  fs::create_directory_symlink(root_ / "elsewhere", root_ / "output/directory");
+  fs::create_symlink("/proc/self/root/etc/passwd", root_ / "output/magic");
+  EXPECT_THAT(Capture(), ElementsAre("/output/real=r"));
+}
+
+TEST_F(CapturedFilesTest, AnOutputThatIsALinkIsNotFollowed) {
+  Write("elsewhere/x", "s3cret");
+  fs::remove(root_ / "output");
+  fs::create_directory_symlink(root_ / "elsewhere", root_ / "output");
+  EXPECT_THAT(Capture(), ElementsAre());
+}
+
+TEST_F(CapturedFilesTest, FifosSocketsAndDevicesDoNotHoldItUp) {
+  ASSERT_EQ(::mkfifo((root_ / "output/fifo").c_str(), 0666), 0);
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  (root_ / "output/socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  Write("output/real", "r");
+  EXPECT_THAT(Capture(), ElementsAre("/output/real=r"));
+}
+
+TEST_F(CapturedFilesTest, FilesBeyondTheirCapsAreListedWithoutContents) {
+  Write("output/1", std::string(100, 'x'));
+  Write("output/2", std::string(101, 'x'));
+  Write("output/3", std::string(100, 'y'));
+  Write("output/4", std::string(60, 'z'));
+  Write("output/5", std::string(50, 'w'));
+  EXPECT_THAT(Capture(), ElementsAre("/output/1=" + std::string(100, 'x'), "/output/2=omitted",
+                                     "/output/3=" + std::string(100, 'y'), "/output/4=omitted",
+                                     "/output/5=" + std::string(50, 'w')));
+}
+
+TEST_F(CapturedFilesTest, OneFileTooManyIsListed) {
+  limits_.files = 2;
+  for (const char* name : {"a", "b", "c", "d"}) Write("output/" + std::string(name), "x");
+  EXPECT_THAT(Capture(), ElementsAre("/output/a=x", "/output/b=x", "/output/c=omitted"));
+}
+
+}  // namespace
+}  // namespace caisson

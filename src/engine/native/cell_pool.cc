@@ -1,0 +1,204 @@
+#include "engine/native/cell_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+constexpr int kFailuresUntilDown = 3;
+constexpr std::chrono::milliseconds kMaxBackoff{5000};
+
+std::chrono::milliseconds Backoff(int failures) {
+  return std::min(kMaxBackoff, std::chrono::milliseconds(50) * (1 << std::min(failures, 7)));
+}
+
+}  // namespace
+
+CellPool::CellPool(asio::io_context& context, NativeState& state, Options options,
+                   OnHealth on_health)
+    : context_(context),
+      state_(state),
+      options_(std::move(options)),
+      on_health_(std::move(on_health)) {}
+
+void CellPool::Start() {
+  if (!nursery_ && !next_ && !start_at_) StartNursery();
+}
+
+void CellPool::Stop() {
+  stopping_ = true;
+  spare_.clear();
+  if (next_) std::exchange(next_, nullptr)->Stop();
+  if (nursery_) std::exchange(nursery_, nullptr)->Stop();
+  for (const auto& nursery : std::exchange(draining_, {})) nursery->Stop();
+  FailWaiting(Error(ErrorCode::kUnavailable, "the engine is shutting down"));
+}
+
+bool CellPool::busy() const {
+  const bool cells_out = nursery_ && nursery_->cells() > spare_.size();
+  return next_ || start_at_ || cells_out || !draining_.empty() || !waiting_.empty() ||
+         (nursery_ && spare_.size() < options_.spare_cells);
+}
+
+// --- Cells.
+
+void CellPool::Take(const CellVariety& variety, WithLink then) {
+  if (stopping_ || failures_ >= kFailuresUntilDown) {
+    return then(Error(ErrorCode::kUnavailable, "no nursery can be started"));
+  }
+  // One that was killed meanwhile (it died, or spoke unasked) is on its way out.
+  while (!spare_.empty() && spare_.back()->killed_at()) spare_.pop_back();
+  if (variety == CellVariety{} && !spare_.empty()) {
+    auto cell = std::move(spare_.back());
+    spare_.pop_back();
+    Hand(std::move(cell), std::move(then));
+    if (spare_.size() < options_.spare_cells / 2) MakeMore();
+    return;
+  }
+  waiting_.push_back({.variety = variety, .then = std::move(then)});
+  Start();
+  MakeMore();
+}
+
+void CellPool::Hand(std::shared_ptr<CellProcess> cell, WithLink then) {
+  then(cell.get());
+  if (cell->taken()) return;
+  // Whoever asked does not want it any more.
+  if (cell->variety() == CellVariety{} && spare_.size() < options_.spare_cells) {
+    spare_.push_back(std::move(cell));
+  } else {
+    cell->Kill();
+  }
+}
+
+std::optional<CellPool::WithLink> CellPool::PopWaiter(const CellVariety& variety) {
+  const auto waiter = std::ranges::find(waiting_, variety, &Waiter::variety);
+  if (waiter == waiting_.end()) return std::nullopt;
+  WithLink then = std::move(waiter->then);
+  waiting_.erase(waiter);
+  return then;
+}
+
+// One cell for each who waits; when nobody does, spare ones, one after the other.
+void CellPool::MakeMore() {
+  if (!nursery_ || !nursery_->ready()) return;
+  const auto make = [this](const CellVariety& variety) {
+    nursery_->Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety);
+  };
+  for (const Waiter& waiter : waiting_) {
+    const auto wanted =
+        static_cast<std::size_t>(std::ranges::count(waiting_, waiter.variety, &Waiter::variety));
+    while (nursery_->making(waiter.variety) < wanted) make(waiter.variety);
+  }
+  if (nursery_->making() == 0 && spare_.size() < options_.spare_cells) make({});
+}
+
+void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) {
+  failures_ = 0;
+  if (auto then = PopWaiter(cell->variety())) {
+    Hand(std::move(cell), *std::move(then));
+  } else if (cell->variety() == CellVariety{} && &nursery == nursery_.get() &&
+             spare_.size() < options_.spare_cells) {
+    spare_.push_back(std::move(cell));
+  } else {
+    cell->Kill();
+  }
+  MakeMore();
+}
+
+void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, const std::string& why) {
+  if (auto then = PopWaiter(variety)) {
+    (*then)(Error(ErrorCode::kUnavailable, "no cell could be made: " + why));
+  }
+  // A nursery that fails again and again is replaced; until then the tick tries again.
+  if (++failures_ < kFailuresUntilDown || &nursery != nursery_.get()) return;
+  Rotate();
+}
+
+void CellPool::OnCellGone(Nursery& /*nursery*/, CellProcess& cell) {
+  std::erase_if(spare_, [&](const auto& spare) { return spare.get() == &cell; });
+  MakeMore();
+}
+
+// --- Nurseries.
+
+void CellPool::StartNursery() {
+  start_at_.reset();
+  auto nursery = Nursery::Start(context_, *state_.launcher, options_.nursery, *this);
+  if (!nursery) return OnStartFailed(nursery.error().message());
+  state_.workers_started.fetch_add(1, std::memory_order_relaxed);
+  next_ = *std::move(nursery);
+}
+
+void CellPool::OnStartFailed(const std::string& why) {
+  start_at_ = std::chrono::steady_clock::now() + Backoff(++failures_);
+  if (nursery_) return;  // The old one still serves.
+  const bool down = failures_ >= kFailuresUntilDown;
+  on_health_(down ? Health::kDown : Health::kStarting, why);
+  if (down) FailWaiting(Error(ErrorCode::kUnavailable, why));
+}
+
+void CellPool::OnNurseryReady(Nursery& nursery) {
+  if (&nursery != next_.get()) return;
+  DropSpares();
+  if (nursery_) draining_.push_back(std::move(nursery_));
+  nursery_ = std::move(next_);
+  next_ = nullptr;
+  failures_ = 0;
+  on_health_(Health::kUp, "");
+  MakeMore();
+}
+
+void CellPool::OnNurseryLost(Nursery& nursery, const std::string& why) {
+  state_.workers_lost.fetch_add(1, std::memory_order_relaxed);
+  std::erase_if(draining_, [&](const auto& item) { return item.get() == &nursery; });
+  if (&nursery == next_.get()) {
+    next_.reset();
+    return OnStartFailed(why);
+  }
+  if (&nursery != nursery_.get()) return;
+  spare_.clear();
+  nursery_.reset();
+  on_health_(Health::kStarting, why);
+  // Not from here: whoever is lost is still at work.
+  if (!next_ && !start_at_) start_at_ = std::chrono::steady_clock::now() + Backoff(failures_);
+}
+
+void CellPool::Rotate() {
+  if (!next_ && !start_at_) StartNursery();
+}
+
+void CellPool::DropSpares() {
+  for (const auto& cell : std::exchange(spare_, {})) cell->Kill();
+}
+
+void CellPool::ReapDrained() {
+  std::erase_if(draining_, [](const std::shared_ptr<Nursery>& nursery) {
+    if (nursery->cells() > 0) return false;
+    nursery->Stop();
+    return true;
+  });
+}
+
+void CellPool::Check(SteadyTime now) {
+  if (start_at_ && now >= *start_at_) StartNursery();
+  std::vector<std::shared_ptr<Nursery>> nurseries = draining_;
+  for (const auto& nursery : {nursery_, next_}) {
+    if (nursery) nurseries.push_back(nursery);
+  }
+  for (const auto& nursery : nurseries) nursery->Check(now);
+  ReapDrained();
+  if (nursery_ && nursery_->ready() &&
+      (nursery_->made() >= options_.rotate_after_cells ||
+       now - nursery_->ready_at() >= options_.rotate_after)) {
+    Rotate();
+  }
+  MakeMore();
+}
+
+void CellPool::FailWaiting(const Error& error) {
+  for (Waiter& waiter : std::exchange(waiting_, {})) waiter.then(error);
+}
+
+}  // namespace caisson

@@ -1,0 +1,97 @@
+// A CellPool keeps a nursery of one kind alive on its lane, and a few of its cells ready for the next runs.
+//
+// A run takes a cell that waits already; the next is made after that run, not while it is being started,
+// because both share a core. A run that needs another variety of cell waits until one is made for it.
+// After enough cells or time the nursery is replaced by a new one, and goes when its last cell has.
+//
+// Trust     Its nurseries are checked; see Nursery.
+// Threads   Its lane's.
+// Lifetime  Owned by the lane. Stop() ends the nurseries and fails who waits.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/native/nursery.h"
+#include "engine/session/engine_lane.h"
+
+namespace caisson {
+
+// What is shared by all pools of an engine.
+struct NativeState : EngineState {
+  NativeState(Admission::Options admission_options, Limits limits_ceiling,
+              std::unique_ptr<NurseryLauncher> nursery_launcher)
+      : EngineState(admission_options, limits_ceiling), launcher(std::move(nursery_launcher)) {}
+
+  const std::unique_ptr<NurseryLauncher> launcher;
+};
+
+class CellPool final : private NurseryObserver {
+ public:
+  struct Options {
+    Nursery::Options nursery{};
+    std::size_t spare_cells = 4;
+    std::uint64_t rotate_after_cells = 20'000;
+    std::chrono::nanoseconds rotate_after = std::chrono::minutes(30);
+  };
+  enum class Health { kStarting, kUp, kDown };
+  // Called when the health changes, with the reason when it is kDown.
+  using OnHealth = std::function<void(Health health, const std::string& why)>;
+  using WithLink = EngineLane::WithLink;
+
+  CellPool(asio::io_context& context, NativeState& state, Options options, OnHealth on_health);
+
+  void Start();
+  void Stop();
+  // Hands over a fresh cell, at once if one waits.
+  void Take(const CellVariety& variety, WithLink then);
+  // To be called now and then while busy(): heals, rotates, refills.
+  void Check(SteadyTime now);
+  bool busy() const;
+
+ private:
+  struct Waiter {
+    CellVariety variety;
+    WithLink then;
+  };
+
+  void StartNursery();
+  void OnStartFailed(const std::string& why);
+  void MakeMore();
+  void Hand(std::shared_ptr<CellProcess> cell, WithLink then);
+  std::optional<WithLink> PopWaiter(const CellVariety& variety);
+  void FailWaiting(const Error& error);
+  void Rotate();
+  void DropSpares();
+  void ReapDrained();
+
+  void OnNurseryReady(Nursery& nursery) override;
+  void OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) override;
+  void OnCellNotMade(Nursery& nursery, const CellVariety& variety, const std::string& why) override;
+  void OnCellGone(Nursery& nursery, CellProcess& cell) override;
+  void OnNurseryLost(Nursery& nursery, const std::string& why) override;
+
+  asio::io_context& context_;
+  NativeState& state_;
+  const Options options_;
+  const OnHealth on_health_;
+  std::shared_ptr<Nursery> nursery_;                // That cells are made in.
+  std::shared_ptr<Nursery> next_;                   // Starting; takes its place when ready.
+  std::vector<std::shared_ptr<Nursery>> draining_;  // Make no more cells.
+  std::vector<std::shared_ptr<CellProcess>>
+      spare_;  // Of the default variety; the last is the newest.
+  std::deque<Waiter> waiting_;
+  std::optional<SteadyTime> start_at_;  // When to try again.
+  int failures_ = 0;                    // Since a cell was made.
+  bool stopping_ = false;
+};
+
+}  // namespace caisson

@@ -1,0 +1,451 @@
+#include "engine/native/cell_process.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "engine/native/captured_files.h"
+#include "engine/native/cell_verdict.h"
+
+namespace caisson {
+namespace {
+
+using wire::ToHost;
+using wire::ToWorker;
+
+constexpr std::size_t kReadBytes = 64u << 10;
+// One that floods us gets this many reads before others have their turn.
+constexpr int kReadsPerTurn = 4;
+// What is left in a pipe or socket when its writers are dead: its buffer, at most.
+constexpr int kReadsAtTheEnd = 256;
+constexpr std::size_t kMaxUnsentBytes = 256u << 20;
+// CPU time is looked at again at the earliest after this.
+constexpr std::chrono::milliseconds kShortestLook{1};
+
+Error Violation(const std::string& what) {
+  return Error(ErrorCode::kInternal, "the cell broke the protocol: " + what);
+}
+
+Verdict BrokenProtocol(const std::string& why) {
+  return {.status = RunStatus::kFailed,
+          .reason = RunReason::kCrashed,
+          .error = RunError{.type = "ProtocolError", .message = why}};
+}
+
+// Where every read of a lane goes first; what is in it is used before the next read.
+std::array<char, kReadBytes>& ReadBuffer() {
+  static thread_local std::array<char, kReadBytes> buffer;
+  return buffer;
+}
+
+Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
+  boost::system::error_code error;
+  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0) {
+    return Error::FromErrno(errno, "prepare a cell's descriptor");
+  }
+  descriptor.assign(fd.get(), error);
+  if (error) return Error(ErrorCode::kInternal, "watch a cell: " + error.message());
+  (void)fd.Release();  // Closed by Asio from here on.
+  return {};
+}
+
+void Close(asio::posix::stream_descriptor& descriptor) {
+  boost::system::error_code ignored;
+  descriptor.close(ignored);
+}
+
+// How much faster than the clock on the wall a process can use CPU time.
+int Parallelism() {
+  static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return cores;
+}
+
+std::uint64_t Count(std::chrono::nanoseconds time) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count()));
+}
+
+void AppendFrames(ToWorker kind, std::string_view head, std::string_view body, std::string& out) {
+  std::size_t left = head.size() + body.size();
+  do {
+    const std::size_t length = std::min(left, wire::kMaxFramePayload);
+    left -= length;
+    const wire::StreamFrame frame{.length = static_cast<std::uint32_t>(length),
+                                  .kind = std::to_underlying(kind),
+                                  .flags = left == 0 ? std::uint16_t{0} : wire::kMoreFollows};
+    out.append(reinterpret_cast<const char*>(&frame), sizeof frame);
+    const std::string_view first = head.substr(0, length);
+    const std::string_view second = body.substr(0, length - first.size());
+    out.append(first).append(second);
+    head.remove_prefix(first.size());
+    body.remove_prefix(second.size());
+  } while (left > 0);
+}
+
+}  // namespace
+
+CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVariety variety,
+                         const Boundary& boundary)
+    : context_(context),
+      number_(number),
+      variety_(variety),
+      boundary_(boundary),
+      socket_(context),
+      out_(context, 1),
+      err_(context, 2),
+      timer_(context) {}
+
+// --- Its life, as the nursery tells it.
+
+Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
+  prepared_ = true;
+  TRY(Assign(socket_, std::move(descriptors.socket)));
+  TRY(Assign(out_.descriptor, std::move(descriptors.out)));
+  TRY(Assign(err_.descriptor, std::move(descriptors.err)));
+  files_ = std::move(descriptors.files);
+  clock_ = ProcessClock::Of(pidfd_);
+  cpu_before_ = CpuUsed().value_or(std::chrono::nanoseconds(0));
+  // Everything is watched from now on, so that a run begins with nothing but a write.
+  AwaitSocket();
+  AwaitOutput(out_);
+  AwaitOutput(err_);
+  return {};
+}
+
+void CellProcess::Kill() {
+  if (gone_ || killed_at_) return;
+  killed_at_ = std::chrono::steady_clock::now();
+  timer_.cancel();
+  Close(socket_);  // There is nothing more to hear.
+  if (pidfd_.is_open()) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+}
+
+void CellProcess::OnGone(const wire::CellGone& gone) {
+  const auto self = shared_from_this();
+  gone_ = true;
+  timer_.cancel();
+  cpu_used_ = std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX));
+  peak_memory_bytes_ = gone.peak_memory_bytes;
+  if (session_) Conclude(gone);
+  CloseAll();
+}
+
+void CellProcess::OnLost(RunReason reason, const std::string& why) {
+  const auto self = shared_from_this();
+  gone_ = true;
+  timer_.cancel();
+  if (auto session = std::exchange(session_, nullptr)) session->OnLost(reason, why);
+  CloseAll();
+}
+
+void CellProcess::CloseAll() {
+  Close(socket_);
+  Close(out_.descriptor);
+  Close(err_.descriptor);
+  files_ = UniqueFd();
+}
+
+// --- What the session asks for.
+
+void CellProcess::Attach(std::shared_ptr<CellSession> session) {
+  session_ = std::move(session);
+}
+
+void CellProcess::Detach(CellSession& /*session*/) {
+  session_.reset();
+  Kill();
+}
+
+void CellProcess::Defer(std::move_only_function<void()> completion) {
+  asio::post(context_, std::move(completion));
+}
+
+Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::string_view head,
+                               std::string_view body) {
+  if (gone_ || killed_at_) return Error(ErrorCode::kUnavailable, "the cell is gone");
+  if (kind == ToWorker::kCancel) {
+    if (!verdict_ && !reported_) {
+      verdict_ = Verdict{.status = RunStatus::kCancelled, .reason = RunReason::kKilled};
+    }
+    Kill();
+    return {};
+  }
+  if (kind != ToWorker::kStart && kind != ToWorker::kAgain && kind != ToWorker::kAnswer) {
+    return Error(ErrorCode::kFailedPrecondition,
+                 "engine native can neither save nor restore cells");
+  }
+  if (head.size() + body.size() > kMaxUnsentBytes - std::min(unsent_.size(), kMaxUnsentBytes)) {
+    return Error(ErrorCode::kResourceExhausted, "too much waits to be sent to the cell");
+  }
+  if (kind != ToWorker::kAnswer) {
+    wire::StartHeader start;
+    std::memcpy(&start, head.data(), sizeof start);
+    BeginRun(start);
+  }
+  unsent_.reserve(unsent_.size() + sizeof(wire::StreamFrame) + head.size() + body.size());
+  AppendFrames(kind, head, body, unsent_);
+  Flush();
+  return {};
+}
+
+void CellProcess::BeginRun(const wire::StartHeader& start) {
+  if (std::exchange(taken_, true)) {
+    cpu_before_ = CpuUsed().value_or(cpu_before_);  // A session's earlier runs are not this one's.
+  }
+  cpu_used_ = cpu_before_;
+  start_ = start;
+  started_at_ = std::chrono::steady_clock::now();
+  reported_at_.reset();
+  out_.room = start.stdout_bytes;
+  err_.room = start.stderr_bytes;
+  out_.truncated = err_.truncated = false;
+  SetTimer();
+}
+
+void CellProcess::Flush() {
+  if (awaits_room_) return;
+  std::size_t sent = 0;
+  while (sent < unsent_.size()) {
+    const ssize_t n = ::send(socket_.native_handle(), unsent_.data() + sent, unsent_.size() - sent,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n >= 0) {
+      sent += static_cast<std::size_t>(n);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      break;
+    } else if (errno != EINTR) {
+      sent = unsent_.size();  // It is dead: the nursery tells us how, and nothing else matters.
+    }
+  }
+  unsent_.erase(0, sent);
+  if (unsent_.empty()) return;
+  awaits_room_ = true;
+  socket_.async_wait(Descriptor::wait_write,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       self->awaits_room_ = false;
+                       if (!error && !self->gone_) self->Flush();
+                     });
+}
+
+// --- What the cell says.
+
+void CellProcess::AwaitSocket() {
+  socket_.async_wait(Descriptor::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code& error) {
+                       if (!error && !self->gone_) self->OnSocketReadable();
+                     });
+}
+
+void CellProcess::OnSocketReadable() {
+  // Nobody asked it anything: it died, or is up to something.
+  if (!session_) return Kill();
+  if (killed_at_) return;
+  Pending pending = Pending::kMore;
+  for (int reads = 0; pending == Pending::kMore && reads < kReadsPerTurn; ++reads) {
+    pending = ReadSocket();
+    if (auto good = HandleFrames(); !good) return End(BrokenProtocol(good.error().message()));
+    if (killed_at_ || !session_) return;
+  }
+  if (pending != Pending::kEnd) AwaitSocket();  // Of the end, the nursery tells us too.
+}
+
+CellProcess::Pending CellProcess::ReadSocket() {
+  auto& buffer = ReadBuffer();
+  const ssize_t n = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (n == 0) return Pending::kEnd;
+  if (n < 0) return errno == EINTR ? Pending::kMore : Pending::kNone;
+  const auto size = static_cast<std::size_t>(n);
+  frames_.Add({buffer.data(), size});
+  return size == buffer.size() ? Pending::kMore : Pending::kNone;
+}
+
+Result<void> CellProcess::HandleFrames() {
+  while (session_ && !reported_) {
+    TRY_ASSIGN(const auto frame, frames_.Next());
+    if (!frame) return {};
+    TRY(OnFrame(*frame));
+  }
+  return {};
+}
+
+Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
+  if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");
+  ReadOutputs();  // What it printed before comes before.
+  if (frame.kind == std::to_underlying(ToHost::kDone)) return OnDoneFrame(frame);
+  if (!done_.empty()) return Violation("two messages are mixed");
+  if (frame.kind != std::to_underlying(ToHost::kCall) &&
+      frame.kind != std::to_underlying(ToHost::kRefused)) {
+    return Violation("frame kind " + std::to_string(frame.kind) + " out of place");
+  }
+  return session_->OnFrame(static_cast<ToHost>(frame.kind), frame.flags, frame.payload);
+}
+
+Result<void> CellProcess::OnDoneFrame(const StreamedFrame& frame) {
+  const auto allowed = session_->Allowed(ToHost::kDone);
+  if (!allowed || session_->mid_message()) return Violation("an end out of place");
+  if (done_.size() + frame.payload.size() > *allowed) return Violation("a report is too long");
+  done_.append(frame.payload);
+  if ((frame.flags & wire::kMoreFollows) != 0) return {};
+
+  wire::DoneHeader header;
+  if (done_.size() < sizeof header) return Violation("a bad end");
+  std::memcpy(&header, done_.data(), sizeof header);
+  reported_at_ = std::chrono::steady_clock::now();
+  if ((header.flags & wire::kCellKept) != 0) {
+    if ((start_.flags & wire::kKeepCell) == 0) return Violation("a cell kept unasked");
+    return FinishKept();
+  }
+  reported_ = true;
+  Kill();
+  return {};
+}
+
+// The run has ended and the process stays: for its owner's next run, or to be killed if nobody wants it.
+Result<void> CellProcess::FinishKept() {
+  timer_.cancel();
+  cpu_used_ = CpuUsed().value_or(cpu_before_);
+  wire::DoneHeader header = Measured();
+  header.flags |= wire::kCellKept;
+  std::string message = std::exchange(done_, {});
+  std::memcpy(message.data(), &header, sizeof header);
+  return session_->OnMessage(ToHost::kDone, message);
+}
+
+void CellProcess::AwaitOutput(Output& output) {
+  output.descriptor.async_wait(Descriptor::wait_read, [self = shared_from_this(), &output](
+                                                          const boost::system::error_code& error) {
+    if (error || self->gone_) return;
+    for (int reads = 0; reads < kReadsPerTurn; ++reads) {
+      if (!self->ReadOutput(output)) break;
+    }
+    if (!self->killed_at_) self->AwaitOutput(output);
+  });
+}
+
+// True: there may be more. What is beyond the cap is read all the same, so that the writer goes on.
+bool CellProcess::ReadOutput(Output& output) {
+  auto& buffer = ReadBuffer();
+  buffer[0] = output.stream;
+  const ssize_t n = ::read(output.descriptor.native_handle(), buffer.data() + 1, buffer.size() - 1);
+  if (n <= 0) return n < 0 && errno == EINTR;
+  if (!session_ || !session_->run_may_speak()) return true;  // Between the runs of a session.
+  const auto kept = std::min<std::uint64_t>(static_cast<std::uint64_t>(n), output.room);
+  output.room -= kept;
+  output.truncated = output.truncated || kept < static_cast<std::uint64_t>(n);
+  if (kept > 0) {
+    const auto good = session_->OnMessage(ToHost::kOutput, {buffer.data(), kept + 1});
+    if (!good) End(BrokenProtocol(good.error().message()));
+  }
+  return static_cast<std::size_t>(n) == buffer.size() - 1;
+}
+
+void CellProcess::ReadOutputs() {
+  for (Output* output : {&out_, &err_}) {
+    for (int reads = 0; reads < kReadsPerTurn && ReadOutput(*output); ++reads) {
+    }
+  }
+}
+
+// --- Time.
+
+std::optional<std::chrono::nanoseconds> CellProcess::CpuUsed() const {
+  return clock_ ? clock_->Read(pidfd_) : std::nullopt;
+}
+
+// The next moment at which a limit could be passed. CPU time can be used up by several threads at once.
+void CellProcess::SetTimer() {
+  const std::chrono::nanoseconds wall(start_.wall_ns);
+  SteadyTime next = started_at_ + wall;
+  if (clock_) {
+    const std::chrono::nanoseconds cpu_left =
+        std::chrono::nanoseconds(start_.cpu_ns) - (cpu_used_ - cpu_before_);
+    const SteadyTime look =
+        std::chrono::steady_clock::now() +
+        std::max<std::chrono::nanoseconds>(cpu_left / Parallelism(), kShortestLook);
+    next = std::min(next, look);
+  }
+  timer_.expires_at(next);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error && !self->gone_ && !self->killed_at_) self->OnTimer();
+  });
+}
+
+void CellProcess::OnTimer() {
+  if (!session_ || reported_at_) return;
+  if (std::chrono::steady_clock::now() >= started_at_ + std::chrono::nanoseconds(start_.wall_ns)) {
+    return End({.status = RunStatus::kLimit, .reason = RunReason::kWallTime});
+  }
+  cpu_used_ = CpuUsed().value_or(cpu_used_);
+  if (cpu_used_ - cpu_before_ >= std::chrono::nanoseconds(start_.cpu_ns)) {
+    return End({.status = RunStatus::kLimit, .reason = RunReason::kCpuTime});
+  }
+  SetTimer();
+}
+
+// --- Its end.
+
+void CellProcess::End(Verdict verdict) {
+  if (!verdict_) verdict_ = std::move(verdict);
+  Kill();
+}
+
+wire::DoneHeader CellProcess::Measured() const {
+  wire::DoneHeader header{};
+  if (done_.size() >= sizeof header) std::memcpy(&header, done_.data(), sizeof header);
+  const auto wall =
+      reported_at_.value_or(killed_at_.value_or(std::chrono::steady_clock::now())) - started_at_;
+  header.wall_ns = Count(wall);
+  header.start_ns = std::min(header.start_ns, header.wall_ns);  // Its own word.
+  header.cpu_ns = Count(cpu_used_ - cpu_before_);
+  if (gone_) header.peak_memory_bytes = peak_memory_bytes_;
+  header.flags &= wire::kMemoryRefused;
+  if (out_.truncated) header.flags |= wire::kStdoutTruncated;
+  if (err_.truncated) header.flags |= wire::kStderrTruncated;
+  return header;
+}
+
+void CellProcess::Conclude(const wire::CellGone& gone) {
+  // What it said before it died still counts, unless we had enough of it.
+  Pending pending = Pending::kMore;
+  for (int reads = 0; pending == Pending::kMore && reads < kReadsAtTheEnd; ++reads) {
+    if (verdict_ || reported_) break;
+    pending = ReadSocket();
+    if (auto good = HandleFrames(); !good) verdict_ = BrokenProtocol(good.error().message());
+    if (!session_) return;
+  }
+  for (Output* output : {&out_, &err_}) {
+    for (int reads = 0; reads < kReadsAtTheEnd && ReadOutput(*output); ++reads) {
+    }
+  }
+  if (files_.is_open()) {
+    for (OutcomeFile& file : CaptureFiles(files_, start_)) session_->AddFile(std::move(file));
+  }
+  wire::DoneHeader header = Measured();
+  const auto session = session_;  // It lets go of us.
+  if (reported_ && !verdict_) {
+    std::memcpy(done_.data(), &header, sizeof header);
+    auto good = session->OnMessage(ToHost::kDone, done_);
+    if (!good) session->OnDied(header, BrokenProtocol(good.error().message()));
+    return;
+  }
+  if (!verdict_ && gone.signal == 0) {
+    header.ending = wire::Ending::kExit;
+    header.detail = static_cast<std::uint32_t>(gone.status);
+    const std::string_view bytes(reinterpret_cast<const char*>(&header), sizeof header);
+    (void)session->OnMessage(ToHost::kDone, bytes).has_value();
+    return;
+  }
+  session->OnDied(header, verdict_ ? *std::move(verdict_)
+                                   : JudgeSignal(gone.signal, cpu_used_ - cpu_before_,
+                                                 std::chrono::nanoseconds(start_.cpu_ns)));
+}
+
+}  // namespace caisson

@@ -1,0 +1,149 @@
+// A CellProcess is one native cell: a confined process that waits for a run, has one, and is killed.
+//
+// What it may use is enforced here as far as the kernel does not do it by itself: wall time, CPU time,
+// output. Its run ends for the front only when the nursery has said that the whole process tree is dead
+// and reaped (I8); then the pipes are read to their end and the files are captured (I11).
+//
+// Trust     Everything it writes is hostile (I9). The worst it gets is killed, and nobody else notices.
+// Threads   Its lane's.
+// Lifetime  Shared by its nursery, by whoever keeps it for the next run, and by the handlers that wait
+//           for its descriptors. Gone after OnGone or OnLost.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/native/cell_variety.h"
+#include "engine/native/process_clock.h"
+#include "engine/native/stream_frames.h"
+#include "engine/session/cell_link.h"
+#include "engine/session/cell_session.h"
+#include "wire/nursery.h"
+
+namespace caisson {
+
+struct CellDescriptors {
+  UniqueFd socket;
+  UniqueFd out;
+  UniqueFd err;
+  UniqueFd files;  // A directory; may be missing.
+};
+
+class CellProcess final : public CellLink, public std::enable_shared_from_this<CellProcess> {
+ public:
+  CellProcess(asio::io_context& context, std::uint64_t number, CellVariety variety,
+              const Boundary& boundary);
+
+  // What the nursery says of it, in this order. `boundary` is copied: it outlives the nursery.
+  void OnBorn(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
+  Result<void> OnPrepared(CellDescriptors descriptors);
+  void OnFailed() { failed_ = true; }
+  void OnGone(const wire::CellGone& gone);
+  // The nursery itself is gone, and this with it.
+  void OnLost(RunReason reason, const std::string& why);
+
+  // Kills the process tree; OnGone follows.
+  void Kill();
+
+  std::uint64_t number() const { return number_; }
+  const CellVariety& variety() const { return variety_; }
+  bool born() const { return pidfd_.is_open(); }
+  bool prepared() const { return prepared_; }
+  bool failed() const { return failed_; }
+  SteadyTime asked_at() const { return asked_at_; }
+  // Whether somebody has it. One that nobody has can be given to anybody.
+  bool taken() const { return taken_; }
+  // Since when the nursery owes us its OnGone.
+  std::optional<SteadyTime> killed_at() const { return killed_at_; }
+
+  // CellLink. There is one cell behind it, so numbers do not matter.
+  Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
+                    std::string_view body) override;
+  void Attach(std::shared_ptr<CellSession> session) override;
+  void Detach(CellSession& session) override;
+  void ExpectStraySaveAnswer(std::uint64_t /*cell*/) override {}
+  void Defer(std::move_only_function<void()> completion) override;
+  const Boundary& boundary() const override { return boundary_; }
+
+ private:
+  using Descriptor = asio::posix::stream_descriptor;
+  // One of the two pipes.
+  struct Output {
+    Output(asio::io_context& context, char stream_number)
+        : descriptor(context), stream(stream_number) {}
+    Descriptor descriptor;
+    const char stream;  // As kOutput has it.
+    std::uint64_t room = 0;
+    bool truncated = false;
+  };
+
+  enum class Pending { kMore, kNone, kEnd };  // Whether there is more to read.
+
+  void BeginRun(const wire::StartHeader& start);
+  void AwaitSocket();
+  void AwaitOutput(Output& output);
+  void OnSocketReadable();
+  Pending ReadSocket();
+  Result<void> HandleFrames();
+  Result<void> OnFrame(const StreamedFrame& frame);
+  Result<void> OnDoneFrame(const StreamedFrame& frame);
+  Result<void> FinishKept();
+  bool ReadOutput(Output& output);
+  void ReadOutputs();
+  void Flush();
+
+  void SetTimer();
+  void OnTimer();
+  std::optional<std::chrono::nanoseconds> CpuUsed() const;
+
+  void End(Verdict verdict);
+  void Conclude(const wire::CellGone& gone);
+  wire::DoneHeader Measured() const;
+  void CloseAll();
+
+  asio::io_context& context_;
+  const std::uint64_t number_;
+  const CellVariety variety_;
+  const Boundary boundary_;
+
+  const SteadyTime asked_at_ = std::chrono::steady_clock::now();
+  bool prepared_ = false;
+  bool failed_ = false;
+
+  UniqueFd pidfd_;
+  UniqueFd files_;
+  Descriptor socket_;
+  Output out_;
+  Output err_;
+  StreamFrames frames_;
+  std::string unsent_;
+  bool awaits_room_ = false;  // Somebody waits until the socket takes more of unsent_.
+
+  std::shared_ptr<CellSession> session_;
+  bool taken_ = false;
+  wire::StartHeader start_{};
+  SteadyTime started_at_{};
+  std::optional<SteadyTime> reported_at_;
+  std::string done_;  // The kDone message, as far as it is there.
+  bool reported_ = false;
+  std::optional<Verdict> verdict_;  // Why we killed it, if it was not for having reported.
+  std::optional<SteadyTime> killed_at_;
+  bool gone_ = false;
+
+  asio::steady_timer timer_;
+  std::optional<ProcessClock> clock_;
+  std::chrono::nanoseconds cpu_before_{};  // What it had used before its run.
+  std::chrono::nanoseconds cpu_used_{};
+  std::uint64_t peak_memory_bytes_ = 0;
+};
+
+}  // namespace caisson

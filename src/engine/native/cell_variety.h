@@ -1,0 +1,33 @@
+// What has to be known of a native cell when it is made; the rest is told to it with its run.
+//
+// Trust     Values derived from checked limits.
+// Threads   A value.
+// Lifetime  A value.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/session/engine_lane.h"
+
+namespace caisson {
+
+struct CellVariety {
+  std::uint32_t processes = 1;
+  std::uint64_t file_bytes = 64u << 20;  // Of its private files together, scratch included.
+  std::uint32_t files = 4096;
+
+  bool operator==(const CellVariety&) const = default;
+
+  // There is room for scratch files beyond what is captured in the end, so that nearly all runs can use
+  // a cell of the default variety.
+  static CellVariety For(const CellNeeds& needs) {
+    const CellVariety least;
+    return {.processes = static_cast<std::uint32_t>(needs.processes),
+            .file_bytes = std::max(least.file_bytes, needs.total_file_bytes),
+            .files = std::max(least.files, static_cast<std::uint32_t>(
+                                               std::min<std::uint64_t>(needs.files, UINT32_MAX)))};
+  }
+};
+
+}  // namespace caisson

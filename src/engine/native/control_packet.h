@@ -1,0 +1,43 @@
+// One packet of a nursery's control socket, received with the descriptors that came along.
+//
+// Trust     The nursery forks hostile code; what it sends is taken apart here, once, and every length and
+//           count is checked. Descriptors are owned from the moment they arrive, so none can leak.
+// Threads   One.
+// Lifetime  A value that owns its descriptors.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "wire/nursery.h"
+
+namespace caisson {
+
+struct NurseryIsReady {
+  std::vector<std::string> missing;
+};
+struct CellIsBorn {
+  std::uint64_t cell;
+  UniqueFd pidfd;
+};
+struct CellIsPrepared {
+  std::uint64_t cell;
+  std::vector<UniqueFd>
+      descriptors;  // In the order of wire::CellDescriptor; kFiles may be missing.
+};
+struct CellFailed {
+  std::uint64_t cell;
+  std::string why;
+};
+using ControlPacket =
+    std::variant<NurseryIsReady, CellIsBorn, CellIsPrepared, CellFailed, wire::CellGone>;
+
+// The next packet; nothing if there is none now. kUnavailable: the other side has closed. Any other
+// error: it broke the protocol.
+Result<std::optional<ControlPacket>> ReceiveControl(int socket);
+
+}  // namespace caisson

@@ -1,0 +1,82 @@
+#include "engine/native/native_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/session/session_cell.h"
+#include "engine/session/waiting_line.h"
+
+namespace caisson {
+
+Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(NativeEngineOptions options) {
+  TRY_ASSIGN(auto launcher, MakeNurseryLauncher(options.nursery_path, options.tier));
+  return Create(std::move(options), std::move(launcher));
+}
+
+Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
+    NativeEngineOptions options, std::unique_ptr<NurseryLauncher> launcher) {
+  const std::vector<int> cores = UsableCores();
+  const std::size_t lanes =
+      options.lanes != 0 ? options.lanes : std::max<std::size_t>(1, cores.size());
+  if (options.kinds.empty()) options.kinds.emplace_back();
+  auto state = std::make_unique<NativeState>(
+      Admission::Options{.lanes = lanes,
+                         .cells_per_lane = options.cells_per_lane,
+                         .cells = lanes * options.cells_per_lane,
+                         .max_waiting = options.max_waiting,
+                         .max_waiting_per_owner = options.max_waiting_per_owner},
+      options.ceiling, std::move(launcher));
+  std::unique_ptr<NativeEngine> engine(new NativeEngine(std::move(state)));
+  for (std::size_t i = 0; i < lanes; ++i) {
+    const bool pin = options.pin && !cores.empty();
+    engine->lanes_.push_back(std::make_unique<NativeLane>(
+        NativeLane::Options{.index = i,
+                            .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
+                            .pool = {.nursery = {.tier = std::string(jail::ToString(options.tier)),
+                                                 .ready_within = options.ready_within},
+                                     .spare_cells = options.spare_cells,
+                                     .rotate_after_cells = options.rotate_after_cells,
+                                     .rotate_after = options.rotate_after},
+                            .kinds = options.kinds},
+        *engine->state_));
+  }
+  for (const auto& lane : engine->lanes_) TRY(lane->AwaitFirstNursery());
+  return engine;
+}
+
+NativeEngine::~NativeEngine() {
+  state_->admission.Close();
+}
+
+EngineLane* NativeEngine::CurrentLane() const {
+  EngineLane* lane = EngineLane::Current();
+  return lane != nullptr && &lane->state() == state_.get() ? lane : nullptr;
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions options) {
+  EngineLane* current = CurrentLane();
+  auto place = state_->admission.TryTake(current != nullptr ? std::optional(current->index())
+                                                            : std::nullopt);
+  if (!place) co_return std::move(place).error();
+  if (place->has_value()) {
+    EngineLane& lane = *lanes_[(*place)->lane()];
+    co_return std::unique_ptr<Cell>(std::make_unique<SessionCell>(
+        lane, std::move(options.owner), **std::move(place), std::chrono::nanoseconds(0)));
+  }
+  const SteadyTime since = std::chrono::steady_clock::now();
+  auto waited = co_await AwaitPlace(current != nullptr ? *current : *lanes_.front(), options);
+  if (!waited) co_return std::move(waited).error();
+  EngineLane& lane = *lanes_[waited->lane()];
+  co_return std::unique_ptr<Cell>(
+      std::make_unique<SessionCell>(lane, std::move(options.owner), *std::move(waited),
+                                    std::chrono::steady_clock::now() - since));
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions /*options*/,
+                                                                     SavedCell /*saved*/,
+                                                                     Limits /*limits*/) {
+  co_return Error(ErrorCode::kFailedPrecondition,
+                  "engine native cannot restore a cell; saved cells are engine wasm's");
+}
+
+}  // namespace caisson

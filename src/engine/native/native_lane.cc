@@ -1,0 +1,108 @@
+#include "engine/native/native_lane.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+// Looks after nurseries while there is anything to look after; an idle lane sleeps.
+constexpr std::chrono::milliseconds kTick{50};
+
+}  // namespace
+
+NativeLane::NativeLane(Options options, NativeState& state)
+    : EngineLane(state, options.index),
+      options_(std::move(options)),
+      work_(asio::make_work_guard(context())),
+      tick_(context()) {
+  for (const NurseryKind& kind : options_.kinds) {
+    CellPool::Options pool = options_.pool;
+    pool.nursery.kind = kind;
+    pool.nursery.cpu = options_.cpu;
+    const bool first = pools_.empty();
+    pools_.push_back(
+        std::make_unique<CellPool>(context(), state, std::move(pool),
+                                   [this, first](CellPool::Health health, const std::string& why) {
+                                     if (first) OnHealth(health, why);
+                                   }));
+  }
+  first_ready_ = first_.emplace().get_future();
+  thread_ = std::thread([this] { Run(); });
+}
+
+NativeLane::~NativeLane() {
+  asio::post(context(), [this] { Stop(); });
+  thread_.join();
+}
+
+void NativeLane::Run() {
+  BecomeCurrent("caisson-native" + std::to_string(index()), options_.cpu);
+  pools_.front()->Start();
+  EnsureTick();
+  context().run();
+  // The handlers that Stop cut off still hold their nurseries and cells.
+  context().restart();
+  context().poll();
+}
+
+void NativeLane::Stop() {
+  stopping_ = true;
+  tick_.cancel();
+  for (const auto& pool : pools_) pool->Stop();
+  work_.reset();
+  context().stop();
+}
+
+void NativeLane::OnHealth(CellPool::Health health, const std::string& why) {
+  switch (health) {
+    case CellPool::Health::kStarting:
+      state().admission.SetLane(index(), Admission::LaneState::kStarting);
+      break;
+    case CellPool::Health::kUp:
+      state().admission.SetLane(index(), Admission::LaneState::kUp);
+      break;
+    case CellPool::Health::kDown:
+      state().admission.SetLane(index(), Admission::LaneState::kDown, why);
+      break;
+  }
+  if (!first_) return;
+  const bool up = health == CellPool::Health::kUp;
+  first_->set_value(up ? Result<void>() : Error(ErrorCode::kUnavailable, why));
+  first_.reset();
+}
+
+// The kind that has most of `modules` imported already; of equal ones the first.
+CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
+  const auto has = [&](const NurseryKind& kind) {
+    return std::ranges::count_if(modules, [&](const std::string& module) {
+      return std::ranges::find(kind.preload, module) != kind.preload.end();
+    });
+  };
+  const auto best = std::ranges::max_element(options_.kinds, {}, has);
+  return *pools_[static_cast<std::size_t>(best - options_.kinds.begin())];
+}
+
+void NativeLane::WithFreshCell(CellNeeds needs, WithLink then) {
+  EnsureTick();
+  PoolFor(needs.modules).Take(CellVariety::For(needs), std::move(then));
+}
+
+void NativeLane::EnsureTick() {
+  if (ticking_ || stopping_) return;
+  ticking_ = true;
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](const boost::system::error_code& error) {
+    ticking_ = false;
+    if (!error) Tick();
+  });
+}
+
+void NativeLane::Tick() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  for (const auto& pool : pools_) pool->Check(now);
+  if (std::ranges::any_of(pools_, [](const auto& pool) { return pool->busy(); })) EnsureTick();
+}
+
+}  // namespace caisson

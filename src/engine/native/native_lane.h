@@ -1,0 +1,61 @@
+// A NativeLane is one core's part of the native engine: a thread with its event loop, and the nurseries
+// it keeps on that core. Thread and cells share a core because waking across cores costs ten times as
+// much as what it wakes for.
+//
+// Trust     Its cells are hostile; see CellProcess.
+// Threads   Everything on the lane's own thread, except where it says otherwise.
+// Lifetime  Owned by the engine. The destructor ends the nurseries, the loop and the thread.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/native/cell_pool.h"
+#include "engine/session/engine_lane.h"
+
+namespace caisson {
+
+class NativeLane final : public EngineLane {
+ public:
+  struct Options {
+    std::size_t index = 0;
+    std::optional<int> cpu;
+    CellPool::Options pool;          // Its nursery.kind is not used.
+    std::vector<NurseryKind> kinds;  // The first is started at once, the others when needed.
+  };
+
+  NativeLane(Options options, NativeState& state);
+  ~NativeLane() override;
+
+  // Any thread: blocks until the first nursery is ready, or says why it is not.
+  Result<void> AwaitFirstNursery() { return first_ready_.get(); }
+
+  void WithFreshCell(CellNeeds needs, WithLink then) override;
+
+ private:
+  void Run();
+  void Stop();
+  void OnHealth(CellPool::Health health, const std::string& why);
+  CellPool& PoolFor(const std::vector<std::string>& modules);
+  void EnsureTick();
+  void Tick();
+
+  const Options options_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  asio::steady_timer tick_;
+  bool ticking_ = false;
+  bool stopping_ = false;
+  std::vector<std::unique_ptr<CellPool>> pools_;  // As options_.kinds.
+  std::optional<std::promise<Result<void>>> first_;
+  std::future<Result<void>> first_ready_;
+  std::thread thread_;
+};
+
+}  // namespace caisson

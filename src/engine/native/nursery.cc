@@ -1,0 +1,288 @@
+#include "engine/native/nursery.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+constexpr std::size_t kLogTailBytes = 2048;
+constexpr int kPacketsPerTurn = 64;
+// From the kill of a cell to the word that its tree is reaped; milliseconds, unless something hangs.
+constexpr std::chrono::seconds kReapTime{10};
+constexpr std::chrono::seconds kMakeTime{20};
+
+Error Violation(const char* what) {
+  return Error(ErrorCode::kInternal, std::string("the nursery broke the protocol: ") + what);
+}
+
+Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
+  boost::system::error_code error;
+  descriptor.assign(fd.get(), error);
+  if (error) return Error(ErrorCode::kInternal, "watch a nursery: " + error.message());
+  (void)fd.Release();  // Closed by Asio from here on.
+  return {};
+}
+
+std::string Describe(const NurseryExit& exit) {
+  if (exit.signal != 0) return "it was killed by signal " + std::to_string(exit.signal);
+  return "it exited with status " + std::to_string(exit.status);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Nursery>> Nursery::Start(asio::io_context& context,
+                                                NurseryLauncher& launcher, const Options& options,
+                                                NurseryObserver& observer) {
+  std::array<int, 2> pair{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) != 0) {
+    return Error::FromErrno(errno, "create a nursery's control socket");
+  }
+  UniqueFd control(pair[0]);
+  const UniqueFd control_end(pair[1]);
+  // Non-blocking is our end's choice, not the nursery's.
+  ::fcntl(control_end.get(), F_SETFL, ::fcntl(control_end.get(), F_GETFL) & ~O_NONBLOCK);
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    return Error::FromErrno(errno, "create a nursery's log");
+  }
+  UniqueFd log(pipe[0]);
+  const UniqueFd log_end(pipe[1]);
+  auto handle = launcher.Launch(
+      {.kind = options.kind, .control = control_end, .log = log_end, .cpu = options.cpu});
+  if (!handle) return std::move(handle).error().Context("start a nursery");
+  std::shared_ptr<Nursery> nursery(new Nursery(context, std::move(log), options, observer));
+  TRY(nursery->Watch(std::move(control), *std::move(handle)));
+  return nursery;
+}
+
+Nursery::Nursery(asio::io_context& context, UniqueFd log, const Options& options,
+                 NurseryObserver& observer)
+    : context_(context),
+      observer_(&observer),
+      log_(std::move(log)),
+      ready_by_(std::chrono::steady_clock::now() + options.ready_within),
+      boundary_{.engine = "native", .tier = options.tier, .missing = {}},
+      control_(context),
+      ended_(context) {}
+
+Nursery::~Nursery() {
+  Stop();
+}
+
+Result<void> Nursery::Watch(UniqueFd control, std::unique_ptr<NurseryHandle> handle) {
+  handle_ = std::move(handle);
+  UniqueFd ended(::fcntl(handle_->ended().get(), F_DUPFD_CLOEXEC, 0));
+  if (!ended.is_open()) return Error::FromErrno(errno, "duplicate a nursery's descriptor");
+  TRY(Assign(control_, std::move(control)));
+  TRY(Assign(ended_, std::move(ended)));
+  AwaitControl();
+  AwaitEnd();
+  return {};
+}
+
+void Nursery::AwaitControl() {
+  control_.async_wait(asio::posix::stream_descriptor::wait_read,
+                      [self = shared_from_this()](const boost::system::error_code& error) {
+                        if (error || self->lost_) return;
+                        if (self->ReadControl() && !self->lost_) self->AwaitControl();
+                      });
+}
+
+void Nursery::AwaitEnd() {
+  ended_.async_wait(asio::posix::stream_descriptor::wait_read,
+                    [self = shared_from_this()](const boost::system::error_code& error) {
+                      if (!error) self->OnEnded();
+                    });
+}
+
+// False: nothing will come any more.
+bool Nursery::ReadControl() {
+  for (int packets = 0; packets < kPacketsPerTurn && !lost_; ++packets) {
+    auto packet = ReceiveControl(control_.native_handle());
+    if (!packet) {
+      // A socket that was closed is the end of the process: that tells more.
+      if (packet.error().code() == ErrorCode::kUnavailable) return false;
+      Lose(RunReason::kLost, packet.error().message());
+      return false;
+    }
+    if (!packet->has_value()) return true;
+    auto good = std::visit([this](auto&& news) { return Handle(std::move(news)); }, **packet);
+    if (!good) {
+      Lose(RunReason::kLost, good.error().message());
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<void> Nursery::Handle(NurseryIsReady ready) {
+  if (ready_) return Violation("ready twice");
+  ready_ = true;
+  ready_at_ = std::chrono::steady_clock::now();
+  boundary_.missing = std::move(ready.missing);
+  observer_->OnNurseryReady(*this);
+  return {};
+}
+
+Result<Nursery::Cells::iterator> Nursery::Find(std::uint64_t cell) {
+  const auto found = cells_.find(cell);
+  if (found == cells_.end()) return Violation("a cell that is not there");
+  return found;
+}
+
+Result<void> Nursery::Handle(CellIsBorn born) {
+  TRY_ASSIGN(const auto cell, Find(born.cell));
+  if (cell->second->born()) return Violation("a cell born twice");
+  cell->second->OnBorn(std::move(born.pidfd));
+  return {};
+}
+
+Result<void> Nursery::Handle(CellIsPrepared prepared) {
+  TRY_ASSIGN(const auto found, Find(prepared.cell));
+  const std::shared_ptr<CellProcess> cell = found->second;
+  if (!cell->born() || cell->prepared() || cell->failed())
+    return Violation("a cell prepared twice");
+  auto take = [&](wire::CellDescriptor which) {
+    const std::size_t index = std::to_underlying(which);
+    return index < prepared.descriptors.size() ? std::move(prepared.descriptors[index])
+                                               : UniqueFd();
+  };
+  --making_;
+  auto good = cell->OnPrepared({.socket = take(wire::CellDescriptor::kSocket),
+                                .out = take(wire::CellDescriptor::kStdout),
+                                .err = take(wire::CellDescriptor::kStderr),
+                                .files = take(wire::CellDescriptor::kFiles)});
+  if (!good) {
+    cell->Kill();
+    observer_->OnCellNotMade(*this, cell->variety(), good.error().message());
+    return {};
+  }
+  observer_->OnCellPrepared(*this, cell);
+  return {};
+}
+
+Result<void> Nursery::Handle(CellFailed failed) {
+  TRY_ASSIGN(const auto found, Find(failed.cell));
+  const std::shared_ptr<CellProcess> cell = found->second;
+  if (cell->prepared() || cell->failed()) return Violation("a cell failed late");
+  --making_;
+  cell->OnFailed();
+  if (!cell->born()) cells_.erase(found);  // Else its end is still to come.
+  observer_->OnCellNotMade(*this, cell->variety(), failed.why);
+  return {};
+}
+
+Result<void> Nursery::Handle(const wire::CellGone& gone) {
+  TRY_ASSIGN(const auto found, Find(gone.cell));
+  const std::shared_ptr<CellProcess> cell = found->second;
+  if (!cell->born()) return Violation("the end of a cell that never was");
+  cells_.erase(found);
+  const bool unfinished = !cell->prepared() && !cell->failed();
+  if (unfinished) --making_;
+  cell->OnGone(gone);
+  if (unfinished) observer_->OnCellNotMade(*this, cell->variety(), "it died while it was made");
+  observer_->OnCellGone(*this, *cell);
+  return {};
+}
+
+void Nursery::Make(std::uint64_t number, const CellVariety& variety) {
+  const auto cell = std::make_shared<CellProcess>(context_, number, variety, boundary_);
+  cells_.emplace(number, cell);
+  ++making_;
+  ++made_;
+  const wire::MakeCell make{.kind = wire::ToNursery::kMake,
+                            .processes = variety.processes,
+                            .cell = number,
+                            .total_file_bytes = variety.file_bytes,
+                            .files = variety.files,
+                            .reserved = 0};
+  const ssize_t n =
+      ::send(control_.native_handle(), &make, sizeof make, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (n == sizeof make) return;
+  // Its queue holds hundreds of these, far more than are ever on the way: it does not read.
+  asio::post(context_, [self = shared_from_this()] {
+    self->Lose(RunReason::kLost, "it does not read its messages");
+  });
+}
+
+std::size_t Nursery::making(const CellVariety& variety) const {
+  if (making_ == 0) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(cells_, [&](const auto& item) {
+    const CellProcess& cell = *item.second;
+    return !cell.prepared() && !cell.failed() && cell.variety() == variety;
+  }));
+}
+
+void Nursery::Check(SteadyTime now) {
+  if (lost_) return;
+  if (!ready_) {
+    if (now >= ready_by_) Lose(RunReason::kLost, "it was not ready in time");
+    return;
+  }
+  for (const auto& [number, cell] : cells_) {
+    if (cell->killed_at() && now - *cell->killed_at() > kReapTime) {
+      return Lose(RunReason::kLost, "it does not reap its cells");
+    }
+    if (!cell->prepared() && now - cell->asked_at() > kMakeTime) {
+      return Lose(RunReason::kLost, "it does not make cells");
+    }
+  }
+}
+
+void Nursery::OnEnded() {
+  if (std::exchange(reaped_, true)) return;
+  const NurseryExit exit = handle_->Reap();
+  // What it said before it died still counts.
+  if (!lost_) ReadControl();
+  Lose(RunReason::kLost, Describe(exit));
+}
+
+void Nursery::Lose(RunReason reason, std::string why) {
+  if (std::exchange(lost_, true)) return;
+  const auto self = shared_from_this();
+  handle_->Kill();
+  boost::system::error_code ignored;
+  control_.close(ignored);
+  LoseCells(reason, "the nursery was lost: " + why);
+  if (std::string tail = LogTail(); !tail.empty()) why += "; its log ends with: " + tail;
+  observer_->OnNurseryLost(*this, why);
+}
+
+void Nursery::LoseCells(RunReason reason, const std::string& why) {
+  making_ = 0;
+  for (auto& [number, cell] : std::exchange(cells_, {})) {
+    cell->Kill();
+    cell->OnLost(reason, why);
+  }
+}
+
+void Nursery::Stop() {
+  lost_ = true;
+  boost::system::error_code ignored;
+  control_.close(ignored);
+  ended_.close(ignored);
+  LoseCells(RunReason::kKilled, "the engine was shut down");
+  handle_.reset();
+}
+
+std::string Nursery::LogTail() const {
+  std::string tail;
+  std::array<char, 4096> buffer{};
+  for (int reads = 0; reads < 64; ++reads) {
+    const ssize_t n = ::read(log_.get(), buffer.data(), buffer.size());
+    if (n <= 0) break;
+    tail.append(buffer.data(), static_cast<std::size_t>(n));
+    if (tail.size() > kLogTailBytes) tail.erase(0, tail.size() - kLogTailBytes);
+  }
+  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.pop_back();
+  return tail;
+}
+
+}  // namespace caisson

@@ -1,0 +1,108 @@
+// A Nursery is one warm parent process, as the host sees it: it makes cells and tells when they are gone.
+//
+// Trust     Whatever it does, the worst it gets is killed: for a broken protocol, for not being ready in
+//           time, for not reaping what was killed. Its cells die with it (they are in its pid namespace).
+// Threads   Its lane's.
+// Lifetime  Shared by the pool and by the handlers waiting for its descriptors. Stop() ends the process
+//           and all its cells; after that it is only waited for.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "engine/native/cell_process.h"
+#include "engine/native/cell_variety.h"
+#include "engine/native/control_packet.h"
+#include "engine/native/nursery_launcher.h"
+
+namespace caisson {
+
+class Nursery;
+
+class NurseryObserver {
+ public:
+  virtual ~NurseryObserver() = default;
+  virtual void OnNurseryReady(Nursery& nursery) = 0;
+  virtual void OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) = 0;
+  // One that was asked for will not come.
+  virtual void OnCellNotMade(Nursery& nursery, const CellVariety& variety,
+                             const std::string& why) = 0;
+  virtual void OnCellGone(Nursery& nursery, CellProcess& cell) = 0;
+  // Its cells have been told. `why` says more, with the last words of its log.
+  virtual void OnNurseryLost(Nursery& nursery, const std::string& why) = 0;
+};
+
+class Nursery : public std::enable_shared_from_this<Nursery> {
+ public:
+  struct Options {
+    NurseryKind kind{};
+    std::string tier{};
+    std::optional<int> cpu{};
+    std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
+  };
+
+  static Result<std::shared_ptr<Nursery>> Start(asio::io_context& context,
+                                                NurseryLauncher& launcher, const Options& options,
+                                                NurseryObserver& observer);
+  ~Nursery();
+
+  bool ready() const { return ready_ && !lost_; }
+  // Asks for a cell: OnCellPrepared or OnCellNotMade follows.
+  void Make(std::uint64_t number, const CellVariety& variety);
+  // How many of a variety are on the way.
+  std::size_t making(const CellVariety& variety) const;
+  std::size_t making() const { return making_; }
+  std::size_t cells() const { return cells_.size(); }
+  std::uint64_t made() const { return made_; }
+  SteadyTime ready_at() const { return ready_at_; }
+
+  // To be called now and then: ends the nursery if it hangs.
+  void Check(SteadyTime now);
+  // Ends the nursery and everything in it; the observer is not told.
+  void Stop();
+
+ private:
+  using Cells = std::unordered_map<std::uint64_t, std::shared_ptr<CellProcess>>;
+
+  Nursery(asio::io_context& context, UniqueFd log, const Options& options,
+          NurseryObserver& observer);
+  Result<void> Watch(UniqueFd control, std::unique_ptr<NurseryHandle> handle);
+  void AwaitControl();
+  void AwaitEnd();
+  bool ReadControl();
+  void OnEnded();
+  Result<void> Handle(NurseryIsReady ready);
+  Result<void> Handle(CellIsBorn born);
+  Result<void> Handle(CellIsPrepared prepared);
+  Result<void> Handle(CellFailed failed);
+  Result<void> Handle(const wire::CellGone& gone);
+  Result<Cells::iterator> Find(std::uint64_t cell);
+  void Lose(RunReason reason, std::string why);
+  void LoseCells(RunReason reason, const std::string& why);
+  std::string LogTail() const;
+
+  asio::io_context& context_;
+  NurseryObserver* observer_;
+  UniqueFd log_;
+  const SteadyTime ready_by_;
+  Boundary boundary_;
+  std::unique_ptr<NurseryHandle> handle_;
+  asio::posix::stream_descriptor control_;
+  asio::posix::stream_descriptor ended_;
+  Cells cells_;
+  std::size_t making_ = 0;
+  std::uint64_t made_ = 0;
+  SteadyTime ready_at_{};
+  bool ready_ = false;
+  bool lost_ = false;
+  bool reaped_ = false;
+};
+
+}  // namespace caisson

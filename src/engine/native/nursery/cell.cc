@@ -1,0 +1,156 @@
+#include "engine/native/nursery/cell.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "engine/native/nursery/holder.h"
+#include "engine/native/nursery/input_files.h"
+#include "engine/native/nursery/library.h"
+#include "guest/native/forked.h"
+#include "jail/walls.h"
+
+namespace caisson::nursery {
+namespace {
+
+constexpr int kSocket = 3;
+// Room for scratch files beyond what is captured in the end, as in the wasm engine.
+constexpr std::uint64_t kScratchFileBytes = 32 << 20;
+constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
+constexpr std::uint32_t kScratchInodes = 4096;
+// One process with as many threads as code may sensibly want.
+constexpr std::uint64_t kThreads = 16;
+
+jail::PrivateFiles PrivateFilesOfCell() {
+  jail::PrivateFiles files{.mount_point = kFilesRoot};
+  files.directories.assign(std::begin(kPrivateDirectories), std::end(kPrivateDirectories));
+  return files;
+}
+
+Result<void> Place(const UniqueFd& fd, int number) {
+  if (::dup2(fd.get(), number) < 0) return Error::FromErrno(errno, "place a descriptor");
+  return {};
+}
+
+// Signals as a program finds them when it starts, except two that would kill code where Python raises:
+// writing to a pipe nobody reads, writing a file beyond its limit.
+void ResetSignals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
+
+void Cell::Live() {
+  const Result<void> prepared = Prepare();
+  if (!prepared) {
+    // If this does not reach the host either, the end of this process does.
+    static_cast<void>(nursery_.control.SendNews(wire::FromNursery::kFailed, request_.cell,
+                                                prepared.error().message(), {}));
+    ::_exit(EXIT_FAILURE);
+  }
+  if (!CloseAllElse() || !nursery_.last_filter.Load()) ::_exit(EXIT_FAILURE);
+  Serve();
+}
+
+Result<void> Cell::Prepare() {
+  ResetSignals();
+  TRY(nursery_.enclosure.Settle(PrivateFilesOfCell(),
+                                std::max(request_.total_file_bytes, kScratchTotalBytes),
+                                std::max(request_.files, kScratchInodes)));
+  TRY(OpenStreams());
+  caisson_reseed();
+  caisson_warm();
+  TRY_ASSIGN(address_space_bytes_, nursery_.enclosure.AddressSpace());
+  TRY(nursery_.enclosure.Confine(
+      {.paths = nursery_.rules, .tasks = request_.processes == 1 ? kThreads : request_.processes}));
+  return Announce();
+}
+
+Result<void> Cell::OpenStreams() {
+  for (const auto& [number, read_end] :
+       {std::pair(STDOUT_FILENO, &stdout_), {STDERR_FILENO, &stderr_}}) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error::FromErrno(errno, "pipe for a stream");
+    *read_end = UniqueFd(ends[0]);
+    TRY(Place(UniqueFd(ends[1]), number));
+  }
+  if (nursery_.enclosure.tier() != jail::Tier::kNamespace) return {};
+  files_ = UniqueFd(::open(kFilesRoot, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!files_.is_open()) return Error::FromErrno(errno, "open the private files");
+  if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
+  return {};
+}
+
+// Not before the host has heard that this cell exists: a byte from the nursery says so.
+Result<void> Cell::Announce() {
+  char go = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(socket_.cell.get(), &go, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) return Error::FromErrno(errno, "wait for the nursery");
+  const std::array<int, wire::kCellDescriptors> descriptors = {socket_.host.get(), stdout_.get(),
+                                                               stderr_.get(), files_.get()};
+  const std::size_t count = files_.is_open() ? descriptors.size() : descriptors.size() - 1;
+  return nursery_.control.SendNews(wire::FromNursery::kPrepared, request_.cell, {},
+                                   std::span(descriptors).first(count));
+}
+
+// The control socket, whose number the cell's own takes over, and whatever else the nursery holds.
+Result<void> Cell::CloseAllElse() {
+  TRY(Place(socket_.cell, kSocket));
+  if (::close_range(kSocket + 1, ~0U, 0) != 0) return Error::FromErrno(errno, "close descriptors");
+  return {};
+}
+
+void Cell::Serve() {
+  static Holder holder(kSocket);
+  SetHolder(holder);
+  while (true) {
+    const wire::StartHeader start = holder.AwaitStart();
+    Result<void> ready = Tighten(start);
+    if (ready) ready = WriteInputFiles(holder.TakeRest());
+    if (!ready) {
+      holder.Refuse(ready.error().message());
+      ::_exit(EXIT_FAILURE);
+    }
+    if (!holder.Run()) ::_exit(EXIT_FAILURE);
+    if ((start.flags & wire::kKeepCell) == 0) ::_exit(EXIT_SUCCESS);
+  }
+}
+
+// What this process holds by now is the interpreter, warm; the run's memory comes on top of it. Limits
+// only ever get lower, so a session keeps the lowest that any of its runs had.
+Result<void> Cell::Tighten(const wire::StartHeader& start) const {
+  if ((start.flags & wire::kVirtualTime) != 0) {
+    return Error(ErrorCode::kFailedPrecondition,
+                 "engine native has real time and real randomness only");
+  }
+  std::vector<jail::Limit> limits = {
+      {RLIMIT_AS, address_space_bytes_ + start.memory_bytes},
+      {RLIMIT_NOFILE, start.open_files},
+      {RLIMIT_FSIZE, std::max(start.file_bytes, kScratchFileBytes)},
+  };
+  // A session's runs share one account of CPU time; the host watches each.
+  if ((start.flags & wire::kKeepCell) == 0) {
+    limits.push_back({RLIMIT_CPU, start.cpu_ns / 1'000'000'000 + 2});
+  }
+  for (jail::Limit& limit : limits) {
+    rlimit now{};
+    if (::getrlimit(limit.resource, &now) == 0) limit.value = std::min(limit.value, now.rlim_max);
+  }
+  return jail::SetLimits(limits);
+}
+
+}  // namespace caisson::nursery

@@ -1,0 +1,61 @@
+// What a freshly forked process does to become a cell, and then is one.
+//
+// Trust     Trusted until the filter is loaded, hostile from the first byte of a run; the order of
+//           Cell::Live is what keeps the two apart.
+// Threads   Starts single-threaded; code may start threads.
+// Lifetime  Does not return. The process ends with its run, or is killed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/native/nursery/control.h"
+#include "jail/enclosure.h"
+#include "jail/filter.h"
+#include "wire/frames.h"
+#include "wire/nursery.h"
+
+namespace caisson::nursery {
+
+// Both ends of a cell's socket, until each is where it belongs.
+struct SocketPair {
+  UniqueFd host;
+  UniqueFd cell;
+};
+
+// All that a cell takes over from its nursery. Borrowed: the process is a copy.
+struct Inheritance {
+  const jail::Enclosure& enclosure;
+  const jail::Filter& last_filter;
+  const std::vector<jail::PathRule>& rules;
+  const Control& control;
+};
+
+class Cell {
+ public:
+  Cell(const Inheritance& inheritance, const wire::MakeCell& request, SocketPair socket)
+      : nursery_(inheritance), request_(request), socket_(std::move(socket)) {}
+
+  [[noreturn]] void Live();
+
+ private:
+  Result<void> Prepare();
+  Result<void> OpenStreams();
+  Result<void> Announce();
+  Result<void> CloseAllElse();
+  [[noreturn]] void Serve();
+  Result<void> Tighten(const wire::StartHeader& start) const;
+
+  const Inheritance& nursery_;
+  const wire::MakeCell request_;
+  SocketPair socket_;
+  UniqueFd stdout_;  // The host's ends.
+  UniqueFd stderr_;
+  UniqueFd files_;
+  std::uint64_t address_space_bytes_ = 0;  // Before the first run.
+};
+
+}  // namespace caisson::nursery

@@ -1,0 +1,39 @@
+// The nursery's end of the control socket (wire/nursery.h): packets, and descriptors with them.
+//
+// Trust     The host is trusted; its packets are checked all the same.
+// Threads   One. A forked cell says its one packet over its copy of the socket.
+// Lifetime  Owns the socket.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "wire/nursery.h"
+
+namespace caisson::nursery {
+
+class Control {
+ public:
+  explicit Control(UniqueFd socket) : socket_(std::move(socket)) {}
+
+  const UniqueFd& socket() const { return socket_; }
+
+  // The next request; nothing when the host is gone.
+  Result<std::optional<wire::MakeCell>> Receive() const;
+
+  Result<void> SendReady(std::string_view missing) const;
+  Result<void> SendNews(wire::FromNursery kind, std::uint64_t cell, std::string_view text,
+                        std::span<const int> descriptors) const;
+  Result<void> SendGone(const wire::CellGone& gone) const;
+
+ private:
+  Result<void> Send(std::string_view head, std::string_view text,
+                    std::span<const int> descriptors) const;
+
+  UniqueFd socket_;
+};
+
+}  // namespace caisson::nursery

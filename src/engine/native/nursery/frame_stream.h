@@ -1,0 +1,50 @@
+// A FrameStream is a cell's end of its socket: frames of wire/frames.h, each behind a StreamFrame.
+//
+// Trust     The host is believed. Code in this process can write to the socket by itself, so the host
+//           believes nothing that comes out.
+// Threads   One reads and one writes at a time; who that is, is the caller's business.
+// Lifetime  Borrows the descriptor. When the host is gone there is nobody to work for: the process ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "wire/frames.h"
+#include "wire/nursery.h"
+
+namespace caisson::nursery {
+
+struct Incoming {
+  wire::ToWorker kind{};
+  bool more = false;         // The message goes on in the next frame.
+  std::string_view payload;  // Valid until the next Read().
+};
+
+class FrameStream {
+ public:
+  explicit FrameStream(int socket)
+      : socket_(socket), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
+
+  Incoming Read();
+  // Whether Read() would not have to wait for a byte.
+  bool HasNext() const;
+
+  int socket() const { return socket_; }
+
+  // One message, in as many frames as it takes.
+  void Write(wire::ToHost kind, std::string_view head, std::string_view body) const;
+
+ private:
+  static constexpr std::size_t kBufferBytes = sizeof(wire::StreamFrame) + wire::kMaxFramePayload;
+
+  void Need(std::size_t bytes);
+
+  const int socket_;
+  // What was read and not handed out: [begin_, end_).
+  std::unique_ptr<char[]> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace caisson::nursery

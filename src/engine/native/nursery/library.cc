@@ -1,0 +1,99 @@
+#include "engine/native/nursery/library.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace caisson::nursery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPython = PYTHON_LIB_DIR;
+constexpr const char* kDynamicModules = PYTHON_LIB_DIR "/lib-dynload";
+constexpr const char* kSharedLibraries = "/usr/lib/" LIBRARY_ARCHITECTURE;
+// Where Debian puts packages: its own, and those that were installed with pip.
+constexpr const char* kPackages = "/usr/lib/python3/dist-packages";
+constexpr const char* kLocalPackages = "/usr/local/lib/python3.11/dist-packages";
+
+// Time zones, and what matplotlib draws with. Which BLAS is used is decided by a link in alternatives.
+constexpr const char* kData[] = {"/usr/share/zoneinfo", "/usr/share/matplotlib", "/usr/share/fonts",
+                                 "/etc/alternatives"};
+// Small enough to be copied, which spares every cell a mount.
+constexpr const char* kCopied[] = {"/etc/ld.so.cache", "/etc/localtime", "/etc/matplotlibrc",
+                                   "/etc/mime.types"};
+constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+                                    "/dev/urandom"};
+constexpr const char* kUsers = "user:x:65534:65534::/tmp:/nonexistent\n";
+constexpr const char* kGroups = "user:x:65534:\n";
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+jail::RootPlan MakeRoot(const std::vector<std::string>& trees) {
+  jail::RootPlan root;
+  root.binds = trees;
+  root.devices.assign(std::begin(kDevices), std::end(kDevices));
+  root.directories = {kFilesRoot};
+  for (const char* name : kPrivateDirectories) root.directories.push_back(std::string("/") + name);
+  root.files = {{"/etc/passwd", kUsers}, {"/etc/group", kGroups}};
+  for (const char* path : kCopied) {
+    if (Exists(path)) root.files.push_back({path, ReadFile(path)});
+  }
+  root.links = {{"/lib", "usr/lib"}};
+  return root;
+}
+
+std::vector<jail::PathRule> MakeRules(jail::Tier tier, const std::vector<std::string>& trees) {
+  using Access = jail::PathRule::Access;
+  std::vector<jail::PathRule> rules;
+  if (tier == jail::Tier::kNamespace) {
+    // The root holds nothing else, and nothing in it can be written to but these.
+    rules = {{"/", Access::kRead}, {"/dev", Access::kUse}};
+    for (const char* name : kPrivateDirectories) {
+      rules.push_back({std::string("/") + name, Access::kChange});
+    }
+    return rules;
+  }
+  for (const std::string& tree : trees) rules.push_back({tree, Access::kRead});
+  for (const char* path : kCopied) rules.push_back({path, Access::kRead});
+  for (const char* path : kDevices) rules.push_back({path, Access::kUse});
+  return rules;
+}
+
+}  // namespace
+
+Result<Library> MakeLibrary(jail::Tier tier, const LibraryOptions& options) {
+  std::vector<std::string> modules{kPython, kDynamicModules};
+  std::vector<std::string> trees{kPython, "/usr/lib/python3", kLocalPackages, kSharedLibraries};
+  if (!options.prefix.empty()) {
+    const fs::path packages = fs::path(options.prefix) / "lib" / "python3.11" / "site-packages";
+    if (!Exists(packages)) {
+      return Error(ErrorCode::kNotFound,
+                   options.prefix + " is no virtual environment of Python 3.11: there is no " +
+                       packages.string());
+    }
+    modules.push_back(packages.string());
+    trees.push_back(packages.string());
+  }
+  modules.insert(modules.end(), {kLocalPackages, kPackages});
+  trees.insert(trees.end(), std::begin(kData), std::end(kData));
+  trees.insert(trees.end(), options.extra_paths.begin(), options.extra_paths.end());
+
+  Library library;
+  for (const std::string& path : modules) {
+    library.module_path += (library.module_path.empty() ? "" : ":") + path;
+  }
+  library.root = MakeRoot(trees);
+  library.rules = MakeRules(tier, trees);
+  return library;
+}
+
+}  // namespace caisson::nursery

@@ -1,0 +1,50 @@
+// The Nursery: a warm interpreter that cells are forked from when the host asks, and whose dead ones
+// it reaps.
+//
+// Trust     Never runs hostile code and reads nothing that a cell wrote.
+// Threads   One.
+// Lifetime  Until the host closes the control socket. In tier namespace the kernel then ends every cell,
+//           since this process is the first of their pid namespace; elsewhere their death signal does.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "engine/native/nursery/cell.h"
+#include "engine/native/nursery/control.h"
+#include "engine/native/nursery/library.h"
+#include "jail/enclosure.h"
+
+namespace caisson::nursery {
+
+class Nursery {
+ public:
+  Nursery(jail::Enclosure enclosure, Control control, std::vector<jail::PathRule> rules)
+      : enclosure_(std::move(enclosure)), control_(std::move(control)), rules_(std::move(rules)) {}
+
+  // Opens what it needs, gives up everything else and tells the host.
+  Result<void> Prepare();
+  // Serves until the host is gone.
+  Result<void> Run();
+
+ private:
+  Result<void> Make(const wire::MakeCell& request);
+  Result<const jail::Filter*> FilterFor(const wire::MakeCell& request) const;
+  Result<void> Fail(const wire::MakeCell& request, const Error& why) const;
+  Result<void> Reap();
+
+  jail::Enclosure enclosure_;
+  const Control control_;
+  const std::vector<jail::PathRule> rules_;
+  // What cells of one process load last, and those of several.
+  std::optional<jail::Filter> single_;
+  std::optional<jail::Filter> several_;
+  UniqueFd deaths_;  // Readable when a child has ended.
+  std::unordered_map<pid_t, std::uint64_t> cells_;
+};
+
+}  // namespace caisson::nursery

@@ -1,0 +1,103 @@
+// caisson-nursery: started by the host with the control socket as wire::kControlFd. Brings Python up
+// inside its private root, gives up what it no longer needs, then forks cells until the host is gone.
+//
+//   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=VENV] [--see=PATH]...
+#include <malloc.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "engine/native/nursery/code_pages.h"
+#include "engine/native/nursery/library.h"
+#include "engine/native/nursery/nursery.h"
+#include "guest/native/forked.h"
+
+namespace caisson::nursery {
+namespace {
+
+// A cell's memory is limited by its address space. Reserving less of it leaves more to use: one heap for
+// all threads instead of 64 MiB for each, and stacks that many threads fit.
+constexpr std::size_t kThreadStackBytes = 2 << 20;
+
+// The environment of every cell. BLAS libraries would otherwise start threads in the nursery, which must
+// not have any when it forks.
+constexpr std::pair<const char*, const char*> kEnvironment[] = {
+    {"HOME", "/tmp"},         {"LANG", "C.UTF-8"},           {"MPLBACKEND", "Agg"},
+    {"MPLCONFIGDIR", "/tmp"}, {"MKL_NUM_THREADS", "1"},      {"NUMEXPR_NUM_THREADS", "1"},
+    {"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"},
+};
+
+struct Arguments {
+  jail::Tier tier = jail::Tier::kNamespace;
+  std::string preload;
+  LibraryOptions library;
+};
+
+Result<Arguments> Parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const std::size_t equals = argument.find('=');
+    const std::string_view name = argument.substr(0, equals);
+    const std::string value(equals == std::string_view::npos ? "" : argument.substr(equals + 1));
+    if (name == "--tier") {
+      TRY_ASSIGN(arguments.tier, jail::ParseTier(value));
+    } else if (name == "--preload") {
+      arguments.preload = value;
+      std::ranges::replace(arguments.preload, ',', ' ');
+    } else if (name == "--prefix") {
+      arguments.library.prefix = value;
+    } else if (name == "--see") {
+      arguments.library.extra_paths.push_back(value);
+    } else {
+      return Error(ErrorCode::kInvalidArgument, "unknown argument " + std::string(argument));
+    }
+  }
+  return arguments;
+}
+
+void SetUpProcess() {
+  ::mallopt(M_ARENA_MAX, 1);
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kThreadStackBytes);
+  ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+  ::clearenv();
+  for (const auto& [name, value] : kEnvironment) ::setenv(name, value, 1);
+}
+
+Result<void> Main(int argc, char** argv) {
+  TRY_ASSIGN(const Arguments arguments, Parse(argc, argv));
+  SetUpProcess();
+  TRY_ASSIGN(const Library library, MakeLibrary(arguments.tier, arguments.library));
+  TRY_ASSIGN(jail::Enclosure enclosure,
+             jail::Enclosure::Open(
+                 {.tier = arguments.tier, .name = "caisson-nursery", .root = library.root}));
+  // Inside already: what cannot be imported here could not be imported in a cell either.
+  if (caisson_boot_native(library.module_path.c_str(), arguments.preload.c_str()) != 0) {
+    return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
+  }
+  // Puts free chunks together now, or the first larger allocation of every cell would do it and so get
+  // itself copies of half the heap.
+  ::malloc_trim(0);
+  KeepCodeMappedInForks();
+  Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules);
+  TRY(nursery.Prepare());
+  return nursery.Run();
+}
+
+}  // namespace
+}  // namespace caisson::nursery
+
+int main(int argc, char** argv) {
+  auto result = caisson::nursery::Main(argc, argv);
+  if (result) return EXIT_SUCCESS;
+  // The host shows this to whoever asked for the run.
+  std::fprintf(stderr, "caisson-nursery: %s\n", result.error().message().c_str());
+  return EXIT_FAILURE;
+}

@@ -1,0 +1,69 @@
+#include "engine/native/nursery_launcher.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "jail/spawn.h"
+
+namespace caisson {
+namespace {
+
+class JailedNursery final : public NurseryHandle {
+ public:
+  explicit JailedNursery(jail::Child child) : child_(std::move(child)) {}
+
+  const UniqueFd& ended() const override { return child_.pidfd(); }
+  void Kill() override { child_.Kill(); }
+  NurseryExit Reap() override {
+    auto exit = child_.Wait();
+    if (!exit) return {};
+    return {.status = exit->status, .signal = exit->signal};
+  }
+
+ private:
+  jail::Child child_;
+};
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+class JailNurseryLauncher final : public NurseryLauncher {
+ public:
+  JailNurseryLauncher(UniqueFd program, jail::Tier tier)
+      : program_(std::move(program)), tier_(tier) {}
+
+  Result<std::unique_ptr<NurseryHandle>> Launch(const NurserySpec& spec) override {
+    std::vector<std::string> argv{"caisson-nursery",
+                                  "--tier=" + std::string(jail::ToString(tier_))};
+    if (!spec.kind.preload.empty()) argv.push_back("--preload=" + Joined(spec.kind.preload));
+    if (!spec.kind.prefix.empty()) argv.push_back("--prefix=" + spec.kind.prefix);
+    TRY_ASSIGN(jail::Child child, jail::Spawn({.tier = tier_,
+                                               .program = &program_,
+                                               .argv = std::move(argv),
+                                               .descriptors = {&spec.control},
+                                               .log = &spec.log,
+                                               .cpu = spec.cpu}));
+    return std::unique_ptr<NurseryHandle>(std::make_unique<JailedNursery>(std::move(child)));
+  }
+
+ private:
+  const UniqueFd program_;
+  const jail::Tier tier_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<NurseryLauncher>> MakeNurseryLauncher(const std::string& nursery_path,
+                                                             jail::Tier tier) {
+  UniqueFd program(::open(nursery_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!program.is_open()) return Error::FromErrno(errno, "open " + nursery_path);
+  return std::unique_ptr<NurseryLauncher>(
+      std::make_unique<JailNurseryLauncher>(std::move(program), tier));
+}
+
+}  // namespace caisson

@@ -1,0 +1,167 @@
+#include "jail/enclosure.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "jail/identity.h"
+#include "jail/walls.h"
+
+namespace caisson::jail {
+namespace {
+
+constexpr std::uint64_t kOwnNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
+
+// Limits that are the same for all; those that depend on a run come later.
+constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
+                                                 {RLIMIT_MEMLOCK, 0},
+                                                 {RLIMIT_MSGQUEUE, 0},
+                                                 {RLIMIT_NICE, 0},
+                                                 {RLIMIT_RTPRIO, 0},
+                                                 {RLIMIT_LOCKS, 0}}};
+
+// Beyond what an interpreter may do: making and settling a process, confining it, speaking with whoever
+// asked for it.
+constexpr std::array<int, 16> kNeededToFork = {SYS_clone,
+                                               SYS_fork,
+                                               SYS_vfork,
+                                               SYS_pidfd_open,
+                                               SYS_mount,
+                                               SYS_prctl,
+                                               SYS_capget,
+                                               SYS_capset,
+                                               SYS_landlock_create_ruleset,
+                                               SYS_landlock_add_rule,
+                                               SYS_landlock_restrict_self,
+                                               SYS_seccomp,
+                                               SYS_socketpair,
+                                               SYS_sendto,
+                                               SYS_sendmsg,
+                                               SYS_recvfrom};
+
+}  // namespace
+
+Result<Enclosure> Enclosure::Open(const EnclosureSpec& spec) {
+  TRY(RequireSingleThread());
+  TRY(SetProcessName(spec.name));
+  UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!proc.is_open()) return Error::FromErrno(errno, "open /proc");
+  const Result<int> abi = LandlockAbi();
+  if (!abi && spec.tier != Tier::kNone) return Error(abi.error());
+  if (spec.tier == Tier::kNamespace) {
+    TRY(RequireOwnNamespaces());
+    TRY(VerifyNoNetwork());
+    TRY(SwapRoot(spec.root));
+  }
+  return Enclosure(spec.tier, std::move(proc), abi ? *abi : 0);
+}
+
+Result<Filter::Parts> Enclosure::FilterParts(std::span<const SyscallRule> rules) {
+  return Filter::CompileInParts(rules, kNeededToFork);
+}
+
+Result<Walls> Enclosure::Seal(const Filter& filter) {
+  WallBuilder walls(tier_);
+  if (tier_ == Tier::kNamespace) {
+    TRY(walls.Put("namespaces", Need::kRequired, {}));
+    TRY(walls.Put("network", Need::kRequired, VerifyNoNetwork()));
+    TRY(walls.Put("root", Need::kRequired, SealRoot(), kRootFix));
+    TRY(walls.Put("bounding_set", Need::kRequired, DropPrivilegeSources()));
+  }
+  TRY(walls.Put("no_new_privs", Need::kRequired, ForbidNewPrivileges()));
+  TRY(walls.Put("capabilities", Need::kRequired, DropCapabilities()));
+  TRY(walls.Put("no_exec_gain", Need::kExtra, RefuseExecGain(), kNewerKernelFix));
+  IsolateBranches();
+  TRY(walls.Put("rlimits", Need::kRequired, SetLimits(kSharedLimits)));
+  const Result<void> landlock =
+      landlock_abi_ > 0 ? Result<void>()
+                        : Error(ErrorCode::kFailedPrecondition, "there is no Landlock here");
+  TRY(walls.Put("landlock", Need::kRequired, landlock, kLandlockFix));
+  TRY(PutLandlockExtras(walls, landlock_abi_, landlock_abi_ > 0));
+  TRY(walls.Put("seccomp", Need::kRequired, filter.Load(), kSeccompFix));
+  return std::move(walls).Take();
+}
+
+Result<Enclosure::Forked> Enclosure::Fork() const {
+  const pid_t parent = ::getpid();
+  int pidfd = -1;
+  // glibc has no fork with flags. What its fork would correct in the child, the main thread's id, is
+  // right all the same: parent and child are both pid 1.
+  const long pid = tier_ == Tier::kNamespace
+                       ? ::syscall(SYS_clone, kOwnNamespaces | CLONE_PIDFD | SIGCHLD, nullptr,
+                                   &pidfd, nullptr, 0)
+                       : ::fork();
+  if (pid < 0) return Error::FromErrno(errno, "fork");
+  if (pid == 0) {
+    DieWith(parent);
+    return Forked{};
+  }
+  if (pidfd < 0) pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  return Forked{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
+}
+
+// A parent that died before this took hold shows in its pid; in tier kNamespace the child dies of its
+// parent's namespace anyway.
+void Enclosure::DieWith(pid_t parent) const {
+  const int set = ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  const bool late = tier_ != Tier::kNamespace && ::getppid() != parent;
+  if (set != 0 || late) ::_exit(EXIT_FAILURE);
+}
+
+Result<void> Enclosure::WriteProc(const char* file, const std::string& text) const {
+  const UniqueFd fd(
+      ::openat(proc_.get(), (std::string("self/") + file).c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.is_open() ||
+      ::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return Error::FromErrno(errno, std::string("write ") + file);
+  }
+  return {};
+}
+
+Result<void> Enclosure::Settle(const PrivateFiles& files, std::uint64_t bytes,
+                               std::uint64_t inodes) const {
+  if (tier_ != Tier::kNamespace) return {};
+  // The same single id inside as outside, so that the limit on tasks counts this process tree alone.
+  const std::string map = std::to_string(kInsideId) + " " + std::to_string(kInsideId) + " 1";
+  TRY(WriteProc("setgroups", "deny"));
+  TRY(WriteProc("gid_map", map));
+  TRY(WriteProc("uid_map", map));
+  return MountPrivateFiles(files, bytes, inodes);
+}
+
+Result<void> Enclosure::Confine(const ConfineSpec& spec) const {
+  const Result<void> confined = PutUpWalls(spec);
+  return tier_ == Tier::kNone ? Result<void>() : confined;
+}
+
+Result<void> Enclosure::PutUpWalls(const ConfineSpec& spec) const {
+  if (landlock_abi_ > 0) TRY(LandlockAllow(landlock_abi_, spec.paths));
+  if (tier_ == Tier::kNamespace) {
+    TRY(DropPrivilegeSources());
+    const Limit tasks{RLIMIT_NPROC, spec.tasks};
+    TRY(SetLimits({&tasks, 1}));
+  }
+  TRY(DropCapabilities());
+  return ForbidDumping();
+}
+
+Result<std::uint64_t> Enclosure::AddressSpace() const {
+  const UniqueFd fd(::openat(proc_.get(), "self/statm", O_RDONLY | O_CLOEXEC));
+  std::array<char, 128> text{};
+  if (!fd.is_open() || ::read(fd.get(), text.data(), text.size() - 1) <= 0) {
+    return Error::FromErrno(errno, "read the size of this process");
+  }
+  return std::strtoull(text.data(), nullptr, 10) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace caisson::jail

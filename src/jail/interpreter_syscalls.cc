@@ -1,0 +1,201 @@
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <initializer_list>
+
+#include "jail/filter.h"
+
+namespace caisson::jail {
+namespace {
+
+using Op = ArgumentCheck::Op;
+using Rules = std::vector<SyscallRule>;
+
+// Not in the headers of every distribution we build on.
+constexpr int kFutexWaitv = 449;
+
+constexpr std::uint64_t kNamespaceFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+                                          CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+                                          CLONE_NEWCGROUP | CLONE_NEWTIME;
+// What glibc starts a thread with. A task that shares less is a process.
+constexpr std::uint64_t kThreadFlags =
+    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+
+void Allow(Rules& rules, std::initializer_list<int> numbers) {
+  for (int number : numbers) rules.push_back({.number = number});
+}
+void Refuse(Rules& rules, int error, std::initializer_list<int> numbers) {
+  for (int number : numbers) rules.push_back({.number = number, .error = error});
+}
+// Allowed with one of these values of an argument, else an errno.
+void AllowValues(Rules& rules, int number, unsigned argument,
+                 std::initializer_list<std::uint64_t> values, int error) {
+  for (std::uint64_t value : values) {
+    rules.push_back({.number = number, .checks = {{argument, Op::kEqual, value}}});
+  }
+  rules.push_back({.number = number, .error = error});
+}
+
+void Memory(Rules& rules) {
+  Allow(rules, {SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_msync});
+  // Extension modules are mapped from files that nobody can write. No other memory becomes code: not
+  // anonymous memory, not what is or was writable; files of the cell's own are on a noexec mount.
+  rules.push_back({.number = SYS_mmap, .checks = {{2, Op::kNoneOf, PROT_EXEC}}});
+  rules.push_back({.number = SYS_mmap,
+                   .checks = {{2, Op::kNoneOf, PROT_WRITE}, {3, Op::kNoneOf, MAP_ANONYMOUS}}});
+  rules.push_back({.number = SYS_mmap, .error = EACCES});
+  rules.push_back({.number = SYS_mprotect, .checks = {{2, Op::kNoneOf, PROT_EXEC}}});
+  rules.push_back({.number = SYS_mprotect, .error = EACCES});
+  Refuse(rules, EPERM, {SYS_mlock, SYS_mlock2, SYS_mlockall, SYS_munlock, SYS_munlockall});
+  // BLAS libraries ask; without an answer they assume a single node.
+  Refuse(rules, ENOSYS,
+         {SYS_get_mempolicy, SYS_set_mempolicy, SYS_mbind, SYS_pkey_alloc, SYS_pkey_free,
+          SYS_pkey_mprotect, SYS_membarrier});
+  // A memfd can be executable, and shared memory is shared between all cells of a nursery.
+  Refuse(rules, EACCES,
+         {SYS_memfd_create, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt, SYS_semget, SYS_semop,
+          SYS_semctl, SYS_semtimedop, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open,
+          SYS_mq_unlink});
+}
+
+// Which files there are is the business of the mount namespace and of Landlock.
+void Files(Rules& rules) {
+  Allow(rules, {SYS_read,      SYS_write,    SYS_readv,       SYS_writev,          SYS_pread64,
+                SYS_pwrite64,  SYS_preadv,   SYS_pwritev,     SYS_preadv2,         SYS_pwritev2,
+                SYS_lseek,     SYS_close,    SYS_close_range, SYS_openat,          SYS_newfstatat,
+                SYS_fstat,     SYS_statx,    SYS_faccessat,   SYS_faccessat2,      SYS_readlinkat,
+                SYS_getcwd,    SYS_chdir,    SYS_fchdir,      SYS_getdents64,      SYS_mkdirat,
+                SYS_unlinkat,  SYS_renameat, SYS_renameat2,   SYS_linkat,          SYS_symlinkat,
+                SYS_fchmod,    SYS_fchmodat, SYS_truncate,    SYS_ftruncate,       SYS_fallocate,
+                SYS_utimensat, SYS_umask,    SYS_fsync,       SYS_fdatasync,       SYS_statfs,
+                SYS_fstatfs,   SYS_flock,    SYS_fadvise64,   SYS_copy_file_range, SYS_sendfile,
+                SYS_dup,       SYS_dup3,     SYS_pipe2});
+#ifdef __x86_64__
+  Allow(rules, {SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_mkdir,
+                SYS_rmdir, SYS_unlink, SYS_rename, SYS_link, SYS_symlink, SYS_chmod, SYS_utime,
+                SYS_utimes, SYS_futimesat, SYS_dup2, SYS_pipe});
+  Refuse(rules, EPERM, {SYS_chown, SYS_lchown, SYS_mknod});
+  Refuse(rules, ENOSYS, {SYS_getdents, SYS_inotify_init, SYS_signalfd});
+#endif
+  Refuse(rules, EPERM, {SYS_fchown, SYS_fchownat, SYS_mknodat, SYS_sync, SYS_syncfs, SYS_chroot});
+  // Attributes of tmpfs files are kernel memory that no limit counts.
+  Refuse(rules, EOPNOTSUPP,
+         {SYS_getxattr, SYS_lgetxattr, SYS_fgetxattr, SYS_listxattr, SYS_llistxattr, SYS_flistxattr,
+          SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr,
+          SYS_fremovexattr});
+  Refuse(rules, ENOSYS,
+         {SYS_splice, SYS_tee, SYS_vmsplice, SYS_inotify_init1, SYS_openat2, SYS_timerfd_create,
+          SYS_signalfd4});
+  // Without those that make the kernel send signals (F_SETOWN, F_SETSIG, F_NOTIFY, leases).
+  AllowValues(rules, SYS_fcntl, 1,
+              {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK,
+               F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GETPIPE_SZ},
+              EPERM);
+  // isatty() and the width of a terminal that is none; how much a pipe holds.
+  AllowValues(rules, SYS_ioctl, 1, {TCGETS, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX, FIONBIO},
+              ENOTTY);
+}
+
+void Waiting(Rules& rules) {
+  Allow(rules, {SYS_futex, SYS_ppoll, SYS_pselect6, SYS_clock_gettime, SYS_clock_getres,
+                SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_times, SYS_getitimer,
+                SYS_setitimer, SYS_eventfd2, SYS_restart_syscall, SYS_sched_yield});
+#ifdef __x86_64__
+  Allow(rules, {SYS_poll, SYS_select, SYS_time, SYS_alarm, SYS_pause});
+  Refuse(rules, ENOSYS, {SYS_epoll_create, SYS_eventfd});
+#endif
+  // Code that wants epoll takes poll instead.
+  Refuse(rules, ENOSYS, {SYS_epoll_create1, SYS_timer_create, kFutexWaitv});
+  Refuse(rules, EPERM, {SYS_clock_settime, SYS_settimeofday, SYS_adjtimex, SYS_clock_adjtime});
+}
+
+void Tasks(Rules& rules, const InterpreterFilter& filter) {
+  Allow(rules, {SYS_exit,
+                SYS_exit_group,
+                SYS_wait4,
+                SYS_waitid,
+                SYS_gettid,
+                SYS_getpid,
+                SYS_getppid,
+                SYS_getpgid,
+                SYS_getsid,
+                SYS_set_tid_address,
+                SYS_set_robust_list,
+                SYS_rseq,
+                SYS_rt_sigaction,
+                SYS_rt_sigprocmask,
+                SYS_rt_sigreturn,
+                SYS_rt_sigpending,
+                SYS_rt_sigtimedwait,
+                SYS_rt_sigsuspend,
+                SYS_sigaltstack,
+                SYS_getrusage,
+                SYS_sched_getaffinity,
+                SYS_getcpu,
+                SYS_getpriority,
+                SYS_sched_getscheduler,
+                SYS_sched_getparam,
+                SYS_sched_get_priority_max,
+                SYS_sched_get_priority_min});
+  // glibc starts threads with clone when clone3, whose flags a filter cannot see, is not there.
+  Refuse(rules, ENOSYS, {SYS_clone3});
+  rules.push_back({.number = SYS_clone,
+                   .checks = {{0, Op::kNoneOf, kNamespaceFlags}, {0, Op::kAllOf, kThreadFlags}},
+                   .error = filter.threads ? 0 : EAGAIN});
+  rules.push_back({.number = SYS_clone,
+                   .checks = {{0, Op::kNoneOf, kNamespaceFlags | CLONE_PARENT | CLONE_PTRACE}},
+                   .error = filter.processes ? 0 : EAGAIN});
+#ifdef __x86_64__
+  Refuse(rules, filter.processes ? 0 : EAGAIN, {SYS_fork, SYS_vfork});
+  Allow(rules, {SYS_getpgrp});
+  Refuse(rules, EINVAL, {SYS_arch_prctl});
+#endif
+  Refuse(rules, filter.own_pids ? 0 : EPERM, {SYS_kill, SYS_tkill, SYS_tgkill});
+  Refuse(rules, EPERM,
+         {SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_open, SYS_pidfd_send_signal,
+          SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setaffinity,
+          SYS_setsid, SYS_setpgid});
+  // No program can be started, so nothing that is on disk can become a second process.
+  Refuse(rules, EACCES, {SYS_execve, SYS_execveat});
+  AllowValues(rules, SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME}, EPERM);
+  // Its own limits, which it can only lower.
+  AllowValues(rules, SYS_prlimit64, 0, {0}, EPERM);
+  Allow(rules, {SYS_getrlimit, SYS_setrlimit});
+}
+
+void Machine(Rules& rules) {
+  Allow(rules, {SYS_getrandom, SYS_uname, SYS_sysinfo, SYS_getuid, SYS_geteuid, SYS_getgid,
+                SYS_getegid, SYS_getresuid, SYS_getresgid, SYS_getgroups});
+  Refuse(rules, EPERM,
+         {SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid,
+          SYS_setgroups, SYS_setfsuid, SYS_setfsgid, SYS_capget, SYS_capset, SYS_sethostname,
+          SYS_setdomainname});
+}
+
+// The one socket a cell has is read and written like a file.
+void Network(Rules& rules) {
+  Refuse(rules, EACCES,
+         {SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4,
+          SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
+          SYS_shutdown, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt});
+}
+
+}  // namespace
+
+Rules InterpreterSyscalls(const InterpreterFilter& filter) {
+  Rules rules;
+  Memory(rules);
+  Files(rules);
+  Waiting(rules);
+  Tasks(rules, filter);
+  Machine(rules);
+  Network(rules);
+  return rules;
+}
+
+}  // namespace caisson::jail

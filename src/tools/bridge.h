@@ -1,0 +1,62 @@
+// A ToolBridge answers the calls of one run out of a set of tools.
+//
+//   ToolBridge bridge(*cell, registry.Snapshot(), {.on_output = Print});
+//   auto outcome = co_await cell->Run(std::move(request), bridge, AfterRun::kDiscard);
+//   co_await bridge.Close();
+//
+// Calls run side by side, up to a number; more wait their turn. What goes wrong with one (no such tool, a bad
+// argument, a limit, a timeout, an answer that is too long) raises ToolError where it was made, and nowhere else.
+//
+// Trust     Calls were written by an attacker: names and arguments are checked here, and nothing is done for a call
+//           that does not pass. Answers are the tools'; text that is not UTF-8 does not go in.
+// Threads   Everything on the cell's executor. Never blocks it, as long as Inline bodies do not.
+// Lifetime  The cell must stay until Close() was called or the bridge is gone; from then on nothing is answered
+//           and what is under way is cancelled. Close() returns when all of it has ended.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
+
+namespace caisson {
+
+// A call that waits for somebody's yes: what is shown to them is what will be done (I5).
+struct GatedCall {
+  std::uint32_t seq = 0;
+  std::shared_ptr<const Tool> tool{};
+  Dict arguments{};
+};
+
+struct ToolBridgeOptions {
+  std::size_t side_by_side = 32;
+  // Asks whoever may approve. Nothing: go ahead. Without a gate, calls that need approval are denied.
+  std::function<asio::awaitable<std::optional<ToolDenied>>(GatedCall)> gate{};
+  std::function<void(OutputStream, std::string_view)> on_output{};
+  ToolRun::Trace trace{};
+};
+
+class ToolBridge final : public RunEvents {
+ public:
+  ToolBridge(Cell& cell, std::shared_ptr<const ToolSet> tools, ToolBridgeOptions options);
+  ~ToolBridge() override;
+  ToolBridge(const ToolBridge&) = delete;
+  ToolBridge& operator=(const ToolBridge&) = delete;
+
+  void OnOutput(OutputStream stream, std::string_view bytes) override;
+  void OnCall(ToolCall call) override;
+
+  asio::awaitable<void> Close();
+
+ private:
+  class Traffic;
+  std::shared_ptr<Traffic> traffic_;  // Shared with the calls under way, which may outlive us.
+};
+
+}  // namespace caisson

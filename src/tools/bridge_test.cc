@@ -1,0 +1,287 @@
+#include "tools/bridge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <map>
+
+#include "wire/json.h"
+
+namespace caisson {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A cell that remembers its answers. Answers of more than `max_bytes` are refused, as engines do.
+class RecordingCell final : public Cell {
+ public:
+  explicit RecordingCell(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+
+  asio::any_io_executor executor() const override { return executor_; }
+  asio::awaitable<Result<Outcome>> Run(RunRequest, RunEvents&, AfterRun) override {
+    co_return Error(ErrorCode::kInternal, "not here");
+  }
+  asio::awaitable<Result<Outcome>> Continue(RunEvents&, AfterRun) override {
+    co_return Error(ErrorCode::kInternal, "not here");
+  }
+  asio::awaitable<Result<SavedCell>> Save(AfterSave) override {
+    co_return Error(ErrorCode::kInternal, "not here");
+  }
+  void Cancel() override {}
+
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override {
+    std::string bytes;
+    if (const auto* value = std::get_if<Value>(&answer)) TRY(EncodeValue(*value, bytes));
+    if (bytes.size() > 1000) return Error(ErrorCode::kResourceExhausted, "too long");
+    answers.emplace(seq, std::move(answer));
+    order.push_back(seq);
+    return {};
+  }
+
+  std::map<std::uint32_t, ToolAnswer> answers;
+  std::vector<std::uint32_t> order;
+
+ private:
+  asio::any_io_executor executor_;
+};
+
+class ToolBridgeTest : public ::testing::Test {
+ protected:
+  void Add(ToolDefinition definition, ToolBody body) {
+    definition.input_schema = *ParseJson(R"({"properties":{"x":{"type":"integer"}}})");
+    ASSERT_TRUE(registry_.Add(*Tool::Make(std::move(definition), std::move(body))));
+  }
+
+  void Call(ToolBridge& bridge, std::uint32_t seq, std::string tool,
+            std::string_view keywords = "{}") {
+    bridge.OnCall({.seq = seq,
+                   .tool = std::move(tool),
+                   .keywords = std::get<Dict>(ParseJson(keywords)->variant())});
+  }
+
+  std::string Shown(std::uint32_t seq) const {
+    const auto found = cell_.answers.find(seq);
+    if (found == cell_.answers.end()) return "(none)";
+    if (const auto* raised = std::get_if<ToolRaised>(&found->second)) {
+      return raised->type + ": " + raised->message;
+    }
+    if (const auto* denied = std::get_if<ToolDenied>(&found->second))
+      return "denied: " + denied->message;
+    return *ToJson(std::get<Value>(found->second));
+  }
+
+  // A tool that answers when the test says so, and notices when it is cancelled.
+  ToolBody Held() {
+    return Awaitable([this](Dict given) -> asio::awaitable<Value> {
+      auto timer = std::make_shared<asio::steady_timer>(co_await asio::this_coro::executor,
+                                                        asio::steady_timer::time_point::max());
+      held_.push_back(timer);
+      ++running_;
+      most_running_ = std::max(most_running_, running_);
+      co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
+      --running_;
+      const Value* x = given.Find("x");
+      co_return x == nullptr ? Value() : *x;
+    });
+  }
+  void Release(std::size_t index) { held_.at(index)->cancel(); }
+
+  void Poll() {
+    context_.restart();
+    context_.poll();
+  }
+
+  void Close(ToolBridge& bridge) {
+    bool closed = false;
+    asio::co_spawn(
+        context_,
+        [&]() -> asio::awaitable<void> {
+          co_await bridge.Close();
+          closed = true;
+        },
+        asio::detached);
+    context_.restart();
+    context_.run();
+    EXPECT_TRUE(closed);
+  }
+
+  asio::io_context context_;
+  RecordingCell cell_{context_.get_executor()};
+  ToolRegistry registry_;
+  std::vector<std::shared_ptr<asio::steady_timer>> held_;
+  int running_ = 0;
+  int most_running_ = 0;
+};
+
+TEST_F(ToolBridgeTest, InlineToolsAnswerAtOnce) {
+  Add({.name = "echo"}, Inline([](const Dict& given) { return Value(given); }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  Call(bridge, 0, "echo", R"({"x":1})");
+  EXPECT_EQ(Shown(0), R"({"x":1})");
+}
+
+TEST_F(ToolBridgeTest, WhatGoesWrongIsRaised) {
+  Add({.name = "echo", .max_calls_per_run = 1},
+      Inline([](const Dict& given) { return Value(given); }));
+  Add({.name = "fails"}, Inline([](const Dict&) -> ToolAnswer {
+        return ToolRaised{.type = "KeyError", .message = "no such thing"};
+      }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  Call(bridge, 0, "ecko");
+  Call(bridge, 1, "echo", R"({"x":"1"})");
+  Call(bridge, 2, "echo");
+  Call(bridge, 3, "echo");
+  Call(bridge, 4, "fails");
+  EXPECT_THAT(Shown(0),
+              HasSubstr("LookupError: there is no tool \"ecko\"; did you mean \"echo\"?"));
+  EXPECT_EQ(Shown(1),
+            "TypeError: echo: /x: expected integer, got string. Call it as echo(x: int = ...)");
+  EXPECT_EQ(Shown(2), "{}");
+  EXPECT_THAT(Shown(3), HasSubstr("LimitError"));
+  EXPECT_EQ(Shown(4), "KeyError: no such thing");
+}
+
+TEST_F(ToolBridgeTest, CallsRunSideBySideAndEndInAnyOrder) {
+  Add({.name = "held"}, Held());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  for (std::uint32_t i = 0; i < 3; ++i)
+    Call(bridge, i, "held", "{\"x\":" + std::to_string(i) + "}");
+  Poll();
+  ASSERT_EQ(running_, 3);
+  Release(2);
+  Poll();
+  Release(0);
+  Poll();
+  EXPECT_THAT(cell_.order, ElementsAre(2, 0));
+  EXPECT_EQ(Shown(2), "2");
+  EXPECT_EQ(Shown(1), "(none)");
+  Close(bridge);
+}
+
+TEST_F(ToolBridgeTest, MoreThanTheNumberWaitTheirTurn) {
+  Add({.name = "held"}, Held());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 2});
+  for (std::uint32_t i = 0; i < 5; ++i) Call(bridge, i, "held");
+  for (std::size_t i = 0; i < 5; ++i) {
+    Poll();
+    Release(i);
+  }
+  Poll();
+  EXPECT_EQ(cell_.answers.size(), 5u);
+  EXPECT_EQ(most_running_, 2);
+}
+
+TEST_F(ToolBridgeTest, ASlowToolTimesOut) {
+  Add({.name = "held", .timeout = 1ms}, Held());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  Call(bridge, 0, "held");
+  context_.run();
+  EXPECT_THAT(Shown(0), HasSubstr("TimeoutError"));
+  EXPECT_EQ(running_, 0);
+}
+
+TEST_F(ToolBridgeTest, WhenTheRunEndsCallsAreCancelledAndNothingIsAnswered) {
+  Add({.name = "held"}, Held());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 2});
+  for (std::uint32_t i = 0; i < 3; ++i) Call(bridge, i, "held");
+  Poll();
+  Close(bridge);
+  EXPECT_EQ(running_, 0);
+  EXPECT_EQ(held_.size(), 2u);  // The third never began.
+  EXPECT_TRUE(cell_.answers.empty());
+}
+
+TEST_F(ToolBridgeTest, ABridgeThatGoesAwayTakesItsCallsAlong) {
+  Add({.name = "held"}, Held());
+  {
+    ToolBridge bridge(cell_, registry_.Snapshot(), {});
+    Call(bridge, 0, "held");
+    Poll();
+    EXPECT_EQ(running_, 1);
+  }
+  context_.restart();
+  context_.run();  // Ends: nothing is left to wait for.
+  EXPECT_EQ(running_, 0);
+  EXPECT_TRUE(cell_.answers.empty());
+}
+
+TEST_F(ToolBridgeTest, ARunKeepsTheToolsItStartedWith) {
+  Add({.name = "held"}, Held());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  ASSERT_TRUE(registry_.Remove("held"));
+  Call(bridge, 0, "held", R"({"x":5})");
+  Poll();
+  Release(0);
+  Poll();
+  EXPECT_EQ(Shown(0), "5");
+}
+
+TEST_F(ToolBridgeTest, AnAnswerThatCannotBeSentIsRaised) {
+  Add({.name = "long"}, Inline([](const Dict&) { return Value(std::string(2000, 'x')); }));
+  Add({.name = "odd"},
+      Inline([](const Dict&) { return Value(List{{Value(std::string("\xff"))}}); }));
+  Add({.name = "bad"}, Inline([](const Dict&) -> ToolAnswer {
+        return ToolRaised{.type = "E", .message = "a\xff" + std::string(100'000, 'x')};
+      }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  Call(bridge, 0, "long");
+  Call(bridge, 1, "odd");
+  Call(bridge, 2, "bad");
+  EXPECT_EQ(Shown(0), "LimitError: too long");
+  EXPECT_THAT(Shown(1), HasSubstr("not UTF-8"));
+  EXPECT_TRUE(Shown(2).starts_with("E: a?x"));
+  EXPECT_LT(Shown(2).size(), 20'000u);
+}
+
+TEST_F(ToolBridgeTest, GatedCallsAreDeniedWithoutAGate) {
+  int done = 0;
+  Add({.name = "gated", .approval = Approval::Always()}, Inline([&](const Dict&) {
+        ++done;
+        return Value();
+      }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  Call(bridge, 0, "gated");
+  Poll();
+  EXPECT_THAT(Shown(0), HasSubstr("denied: gated needs an approval"));
+  EXPECT_EQ(done, 0);
+}
+
+TEST_F(ToolBridgeTest, TheGateSeesExactlyWhatWillBeDone) {
+  std::vector<std::string> seen;
+  Add({.name = "gated", .approval = Approval::Always()},
+      Inline([&](const Dict& given) { return Value(given); }));
+  ToolBridgeOptions options;
+  options.gate = [&](GatedCall call) -> asio::awaitable<std::optional<ToolDenied>> {
+    seen.push_back(std::to_string(call.seq) + *ToJson(Value(call.arguments)));
+    if (*call.arguments.Find("x") == Value(std::int64_t{2})) co_return ToolDenied{"not two"};
+    co_return std::nullopt;
+  };
+  ToolBridge bridge(cell_, registry_.Snapshot(), options);
+  bridge.OnCall({.seq = 0, .tool = "gated", .positional = {{Value(std::int64_t{1})}}});
+  Call(bridge, 1, "gated", R"({"x":2})");
+  Call(bridge, 2, "gated", R"({"x":"bad"})");  // Nobody is bothered with what cannot be done.
+  Poll();
+  EXPECT_THAT(seen, ElementsAre(R"(0{"x":1})", R"(1{"x":2})"));
+  EXPECT_EQ(Shown(0), R"({"x":1})");
+  EXPECT_EQ(Shown(1), "denied: not two");
+  EXPECT_THAT(Shown(2), HasSubstr("TypeError"));
+}
+
+TEST_F(ToolBridgeTest, OutputPassesThrough) {
+  std::string out;
+  ToolBridge bridge(cell_, registry_.Snapshot(),
+                    {.on_output = [&](OutputStream, std::string_view text) { out += text; }});
+  bridge.OnOutput(OutputStream::kStdout, "hello");
+  EXPECT_EQ(out, "hello");
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,196 @@
+#include "tools/command/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+
+#include "tools/tool.h"
+#include "wire/json.h"
+
+namespace caisson {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CommandTest : public ::testing::Test {
+ protected:
+  // No call leaves a descriptor behind.
+  void SetUp() override { before_ = OpenDescriptors(); }
+  void TearDown() override { EXPECT_EQ(OpenDescriptors(), before_); }
+
+  static std::size_t OpenDescriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  }
+
+  ToolAnswer Call(CommandSpec spec, std::string_view arguments = "{}",
+                  std::chrono::nanoseconds timeout = 30s) {
+    asio::io_context context;
+    auto tool = *Tool::Make({.name = "f",
+                             .input_schema = *ParseJson(R"({"additionalProperties":true})"),
+                             .timeout = timeout},
+                            Command(std::move(spec), context.get_executor(),
+                                    [&](std::string_view text) { log_ += text; }));
+    ToolRun run;
+    std::optional<Result<ToolAnswer>> answer;
+    Invocation invocation{.keywords = std::get<Dict>(ParseJson(arguments)->variant())};
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+          answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
+        },
+        asio::detached);
+    context.run();
+    return **std::move(answer);
+  }
+
+  ToolAnswer Shell(std::string script, std::string_view arguments = "{}",
+                   std::chrono::nanoseconds timeout = 30s) {
+    return Call({.argv = {"/bin/sh", "-c", std::move(script)}}, arguments, timeout);
+  }
+
+  static std::string Shown(const ToolAnswer& answer) {
+    if (const auto* raised = std::get_if<ToolRaised>(&answer)) {
+      return raised->type + ": " + raised->message;
+    }
+    return *ToJson(std::get<Value>(answer));
+  }
+
+  bool LoggedPidIsGone() const {
+    return !log_.empty() && ::kill(std::stoi(log_), 0) != 0 && errno == ESRCH;
+  }
+
+  std::string log_;
+
+ private:
+  std::size_t before_ = 0;
+};
+
+TEST_F(CommandTest, ArgumentsGoInAndTheResultComesOut) {
+  EXPECT_EQ(Shown(Shell("cat", R"({"a":[1,2.5,"ü"],"big":99999999999999999999})")),
+            R"({"a":[1,2.5,"ü"],"big":99999999999999999999})");
+  EXPECT_EQ(Shown(Shell("echo 7")), "7");
+  EXPECT_EQ(Shown(Shell("echo")), "null");
+}
+
+TEST_F(CommandTest, ArgumentsAreNeverPartOfTheCommandLine) {
+  EXPECT_EQ(Shown(Shell("cat >/dev/null; echo \\\"$0 $#\\\"", R"({"x":"; rm -rf / #"})")),
+            R"("/bin/sh 0")");
+}
+
+TEST_F(CommandTest, LargeInputAndOutputPass) {
+  const std::string text(1 << 20, 'x');
+  EXPECT_EQ(Shown(Shell("cat", R"({"x":")" + text + "\"}")).size(), text.size() + 8);
+}
+
+TEST_F(CommandTest, StderrGoesToTheLogOnly) {
+  EXPECT_EQ(Shown(Shell("echo secret >&2; echo 1")), "1");
+  EXPECT_EQ(log_, "secret\n");
+  EXPECT_THAT(Shown(Shell("echo secret >&2; exit 3")), Not(HasSubstr("secret")));
+}
+
+TEST_F(CommandTest, TheLogIsBounded) {
+  const auto answer = Call(
+      {.argv = {"/bin/sh", "-c", "head -c 1000000 /dev/zero >&2; echo 1"}, .max_log_bytes = 1000});
+  EXPECT_EQ(Shown(answer), "1");
+  EXPECT_LT(log_.size(), 1100u);
+  EXPECT_THAT(log_, HasSubstr("dropped"));
+}
+
+// I1.
+TEST_F(CommandTest, TheEnvironmentIsTheOneItIsGiven) {
+  SessionHost host({});
+  const auto environment =
+      *ChildEnvironment::Build(SessionContext(host), {.own = {{"KEY", "\"v\""}}});
+  EXPECT_EQ(Shown(Call({.argv = {"/bin/sh", "-c", "echo $KEY"}, .environment = environment})),
+            "\"v\"");
+  EXPECT_EQ(Shown(Call({.argv = {"/usr/bin/env"}})), "null");
+}
+
+TEST_F(CommandTest, AFailureIsAToolErrorWithTheCommandsWords) {
+  EXPECT_EQ(Shown(Shell("echo no such user; exit 3")), "CommandError: no such user");
+  EXPECT_THAT(Shown(Shell("exit 3")), HasSubstr("status 3"));
+  EXPECT_THAT(Shown(Shell("kill -SEGV $$")), HasSubstr("signal 11"));
+  EXPECT_EQ(Shown(Shell("printf 'a\\377b'; exit 1")), "CommandError: a?b");
+}
+
+TEST_F(CommandTest, WhatIsNoJsonIsAToolError) {
+  EXPECT_THAT(Shown(Shell("echo hello")),
+              HasSubstr("ValueError: the tool's command printed no JSON"));
+  EXPECT_THAT(Shown(Shell("echo '{\"a\":1}x'")), HasSubstr("ValueError"));
+  EXPECT_THAT(Shown(Shell("printf '\"\\377\"'")), HasSubstr("UTF-8"));
+  EXPECT_THAT(Shown(Shell("echo NaN")), HasSubstr("ValueError"));
+}
+
+TEST_F(CommandTest, AMissingProgramIsAToolErrorThatNamesNoFile) {
+  const auto answer = Call({.argv = {"/no/such/program"}});
+  EXPECT_THAT(Shown(answer), HasSubstr("could not be run"));
+  EXPECT_THAT(Shown(answer), Not(HasSubstr("/no/such")));
+  EXPECT_THAT(log_, HasSubstr("/no/such/program"));
+}
+
+TEST_F(CommandTest, EndlessOutputIsCutOff) {
+  const auto answer =
+      Call({.argv = {"/bin/sh", "-c", "echo $$ >&2; cat /dev/zero"}, .max_output_bytes = 100'000});
+  EXPECT_THAT(Shown(answer), HasSubstr("LimitError"));
+  EXPECT_TRUE(LoggedPidIsGone());
+}
+
+TEST_F(CommandTest, AHungCommandTimesOutAndIsGone) {
+  EXPECT_THAT(Shown(Shell("echo $$ >&2; sleep 1000; echo 1", "{}", 200ms)),
+              HasSubstr("TimeoutError"));
+  EXPECT_TRUE(LoggedPidIsGone());
+}
+
+TEST_F(CommandTest, OneThatClosesItsOutputsAndHangsTimesOutToo) {
+  EXPECT_THAT(Shown(Shell("echo $$ >&2; exec 1>&- 2>&-; sleep 1000", "{}", 200ms)),
+              HasSubstr("TimeoutError"));
+  EXPECT_TRUE(LoggedPidIsGone());
+}
+
+TEST_F(CommandTest, OneThatDoesNotReadItsInputIsFine) {
+  EXPECT_EQ(Shown(Shell("exec 0<&-; echo 1", R"({"x":")" + std::string(1 << 20, 'x') + "\"}")),
+            "1");
+}
+
+// It keeps both pipes open, in a session of its own.
+TEST_F(CommandTest, ADaemonHoldsNothingUp) {
+  EXPECT_EQ(Shown(Shell("setsid sleep 1000 & echo $! >&2; echo 1")), "1");
+  EXPECT_TRUE(LoggedPidIsGone());
+}
+
+TEST_F(CommandTest, WhatItLeavesInTheBackgroundIsGone) {
+  EXPECT_EQ(Shown(Shell("sleep 1000 & echo $! >&2; echo 1")), "1");
+  EXPECT_TRUE(LoggedPidIsGone());
+}
+
+TEST_F(CommandTest, BytesCannotBeArguments) {
+  asio::io_context context;
+  auto tool =
+      *Tool::Make({.name = "f", .input_schema = *ParseJson(R"({"additionalProperties":true})")},
+                  Command({.argv = {"/bin/cat"}}, context.get_executor(), {}));
+  ToolRun run;
+  std::optional<Result<ToolAnswer>> answer;
+  Invocation invocation;
+  invocation.keywords.items.emplace_back(std::string("x"), Bytes{"y"});
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
+      },
+      asio::detached);
+  context.run();
+  EXPECT_THAT(Shown(**answer), HasSubstr("JSON cannot hold bytes"));
+}
+
+}  // namespace
+}  // namespace caisson

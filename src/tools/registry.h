@@ -1,0 +1,56 @@
+// A ToolRegistry is the tools of one door or agent, in order; a ToolSet is what it held at one moment.
+//
+// A run works on the set that was there when it started: what changes in the registry then is for later runs.
+//
+// Trust     Tools are the operator's; their names and schemas were checked when they were made.
+// Threads   Any thread. A ToolSet never changes.
+// Lifetime  A snapshot keeps its tools alive.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/result.h"
+#include "tools/tool.h"
+
+namespace caisson {
+
+class ToolSet {
+ public:
+  ToolSet() = default;
+  explicit ToolSet(std::vector<std::shared_ptr<const Tool>> tools);
+
+  const std::vector<std::shared_ptr<const Tool>>& tools() const { return tools_; }
+  const Tool* Find(std::string_view name) const;  // Null if there is none.
+
+  // "there is no tool "x"; did you mean ...? The tools are ...", for whoever called it.
+  Error NoSuchTool(std::string_view name) const;
+
+ private:
+  std::vector<std::shared_ptr<const Tool>> tools_;
+  std::unordered_map<std::string_view, const Tool*> by_name_;  // Views of the tools' own names.
+};
+
+class ToolRegistry {
+ public:
+  // At the end. A name that is taken is refused.
+  Result<void> Add(std::shared_ptr<const Tool> tool);
+  // In the place of the tool of that name, which must be there.
+  Result<void> Replace(std::shared_ptr<const Tool> tool);
+  Result<void> Remove(std::string_view name);
+  void Clear();
+
+  std::shared_ptr<const ToolSet> Snapshot() const { return set_.Lock()->set; }
+
+ private:
+  struct State {
+    std::shared_ptr<const ToolSet> set = std::make_shared<const ToolSet>();
+  };
+  mutable Guarded<State> set_;
+};
+
+}  // namespace caisson
