@@ -38,7 +38,7 @@ struct RunFlags {
   bool file_data = false;
   std::vector<std::string> limits;
   std::string output;
-  BackendOptions backend{.lanes = 1, .pin = false};
+  BackendOptions backend{.lanes = 1, .pin = false, .spare_cells = 0};
 };
 
 // One execution of the command, step by step; what a step opens stays for the later ones.
@@ -186,7 +186,7 @@ void AddRunCommand(CLI::App& program, int& exit_status) {
       ->add_option("--output", flags->output,
                    "Save what the code wrote to /output into this directory")
       ->type_name("DIR");
-  command->add_option("--engine", flags->backend.engine, "auto or wasm")
+  command->add_option("--engine", flags->backend.engine, "auto, wasm or native")
       ->type_name("NAME")
       ->capture_default_str();
   command

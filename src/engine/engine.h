@@ -22,6 +22,7 @@
 
 #include "base/result.h"
 #include "base/strong_id.h"
+#include "engine/host_files.h"
 #include "engine/limits.h"
 #include "engine/outcome.h"
 #include "wire/value.h"
@@ -132,6 +133,9 @@ struct EngineStats {
 struct OpenOptions {
   OwnerId owner;
   std::chrono::nanoseconds wait = std::chrono::seconds(30);  // How long to wait for a free cell.
+  // The host's directories that the cell sees, shared with the cell. A restored cell needs mounts like
+  // those it was saved with.
+  std::shared_ptr<HostFiles> host_files{};
 };
 
 class Engine {

@@ -93,6 +93,7 @@ static int FetchHooks(const BootPlan* plan) {
   return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
                  Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
                  Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
+                 Fetch(&hooks.set_environment, "caisson.environment", "replace") < 0 ||
                  Fetch(&hooks.is_missing, "caisson.imports", "is_missing") < 0 ||
                  Fetch(&hooks.syntax_hint, "caisson.report", "syntax_hint") < 0 ||
                  Fetch(&hooks.tool_error, "caisson", "ToolError") < 0 ||

@@ -2,6 +2,7 @@
 
 #include "guest/checker.h"
 #include "guest/hooks.h"
+#include "guest/tool_spec.h"
 
 static PyObject* self_name;
 static PyObject* obj_name;
@@ -129,8 +130,10 @@ static int Collect(Checker* checker, Scope* scope, PyObject* name, expr_ty place
 static int IsTool(const Checker* checker, PyObject* name) {
   PyObject* tools = checker->options->tools;
   for (Py_ssize_t i = 0; tools != NULL && i < PyList_GET_SIZE(tools); i++) {
-    PyObject* tool = PyList_GET_ITEM(tools, i);
-    if (PyUnicode_CheckExact(tool) && _PyUnicode_EQ(tool, name)) return 1;
+    ToolSpec tool;
+    if (ToolSpecRead(PyList_GET_ITEM(tools, i), &tool) == 0 && _PyUnicode_EQ(tool.name, name)) {
+      return ToolIsFunction(&tool);
+    }
   }
   return 0;
 }
@@ -205,7 +208,8 @@ static int CheckBuiltin(Checker* checker, expr_ty expr, Reach reach) {
   int is_builtin = PyDict_GetItemWithError(builtin_names, name) != NULL;
   int is_internal = IsDunder(name) &&
                     (reach == kFree || PyDict_GetItemWithError(hooks.main_globals, name) != NULL);
-  if ((!is_builtin && !is_internal) || IsTool(checker, name)) return 0;
+  if (!is_builtin && !is_internal) return 0;
+  if (reach == kFree && IsTool(checker, name)) return 0;
   if (reach == kMaybeBound) {
     return Refuse(checker, "builtin", expr, "give your own variable or function another name",
                   "%.80U may be the builtin here, which is not allowed", name);

@@ -90,7 +90,7 @@ std::string EncodeRequest(const std::string& code, const HolderOptions& options)
   Dict request;
   request.items.emplace_back(Str("code"), Bytes{code});
   request.items.emplace_back(Str("result_bytes"), Value(options.result_bytes));
-  List tools;
+  List tools = options.described_tools;
   for (const std::string& tool : options.tools) tools.items.push_back(Str(tool));
   request.items.emplace_back(Str("tools"), std::move(tools));
   if (options.argv0) request.items.emplace_back(Str("argv0"), Str(*options.argv0));

@@ -18,6 +18,7 @@ namespace caisson {
 
 struct HolderOptions {
   std::vector<std::string> tools = {"echo", "fail", "deny"};
+  List described_tools = {};  // Entries of "tools" that say more than a name.
   std::int64_t result_bytes = 128 * 1024;
   std::optional<std::string> argv0 = std::nullopt;
   Dict more = {};  // Further fields of the request.

@@ -1,7 +1,6 @@
 #include "guest/findings.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 int FindingAdd(Findings* findings, const char* rule, int line, int offset, const char* hint,
                const char* format, ...) {
@@ -19,17 +18,35 @@ int FindingAdd(Findings* findings, const char* rule, int line, int offset, const
   return 0;
 }
 
-static int InSource(const void* one, const void* other) {
-  const Finding *a = one, *b = other;
-  return a->line != b->line ? (a->line < b->line ? -1 : 1)
-                            : (a->offset > b->offset) - (a->offset < b->offset);
+void FindingHint(Findings* findings, PyObject* hint) {
+  if (hint == NULL) PyErr_Clear();
+  if (findings->more > 0) {
+    Py_XDECREF(hint);
+  } else {
+    Py_XSETREF(findings->items[findings->count - 1].own_hint, hint);
+  }
 }
 
+static int IsBefore(const Finding* a, const Finding* b) {
+  return a->line != b->line ? a->line < b->line : a->offset < b->offset;
+}
+
+// What was found at one place stays in the order it was found.
 void FindingsSort(Findings* findings) {
-  qsort(findings->items, (size_t)findings->count, sizeof findings->items[0], InSource);
+  for (int i = 1; i < findings->count; i++) {
+    Finding moved = findings->items[i];
+    int to = i;
+    for (; to > 0 && IsBefore(&moved, &findings->items[to - 1]); to--) {
+      findings->items[to] = findings->items[to - 1];
+    }
+    findings->items[to] = moved;
+  }
 }
 
 void FindingsClear(Findings* findings) {
-  for (int i = 0; i < findings->count; i++) Py_CLEAR(findings->items[i].message);
+  for (int i = 0; i < findings->count; i++) {
+    Py_CLEAR(findings->items[i].message);
+    Py_CLEAR(findings->items[i].own_hint);
+  }
   findings->count = findings->more = 0;
 }

@@ -15,9 +15,10 @@
 typedef struct Finding {
   const char* rule;
   const char* hint;
-  PyObject* message;  // Owned: str.
-  int line;           // From 1.
-  int offset;         // Bytes of UTF-8 from the start of the line, as the parser counts.
+  PyObject* own_hint;  // Owned: str to say instead, or null.
+  PyObject* message;   // Owned: str.
+  int line;            // From 1.
+  int offset;          // Bytes of UTF-8 from the start of the line, as the parser counts.
 } Finding;
 
 typedef struct Findings {
@@ -30,6 +31,9 @@ typedef struct Findings {
 // a Python error set.
 int FindingAdd(Findings* findings, const char* rule, int line, int offset, const char* hint,
                const char* format, ...);
+
+// Gives the finding that was just added a hint of its own. Takes over the reference, which may be null.
+void FindingHint(Findings* findings, PyObject* hint);
 
 // Puts them into the order of the source.
 void FindingsSort(Findings* findings);

@@ -265,6 +265,23 @@ TEST(GuestSource, FileNameIsTheRequests) {
   EXPECT_EQ(held.ErrorLine(), 1);
 }
 
+// The environment.
+
+TEST(GuestEnvironment, IsWhatTheRequestSays) {
+  const auto with = [](std::vector<std::pair<Value, Value>> variables) {
+    Dict environment{std::move(variables)};
+    return HolderOptions{.more = Dict{{{Value(std::string("env")), std::move(environment)}}}};
+  };
+  const Value name(std::string("NAME")), text(std::string("h\xc3\xa9"));
+  const std::string code = "import os\n[dict(os.environ), os.getenv('NAME')]";
+  EXPECT_EQ(Hold(code, with({{name, text}})).ResultJson(),
+            "[{\"NAME\":\"h\xc3\xa9\"},\"h\xc3\xa9\"]");
+  EXPECT_EQ(Hold(code, with({})).ResultJson(), "[{},null]");
+  // Set anew for each piece of a session, whatever the one before has made of it.
+  EXPECT_EQ(Hold({"import os\nos.environ = {'A': 'b'}", code}, with({{name, text}})).ResultJson(),
+            "[{\"NAME\":\"h\xc3\xa9\"},\"h\xc3\xa9\"]");
+}
+
 // Errors.
 
 TEST(GuestError, IsReportedAsPythonPrintsIt) {

@@ -15,9 +15,10 @@ typedef struct Hooks {
   PyObject* run_coroutine;  // caisson.loop.run(coroutine) -> value
   PyObject* tool_call;      // caisson.loop.tool_call(name, args, kwargs) -> coroutine
   PyObject* describe;       // caisson.report.describe(exception, file) -> type, message, line, text
-  PyObject* is_missing;     // caisson.imports.is_missing(top-level name) -> bool
-  PyObject* syntax_hint;    // caisson.report.syntax_hint(exception) -> str
-  PyObject* tool_error;     // caisson.ToolError(type, message)
+  PyObject* set_environment;  // caisson.environment.replace(dict of str)
+  PyObject* is_missing;       // caisson.imports.is_missing(top-level name) -> bool
+  PyObject* syntax_hint;      // caisson.report.syntax_hint(exception) -> str
+  PyObject* tool_error;       // caisson.ToolError(type, message)
   PyObject* approval_denied;  // caisson.ApprovalDenied(message)
   PyObject* source_cache;     // linecache.cache
   PyObject* source_function;  // _caisson.source() -> str

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "guest/check.h"
+#include "guest/check_tools.h"
 
 static Findings found;  // Too large for the stack of a cell; one run at a time.
 
@@ -51,8 +52,9 @@ void JudgementInit(Judgement* judgement) {
 
 int PolicyJudge(Judgement* judgement, const Request* request, mod_ty tree, PyArena* arena) {
   int status = FindImports(judgement, request, tree);
+  if (status == 0) status = CheckToolCalls(tree, request->tools, judgement->findings);
   if (status == 0 && request->is_strict) status = Check(judgement, request, tree, arena);
-  if (judgement->findings->count > 1) FindingsSort(judgement->findings);
+  FindingsSort(judgement->findings);
   return status;
 }
 

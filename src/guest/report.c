@@ -8,6 +8,8 @@
 // What a message and a traceback are cut to.
 enum { kMaxMessageBytes = 16 * 1024, kMaxTracebackBytes = 64 * 1024 };
 
+int reported_foreign_memory_error;
+
 static uint8_t report_storage[4096];
 
 // Given back when code ran out of memory, so that the exception can still be described.
@@ -236,6 +238,8 @@ void ReportRaised(Report* report, PyObject* file) {
     BeginOutOfMemory(report);
     return;
   }
+  reported_foreign_memory_error = !Py_IS_TYPE(exception, (PyTypeObject*)PyExc_MemoryError) &&
+                                  PyErr_GivenExceptionMatches(exception, PyExc_MemoryError);
   if (PyErr_GivenExceptionMatches(exception, PyExc_SystemExit)) {
     ReportExited(report, exception, file);
   } else {

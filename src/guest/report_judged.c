@@ -12,10 +12,11 @@ static long Column(const char* code, int line, int offset) {
   return column;
 }
 
-static void PutHinted(Buffer* out, const char* rule, PyObject* message, long line, long column,
-                      const char* text) {
-  PyObject* hint = PyUnicode_FromString(text);
-  PutFinding(out, rule, message, line, column, hint == NULL ? Py_None : hint);
+static void PutHinted(Buffer* out, const Finding* finding, const char* code) {
+  PyObject* hint = finding->own_hint == NULL ? PyUnicode_FromString(finding->hint)
+                                             : Py_NewRef(finding->own_hint);
+  PutFinding(out, finding->rule, finding->message, finding->line,
+             Column(code, finding->line, finding->offset), hint == NULL ? Py_None : hint);
   Py_XDECREF(hint);
   PyErr_Clear();
 }
@@ -24,15 +25,18 @@ static void PutFindings(Buffer* out, const Findings* findings, const char* code)
   PutCStr(out, "findings");
   PutListHead(out, (size_t)findings->count + (findings->more > 0));
   for (int i = 0; i < findings->count; i++) {
-    const Finding* finding = &findings->items[i];
-    PutHinted(out, finding->rule, finding->message, finding->line,
-              Column(code, finding->line, finding->offset), finding->hint);
+    PutHinted(out, &findings->items[i], code);
   }
   if (findings->more == 0) return;
-  const Finding* last = &findings->items[findings->count - 1];
   PyObject* message = PyUnicode_FromFormat("%d more findings are not shown", findings->more);
-  PutHinted(out, "more", message == NULL ? Py_None : message, last->line,
-            Column(code, last->line, last->offset), "correct these first");
+  const Finding* last = &findings->items[findings->count - 1];
+  PutHinted(out,
+            &(Finding){.rule = "more",
+                       .message = message == NULL ? Py_None : message,
+                       .hint = "correct these first",
+                       .line = last->line,
+                       .offset = last->offset},
+            code);
   Py_XDECREF(message);
 }
 

@@ -52,6 +52,8 @@ static int TakeField(Request* request, Cursor* message) {
     Py_XSETREF(request->tools, value);
   } else if (IsKey(key, size, "native_packages") && PyList_CheckExact(value)) {
     Py_XSETREF(request->native_packages, value);
+  } else if (IsKey(key, size, "env") && PyDict_CheckExact(value)) {
+    Py_XSETREF(request->environment, value);
   } else if (IsKey(key, size, "check")) {
     request->is_check = value != Py_False && value != Py_None;
     Py_DECREF(value);
@@ -97,6 +99,7 @@ void ReleaseRequest(Request* request) {
   Py_CLEAR(request->tools);
   Py_CLEAR(request->policy);
   Py_CLEAR(request->native_packages);
+  Py_CLEAR(request->environment);
 }
 
 // The length of the well-formed UTF-8 character at `at`, or 0.

@@ -13,9 +13,10 @@ typedef struct Request {
   size_t code_size;
   size_t result_bytes;
   PyObject* file;             // Owned: str.
-  PyObject* tools;            // Owned: list of str, or null.
+  PyObject* tools;            // Owned: list of str or dict (tool_spec.h), or null.
   PyObject* policy;           // Owned: dict of the lists that differ from the strict ones, or null.
   PyObject* native_packages;  // Owned: list of str, or null.
+  PyObject* environment;      // Owned: dict of str, or null.
   int is_strict;              // The code is checked against the policy.
   int is_check;               // Nothing is executed.
 } Request;

@@ -11,6 +11,7 @@
 #include "guest/request.h"
 #include "guest/result_tree.h"
 #include "guest/source.h"
+#include "guest/tool_spec.h"
 #include "guest/tools.h"
 
 // Most code awaits nothing, or has no tools: it is spared the walk.
@@ -94,21 +95,30 @@ static int Execute(PyCodeObject* code, TreeShape shape, PyObject** result) {
 
 static int DefineTools(PyObject* tools) {
   for (Py_ssize_t i = 0; tools != NULL && i < PyList_GET_SIZE(tools); i++) {
-    PyObject* name = PyList_GET_ITEM(tools, i);
-    if (!PyUnicode_CheckExact(name)) continue;
-    PyObject* tool = ToolNew(name);
-    int failed = tool == NULL || PyDict_SetItem(hooks.main_globals, name, tool) < 0;
+    PyObject* entry = PyList_GET_ITEM(tools, i);
+    ToolSpec spec;
+    if (ToolSpecRead(entry, &spec) < 0 || !ToolIsFunction(&spec)) continue;
+    PyObject* tool = ToolNew(spec.name, spec.parameters == NULL ? NULL : entry);
+    int failed = tool == NULL || PyDict_SetItem(hooks.main_globals, spec.name, tool) < 0;
     Py_XDECREF(tool);
     if (failed) return -1;
   }
   return 0;
 }
 
+static int SetEnvironment(PyObject* environment) {
+  if (environment == NULL) return 0;
+  PyObject* done = PyObject_CallOneArg(hooks.set_environment, environment);
+  Py_XDECREF(done);
+  return done == NULL ? -1 : 0;
+}
+
 // Whatever code leaves behind is released before the report is sent, so that a __del__ that prints
 // or calls tools does so within the run.
 static void RunCode(const Request* request, PyCodeObject* code, TreeShape shape, Report* report) {
   PyObject* result = NULL;
-  if (DefineTools(request->tools) < 0 || Execute(code, shape, &result) < 0) {
+  if (SetEnvironment(request->environment) < 0 || DefineTools(request->tools) < 0 ||
+      Execute(code, shape, &result) < 0) {
     ReportRaised(report, request->file);
   } else {
     ReportReturned(report, result, request->result_bytes);

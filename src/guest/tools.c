@@ -9,6 +9,7 @@
 
 typedef struct Tool {
   PyObject_HEAD PyObject* name;
+  PyObject* description;  // dict, or null.
   vectorcallfunc call;
 } Tool;
 
@@ -21,22 +22,52 @@ static PyObject* CallAndWait(PyObject* callable, PyObject* const* args, size_t n
   return seq < 0 ? NULL : CallsFinish(seq);
 }
 
-PyObject* ToolNew(PyObject* name) {
+PyObject* ToolNew(PyObject* name, PyObject* description) {
   Tool* tool = PyObject_New(Tool, &ToolType);
   if (tool == NULL) return NULL;
   tool->name = Py_NewRef(name);
+  tool->description = Py_XNewRef(description);
   tool->call = CallAndWait;
   return (PyObject*)tool;
 }
 
 static void ToolDealloc(PyObject* self) {
   Py_DECREF(((Tool*)self)->name);
+  Py_XDECREF(((Tool*)self)->description);
   PyObject_Free(self);
 }
 
 static PyObject* ToolRepr(PyObject* self) {
   return PyUnicode_FromFormat("<tool %U>", ((Tool*)self)->name);
 }
+
+static PyObject* ToolDoc(PyObject* self, void* Py_UNUSED(closure)) {
+  PyObject* description = ((Tool*)self)->description;
+  PyObject* doc = description == NULL ? NULL : PyDict_GetItemString(description, "doc");
+  if (doc != NULL) return Py_NewRef(doc);
+  return PyUnicode_FromString(
+      "A tool of the host: call it like a function, with or without await.");
+}
+
+// What caisson.signature makes of the description; `closure` names the function.
+static PyObject* ToolSaid(PyObject* self, void* closure) {
+  PyObject* description = ((Tool*)self)->description;
+  if (description == NULL) {
+    PyErr_SetString(PyExc_AttributeError, "the host says no more about this tool than its name");
+    return NULL;
+  }
+  PyObject* module = PyImport_ImportModule("caisson.signature");
+  PyObject* said = module == NULL ? NULL : PyObject_CallMethod(module, closure, "O", description);
+  Py_XDECREF(module);
+  return said;
+}
+
+static PyGetSetDef tool_attributes[] = {
+    {"__doc__", ToolDoc, NULL, NULL, NULL},
+    {"__signature__", ToolSaid, NULL, NULL, "make"},
+    {"__annotations__", ToolSaid, NULL, NULL, "annotations"},
+    {NULL, NULL, NULL, NULL, NULL},
+};
 
 static PyMemberDef tool_members[] = {
     {"__name__", T_OBJECT, offsetof(Tool, name), READONLY, NULL},
@@ -46,7 +77,6 @@ static PyMemberDef tool_members[] = {
 
 static PyTypeObject ToolType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "caisson.Tool",
-    .tp_doc = "A tool of the host: call it like a function, with or without await.",
     .tp_basicsize = sizeof(Tool),
     .tp_dealloc = ToolDealloc,
     .tp_repr = ToolRepr,
@@ -54,6 +84,7 @@ static PyTypeObject ToolType = {
     .tp_vectorcall_offset = offsetof(Tool, call),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_members = tool_members,
+    .tp_getset = tool_attributes,
 };
 
 // Takes call_tool's arguments apart: the name (borrowed) and the merged keywords (new).

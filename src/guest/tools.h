@@ -3,7 +3,7 @@
 //
 // Trust     Called by hostile code.
 // Threads   With the interpreter's lock held.
-// Lifetime  A tool function owns its name and nothing else.
+// Lifetime  A tool function owns its name and its description.
 #ifndef CAISSON_GUEST_TOOLS_H_
 #define CAISSON_GUEST_TOOLS_H_
 
@@ -18,7 +18,9 @@ int ToolsRegister(void);
 // Puts `call_tool` and CAISSON_PENDING_NAME into builtins. After it has started.
 int ToolsInstall(void);
 
-// A function that calls the tool `name`: a new reference, or null with the error set.
-PyObject* ToolNew(PyObject* name);
+// A function that calls the tool `name`: a new reference, or null with the error set. `description`
+// is the tool's entry in the request (tool_spec.h), or null; its signature and docstring come from
+// there.
+PyObject* ToolNew(PyObject* name, PyObject* description);
 
 #endif  // CAISSON_GUEST_TOOLS_H_

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/sha256.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 namespace {

@@ -51,10 +51,10 @@ constexpr std::array<int, 16> kNeededToFork = {SYS_clone,
 }  // namespace
 
 Result<Enclosure> Enclosure::Open(const EnclosureSpec& spec) {
-  TRY(RequireSingleThread());
-  TRY(SetProcessName(spec.name));
   UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!proc.is_open()) return Error::FromErrno(errno, "open /proc");
+  TRY(RequireSingleThread(proc));
+  TRY(SetProcessName(spec.name));
   const Result<int> abi = LandlockAbi();
   if (!abi && spec.tier != Tier::kNone) return Error(abi.error());
   if (spec.tier == Tier::kNamespace) {
@@ -71,6 +71,8 @@ Result<Filter::Parts> Enclosure::FilterParts(std::span<const SyscallRule> rules)
 
 Result<Walls> Enclosure::Seal(const Filter& filter) {
   WallBuilder walls(tier_);
+  // A thread would hold locks for ever in what is forked, and stay outside the walls below.
+  TRY(RequireSingleThread(proc_));
   if (tier_ == Tier::kNamespace) {
     TRY(walls.Put("namespaces", Need::kRequired, {}));
     TRY(walls.Put("network", Need::kRequired, VerifyNoNetwork()));

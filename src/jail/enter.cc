@@ -62,7 +62,10 @@ Result<void> PutNamespaces(WallBuilder& walls) {
 
 Result<Walls> Enter(const EnterSpec& spec) {
   WallBuilder walls(spec.tier);
-  TRY(RequireSingleThread());
+  {
+    const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    TRY(RequireSingleThread(proc));
+  }
   TRY(SetProcessName(spec.name));
   if (spec.tier == Tier::kNamespace) TRY(PutNamespaces(walls));
   // Landlock and an unprivileged filter both require this one first.

@@ -15,7 +15,6 @@
 #include <string>
 #include <utility>
 
-#include "base/unique_fd.h"
 #include "jail/identity.h"
 #include "jail/landlock.h"
 
@@ -74,9 +73,10 @@ Result<void> FromStep(const char* failed_step) {
 }
 
 // Landlock, capabilities and no_new_privs are per thread: a second one would stay outside.
-Result<void> RequireSingleThread() {
+Result<void> RequireSingleThread(const UniqueFd& proc) {
   struct stat tasks{};
-  if (::stat("/proc/self/task", &tasks) != 0) return Error::FromErrno(errno, "count the threads");
+  if (::fstatat(proc.get(), "self/task", &tasks, 0) != 0)
+    return Error::FromErrno(errno, "count the threads");
   if (tasks.st_nlink != 3)
     return Missing("a process with threads cannot be jailed");  // "." "..", us.
   return {};

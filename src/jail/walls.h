@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "jail/tier.h"
 
 namespace caisson::jail {
@@ -45,7 +46,8 @@ Result<void> PutLandlockExtras(WallBuilder& walls, int abi, bool up);
 // An error made of the step that failed, or none for null. Reads errno.
 Result<void> FromStep(const char* failed_step);
 
-Result<void> RequireSingleThread();
+// `proc`: the directory /proc, wherever it is by now.
+Result<void> RequireSingleThread(const UniqueFd& proc);
 // Pid 1 under the inside id exists only in namespaces that Spawn() made. Without this check a mistaken
 // caller with privilege would take away the root of the host.
 Result<void> RequireOwnNamespaces();

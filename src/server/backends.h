@@ -18,13 +18,14 @@ namespace caisson {
 inline constexpr std::string_view kDefaultTier = "namespace";
 
 struct BackendOptions {
-  std::string engine = "auto";     // "auto" or "wasm".
+  std::string engine = "auto";     // "auto", "wasm" or "native".
   std::string tier{kDefaultTier};  // "namespace", "landlock" or "none".
   std::string installation = {};   // A directory; empty: where FindInstallation looks.
   std::size_t lanes = 0;           // Cores to use; 0: all that this process may use.
   // Ties each lane to its core: right for a server that has the machine. A program that runs one piece
   // of code leaves the choice to the kernel, or all of them would queue up on the first core.
   bool pin = true;
+  std::size_t spare_cells = 4;  // Native ones that wait for the next runs, per lane.
 };
 
 // Returns when the engine can take its first run. kInvalidArgument: no such name; kNotFound: parts are

@@ -35,6 +35,14 @@ TEST_F(InstallationTest, BothPartsAreFound) {
   EXPECT_EQ(found->base_path, place_ / "caisson.base");
 }
 
+TEST_F(InstallationTest, TheNurseryMayBeMissing) {
+  Put("caisson-worker");
+  Put("caisson.base");
+  EXPECT_EQ(FindInstallation(place_)->nursery_path, "");
+  Put("caisson-nursery");
+  EXPECT_EQ(FindInstallation(place_)->nursery_path, place_ / "caisson-nursery");
+}
+
 TEST_F(InstallationTest, TheMissingPartIsNamed) {
   Put("caisson-worker");
   const auto found = FindInstallation(place_);

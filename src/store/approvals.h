@@ -1,7 +1,9 @@
 // The ApprovalStore keeps what people were asked and what they said.
 //
-//   pending ──> approved ──> consumed        (consuming is RunStore::StartCall, with the call itself)
-//      └──────> denied | expired | cancelled
+//   pending ──> approved | denied | expired | cancelled ──> consumed
+//
+// Consumed means that the code has gone on because of it: with the call itself (RunStore::StartCall), or without it
+// (RunStore::FinishCall as denied).
 //
 // A decision is stored once. Each one, and each grant given or revoked, is an entry of the audit log, written in
 // the same transaction.
@@ -60,7 +62,7 @@ struct Decision {
 struct StoredApproval {
   NewApproval asked;
   ApprovalState state = ApprovalState::kPending;
-  std::optional<Decision> decision{};  // Who, when and why; also of one that has expired since.
+  std::optional<Decision> decision{};  // Who, when and why; of one that expired, when.
 };
 
 // A standing yes: to calls of one tool whose arguments match a pattern.

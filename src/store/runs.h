@@ -118,7 +118,8 @@ class RunStore {
   virtual asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id, Lease lease,
                                                SystemTime now) = 0;
   virtual asio::awaitable<Result<SavedRun>> LoadSaved(IsolationKey owner, RunId id) = 0;
-  // The end, at once: outcome and files are kept, saved bytes and the lease are gone.
+  // The end, at once: outcome and files are kept, saved bytes and the lease are gone, pending approvals
+  // cancelled.
   virtual asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
                                                std::string outcome, std::vector<std::string> files,
                                                SystemTime now) = 0;
@@ -138,7 +139,7 @@ class RunStore {
   // uncertain -> started, under the same idempotency key. For tools that are idempotent.
   virtual asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq, SystemTime now) = 0;
-  // started -> returned | raised, pending -> denied.
+  // started -> returned | raised, pending -> denied; the decision that denied it is consumed.
   virtual asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
                                                    std::uint32_t seq, CallState end,
                                                    std::string result, SystemTime now) = 0;

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tools/json_equality.h"
 #include "tools/schema_node.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 namespace {

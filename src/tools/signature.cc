@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tools/python_names.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 namespace {

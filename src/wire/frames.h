@@ -21,8 +21,11 @@ enum class ToWorker : std::uint16_t {
   kAnswer = 2,   // AnswerHeader, answer Value: to a call of this cell.
   kCancel = 3,   // Nothing: end the run and forget the cell.
   kSave = 4,     // SaveHeader: turn a parked or idle cell into bytes.
-  kRestore = 5,  // StartHeader, blob: make a cell out of bytes; it waits where it was.
+  kRestore = 5,  // StartHeader, files Value (request_length long), blob: make a cell out of bytes;
+                 // it waits where it was.
   kAgain = 6,    // StartHeader, request Value: run more code in an idle cell that was kept.
+  kFileAnswer = 7,  // FileAnswerHeader, then the bytes that were read, or a ListedHeader and a name
+                    // for each entry.
 };
 
 enum class ToHost : std::uint16_t {
@@ -35,7 +38,11 @@ enum class ToHost : std::uint16_t {
   kRestored =
       7,         // A restored cell is in place; payload: the numbers (u32) of its unanswered calls.
   kRefused = 8,  // Text: a kStart, kSave or kRestore could not be done, and why.
+  kFileList = 9,   // FileListHeader, path: what is in a directory of a mount? The cell waits.
+  kFileRead = 10,  // FileReadHeader, path: bytes of a file of a mount. The cell waits.
+  kChange = 11,    // ChangeHeader, path, contents: what the run did below a mount, before kDone.
 };
+inline constexpr ToHost kLastToHost = ToHost::kChange;
 
 // What a run may use, and how it sees time and chance.
 struct StartHeader {
@@ -121,17 +128,85 @@ inline constexpr std::uint32_t kStderrTruncated = 2;
 inline constexpr std::uint32_t kMemoryRefused = 4;
 // The cell lives on, idle.
 inline constexpr std::uint32_t kCellKept = 8;
+// More was changed below the mounts than was sent.
+inline constexpr std::uint32_t kChangesMissing = 16;
 
 // A report may be longer than result_bytes by this (error, traceback, findings); one that is longer
 // still ends the run as kResultTooBig.
 inline constexpr std::uint32_t kReportSlackBytes = 1 << 20;
 
+// Why a captured file comes without its contents.
+enum class Omitted : std::uint32_t {
+  kNot = 0,
+  kFileBytes = 1,       // Larger than one file may be.
+  kTotalFileBytes = 2,  // The files before it left too little.
+  kFiles = 3,           // One too many.
+};
+
 struct FileHeader {
   std::uint32_t path_length;
-  std::uint32_t change;   // 0 created, 1 modified, 2 deleted.
-  std::uint64_t size;     // Of the file; its contents follow unless `omitted`.
-  std::uint32_t omitted;  // 1: larger than file_bytes or one too many; no contents.
+  std::uint32_t change;  // 0 created, 1 modified, 2 deleted.
+  std::uint64_t size;    // Of the file; its contents follow unless `omitted`.
+  Omitted omitted;
   std::uint32_t reserved;
+};
+
+// The mounts of a cell are numbered as the host gave them. Paths below one are relative to it, without
+// "." and ".."; the empty path is its root. A cell has at most one kFileList or kFileRead open.
+
+// The mode, in the files Value, of a mount below which nothing may change.
+inline constexpr std::int64_t kReadOnlyMount = 0;
+
+// By what a file of the host is told from another, or from itself at another time.
+struct FileVersion {
+  std::uint64_t inode = 0;  // 0: there is no file.
+  std::uint64_t size = 0;
+  std::uint64_t modified_ns = 0;
+  bool operator==(const FileVersion&) const = default;
+};
+
+struct FileListHeader {
+  std::uint32_t number;  // Chosen by the worker; the answer has it.
+  std::uint32_t mount;
+};
+
+inline constexpr std::uint32_t kMaxReadBytes = 256 << 10;
+struct FileReadHeader {
+  std::uint32_t number;
+  std::uint32_t mount;
+  FileVersion version;  // What the cell takes the file for.
+  std::uint64_t offset;
+  std::uint32_t length;  // At most kMaxReadBytes.
+  std::uint32_t exact;   // 1: not if it has changed since. 0: as long as it is the same inode.
+};
+
+enum class FileError : std::uint32_t {
+  kNone = 0,
+  kGone = 1,     // Nothing there, or nothing that a cell may see.
+  kChanged = 2,  // Not the file that the cell takes it for.
+  kDenied = 3,   // The host may not read it, or it lies in another file system.
+  kTooMany = 4,  // More entries than a listing may have.
+  kFailed = 5,
+};
+
+struct FileAnswerHeader {
+  std::uint32_t number;
+  FileError error;  // If not kNone, nothing follows.
+};
+
+inline constexpr std::uint32_t kMaxListed = 50'000;  // One directory, and all of a cell's together.
+struct ListedHeader {
+  FileVersion version;
+  std::uint16_t name_length;
+  std::uint16_t directory;  // 1: one, 0: a regular file. Nothing else is ever listed.
+  std::uint32_t reserved;
+};
+
+struct ChangeHeader {
+  FileHeader file;
+  std::uint32_t mount;
+  std::uint32_t directory;  // 1: it was made or removed; no contents.
+  FileVersion seen;         // What the run found there before it changed it.
 };
 
 // One worker's shared memory: two headers on the first page, then the bytes of each direction.

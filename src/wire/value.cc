@@ -8,7 +8,7 @@
 #include <limits>
 #include <unordered_set>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 

@@ -128,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ByteReader again = after;
   while (after.ok() && !after.AtEnd()) Require(Step(first, after) == Step(second, again));
   Require(SavedFrom(second) == SavedFrom(first));
-  Require(second.Captured(100).files.size() == first.Captured(100).files.size());
+  Require(second.Captured().files.size() == first.Captured().files.size());
 
   std::string damaged = blob;
   ByteReader damage(input.subspan(size - damage_bytes));
@@ -142,7 +142,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     while (use.ok() && !use.AtEnd()) Step(second, use);
     Require(SavedFrom(second).size() < kLimits.total_bytes + 20'000);
     std::uint64_t captured = 0;
-    for (const CapturedFile& file : second.Captured(100).files) captured += file.size;
+    for (const CapturedFile& file : second.Captured().files) captured += file.size;
     Require(captured <= kLimits.total_bytes + 100);
   }
   // The input itself as a blob.

@@ -157,6 +157,21 @@ TEST_P(ApprovalStoreTest, ADeniedCallDoesNotStart) {
   ASSERT_TRUE(Decide("a", ApprovalState::kDenied));
   EXPECT_FALSE(Start(lease, "a"));
   EXPECT_EQ(Now(store_->runs().Calls(ann_, RunId("r")))->at(0).call.state, CallState::kPending);
+  ASSERT_TRUE(
+      Now(store_->runs().FinishCall(ann_, RunId("r"), lease, 0, CallState::kDenied, "", kNow)));
+  EXPECT_EQ(StateOf("a"), ApprovalState::kConsumed);
+  EXPECT_EQ(Now(approvals().Find(ann_, ApprovalId("a")))->decision->verdict,
+            ApprovalState::kDenied);
+  EXPECT_FALSE(Start(lease, "a"));
+}
+
+TEST_P(ApprovalStoreTest, NothingIsLeftToDecideAboutARunThatHasEnded) {
+  const Lease lease = PendingCall();
+  ASSERT_TRUE(Ask(Asked("a")));
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
+  EXPECT_EQ(StateOf("a"), ApprovalState::kCancelled);
+  EXPECT_FALSE(Decide("a", ApprovalState::kApproved));
+  EXPECT_THAT(AuditKinds(), ElementsAre("approval.cancelled"));
 }
 
 // I5: a yes to anything else is none.

@@ -82,6 +82,17 @@ TEST_P(SweepTest, WaitingRunsAndTheirApprovalsStay) {
   EXPECT_TRUE(Now(store_->runs().Find(ann_, RunId("running"))));
 }
 
+TEST_P(SweepTest, APendingApprovalKeepsItsRun) {
+  const Lease lease = StartRun("r");
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
+  AskFor("r", "late");  // Whoever asks about a run that is over.
+  EXPECT_EQ(Now(store_->maintenance().Sweep(kDay, After(std::chrono::hours(25))))->runs, 0);
+  EXPECT_TRUE(Now(store_->approvals().Find(ann_, ApprovalId("late"))));
+  ASSERT_TRUE(Now(store_->maintenance().ExpireApprovals(After(std::chrono::hours(1001)), 10)));
+  EXPECT_EQ(Now(store_->maintenance().Sweep(kDay, After(std::chrono::hours(1001))))->runs, 1);
+  EXPECT_FALSE(Now(store_->approvals().Find(ann_, ApprovalId("late"))));
+}
+
 TEST_P(SweepTest, TheAuditLogStays) {
   ASSERT_TRUE(Now(store_->audit().Append(ann_, {kNow, "kind", "{}"})));
   ASSERT_TRUE(Now(store_->maintenance().Sweep(kDay, After(std::chrono::hours(24 * 365)))));
@@ -106,6 +117,13 @@ TEST_P(SweepTest, AWaitingRunCanGoOnOnceSomebodyHasDecided) {
   ASSERT_TRUE(Now(store_->approvals().Decide(
       ann_, ApprovalId("r"), {.verdict = ApprovalState::kDenied, .by = "bea", .at = kNow})));
   EXPECT_THAT(Resumable(kNow), testing::ElementsAre("r"));
+  // Once the code has been told, it waits for whatever comes next.
+  const Lease next = *Now(store_->runs().Claim(ann_, RunId("r"), Term("next")));
+  ASSERT_TRUE(
+      Now(store_->runs().FinishCall(ann_, RunId("r"), next, 0, CallState::kDenied, "", kNow)));
+  ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("r"), next, {}, kNow)));
+  ASSERT_TRUE(Now(store_->runs().Release(ann_, RunId("r"), next)));
+  EXPECT_THAT(Resumable(kNow), IsEmpty());
 }
 
 INSTANTIATE_OVER_BACKENDS(SweepTest);

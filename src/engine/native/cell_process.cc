@@ -125,8 +125,8 @@ void CellProcess::Kill() {
   if (gone_ || killed_at_) return;
   killed_at_ = std::chrono::steady_clock::now();
   timer_.cancel();
-  Close(socket_);  // There is nothing more to hear.
   if (pidfd_.is_open()) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  Close(socket_);  // There is nothing more to hear.
 }
 
 void CellProcess::OnGone(const wire::CellGone& gone) {

@@ -77,7 +77,7 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
   body.reserve(request.code.size() + 64);
   AppendRequest(request, body);
   header.request_length = static_cast<std::uint32_t>(body.size());
-  AppendFiles(request.files, body);
+  AppendFiles(request.files, mounts(), body);
   TRY(link_->Send(kind, id_, AsBytes(header), body));
   limits_ = request.limits;
   may_keep_ = after == AfterRun::kKeep;
@@ -92,6 +92,8 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
 void CellSession::ClearOutcome() {
   outcome_ = {};
   file_bytes_ = files_with_contents_ = kept_argument_bytes_ = 0;
+  changes_.clear();
+  open_file_request_ = 0;
   distrusted_.reset();
 }
 
@@ -109,7 +111,11 @@ Result<void> CellSession::Restore(CellLink& link, std::uint64_t id, const SavedC
   wire::StartHeader header = MakeStartHeader(limits);
   // Whether to keep the cell is known only when somebody continues it; see OnDone.
   header.flags = wire::kKeepCell;
-  TRY(link.Send(ToWorker::kRestore, id, AsBytes(header), saved.bytes));
+  std::string body;
+  AppendFiles({}, mounts(), body);
+  header.request_length = static_cast<std::uint32_t>(body.size());
+  body.append(saved.bytes);
+  TRY(link.Send(ToWorker::kRestore, id, AsBytes(header), body));
   link_ = &link;
   id_ = id;
   limits_ = limits;

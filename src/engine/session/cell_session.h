@@ -11,11 +11,13 @@
 //           go last ends it and gives its place in the engine back.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +52,9 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   CellSession(OwnerId owner, Admission::Place place, std::chrono::nanoseconds queued);
   ~CellSession();
 
+  // Gives the cell its mounts, before it is started or restored; their answers come back on `lane`.
+  void UseHostFiles(std::shared_ptr<HostFiles> files, asio::any_io_executor lane);
+
   // What the front asks for. If it succeeds, `done` is taken and called once, after the call has
   // returned; if not, `done` is left alone.
   // Start and Restore attach the session to `link` under the number `id`; Again goes on where it is.
@@ -74,6 +79,8 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
 
   // A restored run may end before anybody continues it (its time was up); this is how.
   std::optional<Outcome> TakeEarlyEnd() { return std::exchange(early_end_, std::nullopt); }
+  // Hands an outcome over once what the run did below its mounts is settled.
+  void Settle(Outcome outcome, RunDone done);
 
   bool starting() const { return starting_; }
   bool abandoned() const { return abandoned_; }
@@ -120,12 +127,22 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   };
 
   Result<void> SendStart(wire::ToWorker kind, RunRequest& request, AfterRun after);
+  std::span<const MountPoint> mounts() const;
   void ClearOutcome();
   void BeginRun(RunEvents& events, AfterRun after, RunDone&& done);
   Result<void> OnOutput(std::string_view message);
   void Deliver(std::uint32_t seq, std::string_view encoded);
   Result<void> OnCall(std::string_view message);
   Result<void> OnFile(std::string_view message);
+  Result<void> KeepFile(const wire::FileHeader& header, std::string path,
+                        std::string_view contents);
+  Result<void> OnFileList(std::string_view message);
+  Result<void> OnFileRead(std::string_view message);
+  Result<void> OnChange(std::string_view message);
+  // The answer to the request that is open now, from whichever thread has it.
+  std::move_only_function<void(wire::FileError, std::string)> FileAnswerer(std::uint32_t number);
+  void AnswerFile(std::uint64_t request, std::uint32_t number, wire::FileError error,
+                  std::string_view bytes);
   Result<void> OnDone(std::string_view message);
   Result<void> OnRestored(std::string_view message);
   void OnSaved(std::string_view message);
@@ -178,6 +195,12 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::uint64_t file_bytes_ = 0;
   std::uint64_t files_with_contents_ = 0;
   std::uint64_t kept_argument_bytes_ = 0;
+
+  std::shared_ptr<HostFiles> host_files_;  // Shared with whoever opened the cell; may be null.
+  asio::any_io_executor lane_;
+  std::uint64_t file_requests_ = 0;      // Made so far.
+  std::uint64_t open_file_request_ = 0;  // The one that waits for its answer; 0: none.
+  std::vector<HostChange> changes_;
   std::optional<std::string> distrusted_;
 };
 

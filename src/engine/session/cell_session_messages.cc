@@ -65,6 +65,20 @@ Result<ToolCall> ParseCall(std::uint32_t seq, std::string_view encoded) {
   return call;
 }
 
+std::string Explain(wire::Omitted omitted) {
+  switch (omitted) {
+    case wire::Omitted::kNot:
+      break;
+    case wire::Omitted::kFileBytes:
+      return "larger than one file may be (file_bytes)";
+    case wire::Omitted::kTotalFileBytes:
+      return "all files together are larger than allowed (total_file_bytes)";
+    case wire::Omitted::kFiles:
+      return "more files than allowed (files)";
+  }
+  return {};
+}
+
 // What an outcome shows: the keywords, and positional arguments under a name no keyword can have.
 Value ArgumentsOf(const ToolCall& call) {
   Dict arguments = call.keywords;
@@ -91,6 +105,15 @@ std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
       break;
     case ToHost::kFile:
       if (running) return sizeof(wire::FileHeader) + kMaxPathBytes + limits_.file_bytes;
+      break;
+    case ToHost::kFileList:
+    case ToHost::kFileRead:
+      if (running && host_files_) return sizeof(wire::FileReadHeader) + kMaxPathBytes;
+      break;
+    case ToHost::kChange:
+      if (running && host_files_) {
+        return sizeof(wire::ChangeHeader) + kMaxPathBytes + limits_.file_bytes;
+      }
       break;
     case ToHost::kSaved:
       if (save_pending_) return max_saved_bytes_;
@@ -137,6 +160,12 @@ Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
       return OnDone(message);
     case ToHost::kFile:
       return OnFile(message);
+    case ToHost::kFileList:
+      return OnFileList(message);
+    case ToHost::kFileRead:
+      return OnFileRead(message);
+    case ToHost::kChange:
+      return OnChange(message);
     case ToHost::kSaved:
       OnSaved(message);
       return {};
@@ -203,16 +232,23 @@ void CellSession::Deliver(std::uint32_t seq, std::string_view encoded) {
 }
 
 Result<void> CellSession::OnFile(std::string_view message) {
-  static constexpr const char* kChanges[] = {"created", "modified", "deleted"};
   const auto parts = Split<wire::FileHeader>(message);
   if (!parts) return Violation("a short file");
   const auto& [header, rest] = *parts;
-  if (header.path_length > rest.size() || header.path_length > kMaxPathBytes || header.change > 2 ||
-      header.omitted > 1) {
+  if (header.path_length > rest.size() || header.path_length > kMaxPathBytes) {
     return Violation("a bad file header");
   }
-  const std::string_view contents = rest.substr(header.path_length);
-  const bool whole = header.omitted == 0 && header.change != 2;
+  return KeepFile(header, std::string(rest.substr(0, header.path_length)),
+                  rest.substr(header.path_length));
+}
+
+Result<void> CellSession::KeepFile(const wire::FileHeader& header, std::string path,
+                                   std::string_view contents) {
+  static constexpr const char* kChanges[] = {"created", "modified", "deleted"};
+  if (header.change > 2 || header.omitted > wire::Omitted::kFiles) {
+    return Violation("a bad file header");
+  }
+  const bool whole = header.omitted == wire::Omitted::kNot && header.change != 2;
   if (contents.size() != (whole ? header.size : 0)) return Violation("a file of another size");
   file_bytes_ += contents.size();
   files_with_contents_ += whole ? 1 : 0;
@@ -221,11 +257,11 @@ Result<void> CellSession::OnFile(std::string_view message) {
       files_with_contents_ > limits_.files || outcome_.files.size() >= 4 * limits_.files + 1024) {
     return Violation("files beyond their caps");
   }
-  AddFile({.path = std::string(rest.substr(0, header.path_length)),
+  AddFile({.path = std::move(path),
            .change = kChanges[header.change],
            .size = header.size,
            .contents = std::string(contents),
-           .omitted = header.omitted != 0 ? std::string(kFileOmitted) : ""});
+           .omitted = Explain(header.omitted)});
   return {};
 }
 
@@ -241,6 +277,10 @@ Result<void> CellSession::OnDone(std::string_view message) {
 
   if (auto applied = ApplyReport(parts->first, parts->second, outcome_); !applied && !distrusted_) {
     distrusted_ = applied.error().message();
+  }
+  if ((parts->first.flags & wire::kChangesMissing) != 0 && !mounts().empty()) {
+    changes_.push_back(
+        {.omitted = "more was changed below the mounts than may be captured (files)"});
   }
   const bool wanted = !distrusted_ && (state_ == State::kParked ||
                                        (state_ == State::kRunning && after_ == AfterRun::kKeep));
@@ -343,6 +383,7 @@ void CellSession::EndCell() {
 
 void CellSession::FinishRun() {
   open_calls_.clear();
+  open_file_request_ = 0;
   events_ = nullptr;
   if (abandoned_ || (!run_done_ && state_ != State::kParked)) return;
   if (distrusted_) {
@@ -357,9 +398,13 @@ void CellSession::FinishRun() {
     early_end_ = std::exchange(outcome_, {});
     return;
   }
-  link_->Defer([done = std::move(run_done_), outcome = std::move(outcome_)]() mutable {
-    done(std::move(outcome));
-  });
+  if (!changes_.empty()) {
+    Settle(std::move(outcome_), std::move(run_done_));
+  } else {
+    link_->Defer([done = std::move(run_done_), outcome = std::move(outcome_)]() mutable {
+      done(std::move(outcome));
+    });
+  }
   run_done_ = nullptr;
   outcome_ = {};
 }
@@ -379,6 +424,7 @@ void CellSession::Detach() {
   deadline_ = SteadyTime::max();
   save_pending_ = false;
   open_calls_.clear();
+  open_file_request_ = 0;
   early_answers_.clear();
   early_calls_.clear();
   early_call_bytes_ = 0;

@@ -21,6 +21,11 @@ void AppendText(Tag tag, std::string_view text, std::string& out) {
   out.append(text);
 }
 
+void AppendInt(std::uint64_t n, std::string& out) {
+  out.push_back(kInt);
+  AppendLeb(n << 1, out);  // Zigzag of what is not negative.
+}
+
 std::uint32_t Saturated(std::uint64_t n) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(n, UINT32_MAX));
 }
@@ -50,8 +55,7 @@ void AppendRequest(const RunRequest& request, std::string& out) {
   AppendText(kStr, "code", out);
   AppendText(kBytes, request.code, out);
   AppendText(kStr, "result_bytes", out);
-  out.push_back(kInt);
-  AppendLeb(request.limits.result_bytes << 1, out);  // Zigzag of what is not negative.
+  AppendInt(request.limits.result_bytes, out);
   if (request.tools.empty()) return;
   AppendText(kStr, "tools", out);
   out.push_back(kList);
@@ -59,10 +63,18 @@ void AppendRequest(const RunRequest& request, std::string& out) {
   for (const std::string& tool : request.tools) AppendText(kStr, tool, out);
 }
 
-void AppendFiles(const std::vector<InputFile>& files, std::string& out) {
-  if (files.empty()) return;
+void AppendFiles(const std::vector<InputFile>& files, std::span<const MountPoint> mounts,
+                 std::string& out) {
+  if (files.empty() && mounts.empty()) return;
   out.push_back(kList);
-  AppendLeb(files.size(), out);
+  AppendLeb(files.size() + mounts.size(), out);
+  for (const MountPoint& mount : mounts) {
+    out.push_back(kTuple);
+    AppendLeb(3, out);
+    AppendText(kStr, mount.guest_path, out);
+    AppendInt(static_cast<std::uint64_t>(mount.mode), out);
+    AppendInt(std::min<std::uint64_t>(mount.write_bytes_limit, INT64_MAX), out);
+  }
   for (const InputFile& file : files) {
     out.push_back(kTuple);
     AppendLeb(2, out);

@@ -5,7 +5,9 @@
 // Lifetime  Pure.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 #include "wire/frames.h"
@@ -17,7 +19,9 @@ wire::StartHeader MakeStartHeader(const Limits& limits);
 // Appends the request Value of guest/abi.h.
 void AppendRequest(const RunRequest& request, std::string& out);
 
-// Appends the files Value: a list of tuples (path str, contents bytes). Nothing if there are none.
-void AppendFiles(const std::vector<InputFile>& files, std::string& out);
+// Appends the files Value: a list of tuples (path str, contents bytes) for files and (path str, mode
+// int, write_bytes_limit int) for mounts. Nothing if there are none.
+void AppendFiles(const std::vector<InputFile>& files, std::span<const MountPoint> mounts,
+                 std::string& out);
 
 }  // namespace caisson

@@ -33,18 +33,32 @@ TEST(RequestTest, LongCodeKeepsItsLength) {
 
 TEST(RequestTest, FilesAreAListOfPairs) {
   std::string none;
-  AppendFiles({}, none);
+  AppendFiles({}, {}, none);
   EXPECT_EQ(none, "");
   std::string bytes;
   AppendFiles({{"/input/a", std::make_shared<const std::string>("one")},
                {"/input/b", std::make_shared<const std::string>("")}},
-              bytes);
+              {}, bytes);
   auto value = DecodeValue(bytes);
   ASSERT_TRUE(value);
   const auto pair = [](std::string path, std::string contents) {
     return Value(Tuple{{Value(std::move(path)), Value(Bytes{std::move(contents)})}});
   };
   EXPECT_EQ(*value, Value(List{{pair("/input/a", "one"), pair("/input/b", "")}}));
+}
+
+TEST(RequestTest, MountsAreTuplesOfThree) {
+  const MountPoint mounts[] = {
+      {.guest_path = "/data", .mode = MountMode::kOverlay, .write_bytes_limit = 300},
+      {.guest_path = "/work", .mode = MountMode::kReadOnly, .write_bytes_limit = UINT64_MAX}};
+  std::string bytes;
+  AppendFiles({}, mounts, bytes);
+  auto value = DecodeValue(bytes);
+  ASSERT_TRUE(value);
+  const auto mount = [](std::string path, std::int64_t mode, std::int64_t limit) {
+    return Value(Tuple{{Value(std::move(path)), Value(mode), Value(limit)}});
+  };
+  EXPECT_EQ(*value, Value(List{{mount("/data", 2, 300), mount("/work", 0, INT64_MAX)}}));
 }
 
 TEST(RequestTest, LimitsGoIntoTheHeader) {

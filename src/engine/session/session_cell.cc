@@ -93,6 +93,10 @@ SessionCell::~SessionCell() {
   }
 }
 
+void SessionCell::UseHostFiles(std::shared_ptr<HostFiles> files) {
+  session_->UseHostFiles(std::move(files), lane_.executor());
+}
+
 asio::any_io_executor SessionCell::executor() const {
   return lane_.executor();
 }
@@ -127,12 +131,12 @@ asio::awaitable<Result<Outcome>> SessionCell::Continue(RunEvents& events, AfterR
       [&lane = lane_, &events, after](const Session& session, Done<Outcome> done) mutable {
         Done<Outcome> counted = Counted(lane, std::move(done));
         if (auto ended = session->TakeEarlyEnd()) {
-          asio::post(lane.context(),
-                     [&events, ended = *std::move(ended), counted = std::move(counted)]() mutable {
-                       events.OnOutput(OutputStream::kStdout, ended.stdout_text);
-                       events.OnOutput(OutputStream::kStderr, ended.stderr_text);
-                       counted(std::move(ended));
-                     });
+          asio::post(lane.context(), [&events, session, ended = *std::move(ended),
+                                      counted = std::move(counted)]() mutable {
+            events.OnOutput(OutputStream::kStdout, ended.stdout_text);
+            events.OnOutput(OutputStream::kStderr, ended.stderr_text);
+            session->Settle(std::move(ended), std::move(counted));
+          });
           return;
         }
         auto good = session->Continue(events, after, std::move(counted));

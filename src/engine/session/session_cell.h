@@ -21,6 +21,9 @@ class SessionCell : public Cell {
               std::chrono::nanoseconds queued);
   ~SessionCell() override;
 
+  // Gives the cell its mounts; before it runs anything.
+  void UseHostFiles(std::shared_ptr<HostFiles> files);
+
   asio::any_io_executor executor() const override;
   asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
                                        AfterRun after) override;

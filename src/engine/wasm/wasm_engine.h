@@ -67,6 +67,8 @@ class WasmEngine final : public Engine {
  private:
   explicit WasmEngine(std::unique_ptr<EngineShared> shared) : shared_(std::move(shared)) {}
   EngineLane* CurrentLane() const;
+  std::unique_ptr<Cell> MakeCell(OpenOptions options, Admission::Place place,
+                                 std::chrono::nanoseconds queued);
 
   std::unique_ptr<EngineShared> shared_;
   std::vector<std::unique_ptr<Lane>> lanes_;

@@ -533,6 +533,7 @@ WorkerScript SavingWorker() {
           break;
         case ToWorker::kCancel:
         case ToWorker::kAgain:
+        case ToWorker::kFileAnswer:
           break;
       }
     }

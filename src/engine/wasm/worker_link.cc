@@ -83,7 +83,7 @@ void WorkerLink::Defer(std::move_only_function<void()> completion) {
 }
 
 Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
-  if (frame.kind == 0 || frame.kind > std::to_underlying(ToHost::kRefused)) {
+  if (frame.kind == 0 || frame.kind > std::to_underlying(wire::kLastToHost)) {
     return Violation("unknown frame kind " + std::to_string(frame.kind));
   }
   if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");

@@ -1,6 +1,7 @@
 #include "guest/native/forked.h"
 
 #include "guest/boot.h"
+#include "guest/report.h"
 #include "guest/run.h"
 
 // Made by tools/guest/freeze.py out of python/caisson.
@@ -36,8 +37,9 @@ static void WatchMemory(void) {
 }
 
 int32_t caisson_memory_refused(void) {
-  int32_t refused = memory_refused;
+  int32_t refused = memory_refused || reported_foreign_memory_error;
   memory_refused = 0;
+  reported_foreign_memory_error = 0;
   return refused;
 }
 

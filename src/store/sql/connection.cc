@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 

@@ -13,7 +13,8 @@ CREATE TABLE runs (
   holder {text}, lease_until BIGINT NOT NULL, code_digest {text} NOT NULL, request {bytes} NOT NULL,
   outcome {bytes}, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL,
   PRIMARY KEY (owner, id));
-CREATE INDEX runs_open ON runs (lease_until) WHERE state <> 'finished';
+CREATE INDEX runs_under_way ON runs (lease_until) WHERE state = 'running';
+CREATE INDEX runs_waiting ON runs (owner) WHERE state = 'waiting';
 CREATE INDEX runs_done ON runs (updated_at) WHERE state = 'finished';
 
 CREATE TABLE saved_runs (
@@ -39,7 +40,10 @@ CREATE TABLE approvals (
   created_at BIGINT NOT NULL, expires_at BIGINT NOT NULL,
   verdict {text}, decided_by {text}, decided_at BIGINT, reason {text},
   PRIMARY KEY (owner, id), UNIQUE (owner, run, seq));
-CREATE INDEX approvals_pending ON approvals (expires_at) WHERE state = 'pending';
+CREATE INDEX approvals_pending ON approvals (owner) WHERE state = 'pending';
+CREATE INDEX approvals_expiring ON approvals (expires_at) WHERE state = 'pending';
+CREATE INDEX approvals_decided ON approvals (owner, run)
+  WHERE state IN ('approved', 'denied', 'expired', 'cancelled');
 
 CREATE TABLE grants (
   owner {text} NOT NULL, id {text} NOT NULL, tool {text} NOT NULL, pattern {bytes} NOT NULL,

@@ -8,17 +8,18 @@
 namespace caisson {
 namespace {
 
-// What belongs to a run goes with it, and before it.
+// What belongs to a run goes with it, and before it. A pending approval keeps its run, whatever became of that.
 Result<std::int64_t> SweepRuns(Connection& connection, const SqlValue& before) {
   constexpr std::string_view kOld =
-      " IN (SELECT owner, id FROM runs WHERE state = 'finished' AND updated_at < $1)";
-  for (const std::string_view table : {"calls", "approvals", "run_files", "saved_runs"}) {
-    std::string sql = "DELETE FROM " + std::string(table) + " WHERE (owner, run)";
-    TRY(connection.Run(sql.append(kOld), {before}));
+      "SELECT r.owner, r.id FROM runs r WHERE r.state = 'finished' AND r.updated_at < $1 "
+      "AND NOT EXISTS (SELECT 1 FROM approvals p WHERE p.owner = r.owner AND p.run = r.id "
+      "AND p.state = 'pending')";
+  for (const std::string_view table : {"calls", "run_files", "saved_runs", "approvals"}) {
+    std::string sql = "DELETE FROM " + std::string(table) + " WHERE (owner, run) IN (";
+    TRY(connection.Run(sql.append(kOld).append(")"), {before}));
   }
-  TRY_ASSIGN(
-      const SqlResult swept,
-      connection.Run("DELETE FROM runs WHERE state = 'finished' AND updated_at < $1", {before}));
+  std::string sql = "DELETE FROM runs WHERE (owner, id) IN (";
+  TRY_ASSIGN(const SqlResult swept, connection.Run(sql.append(kOld).append(")"), {before}));
   return swept.changed;
 }
 
@@ -52,14 +53,15 @@ class SqlMaintenance final : public StoreMaintenance {
     using Runs = std::vector<OwnedRun>;
     return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
       TRY_ASSIGN(const SqlResult found,
-                 connection.Run(
-                     "SELECT r.owner, r.id FROM runs r WHERE r.state <> 'finished' "
-                     "AND (r.holder IS NULL OR r.lease_until <= $1) "
-                     "AND (r.state = 'running' OR EXISTS (SELECT 1 FROM calls c JOIN approvals a "
-                     "ON a.owner = c.owner AND a.run = c.run AND a.seq = c.seq "
-                     "WHERE c.owner = r.owner AND c.run = r.id AND c.state = 'pending' "
-                     "AND a.state <> 'pending')) ORDER BY r.updated_at LIMIT $2",
-                     {ToSql(now), std::int64_t{limit}}));
+                 connection.Run("SELECT owner, id FROM runs WHERE state = 'running' "
+                                "AND (holder IS NULL OR lease_until <= $1) UNION "
+                                "SELECT r.owner, r.id FROM approvals a JOIN calls c "
+                                "ON c.owner = a.owner AND c.run = a.run AND c.seq = a.seq "
+                                "JOIN runs r ON r.owner = a.owner AND r.id = a.run "
+                                "WHERE a.state IN ('approved', 'denied', 'expired', 'cancelled') "
+                                "AND c.state = 'pending' AND r.state = 'waiting' "
+                                "AND (r.holder IS NULL OR r.lease_until <= $1) LIMIT $2",
+                                {ToSql(now), std::int64_t{limit}}));
       Runs runs;
       for (const SqlRow& row : found.rows) {
         runs.push_back({IsolationKey::FromStored(row.Text(0)), RunId(row.Text(1))});
@@ -74,7 +76,8 @@ class SqlMaintenance final : public StoreMaintenance {
     return database_.Transact<Expired>(
         Access::kWrite, [=](Connection& connection) -> Result<Expired> {
           TRY_ASSIGN(const SqlResult found,
-                     connection.Run("UPDATE approvals SET state = 'expired' "
+                     connection.Run("UPDATE approvals SET state = 'expired', verdict = 'expired', "
+                                    "decided_by = '', reason = '', decided_at = $1 "
                                     "WHERE state = 'pending' AND (owner, id) IN "
                                     "(SELECT owner, id FROM approvals WHERE state = 'pending' "
                                     "AND expires_at <= $1 ORDER BY expires_at LIMIT $2) "

@@ -104,6 +104,31 @@ Result<void> Consume(Connection& connection, const IsolationKey& owner, const Ru
       Dict{{{"run", id.str()}, {"seq", std::int64_t{seq}}, {"approval", approval.str()}}});
 }
 
+// The code has been told: nobody waits for this decision any more.
+Result<void> MarkDelivered(Connection& connection, const IsolationKey& owner, const RunId& id,
+                           std::uint32_t seq) {
+  TRY(
+      connection.Run("UPDATE approvals SET state = 'consumed' WHERE owner = $1 AND run = $2 "
+                     "AND seq = $3 AND state IN ('denied', 'expired', 'cancelled')",
+                     {owner.str(), id.str(), std::int64_t{seq}}));
+  return {};
+}
+
+// There is nothing left to decide about a run that has ended.
+Result<void> CancelPending(Connection& connection, const IsolationKey& owner, const RunId& id,
+                           SystemTime now) {
+  TRY_ASSIGN(const SqlResult cancelled,
+             connection.Run("UPDATE approvals SET state = 'cancelled', verdict = 'cancelled', "
+                            "decided_by = '', reason = 'the run has ended', decided_at = $3 "
+                            "WHERE owner = $1 AND run = $2 AND state = 'pending' RETURNING id",
+                            {owner.str(), id.str(), ToSql(now)}));
+  for (const SqlRow& row : cancelled.rows) {
+    TRY(AppendAudit(connection, owner, now, "approval.cancelled",
+                    Dict{{{"approval", row.Text(0)}, {"run", id.str()}}}));
+  }
+  return {};
+}
+
 class SqlRuns final : public RunStore {
  public:
   explicit SqlRuns(Database& database) : database_(database) {}
@@ -250,6 +275,7 @@ class SqlRuns final : public RunStore {
                          {owner.str(), id.str(), Bytes{outcome}}));
       TRY(connection.Run("DELETE FROM saved_runs WHERE owner = $1 AND run = $2",
                          {owner.str(), id.str()}));
+      TRY(CancelPending(connection, owner, id, now));
       for (std::size_t i = 0; i < files.size(); ++i) {
         TRY(
             connection.Run("INSERT INTO run_files (owner, run, number, contents) "
@@ -339,6 +365,7 @@ class SqlRuns final : public RunStore {
       TRY(CheckLease(connection, owner, id, lease, now));
       TRY(MoveCall(connection, owner, id, seq, ended ? CallState::kStarted : CallState::kPending,
                    end, now));
+      if (end == CallState::kDenied) TRY(MarkDelivered(connection, owner, id, seq));
       TRY_ASSIGN(const SqlResult call,
                  connection.Run("UPDATE calls SET result = $4 WHERE owner = $1 AND run = $2 "
                                 "AND seq = $3 RETURNING approval",

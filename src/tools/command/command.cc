@@ -16,7 +16,7 @@
 
 #include "jail/program.h"
 #include "wire/json.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace caisson {
 namespace {

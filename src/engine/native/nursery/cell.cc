@@ -120,13 +120,14 @@ void Cell::Serve() {
   while (true) {
     const wire::StartHeader start = holder.AwaitStart();
     Result<void> ready = Tighten(start);
-    if (ready) ready = WriteInputFiles(holder.TakeRest());
+    if (ready) ready = WriteInputFiles(holder.files());
     if (!ready) {
       holder.Refuse(ready.error().message());
       ::_exit(EXIT_FAILURE);
     }
+    // A cell that is not kept is killed by the host. Exiting here would keep the core it shares with the
+    // host busy with freeing memory before the host could hear of the end.
     if (!holder.Run()) ::_exit(EXIT_FAILURE);
-    if ((start.flags & wire::kKeepCell) == 0) ::_exit(EXIT_SUCCESS);
   }
 }
 

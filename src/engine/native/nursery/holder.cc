@@ -11,9 +11,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "guest/abi.h"
 #include "guest/native/forked.h"
+#include "wire/value.h"
 
 namespace caisson::nursery {
 namespace {
@@ -39,6 +41,11 @@ std::uint64_t CpuNow() {
   return Read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+std::uint64_t Until(std::uint64_t time_ns) {
+  const std::uint64_t now = Now();
+  return now < time_ns ? time_ns - now : 0;
+}
+
 template <typename T>
 std::string_view AsBytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
@@ -60,38 +67,43 @@ std::uint64_t PeakMemoryBytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+// As the guest logic words it.
+std::string OutOfMemoryReport() {
+  const auto text = [](const char* bytes) { return Value(std::string(bytes)); };
+  Dict error{{{text("type"), text("MemoryError")},
+              {text("message"), text("")},
+              {text("line"), Value()},
+              {text("traceback"), text("MemoryError\n")}}};
+  Dict report{{{text("end"), text("raised")}, {text("error"), std::move(error)}}};
+  std::string bytes;
+  static_cast<void>(EncodeValue(std::move(report), bytes));  // Fails only on deep nesting.
+  return bytes;
+}
+
 }  // namespace
 
-Holder::Holder(int socket) : stream_(socket), owner_(::getpid()) {}
+Holder::Holder(int socket)
+    : stream_(socket), owner_(::getpid()), out_of_memory_report_(OutOfMemoryReport()) {}
 
 void SetHolder(Holder& holder) {
   g_holder = &holder;
+  std::set_new_handler([] { g_holder->EndOutOfMemory(); });
 }
 
 wire::StartHeader Holder::AwaitStart() {
-  while (true) {
-    const Incoming frame = stream_.Read();
-    if (frame.kind == wire::ToWorker::kAnswer) continue;  // To a call of the run before.
-    if (frame.kind == wire::ToWorker::kCancel) ::_exit(EXIT_SUCCESS);
-    if (frame.kind != wire::ToWorker::kStart && frame.kind != wire::ToWorker::kAgain) std::abort();
-    arrived_ns_ = Now();
-    cpu_before_ns_ = CpuNow();
-    std::string_view payload = frame.payload;
-    start_ = TakeHeader<wire::StartHeader>(payload);
-    message_.assign(payload);
-    more_ = frame.more;
-    return start_;
-  }
+  Lock lock(mutex_);
+  while (!next_run_) AwaitNews(lock, std::nullopt);
+  arrived_ns_ = Now();
+  cpu_before_ns_ = CpuNow();
+  message_ = *std::exchange(next_run_, std::nullopt);
+  std::string_view payload = message_;
+  start_ = TakeHeader<wire::StartHeader>(payload);
+  if (start_.request_length > payload.size()) std::abort();
+  return start_;
 }
 
-std::string_view Holder::TakeRest() {
-  while (more_) {
-    const Incoming frame = stream_.Read();
-    message_.append(frame.payload);
-    more_ = frame.more;
-  }
-  if (start_.request_length > message_.size()) std::abort();
-  return std::string_view(message_).substr(start_.request_length);
+std::string_view Holder::files() const {
+  return std::string_view(message_).substr(sizeof start_ + start_.request_length);
 }
 
 void Holder::Refuse(std::string_view why) {
@@ -101,11 +113,12 @@ void Holder::Refuse(std::string_view why) {
 bool Holder::Run() {
   {
     const Lock lock(mutex_);
+    ++run_;
     messages_.clear();
     open_calls_.clear();
-    message_.resize(start_.request_length);
-    messages_.push_back(std::move(message_));
+    messages_.push_back(message_.substr(sizeof start_, start_.request_length));
   }
+  message_ = {};
   calls_ = 0;
   reported_ = false;
   static_cast<void>(caisson_memory_refused());
@@ -124,68 +137,83 @@ bool Holder::Arrived(std::int32_t seq) const {
 
 std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
   if (IsForked()) ::_exit(EXIT_FAILURE);  // Nobody will ever answer here.
-  std::optional<std::uint64_t> deadline_ns;
-  if (timeout_ns >= 0) deadline_ns = Now() + static_cast<std::uint64_t>(timeout_ns);
+  Deadline deadline;
+  if (timeout_ns >= 0) deadline = Now() + static_cast<std::uint64_t>(timeout_ns);
   Lock lock(mutex_);
-  for (bool looked = false; !Arrived(seq); looked = true) {
+  const std::uint64_t run = run_;
+  for (bool looked = false; run != run_ || !Arrived(seq); looked = true) {
     if (seq == CAISSON_ANY_CALL && std::exchange(t_wakes, wakes_) != wakes_) return 0;
-    if (looked && deadline_ns && Now() >= *deadline_ns) return 0;
-    if (!is_read_) {
-      ReadFor(lock, deadline_ns);
-    } else if (!deadline_ns) {
-      changed_.wait(lock);
-    } else {
-      const std::uint64_t now = Now();
-      changed_.wait_for(lock, nanoseconds(now < *deadline_ns ? *deadline_ns - now : 0));
-    }
+    if (looked && deadline && Now() >= *deadline) return 0;
+    // So that Wake() can end the sleep of a thread that reads.
+    if (seq == CAISSON_ANY_CALL && wake_fd_ < 0)
+      wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    AwaitNews(lock, deadline);
   }
   return 1;
 }
 
-// Waits for the host on behalf of all threads that wait.
-void Holder::ReadFor(Lock& lock, std::optional<std::uint64_t> deadline_ns) {
-  if (wake_fd_ < 0) wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+// Until something has happened that this thread may have waited for, or the deadline.
+void Holder::AwaitNews(Lock& lock, Deadline deadline) {
+  if (is_read_) {
+    if (deadline) {
+      changed_.wait_for(lock, nanoseconds(Until(*deadline)));
+    } else {
+      changed_.wait(lock);
+    }
+    return;
+  }
   is_read_ = true;
   lock.unlock();
-  timespec left{};
-  if (deadline_ns) {
-    const std::uint64_t now = Now();
-    const std::uint64_t left_ns = now < *deadline_ns ? *deadline_ns - now : 0;
-    left.tv_sec = static_cast<time_t>(left_ns / kSecondNs);
-    left.tv_nsec = static_cast<long>(left_ns % kSecondNs);
-  }
-  std::array<pollfd, 2> ready = {{{.fd = stream_.socket(), .events = POLLIN, .revents = 0},
-                                  {.fd = wake_fd_, .events = POLLIN, .revents = 0}}};
-  if (!stream_.HasNext()) {
-    ::ppoll(ready.data(), ready.size(), deadline_ns ? &left : nullptr, nullptr);
-  }
-  if (ready[1].revents != 0) {
-    std::uint64_t count = 0;
-    static_cast<void>(!::read(wake_fd_, &count, sizeof count));
-  }
-  std::optional<Incoming> frame;
-  if (stream_.HasNext() || ready[0].revents != 0) frame = stream_.Read();
-  std::string message;
-  while (frame && frame->more) {
-    message.append(frame->payload);
-    frame = stream_.Read();
-  }
-  if (frame) message.append(frame->payload);
+  std::optional<Message> message = Listen(deadline);
   lock.lock();
   is_read_ = false;
-  if (frame) Deliver(frame->kind, std::move(message));
+  if (message) Deliver(*std::move(message));
   changed_.notify_all();
 }
 
-void Holder::Deliver(wire::ToWorker kind, std::string message) {
-  if (kind == wire::ToWorker::kCancel) ::_exit(EXIT_SUCCESS);
-  if (kind != wire::ToWorker::kAnswer) std::abort();
-  std::string_view payload = message;
-  const auto header = TakeHeader<wire::AnswerHeader>(payload);
-  const auto open = std::ranges::find(open_calls_, header.seq);
-  if (open == open_calls_.end()) return;
-  open_calls_.erase(open);
-  messages_.emplace_back(payload);
+// The next message, or nothing if the thread was woken or its time has passed.
+std::optional<Holder::Message> Holder::Listen(Deadline deadline) {
+  if (!stream_.HasNext()) {
+    const std::uint64_t left_ns = deadline ? Until(*deadline) : 0;
+    const timespec left{.tv_sec = static_cast<time_t>(left_ns / kSecondNs),
+                        .tv_nsec = static_cast<long>(left_ns % kSecondNs)};
+    std::array<pollfd, 2> ready = {{{.fd = stream_.socket(), .events = POLLIN, .revents = 0},
+                                    {.fd = wake_fd_, .events = POLLIN, .revents = 0}}};
+    ::ppoll(ready.data(), ready.size(), deadline ? &left : nullptr, nullptr);
+    if (ready[1].revents != 0) {
+      std::uint64_t count = 0;
+      static_cast<void>(!::read(wake_fd_, &count, sizeof count));
+    }
+    if (ready[0].revents == 0) return std::nullopt;
+  }
+  Message message;
+  Incoming frame;
+  do {
+    frame = stream_.Read();
+    message.payload.append(frame.payload);
+  } while (frame.more);
+  message.kind = frame.kind;
+  return message;
+}
+
+void Holder::Deliver(Message message) {
+  switch (message.kind) {
+    case wire::ToWorker::kStart:
+    case wire::ToWorker::kAgain:
+      next_run_ = std::move(message.payload);
+      return;
+    case wire::ToWorker::kAnswer: {
+      std::string_view payload = message.payload;
+      const auto header = TakeHeader<wire::AnswerHeader>(payload);
+      // To a call of this run, that is.
+      if (std::erase(open_calls_, header.seq) > 0) messages_.emplace_back(payload);
+      return;
+    }
+    case wire::ToWorker::kCancel:
+      ::_exit(EXIT_SUCCESS);
+    default:
+      std::abort();
+  }
 }
 
 void Holder::Wake() {
@@ -193,7 +221,7 @@ void Holder::Wake() {
   ++wakes_;
   changed_.notify_all();
   const std::uint64_t one = 1;
-  if (is_read_) static_cast<void>(!::write(wake_fd_, &one, sizeof one));
+  if (wake_fd_ >= 0) static_cast<void>(!::write(wake_fd_, &one, sizeof one));
 }
 
 std::int32_t Holder::Post(std::string_view message) {
@@ -224,12 +252,18 @@ void Holder::Report(std::string_view report) {
   if (report.size() > start_.result_bytes + wire::kReportSlackBytes) {
     Stop(wire::Ending::kResultTooBig);
   }
-  SendDone(wire::Ending::kReported, report);
+  const std::uint32_t flags = (caisson_memory_refused() != 0 ? wire::kMemoryRefused : 0) |
+                              ((start_.flags & wire::kKeepCell) != 0 ? wire::kCellKept : 0);
+  SendDone(wire::Ending::kReported, flags, report);
   reported_ = true;
 }
 
-void Holder::SendDone(wire::Ending ending, std::string_view report) {
-  const bool keep = (start_.flags & wire::kKeepCell) != 0 && ending == wire::Ending::kReported;
+void Holder::EndOutOfMemory() {
+  if (!IsForked()) SendDone(wire::Ending::kReported, wire::kMemoryRefused, out_of_memory_report_);
+  ::_exit(EXIT_SUCCESS);
+}
+
+void Holder::SendDone(wire::Ending ending, std::uint32_t flags, std::string_view report) {
   const std::uint64_t now = Now();
   const wire::DoneHeader done{
       .ending = ending,
@@ -238,8 +272,7 @@ void Holder::SendDone(wire::Ending ending, std::string_view report) {
       .wall_ns = now - arrived_ns_,
       .cpu_ns = CpuNow() - cpu_before_ns_,
       .peak_memory_bytes = PeakMemoryBytes(),
-      .flags =
-          (caisson_memory_refused() != 0 ? wire::kMemoryRefused : 0) | (keep ? wire::kCellKept : 0),
+      .flags = flags,
       .calls = calls_,
   };
   stream_.Write(wire::ToHost::kDone, AsBytes(done), report);
@@ -247,7 +280,7 @@ void Holder::SendDone(wire::Ending ending, std::string_view report) {
 
 // The run is over, whatever its threads do.
 void Holder::Stop(wire::Ending ending) {
-  SendDone(ending, {});
+  SendDone(ending, 0, {});
   ::_exit(EXIT_SUCCESS);
 }
 

@@ -29,13 +29,12 @@ class Holder {
  public:
   explicit Holder(int socket);
 
-  // The next run: its header, as soon as that is there; TakeRest() then reads what follows it.
+  // The next run. Nothing of it but the header has been looked at.
   wire::StartHeader AwaitStart();
-  // What follows the request in the message: the encoded files.
-  std::string_view TakeRest();
+  std::string_view files() const;  // That come with it, encoded. Until Run().
   void Refuse(std::string_view why);
 
-  // Runs what was taken, and sends how it ended. False: there was no report, which is our own bug.
+  // Runs it, and sends how it ended. False: there was no report, which is our own bug.
   bool Run();
 
   // guest/abi.h.
@@ -45,22 +44,32 @@ class Holder {
   std::uint32_t Take(void* out, std::uint32_t capacity);
   void Report(std::string_view message);
 
+  // There is no memory for what the host sent: the run has used it up, and ends as one that did.
+  [[noreturn]] void EndOutOfMemory();
+
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using Deadline = std::optional<std::uint64_t>;  // On the monotonic clock, in nanoseconds.
+
+  struct Message {
+    wire::ToWorker kind{};
+    std::string payload;
+  };
 
   bool IsForked() const;
   bool Arrived(std::int32_t seq) const;
-  void ReadFor(Lock& lock, std::optional<std::uint64_t> deadline_ns);
-  void Deliver(wire::ToWorker kind, std::string message);
-  void SendDone(wire::Ending ending, std::string_view report);
+  void AwaitNews(Lock& lock, Deadline deadline);
+  std::optional<Message> Listen(Deadline deadline);
+  void Deliver(Message message);
+  void SendDone(wire::Ending ending, std::uint32_t flags, std::string_view report);
   [[noreturn]] void Stop(wire::Ending ending);
 
   FrameStream stream_;
   const pid_t owner_;
+  const std::string out_of_memory_report_;  // Encoded while there is memory.
 
   wire::StartHeader start_{};
-  std::string message_;  // The request and the files.
-  bool more_ = false;
+  std::string message_;  // Header, request and files.
   bool reported_ = false;
   std::uint64_t arrived_ns_ = 0;
   std::uint64_t began_ns_ = 0;
@@ -69,14 +78,17 @@ class Holder {
 
   std::mutex mutex_;  // For all below.
   std::condition_variable changed_;
+  // A thread that an earlier run left behind waits for ever: its call belongs to nobody.
+  std::uint64_t run_ = 0;
+  std::optional<std::string> next_run_;
   std::deque<std::string> messages_;       // For the guest to take.
   std::vector<std::uint32_t> open_calls_;  // Posted, not answered.
   std::uint64_t wakes_ = 0;
   bool is_read_ = false;  // Some thread reads the socket.
-  int wake_fd_ = -1;      // Ends that thread's sleep.
+  int wake_fd_ = -1;      // Ends that thread's sleep, if it is one that can be woken.
 };
 
-// The one holder of this process, for the functions of guest/abi.h.
+// The one holder of this process, for the functions of guest/abi.h and for operator new.
 void SetHolder(Holder& holder);
 
 }  // namespace caisson::nursery

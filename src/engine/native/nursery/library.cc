@@ -37,6 +37,18 @@ bool Exists(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
+// Below these a cell sees its own files and nothing else.
+Result<void> RequireVisible(jail::Tier tier, const std::string& path) {
+  for (const char* name : kPrivateDirectories) {
+    const std::string own = std::string("/") + name;
+    if (tier == jail::Tier::kNamespace && (path == own || path.starts_with(own + "/"))) {
+      return Error(ErrorCode::kInvalidArgument,
+                   path + " cannot be seen by cells: cells have a " + own + " of their own");
+    }
+  }
+  return {};
+}
+
 jail::RootPlan MakeRoot(const std::vector<std::string>& trees) {
   jail::RootPlan root;
   root.binds = trees;
@@ -86,6 +98,8 @@ Result<Library> MakeLibrary(jail::Tier tier, const LibraryOptions& options) {
   modules.insert(modules.end(), {kLocalPackages, kPackages});
   trees.insert(trees.end(), std::begin(kData), std::end(kData));
   trees.insert(trees.end(), options.extra_paths.begin(), options.extra_paths.end());
+
+  for (const std::string& tree : trees) TRY(RequireVisible(tier, tree));
 
   Library library;
   for (const std::string& path : modules) {

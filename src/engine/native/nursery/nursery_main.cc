@@ -71,6 +71,19 @@ void SetUpProcess() {
   for (const auto& [name, value] : kEnvironment) ::setenv(name, value, 1);
 }
 
+// Everything here saves work that each cell would have to do.
+void PrepareToFork() {
+  // Puts free chunks together, or the first larger allocation of a cell would, and so get itself copies of
+  // half the heap.
+  ::malloc_trim(0);
+  ForgetCodePages();
+  for (int i = 0; i < 3; ++i) {
+    caisson_reseed();
+    caisson_warm();
+  }
+  InheritCodePages();
+}
+
 Result<void> Main(int argc, char** argv) {
   TRY_ASSIGN(const Arguments arguments, Parse(argc, argv));
   SetUpProcess();
@@ -82,10 +95,7 @@ Result<void> Main(int argc, char** argv) {
   if (caisson_boot_native(library.module_path.c_str(), arguments.preload.c_str()) != 0) {
     return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
   }
-  // Puts free chunks together now, or the first larger allocation of every cell would do it and so get
-  // itself copies of half the heap.
-  ::malloc_trim(0);
-  KeepCodeMappedInForks();
+  PrepareToFork();
   Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules);
   TRY(nursery.Prepare());
   return nursery.Run();

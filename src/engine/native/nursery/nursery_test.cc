@@ -1,48 +1,688 @@
 // A real nursery, driven over its control socket: as root and as an ordinary user (main, at the end).
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <set>
 
 #include "engine/native/nursery/testing/driver.h"
 
 namespace caisson::nursery {
 namespace {
 
+namespace fs = std::filesystem;
 using jail::Tier;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr uid_t kNobody = 65534;
 
+std::unique_ptr<Driver> StartNursery(Tier tier, const std::vector<std::string>& arguments = {}) {
+  auto driver = Driver::Start(tier, arguments);
+  EXPECT_TRUE(driver) << driver.error().message();
+  return driver ? std::make_unique<Driver>(*std::move(driver)) : nullptr;
+}
+
+bool Ends(const UniqueFd& pidfd) {
+  pollfd ended{.fd = pidfd.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&ended, 1, 20'000) == 1;
+}
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string ProcPath(pid_t pid, const std::string& file) {
+  return "/proc/" + std::to_string(pid) + "/" + file;
+}
+
+// The value of a line of /proc/PID/status.
+std::string Status(pid_t pid, const std::string& key) {
+  std::ifstream file(ProcPath(pid, "status"));
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
+  }
+  return "-";
+}
+
+std::size_t CountEntries(const std::string& path) {
+  std::error_code failed;
+  const fs::directory_iterator entries(path, failed);
+  return failed ? 0
+                : static_cast<std::size_t>(std::distance(begin(entries), fs::directory_iterator()));
+}
+
+std::string ReadBelow(const UniqueFd& directory, const char* path) {
+  const UniqueFd file(::openat(directory.get(), path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  std::string text(1 << 20, '\0');
+  const ssize_t size = file.is_open() ? ::read(file.get(), text.data(), text.size()) : -1;
+  return size < 0 ? "cannot read" : text.substr(0, static_cast<std::size_t>(size));
+}
+
+Value Echo(const std::string&, const std::vector<Value>& positional) {
+  return positional.empty() ? Value() : positional[0];
+}
+
 class NurseryTest : public testing::TestWithParam<Tier> {
  protected:
-  static std::unique_ptr<Driver> StartNursery(Tier tier, std::vector<std::string> arguments = {}) {
-    auto driver = Driver::Start(tier, arguments);
-    EXPECT_TRUE(driver) << driver.error().message();
-    return driver ? std::make_unique<Driver>(*std::move(driver)) : nullptr;
-  }
-
-  // One run in a fresh cell of a nursery without preloaded packages.
-  RunEnd Run(const std::string& code, const RunOptions& options = {}, const Answerer& answer = {}) {
+  Driver& nursery() {
     if (!driver_) driver_ = StartNursery(GetParam());
-    DrivenCell cell = driver_->Make();
+    return *driver_;
+  }
+  bool has_namespaces() const { return GetParam() == Tier::kNamespace; }
+
+  // One run in a fresh cell: its value as JSON, or its error.
+  std::string Run(const std::string& code, const RunOptions& options = {}) {
+    DrivenCell cell = nursery().Make();
     EXPECT_TRUE(cell.prepared) << cell.failed;
-    if (!cell.prepared) return {.lost = true};
-    return cell.Run(code, options, answer);
+    return cell.prepared ? cell.Run(code, options, Echo).Result() : "not prepared";
+  }
+  // How the cell ended that ran this.
+  wire::CellGone RunToDeath(const std::string& code) {
+    DrivenCell cell = nursery().Make();
+    EXPECT_TRUE(cell.prepared) << cell.failed;
+    cell.SendStart(code);
+    nursery().AwaitGone(cell);
+    EXPECT_TRUE(cell.gone);
+    return cell.gone.value_or(wire::CellGone{});
   }
 
+ private:
   std::unique_ptr<Driver> driver_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Tiers, NurseryTest, testing::Values(Tier::kNamespace, Tier::kLandlock),
                          [](const auto& info) { return std::string(jail::ToString(info.param)); });
 
-TEST_P(NurseryTest, RunsCode) {
-  EXPECT_EQ(Run("1+1").Result(), "2");
+// What needs namespaces.
+class CellTest : public NurseryTest {};
+INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(Tier::kNamespace),
+                         [](const auto& info) { return std::string(jail::ToString(info.param)); });
+
+TEST_P(NurseryTest, RunsCodeAndStreamsItsOutput) {
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(cell.prepared) << cell.failed;
+  const RunEnd end = cell.Run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n1+1");
+  EXPECT_EQ(end.Result(), "2");
+  EXPECT_EQ(end.done.ending, wire::Ending::kReported);
+  EXPECT_EQ(end.done.flags, 0U);
+  EXPECT_EQ(cell.Output(), "out\n");
+  EXPECT_EQ(cell.ErrorOutput(), "err\n");
+  nursery().AwaitGone(cell);
+  ASSERT_TRUE(cell.gone);
+  EXPECT_EQ(cell.gone->signal, 0);
+  EXPECT_EQ(cell.gone->status, 0);
+  EXPECT_GT(cell.gone->cpu_ns, 0U);
+  EXPECT_GT(cell.gone->peak_memory_bytes, 1U << 20);
+}
+
+TEST_P(NurseryTest, ErrorsNameTheCodesOwnLines) {
+  DrivenCell cell = nursery().Make();
+  const RunEnd end = cell.Run("import json\n\njson.loads('{')");
+  EXPECT_EQ(end.ErrorText("type"), "json.decoder.JSONDecodeError");
+  EXPECT_THAT(end.ErrorText("traceback"), HasSubstr("line 3, in <module>"));
+  EXPECT_THAT(end.ErrorText("traceback"), testing::Not(HasSubstr("decoder.py")));
+}
+
+TEST_P(NurseryTest, CallsTools) {
+  EXPECT_EQ(Run("echo(20) + echo(22)", {.tools = {"echo"}}), "42");
+  EXPECT_EQ(Run("import asyncio\nsum(await asyncio.gather(*[echo(i) for i in range(50)]))",
+                {.tools = {"echo"}}),
+            "1225");
+  EXPECT_EQ(Run("len(echo(b'x' * 3_000_000))", {.tools = {"echo"}}), "3000000");
+}
+
+TEST_P(NurseryTest, ToolCallsAreCounted) {
+  DrivenCell cell = nursery().Make();
+  const RunEnd end = cell.Run("while True: echo(1)", {.tools = {"echo"}, .tool_calls = 5}, Echo);
+  EXPECT_EQ(end.done.ending, wire::Ending::kToolCalls);
+  EXPECT_EQ(end.done.calls, 5U);
+}
+
+TEST_P(CellTest, ThreadsCallToolsSideBySide) {
+  EXPECT_EQ(Run(R"(
+import threading
+got = []
+def work(n):
+    for i in range(20):
+        got.append(echo(n * 100 + i) - i == n * 100)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+[len(got), all(got)])",
+                {.tools = {"echo"}}),
+            "[160,true]");
+}
+
+TEST_P(CellTest, OneThreadsWaitDoesNotHoldOthersUp) {
+  // The first call is answered only after the second thread has made its own.
+  DrivenCell cell = nursery().Make();
+  cell.SendStart(R"(
+import threading
+other = threading.Thread(target=lambda: echo('second'))
+def first(): echo('first')
+waiting = threading.Thread(target=first)
+waiting.start()
+other.start()
+waiting.join(); other.join()
+'both')",
+                 {.tools = {"echo"}});
+  ASSERT_TRUE(cell.Receive());
+  auto second = cell.Receive();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->kind, wire::ToHost::kCall);
+  cell.SendAnswer(1, Value());
+  cell.SendAnswer(0, Value());
+  auto done = cell.Receive();
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->kind, wire::ToHost::kDone);
+}
+
+TEST_P(CellTest, TheEventLoopIsWokenByOtherThreads) {
+  EXPECT_EQ(
+      Run("import asyncio\nawait asyncio.get_running_loop().run_in_executor(None, lambda: 7)"),
+      "7");
+  EXPECT_EQ(Run(R"(
+import asyncio, threading
+async def ask(n): return await echo(n)
+def own_loop(n): results.append(asyncio.run(ask(n)))
+results = []
+threads = [threading.Thread(target=own_loop, args=(n,)) for n in range(6)]
+for t in threads: t.start()
+results.append(await ask(100))
+for t in threads: t.join()
+sorted(results))",
+                {.tools = {"echo"}}),
+            "[0,1,2,3,4,5,100]");
+}
+
+TEST_P(NurseryTest, WaitingForNothingIsAnError) {
+  EXPECT_THAT(Run("import asyncio\nawait asyncio.Event().wait()"),
+              StartsWith("RuntimeError: deadlock"));
+}
+
+TEST_P(NurseryTest, TimePasses) {
+  EXPECT_EQ(Run("import time\na = time.monotonic()\ntime.sleep(0.02)\n"
+                "0.02 <= time.monotonic() - a < 5"),
+            "true");
+}
+
+TEST_P(NurseryTest, SessionsKeepTheirState) {
+  DrivenCell cell = nursery().Make();
+  const RunEnd first = cell.Run("x = 41\ndef f(): return x + 1", {.flags = wire::kKeepCell});
+  EXPECT_EQ(first.done.flags & wire::kCellKept, wire::kCellKept);
+  EXPECT_EQ(cell.Run("f()", {.flags = wire::kKeepCell, .again = true}).Result(), "42");
+  EXPECT_EQ(cell.Run("x", {.again = true}).Result(), "41");
+  nursery().AwaitGone(cell);
+  EXPECT_TRUE(cell.gone);
+}
+
+TEST_P(CellTest, AThreadThatARunLeavesBehindDisturbsNoOther) {
+  DrivenCell cell = nursery().Make();
+  cell.SendStart("import threading\nthreading.Thread(target=lambda: print(echo(0))).start()\n1",
+                 {.tools = {"echo"}, .flags = wire::kKeepCell});
+  std::set<wire::ToHost> kinds;
+  for (int i = 0; i < 2; ++i) {
+    auto message = cell.Receive();
+    ASSERT_TRUE(message);
+    kinds.insert(message->kind);
+  }
+  EXPECT_EQ(kinds, (std::set{wire::ToHost::kCall, wire::ToHost::kDone}));
+  EXPECT_EQ(
+      cell.Run("[echo(i) for i in range(5)]", {.tools = {"echo"}, .again = true}, Echo).Result(),
+      "[0,1,2,3,4]");
+  EXPECT_EQ(cell.Output(), "");
+}
+
+TEST_P(NurseryTest, VirtualTimeIsRefused) {
+  EXPECT_THAT(Run("1", {.flags = wire::kVirtualTime}), StartsWith("refused: engine native"));
+}
+
+TEST_P(NurseryTest, CellsDrawDifferentNumbers) {
+  std::set<std::string> drawn;
+  for (int i = 0; i < 5; ++i) {
+    drawn.insert(
+        Run("import random, uuid, tempfile\n"
+            "[random.random(), str(uuid.uuid4()), random.SystemRandom().random()]"));
+  }
+  EXPECT_EQ(drawn.size(), 5U);
+}
+
+TEST_P(NurseryTest, MemoryIsLimitedAndTheLimitSaysSo) {
+  const RunOptions small{.memory_bytes = 64 << 20};
+  DrivenCell cell = nursery().Make();
+  const RunEnd refused = cell.Run("x = bytearray(200 << 20)", small);
+  EXPECT_EQ(refused.ErrorText("type"), "MemoryError");
+  EXPECT_EQ(refused.done.flags & wire::kMemoryRefused, wire::kMemoryRefused);
+
+  cell = nursery().Make();
+  const RunEnd slowly = cell.Run("x = []\nwhile True: x.append('y' * 1000)", small);
+  EXPECT_EQ(slowly.ErrorText("type"), "MemoryError");
+  EXPECT_EQ(slowly.done.flags & wire::kMemoryRefused, wire::kMemoryRefused);
+
+  cell = nursery().Make();
+  const RunEnd raised = cell.Run("raise MemoryError()", small);
+  EXPECT_EQ(raised.done.flags & wire::kMemoryRefused, 0U);
+  EXPECT_EQ(Run("len(bytearray(40 << 20))", small), "41943040");
+}
+
+TEST_P(NurseryTest, AnswersThatDoNotFitMemoryEndTheRunAsTheLimit) {
+  DrivenCell cell = nursery().Make();
+  const RunEnd end = cell.Run(
+      "x = bytearray(14 << 20)\ny = echo(1)", {.tools = {"echo"}, .memory_bytes = 20 << 20},
+      [](const auto&, const auto&) { return Bytes{std::string(8 << 20, 'x')}; });
+  EXPECT_EQ(end.ErrorText("type"), "MemoryError");
+  EXPECT_EQ(end.done.flags & wire::kMemoryRefused, wire::kMemoryRefused);
+}
+
+TEST_P(NurseryTest, OpenFilesAreLimited) {
+  EXPECT_THAT(Run("files = [open('/dev/null') for _ in range(100)]", {.open_files = 32}),
+              HasSubstr("Too many open files"));
+}
+
+TEST_P(CellTest, InputFilesAreThereAndReadOnly) {
+  const RunOptions options{.files = {{"/input/a.txt", "hello"}, {"/input/deep/er/b", "x"}}};
+  EXPECT_EQ(Run("open('/input/a.txt').read() + open('/input/deep/er/b').read()", options),
+            "\"hellox\"");
+  EXPECT_THAT(Run("open('/input/a.txt', 'w')", options), StartsWith("PermissionError"));
+}
+
+TEST_P(CellTest, FilesAreCapturedAfterTheCellIsDead) {
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(cell.files.is_open());
+  EXPECT_EQ(cell.Run("import os\nopen('a.txt', 'w').write('made')\n"
+                     "open('/tmp/scratch', 'w').write('t')\nos.getcwd()")
+                .Result(),
+            "\"/output\"");
+  nursery().AwaitGone(cell);
+  ASSERT_TRUE(cell.gone);
+  EXPECT_EQ(ReadBelow(cell.files, "output/a.txt"), "made");
+  EXPECT_EQ(ReadBelow(cell.files, "tmp/scratch"), "t");
+}
+
+TEST_P(CellTest, OneCellsFilesAreNotAnothers) {
+  DrivenCell one = nursery().Make();
+  DrivenCell other = nursery().Make();
+  one.Run("open('/tmp/mine', 'w').write('secret')", {.flags = wire::kKeepCell});
+  EXPECT_THAT(other.Run("open('/tmp/mine')").Result(), StartsWith("FileNotFoundError"));
+}
+
+TEST_P(CellTest, PrivateFilesAreBounded) {
+  EXPECT_THAT(Run("for i in range(9): open(f'/tmp/{i}', 'wb').write(bytes(10 << 20))"),
+              HasSubstr("No space left"));
+  EXPECT_THAT(Run("for i in range(9000): open(f'/tmp/{i}', 'w')"), HasSubstr("No space left"));
+  EXPECT_THAT(Run("open('/tmp/x', 'wb').write(bytes(40 << 20))"), HasSubstr("File too large"));
+}
+
+TEST_P(NurseryTest, PackagesOfTheSystemCanBeImported) {
+  if (!fs::exists("/usr/lib/python3/dist-packages/numpy")) GTEST_SKIP() << "no numpy here";
+  EXPECT_EQ(Run("import numpy as np\nfloat(np.arange(10).mean())"), "4.5");
+  EXPECT_EQ(Run("import numpy as np\nfloat(np.linalg.inv(np.eye(3) * 2)[0, 0])"), "0.5");
+}
+
+TEST_P(NurseryTest, PreloadedPackagesAreReadyAndReseeded) {
+  if (!fs::exists("/usr/lib/python3/dist-packages/numpy")) GTEST_SKIP() << "no numpy here";
+  auto numpy = StartNursery(GetParam(), {"--preload=numpy"});
+  ASSERT_TRUE(numpy);
+  std::set<std::string> drawn;
+  for (int i = 0; i < 3; ++i) {
+    DrivenCell cell = numpy->Make();
+    ASSERT_TRUE(cell.prepared) << cell.failed;
+    const RunEnd end = cell.Run(
+        "import sys\nready = 'numpy' in sys.modules\nimport numpy as np\n[ready, "
+        "np.random.rand()]");
+    EXPECT_THAT(end.Result(), StartsWith("[true,"));
+    drawn.insert(end.Result());
+  }
+  EXPECT_EQ(drawn.size(), 3U);
+  DrivenCell cell = numpy->Make();
+  const RunEnd end = cell.Run("import numpy as np\nnp.ones(10**9)");
+  EXPECT_THAT(end.ErrorText("type"), testing::EndsWith("MemoryError"));
+  EXPECT_EQ(end.done.flags & wire::kMemoryRefused, wire::kMemoryRefused);
+}
+
+TEST_P(CellTest, PlotsAreFiles) {
+  if (!fs::exists("/usr/share/matplotlib")) GTEST_SKIP() << "no matplotlib here";
+  DrivenCell cell = nursery().Make();
+  const RunEnd end = cell.Run(
+      "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.title('t')\n"
+      "plt.savefig('/output/p.png')",
+      {.memory_bytes = 1 << 30});
+  EXPECT_EQ(end.ErrorText("traceback"), "-");
+  nursery().AwaitGone(cell);
+  EXPECT_THAT(ReadBelow(cell.files, "output/p.png"), StartsWith("\x89PNG"));
+}
+
+TEST_P(NurseryTest, WhatIsAskedForInVainRaises) {
+  EXPECT_THAT(Run("import socket\nsocket.socket()"), StartsWith("PermissionError"));
+  EXPECT_THAT(Run("import socket\nsocket.create_connection(('127.0.0.1', 80))"),
+              StartsWith("PermissionError"));
+  EXPECT_THAT(Run("import os\nos.execv('/bin/sh', ['sh'])"), StartsWith("PermissionError"));
+  EXPECT_THAT(Run("import os\nos.fork()"), StartsWith("BlockingIOError"));
+  EXPECT_THAT(Run("import subprocess\nsubprocess.run(['true'])"), HasSubstr("Error"));
+  EXPECT_THAT(Run("open('/etc/shadow')"), HasSubstr("Error"));
+  EXPECT_THAT(Run("open('/usr/lib/python3.11/os.py', 'a')"), HasSubstr("Error"));
+  EXPECT_THAT(Run("import os\nos.listdir('/proc')"), HasSubstr("Error"));
+  EXPECT_THAT(Run("import os\nos.setuid(0)"), StartsWith("PermissionError"));
+  EXPECT_THAT(Run("import os\nos.chmod('/usr/lib/python3.11/os.py', 0o777)"), HasSubstr("Error"));
+  EXPECT_THAT(Run("import resource as r\nr.setrlimit(r.RLIMIT_AS, (-1, -1))"), HasSubstr("Error"));
+}
+
+constexpr const char* kRawSyscall =
+    "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+    "def call(*a):\n    r = libc.syscall(*a)\n    return r if r >= 0 else -ctypes.get_errno()\n";
+
+TEST_P(NurseryTest, CallsOfAttackersKill) {
+  // By number, for x86-64: ptrace, unshare, setns, mount, pivot_root, bpf, perf_event_open,
+  // io_uring_setup, userfaultfd, keyctl, add_key, request_key, process_vm_readv, open_by_handle_at,
+  // name_to_handle_at, personality, modify_ldt, memfd_secret, kexec_load, init_module, finit_module,
+  // landlock_restrict_self, seccomp, pidfd_getfd, fsopen, open_tree, move_mount, mount_setattr, kcmp,
+  // process_madvise, iopl, clone with CLONE_NEWUSER, x32 getpid.
+  for (const char* call :
+       {"101, 0",       "272, 0x10000000", "308, 0, 0",    "165, 0, 0, 0, 0, 0",
+        "155, 0, 0",    "321, 0",          "298, 0",       "425, 1, 0",
+        "323, 0",       "250, 0",          "248, 0",       "249, 0",
+        "310, 1",       "304, 0",          "303, 0",       "135, 0xffffffff",
+        "154, 0",       "447, 0",          "246, 0",       "175, 0",
+        "313, 0",       "446, 0, 0",       "317, 1, 0, 0", "438, 0",
+        "430, 0",       "428, 0",          "429, 0",       "442, 0",
+        "312, 0",       "440, 0",          "172, 3",       "56, 0x10000011, 0, 0, 0, 0",
+        "0x40000027, 0"}) {
+    const wire::CellGone gone = RunToDeath(std::string(kRawSyscall) + "call(" + call + ")");
+    EXPECT_EQ(gone.signal, SIGSYS) << call;
+  }
+}
+
+TEST_P(NurseryTest, NoMemoryBecomesCode) {
+  const std::string prefix = std::string(kRawSyscall);
+  // mmap anonymous r-x and rwx; mprotect to r-x; memfd_create.
+  EXPECT_EQ(Run(prefix + "call(9, 0, 4096, 5, 0x22, -1, 0)"), "-13");
+  EXPECT_EQ(Run(prefix + "call(9, 0, 4096, 7, 0x22, -1, 0)"), "-13");
+  EXPECT_EQ(Run(prefix + "import mmap\nm = mmap.mmap(-1, 4096)\n"
+                         "a = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+                         "call(10, ctypes.c_void_p(a), 4096, 5)"),
+            "-13");
+  EXPECT_EQ(Run(prefix + "call(319, b'x', 0)"), "-13");
+  if (has_namespaces()) {
+    EXPECT_EQ(Run(prefix + "f = open('/tmp/x', 'wb+')\nf.write(bytes(4096))\nf.flush()\n"
+                           "call(9, 0, 4096, 5, 2, f.fileno(), 0)"),
+              "-1");
+  }
+}
+
+TEST_P(NurseryTest, NothingOfTheHostCanBeSignalled) {
+  const pid_t self = ::getpid();
+  EXPECT_THAT(Run("import os\nos.kill(" + std::to_string(self) + ", 0)"), HasSubstr("Error"));
+  // As pid 1 of its own namespace it has nobody to signal; elsewhere it may not.
+  EXPECT_THAT(Run("import os\nos.kill(-1, 9)"), HasSubstr("Error"));
+}
+
+TEST_P(CellTest, ThreadsAreBounded) {
+  EXPECT_EQ(Run(R"(
+import threading
+stop = threading.Event()
+started = 0
+try:
+    while started < 1000:
+        threading.Thread(target=stop.wait).start()
+        started += 1
+except RuntimeError as e:
+    error = str(e)
+stop.set()
+[started, error])"),
+            "[15,\"can't start new thread\"]");
+}
+
+TEST_P(NurseryTest, WithoutNamespacesThereAreNoThreadsToCount) {
+  if (has_namespaces()) GTEST_SKIP();
+  EXPECT_EQ(Run("import threading\nthreading.Thread(target=print).start()"),
+            "RuntimeError: can't start new thread");
+}
+
+TEST_P(CellTest, ForksAreAllowedWhereTheLimitSaysSoAndCounted) {
+  DrivenCell cell = nursery().Make(3);
+  ASSERT_TRUE(cell.prepared) << cell.failed;
+  const RunEnd end = cell.Run(R"(
+import os, time
+children = []
+try:
+    while len(children) < 100:
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(1000)
+        children.append(pid)
+except BlockingIOError:
+    pass
+len(children))");
+  EXPECT_EQ(end.Result(), "2");
+  nursery().AwaitGone(cell);  // With its children, though they sleep.
+  ASSERT_TRUE(cell.gone);
+}
+
+TEST_P(CellTest, AForkedProcessIsNotTheRun) {
+  DrivenCell cell = nursery().Make(2);
+  const RunEnd end = cell.Run(
+      "import os\npid = os.fork()\nif pid == 0:\n"
+      "    try: echo('child')\n    except ToolError as e: print(e.type)\n"
+      "else:\n    os.waitpid(pid, 0)\n    print('parent', echo(5))\npid != 0",
+      {.tools = {"echo"}}, Echo);
+  EXPECT_EQ(end.Result(), "true");
+  EXPECT_EQ(end.done.calls, 1U);
+  EXPECT_EQ(cell.Output(), "CallRefused\nparent 5\n");
+}
+
+TEST_P(NurseryTest, MoreProcessesThanCanBeCountedAreRefused) {
+  if (!has_namespaces()) {
+    DrivenCell several = nursery().Make(2);
+    EXPECT_FALSE(several.prepared);
+    EXPECT_THAT(several.failed, HasSubstr("needs tier namespace"));
+  }
+  DrivenCell none = nursery().Make(0);
+  EXPECT_FALSE(none.failed.empty());
+  EXPECT_EQ(Run("1"), "1");
+}
+
+// From outside, while the cell waits for its run.
+TEST_P(NurseryTest, AWaitingCellHoldsNothing) {
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(cell.prepared) << cell.failed;
+  cell.SendStart("echo(1)", {.tools = {"echo"}});
+  ASSERT_TRUE(cell.Receive());  // So all its walls stand.
+  const pid_t pid = cell.HostPid();
+  ASSERT_GT(pid, 0);
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+    EXPECT_EQ(Status(pid, set), "0000000000000000") << set;
+  }
+  EXPECT_EQ(Status(pid, "NoNewPrivs"), "1");
+  EXPECT_EQ(Status(pid, "Seccomp"), "2");
+  EXPECT_EQ(Status(pid, "Threads"), "1");
+  if (::getuid() == 0) {
+    EXPECT_NE(Status(pid, "Uid").substr(0, 2), "0\t");
+    EXPECT_EQ(CountEntries(ProcPath(pid, "fd")), 4U);
+  }
+  if (!has_namespaces()) return;
+  EXPECT_EQ(Status(pid, "CapBnd"), "0000000000000000");
+  EXPECT_THAT(Status(pid, "NSpid"), testing::EndsWith("\t1"));
+  if (::getuid() != 0) return;
+  const pid_t parent = nursery().child().pid();
+  for (const char* name : {"user", "mnt", "pid"}) {
+    EXPECT_NE(fs::read_symlink(ProcPath(pid, std::string("ns/") + name)),
+              fs::read_symlink(ProcPath(parent, std::string("ns/") + name)))
+        << name;
+  }
+  EXPECT_NE(fs::read_symlink(ProcPath(pid, "ns/net")), fs::read_symlink("/proc/self/ns/net"));
+  std::ifstream mounts(ProcPath(pid, "mountinfo"));
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string skipped, point, options;
+    fields >> skipped >> skipped >> skipped >> skipped >> point >> options;
+    const std::set<std::string> writable{"/files", "/tmp", "/output", "/input"};
+    EXPECT_THAT(options, StartsWith(writable.contains(point) ? "rw," : "ro,")) << line;
+    EXPECT_THAT(options, HasSubstr("nosuid")) << line;
+    if (writable.contains(point)) EXPECT_THAT(options, HasSubstr("nodev,noexec")) << line;
+    EXPECT_NE(point, "/proc");
+  }
+}
+
+TEST_P(NurseryTest, TheNurseryKeepsNoPrivilege) {
+  const pid_t pid = nursery().child().pid();
+  EXPECT_EQ(Status(pid, "CapEff"), "0000000000000000");
+  EXPECT_EQ(Status(pid, "CapPrm"), "0000000000000000");
+  EXPECT_EQ(Status(pid, "NoNewPrivs"), "1");
+  EXPECT_EQ(Status(pid, "Seccomp"), "2");
+  if (has_namespaces()) EXPECT_EQ(Status(pid, "CapBnd"), "0000000000000000");
+  EXPECT_EQ(nursery().missing(), "");
+}
+
+TEST_P(NurseryTest, CodeSeesAnEnvironmentOfOurMaking) {
+  EXPECT_EQ(Run("import os\nsorted(os.environ)"),
+            R"(["HOME","LANG","MKL_NUM_THREADS","MPLBACKEND","MPLCONFIGDIR",)"
+            R"("NUMEXPR_NUM_THREADS","OMP_NUM_THREADS","OPENBLAS_NUM_THREADS"])");
+  if (!has_namespaces()) return;
+  EXPECT_EQ(Run("import os\nsorted(os.listdir('/'))"),
+            R"(["dev","etc","files","input","lib","output","tmp","usr"])");
+  EXPECT_EQ(Run("import os\nsorted(os.listdir('/dev'))"),
+            R"(["full","null","random","urandom","zero"])");
+  EXPECT_EQ(Run("import os, pwd\n[os.getpid(), os.getuid(), pwd.getpwuid(os.getuid()).pw_name]"),
+            R"([1,65534,"user"])");
+}
+
+TEST_P(NurseryTest, AKilledCellIsGoneAndOthersAreNot) {
+  DrivenCell one = nursery().Make();
+  DrivenCell other = nursery().Make();
+  one.SendStart("while True: pass");
+  one.Kill();
+  nursery().AwaitGone(one);
+  ASSERT_TRUE(one.gone);
+  EXPECT_EQ(one.gone->signal, SIGKILL);
+  EXPECT_EQ(other.Run("1+1").Result(), "2");
+}
+
+TEST_P(NurseryTest, CellsDieWithTheirNursery) {
+  DrivenCell cell = nursery().Make();
+  cell.SendStart("while True: pass");
+  nursery().child().Kill();
+  EXPECT_TRUE(Ends(cell.pidfd));
+}
+
+TEST_P(NurseryTest, TheNurseryEndsWithTheHost) {
+  DrivenCell cell = nursery().Make();
+  cell.SendStart("while True: pass");
+  nursery().CloseControl();
+  auto exit = nursery().child().WaitFor(std::chrono::seconds(20));
+  ASSERT_TRUE(exit && *exit);
+  EXPECT_EQ((*exit)->status, 0);
+  EXPECT_TRUE(Ends(cell.pidfd));
+}
+
+TEST_P(NurseryTest, ACellEndsWhenItsSocketDoes) {
+  DrivenCell cell = nursery().Make();
+  cell.socket = UniqueFd();
+  nursery().AwaitGone(cell);
+  ASSERT_TRUE(cell.gone);
+  EXPECT_EQ(cell.gone->signal, 0);
+}
+
+TEST_P(NurseryTest, CrashesAreNews) {
+  EXPECT_EQ(RunToDeath("import ctypes\nctypes.string_at(0)").signal, SIGSEGV);
+  EXPECT_EQ(RunToDeath("import os\nos._exit(7)").status, 7);
+}
+
+TEST_P(NurseryTest, ManyCellsLeaveNothing) {
+  const pid_t pid = nursery().child().pid();
+  ASSERT_EQ(Run("1+1"), "2");
+  const std::size_t before = CountEntries(ProcPath(pid, "fd"));
+  for (int i = 0; i < 300; ++i) {
+    DrivenCell cell = nursery().Make();
+    ASSERT_TRUE(cell.prepared) << cell.failed;
+    if (i % 3 == 0) {
+      cell.Kill();
+    } else if (i % 3 == 1) {
+      cell.SendStart("while True: pass");
+      cell.Kill();
+    } else {
+      EXPECT_EQ(cell.Run("1+1").Result(), "2");
+    }
+    nursery().AwaitGone(cell);
+    ASSERT_TRUE(cell.gone);
+  }
+  EXPECT_EQ(CountEntries(ProcPath(pid, "fd")), before);
+  EXPECT_EQ(ReadText(ProcPath(pid, "task/" + std::to_string(pid) + "/children")), "");
+}
+
+// A virtual environment as `python3 -m venv` leaves it, with one package.
+class Venv {
+ public:
+  Venv() {
+    char path[] = "/var/tmp/caisson-venv-XXXXXX";
+    path_ = ::mkdtemp(path);
+    const fs::path package = path_ / "lib/python3.11/site-packages/greeting";
+    fs::create_directories(package);
+    fs::permissions(path_, fs::perms(0755));
+    std::ofstream(package / "__init__.py") << "text = 'hello from the venv'\n";
+    std::ofstream(package.parent_path() / "threaded.py")
+        << "import threading\nthreading.Thread(target=threading.Event().wait, "
+           "daemon=True).start()\n";
+  }
+  ~Venv() { fs::remove_all(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+TEST_P(NurseryTest, PackagesOfAVirtualEnvironmentComeFirst) {
+  const Venv venv;
+  auto nursery = StartNursery(GetParam(), {"--prefix=" + venv.path()});
+  ASSERT_TRUE(nursery);
+  EXPECT_EQ(nursery->Make().Run("import greeting\ngreeting.text").Result(),
+            "\"hello from the venv\"");
+  auto preloaded = StartNursery(GetParam(), {"--prefix=" + venv.path(), "--preload=greeting"});
+  ASSERT_TRUE(preloaded);
+  EXPECT_EQ(preloaded->Make().Run("import sys\n'greeting' in sys.modules").Result(), "true");
+}
+
+TEST(NurseryStart, OperatorsCanAddToWhatCellsSee) {
+  const Venv venv;
+  auto without = StartNursery(Tier::kNamespace);
+  auto with = StartNursery(Tier::kNamespace, {"--see=" + venv.path()});
+  ASSERT_TRUE(without && with);
+  const std::string code = "import os\nos.listdir('" + venv.path() + "')";
+  EXPECT_THAT(without->Make().Run(code).Result(), StartsWith("FileNotFoundError"));
+  EXPECT_EQ(with->Make().Run(code).Result(), "[\"lib\"]");
+}
+
+TEST(NurseryStart, TierNoneRunsToo) {
+  auto nursery = StartNursery(Tier::kNone);
+  ASSERT_TRUE(nursery);
+  EXPECT_EQ(nursery->Make().Run("1+1").Result(), "2");
+}
+
+TEST(NurseryStart, SaysWhyItCannot) {
+  auto unknown = Driver::Start(Tier::kNamespace, {"--preload=no_such_module_anywhere"});
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message(), HasSubstr("No module named 'no_such_module_anywhere'"));
+  auto prefix = Driver::Start(Tier::kNamespace, {"--prefix=/nonexistent"});
+  ASSERT_FALSE(prefix);
+  EXPECT_THAT(prefix.error().message(), HasSubstr("is no virtual environment"));
+  const Venv venv;
+  auto threaded =
+      Driver::Start(Tier::kNamespace, {"--prefix=" + venv.path(), "--preload=threaded"});
+  ASSERT_FALSE(threaded);
+  EXPECT_THAT(threaded.error().message(), HasSubstr("a process with threads cannot be jailed"));
+  auto hidden = Driver::Start(Tier::kNamespace, {"--see=/tmp/data"});
+  ASSERT_FALSE(hidden);
+  EXPECT_THAT(hidden.error().message(), HasSubstr("cells have a /tmp of their own"));
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ FileLimits FileLimitsOf(const wire::StartHeader& start) {
       std::min(start.memory_bytes, std::max(kScratchTotalBytes, start.total_file_bytes));
   limits.inodes = std::max(kScratchInodes, start.files);
   limits.open_files = start.open_files;
+  limits.mount_file_bytes = start.file_bytes;
   return limits;
 }
 
@@ -61,10 +62,10 @@ Cell::Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channe
       files_(*this) {}
 
 Result<void> Cell::Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
-                         std::vector<InputFile> files) {
+                         std::vector<InputFile> files, std::vector<Mount> mounts) {
   id_ = id;
   inputs_ = std::move(files);
-  TRY(files_.Start(library_, inputs_, FileLimitsOf(start)));
+  TRY(files_.Start(library_, inputs_, FileLimitsOf(start), std::move(mounts)));
   if ((start.flags & wire::kVirtualTime) != 0) {
     virtual_ns_ = start.clock_ns;
     std::memcpy(chance_.seed, start.seed, sizeof chance_.seed);
@@ -116,6 +117,10 @@ Left Cell::Go() {
 }
 
 void Cell::Park() {
+  if (asking_) {
+    state_ = CellState::kAsking;
+    return;
+  }
   wait_seq_ = caisson_switch.wait_seq;
   wake_ns_ = 0;
   if (DeliverAwaited()) return;
@@ -169,6 +174,15 @@ bool Cell::Answer(const wire::AnswerHeader& header, std::string_view answer) {
   return true;
 }
 
+bool Cell::AnswerFile(const wire::FileAnswerHeader& header, std::string_view bytes) {
+  if (state_ != CellState::kAsking || header.number != file_requests_) return false;
+  // The host's own words: if they make no sense, nothing does.
+  if (!files_.Deliver(header.error, bytes)) std::abort();
+  asking_ = false;
+  state_ = CellState::kReady;
+  return true;
+}
+
 std::optional<wire::Ending> Cell::PassedLimit(std::uint64_t now_ns) const {
   if (now_ns >= deadline_ns_) return wire::Ending::kWallTime;
   const std::uint64_t running = cpu_since_ns_ == 0 ? 0 : ThreadCpuNow() - cpu_since_ns_;
@@ -197,28 +211,47 @@ void Cell::Finish(wire::Ending ending, std::uint32_t detail) {
 }
 
 void Cell::SendFiles() {
-  // One more than allowed, so that the host can tell that there were more.
-  const Capture capture = files_.Captured(start_.files + std::size_t{1});
+  const Capture capture = files_.Captured();
+  if (capture.mounts_incomplete) flags_ |= wire::kChangesMissing;
   std::uint64_t total = 0;
   std::uint32_t count = 0;
-  std::string body;
   for (const CapturedFile& file : capture.files) {
-    wire::FileHeader header{};
-    header.path_length = static_cast<std::uint32_t>(file.path.size());
-    header.change = static_cast<std::uint32_t>(file.change);
-    header.size = file.size;
-    const bool fits = ++count <= start_.files && file.size <= start_.file_bytes &&
-                      file.size <= start_.total_file_bytes - total;
-    header.omitted = fits ? 0 : 1;
-    body = file.path;
-    if (fits && file.contents != nullptr) {
+    // One more than allowed is sent, so that the host can tell that there were more.
+    if (++count > start_.files && file.mount) flags_ |= wire::kChangesMissing;
+    if (count > start_.files + 1) continue;
+    auto omitted = wire::Omitted::kNot;
+    if (count > start_.files) {
+      omitted = wire::Omitted::kFiles;
+    } else if (file.size > start_.file_bytes) {
+      omitted = wire::Omitted::kFileBytes;
+    } else if (file.size > start_.total_file_bytes - total) {
+      omitted = wire::Omitted::kTotalFileBytes;
+    } else {
       total += file.size;
-      body.resize(file.path.size() + file.size);
-      auto* to = reinterpret_cast<std::uint8_t*>(body.data()) + file.path.size();
-      file.contents->Read(0, {to, file.size});
     }
-    channel_.Send(wire::ToHost::kFile, id_, AsBytes(header), body);
+    SendFile(file, omitted);
   }
+}
+
+void Cell::SendFile(const CapturedFile& file, wire::Omitted omitted) {
+  std::string_view path = file.path;
+  if (file.mount) path.remove_prefix(files_.mount_path(*file.mount).size() + 1);
+  wire::ChangeHeader header{};
+  header.file.path_length = static_cast<std::uint32_t>(path.size());
+  header.file.change = static_cast<std::uint32_t>(file.change);
+  header.file.size = file.size;
+  header.file.omitted = omitted;
+  std::string body(path);
+  if (omitted == wire::Omitted::kNot && file.contents != nullptr) {
+    body.resize(path.size() + file.size);
+    auto* to = reinterpret_cast<std::uint8_t*>(body.data()) + path.size();
+    file.contents->Read(0, {to, file.size});
+  }
+  if (!file.mount) return channel_.Send(wire::ToHost::kFile, id_, AsBytes(header.file), body);
+  header.mount = *file.mount;
+  header.directory = file.directory ? 1 : 0;
+  header.seen = file.seen;
+  channel_.Send(wire::ToHost::kChange, id_, AsBytes(header), body);
 }
 
 void Cell::Reset() {
@@ -233,6 +266,7 @@ void Cell::Reset() {
   output_.clear();
   report_.clear();
   clock_offset_ns_ = 0;
+  asking_ = false;
   id_ = 0;
   state_ = CellState::kClean;
   g_cpu_read_ns = ThreadCpuNow();
@@ -282,7 +316,7 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id) {
 }
 
 Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
-                           std::span<const std::uint8_t> blob,
+                           std::vector<Mount> mounts, std::span<const std::uint8_t> blob,
                            std::span<const std::uint8_t> build_id) {
   TRY_ASSIGN(const SavedFields fields, DecodeSaved({build_id, memory_.base().header().hash}, blob));
   const Error damaged(ErrorCode::kInvalidArgument, "the saved cell is damaged");
@@ -313,7 +347,7 @@ Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
   for (const auto& [path, contents] : fields.inputs) {
     inputs_.push_back({std::string(path), std::make_shared<const std::string>(contents)});
   }
-  TRY(files_.Start(library_, inputs_, FileLimitsOf(start)));
+  TRY(files_.Start(library_, inputs_, FileLimitsOf(start), std::move(mounts)));
   TRY(files_.Restore(fields.files));
 
   if (fields.wasm_pages * kWasmPageBytes > start.memory_bytes) {
@@ -376,6 +410,24 @@ void Cell::Report(std::uint32_t address, std::uint32_t length) {
   if (length > start_.result_bytes + wire::kReportSlackBytes) Stop(wire::Ending::kResultTooBig);
   report_.assign(*report);
   reported_ = true;
+}
+
+void Cell::AskHost() {
+  const HostRequest& wanted = files_.wanted();
+  FlushOutput();
+  asking_ = true;
+  ++file_requests_;
+  if (wanted.kind == HostRequest::Kind::kList) {
+    const wire::FileListHeader header{.number = file_requests_, .mount = wanted.mount};
+    return channel_.Send(wire::ToHost::kFileList, id_, AsBytes(header), wanted.path);
+  }
+  const wire::FileReadHeader header{.number = file_requests_,
+                                    .mount = wanted.mount,
+                                    .version = wanted.version,
+                                    .offset = wanted.offset,
+                                    .length = wanted.length,
+                                    .exact = wanted.exact ? 1U : 0U};
+  channel_.Send(wire::ToHost::kFileRead, id_, AsBytes(header), wanted.path);
 }
 
 std::uint32_t Cell::Grow(std::uint32_t delta) {

@@ -35,6 +35,7 @@ enum class CellState {
   kClean,   // The base; nobody's.
   kReady,   // Can go on: just started, answered, or taken off by the timer.
   kParked,  // In host_wait.
+  kAsking,  // In a WASI call, until the host has answered about one of its files.
   kIdle,    // Its run has ended and the host keeps it.
 };
 
@@ -44,7 +45,7 @@ class Cell final : public GuestHost {
 
   // Begins a run in a clean cell, or another one in an idle cell.
   Result<void> Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
-                     std::vector<InputFile> files);
+                     std::vector<InputFile> files, std::vector<Mount> mounts);
   void Again(const wire::StartHeader& start, std::string_view request);
 
   // Runs until the guest leaves; state() is then what it is now.
@@ -53,6 +54,9 @@ class Cell final : public GuestHost {
   // Takes an answer to an open call; false if there is no such call. A parked cell that waited for it
   // becomes ready.
   bool Answer(const wire::AnswerHeader& header, std::string_view answer);
+
+  // Takes what the host says about a file; false if nothing was asked. The cell becomes ready.
+  bool AnswerFile(const wire::FileAnswerHeader& header, std::string_view bytes);
 
   // When a parked cell is to go on without an answer; 0: never. Wake() then makes it ready.
   std::uint64_t wake_ns() const { return wake_ns_; }
@@ -72,7 +76,7 @@ class Cell final : public GuestHost {
 
   // As bytes (saved_cell.h), when parked or idle; and back again, into a clean cell.
   std::string Save(std::span<const std::uint8_t> build_id);
-  Result<void> Restore(std::uint64_t id, const wire::StartHeader& start,
+  Result<void> Restore(std::uint64_t id, const wire::StartHeader& start, std::vector<Mount> mounts,
                        std::span<const std::uint8_t> blob, std::span<const std::uint8_t> build_id);
 
   std::uint64_t id() const { return id_; }
@@ -87,6 +91,7 @@ class Cell final : public GuestHost {
   std::int32_t Post(std::uint32_t address, std::uint32_t length) override;
   std::uint32_t Take(std::uint32_t address, std::uint32_t capacity) override;
   void Report(std::uint32_t address, std::uint32_t length) override;
+  void AskHost() override;
   std::uint32_t Grow(std::uint32_t delta) override;
   void Write(Stream stream, std::span<const std::uint8_t> bytes) override;
   std::uint64_t Clock(ClockId clock) override;
@@ -103,6 +108,7 @@ class Cell final : public GuestHost {
   bool DeliverAwaited();
   [[noreturn]] void Stop(wire::Ending ending);
   void SendFiles();
+  void SendFile(const CapturedFile& file, wire::Omitted omitted);
   bool virtual_time() const { return (start_.flags & wire::kVirtualTime) != 0; }
 
   HostChannel& channel_;
@@ -122,6 +128,8 @@ class Cell final : public GuestHost {
   std::int32_t wait_seq_ = 0;
   std::uint64_t wake_ns_ = 0;
   std::int32_t wait_answer_ = 0;
+  std::uint32_t file_requests_ = 0;  // Made so far; the last one's number.
+  bool asking_ = false;              // That one is open.
 
   std::string report_;
   bool reported_ = false;

@@ -23,6 +23,10 @@ class GuestHost : public CellServices {
   virtual std::uint32_t Take(std::uint32_t address, std::uint32_t capacity) = 0;
   virtual void Report(std::uint32_t address, std::uint32_t length) = 0;
 
+  // A WASI call answered kPending: asks the host what its files want. The glue then leaves the guest as
+  // host_wait does and, when it goes on, makes the call again.
+  virtual void AskHost() = 0;
+
   // memory.grow: the old number of pages, or UINT32_MAX.
   virtual std::uint32_t Grow(std::uint32_t delta) = 0;
 

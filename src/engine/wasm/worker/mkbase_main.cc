@@ -50,6 +50,7 @@ class BootHost final : public GuestHost {
   std::int32_t Post(std::uint32_t, std::uint32_t) override { return -1; }
   std::uint32_t Take(std::uint32_t, std::uint32_t) override { return 0; }
   void Report(std::uint32_t, std::uint32_t) override {}
+  void AskHost() override { std::abort(); }  // There are no mounts.
   std::uint32_t Grow(std::uint32_t delta) override {
     wasm_rt_memory_t& memory = Memory();
     const std::uint32_t before = memory.pages;
@@ -163,7 +164,7 @@ class Trainer {
     start.files = start.open_files = 64;
     start.tool_calls = 1000;
     start.message_bytes = 1 << 20;
-    TRY(cell.Start(1, start, request, {}));
+    TRY(cell.Start(1, start, request, {}, {}));
     while (true) {
       const Left left = cell.Go();
       Drain(cell);

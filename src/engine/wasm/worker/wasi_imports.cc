@@ -2,12 +2,19 @@
 // calls these.
 //
 // Linked with the generated code only. Nothing is decided here: each marks that host code runs,
-// finds the cell it serves and hands over to the shim.
+// finds the cell it serves and hands over to the shim. A call that needs the host's files first leaves
+// the guest until they are there, and is made again: no host code waits on the guest's stack.
 
 #include <cstdint>
 
+#include "engine/wasm/worker/guest_host.h"
 #include "engine/wasm/worker/host_scope.h"
 #include "engine/wasm/worker/wasi.h"
+
+extern "C" {
+struct Z_host_instance_t;
+std::uint32_t Z_hostZ_wait(Z_host_instance_t*, std::uint32_t seq, std::uint64_t timeout_ns);
+}
 
 namespace caisson::worker {
 namespace {
@@ -16,10 +23,21 @@ using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
 template <typename... Parameters>
-U32 Serve(Errno (WasiShim::*function)(Parameters...), Parameters... arguments) {
+Errno ServeOnce(Errno (WasiShim::*function)(Parameters...), Parameters... arguments) {
   const HostScope scope;
   WasiShim shim(CurrentShim());
-  return static_cast<U32>((shim.*function)(arguments...));
+  const Errno answer = (shim.*function)(arguments...);
+  if (answer == Errno::kPending) GuestHost::current->AskHost();
+  return answer;
+}
+
+template <typename... Parameters>
+U32 Serve(Errno (WasiShim::*function)(Parameters...), Parameters... arguments) {
+  while (true) {
+    const Errno answer = ServeOnce(function, arguments...);
+    if (answer != Errno::kPending) return static_cast<U32>(answer);
+    Z_hostZ_wait(nullptr, 0, UINT64_MAX);
+  }
 }
 
 }  // namespace

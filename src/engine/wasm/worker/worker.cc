@@ -32,23 +32,40 @@ T TakeHeader(std::string_view& payload) {
   return header;
 }
 
-// The list of (path, contents) that follows a request.
-std::vector<InputFile> DecodeFiles(std::string_view payload) {
-  std::vector<InputFile> files;
-  if (payload.empty()) return files;
+template <typename T>
+T& Get(Value& value) {
+  auto* got = std::get_if<T>(&value.variant());
+  if (got == nullptr) Malformed();
+  return *got;
+}
+
+struct GivenFiles {
+  std::vector<InputFile> inputs;
+  std::vector<Mount> mounts;
+};
+
+// The list that follows a request: (path, contents) and (path, mode, write_bytes_limit).
+GivenFiles DecodeFiles(std::string_view payload) {
+  GivenFiles given;
+  if (payload.empty()) return given;
   auto value = DecodeValue(payload);
   if (!value) Malformed();
-  auto* list = std::get_if<List>(&value->variant());
-  if (list == nullptr) Malformed();
-  for (Value& item : list->items) {
-    auto* pair = std::get_if<Tuple>(&item.variant());
-    if (pair == nullptr || pair->items.size() != 2) Malformed();
-    auto* path = std::get_if<std::string>(&pair->items[0].variant());
-    auto* contents = std::get_if<Bytes>(&pair->items[1].variant());
-    if (path == nullptr || contents == nullptr) Malformed();
-    files.push_back({*path, std::make_shared<const std::string>(std::move(contents->data))});
+  for (Value& item : Get<List>(*value).items) {
+    auto& fields = Get<Tuple>(item).items;
+    if (fields.size() == 2) {
+      given.inputs.push_back(
+          {Get<std::string>(fields[0]),
+           std::make_shared<const std::string>(std::move(Get<Bytes>(fields[1]).data))});
+    } else if (fields.size() == 3) {
+      given.mounts.push_back(
+          {.path = Get<std::string>(fields[0]),
+           .writable = Get<std::int64_t>(fields[1]) != wire::kReadOnlyMount,
+           .write_bytes_limit = static_cast<std::uint64_t>(Get<std::int64_t>(fields[2]))});
+    } else {
+      Malformed();
+    }
   }
-  return files;
+  return given;
 }
 
 }  // namespace
@@ -140,6 +157,8 @@ void Worker::Handle(wire::ToWorker kind, std::uint64_t id, std::string_view payl
       return Again(id, payload);
     case wire::ToWorker::kAnswer:
       return Answer(id, payload);
+    case wire::ToWorker::kFileAnswer:
+      return AnswerFile(id, payload);
     case wire::ToWorker::kSave:
       return Save(id, payload);
     case wire::ToWorker::kRestore:
@@ -164,8 +183,9 @@ void Worker::Start(std::uint64_t id, std::string_view payload) {
   if (made == nullptr)
     return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
   Cell& cell = *made;
+  GivenFiles given = DecodeFiles(payload.substr(start.request_length));
   auto started = cell.Start(id, start, payload.substr(0, start.request_length),
-                            DecodeFiles(payload.substr(start.request_length)));
+                            std::move(given.inputs), std::move(given.mounts));
   if (!started) return Refuse(id, started.error());
   cells_.emplace(id, std::move(made));
   SetTimer(cell.deadline_ns(), cell);
@@ -197,12 +217,19 @@ void Worker::Answer(std::uint64_t id, std::string_view payload) {
   }
 }
 
+void Worker::AnswerFile(std::uint64_t id, std::string_view payload) {
+  const auto header = TakeHeader<wire::FileAnswerHeader>(payload);
+  Cell* cell = Find(id);
+  if (cell != nullptr && cell->AnswerFile(header, payload)) MakeReady(*cell);
+}
+
 void Worker::Save(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::SaveHeader>(payload);
   Cell* cell = Find(id);
   if (cell == nullptr) return Refuse(id, Error(ErrorCode::kNotFound, "the cell is gone"));
-  if (cell->state() == CellState::kReady) {
-    // The host hears of a call before the cell waits for its answer; usually it is about to.
+  if (cell->state() == CellState::kReady || cell->state() == CellState::kAsking) {
+    // The host hears of a call before the cell waits for its answer; usually it is about to. A cell
+    // that asks about a file is in the middle of something, but not for long.
     const std::uint64_t until = MonotonicNow() + kSavePatienceNs;
     pending_saves_.insert_or_assign(id, PendingSave{header, until});
     return SetTimer(until, *cell);
@@ -229,13 +256,16 @@ void Worker::RefuseSave(std::uint64_t id) {
 
 void Worker::Restore(std::uint64_t id, std::string_view payload) {
   const auto start = TakeHeader<wire::StartHeader>(payload);
-  if (Find(id) != nullptr) Malformed();
+  if (start.request_length > payload.size() || Find(id) != nullptr) Malformed();
+  GivenFiles given = DecodeFiles(payload.substr(0, start.request_length));
+  payload.remove_prefix(start.request_length);
   auto made = TakeClean();
   if (made == nullptr)
     return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
   Cell& cell = *made;
   const std::span blob(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size());
-  if (auto restored = cell.Restore(id, start, blob, build_id_); !restored) {
+  auto restored = cell.Restore(id, start, std::move(given.mounts), blob, build_id_);
+  if (!restored) {
     return Refuse(id, restored.error());  // The half-made cell is destroyed, never reused.
   }
   cells_.emplace(id, std::move(made));
@@ -303,6 +333,7 @@ void Worker::Settle(Cell& cell, Left left) {
   switch (left) {
     case Left::kParked:
       if (cell.state() == CellState::kReady) return MakeReady(cell);
+      if (cell.state() == CellState::kAsking) return;
       if (cell.wake_ns() != 0) SetTimer(cell.wake_ns(), cell);
       if (auto pending = pending_saves_.extract(cell.id())) SaveNow(cell, pending.mapped().header);
       return;

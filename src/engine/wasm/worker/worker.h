@@ -49,6 +49,7 @@ class Worker {
   void Start(std::uint64_t id, std::string_view payload);
   void Again(std::uint64_t id, std::string_view payload);
   void Answer(std::uint64_t id, std::string_view payload);
+  void AnswerFile(std::uint64_t id, std::string_view payload);
   void Save(std::uint64_t id, std::string_view payload);
   void SaveNow(Cell& cell, const wire::SaveHeader& header);
   void RefuseSave(std::uint64_t id);

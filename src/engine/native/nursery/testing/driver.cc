@@ -234,6 +234,8 @@ Result<Driver> Driver::Start(jail::Tier tier, const std::vector<std::string>& ar
   Driver driver(std::move(child), std::move(ours), std::move(log_read));
   const_cast<UniqueFd&>(theirs) = UniqueFd();  // So that its end is seen.
   if (!driver.Take() || !driver.ready_) {
+    // It closes the control socket before it says why.
+    static_cast<void>(driver.child_.WaitFor(std::chrono::milliseconds(kDeadlineMs)));
     return Error(ErrorCode::kUnavailable, "the nursery did not come up: " + driver.Log());
   }
   return driver;

@@ -1,7 +1,7 @@
 // What a cell costs: made, dispatched to, killed; and how many runs a second that gives.
 //
 //   caisson-nursery-bench [TIER [MODULE,...]]
-#include <sched.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ void Pin(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cpu), &set);
-  ::sched_setaffinity(0, sizeof set, &set);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
 std::vector<std::string> Arguments(const std::string& preload) {

@@ -22,10 +22,10 @@ CellFiles::CellFiles(FileServices& services) : services_(services) {
 }
 
 Result<void> CellFiles::Start(LibraryImage library, std::vector<InputFile> inputs,
-                              const FileLimits& limits) {
+                              const FileLimits& limits, std::vector<Mount> mounts) {
   Reset();
   max_descriptors_ = std::min(limits.open_files, kMaxOpenFiles) + kRootDescriptor + 1;
-  return tree_.Start(library, std::move(inputs), limits);
+  return tree_.Start(library, std::move(inputs), std::move(mounts), limits);
 }
 
 void CellFiles::Reset() {
@@ -369,6 +369,9 @@ Io<std::optional<DirectoryEntry>> CellFiles::EntryAt(std::uint32_t fd, std::uint
   if (found->stream != Stream::kNone || !tree_.IsDirectory(found->place)) {
     return std::unexpected(Errno::kNotdir);
   }
+  if (const Errno unknown = tree_.EnsureListed(found->place); unknown != Errno::kSuccess) {
+    return std::unexpected(unknown);
+  }
   return tree_.EntryAt(found->place, cookie);
 }
 
@@ -390,6 +393,9 @@ Errno CellFiles::RemoveDirectory(std::uint32_t directory, std::string_view path)
   if (walked->name.empty()) return Errno::kInval;  // "." or ".."
   const Io<NodeId> parent = ChangeableParent(*walked);
   if (!parent) return parent.error();
+  if (const Errno unknown = tree_.EnsureListed(walked->place); unknown != Errno::kSuccess) {
+    return unknown;
+  }
   if (!tree_.node(walked->place.node).entries.names.empty()) return Errno::kNotempty;
   tree_.Remove(*parent, walked->name, services_.Now());
   return Errno::kSuccess;
@@ -418,18 +424,27 @@ Errno CellFiles::Rename(std::uint32_t old_directory, std::string_view old_path,
   const Io<NodeId> source = ChangeableParent(*from);
   const Io<NodeId> target = ChangeableParent(*to);
   if (!source || !target) return Errno::kRofs;
+  if (tree_.node(*source).mount != tree_.node(*target).mount) return Errno::kXdev;
   const bool is_directory = tree_.IsDirectory(from->place);
   if (!is_directory && (from->must_be_directory || to->must_be_directory)) return Errno::kNotdir;
   if (from->place == to->place) return Errno::kSuccess;
   if (tree_.IsBelow(*target, from->place.node)) return Errno::kInval;  // Into itself.
-  const std::uint64_t now = services_.Now();
   if (!to->place.empty()) {
     const bool onto_directory = tree_.IsDirectory(to->place);
     if (is_directory && !onto_directory) return Errno::kNotdir;
     if (!is_directory && onto_directory) return Errno::kIsdir;
+    if (onto_directory) {
+      const Errno unknown = tree_.EnsureListed(to->place);
+      if (unknown != Errno::kSuccess) return unknown;
+    }
     if (!tree_.node(to->place.node).entries.names.empty()) return Errno::kNotempty;
-    tree_.Remove(*target, to->name, now);
   }
+  if (const Errno fixed = tree_.MakeMovable(from->place.node, *target, to->name);
+      fixed != Errno::kSuccess) {
+    return fixed;
+  }
+  const std::uint64_t now = services_.Now();
+  if (!to->place.empty()) tree_.Remove(*target, to->name, now);
   tree_.Move(*source, from->name, *target, to->name, now);
   return Errno::kSuccess;
 }

@@ -58,9 +58,17 @@ class CellFiles {
 
   // Begins a run. Error: the host's files cannot be laid out as asked; then there is nothing to run
   // with.
-  Result<void> Start(LibraryImage library, std::vector<InputFile> inputs, const FileLimits& limits);
+  Result<void> Start(LibraryImage library, std::vector<InputFile> inputs, const FileLimits& limits,
+                     std::vector<Mount> mounts = {});
   // Forgets everything the run did and was given.
   void Reset();
+
+  // Any call below may answer kPending, and has then changed nothing: see FileTree.
+  const HostRequest& wanted() const { return tree_.wanted(); }
+  std::string_view mount_path(std::uint32_t mount) const { return tree_.mount_path(mount); }
+  bool Deliver(wire::FileError error, std::string_view bytes) {
+    return tree_.Deliver(error, bytes);
+  }
 
   Io<std::uint32_t> Open(std::uint32_t directory, std::string_view path,
                          const OpenOptions& options);
@@ -98,8 +106,8 @@ class CellFiles {
   Errno Rename(std::uint32_t old_directory, std::string_view old_path, std::uint32_t new_directory,
                std::string_view new_path);
 
-  // What differs below /output from what the host gave.
-  Capture Captured(std::size_t max_files) const { return tree_.CaptureOutput(max_files); }
+  // What differs below /output and the mounts from what the host gave.
+  Capture Captured() const { return tree_.Captured(); }
 
   // Appends the writable files and the open descriptors to `out`.
   void Save(std::string& out) const;

@@ -1,7 +1,7 @@
 // Saving and restoring a cell's files: a header, the writable tree, the open descriptors.
 //
-// A descriptor names its file by the number of its node in the blob or, outside the writable part,
-// by path: the library and the host's files are not in the blob.
+// A descriptor names its file by the number of its node in the blob or, where nothing can change, by
+// path: the library and the host's input files are not in the blob.
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@
 namespace caisson::worker {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3153454c49464943;  // "CIFILES1"
+constexpr std::uint64_t kMagic = 0x3253454c49464943;  // "CIFILES2"
 
 enum class Target : std::uint8_t { kStream = 0, kNode = 1, kPath = 2 };
 
@@ -39,9 +39,12 @@ void CellFiles::Save(std::string& out) const {
     if (saved.stream != Stream::kNone) {
       writer.Put(Target::kStream);
       writer.Put(saved.stream);
-    } else if (MayChange(saved.place)) {
+      continue;
+    }
+    const auto node = static_cast<std::size_t>(saved.place.node);
+    if (node < numbers.size() && numbers[node] != FileTree::kNoNumber) {
       writer.Put(Target::kNode);
-      writer.Put(numbers[static_cast<std::uint32_t>(saved.place.node)]);
+      writer.Put(numbers[node]);
     } else {
       writer.Put(Target::kPath);
       writer.PutText(tree_.PathOf(saved.place));
@@ -114,6 +117,7 @@ Result<CellFiles::Descriptor> CellFiles::RestoreDescriptor(ByteReader& in,
       const auto number = in.Get<std::uint32_t>();
       if (number >= nodes.size()) return Malformed("node");
       made.place = {.node = nodes[number]};
+      if (made.write && !MayChange(made.place)) return Malformed("write");
       break;
     }
     case Target::kPath: {

@@ -33,13 +33,15 @@ Error BadInput(std::string_view path) {
 // ---- Building and forgetting ----
 
 Result<void> FileTree::Start(LibraryImage library, std::vector<InputFile> inputs,
-                             const FileLimits& limits) {
+                             std::vector<Mount> mounts, const FileLimits& limits) {
   Reset();
   library_ = library;
   limits_ = limits;
   inputs_ = std::move(inputs);
-  if (inputs_.empty()) return {};
+  if (inputs_.empty() && mounts.empty()) return {};
   Build();
+  for (Mount& mount : mounts) mounts_.push_back({.mount = std::move(mount), .gone = {}});
+  for (std::uint32_t i = 0; i < mounts_.size(); ++i) TRY(AddMount(i));
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) TRY(AddInput(i));
   if (used_inodes_ > limits_.inodes) {
     return Error(ErrorCode::kResourceExhausted, "more input files than the cell may have");
@@ -50,9 +52,9 @@ Result<void> FileTree::Start(LibraryImage library, std::vector<InputFile> inputs
 void FileTree::Reset() {
   if (!dirty_) return;
   dirty_ = false;
-  // The host's files sit among the fixed nodes; without any, those are as they were but for two
-  // directories.
-  nodes_.resize(inputs_.empty() ? kFixedNodes : 0);
+  // The host's files and mounts sit among the fixed nodes; without any, those are as they were but
+  // for two directories.
+  nodes_.resize(inputs_.empty() && mounts_.empty() ? kFixedNodes : 0);
   if (!nodes_.empty()) {
     for (const NodeId id : {NodeId::kTmp, NodeId::kOutput}) {
       Node& directory = Mutable(id);
@@ -61,6 +63,10 @@ void FileTree::Reset() {
     }
   }
   inputs_.clear();
+  mounts_.clear();
+  listed_ = 0;
+  refused_ = Errno::kSuccess;
+  windows_.clear();
   free_nodes_.clear();
   next_inode_ = kFixedNodes + 1;
   used_bytes_ = 0;
@@ -100,9 +106,10 @@ NodeId FileTree::NewNode(FileType type, std::uint64_t time) {
 }
 
 void FileTree::FreeNode(NodeId id) {
+  DropWindow(id);
   const Node& gone = node(id);
-  if (!gone.contents.shared()) used_bytes_ -= gone.contents.size();
-  --used_inodes_;
+  if (!gone.contents.shared()) Charge(gone, gone.contents.size(), 0);
+  if (!gone.original) --used_inodes_;
   nodes_[static_cast<std::uint32_t>(id)].reset();
   free_nodes_.push_back(id);
 }
@@ -130,6 +137,10 @@ Result<void> FileTree::AddInput(std::uint32_t index) {
     const bool last = slash == std::string_view::npos;
     if (exists && (last || node(found->second.node).type != FileType::kDirectory)) {
       return BadInput(input.path);
+    }
+    if (node(directory).mount != Node::kNoMount) {
+      return Error(ErrorCode::kInvalidArgument,
+                   "an input file would lie below a mount: " + input.path);
     }
     if (exists) {
       directory = found->second.node;
@@ -237,6 +248,9 @@ Io<Walked> FileTree::Walk(Place start, std::string_view path) {
     }
     if (name.size() > kMaxNameBytes) return std::unexpected(Errno::kNametoolong);
     walked.parent = here;
+    if (const Errno unknown = EnsureListed(here); unknown != Errno::kSuccess) {
+      return std::unexpected(unknown);
+    }
     if (const LibraryIndex entry = FindStraight(here, name, path); entry != LibraryIndex::kNone) {
       walked.place = {.entry = entry};
       walked.name = LastComponent(LibraryPath(entry));
@@ -261,7 +275,7 @@ FileStat FileTree::Stat(Place place) {
     return {.inode = here.inode,
             .type = here.type,
             .links = here.linked ? 1U : 0U,
-            .size = here.contents.size(),
+            .size = here.original ? here.original->version.size : here.contents.size(),
             .accessed = here.accessed,
             .modified = here.modified,
             .changed = here.changed};
@@ -276,8 +290,11 @@ FileStat FileTree::Stat(Place place) {
           .changed = kUntouchedTime};
 }
 
-std::size_t FileTree::Read(Place place, std::uint64_t offset, std::span<std::uint8_t> out) const {
-  if (place.node != NodeId::kNone) return node(place.node).contents.Read(offset, out);
+Io<std::size_t> FileTree::Read(Place place, std::uint64_t offset, std::span<std::uint8_t> out) {
+  if (place.node != NodeId::kNone) {
+    if (node(place.node).original) return ReadOriginal(place.node, offset, out);
+    return node(place.node).contents.Read(offset, out);
+  }
   const auto entry = library_.At(place.entry);
   if (!entry || offset >= entry->contents.size() || out.empty()) return 0;
   const auto rest = entry->contents.subspan(static_cast<std::size_t>(offset));
@@ -364,11 +381,15 @@ void FileTree::Unlink(NodeId directory, std::string_view name) {
 
 Io<NodeId> FileTree::Create(NodeId directory, std::string_view name, FileType type,
                             std::uint64_t now) {
+  if (const Errno bad = MayName(directory, name); bad != Errno::kSuccess) {
+    return std::unexpected(bad);
+  }
   if (used_inodes_ >= limits_.inodes) return std::unexpected(Errno::kNospc);
   dirty_ = true;
   ++used_inodes_;
   const NodeId id = NewNode(type, now);
   Mutable(id).writable = true;
+  Mutable(id).mount = node(directory).mount;
   Link(directory, name, id, node(directory).entries.next_order);
   Mutable(directory).modified = Mutable(directory).changed = now;
   return id;
@@ -376,6 +397,7 @@ Io<NodeId> FileTree::Create(NodeId directory, std::string_view name, FileType ty
 
 void FileTree::Remove(NodeId directory, std::string_view name, std::uint64_t now) {
   const NodeId id = node(directory).entries.names.find(name)->second.node;
+  if (node(id).original) Remember(node(id));
   Unlink(directory, name);
   Mutable(directory).modified = Mutable(directory).changed = now;
   Mutable(id).linked = false;
@@ -402,7 +424,9 @@ void FileTree::Hold(NodeId id) {
 
 void FileTree::Release(NodeId id) {
   Node& released = Mutable(id);
-  if (--released.opens == 0 && !released.linked) FreeNode(id);
+  if (--released.opens > 0) return;
+  DropWindow(id);
+  if (!released.linked) FreeNode(id);
 }
 
 void FileTree::SetTimes(NodeId id, std::optional<std::uint64_t> accessed,
@@ -414,20 +438,38 @@ void FileTree::SetTimes(NodeId id, std::optional<std::uint64_t> accessed,
   touched.changed = now;
 }
 
+std::uint64_t FileTree::MaxFileBytes(const Node& file) const {
+  return file.mount == Node::kNoMount ? limits_.file_bytes : limits_.mount_file_bytes;
+}
+
+std::uint64_t FileTree::Room(const Node& file) const {
+  const std::uint64_t room = limits_.total_bytes - used_bytes_;
+  if (file.mount == Node::kNoMount) return room;
+  const Mounted& mounted = mounts_[file.mount];
+  const std::uint64_t limit = mounted.mount.write_bytes_limit;
+  return limit == 0 ? room : std::min(room, limit - mounted.used_bytes);
+}
+
+void FileTree::Charge(const Node& file, std::uint64_t before, std::uint64_t after) {
+  used_bytes_ += after - before;
+  if (file.mount != Node::kNoMount) mounts_[file.mount].used_bytes += after - before;
+}
+
 Errno FileTree::MayGrow(const Node& file, std::uint64_t size) const {
-  if (size > limits_.file_bytes) return Errno::kFbig;
+  if (size > MaxFileBytes(file)) return Errno::kFbig;
   const std::uint64_t has = file.contents.shared() ? 0 : file.contents.size();
-  return size > has && size - has > limits_.total_bytes - used_bytes_ ? Errno::kNospc
-                                                                      : Errno::kSuccess;
+  return size > has && size - has > Room(file) ? Errno::kNospc : Errno::kSuccess;
 }
 
 // A host's file is copied before its first change: from here on it counts.
-Errno FileTree::MakePrivate(Node& file) {
+Errno FileTree::MakePrivate(NodeId id) {
+  Node& file = Mutable(id);
+  if (file.original) return CopyUp(id);
   if (file.contents.shared()) {
     const std::uint64_t size = file.contents.size();
     if (const Errno full = MayGrow(file, size); full != Errno::kSuccess) return full;
     file.contents.Unshare();
-    used_bytes_ += size;
+    Charge(file, 0, size);
   }
   file.input = Node::kNoInput;
   return Errno::kSuccess;
@@ -437,19 +479,20 @@ Io<std::size_t> FileTree::Write(NodeId id, std::uint64_t offset, std::span<const
                                 std::uint64_t now) {
   Node& file = Mutable(id);
   if (data.empty()) return 0;
-  if (offset >= limits_.file_bytes) return std::unexpected(Errno::kFbig);
-  if (const Errno full = MakePrivate(file); full != Errno::kSuccess) return std::unexpected(full);
+  const std::uint64_t most = MaxFileBytes(file);
+  if (offset >= most) return std::unexpected(Errno::kFbig);
+  if (const Errno full = MakePrivate(id); full != Errno::kSuccess) return std::unexpected(full);
   const std::uint64_t size = file.contents.size();
-  std::uint64_t end = offset + std::min<std::uint64_t>(data.size(), limits_.file_bytes - offset);
+  std::uint64_t end = offset + std::min<std::uint64_t>(data.size(), most - offset);
   if (end > size) {
     // A gap counts in full.
-    const std::uint64_t reach = size + (limits_.total_bytes - used_bytes_);
+    const std::uint64_t reach = size + Room(file);
     if (offset >= reach) return std::unexpected(Errno::kNospc);
     end = std::min(end, reach);
   }
   const auto length = static_cast<std::size_t>(end - offset);
   file.contents.Write(offset, data.first(length));
-  if (end > size) used_bytes_ += end - size;
+  if (end > size) Charge(file, size, end);
   file.modified = file.changed = now;
   return length;
 }
@@ -458,64 +501,15 @@ Errno FileTree::Resize(NodeId id, std::uint64_t size, std::uint64_t now) {
   Node& file = Mutable(id);
   if (const Errno full = MayGrow(file, size); full != Errno::kSuccess) return full;
   if (size == 0 && file.contents.shared()) file.contents.Clear();
-  if (const Errno full = MakePrivate(file); full != Errno::kSuccess) return full;
+  const Errno full = size == 0 && file.original ? Detach(id) : MakePrivate(id);
+  if (full != Errno::kSuccess) return full;
   const std::uint64_t had = file.contents.size();
-  // Once more: the copy itself may have used up what was left.
-  if (const Errno full = MayGrow(file, size); full != Errno::kSuccess) return full;
+  // The copy itself may have used up what was left.
+  if (const Errno once_more = MayGrow(file, size); once_more != Errno::kSuccess) return once_more;
   file.contents.Resize(size);
-  used_bytes_ += size;
-  used_bytes_ -= had;
+  Charge(file, had, size);
   file.modified = file.changed = now;
   return Errno::kSuccess;
-}
-
-// ---- What comes out ----
-
-Capture FileTree::CaptureOutput(std::size_t max_files) const {
-  using Change = CapturedFile::Change;
-  Capture capture;
-  if (!dirty_) return capture;
-  std::map<std::string_view, std::uint32_t> given;
-  for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].path.starts_with("/output/")) given.emplace(inputs_[i].path, i);
-  }
-  std::vector<std::pair<NodeId, std::string>> directories;
-  directories.emplace_back(NodeId::kOutput, "/output");
-  while (!directories.empty()) {
-    const auto [id, path] = std::move(directories.back());
-    directories.pop_back();
-    for (const auto& [name, entry] : node(id).entries.names) {
-      const Node& child = node(entry.node);
-      if (path.size() + 1 + name.size() > kMaxPathBytes) {
-        capture.incomplete = true;
-        continue;
-      }
-      std::string full = path + '/' + name;
-      if (child.type == FileType::kDirectory) {
-        directories.emplace_back(entry.node, std::move(full));
-        continue;
-      }
-      const auto before = given.find(full);
-      if (before != given.end() && child.input == before->second) continue;
-      capture.files.push_back(
-          {.path = std::move(full),
-           .change = before == given.end() ? Change::kCreated : Change::kModified,
-           .size = child.contents.size(),
-           .contents = &child.contents});
-    }
-  }
-  for (const auto& [path, index] : given) {
-    const Place place = PlaceAt(path);
-    if (place.empty() || IsDirectory(place)) {
-      capture.files.push_back({.path = std::string(path), .change = Change::kDeleted});
-    }
-  }
-  std::ranges::sort(capture.files, {}, &CapturedFile::path);
-  if (capture.files.size() > max_files) {
-    capture.files.resize(max_files);
-    capture.incomplete = true;
-  }
-  return capture;
 }
 
 }  // namespace caisson::worker

@@ -1,7 +1,8 @@
-// Saving and restoring the writable part of a tree: /tmp, /output and removed files that are still
-// open.
+// Saving and restoring the changeable part of a tree: /tmp, /output, the mounts as far as they were
+// listed, and removed files that are still open.
 //
-// A node is written after its directory, so a blob cannot describe a cycle.
+// A node is written after its directory, so a blob cannot describe a cycle. What the host's files hold
+// is not in it: they are read again, and a file that has changed meanwhile is found to have.
 
 #include <algorithm>
 
@@ -11,7 +12,6 @@
 namespace caisson::worker {
 namespace {
 
-constexpr std::uint32_t kNoParent = 0xffffffff;
 constexpr std::uint32_t kFirstAfterWritable = static_cast<std::uint32_t>(NodeId::kOutput) + 1;
 constexpr std::uint64_t kMaxInode = std::uint64_t{1} << 48;
 constexpr std::uint64_t kMaxOrder = std::uint64_t{1} << 61;
@@ -20,6 +20,20 @@ enum class Source : std::uint8_t { kPrivate = 0, kInput = 1 };
 
 std::uint64_t ChunkCount(std::uint64_t size) {
   return size / FileContents::kChunkBytes + (size % FileContents::kChunkBytes != 0 ? 1 : 0);
+}
+
+void PutVersion(const wire::FileVersion& version, ByteWriter& out) {
+  out.Put(version.inode);
+  out.Put(version.size);
+  out.Put(version.modified_ns);
+}
+
+wire::FileVersion GetVersion(ByteReader& in) {
+  wire::FileVersion version;
+  version.inode = in.Get<std::uint64_t>();
+  version.size = in.Get<std::uint64_t>();
+  version.modified_ns = in.Get<std::uint64_t>();
+  return version;
 }
 
 Error Malformed(std::string_view what) {
@@ -34,7 +48,15 @@ void FileTree::SaveNode(const Node& saved, ByteWriter& out) const {
   out.Put(saved.modified);
   out.Put(saved.changed);
   if (saved.type == FileType::kDirectory) out.Put(saved.entries.next_order);
-  if (saved.type == FileType::kRegular) SaveFile(saved, out);
+  out.Put(saved.mount);
+  out.Put(static_cast<std::uint8_t>(saved.original ? 1 : 0));
+  if (saved.original) {
+    out.PutText(saved.original->path);
+    PutVersion(saved.original->version, out);
+    out.Put(static_cast<std::uint8_t>(saved.original->listed ? 1 : 0));
+  } else if (saved.type == FileType::kRegular) {
+    SaveFile(saved, out);
+  }
 }
 
 void FileTree::SaveFile(const Node& file, ByteWriter& out) const {
@@ -49,31 +71,38 @@ void FileTree::SaveFile(const Node& file, ByteWriter& out) const {
     out.PutBytes(file.contents.chunk(i));
 }
 
+void FileTree::SaveMounts(ByteWriter& out) const {
+  out.Put(static_cast<std::uint32_t>(mounts_.size()));
+  for (const Mounted& mounted : mounts_) {
+    out.PutText(mounted.mount.path);
+    out.Put(static_cast<std::uint8_t>(mounted.mount.writable ? 1 : 0));
+    out.Put(static_cast<std::uint32_t>(mounted.gone.size()));
+    for (const auto& [path, gone] : mounted.gone) {
+      out.PutText(path);
+      PutVersion(gone.version, out);
+      out.Put(gone.type);
+    }
+  }
+}
+
+std::vector<NodeId> FileTree::SavedRoots() const {
+  std::vector<NodeId> roots = {NodeId::kTmp, NodeId::kOutput};
+  for (const Mounted& mounted : mounts_) {
+    if (mounted.root != NodeId::kOutput) roots.push_back(mounted.root);
+  }
+  return roots;
+}
+
 std::vector<std::uint32_t> FileTree::Save(ByteWriter& out) const {
-  std::vector<std::uint32_t> numbers(nodes_.size(), kNoParent);
-  std::vector<NodeId> order;
-  const auto add = [&](NodeId id) {
-    numbers[static_cast<std::uint32_t>(id)] = static_cast<std::uint32_t>(order.size());
-    order.push_back(id);
-  };
+  std::vector<std::uint32_t> numbers(nodes_.size(), kNoNumber);
+  SaveMounts(out);
   out.Put(static_cast<std::uint8_t>(dirty_ ? 1 : 0));
   if (!dirty_) return numbers;
-  out.Put(next_inode_);
-  out.Put(used_inodes_);
-  for (const NodeId id : {NodeId::kTmp, NodeId::kOutput}) {
-    add(id);
-    SaveNode(node(id), out);
-  }
+
+  std::vector<NodeId> order = SavedRoots();
+  const std::size_t roots = order.size();
   for (std::size_t i = 0; i < order.size(); ++i) {
-    for (const auto& [name, entry] : node(order[i]).entries.names) {
-      const Node& child = node(entry.node);
-      add(entry.node);
-      out.Put(child.type);
-      out.Put(static_cast<std::uint32_t>(i));
-      out.Put(entry.order);
-      out.PutText(name);
-      SaveNode(child, out);
-    }
+    for (const auto& [name, entry] : node(order[i]).entries.names) order.push_back(entry.node);
   }
   // By inode, so that equal cells make equal blobs however their nodes came to lie.
   std::vector<NodeId> unlinked;
@@ -81,13 +110,47 @@ std::vector<std::uint32_t> FileTree::Save(ByteWriter& out) const {
     if (nodes_[i] && !nodes_[i]->linked) unlinked.push_back(NodeId{i});
   }
   std::ranges::sort(unlinked, {}, [this](NodeId id) { return node(id).inode; });
+  const std::size_t linked = order.size();
+  order.insert(order.end(), unlinked.begin(), unlinked.end());
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    numbers[static_cast<std::uint32_t>(order[i])] = i;
+  }
+
+  out.Put(next_inode_);
+  out.Put(static_cast<std::uint32_t>(order.size() - roots));
+  for (std::size_t i = 0; i < roots; ++i) SaveNode(node(order[i]), out);
+  for (std::size_t i = 0; i < linked; ++i) {
+    for (const auto& [name, entry] : node(order[i]).entries.names) {
+      out.Put(node(entry.node).type);
+      out.Put(static_cast<std::uint32_t>(i));
+      out.Put(entry.order);
+      out.PutText(name);
+      SaveNode(node(entry.node), out);
+    }
+  }
   for (const NodeId id : unlinked) {
-    add(id);
     out.Put(node(id).type);
-    out.Put(kNoParent);
+    out.Put(kNoNumber);
     SaveNode(node(id), out);
   }
   return numbers;
+}
+
+Result<void> FileTree::RestoreMounts(ByteReader& in) {
+  const Error others(ErrorCode::kFailedPrecondition, "the cell was saved with other mounts");
+  if (in.Get<std::uint32_t>() != mounts_.size()) return others;
+  for (Mounted& mounted : mounts_) {
+    if (in.GetText() != mounted.mount.path) return others;
+    if ((in.Get<std::uint8_t>() != 0) != mounted.mount.writable) return others;
+    for (auto n = in.Get<std::uint32_t>(); n > 0 && in.ok(); --n) {
+      std::string path(in.GetText());
+      const wire::FileVersion version = GetVersion(in);
+      const auto type = FileType{in.Get<std::uint8_t>()};
+      if (path.size() > kMaxPathBytes || !mounted.mount.writable) return Malformed("mounts");
+      mounted.gone.emplace(std::move(path), Gone{.version = version, .type = type});
+    }
+  }
+  return {};
 }
 
 void FileTree::RestoreCommon(ByteReader& in, Node& restored) const {
@@ -100,6 +163,21 @@ void FileTree::RestoreCommon(ByteReader& in, Node& restored) const {
     restored.entries.next_order = in.Get<std::uint64_t>();
     if (restored.entries.next_order > kMaxOrder) in.Fail();
   }
+  restored.mount = in.Get<std::uint32_t>();
+  if (restored.mount != Node::kNoMount && restored.mount >= mounts_.size()) return in.Fail();
+  restored.writable = restored.mount == Node::kNoMount || mounts_[restored.mount].mount.writable;
+  restored.original.reset();
+  if (in.Get<std::uint8_t>() == 0) {
+    if (!restored.writable) in.Fail();
+    return;
+  }
+  if (restored.mount == Node::kNoMount) return in.Fail();
+  restored.original = std::make_unique<Original>();
+  restored.original->path = in.GetText();
+  restored.original->version = GetVersion(in);
+  restored.original->end = restored.original->version.size;
+  restored.original->listed = in.Get<std::uint8_t>() != 0;
+  if (restored.original->path.size() > kMaxPathBytes) in.Fail();
 }
 
 bool FileTree::RestoreFile(ByteReader& in, Node& file) {
@@ -134,13 +212,11 @@ Result<NodeId> FileTree::RestoreNode(ByteReader& in, const std::vector<NodeId>& 
   const auto type = FileType{in.Get<std::uint8_t>()};
   const auto parent = in.Get<std::uint32_t>();
   if (type != FileType::kDirectory && type != FileType::kRegular) return Malformed("type");
-  if (parent != kNoParent && parent >= earlier.size()) return Malformed("parent");
+  if (parent != kNoNumber && parent >= earlier.size()) return Malformed("parent");
   const NodeId id = NewNode(type, 0);
   --next_inode_;  // The blob says which number it has.
-  ++used_inodes_;
   Node& made = Mutable(id);
-  made.writable = true;
-  if (parent == kNoParent) {
+  if (parent == kNoNumber) {
     made.linked = false;
   } else {
     const auto order = in.Get<std::uint64_t>();
@@ -154,13 +230,21 @@ Result<NodeId> FileTree::RestoreNode(ByteReader& in, const std::vector<NodeId>& 
     Link(earlier[parent], name, id, order);
   }
   RestoreCommon(in, made);
-  if (type == FileType::kRegular && !RestoreFile(in, made)) return Malformed("contents");
   if (!in.ok()) return Malformed("cut off");
+  if (parent != kNoNumber && made.mount != node(earlier[parent]).mount) return Malformed("mount");
+  std::uint32_t& counted = made.original ? listed_ : used_inodes_;
+  if (++counted > (made.original ? wire::kMaxListed : limits_.inodes)) {
+    return Malformed("more files than the cell may have");
+  }
+  if (type == FileType::kRegular && !made.original && !RestoreFile(in, made)) {
+    return Malformed("contents");
+  }
   return id;
 }
 
 Result<std::vector<NodeId>> FileTree::Restore(ByteReader& in) {
   std::vector<NodeId> restored;
+  TRY(RestoreMounts(in));
   const auto dirty = in.Get<std::uint8_t>();
   if (!in.ok() || dirty > 1) return Malformed("header");
   if (dirty == 0) return restored;
@@ -169,17 +253,20 @@ Result<std::vector<NodeId>> FileTree::Restore(ByteReader& in) {
   // What the host gave there is in the blob, as far as it is still there.
   for (const NodeId id : {NodeId::kTmp, NodeId::kOutput}) Mutable(id).entries = {};
   for (std::uint32_t i = kFirstAfterWritable; i < nodes_.size(); ++i) {
-    if (nodes_[i] && nodes_[i]->writable) FreeNode(NodeId{i});
+    if (nodes_[i] && nodes_[i]->writable && nodes_[i]->mount == Node::kNoMount) FreeNode(NodeId{i});
   }
   const auto next_inode = in.Get<std::uint64_t>();
   const auto count = in.Get<std::uint32_t>();
   if (next_inode < next_inode_ || next_inode > kMaxInode) return Malformed("inodes");
-  if (count > limits_.inodes) return Malformed("more files than the cell may have");
   next_inode_ = next_inode;
-  for (const NodeId id : {NodeId::kTmp, NodeId::kOutput}) {
+  for (const NodeId id : SavedRoots()) {
     const std::uint64_t inode = node(id).inode;
+    const std::uint32_t mount = node(id).mount;
     RestoreCommon(in, Mutable(id));
     Mutable(id).inode = inode;  // Fixed: it would outlive Reset().
+    if (node(id).mount != mount || (mount != Node::kNoMount) != (node(id).original != nullptr)) {
+      return Malformed("mounts");
+    }
     restored.push_back(id);
   }
   for (std::uint32_t i = 0; i < count; ++i) {

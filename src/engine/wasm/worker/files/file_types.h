@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/wasm/worker/files/file_contents.h"
+#include "wire/frames.h"
 
 namespace caisson::worker {
 
@@ -50,6 +51,8 @@ struct FileLimits {
   std::uint32_t inodes =
       4096;  // Files and directories below /tmp and /output, removed but open ones too.
   std::uint32_t open_files = 64;  // Beside 0, 1, 2 and the root.
+  // One file below a mount: not more than can be captured, or its change would be lost.
+  std::uint64_t mount_file_bytes = std::uint64_t{5} << 20;
 };
 
 // A file the host gives to a cell. Below /tmp and /output the cell may change its own copy;
@@ -76,14 +79,18 @@ struct CapturedFile {
   Change change = Change::kCreated;
   std::uint64_t size = 0;
   std::uint32_t mode = 0644;  // WASI has no permissions to change.
-  // Null for a deleted file. Valid until the cell's files change.
+  // Null for a deleted file and for a directory. Valid until the cell's files change.
   const FileContents* contents = nullptr;
+  std::optional<std::uint32_t> mount{};  // Which one it is below; nothing: /output.
+  bool directory = false;                // Below mounts only: it was made or removed.
+  wire::FileVersion seen{};              // Below mounts only: what was there before.
 };
 
 struct Capture {
   std::vector<CapturedFile> files;  // In path order.
-  bool incomplete =
-      false;  // Some were left out: more than asked for, or below a path longer than 4096 bytes.
+  // Some below /output, or below a mount, are not in it: their paths are longer than 4096 bytes.
+  bool incomplete = false;
+  bool mounts_incomplete = false;
 };
 
 }  // namespace caisson::worker

@@ -23,8 +23,6 @@ Errno CheckPath(std::string_view path);
 // "..".
 bool IsEntryName(std::string_view name);
 
-bool IsUtf8(std::string_view text);
-
 // Takes the next component off the front of `rest` together with the slashes around it. Empty at
 // the end.
 std::string_view TakeComponent(std::string_view& rest);

@@ -14,12 +14,14 @@ namespace caisson::worker {
 // An error here is an answer to the guest, never a failure of ours: it is a value, not an Error.
 enum class [[nodiscard]] Errno : std::uint16_t {
   kSuccess = 0,
+  kAcces = 2,
   kBadf = 8,
   kExist = 20,
   kFault = 21,
   kFbig = 22,
   kIlseq = 25,
   kInval = 28,
+  kIo = 29,
   kIsdir = 31,
   kMfile = 33,
   kNametoolong = 37,
@@ -33,6 +35,10 @@ enum class [[nodiscard]] Errno : std::uint16_t {
   kOverflow = 61,
   kRofs = 69,
   kSpipe = 70,
+  kStale = 72,
+  kXdev = 75,
+  // No guest sees this one: the host must be asked first (HostRequest), then the call made again.
+  kPending = 0xffff,
 };
 
 template <typename T>

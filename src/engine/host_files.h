@@ -1,0 +1,87 @@
+// HostFiles is what one cell sees of the host's directories (its mounts), and what becomes of the
+// changes its runs make there.
+//
+// Trust     Paths, offsets and changes come from a cell and are hostile: implementations resolve every
+//           path beneath its mount, without links (I11). Names and contents go to the cell as they are.
+// Threads   Called on the cell's lane; no call blocks. Answers come on any thread, once each.
+// Lifetime  One per cell, shared with the answers under way. The threads that answer are gone before the
+//           engine is.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/outcome.h"
+#include "wire/frames.h"
+
+namespace caisson {
+
+enum class MountMode : std::uint8_t {
+  kReadOnly = wire::kReadOnlyMount,
+  kReadWrite,  // Changes are applied to the host's directory when a run has completed.
+  kOverlay,    // Changes are the run's own, and part of its outcome only.
+};
+
+struct MountPoint {
+  std::string guest_path;  // Absolute and normal: "/data".
+  MountMode mode = MountMode::kReadOnly;
+  std::uint64_t write_bytes_limit = 0;  // What a cell may write below it; 0: no limit of its own.
+};
+
+struct HostEntry {
+  std::string name;
+  bool directory = false;
+  wire::FileVersion version{};
+};
+
+struct HostRange {
+  std::string path;
+  wire::FileVersion version{};
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+  bool exact = false;  // Only if the version is still this one, not merely the inode.
+};
+
+enum class FileChange : std::uint8_t { kCreated, kModified, kDeleted };
+
+// What a run did to one path below a mount.
+struct HostChange {
+  static constexpr std::size_t kNoFile = SIZE_MAX;
+
+  std::uint32_t mount = 0;
+  std::string path{};  // Relative to the mount.
+  FileChange change = FileChange::kCreated;
+  wire::FileVersion seen{};    // What was there when the run looked.
+  std::size_t file = kNoFile;  // Which of the outcome's files it is; a directory is none.
+  // Not empty: what the run did is not all here, and why. Its changes cannot be applied.
+  std::string omitted{};
+};
+
+class HostFiles {
+ public:
+  template <typename T>
+  using Done = std::move_only_function<void(std::expected<T, wire::FileError>)>;
+  using SettleDone = std::move_only_function<void(Result<Outcome>)>;
+
+  virtual ~HostFiles() = default;
+
+  // The same for as long as it lives; requests name a mount by its position here.
+  virtual std::span<const MountPoint> mounts() const = 0;
+
+  // The regular files and directories in a directory, at most wire::kMaxListed.
+  virtual void List(std::uint32_t mount, std::string path, Done<std::vector<HostEntry>> done) = 0;
+  // Fewer bytes than asked for: the file ends there.
+  virtual void Read(std::uint32_t mount, HostRange range, Done<std::string> done) = 0;
+
+  // A run has ended with these changes. Drops from both what is no change of content and, if the run
+  // completed, applies what is below kReadWrite mounts, all or nothing; if that cannot be done, the
+  // outcome says why.
+  virtual void Settle(std::vector<HostChange> changes, Outcome outcome, SettleDone done) = 0;
+};
+
+}  // namespace caisson

@@ -1,0 +1,244 @@
+#include "guest/check_tools.h"
+
+#include <math.h>
+
+#include "guest/tool_spec.h"
+#include "guest/tree.h"
+
+typedef struct ToolChecker {
+  PyObject* specs;  // dict: name -> entry of the request, for tools that are described.
+  PyObject* bound;  // set: names of tools that the code binds to something else somewhere.
+  Findings* findings;
+} ToolChecker;
+
+// One call: what is given, as far as the text tells.
+typedef struct GivenCall {
+  const ToolSpec* spec;
+  expr_ty call;
+  PyObject* given;  // set: names of the parameters that have their argument.
+  int unknown;      // There are *args or **kwargs, or a dict that is not written out.
+} GivenCall;
+
+static int Refuse(ToolChecker* checker, const ToolSpec* spec, expr_ty place, const char* format,
+                  PyObject* name) {
+  Findings* findings = checker->findings;
+  PyObject* signature = ToolSignature(spec);
+  if (signature == NULL) return -1;
+  int status =
+      FindingAdd(findings, "tool", place->lineno, place->col_offset, "", format, spec->name, name);
+  if (status == 0) FindingHint(findings, PyUnicode_FromFormat("call it as %U", signature));
+  Py_DECREF(signature);
+  return status;
+}
+
+// Literals.
+
+// JSON's name for the type of a literal, or null if it is none or JSON has no such.
+static const char* LiteralType(expr_ty expr) {
+  switch (expr->kind) {
+    case Constant_kind: {
+      PyObject* value = expr->v.Constant.value;
+      if (value == Py_None) return "null";
+      if (PyBool_Check(value)) return "boolean";
+      if (PyLong_CheckExact(value)) return "integer";
+      if (PyFloat_CheckExact(value)) {
+        double number = PyFloat_AS_DOUBLE(value);
+        return floor(number) == number ? "integer" : "number";
+      }
+      return PyUnicode_CheckExact(value) ? "string" : NULL;
+    }
+    case JoinedStr_kind:
+      return "string";
+    case List_kind:
+    case ListComp_kind:
+    case Tuple_kind:
+      return "array";
+    case Dict_kind:
+    case DictComp_kind:
+      return "object";
+    default:
+      return NULL;
+  }
+}
+
+static int Accepts(PyObject* types, const char* type) {
+  if (PyList_GET_SIZE(types) == 0) return 1;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(types); i++) {
+    PyObject* accepted = PyList_GET_ITEM(types, i);
+    if (!PyUnicode_CheckExact(accepted) || _PyUnicode_EqualToASCIIString(accepted, type)) return 1;
+    if (_PyUnicode_EqualToASCIIString(accepted, "number") && type[0] == 'i') return 1;
+  }
+  return 0;
+}
+
+static int CheckLiteral(ToolChecker* checker, const GivenCall* given,
+                        const ToolParameter* parameter, expr_ty value) {
+  const char* type = LiteralType(value);
+  if (type == NULL || Accepts(parameter->types, type)) return 0;
+  return Refuse(checker, given->spec, value, "%.80U(): %.80U has a value of the wrong type",
+                parameter->name);
+}
+
+// Arguments.
+
+static int Give(ToolChecker* checker, GivenCall* given, const ToolParameter* parameter,
+                expr_ty value) {
+  int twice = PySet_Contains(given->given, parameter->name);
+  if (twice < 0 || PySet_Add(given->given, parameter->name) < 0) return -1;
+  if (twice) {
+    return Refuse(checker, given->spec, value, "%.80U() gets %.80U twice", parameter->name);
+  }
+  return CheckLiteral(checker, given, parameter, value);
+}
+
+static int GiveByName(ToolChecker* checker, GivenCall* given, PyObject* name, expr_ty value) {
+  for (Py_ssize_t i = 0; i < ToolParameterCount(given->spec); i++) {
+    ToolParameter parameter = ToolParameterAt(given->spec, i);
+    if (_PyUnicode_EQ(parameter.name, name)) return Give(checker, given, &parameter, value);
+  }
+  if (given->spec->takes_more) return 0;
+  return Refuse(checker, given->spec, value, "%.80U() has no argument %.80U", name);
+}
+
+static int GiveByPlace(ToolChecker* checker, GivenCall* given, asdl_expr_seq* args) {
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(args); i++) {
+    expr_ty arg = asdl_seq_GET(args, i);
+    if (arg->kind == Starred_kind) {
+      given->unknown = 1;
+      return 0;
+    }
+    ToolParameter parameter = {.keyword_only = 1};
+    if (i < ToolParameterCount(given->spec)) parameter = ToolParameterAt(given->spec, i);
+    if (parameter.keyword_only) {
+      return Refuse(checker, given->spec, arg, "%.80U() has too many arguments without a name",
+                    NULL);
+    }
+    if (Give(checker, given, &parameter, arg) < 0) return -1;
+  }
+  return 0;
+}
+
+static int GiveKeywords(ToolChecker* checker, GivenCall* given, asdl_keyword_seq* keywords) {
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(keywords); i++) {
+    keyword_ty keyword = asdl_seq_GET(keywords, i);
+    if (keyword->arg == NULL) {
+      given->unknown = 1;
+    } else if (GiveByName(checker, given, keyword->arg, keyword->value) < 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+// call_tool("name", {"a": 1})
+static int GiveDict(ToolChecker* checker, GivenCall* given, expr_ty dict) {
+  if (dict->kind != Dict_kind) {
+    given->unknown = 1;
+    return 0;
+  }
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(dict->v.Dict.keys); i++) {
+    expr_ty key = asdl_seq_GET(dict->v.Dict.keys, i);
+    int literal =
+        key != NULL && key->kind == Constant_kind && PyUnicode_CheckExact(key->v.Constant.value);
+    if (!literal) {
+      given->unknown = 1;
+    } else if (GiveByName(checker, given, key->v.Constant.value,
+                          asdl_seq_GET(dict->v.Dict.values, i)) < 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int CheckMissing(ToolChecker* checker, const GivenCall* given) {
+  for (Py_ssize_t i = 0; !given->unknown && i < ToolParameterCount(given->spec); i++) {
+    ToolParameter parameter = ToolParameterAt(given->spec, i);
+    int has = parameter.presence == kRequired ? PySet_Contains(given->given, parameter.name) : 1;
+    if (has < 0) return -1;
+    if (!has && Refuse(checker, given->spec, given->call, "%.80U() needs the argument %.80U",
+                       parameter.name) < 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+// Calls.
+
+static int CheckArguments(ToolChecker* checker, GivenCall* given, int through_call_tool) {
+  expr_ty call = given->call;
+  asdl_expr_seq* args = call->v.Call.args;
+  if (!through_call_tool) {
+    if (GiveByPlace(checker, given, args) < 0) return -1;
+  } else if (asdl_seq_LEN(args) > 1 && GiveDict(checker, given, asdl_seq_GET(args, 1)) < 0) {
+    return -1;
+  }
+  return GiveKeywords(checker, given, call->v.Call.keywords) < 0 ? -1
+                                                                 : CheckMissing(checker, given);
+}
+
+// The name of the tool that is called through call_tool, or null.
+static PyObject* CalledByName(expr_ty call) {
+  asdl_expr_seq* args = call->v.Call.args;
+  expr_ty first = asdl_seq_LEN(args) == 0 ? NULL : asdl_seq_GET(args, 0);
+  int literal = first != NULL && first->kind == Constant_kind &&
+                PyUnicode_CheckExact(first->v.Constant.value);
+  return literal ? first->v.Constant.value : NULL;
+}
+
+static int CheckExpr(TreeVisitor* visitor, expr_ty* slot) {
+  ToolChecker* checker = visitor->state;
+  expr_ty call = *slot;
+  if (call->kind != Call_kind || call->v.Call.func->kind != Name_kind) return kVisitChildren;
+  PyObject* name = call->v.Call.func->v.Name.id;
+  int bound = PySet_Contains(checker->bound, name);
+  if (bound != 0) return bound < 0 ? kVisitFailed : kVisitChildren;
+  int through_call_tool = _PyUnicode_EqualToASCIIString(name, "call_tool");
+  if (through_call_tool) name = CalledByName(call);
+  PyObject* entry = name == NULL ? NULL : PyDict_GetItemWithError(checker->specs, name);
+  ToolSpec spec;
+  if (entry == NULL || ToolSpecRead(entry, &spec) < 0) return kVisitChildren;
+  if (!through_call_tool && !ToolIsFunction(&spec)) return kVisitChildren;
+  GivenCall given = {.spec = &spec, .call = call, .given = PySet_New(NULL)};
+  int status = given.given == NULL ? -1 : CheckArguments(checker, &given, through_call_tool);
+  Py_XDECREF(given.given);
+  return status < 0 ? kVisitFailed : kVisitChildren;
+}
+
+// A name that the code binds anywhere may not mean the tool where it is called.
+static int NoteBound(TreeVisitor* visitor, PyObject* name) {
+  return PySet_Add(((ToolChecker*)visitor->state)->bound, name);
+}
+
+static int NoteStored(TreeVisitor* visitor, expr_ty* slot) {
+  expr_ty expr = *slot;
+  if (expr->kind != Name_kind || expr->v.Name.ctx == Load) return kVisitChildren;
+  return NoteBound(visitor, expr->v.Name.id) < 0 ? kVisitFailed : kVisitChildren;
+}
+
+static PyObject* DescribedTools(PyObject* tools) {
+  PyObject* specs = PyDict_New();
+  for (Py_ssize_t i = 0; specs != NULL && i < PyList_GET_SIZE(tools); i++) {
+    PyObject* entry = PyList_GET_ITEM(tools, i);
+    ToolSpec spec;
+    if (!PyDict_CheckExact(entry) || ToolSpecRead(entry, &spec) < 0) continue;
+    if (PyDict_SetItem(specs, spec.name, entry) < 0) Py_CLEAR(specs);
+  }
+  return specs;
+}
+
+int CheckToolCalls(mod_ty tree, PyObject* tools, Findings* findings) {
+  if (tools == NULL || PyList_GET_SIZE(tools) == 0) return 0;
+  ToolChecker checker = {
+      .specs = DescribedTools(tools), .bound = PySet_New(NULL), .findings = findings};
+  int status = checker.specs == NULL || checker.bound == NULL ? -1 : 0;
+  if (status == 0 && PyDict_GET_SIZE(checker.specs) > 0) {
+    TreeVisitor bindings = {.expr = NoteStored, .bind = NoteBound, .state = &checker};
+    TreeVisitor calls = {.expr = CheckExpr, .state = &checker};
+    status = VisitStmts(&bindings, tree->v.Module.body);
+    if (status == 0) status = VisitStmts(&calls, tree->v.Module.body);
+  }
+  Py_XDECREF(checker.specs);
+  Py_XDECREF(checker.bound);
+  return status;
+}

@@ -1,0 +1,102 @@
+#include "guest/tool_spec.h"
+
+enum { kParameterFields = 6 };
+
+static PyObject* Field(PyObject* entry, const char* key, int (*is_right)(PyObject*)) {
+  PyObject* value = PyDict_GetItemString(entry, key);
+  return value != NULL && is_right(value) ? value : NULL;
+}
+
+static int IsStr(PyObject* object) {
+  return PyUnicode_CheckExact(object);
+}
+static int IsList(PyObject* object) {
+  return PyList_CheckExact(object);
+}
+
+static int IsParameter(PyObject* item) {
+  return PyTuple_CheckExact(item) && PyTuple_GET_SIZE(item) == kParameterFields &&
+         IsStr(PyTuple_GET_ITEM(item, 0)) && IsStr(PyTuple_GET_ITEM(item, 1)) &&
+         PyLong_CheckExact(PyTuple_GET_ITEM(item, 2)) && IsList(PyTuple_GET_ITEM(item, 4));
+}
+
+int ToolSpecRead(PyObject* entry, ToolSpec* spec) {
+  *spec = (ToolSpec){.name = entry};
+  if (PyUnicode_CheckExact(entry)) return 0;
+  if (!PyDict_CheckExact(entry)) return -1;
+  spec->name = Field(entry, "name", IsStr);
+  spec->parameters = Field(entry, "parameters", IsList);
+  spec->returns = Field(entry, "returns", IsStr);
+  spec->takes_more = PyDict_GetItemString(entry, "more") == Py_True;
+  if (spec->name == NULL || spec->parameters == NULL) return -1;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(spec->parameters); i++) {
+    if (!IsParameter(PyList_GET_ITEM(spec->parameters, i))) return -1;
+  }
+  return 0;
+}
+
+int ToolIsFunction(const ToolSpec* spec) {
+  return spec->parameters == NULL ||
+         (PyUnicode_IsIdentifier(spec->name) &&
+          PyDict_GetItemWithError(PyEval_GetBuiltins(), spec->name) == NULL);
+}
+
+Py_ssize_t ToolParameterCount(const ToolSpec* spec) {
+  return spec->parameters == NULL ? 0 : PyList_GET_SIZE(spec->parameters);
+}
+
+ToolParameter ToolParameterAt(const ToolSpec* spec, Py_ssize_t index) {
+  PyObject* item = PyList_GET_ITEM(spec->parameters, index);
+  long presence = PyLong_AsLong(PyTuple_GET_ITEM(item, 2));
+  if (presence == -1) PyErr_Clear();
+  return (ToolParameter){
+      .name = PyTuple_GET_ITEM(item, 0),
+      .annotation = PyTuple_GET_ITEM(item, 1),
+      .fallback = PyTuple_GET_ITEM(item, 3),
+      .types = PyTuple_GET_ITEM(item, 4),
+      .presence = presence == 0   ? kRequired
+                  : presence == 1 ? kHasDefault
+                                  : kMayBeOmitted,
+      .keyword_only = PyTuple_GET_ITEM(item, 5) == Py_True,
+  };
+}
+
+// Appends to `parts`, which may be null already.
+static void Append(PyObject** parts, PyObject* part) {
+  if (part == NULL || (*parts != NULL && PyList_Append(*parts, part) < 0)) Py_CLEAR(*parts);
+  Py_XDECREF(part);
+}
+
+static PyObject* ParameterText(const ToolParameter* parameter) {
+  switch (parameter->presence) {
+    case kRequired:
+      return PyUnicode_FromFormat("%.60U: %.80U", parameter->name, parameter->annotation);
+    case kHasDefault:
+      return PyUnicode_FromFormat("%.60U: %.80U = %.40R", parameter->name, parameter->annotation,
+                                  parameter->fallback);
+    default:
+      return PyUnicode_FromFormat("%.60U: %.80U = ...", parameter->name, parameter->annotation);
+  }
+}
+
+PyObject* ToolSignature(const ToolSpec* spec) {
+  PyObject* parts = PyList_New(0);
+  int by_name = 0;
+  for (Py_ssize_t i = 0; parts != NULL && i < ToolParameterCount(spec); i++) {
+    ToolParameter parameter = ToolParameterAt(spec, i);
+    if (parameter.keyword_only && !by_name) Append(&parts, PyUnicode_FromString("*"));
+    by_name |= parameter.keyword_only;
+    Append(&parts, ParameterText(&parameter));
+  }
+  if (spec->takes_more) Append(&parts, PyUnicode_FromString("**more"));
+  PyObject* comma = PyUnicode_FromString(", ");
+  PyObject* list = parts == NULL || comma == NULL ? NULL : PyUnicode_Join(comma, parts);
+  Py_XDECREF(parts);
+  Py_XDECREF(comma);
+  if (list == NULL) return NULL;
+  PyObject* text = spec->returns == NULL ? PyUnicode_FromFormat("%.80U(%.600U)", spec->name, list)
+                                         : PyUnicode_FromFormat("%.80U(%.600U) -> %.80U",
+                                                                spec->name, list, spec->returns);
+  Py_DECREF(list);
+  return text;
+}

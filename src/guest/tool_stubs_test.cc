@@ -1,0 +1,178 @@
+// What code sees of tools that the host describes, and which calls of them are refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "guest/fake_holder.h"
+
+namespace caisson {
+namespace {
+
+using testing::HasSubstr;
+
+Value Str(std::string_view text) {
+  return Value(std::string(text));
+}
+
+struct Param {
+  const char* name;
+  const char* annotation;
+  std::int64_t presence = 0;
+  Value fallback{};
+  std::vector<const char*> types{};
+  bool keyword_only = false;
+};
+
+Value Tool(const char* name, const std::vector<Param>& params, bool more = false) {
+  List parameters;
+  for (const Param& param : params) {
+    List types;
+    for (const char* type : param.types) types.items.push_back(Str(type));
+    parameters.items.emplace_back(
+        Tuple{{Str(param.name), Str(param.annotation), Value(param.presence), param.fallback,
+               std::move(types), Value(param.keyword_only)}});
+  }
+  Dict tool;
+  tool.items.emplace_back(Str("name"), Str(name));
+  tool.items.emplace_back(Str("doc"), Str("Does it."));
+  tool.items.emplace_back(Str("returns"), Str("dict"));
+  tool.items.emplace_back(Str("more"), Value(more));
+  tool.items.emplace_back(Str("parameters"), std::move(parameters));
+  return tool;
+}
+
+HolderOptions Described() {
+  const std::vector<Param> params = {
+      {.name = "to", .annotation = "str", .types = {"string"}},
+      {.name = "count",
+       .annotation = "int",
+       .presence = 1,
+       .fallback = std::int64_t{3},
+       .types = {"integer"}},
+      {.name = "tags", .annotation = "list[str] | None", .presence = 2, .types = {"array", "null"}},
+      {.name = "content-type", .annotation = "str", .presence = 2},
+      {.name = "rate", .annotation = "float", .types = {"number"}, .keyword_only = true},
+  };
+  return {.described_tools = List{{Tool("send", params), Tool("free", {}, true),
+                                   Tool("print", {{.name = "page", .annotation = "int"}}),
+                                   Tool("un-named", {{.name = "x", .annotation = "int"}})}}};
+}
+
+std::string Refusals(const std::string& code, const HolderOptions& options = Described()) {
+  const Held held = Hold(code, options);
+  const Value* findings = held.Field("findings");
+  if (findings == nullptr) return held.End();
+  std::string out;
+  for (const Value& item : findings->If<List>()->items) {
+    const Dict& finding = *item.If<Dict>();
+    EXPECT_EQ(*finding.Find("rule"), Str("tool"));
+    EXPECT_EQ(
+        *finding.Find("hint")->If<std::string>(),
+        "call it as send(to: str, count: int = 3, tags: list[str] | None = ..., content-type: "
+        "str = ..., *, rate: float) -> dict")
+        << code;
+    if (!out.empty()) out += "; ";
+    out += *finding.Find("message")->If<std::string>();
+  }
+  EXPECT_EQ(held.calls, 0);
+  return out;
+}
+
+TEST(ToolStubs, AreFunctionsWithASignature) {
+  EXPECT_EQ(
+      Hold("import inspect\nstr(inspect.signature(send))", Described()).ResultJson(),
+      "\"(to: 'str', count: 'int' = 3, tags: 'list[str] | None' = Ellipsis, *, rate: 'float') -> "
+      "'dict'\"");
+  EXPECT_EQ(Hold("import inspect\nstr(inspect.signature(free))", Described()).ResultJson(),
+            "\"(**more) -> 'dict'\"");
+  EXPECT_EQ(
+      Hold("[send.__doc__, send.__name__, send.__annotations__['to']]", Described()).ResultJson(),
+      "[\"Does it.\",\"send\",\"str\"]");
+  EXPECT_EQ(Hold("echo.__annotations__").Error("type"), "AttributeError");
+  EXPECT_THAT(Hold("echo.__doc__").ResultJson(), HasSubstr("A tool of the host"));
+}
+
+TEST(ToolStubs, DoNotHideBuiltins) {
+  const Held held = Hold("print('text')", Described());
+  EXPECT_EQ(held.out, "text\n");
+}
+
+TEST(ToolStubs, GoodCallsArePosted) {
+  for (const char* code : {
+           "send('ann', rate=1.5)",
+           "send('ann', 5, ['a'], rate=2)",
+           "send(to='ann', rate=-1.5, tags=None)",
+           "send(name, rate=f(), count=n) if 0 else None",
+           "send(*a, **k) if 0 else None",
+           "send(**{'to': 'ann', 'rate': 1, 'content-type': 'x'})",
+           "call_tool('send', {'to': 'a', 'rate': 1})",
+           "call_tool('send', {'to': 'a'}, rate=1)",
+           "call_tool('send', to='a', rate=1, **{'content-type': 'x'})",
+           "call_tool('send', d) if 0 else None",
+           "call_tool('unknown', 1) if 0 else None",
+           "free(a=1, b=[])",
+           "await send('ann', rate=1)",
+           "send('ann', rate=1, count=3.0)",
+       }) {
+    const std::string end = Refusals(code);
+    EXPECT_TRUE(end == "raised" || end == "returned") << code << ": " << end;
+  }
+}
+
+TEST(ToolStubs, BadCallsAreFindings) {
+  EXPECT_EQ(Refusals("send()"), "send() needs the argument to; send() needs the argument rate");
+  EXPECT_EQ(Refusals("print('ran')\nsend('a', rate=1, subjet='x')"),
+            "send() has no argument subjet");
+  EXPECT_EQ(Refusals("send('a', to='b', rate=1)"), "send() gets to twice");
+  EXPECT_EQ(Refusals("send('a', 1, [], 'text/plain', 2.5, rate=2)"),
+            "send() has too many arguments without a name");
+  EXPECT_EQ(Refusals("send(5, rate='fast')"),
+            "send(): to has a value of the wrong type; send(): rate has a value of the wrong type");
+  for (const char* value :
+       {"'3'", "1.5", "None", "True", "[1]", "{}", "f'{x}'", "[x for x in y]"}) {
+    EXPECT_EQ(Refusals("send('a', rate=1, count=" + std::string(value) + ")"),
+              "send(): count has a value of the wrong type")
+        << value;
+  }
+  EXPECT_EQ(Refusals("await send()\n").substr(0, 6), "send()");
+  EXPECT_EQ(Refusals("def f():\n    return [send('a') for _ in x]"),
+            "send() needs the argument rate");
+  EXPECT_EQ(Refusals("call_tool('send', {'to': 'a', 'rat': 1})"),
+            "send() needs the argument rate; send() has no argument rat");
+  EXPECT_EQ(Refusals("call_tool('send', to=1, rate=1)"),
+            "send(): to has a value of the wrong type");
+}
+
+TEST(ToolStubs, NamesThatTheCodeBindsAreItsOwn) {
+  for (const char* code : {
+           "def send(): return 1\nsend()",
+           "send = lambda: 1\nsend()",
+           "def f(send): return send()\nf(int)",
+           "for send in [int]: send()",
+           "from math import floor as send\nsend(1.5)",
+       }) {
+    EXPECT_EQ(Refusals(code), "returned") << code;
+  }
+}
+
+TEST(ToolStubs, ADescribedToolNamedLikeABuiltinUnlocksNothing) {
+  HolderOptions options = {
+      .described_tools = List{{Tool("compile", {{.name = "x", .annotation = "str"}})}},
+      .more = Dict{{{Str("policy"), Value(std::int64_t{1})}}}};
+  EXPECT_EQ(Hold("compile('1', '', 'eval')", options).End(), "rejected");
+  options.described_tools = {};
+  options.tools = {"compile"};
+  EXPECT_EQ(Hold("compile('x')", options).calls, 1) << "a bare name is the tool";
+  EXPECT_EQ(Hold("del compile\ncompile('1', '', 'eval')", options).End(), "rejected");
+}
+
+TEST(ToolStubs, EntriesOfAnotherFormAreLeftOut) {
+  HolderOptions options;
+  options.described_tools =
+      List{{Value(std::int64_t{5}), Dict{}, Dict{{{Str("name"), Str("a")}}},
+            Dict{{{Str("name"), Str("b")}, {Str("parameters"), List{{Str("x")}}}}}}};
+  EXPECT_EQ(Hold("echo(1)", options).ResultJson(), "1");
+  EXPECT_EQ(Hold("a()", options).Error("type"), "NameError");
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,179 @@
+#include "workspace/mount.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "workspace/beneath.h"
+
+namespace caisson::workspace {
+namespace {
+
+// In a cell these are, or stand for, what the interpreter lives on.
+constexpr std::string_view kGuestOwn[] = {"/bin",   "/boot",  "/dev", "/etc",  "/lib",
+                                          "/lib32", "/lib64", "/opt", "/proc", "/run",
+                                          "/sbin",  "/sys",   "/tmp", "/usr",  "/var"};
+constexpr std::string_view kKernelsOwn[] = {"/proc", "/sys", "/dev"};
+constexpr int kMaxDepth = 4096;  // Of a directory of the host; paths are not longer.
+
+Error Refused(const std::string& what, std::string_view why) {
+  return {ErrorCode::kInvalidArgument, "cannot mount " + what + ": " + std::string(why)};
+}
+
+// Whether `path` is `other` or below it.
+bool IsBelow(std::string_view path, std::string_view other) {
+  return path.starts_with(other) && (path.size() == other.size() || path[other.size()] == '/');
+}
+
+bool Overlap(std::string_view a, std::string_view b) {
+  return IsBelow(a, b) || IsBelow(b, a);
+}
+
+Result<void> CheckGuestPath(const std::string& path) {
+  if (!path.starts_with('/')) return Refused("at " + path, "the path in the cell is not absolute");
+  if (path == "/") return Refused("at /", "the root of a cell is its own");
+  if (!IsPlainPath(std::string_view(path).substr(1))) {
+    return Refused("at " + path, "the path in the cell is not a plain one (no '.', '..', '//')");
+  }
+  for (const std::string_view own : kGuestOwn) {
+    if (IsBelow(path, own)) return Refused("at " + path, std::string(own) + " is the cell's own");
+  }
+  if (path.starts_with("/output/")) {
+    return Refused("at " + path, "what is below /output is the run's own; mount at /output itself");
+  }
+  return {};
+}
+
+struct Identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const Identity&) const = default;
+};
+
+Result<Identity> IdentityOf(const UniqueFd& directory) {
+  struct ::stat stat{};
+  if (::fstat(directory.get(), &stat) != 0) return Error::FromErrno(errno, "stat");
+  return Identity{.device = stat.st_dev, .inode = stat.st_ino};
+}
+
+// A directory and all that it is in, up to the root.
+Result<std::vector<Identity>> Ancestry(const UniqueFd& directory) {
+  std::vector<Identity> ancestry;
+  UniqueFd here(::openat(directory.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
+    if (!here.is_open()) return Error::FromErrno(errno, "look around");
+    TRY_ASSIGN(const Identity identity, IdentityOf(here));
+    if (!ancestry.empty() && ancestry.back() == identity)
+      return ancestry;  // The root's own parent.
+    ancestry.push_back(identity);
+    here = UniqueFd(::openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  return Error(ErrorCode::kInvalidArgument, "it lies too deep");
+}
+
+// Whether one of the two is the other or inside it.
+bool Overlap(std::span<const Identity> a, std::span<const Identity> b) {
+  return std::ranges::find(a, b.front()) != a.end() || std::ranges::find(b, a.front()) != b.end();
+}
+
+Result<UniqueFd> OpenRoot(std::string path) {
+  // A slash at the end would follow a link.
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  if (path.empty() || path.find('\0') != path.npos) return Refused("''", "no directory is named");
+  UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (directory.is_open()) return directory;
+  const int why = errno;
+  struct ::stat stat{};
+  if (why == ENOENT) return Refused(path, "there is no such directory");
+  if (::lstat(path.c_str(), &stat) == 0 && S_ISLNK(stat.st_mode)) {
+    return Refused(path, "it is a link; name the directory itself");
+  }
+  if (why == ENOTDIR) return Refused(path, "it is not a directory");
+  return Error::FromErrno(why, "cannot mount " + path);
+}
+
+// What must not be shown, and where it lies. What is not there need not be hidden.
+Result<std::vector<std::vector<Identity>>> Hidden(std::span<const std::string> hidden) {
+  std::vector<std::string> paths(std::begin(kKernelsOwn), std::end(kKernelsOwn));
+  paths.insert(paths.end(), hidden.begin(), hidden.end());
+  std::vector<std::vector<Identity>> ancestries;
+  for (const std::string& path : paths) {
+    const UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.is_open() && errno == ENOENT) continue;
+    if (!directory.is_open()) return Error::FromErrno(errno, "look at " + path);
+    TRY_ASSIGN(auto ancestry, Ancestry(directory));
+    ancestries.push_back(std::move(ancestry));
+  }
+  return ancestries;
+}
+
+}  // namespace
+
+Result<MountSpec> ParseMount(std::string_view text) {
+  static constexpr std::pair<std::string_view, MountMode> kModes[] = {
+      {"ro", MountMode::kReadOnly},
+      {"rw", MountMode::kReadWrite},
+      {"overlay", MountMode::kOverlay}};
+  const auto bad = [&](std::string_view why) {
+    return Error(ErrorCode::kInvalidArgument, "'" + std::string(text) +
+                                                  "' is no mount: " + std::string(why) +
+                                                  " (HOST:GUEST[:ro|rw|overlay])");
+  };
+  MountSpec spec;
+  std::string_view rest = text;
+  std::size_t colon = rest.rfind(':');
+  if (colon == rest.npos) return bad("it names no path in the cell");
+  if (!rest.substr(colon + 1).starts_with('/')) {
+    const auto* mode = std::ranges::find(kModes, rest.substr(colon + 1),
+                                         [](const auto& known) { return known.first; });
+    if (mode == std::end(kModes)) return bad("its mode is none of ro, rw, overlay");
+    spec.point.mode = mode->second;
+    rest = rest.substr(0, colon);
+    colon = rest.rfind(':');
+  }
+  if (colon == rest.npos || !rest.substr(colon + 1).starts_with('/')) {
+    return bad("its path in the cell is not absolute");
+  }
+  if (colon == 0) return bad("it names no directory of the host");
+  spec.host = rest.substr(0, colon);
+  spec.point.guest_path = rest.substr(colon + 1);
+  TRY(CheckGuestPath(spec.point.guest_path));
+  return spec;
+}
+
+Result<std::vector<Mount>> OpenMounts(std::vector<MountSpec> specs,
+                                      std::span<const std::string> hidden) {
+  TRY_ASSIGN(const auto hidden_ancestries, Hidden(hidden));
+  std::vector<Mount> mounts;
+  std::vector<std::vector<Identity>> ancestries;
+  for (MountSpec& spec : specs) {
+    TRY(CheckGuestPath(spec.point.guest_path));
+    TRY_ASSIGN(UniqueFd directory, OpenRoot(spec.host));
+    TRY_ASSIGN(auto ancestry, Ancestry(directory));
+    if (ancestry.size() == 1) return Refused(spec.host, "it is the root of the file system");
+    for (const auto& secret : hidden_ancestries) {
+      if (Overlap(ancestry, secret)) {
+        return Refused(spec.host, "it is, holds or lies in a directory that must not be shown");
+      }
+    }
+    for (std::size_t i = 0; i < mounts.size(); ++i) {
+      if (Overlap(spec.point.guest_path, mounts[i].point.guest_path)) {
+        return Refused("at " + spec.point.guest_path,
+                       "it overlaps the mount at " + mounts[i].point.guest_path);
+      }
+      if (Overlap(ancestry, ancestries[i])) {
+        return Refused(spec.host, "it overlaps " + mounts[i].host + ", which is mounted too");
+      }
+    }
+    mounts.push_back({.point = std::move(spec.point),
+                      .host = std::move(spec.host),
+                      .directory = std::move(directory)});
+    ancestries.push_back(std::move(ancestry));
+  }
+  return mounts;
+}
+
+}  // namespace caisson::workspace

@@ -1,0 +1,362 @@
+#include "workspace/staging.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "workspace/beneath.h"
+
+namespace caisson::workspace {
+namespace {
+
+constexpr ::mode_t kFileMode = 0666;  // The user's umask decides.
+constexpr ::mode_t kDirectoryMode = 0777;
+constexpr const char* kManifest = "manifest";
+constexpr std::size_t kMaxManifestBytes = 64u << 20;
+constexpr int kNameTries = 8;
+
+using Wanted = WantedChange::Wanted;
+
+Error Conflict(const std::string& path, std::string_view what) {
+  return {ErrorCode::kFailedPrecondition, path + ' ' + std::string(what)};
+}
+
+std::optional<struct ::stat> StatOf(const UniqueFd& directory, const std::string& name) {
+  struct ::stat stat{};
+  if (::fstatat(directory.get(), name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  return stat;
+}
+
+// The directory that a path's last component is in, and that component.
+struct Slot {
+  UniqueFd directory;
+  std::string name;
+};
+
+Result<Slot> SlotOf(const UniqueFd& root, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  Slot slot{.directory = OpenBeneath(root, slash == path.npos ? "" : path.substr(0, slash),
+                                     O_PATH | O_DIRECTORY),
+            .name = path.substr(slash == path.npos ? 0 : slash + 1)};
+  if (!slot.directory.is_open()) return Conflict(path, "has lost its directory on the host");
+  return slot;
+}
+
+// A directory's version changes with what is in it: there only the inode counts.
+bool IsExpected(const struct ::stat& stat, const wire::FileVersion& expected) {
+  if (S_ISDIR(stat.st_mode)) return stat.st_ino == expected.inode;
+  return S_ISREG(stat.st_mode) && VersionOf(stat) == expected;
+}
+
+bool IsOurs(std::string_view path) {
+  return path.starts_with(kReservedPrefix);
+}
+
+template <typename Each>
+void ForEachEntry(const UniqueFd& directory, Each each) {
+  UniqueFd opened = OpenBeneath(directory, "", O_RDONLY | O_DIRECTORY);
+  if (!opened.is_open()) return;
+  const std::unique_ptr<DIR, decltype(&::closedir)> stream(::fdopendir(::dup(opened.get())),
+                                                           &::closedir);
+  if (stream == nullptr) return;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") each(name);
+  }
+}
+
+Result<void> WriteAll(const UniqueFd& file, std::string_view contents) {
+  while (!contents.empty()) {
+    const ssize_t n = ::write(file.get(), contents.data(), contents.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Error::FromErrno(errno, "write");
+    contents.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::fsync(file.get()) != 0) return Error::FromErrno(errno, "fsync");
+  return {};
+}
+
+}  // namespace
+
+// ---- Preparing ----
+
+Result<Staging> Staging::Prepare(const UniqueFd& root, const std::vector<WantedChange>& changes) {
+  Staging staging(root);
+  staging.versions_.resize(changes.size());
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const WantedChange& change = changes[i];
+    if (change.path.empty() || !IsPlainPath(change.path) || IsOurs(change.path)) {
+      return Error(ErrorCode::kInvalidArgument, "'" + change.path + "' cannot be changed");
+    }
+    const bool there = change.expected.inode != 0;
+    if (!there && change.wanted == Wanted::kNothing) continue;
+    if (there && change.wanted == Wanted::kDirectory) {
+      staging.versions_[i] = change.expected;
+      continue;
+    }
+    const Kind kind = change.wanted == Wanted::kNothing ? Kind::kTake
+                      : there                           ? Kind::kExchange
+                                                        : Kind::kInsert;
+    staging.steps_.push_back({.kind = kind,
+                              .path = change.path,
+                              .inode = change.expected.inode,
+                              .expected = change.expected,
+                              .change = i});
+  }
+  // What goes, goes first, the innermost before what it is in; what comes, comes after what it is in.
+  std::ranges::sort(staging.steps_, [](const Step& a, const Step& b) {
+    const bool a_goes = a.kind == Kind::kTake;
+    const bool b_goes = b.kind == Kind::kTake;
+    if (a_goes != b_goes) return a_goes;
+    return a_goes ? a.path > b.path : a.path < b.path;
+  });
+  TRY(staging.MakeDirectory());
+  for (std::size_t i = 0; i < staging.steps_.size(); ++i) {
+    TRY(staging.Stage(changes[staging.steps_[i].change], i));
+  }
+  TRY(staging.WriteManifest());
+  return staging;
+}
+
+Result<void> Staging::MakeDirectory() {
+  std::random_device chance;
+  for (int i = 0; i < kNameTries; ++i) {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%08x%08x", chance(), chance());
+    const std::string name = std::string(kReservedPrefix) + digits;
+    if (::mkdirat(root_->get(), name.c_str(), 0700) != 0) {
+      if (errno == EEXIST) continue;
+      return Error::FromErrno(errno, "make a directory for what is to be applied");
+    }
+    name_ = name;
+    directory_ = OpenBeneath(*root_, name, O_RDONLY | O_DIRECTORY);
+    struct ::stat stat{};
+    if (!directory_.is_open() || ::flock(directory_.get(), LOCK_EX | LOCK_NB) != 0 ||
+        ::fstat(directory_.get(), &stat) != 0 || stat.st_nlink == 0) {
+      continue;  // Somebody cleared it away before it was locked.
+    }
+    return {};
+  }
+  name_.clear();
+  return Error(ErrorCode::kUnavailable, "no directory for what is to be applied could be had");
+}
+
+Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
+  Step& step = steps_[number];
+  const std::string name = std::to_string(number);
+  ::mode_t mode = kFileMode;
+  if (step.kind != Kind::kInsert) {
+    // Early, so that a conflict there is already touches nothing. Commit() looks again.
+    TRY_ASSIGN(const Slot slot, SlotOf(*root_, step.path));
+    const auto now = StatOf(slot.directory, slot.name);
+    if (!now || !IsExpected(*now, step.expected)) {
+      return Conflict(step.path, "was changed on the host while the run went on");
+    }
+    mode = now->st_mode & 0777;
+  }
+  if (step.kind == Kind::kTake) return {};
+  if (change.wanted == Wanted::kDirectory) {
+    if (::mkdirat(directory_.get(), name.c_str(), kDirectoryMode) != 0) {
+      return Error::FromErrno(errno, "make " + step.path);
+    }
+  } else {
+    const UniqueFd file = OpenBeneath(directory_, name, O_WRONLY | O_CREAT | O_EXCL, kFileMode);
+    if (!file.is_open()) return Error::FromErrno(errno, "make " + step.path);
+    if (auto written = WriteAll(file, change.contents); !written) {
+      return std::move(written).error().Context(step.path);
+    }
+    if (step.kind == Kind::kExchange && ::fchmod(file.get(), mode) != 0) {
+      return Error::FromErrno(errno, "set the mode of " + step.path);
+    }
+  }
+  const auto made = StatOf(directory_, name);
+  if (!made) return Error::FromErrno(errno, "stat " + step.path);
+  step.inode = made->st_ino;
+  return {};
+}
+
+// For each step its kind, the inode and the path, ended by NUL: "X 1234 a/b.txt".
+Result<void> Staging::WriteManifest() const {
+  std::string text;
+  for (const Step& step : steps_) {
+    text += static_cast<char>(step.kind);
+    text += ' ' + std::to_string(step.inode) + ' ' + step.path;
+    text += '\0';
+  }
+  const UniqueFd file = OpenBeneath(directory_, kManifest, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (!file.is_open()) return Error::FromErrno(errno, "make a manifest");
+  TRY(WriteAll(file, text));
+  if (::fsync(directory_.get()) != 0) return Error::FromErrno(errno, "fsync");
+  return {};
+}
+
+// ---- Doing and undoing ----
+
+Result<void> Staging::Commit() {
+  for (std::size_t i = 0; i < steps_.size(); ++i) TRY(Do(i));
+  return {};
+}
+
+Result<void> Staging::Do(std::size_t number) {
+  const Step& step = steps_[number];
+  const std::string name = std::to_string(number);
+  TRY_ASSIGN(const Slot slot, SlotOf(*root_, step.path));
+  const char* const here = name.c_str();
+  const char* const there = slot.name.c_str();
+  const int staged = directory_.get();
+  const int target = slot.directory.get();
+  const int failed =
+      step.kind == Kind::kTake     ? ::renameat2(target, there, staged, here, RENAME_NOREPLACE)
+      : step.kind == Kind::kInsert ? ::renameat2(staged, here, target, there, RENAME_NOREPLACE)
+                                   : ::renameat2(staged, here, target, there, RENAME_EXCHANGE);
+  if (failed != 0) {
+    if (errno == EEXIST) return Conflict(step.path, "was made on the host while the run went on");
+    if (errno == ENOENT)
+      return Conflict(step.path, "was removed on the host while the run went on");
+    return Error::FromErrno(errno, "put " + step.path + " in place");
+  }
+  if (step.kind != Kind::kInsert) TRY(CheckTaken(number));
+  if (step.kind == Kind::kTake) return {};
+  const auto now = StatOf(slot.directory, slot.name);
+  if (!now || now->st_ino != step.inode) return Conflict(step.path, "was changed at once");
+  versions_[step.change] = VersionOf(*now);
+  return {};
+}
+
+// Whether what came out is what was to come out.
+Result<void> Staging::CheckTaken(std::size_t number) const {
+  const Step& step = steps_[number];
+  const std::string name = std::to_string(number);
+  const auto taken = StatOf(directory_, name);
+  if (!taken || !IsExpected(*taken, step.expected)) {
+    return Conflict(step.path, "was changed on the host while the run went on");
+  }
+  if (!S_ISDIR(taken->st_mode)) return {};
+  bool empty = true;
+  const UniqueFd directory = OpenBeneath(directory_, name, O_PATH | O_DIRECTORY);
+  ForEachEntry(directory, [&](const std::string&) { empty = false; });
+  if (!empty) {
+    return Conflict(step.path,
+                    "is not empty on the host (links and the like are not shown to runs)");
+  }
+  return {};
+}
+
+bool Staging::UndoAll() {
+  bool all = true;
+  for (std::size_t i = steps_.size(); i-- > 0;) all = Undo(i) && all;
+  return all;
+}
+
+// Told from what is there, not from what we remember: it also undoes what a process did that is gone.
+bool Staging::Undo(std::size_t number) const {
+  const Step& step = steps_[number];
+  const std::string name = std::to_string(number);
+  const auto staged = StatOf(directory_, name);
+  const bool holds_the_hosts =
+      staged &&
+      (step.kind == Kind::kTake || (step.kind == Kind::kExchange && staged->st_ino != step.inode));
+  const auto slot = SlotOf(*root_, step.path);
+  if (!slot) return !holds_the_hosts;
+  const auto target = StatOf(slot->directory, slot->name);
+  const bool ours_is_there = target && target->st_ino == step.inode;
+  const int here = directory_.get();
+  const int there = slot->directory.get();
+  if (step.kind == Kind::kInsert && !staged && ours_is_there) {
+    (void)::renameat2(there, slot->name.c_str(), here, name.c_str(), RENAME_NOREPLACE);
+  }
+  if (!holds_the_hosts) return true;
+  if (step.kind == Kind::kExchange && !ours_is_there) return false;
+  const unsigned how = step.kind == Kind::kTake ? RENAME_NOREPLACE : RENAME_EXCHANGE;
+  return ::renameat2(here, name.c_str(), there, slot->name.c_str(), how) == 0;
+}
+
+void Staging::Finish() {
+  if (name_.empty()) return;
+  (void)::unlinkat(directory_.get(), kManifest, 0);
+  steps_.clear();
+  Clear();
+}
+
+void Staging::Clear() {
+  if (name_.empty()) return;
+  ForEachEntry(directory_, [&](const std::string& entry) {
+    if (::unlinkat(directory_.get(), entry.c_str(), 0) != 0) {
+      (void)::unlinkat(directory_.get(), entry.c_str(), AT_REMOVEDIR);
+    }
+  });
+  (void)::unlinkat(root_->get(), name_.c_str(), AT_REMOVEDIR);
+  name_.clear();
+}
+
+Staging::Staging(Staging&& other) noexcept
+    : root_(other.root_),
+      name_(std::exchange(other.name_, {})),
+      directory_(std::move(other.directory_)),
+      steps_(std::move(other.steps_)),
+      versions_(std::move(other.versions_)) {}
+
+Staging::~Staging() {
+  if (!name_.empty() && UndoAll()) Clear();
+}
+
+// ---- After a crash ----
+
+Result<void> Staging::ReadManifest() {
+  const Error damaged(ErrorCode::kInvalidArgument, "a manifest is damaged");
+  const UniqueFd file = OpenBeneath(directory_, kManifest, O_RDONLY | O_NONBLOCK);
+  if (!file.is_open()) return {};  // Nothing was changed yet, or all of it stands.
+  struct ::stat stat{};
+  if (::fstat(file.get(), &stat) != 0 || !S_ISREG(stat.st_mode) ||
+      static_cast<std::size_t>(stat.st_size) > kMaxManifestBytes) {
+    return damaged;
+  }
+  std::string text(static_cast<std::size_t>(stat.st_size), '\0');
+  if (::pread(file.get(), text.data(), text.size(), 0) != stat.st_size) return damaged;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\0'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    Step step{.kind = Kind::kTake, .path = {}};
+    if (line.size() < 4 || line[1] != ' ') return damaged;
+    const auto number = std::from_chars(line.data() + 2, line.data() + line.size(), step.inode);
+    if (number.ec != std::errc() || *number.ptr != ' ') return damaged;
+    step.kind = static_cast<Kind>(line[0]);
+    step.path = std::string(number.ptr + 1, line.data() + line.size());
+    const bool known = std::string_view("TIX").find(line[0]) != std::string_view::npos;
+    if (!known || step.path.empty() || !IsPlainPath(step.path) || IsOurs(step.path)) return damaged;
+    steps_.push_back(std::move(step));
+  }
+  return {};
+}
+
+void Staging::Recover(const UniqueFd& root) {
+  std::vector<std::string> left;
+  ForEachEntry(root, [&](const std::string& name) {
+    if (IsOurs(name)) left.push_back(name);
+  });
+  for (std::string& name : left) {
+    Staging staging(root);
+    staging.directory_ = OpenBeneath(root, name, O_RDONLY | O_DIRECTORY);
+    // Locked: its process lives.
+    if (!staging.directory_.is_open() ||
+        ::flock(staging.directory_.get(), LOCK_EX | LOCK_NB) != 0) {
+      continue;
+    }
+    // One that cannot be read is left for a person to look at: it may hold the only copy of a file.
+    if (!staging.ReadManifest()) continue;
+    staging.name_ = std::move(name);  // Undone and cleared as it goes.
+  }
+}
+
+}  // namespace caisson::workspace
