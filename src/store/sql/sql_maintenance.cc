@@ -51,17 +51,19 @@ class SqlMaintenance final : public StoreMaintenance {
   asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                std::uint32_t limit) override {
     using Runs = std::vector<OwnedRun>;
+    // CROSS JOIN makes SQLite start with the decisions, of which there are few, and not with the runs.
     return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
-      TRY_ASSIGN(const SqlResult found,
-                 connection.Run("SELECT owner, id FROM runs WHERE state = 'running' "
-                                "AND (holder IS NULL OR lease_until <= $1) UNION "
-                                "SELECT r.owner, r.id FROM approvals a JOIN calls c "
-                                "ON c.owner = a.owner AND c.run = a.run AND c.seq = a.seq "
-                                "JOIN runs r ON r.owner = a.owner AND r.id = a.run "
-                                "WHERE a.state IN ('approved', 'denied', 'expired', 'cancelled') "
-                                "AND c.state = 'pending' AND r.state = 'waiting' "
-                                "AND (r.holder IS NULL OR r.lease_until <= $1) LIMIT $2",
-                                {ToSql(now), std::int64_t{limit}}));
+      TRY_ASSIGN(
+          const SqlResult found,
+          connection.Run(
+              "SELECT owner, id FROM runs WHERE state = 'running' "
+              "AND (holder IS NULL OR lease_until <= $1) UNION "
+              "SELECT r.owner, r.id FROM approvals a CROSS JOIN calls c CROSS JOIN runs r "
+              "WHERE a.state IN ('approved', 'denied', 'expired', 'cancelled') "
+              "AND c.owner = a.owner AND c.run = a.run AND c.seq = a.seq AND c.state = 'pending' "
+              "AND r.owner = a.owner AND r.id = a.run AND r.state = 'waiting' "
+              "AND (r.holder IS NULL OR r.lease_until <= $1) LIMIT $2",
+              {ToSql(now), std::int64_t{limit}}));
       Runs runs;
       for (const SqlRow& row : found.rows) {
         runs.push_back({IsolationKey::FromStored(row.Text(0)), RunId(row.Text(1))});
