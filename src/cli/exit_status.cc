@@ -22,6 +22,7 @@ int ExitStatus(ErrorCode code) {
     // Something to change on this side: the command, a file, a setting of the machine.
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kNotFound:
+    case ErrorCode::kUnauthenticated:
     case ErrorCode::kPermissionDenied:
     case ErrorCode::kFailedPrecondition:
     case ErrorCode::kUnavailable:

@@ -1,60 +1,111 @@
 #include "context/child_environment.h"
 
-#include <unistd.h>
-
-#include <string_view>
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
 
 namespace caisson {
 namespace {
 
-Error Bad(const std::string& name, std::string_view problem) {
-  return Error(ErrorCode::kInvalidArgument,
-               "environment variable \"" + name + "\" " + std::string(problem));
-}
+// The kernel refuses to start a program with a longer one (MAX_ARG_STRLEN, its end included).
+constexpr std::size_t kMaxEntryBytes = 128 * 1024 - 1;
 
-Result<void> CheckName(const std::string& name) {
-  if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != name.npos) {
-    return Bad(name, "has no name that an environment can hold");
+// Words that credentials have in their names, whoever invented the variable.
+constexpr std::array<std::string_view, 11> kCredentialWords = {
+    "KEY",  "TOKEN", "SECRET",  "PASSWORD", "PASSWD", "CREDENTIAL",
+    "AUTH", "DSN",   "WEBHOOK", "CREDS",    "BEARER"};
+
+// Families that hold credentials, addresses to send them to, or the right to be served.
+constexpr std::array<std::string_view, 24> kCredentialFamilies = {
+    "CAISSON_",    "ANTHROPIC_", "OPENAI_",    "OPENROUTER_", "AZURE_",
+    "GITHUB_APP_", "GATEWAY_",   "AUXILIARY_", "TELEGRAM_",   "DISCORD_",
+    "SLACK_",      "WHATSAPP_",  "SIGNAL_",    "EMAIL_",      "HASS_",
+    "VERCEL_",     "MODAL_",     "DAYTONA_",   "FIRECRAWL_",  "GOOGLE_APPLICATION_",
+    "VERTEX_",     "SUDO_",      "PGPASS",     "AWS_"};
+
+// What changes how a program is loaded, or what an interpreter runs first. A child that needs one has it among
+// its own variables.
+constexpr std::array<std::string_view, 12> kSteering = {
+    "LD_",   "GCONV_PATH",   "LOCPATH",   "PYTHON", "VIRTUAL_ENV", "CONDA_",
+    "BASH_", "NODE_OPTIONS", "JAVA_TOOL", "PERL5",  "RUBY",        "GLIBC_TUNABLES"};
+
+std::string Upper(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
-  return {};
+  return upper;
 }
 
-// The loader and the C library obey these before the program does anything.
-bool ChangesLoading(std::string_view name) {
-  return name.starts_with("LD_") || name.starts_with("DYLD_") || name == "GLIBC_TUNABLES";
+bool Matches(std::string_view pattern, std::string_view name) {
+  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  return name == pattern;
+}
+
+bool StartsWithAny(std::string_view name, std::span<const std::string_view> beginnings) {
+  return std::ranges::any_of(beginnings, [&](auto each) { return name.starts_with(each); });
+}
+
+bool MayInherit(std::string_view name, const ChildVariables& variables) {
+  return std::ranges::any_of(variables.inherit,
+                             [&](const auto& pattern) { return Matches(pattern, name); }) &&
+         !IsCredentialName(name) && !StartsWithAny(name, kSteering);
+}
+
+// The prefix is the session's alone: a variable that only looks like one of its own would be believed.
+void ApplySession(const SessionContext& session, EnvironmentMap& environment) {
+  std::erase_if(environment,
+                [](const auto& entry) { return entry.first.starts_with(kSessionPrefix); });
+  for (const SessionVariable variable : AllSessionVariables()) {
+    const std::string& name = EnvironmentName(variable);
+    if (const auto& said = session.slot(variable)) {
+      environment[name] = *said;
+    } else if (!session.host().engaged()) {
+      const auto& start = session.host().start_environment();
+      if (const auto found = start.find(name); found != start.end()) environment.insert(*found);
+    }
+  }
+}
+
+Result<std::string> Entry(const std::string& name, const std::string& value) {
+  const auto refuse = [&](std::string_view why) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "environment variable " + name.substr(0, 100) + ": " + std::string(why));
+  };
+  if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != name.npos) {
+    return refuse("not a name");
+  }
+  if (value.find('\0') != value.npos) return refuse("the value has a NUL byte");
+  if (name.size() + 1 + value.size() > kMaxEntryBytes) return refuse("the value is too long");
+  return name + "=" + value;
 }
 
 }  // namespace
 
-HostVariables TakeHostVariables() {
-  HostVariables variables;
-  for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t end = text.find('=');
-    if (end == text.npos || end == 0) continue;
-    variables.emplace(text.substr(0, end), text.substr(end + 1));
-  }
-  return variables;
+bool IsCredentialName(std::string_view name) {
+  const std::string upper = Upper(name);
+  return std::ranges::any_of(kCredentialWords,
+                             [&](auto word) { return upper.find(word) != upper.npos; }) ||
+         StartsWithAny(upper, kCredentialFamilies);
 }
 
-Result<ChildEnvironment> ChildEnvironment::Build(const Recipe& recipe, const HostVariables& host) {
-  HostVariables all;
-  for (const auto& [name, value] : recipe.set) {
-    TRY(CheckName(name));
-    if (value.find('\0') != value.npos) return Bad(name, "has a NUL in its value");
-    if (!all.emplace(name, value).second) return Bad(name, "is set twice");
+Result<ChildEnvironment> ChildEnvironment::Build(const SessionContext& session,
+                                                 const ChildVariables& variables) {
+  EnvironmentMap environment;
+  for (const auto& entry : session.host().start_environment()) {
+    if (MayInherit(entry.first, variables)) environment.insert(entry);
   }
-  for (const std::string& name : recipe.inherited) {
-    TRY(CheckName(name));
-    if (ChangesLoading(name)) {
-      return Bad(name, "changes how programs are loaded and is not inherited; set it to a value");
-    }
-    const auto found = host.find(name);
-    if (found != host.end()) all.emplace(*found);
+  for (const auto& [name, value] : variables.own) environment.insert_or_assign(name, value);
+  ApplySession(session, environment);
+
+  std::vector<std::string> entries;
+  entries.reserve(environment.size());
+  for (const auto& [name, value] : environment) {
+    TRY_ASSIGN(std::string entry, Entry(name, value));
+    entries.push_back(std::move(entry));
   }
-  ChildEnvironment environment;
-  for (const auto& [name, value] : all) environment.entries_.push_back(name + "=" + value);
-  return environment;
+  return ChildEnvironment(std::move(entries));
 }
 
 }  // namespace caisson

@@ -1,44 +1,46 @@
-// A ChildEnvironment is what a child process finds in its environment. Whoever starts one takes this type,
-// and Build is the only way to fill it: from empty, by name (I1).
+// ChildEnvironment is the environment of a child process: built from empty, here and nowhere else (I1).
 //
-//   TRY_ASSIGN(auto environment, ChildEnvironment::Build({.inherited = {"PATH", "LANG"},
-//                                                         .set = {{"MODE", "live"}}}, host));
+// In this order, later ones winning:
+//   1. what the operator lets children inherit of the environment this program was started with,
+//      credentials, and what changes how programs are loaded, never among it, whatever the list says;
+//   2. the child's own variables, as configured for it (a credential it needs is given to it here);
+//   3. the session's: bound wins even if empty, unset is taken away (session_context.h has the table).
 //
-// Trust     Recipes are the operator's. Nothing of the host's environment, where secrets live, passes unless
-//           it is named. What changes how a program is loaded is never inherited, only set in so many words.
-// Threads   Values. TakeHostVariables reads what setenv could change: once, at start-up.
+// Trust     Names come from the operator; values may be anybody's and pass untouched, as data.
+// Threads   A value.
 // Lifetime  A value.
 #pragma once
 
-#include <map>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "context/session_context.h"
 
 namespace caisson {
 
-using HostVariables = std::map<std::string, std::string>;
+struct ChildVariables {
+  // Names, or beginnings of names with a `*` at the end.
+  std::vector<std::string> inherit = {"PATH", "LANG", "LC_*", "TZ"};
+  EnvironmentMap own{};
+};
 
-// This process's own environment.
-HostVariables TakeHostVariables();
+// Whether a variable of this name is likely to hold a credential, or to steer who may do what.
+bool IsCredentialName(std::string_view name);
 
 class ChildEnvironment {
  public:
-  struct Recipe {
-    std::vector<std::string> inherited{};  // Names. One that the host does not have is left out.
-    std::vector<std::pair<std::string, std::string>> set{};  // Wins over what is inherited.
-  };
-
   ChildEnvironment() = default;  // Empty.
-  // Refuses names and values that no environment can hold, and names that are set twice.
-  static Result<ChildEnvironment> Build(const Recipe& recipe, const HostVariables& host);
+  // kInvalidArgument: a name or value no environment can hold.
+  static Result<ChildEnvironment> Build(const SessionContext& session,
+                                        const ChildVariables& variables);
 
-  // "NAME=value", by name.
+  // "NAME=value", sorted by name, each name once.
   const std::vector<std::string>& entries() const { return entries_; }
 
  private:
+  explicit ChildEnvironment(std::vector<std::string> entries) : entries_(std::move(entries)) {}
   std::vector<std::string> entries_;
 };
 

@@ -6,48 +6,148 @@
 namespace caisson {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using enum SessionVariable;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
 
-const HostVariables kHost = {{"PATH", "/bin"}, {"API_KEY", "secret"}, {"LANG", "C"}};
+const std::string kChat = EnvironmentName(kChatId);
+const std::string kThread = EnvironmentName(kThreadId);
 
-// I1.
-TEST(ChildEnvironmentTest, StartsFromNothing) {
-  EXPECT_THAT(ChildEnvironment().entries(), IsEmpty());
-  EXPECT_THAT(ChildEnvironment::Build({}, kHost)->entries(), IsEmpty());
+std::vector<std::string> Built(const SessionContext& session,
+                               const ChildVariables& variables = {}) {
+  const auto environment = ChildEnvironment::Build(session, variables);
+  EXPECT_TRUE(environment) << environment.error().message();
+  return environment->entries();
 }
 
-TEST(ChildEnvironmentTest, TakesOnlyWhatIsNamed) {
-  const auto built = ChildEnvironment::Build(
-      {.inherited = {"PATH", "LANG", "NOT_THERE"}, .set = {{"MODE", "a=b"}, {"LANG", "de"}}},
-      kHost);
-  EXPECT_THAT(built->entries(), ElementsAre("LANG=de", "MODE=a=b", "PATH=/bin"));
+TEST(ChildEnvironmentTest, OnlyWhatIsListedIsInherited) {
+  SessionHost host(
+      {{"PATH", "/bin"}, {"LC_ALL", "C"}, {"LCX", "no"}, {"HOME", "/root"}, {"lang", "x"}});
+  const SessionContext session(host);
+  EXPECT_THAT(Built(session), ElementsAre("LC_ALL=C", "PATH=/bin"));
+  EXPECT_THAT(Built(session, {.inherit = {}}), ElementsAre());
 }
 
-TEST(ChildEnvironmentTest, RefusesWhatNoEnvironmentHolds) {
-  const auto refuses = [](ChildEnvironment::Recipe recipe) {
-    return !ChildEnvironment::Build(recipe, kHost).has_value();
-  };
-  EXPECT_TRUE(refuses({.set = {{"", "x"}}}));
-  EXPECT_TRUE(refuses({.set = {{"A=B", "x"}}}));
-  EXPECT_TRUE(refuses({.set = {{std::string("A\0B", 3), "x"}}}));
-  EXPECT_TRUE(refuses({.set = {{"A", std::string("x\0LD_PRELOAD=y", 14)}}}));
-  EXPECT_TRUE(refuses({.set = {{"A", "1"}, {"A", "2"}}}));
-  EXPECT_TRUE(refuses({.inherited = {"A=B"}}));
+TEST(ChildEnvironmentTest, OwnVariablesWinOverInheritedOnes) {
+  SessionHost host({{"PATH", "/bin"}});
+  EXPECT_THAT(Built(SessionContext(host), {.own = {{"PATH", "/opt"}, {"MODE", ""}}}),
+              ElementsAre("MODE=", "PATH=/opt"));
 }
 
-TEST(ChildEnvironmentTest, TheLoadersVariablesAreNotInherited) {
-  const HostVariables host = {{"LD_PRELOAD", "/evil.so"}};
-  EXPECT_FALSE(ChildEnvironment::Build({.inherited = {"LD_PRELOAD"}}, host));
-  EXPECT_THAT(ChildEnvironment::Build({.set = {{"LD_LIBRARY_PATH", "/opt"}}}, host)->entries(),
-              ElementsAre("LD_LIBRARY_PATH=/opt"));
+TEST(ChildEnvironmentTest, CredentialsAndLoadersAreNotInheritedEvenIfListed) {
+  EnvironmentMap start;
+  for (const char* name : {"GH_TOKEN",
+                           "GITHUB_TOKEN",
+                           "GITHUB_APP_ID",
+                           "TELEGRAM_BOT_TOKEN",
+                           "SLACK_SIGNING_SECRET",
+                           "GATEWAY_ALLOWED_USERS",
+                           "GATEWAY_RELAY_ID",
+                           "HASS_TOKEN",
+                           "EMAIL_PASSWORD",
+                           "MODAL_TOKEN_ID",
+                           "AUXILIARY_X_BASE_URL",
+                           "gateway_relay_a_key",
+                           "OPENAI_API_KEY",
+                           "OPENAI_BASE_URL",
+                           "ANTHROPIC_BASE_URL",
+                           "GOOGLE_APPLICATION_CREDENTIALS",
+                           "AWS_SECRET_ACCESS_KEY",
+                           "VERCEL_OIDC_TOKEN",
+                           "DATABASE_DSN",
+                           "SSH_AUTH_SOCK",
+                           "ANN_KEY",
+                           "CAISSON_SEAL",
+                           "SUDO_PASSWORD",
+                           "VIRTUAL_ENV",
+                           "PYTHONHOME",
+                           "PYTHONPATH",
+                           "LD_PRELOAD",
+                           "BASH_ENV"}) {
+    start.emplace(name, "secret");
+  }
+  SessionHost host(start);
+  ChildVariables greedy{.inherit = {"*"}};
+  for (const auto& entry : start) greedy.inherit.push_back(entry.first);
+  EXPECT_THAT(Built(SessionContext(host), greedy), ElementsAre());
 }
 
-TEST(ChildEnvironmentTest, ReadsTheHostsOwn) {
-  ::setenv("CAISSON_TEST_VARIABLE", "x=y", 1);  // Before any thread of this test starts.
-  EXPECT_THAT(TakeHostVariables(),
-              Contains(std::pair<const std::string, std::string>("CAISSON_TEST_VARIABLE", "x=y")));
+TEST(ChildEnvironmentTest, ACredentialOfTheToolItselfIsGivenToIt) {
+  SessionHost host({});
+  EXPECT_THAT(Built(SessionContext(host), {.own = {{"MAIL_TOKEN", "t"}}}),
+              ElementsAre("MAIL_TOKEN=t"));
+}
+
+// AC-14, AC-15: there is one builder, so there are no three paths to test.
+TEST(ChildEnvironmentTest, EngagedAndUnsetIsTakenAway) {
+  SessionHost host({{kChat, "foreign"}});
+  SessionContext somebody(host);
+  somebody.Bind({});
+  const SessionContext session(host);
+  EXPECT_THAT(Built(session, {.inherit = {"*"}, .own = {{kThread, "also foreign"}}}),
+              ElementsAre());
+}
+
+// AC-16, AC-17
+TEST(ChildEnvironmentTest, BoundWinsEvenIfEmpty) {
+  SessionHost host({{kChat, "foreign"}, {kThread, "stale"}});
+  SessionContext session(host);
+  session.Bind({.values = {{kChatId, "mine"}}});
+  const auto entries = Built(session, {.inherit = {"*"}, .own = {{kChat, "forged"}}});
+  EXPECT_THAT(entries, Contains(kChat + "=mine"));
+  EXPECT_THAT(entries, Contains(kThread + "="));
+}
+
+// AC-18
+TEST(ChildEnvironmentTest, NeverEngagedKeepsWhatTheUserStartedWith) {
+  SessionHost host({{kChat, "mine"}, {kThread, "7"}});
+  SessionContext session(host);
+  session.Set(kThreadId, "8");
+  EXPECT_THAT(Built(session), ElementsAre(kChat + "=mine", kThread + "=8"));
+}
+
+TEST(ChildEnvironmentTest, NobodyElseUsesThePrefix) {
+  SessionHost host({{"CAISSON_SESSION_ADMIN", "1"}});
+  EXPECT_THAT(
+      Built(SessionContext(host), {.inherit = {"*"}, .own = {{"CAISSON_SESSION_ROOT", "1"}}}),
+      ElementsAre());
+}
+
+// AC-23: a resumed session lives on while another one's turn runs.
+TEST(ChildEnvironmentTest, ALivingSessionDoesNotShowInAnothers) {
+  SessionHost host({});
+  SessionContext a(host);
+  a.Bind({.values = {{kChatId, "A"}}});
+  SessionContext b(host);
+  EXPECT_THAT(Built(b), Not(Contains(testing::StartsWith(kChat))));
+  b.Bind({.values = {{kChatId, "B"}}});
+  EXPECT_THAT(Built(b), Contains(kChat + "=B"));
+  EXPECT_THAT(Built(a), Contains(kChat + "=A"));
+}
+
+// AC-20
+TEST(ChildEnvironmentTest, AHostileNameStaysOneValue) {
+  std::string name = "x'; touch /tmp/owned\n$(id)`id`\"\\\nCAISSON_SESSION_USER_ID=root\n";
+  while (name.size() < 100'000) name += "'\"\n$&|;<>";
+  SessionHost host({});
+  SessionContext session(host);
+  session.Bind({.values = {{kChatName, name}}});
+  const auto entries = Built(session);
+  EXPECT_THAT(entries, Contains(EnvironmentName(kChatName) + "=" + name));
+  EXPECT_THAT(entries, Contains(EnvironmentName(kUserId) + "="));
+}
+
+TEST(ChildEnvironmentTest, WhatNoEnvironmentCanHoldIsRefused) {
+  SessionHost host({});
+  SessionContext session(host);
+  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{"", "x"}}}));
+  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{"A=B", "x"}}}));
+  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{std::string("A\0B", 3), "x"}}}));
+  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{"A", std::string("x\0y", 3)}}}));
+  EXPECT_TRUE(ChildEnvironment::Build(session, {.own = {{"A", std::string(128 * 1024 - 3, 'x')}}}));
+  EXPECT_FALSE(
+      ChildEnvironment::Build(session, {.own = {{"A", std::string(128 * 1024 - 2, 'x')}}}));
 }
 
 }  // namespace

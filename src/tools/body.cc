@@ -34,6 +34,7 @@ ToolRaised ToRaised(const Error& error) {
         return "TypeError";
       case ErrorCode::kNotFound:
         return "LookupError";
+      case ErrorCode::kUnauthenticated:
       case ErrorCode::kPermissionDenied:
         return "PermissionError";
       case ErrorCode::kResourceExhausted:

@@ -108,7 +108,9 @@ TEST_F(CommandTest, TheLogIsBounded) {
 
 // I1.
 TEST_F(CommandTest, TheEnvironmentIsTheOneItIsGiven) {
-  const auto environment = *ChildEnvironment::Build({.set = {{"KEY", "\"v\""}}}, {});
+  SessionHost host({});
+  const auto environment =
+      *ChildEnvironment::Build(SessionContext(host), {.own = {{"KEY", "\"v\""}}});
   EXPECT_EQ(Shown(Call({.argv = {"/bin/sh", "-c", "echo $KEY"}, .environment = environment})),
             "\"v\"");
   EXPECT_EQ(Shown(Call({.argv = {"/usr/bin/env"}})), "null");

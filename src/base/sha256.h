@@ -1,0 +1,27 @@
+// SHA-256, its hexadecimal form, and comparing without telling where two differ.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace caisson {
+
+inline constexpr std::size_t kSha256Bytes = 32;
+using Sha256Digest = std::array<std::uint8_t, kSha256Bytes>;
+
+Sha256Digest Sha256(std::string_view bytes);
+
+// 64 lower-case digits.
+std::string ToHex(const Sha256Digest& digest);
+// Nothing unless it is 64 hexadecimal digits.
+std::optional<Sha256Digest> Sha256FromHex(std::string_view hex);
+
+// In a time that depends on the lengths alone.
+bool EqualInConstantTime(std::string_view a, std::string_view b);
+bool EqualInConstantTime(const Sha256Digest& a, const Sha256Digest& b);
+
+}  // namespace caisson

@@ -1,0 +1,56 @@
+// Mode `headers`: a proxy that has authenticated the caller says in headers who it is.
+//
+// Trust     Headers count only from the proxies' own addresses; anybody else is refused, whatever they send.
+// Threads   As IdentityResolver.
+// Lifetime  As IdentityResolver.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "identity/resolver.h"
+
+namespace caisson {
+
+struct IdentityHeaders {
+  std::optional<std::string> tenant{};
+  std::string user;
+  std::optional<std::string> chat{};
+
+  static IdentityHeaders FoundryV1() {
+    return {.user = "x-agent-user-isolation-key", .chat = "x-agent-chat-isolation-key"};
+  }
+  static IdentityHeaders FoundryV2() { return {.user = "x-agent-user-id"}; }
+};
+
+class HeaderResolver final : public IdentityResolver {
+ public:
+  struct Options {
+    IdentityHeaders headers;             // Each one named here must come, or none.
+    std::vector<std::string> proxies{};  // "10.0.0.7", "10.1.0.0/16", "fd00::/8".
+    Isolation isolation = Isolation::kRequired;
+  };
+  // kInvalidArgument if there is no proxy, or one of them is no address.
+  static Result<std::unique_ptr<HeaderResolver>> Create(const Options& options);
+
+ private:
+  // All addresses whose first `bits` bits are those of `address`.
+  struct Network {
+    asio::ip::address address;
+    unsigned bits;
+    bool Contains(const asio::ip::address& peer) const;
+  };
+  static Result<Network> ParseNetwork(const std::string& text);
+
+  HeaderResolver(IdentityHeaders headers, std::vector<Network> proxies, Isolation isolation)
+      : IdentityResolver(isolation), headers_(std::move(headers)), proxies_(std::move(proxies)) {}
+  asio::awaitable<Result<std::optional<Identity>>> Read(RequestOrigin request) const override;
+  Result<std::optional<Identity>> FromHeaders(const RequestOrigin& request) const;
+
+  const IdentityHeaders headers_;
+  const std::vector<Network> proxies_;
+};
+
+}  // namespace caisson

@@ -1,0 +1,42 @@
+// What the tests of all resolvers share.
+#pragma once
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "identity/resolver.h"
+
+namespace caisson {
+
+inline RequestOrigin RequestFrom(const char* peer,
+                                 std::vector<RequestOrigin::Header> headers = {}) {
+  return {.peer = asio::ip::make_address(peer), .headers = std::move(headers)};
+}
+
+inline RequestOrigin WithBearer(const std::string& token) {
+  return RequestFrom("192.0.2.7", {{"Authorization", "Bearer " + token}});
+}
+
+inline Result<Identity> ResolveNow(const IdentityResolver& resolver, RequestOrigin request) {
+  asio::io_context context;
+  std::optional<Result<Identity>> identity;
+  const auto resolve = [&]() -> asio::awaitable<void> {
+    identity = co_await resolver.Resolve(std::move(request));
+  };
+  asio::co_spawn(context, resolve, asio::detached);
+  context.run();
+  return *std::move(identity);
+}
+
+// "unauthenticated: ..." or the identity's canonical text: what the tests compare.
+inline std::string Told(const Result<Identity>& result) {
+  if (result) return CanonicalText(*result);
+  return std::string(ToString(result.error().code())) + ": " + result.error().message();
+}
+
+}  // namespace caisson

@@ -1,0 +1,65 @@
+// StoreMaintenance is the host's own view, across all owners. Only the server has it; no door does (I3).
+//
+// Trust     Ours alone.
+// Threads   As RunStore. Replicas may do the same at the same time.
+// Lifetime  As RunStore.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "identity/identity.h"
+#include "store/ids.h"
+
+namespace caisson {
+
+namespace asio = boost::asio;
+
+struct OwnedRun {
+  IsolationKey owner;
+  RunId run;
+};
+
+struct ExpiredApproval {
+  IsolationKey owner;
+  ApprovalId approval;
+  RunId run;
+};
+
+// How long things are kept after they were last touched.
+struct Retention {
+  std::chrono::seconds finished_runs = std::chrono::hours(24 * 30);
+  std::chrono::seconds responses = std::chrono::hours(24 * 30);  // Conversations too.
+  std::chrono::seconds documents = std::chrono::hours(24 * 30);
+  std::chrono::seconds checkpoints = std::chrono::hours(24 * 30);
+};
+
+struct SweepReport {
+  std::int64_t runs = 0;
+  std::int64_t responses = 0;
+  std::int64_t documents = 0;
+  std::int64_t checkpoints = 0;
+  std::int64_t idempotency_keys = 0;
+};
+
+class StoreMaintenance {
+ public:
+  virtual ~StoreMaintenance() = default;
+
+  // Runs that nobody holds and that can go on: under way when their replica died, or waiting for nothing
+  // any more because somebody has decided. Claim one before touching it.
+  virtual asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
+                                                                       std::uint32_t limit) = 0;
+  // pending -> expired, for those whose time is over. Silence is never consent.
+  virtual asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(
+      SystemTime now, std::uint32_t limit) = 0;
+  // Drops what is older than its retention. Never a run that has not finished, nor what belongs to it: its calls,
+  // approvals and saved bytes; never the audit log.
+  virtual asio::awaitable<Result<SweepReport>> Sweep(Retention retention, SystemTime now) = 0;
+};
+
+}  // namespace caisson

@@ -1,0 +1,46 @@
+// A Connection to PostgreSQL.
+//
+// Trust     As Connection.
+// Threads   As Connection; may move between threads.
+// Lifetime  Connects when a transaction begins and it is not connected; so a server that was away is found again.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/sql/connection.h"
+
+struct pg_conn;
+struct pg_result;
+
+namespace caisson {
+
+class PostgresConnection final : public Connection {
+ public:
+  explicit PostgresConnection(std::string url) : url_(std::move(url)) {}
+
+  Result<void> Begin(Access access) override;
+  Result<SqlResult> Run(std::string_view sql, std::vector<SqlValue> parameters = {}) override;
+  Result<void> Commit() override;
+  void Rollback() override;
+  Failure failure() const override { return failure_; }
+  const Dialect& dialect() const override;
+
+ private:
+  struct Finish {
+    void operator()(pg_conn* connection) const;
+  };
+  struct Clear {
+    void operator()(pg_result* result) const;
+  };
+
+  Result<void> Connect();
+  Result<void> Execute(std::string_view sql);
+  Error Failed(pg_result* result);
+
+  const std::string url_;
+  std::unique_ptr<pg_conn, Finish> connection_;
+  Failure failure_ = Failure::kFinal;
+};
+
+}  // namespace caisson

@@ -1,0 +1,153 @@
+// The RunStore keeps runs, the journal of their calls, and runs put to sleep.
+//
+// A run belongs to one replica at a time: it holds a lease with a number, the fence, that grows with every
+// claim. All that changes a run names the lease it acts under, and a fence that is no longer the newest is
+// refused, so a replica that was thought dead and is not can do no harm.
+//
+// A call's row is written before its effect starts and finished after (I6):
+//
+//   pending ──> started ──> returned | raised
+//      │           └──────> uncertain ──> started, if the tool is idempotent
+//      └──────> denied
+//
+// Trust     Contents are opaque bytes. Whatever is wrong with a row's place in this order is refused here.
+// Threads   Any executor; nothing blocks it. An operation that was started is finished even if the coroutine
+//           awaiting it is cancelled.
+// Lifetime  Ends after the operations under way.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "identity/identity.h"
+#include "store/ids.h"
+#include "store/page.h"
+
+namespace caisson {
+
+namespace asio = boost::asio;
+
+enum class RunState { kRunning, kWaiting, kFinished };
+enum class CallState { kPending, kStarted, kReturned, kRaised, kDenied, kUncertain };
+std::string_view ToString(RunState state);
+std::string_view ToString(CallState state);
+
+struct Lease {
+  std::string holder;  // Which replica.
+  std::int64_t fence = 0;
+};
+
+struct LeaseTerm {
+  std::string holder;
+  SystemTime now{};
+  SystemTime until{};
+};
+
+struct NewRun {
+  RunId id;
+  std::string code_digest{};
+  std::string request{};  // Code, limits, tools, seed: what replaying needs.
+};
+
+struct StoredRun {
+  RunId id;
+  RunState state = RunState::kRunning;
+  std::string code_digest{};
+  std::string request{};
+  std::string outcome{};  // Of a finished run.
+  SystemTime created_at{};
+  SystemTime updated_at{};
+};
+
+// A run put to sleep in a call: sealed bytes and what they can be restored by.
+struct SavedRun {
+  std::uint32_t seq = 0;
+  std::string build{};
+  std::string sealed{};
+};
+
+struct NewCall {
+  std::uint32_t seq = 0;
+  std::string tool{};
+  std::string tool_digest{};
+  std::string arguments{};  // Canonical JSON.
+  std::string arguments_digest{};
+  std::string idempotency_key{};
+  CallState state = CallState::kStarted;  // kPending if a person is asked first.
+};
+
+struct StoredCall {
+  NewCall call{};
+  std::string result{};  // Of one that returned or raised.
+  SystemTime begun_at{};
+  SystemTime updated_at{};
+};
+
+struct RunUsage {
+  std::uint64_t waiting_runs = 0;
+  std::uint64_t saved_bytes = 0;
+};
+
+class RunStore {
+ public:
+  virtual ~RunStore() = default;
+
+  // A run under way, held by the one who makes it. kFailedPrecondition if there is one of that id.
+  virtual asio::awaitable<Result<Lease>> Create(IsolationKey owner, NewRun run, LeaseTerm term) = 0;
+  virtual asio::awaitable<Result<StoredRun>> Find(IsolationKey owner, RunId id) = 0;
+  virtual asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner,
+                                                        std::optional<RunState> state,
+                                                        PageQuery query) = 0;
+
+  // Takes a run whose lease is over or given back. kFailedPrecondition if it is held or finished.
+  virtual asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) = 0;
+  virtual asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
+                                              SystemTime until) = 0;
+  virtual asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) = 0;
+
+  // The run waits for somebody; with `saved`, as bytes that replace earlier ones.
+  virtual asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,
+                                             std::optional<SavedRun> saved, SystemTime now) = 0;
+  // It goes on; what was saved stays until the next Wait or the end, should this replica die.
+  virtual asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id, Lease lease,
+                                               SystemTime now) = 0;
+  virtual asio::awaitable<Result<SavedRun>> LoadSaved(IsolationKey owner, RunId id) = 0;
+  // The end, at once: outcome and files are kept, saved bytes and the lease are gone, pending approvals
+  // cancelled.
+  virtual asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
+                                               std::string outcome, std::vector<std::string> files,
+                                               SystemTime now) = 0;
+  virtual asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
+                                                        std::uint32_t number) = 0;
+  virtual asio::awaitable<Result<RunUsage>> Usage(IsolationKey owner) = 0;
+
+  // The journal. BeginCall returns when the row is durable; only then may an effect start.
+  virtual asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease,
+                                                  NewCall call, SystemTime now) = 0;
+  // pending -> started. With an approval, that is consumed in the same transaction, and only if it is bound to
+  // exactly this call (I5); kFailedPrecondition otherwise, and nothing may be executed.
+  virtual asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
+                                                  std::uint32_t seq,
+                                                  std::optional<ApprovalId> approval,
+                                                  SystemTime now) = 0;
+  // uncertain -> started, under the same idempotency key. For tools that are idempotent.
+  virtual asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
+                                                  std::uint32_t seq, SystemTime now) = 0;
+  // started -> returned | raised, pending -> denied; the decision that denied it is consumed.
+  virtual asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
+                                                   std::uint32_t seq, CallState end,
+                                                   std::string result, SystemTime now) = 0;
+  // After a claim: whatever the replica before had started may have happened. started -> uncertain; says how
+  // many.
+  virtual asio::awaitable<Result<std::uint32_t>> DoubtStartedCalls(IsolationKey owner, RunId id,
+                                                                   Lease lease, SystemTime now) = 0;
+  virtual asio::awaitable<Result<std::vector<StoredCall>>> Calls(IsolationKey owner, RunId id) = 0;
+};
+
+}  // namespace caisson

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "store/sql/sql_audit.h"
+#include "store/sql/sql_store.h"
+
+namespace caisson {
+namespace {
+
+// What belongs to a run goes with it, and before it. A pending approval keeps its run, whatever became of that.
+Result<std::int64_t> SweepRuns(Connection& connection, const SqlValue& before) {
+  constexpr std::string_view kOld =
+      "SELECT r.owner, r.id FROM runs r WHERE r.state = 'finished' AND r.updated_at < $1 "
+      "AND NOT EXISTS (SELECT 1 FROM approvals p WHERE p.owner = r.owner AND p.run = r.id "
+      "AND p.state = 'pending')";
+  for (const std::string_view table : {"calls", "run_files", "saved_runs", "approvals"}) {
+    std::string sql = "DELETE FROM " + std::string(table) + " WHERE (owner, run) IN (";
+    TRY(connection.Run(sql.append(kOld).append(")"), {before}));
+  }
+  std::string sql = "DELETE FROM runs WHERE (owner, id) IN (";
+  TRY_ASSIGN(const SqlResult swept, connection.Run(sql.append(kOld).append(")"), {before}));
+  return swept.changed;
+}
+
+Result<std::int64_t> SweepResponses(Connection& connection, const SqlValue& before) {
+  TRY_ASSIGN(const SqlResult responses,
+             connection.Run("DELETE FROM responses WHERE updated_at < $1", {before}));
+  TRY(
+      connection.Run("DELETE FROM conversation_items WHERE (owner, conversation) IN "
+                     "(SELECT owner, id FROM conversations WHERE updated_at < $1)",
+                     {before}));
+  TRY_ASSIGN(const SqlResult conversations,
+             connection.Run("DELETE FROM conversations WHERE updated_at < $1", {before}));
+  return responses.changed + conversations.changed;
+}
+
+Result<std::int64_t> SweepCheckpoints(Connection& connection, const SqlValue& before) {
+  TRY_ASSIGN(const SqlResult swept,
+             connection.Run("DELETE FROM checkpoints WHERE (owner, instance) IN "
+                            "(SELECT owner, instance FROM checkpoint_heads WHERE updated_at < $1)",
+                            {before}));
+  TRY(connection.Run("DELETE FROM checkpoint_heads WHERE updated_at < $1", {before}));
+  return swept.changed;
+}
+
+class SqlMaintenance final : public StoreMaintenance {
+ public:
+  explicit SqlMaintenance(Database& database) : database_(database) {}
+
+  asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
+                                                               std::uint32_t limit) override {
+    using Runs = std::vector<OwnedRun>;
+    // CROSS JOIN makes SQLite start with the decisions, of which there are few, and not with the runs.
+    return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
+      TRY_ASSIGN(
+          const SqlResult found,
+          connection.Run(
+              "SELECT owner, id FROM runs WHERE state = 'running' "
+              "AND (holder IS NULL OR lease_until <= $1) UNION "
+              "SELECT r.owner, r.id FROM approvals a CROSS JOIN calls c CROSS JOIN runs r "
+              "WHERE a.state IN ('approved', 'denied', 'expired', 'cancelled') "
+              "AND c.owner = a.owner AND c.run = a.run AND c.seq = a.seq AND c.state = 'pending' "
+              "AND r.owner = a.owner AND r.id = a.run AND r.state = 'waiting' "
+              "AND (r.holder IS NULL OR r.lease_until <= $1) LIMIT $2",
+              {ToSql(now), std::int64_t{limit}}));
+      Runs runs;
+      for (const SqlRow& row : found.rows) {
+        runs.push_back({IsolationKey::FromStored(row.Text(0)), RunId(row.Text(1))});
+      }
+      return runs;
+    });
+  }
+
+  asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(
+      SystemTime now, std::uint32_t limit) override {
+    using Expired = std::vector<ExpiredApproval>;
+    return database_.Transact<Expired>(
+        Access::kWrite, [=](Connection& connection) -> Result<Expired> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("UPDATE approvals SET state = 'expired', verdict = 'expired', "
+                                    "decided_by = '', reason = '', decided_at = $1 "
+                                    "WHERE state = 'pending' AND (owner, id) IN "
+                                    "(SELECT owner, id FROM approvals WHERE state = 'pending' "
+                                    "AND expires_at <= $1 ORDER BY expires_at LIMIT $2) "
+                                    "RETURNING owner, id, run",
+                                    {ToSql(now), std::int64_t{limit}}));
+          Expired expired;
+          for (const SqlRow& row : found.rows) {
+            expired.push_back({IsolationKey::FromStored(row.Text(0)), ApprovalId(row.Text(1)),
+                               RunId(row.Text(2))});
+          }
+          // In one order everywhere, so that two replicas that append for the same owners do not wait for each
+          // other.
+          std::ranges::sort(expired, {}, &ExpiredApproval::owner);
+          for (const ExpiredApproval& each : expired) {
+            TRY(AppendAudit(connection, each.owner, now, "approval.expired",
+                            Dict{{{"approval", each.approval.str()}, {"run", each.run.str()}}}));
+          }
+          return expired;
+        });
+  }
+
+  asio::awaitable<Result<SweepReport>> Sweep(Retention retention, SystemTime now) override {
+    return database_.Transact<SweepReport>(
+        Access::kWrite, [=](Connection& connection) -> Result<SweepReport> {
+          SweepReport report;
+          TRY_ASSIGN(report.runs, SweepRuns(connection, ToSql(now - retention.finished_runs)));
+          TRY_ASSIGN(report.responses,
+                     SweepResponses(connection, ToSql(now - retention.responses)));
+          TRY_ASSIGN(report.checkpoints,
+                     SweepCheckpoints(connection, ToSql(now - retention.checkpoints)));
+          TRY_ASSIGN(const SqlResult documents,
+                     connection.Run("DELETE FROM documents WHERE updated_at < $1",
+                                    {ToSql(now - retention.documents)}));
+          report.documents = documents.changed;
+          TRY_ASSIGN(
+              const SqlResult keys,
+              connection.Run("DELETE FROM idempotency WHERE expires_at <= $1", {ToSql(now)}));
+          report.idempotency_keys = keys.changed;
+          return report;
+        });
+  }
+
+ private:
+  Database& database_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoreMaintenance> MakeSqlMaintenance(Database& database) {
+  return std::make_unique<SqlMaintenance>(database);
+}
+
+}  // namespace caisson

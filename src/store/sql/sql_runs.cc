@@ -1,0 +1,425 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "store/sql/sql_audit.h"
+#include "store/sql/sql_store.h"
+
+namespace caisson {
+namespace {
+
+constexpr std::string_view kRunColumns =
+    "id, state, code_digest, request, outcome, created_at, updated_at";
+
+Error NoSuchRun() {
+  return Error(ErrorCode::kNotFound, "no such run");
+}
+
+Error LeaseLost() {
+  return Error(ErrorCode::kFailedPrecondition, "the run is no longer held under this lease");
+}
+
+std::string Text(RunState state) {
+  return std::string(ToString(state));
+}
+std::string Text(CallState state) {
+  return std::string(ToString(state));
+}
+
+// What we wrote ourselves is one of them.
+template <typename State>
+State Parse(std::string_view text, State last) {
+  for (int i = 0; i < static_cast<int>(last); ++i) {
+    if (ToString(static_cast<State>(i)) == text) return static_cast<State>(i);
+  }
+  return last;
+}
+
+StoredRun ToRun(const SqlRow& row) {
+  return {.id = RunId(row.Text(0)),
+          .state = Parse(row.Text(1), RunState::kFinished),
+          .code_digest = row.Text(2),
+          .request = row.Blob(3),
+          .outcome = row.Blob(4),
+          .created_at = row.Time(5),
+          .updated_at = row.Time(6)};
+}
+
+StoredCall ToCall(const SqlRow& row) {
+  return {.call = {.seq = static_cast<std::uint32_t>(row.Int(0)),
+                   .tool = row.Text(1),
+                   .tool_digest = row.Text(2),
+                   .arguments = row.Blob(3),
+                   .arguments_digest = row.Text(4),
+                   .idempotency_key = row.Text(5),
+                   .state = Parse(row.Text(6), CallState::kUncertain)},
+          .result = row.Blob(7),
+          .begun_at = row.Time(8),
+          .updated_at = row.Time(9)};
+}
+
+// Writing the row locks it to the end of the transaction: no claim comes between this and what follows.
+Result<void> CheckLease(Connection& connection, const IsolationKey& owner, const RunId& id,
+                        const Lease& lease, SystemTime now) {
+  TRY_ASSIGN(const SqlResult held,
+             connection.Run("UPDATE runs SET updated_at = $5 WHERE owner = $1 AND id = $2 "
+                            "AND fence = $3 AND holder = $4 AND state <> 'finished'",
+                            {owner.str(), id.str(), lease.fence, lease.holder, ToSql(now)}));
+  if (held.changed == 1) return {};
+  return LeaseLost();
+}
+
+Result<void> MoveCall(Connection& connection, const IsolationKey& owner, const RunId& id,
+                      std::uint32_t seq, CallState from, CallState to, SystemTime now) {
+  TRY_ASSIGN(
+      const SqlResult moved,
+      connection.Run("UPDATE calls SET state = $5, updated_at = $6 "
+                     "WHERE owner = $1 AND run = $2 AND seq = $3 AND state = $4",
+                     {owner.str(), id.str(), std::int64_t{seq}, Text(from), Text(to), ToSql(now)}));
+  if (moved.changed == 1) return {};
+  return Error(ErrorCode::kFailedPrecondition, "the call is not " + Text(from));
+}
+
+// All that an approval is bound to is compared here with what the journal says is about to happen (I5).
+Result<void> Consume(Connection& connection, const IsolationKey& owner, const RunId& id,
+                     std::uint32_t seq, const ApprovalId& approval, SystemTime now) {
+  TRY_ASSIGN(const SqlResult consumed,
+             connection.Run(
+                 "UPDATE approvals SET state = 'consumed' WHERE owner = $1 AND id = $2 "
+                 "AND state = 'approved' AND run = $3 AND seq = $4 "
+                 "AND EXISTS (SELECT 1 FROM calls c WHERE c.owner = approvals.owner "
+                 "AND c.run = approvals.run AND c.seq = approvals.seq AND c.tool = approvals.tool "
+                 "AND c.tool_digest = approvals.tool_digest "
+                 "AND c.arguments_digest = approvals.arguments_digest) "
+                 "AND EXISTS (SELECT 1 FROM runs r WHERE r.owner = approvals.owner "
+                 "AND r.id = approvals.run AND r.code_digest = approvals.code_digest)",
+                 {owner.str(), approval.str(), id.str(), std::int64_t{seq}}));
+  if (consumed.changed != 1) {
+    return Error(ErrorCode::kFailedPrecondition, "the approval is not one for this call");
+  }
+  TRY(connection.Run("UPDATE calls SET approval = $4 WHERE owner = $1 AND run = $2 AND seq = $3",
+                     {owner.str(), id.str(), std::int64_t{seq}, approval.str()}));
+  return AppendAudit(
+      connection, owner, now, "effect.started",
+      Dict{{{"run", id.str()}, {"seq", std::int64_t{seq}}, {"approval", approval.str()}}});
+}
+
+// The code has been told: nobody waits for this decision any more.
+Result<void> MarkDelivered(Connection& connection, const IsolationKey& owner, const RunId& id,
+                           std::uint32_t seq) {
+  TRY(
+      connection.Run("UPDATE approvals SET state = 'consumed' WHERE owner = $1 AND run = $2 "
+                     "AND seq = $3 AND state IN ('denied', 'expired', 'cancelled')",
+                     {owner.str(), id.str(), std::int64_t{seq}}));
+  return {};
+}
+
+// There is nothing left to decide about a run that has ended.
+Result<void> CancelPending(Connection& connection, const IsolationKey& owner, const RunId& id,
+                           SystemTime now) {
+  TRY_ASSIGN(const SqlResult cancelled,
+             connection.Run("UPDATE approvals SET state = 'cancelled', verdict = 'cancelled', "
+                            "decided_by = '', reason = 'the run has ended', decided_at = $3 "
+                            "WHERE owner = $1 AND run = $2 AND state = 'pending' RETURNING id",
+                            {owner.str(), id.str(), ToSql(now)}));
+  for (const SqlRow& row : cancelled.rows) {
+    TRY(AppendAudit(connection, owner, now, "approval.cancelled",
+                    Dict{{{"approval", row.Text(0)}, {"run", id.str()}}}));
+  }
+  return {};
+}
+
+class SqlRuns final : public RunStore {
+ public:
+  explicit SqlRuns(Database& database) : database_(database) {}
+
+  asio::awaitable<Result<Lease>> Create(IsolationKey owner, NewRun run, LeaseTerm term) override {
+    return database_.Transact<Lease>(Access::kWrite, [=](Connection& connection) -> Result<Lease> {
+      TRY_ASSIGN(const SqlResult made,
+                 connection.Run("INSERT INTO runs (owner, id, state, fence, holder, lease_until, "
+                                "code_digest, request, created_at, updated_at) "
+                                "VALUES ($1, $2, 'running', 1, $3, $4, $5, $6, $7, $7) "
+                                "ON CONFLICT (owner, id) DO NOTHING",
+                                {owner.str(), run.id.str(), term.holder, ToSql(term.until),
+                                 run.code_digest, Bytes{run.request}, ToSql(term.now)}));
+      if (made.changed != 1) {
+        return Error(ErrorCode::kFailedPrecondition, "there is a run of this id");
+      }
+      return Lease{term.holder, 1};
+    });
+  }
+
+  asio::awaitable<Result<StoredRun>> Find(IsolationKey owner, RunId id) override {
+    return database_.Transact<StoredRun>(
+        Access::kRead, [=](Connection& connection) -> Result<StoredRun> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("SELECT " + std::string(kRunColumns) +
+                                        " FROM runs WHERE owner = $1 AND id = $2",
+                                    {owner.str(), id.str()}));
+          if (found.rows.empty()) return NoSuchRun();
+          return ToRun(found.rows[0]);
+        });
+  }
+
+  asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner, std::optional<RunState> state,
+                                                PageQuery query) override {
+    using Runs = Page<StoredRun>;
+    const std::uint32_t limit = std::min(query.limit, kMaxPageSize);
+    return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
+      const SqlValue wanted = state ? SqlValue(Text(*state)) : SqlValue();
+      TRY_ASSIGN(
+          const SqlResult found,
+          connection.Run("SELECT " + std::string(kRunColumns) +
+                             " FROM runs WHERE owner = $1 "
+                             "AND (CAST($2 AS TEXT) IS NULL OR state = $2) "
+                             "AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
+                             "ORDER BY id DESC LIMIT $4",
+                         {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
+      Runs page;
+      for (const SqlRow& row : found.rows) page.items.push_back(ToRun(row));
+      if (page.items.size() > limit) {
+        page.items.pop_back();
+        page.next = page.items.empty() ? std::nullopt : std::optional(page.items.back().id.str());
+      }
+      return page;
+    });
+  }
+
+  asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) override {
+    return database_.Transact<Lease>(Access::kWrite, [=](Connection& connection) -> Result<Lease> {
+      TRY_ASSIGN(
+          const SqlResult claimed,
+          connection.Run("UPDATE runs SET fence = fence + 1, holder = $3, lease_until = $4 "
+                         "WHERE owner = $1 AND id = $2 AND state <> 'finished' "
+                         "AND (holder IS NULL OR lease_until <= $5) RETURNING fence",
+                         {owner.str(), id.str(), term.holder, ToSql(term.until), ToSql(term.now)}));
+      if (!claimed.rows.empty()) return Lease{term.holder, claimed.rows[0].Int(0)};
+      TRY_ASSIGN(const SqlResult found,
+                 connection.Run("SELECT 1 FROM runs WHERE owner = $1 AND id = $2",
+                                {owner.str(), id.str()}));
+      if (found.rows.empty()) return NoSuchRun();
+      return Error(ErrorCode::kFailedPrecondition, "the run is finished or held by another");
+    });
+  }
+
+  asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
+                                      SystemTime until) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY_ASSIGN(const SqlResult renewed,
+                 connection.Run("UPDATE runs SET lease_until = $5 WHERE owner = $1 AND id = $2 "
+                                "AND fence = $3 AND holder = $4",
+                                {owner.str(), id.str(), lease.fence, lease.holder, ToSql(until)}));
+      return renewed.changed == 1 ? Result<void>() : LeaseLost();
+    });
+  }
+
+  asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY_ASSIGN(const SqlResult released,
+                 connection.Run("UPDATE runs SET holder = NULL, lease_until = 0 WHERE owner = $1 "
+                                "AND id = $2 AND fence = $3 AND holder = $4",
+                                {owner.str(), id.str(), lease.fence, lease.holder}));
+      return released.changed == 1 ? Result<void>() : LeaseLost();
+    });
+  }
+
+  asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,
+                                     std::optional<SavedRun> saved, SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY(CheckLease(connection, owner, id, lease, now));
+      TRY(connection.Run("UPDATE runs SET state = 'waiting' WHERE owner = $1 AND id = $2",
+                         {owner.str(), id.str()}));
+      if (!saved) return {};
+      TRY(
+          connection.Run("INSERT INTO saved_runs (owner, run, seq, build, sealed, sealed_bytes) "
+                         "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (owner, run) DO UPDATE SET "
+                         "seq = excluded.seq, build = excluded.build, sealed = excluded.sealed, "
+                         "sealed_bytes = excluded.sealed_bytes",
+                         {owner.str(), id.str(), std::int64_t{saved->seq}, saved->build,
+                          Bytes{saved->sealed}, static_cast<std::int64_t>(saved->sealed.size())}));
+      return {};
+    });
+  }
+
+  asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id, Lease lease,
+                                       SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY(CheckLease(connection, owner, id, lease, now));
+      TRY(connection.Run("UPDATE runs SET state = 'running' WHERE owner = $1 AND id = $2",
+                         {owner.str(), id.str()}));
+      return {};
+    });
+  }
+
+  asio::awaitable<Result<SavedRun>> LoadSaved(IsolationKey owner, RunId id) override {
+    return database_.Transact<SavedRun>(
+        Access::kRead, [=](Connection& connection) -> Result<SavedRun> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("SELECT seq, build, sealed FROM saved_runs "
+                                    "WHERE owner = $1 AND run = $2",
+                                    {owner.str(), id.str()}));
+          if (found.rows.empty()) return Error(ErrorCode::kNotFound, "no such saved run");
+          const SqlRow& row = found.rows[0];
+          return SavedRun{static_cast<std::uint32_t>(row.Int(0)), row.Text(1), row.Blob(2)};
+        });
+  }
+
+  asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
+                                       std::string outcome, std::vector<std::string> files,
+                                       SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY(CheckLease(connection, owner, id, lease, now));
+      TRY(
+          connection.Run("UPDATE runs SET state = 'finished', holder = NULL, lease_until = 0, "
+                         "outcome = $3 WHERE owner = $1 AND id = $2",
+                         {owner.str(), id.str(), Bytes{outcome}}));
+      TRY(connection.Run("DELETE FROM saved_runs WHERE owner = $1 AND run = $2",
+                         {owner.str(), id.str()}));
+      TRY(CancelPending(connection, owner, id, now));
+      for (std::size_t i = 0; i < files.size(); ++i) {
+        TRY(
+            connection.Run("INSERT INTO run_files (owner, run, number, contents) "
+                           "VALUES ($1, $2, $3, $4)",
+                           {owner.str(), id.str(), static_cast<std::int64_t>(i), Bytes{files[i]}}));
+      }
+      return {};
+    });
+  }
+
+  asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
+                                                std::uint32_t number) override {
+    return database_.Transact<std::string>(
+        Access::kRead, [=](Connection& connection) -> Result<std::string> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("SELECT contents FROM run_files "
+                                    "WHERE owner = $1 AND run = $2 AND number = $3",
+                                    {owner.str(), id.str(), std::int64_t{number}}));
+          if (found.rows.empty()) return Error(ErrorCode::kNotFound, "no such file");
+          return found.rows[0].Blob(0);
+        });
+  }
+
+  asio::awaitable<Result<RunUsage>> Usage(IsolationKey owner) override {
+    return database_.Transact<RunUsage>(
+        Access::kRead, [=](Connection& connection) -> Result<RunUsage> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("SELECT (SELECT COUNT(*) FROM runs WHERE owner = $1 "
+                                    "AND state = 'waiting'), "
+                                    "(SELECT CAST(COALESCE(SUM(sealed_bytes), 0) AS BIGINT) "
+                                    "FROM saved_runs WHERE owner = $1)",
+                                    {owner.str()}));
+          const SqlRow& row = found.rows.at(0);
+          return RunUsage{static_cast<std::uint64_t>(row.Int(0)),
+                          static_cast<std::uint64_t>(row.Int(1))};
+        });
+  }
+
+  asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease, NewCall call,
+                                          SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      if (call.state != CallState::kPending && call.state != CallState::kStarted) {
+        return Error(ErrorCode::kInvalidArgument, "a call begins as pending or started");
+      }
+      TRY(CheckLease(connection, owner, id, lease, now));
+      TRY_ASSIGN(
+          const SqlResult made,
+          connection.Run("INSERT INTO calls (owner, run, seq, state, tool, tool_digest, arguments, "
+                         "arguments_digest, idempotency_key, begun_at, updated_at) "
+                         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) "
+                         "ON CONFLICT (owner, run, seq) DO NOTHING",
+                         {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state),
+                          call.tool, call.tool_digest, Bytes{call.arguments}, call.arguments_digest,
+                          call.idempotency_key, ToSql(now)}));
+      if (made.changed == 1) return {};
+      return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
+    });
+  }
+
+  asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
+                                          std::uint32_t seq, std::optional<ApprovalId> approval,
+                                          SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY(CheckLease(connection, owner, id, lease, now));
+      TRY(MoveCall(connection, owner, id, seq, CallState::kPending, CallState::kStarted, now));
+      if (!approval) return {};
+      return Consume(connection, owner, id, seq, *approval, now);
+    });
+  }
+
+  asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
+                                          std::uint32_t seq, SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY(CheckLease(connection, owner, id, lease, now));
+      return MoveCall(connection, owner, id, seq, CallState::kUncertain, CallState::kStarted, now);
+    });
+  }
+
+  asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
+                                           std::uint32_t seq, CallState end, std::string result,
+                                           SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      const bool ended = end == CallState::kReturned || end == CallState::kRaised;
+      if (!ended && end != CallState::kDenied) {
+        return Error(ErrorCode::kInvalidArgument, "a call ends as returned, raised or denied");
+      }
+      TRY(CheckLease(connection, owner, id, lease, now));
+      TRY(MoveCall(connection, owner, id, seq, ended ? CallState::kStarted : CallState::kPending,
+                   end, now));
+      if (end == CallState::kDenied) TRY(MarkDelivered(connection, owner, id, seq));
+      TRY_ASSIGN(const SqlResult call,
+                 connection.Run("UPDATE calls SET result = $4 WHERE owner = $1 AND run = $2 "
+                                "AND seq = $3 RETURNING approval",
+                                {owner.str(), id.str(), std::int64_t{seq}, Bytes{result}}));
+      const std::optional<std::string> approval = call.rows.at(0).OptionalText(0);
+      if (!approval) return {};
+      return AppendAudit(
+          connection, owner, now, "effect." + Text(end),
+          Dict{{{"run", id.str()}, {"seq", std::int64_t{seq}}, {"approval", *approval}}});
+    });
+  }
+
+  asio::awaitable<Result<std::uint32_t>> DoubtStartedCalls(IsolationKey owner, RunId id,
+                                                           Lease lease, SystemTime now) override {
+    return database_.Transact<std::uint32_t>(
+        Access::kWrite, [=](Connection& connection) -> Result<std::uint32_t> {
+          TRY(CheckLease(connection, owner, id, lease, now));
+          TRY_ASSIGN(const SqlResult doubted,
+                     connection.Run("UPDATE calls SET state = 'uncertain', updated_at = $3 "
+                                    "WHERE owner = $1 AND run = $2 AND state = 'started' "
+                                    "RETURNING seq, approval",
+                                    {owner.str(), id.str(), ToSql(now)}));
+          for (const SqlRow& row : doubted.rows) {
+            if (row.is_null(1)) continue;
+            TRY(AppendAudit(
+                connection, owner, now, "effect.uncertain",
+                Dict{{{"run", id.str()}, {"seq", row.Int(0)}, {"approval", row.Text(1)}}}));
+          }
+          return static_cast<std::uint32_t>(doubted.rows.size());
+        });
+  }
+
+  asio::awaitable<Result<std::vector<StoredCall>>> Calls(IsolationKey owner, RunId id) override {
+    using Found = std::vector<StoredCall>;
+    return database_.Transact<Found>(Access::kRead, [=](Connection& connection) -> Result<Found> {
+      TRY_ASSIGN(const SqlResult found,
+                 connection.Run("SELECT seq, tool, tool_digest, arguments, arguments_digest, "
+                                "idempotency_key, state, result, begun_at, updated_at FROM calls "
+                                "WHERE owner = $1 AND run = $2 ORDER BY seq",
+                                {owner.str(), id.str()}));
+      Found calls;
+      for (const SqlRow& row : found.rows) calls.push_back(ToCall(row));
+      return calls;
+    });
+  }
+
+ private:
+  Database& database_;
+};
+
+}  // namespace
+
+std::unique_ptr<RunStore> MakeSqlRuns(Database& database) {
+  return std::make_unique<SqlRuns>(database);
+}
+
+}  // namespace caisson

@@ -1,0 +1,46 @@
+#include "store/sql/sql_store.h"
+
+#include <utility>
+
+#include "store/sql/schema.h"
+
+namespace caisson {
+namespace {
+
+class SqlStore final : public Store {
+ public:
+  explicit SqlStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+
+  RunStore& runs() override { return *runs_; }
+  ApprovalStore& approvals() override { return *approvals_; }
+  AuditLog& audit() override { return *audit_; }
+  CheckpointStore& checkpoints() override { return *checkpoints_; }
+  ResponseStore& responses() override { return *responses_; }
+  DocumentStore& sessions() override { return *sessions_; }
+  DocumentStore& snapshots() override { return *snapshots_; }
+  IdempotencyStore& idempotency() override { return *idempotency_; }
+  StoreMaintenance& maintenance() override { return *maintenance_; }
+
+ private:
+  const std::unique_ptr<Database> database_;
+  // They hold no state of their own, so it does no harm that the database, which waits for what is under way, goes last.
+  const std::unique_ptr<RunStore> runs_ = MakeSqlRuns(*database_);
+  const std::unique_ptr<ApprovalStore> approvals_ = MakeSqlApprovals(*database_);
+  const std::unique_ptr<AuditLog> audit_ = MakeSqlAudit(*database_);
+  const std::unique_ptr<CheckpointStore> checkpoints_ = MakeSqlCheckpoints(*database_);
+  const std::unique_ptr<ResponseStore> responses_ = MakeSqlResponses(*database_);
+  const std::unique_ptr<DocumentStore> sessions_ = MakeSqlDocuments(*database_, "session");
+  const std::unique_ptr<DocumentStore> snapshots_ = MakeSqlDocuments(*database_, "snapshot");
+  const std::unique_ptr<IdempotencyStore> idempotency_ = MakeSqlIdempotency(*database_);
+  const std::unique_ptr<StoreMaintenance> maintenance_ = MakeSqlMaintenance(*database_);
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenSqlStore(std::unique_ptr<Database> database) {
+  TRY(database->TransactNow(
+      Access::kWrite, [](Connection& connection) { return Migrate(connection, Migrations()); }));
+  return std::unique_ptr<Store>(std::make_unique<SqlStore>(std::move(database)));
+}
+
+}  // namespace caisson

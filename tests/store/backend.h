@@ -1,0 +1,83 @@
+// The backends every suite runs over, and how a test awaits a store.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "store/sql/connection.h"
+#include "store/store.h"
+
+namespace caisson {
+
+// A database of one test's own.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Each call is another replica on the same database.
+  virtual std::shared_ptr<Store> Open() = 0;
+  // Straight to the tables; null where there is no way round the Store.
+  virtual std::unique_ptr<Connection> Direct() = 0;
+};
+
+enum class BackendKind { kMemory, kSqlite, kPostgres };
+std::unique_ptr<Backend> MakeBackend(BackendKind kind);
+std::string ToString(BackendKind kind);
+
+// Runs a coroutine to its end on this thread.
+template <typename T>
+Result<T> Now(asio::awaitable<Result<T>> work) {
+  asio::io_context context;
+  std::optional<Result<T>> result;
+  const auto run = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
+  asio::co_spawn(context, run, asio::detached);
+  context.run();
+  return *std::move(result);
+}
+
+inline std::string Why(const auto& result) {
+  if (result) return "ok";
+  return std::string(ToString(result.error().code())) + ": " + result.error().message();
+}
+
+inline IsolationKey OwnerNamed(const char* user) {
+  return IsolationKey(*Identity::Create({.tenant = "acme", .user = user}));
+}
+
+class StoreTest : public testing::TestWithParam<BackendKind> {
+ protected:
+  static constexpr SystemTime kNow{std::chrono::seconds(1'700'000'000)};
+  static SystemTime After(std::chrono::seconds seconds) { return kNow + seconds; }
+
+  LeaseTerm Term(const char* holder, SystemTime now = kNow) const {
+    return {.holder = holder, .now = now, .until = now + std::chrono::seconds(30)};
+  }
+  // A run of Ann's, held by "replica".
+  Lease StartRun(const char* id) {
+    auto lease = Now(store_->runs().Create(
+        ann_, {.id = RunId(id), .code_digest = "code", .request = "request"}, Term("replica")));
+    EXPECT_TRUE(lease) << Why(lease);
+    return *lease;
+  }
+
+  const std::unique_ptr<Backend> backend_ = MakeBackend(GetParam());
+  const std::shared_ptr<Store> store_ = backend_->Open();
+  const IsolationKey ann_ = OwnerNamed("ann");
+  const IsolationKey bob_ = OwnerNamed("bob");
+};
+
+#define INSTANTIATE_OVER_BACKENDS(suite)                                                   \
+  INSTANTIATE_TEST_SUITE_P(                                                                \
+      Over, suite,                                                                         \
+      testing::Values(BackendKind::kMemory, BackendKind::kSqlite, BackendKind::kPostgres), \
+      [](const auto& info) { return ToString(info.param); })
+
+}  // namespace caisson

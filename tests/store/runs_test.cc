@@ -1,0 +1,233 @@
+#include <gmock/gmock.h>
+
+#include "tests/store/backend.h"
+
+namespace caisson {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class RunStoreTest : public StoreTest {
+ protected:
+  RunStore& runs() { return store_->runs(); }
+  Result<void> Begin(const Lease& lease, std::uint32_t seq, CallState state) {
+    return Now(runs().BeginCall(ann_, RunId("r"), lease,
+                                {.seq = seq,
+                                 .tool = "send",
+                                 .tool_digest = "tool",
+                                 .arguments = R"({"to":"x"})",
+                                 .arguments_digest = "arguments",
+                                 .idempotency_key = "key",
+                                 .state = state},
+                                kNow));
+  }
+  CallState StateOf(std::uint32_t seq) {
+    return Now(runs().Calls(ann_, RunId("r")))->at(seq).call.state;
+  }
+};
+
+TEST_P(RunStoreTest, ARunComesBackAsItWas) {
+  const std::string bytes("\0\xff\n'\"", 5);
+  const auto lease = Now(runs().Create(
+      ann_, {.id = RunId("r"), .code_digest = "code", .request = bytes}, Term("replica")));
+  EXPECT_EQ(lease->fence, 1);
+  const auto run = Now(runs().Find(ann_, RunId("r")));
+  ASSERT_TRUE(run) << Why(run);
+  EXPECT_EQ(run->state, RunState::kRunning);
+  EXPECT_EQ(run->request, bytes);
+  EXPECT_EQ(run->code_digest, "code");
+  EXPECT_EQ(run->created_at, kNow);
+  EXPECT_EQ(run->outcome, "");
+}
+
+TEST_P(RunStoreTest, AnIdIsTakenOncePerOwner) {
+  StartRun("r");
+  EXPECT_EQ(Now(runs().Create(ann_, {.id = RunId("r")}, Term("x"))).error().code(),
+            ErrorCode::kFailedPrecondition);
+  EXPECT_TRUE(Now(runs().Create(bob_, {.id = RunId("r")}, Term("x"))));
+}
+
+// I3, I4: for Bob, Ann's run and one that never was are the same, in every operation.
+TEST_P(RunStoreTest, AnothersRunIsLikeNone) {
+  const Lease lease = StartRun("r");
+  ASSERT_TRUE(Begin(lease, 0, CallState::kPending));
+  ASSERT_TRUE(Now(runs().Wait(ann_, RunId("r"), lease, SavedRun{0, "b", "sealed"}, kNow)));
+  const auto same = [&](auto operation) {
+    const auto foreign = operation(RunId("r"));
+    const auto absent = operation(RunId("never"));
+    EXPECT_EQ(Why(foreign), Why(absent));
+    return !foreign.has_value();
+  };
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Find(bob_, id)); }));
+  EXPECT_TRUE(same([&](RunId id) {
+    return Now(runs().Claim(bob_, id, Term("x", After(std::chrono::hours(1)))));
+  }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().LoadSaved(bob_, id)); }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().LoadFile(bob_, id, 0)); }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Finish(bob_, id, lease, "", {}, kNow)); }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Wait(bob_, id, lease, {}, kNow)); }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Renew(bob_, id, lease, kNow)); }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Release(bob_, id, lease)); }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().StartCall(bob_, id, lease, 0, {}, kNow)); }));
+  EXPECT_THAT(*Now(runs().Calls(bob_, RunId("r"))), IsEmpty());
+  EXPECT_THAT(Now(runs().List(bob_, {}, {}))->items, IsEmpty());
+  EXPECT_EQ(Now(runs().Usage(bob_))->waiting_runs, 0U);
+  EXPECT_EQ(StateOf(0), CallState::kPending);
+}
+
+TEST_P(RunStoreTest, ListsComeInPagesNewestFirst) {
+  for (const char* id : {"a", "b", "c", "B"}) StartRun(id);
+  std::string seen;
+  PageQuery query{.limit = 3};
+  for (int pages = 0; pages < 2; ++pages) {
+    const auto page = Now(runs().List(ann_, RunState::kRunning, query));
+    ASSERT_TRUE(page) << Why(page);
+    for (const StoredRun& run : page->items) seen += run.id.str();
+    query.after = page->next;
+  }
+  EXPECT_EQ(seen, "cbaB");  // By bytes: capitals before the others, whatever the server's locale.
+  EXPECT_EQ(query.after, std::nullopt);
+  EXPECT_THAT(Now(runs().List(ann_, RunState::kFinished, {}))->items, IsEmpty());
+}
+
+TEST_P(RunStoreTest, ALeaseHoldsUntilItIsOver) {
+  const Lease first = StartRun("r");
+  EXPECT_EQ(Now(runs().Claim(ann_, RunId("r"), Term("other", After(std::chrono::seconds(29)))))
+                .error()
+                .code(),
+            ErrorCode::kFailedPrecondition);
+  ASSERT_TRUE(Now(runs().Renew(ann_, RunId("r"), first, After(std::chrono::seconds(60)))));
+  EXPECT_FALSE(Now(runs().Claim(ann_, RunId("r"), Term("other", After(std::chrono::seconds(59))))));
+  const auto second =
+      Now(runs().Claim(ann_, RunId("r"), Term("other", After(std::chrono::seconds(60)))));
+  ASSERT_TRUE(second) << Why(second);
+  EXPECT_EQ(second->fence, 2);
+}
+
+TEST_P(RunStoreTest, AReplicaThatLostItsLeaseChangesNothing) {
+  const Lease old = StartRun("r");
+  ASSERT_TRUE(Begin(old, 0, CallState::kStarted));
+  ASSERT_TRUE(Now(runs().Claim(ann_, RunId("r"), Term("other", After(std::chrono::minutes(1))))));
+  EXPECT_FALSE(Begin(old, 1, CallState::kStarted));
+  EXPECT_FALSE(Now(runs().FinishCall(ann_, RunId("r"), old, 0, CallState::kReturned, "", kNow)));
+  EXPECT_FALSE(Now(runs().Wait(ann_, RunId("r"), old, {}, kNow)));
+  EXPECT_FALSE(Now(runs().Resume(ann_, RunId("r"), old, kNow)));
+  EXPECT_FALSE(Now(runs().Renew(ann_, RunId("r"), old, After(std::chrono::hours(1)))));
+  EXPECT_FALSE(Now(runs().Release(ann_, RunId("r"), old)));
+  EXPECT_FALSE(Now(runs().Finish(ann_, RunId("r"), old, "", {}, kNow)));
+  EXPECT_EQ(StateOf(0), CallState::kStarted);
+  EXPECT_THAT(*Now(runs().Calls(ann_, RunId("r"))), SizeIs(1));
+}
+
+TEST_P(RunStoreTest, AReleasedRunIsFreeAtOnce) {
+  const Lease lease = StartRun("r");
+  ASSERT_TRUE(Now(runs().Release(ann_, RunId("r"), lease)));
+  EXPECT_TRUE(Now(runs().Claim(ann_, RunId("r"), Term("other"))));
+}
+
+TEST_P(RunStoreTest, SavedBytesAreReplacedAndGoWithTheEnd) {
+  const Lease lease = StartRun("r");
+  EXPECT_EQ(Now(runs().LoadSaved(ann_, RunId("r"))).error().code(), ErrorCode::kNotFound);
+  const std::string sealed(100'000, '\xfe');
+  ASSERT_TRUE(Now(runs().Wait(ann_, RunId("r"), lease, SavedRun{1, "build", "old"}, kNow)));
+  ASSERT_TRUE(Now(runs().Wait(ann_, RunId("r"), lease, SavedRun{2, "build", sealed}, kNow)));
+  const auto saved = Now(runs().LoadSaved(ann_, RunId("r")));
+  EXPECT_EQ(saved->seq, 2U);
+  EXPECT_EQ(saved->build, "build");
+  EXPECT_EQ(saved->sealed, sealed);
+  EXPECT_EQ(Now(runs().Usage(ann_))->waiting_runs, 1U);
+  EXPECT_EQ(Now(runs().Usage(ann_))->saved_bytes, sealed.size());
+  ASSERT_TRUE(Now(runs().Resume(ann_, RunId("r"), lease, kNow)));
+  EXPECT_EQ(Now(runs().Usage(ann_))->waiting_runs, 0U);
+  EXPECT_TRUE(Now(runs().LoadSaved(ann_, RunId("r"))));
+  ASSERT_TRUE(Now(
+      runs().Finish(ann_, RunId("r"), lease, "{}", {"one", ""}, After(std::chrono::seconds(1)))));
+  EXPECT_FALSE(Now(runs().LoadSaved(ann_, RunId("r"))));
+  EXPECT_EQ(*Now(runs().LoadFile(ann_, RunId("r"), 0)), "one");
+  EXPECT_EQ(*Now(runs().LoadFile(ann_, RunId("r"), 1)), "");
+  EXPECT_FALSE(Now(runs().LoadFile(ann_, RunId("r"), 2)));
+  const auto run = Now(runs().Find(ann_, RunId("r")));
+  EXPECT_EQ(run->state, RunState::kFinished);
+  EXPECT_EQ(run->outcome, "{}");
+  EXPECT_EQ(run->updated_at, After(std::chrono::seconds(1)));
+}
+
+TEST_P(RunStoreTest, AFinishedRunStaysAsItIs) {
+  const Lease lease = StartRun("r");
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
+  EXPECT_FALSE(Now(runs().Finish(ann_, RunId("r"), lease, "again", {}, kNow)));
+  EXPECT_FALSE(Now(runs().Claim(ann_, RunId("r"), Term("x", After(std::chrono::hours(1))))));
+  EXPECT_FALSE(Begin(lease, 0, CallState::kStarted));
+}
+
+// I6
+TEST_P(RunStoreTest, TheJournalOnlyGoesForward) {
+  const Lease lease = StartRun("r");
+  const auto finish = [&](std::uint32_t seq, CallState end) {
+    return Now(runs().FinishCall(ann_, RunId("r"), lease, seq, end, "result", kNow)).has_value();
+  };
+  const auto start = [&](std::uint32_t seq) {
+    return Now(runs().StartCall(ann_, RunId("r"), lease, seq, {}, kNow)).has_value();
+  };
+  ASSERT_TRUE(Begin(lease, 0, CallState::kPending));
+  EXPECT_FALSE(Begin(lease, 0, CallState::kPending));  // A number is used once.
+  EXPECT_FALSE(finish(0, CallState::kReturned));       // Nothing returns that was not started.
+  EXPECT_FALSE(Now(runs().RetryCall(ann_, RunId("r"), lease, 0, kNow)));
+  EXPECT_TRUE(start(0));
+  EXPECT_FALSE(start(0));
+  EXPECT_FALSE(finish(0, CallState::kDenied));
+  EXPECT_FALSE(finish(0, CallState::kPending));
+  EXPECT_FALSE(finish(0, CallState::kUncertain));
+  EXPECT_TRUE(finish(0, CallState::kReturned));
+  EXPECT_FALSE(finish(0, CallState::kRaised));
+  EXPECT_FALSE(start(0));
+
+  ASSERT_TRUE(Begin(lease, 1, CallState::kPending));
+  EXPECT_TRUE(finish(1, CallState::kDenied));
+  EXPECT_FALSE(start(1));
+  EXPECT_FALSE(Begin(lease, 2, CallState::kReturned));
+  EXPECT_FALSE(start(7));
+
+  const auto calls = *Now(runs().Calls(ann_, RunId("r")));
+  ASSERT_THAT(calls, SizeIs(2));
+  EXPECT_EQ(calls[0].call.tool, "send");
+  EXPECT_EQ(calls[0].call.arguments, R"({"to":"x"})");
+  EXPECT_EQ(calls[0].call.idempotency_key, "key");
+  EXPECT_EQ(calls[0].result, "result");
+}
+
+// I6: whoever takes over does not know whether what was started has happened.
+TEST_P(RunStoreTest, WhatADeadReplicaHadStartedIsUncertain) {
+  const Lease dead = StartRun("r");
+  ASSERT_TRUE(Begin(dead, 0, CallState::kStarted));
+  ASSERT_TRUE(Begin(dead, 1, CallState::kPending));
+  ASSERT_TRUE(Begin(dead, 2, CallState::kStarted));
+  ASSERT_TRUE(Now(runs().FinishCall(ann_, RunId("r"), dead, 2, CallState::kRaised, "x", kNow)));
+  const Lease next =
+      *Now(runs().Claim(ann_, RunId("r"), Term("next", After(std::chrono::minutes(1)))));
+  EXPECT_EQ(*Now(runs().DoubtStartedCalls(ann_, RunId("r"), next, kNow)), 1U);
+  EXPECT_EQ(StateOf(0), CallState::kUncertain);
+  EXPECT_EQ(StateOf(1), CallState::kPending);
+  EXPECT_EQ(StateOf(2), CallState::kRaised);
+  EXPECT_FALSE(Now(runs().FinishCall(ann_, RunId("r"), next, 0, CallState::kReturned, "", kNow)));
+  ASSERT_TRUE(Now(runs().RetryCall(ann_, RunId("r"), next, 0, kNow)));
+  EXPECT_TRUE(Now(runs().FinishCall(ann_, RunId("r"), next, 0, CallState::kReturned, "", kNow)));
+}
+
+TEST_P(RunStoreTest, HostileNamesAreDataOrRefused) {
+  const std::string nasty = "x'; DROP TABLE runs; -- \"$1\" %s \xe2\x80\xae";
+  ASSERT_TRUE(Now(runs().Create(ann_, {.id = RunId(nasty)}, Term("x"))));
+  EXPECT_EQ(Now(runs().Find(ann_, RunId(nasty)))->id.str(), nasty);
+  for (const std::string& bad : {std::string("a\0b", 3), std::string("\xff")}) {
+    EXPECT_EQ(Now(runs().Create(ann_, {.id = RunId(bad)}, Term("x"))).error().code(),
+              ErrorCode::kInvalidArgument);
+    EXPECT_EQ(Now(runs().Find(ann_, RunId(bad))).error().code(), ErrorCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(Now(runs().Find(ann_, RunId(nasty))));
+}
+
+INSTANTIATE_OVER_BACKENDS(RunStoreTest);
+
+}  // namespace
+}  // namespace caisson
