@@ -240,6 +240,17 @@ void AppendCall(const OutcomeCall& call, Writer& out) {
   out.Close('}');
 }
 
+void AppendApproval(const OutcomeApproval& approval, Writer& out) {
+  out.Open('{');
+  out.Field("id", approval.id);
+  out.Field("seq", approval.seq);
+  out.Field("tool", approval.tool);
+  out.Key("arguments");
+  AppendValue(approval.arguments, out);
+  out.Field("expires_at", approval.expires_at);
+  out.Close('}');
+}
+
 template <typename T, typename Append>
 void AppendList(std::string_view key, const std::vector<T>& items, Writer& out, Append append) {
   out.Key(key);
@@ -350,8 +361,8 @@ std::string ToJson(const Outcome& outcome, FileData file_data) {
   AppendList("files", outcome.files, out,
              [&](const OutcomeFile& f) { AppendFile(f, file_data, out); });
   AppendList("calls", outcome.calls, out, [&](const OutcomeCall& c) { AppendCall(c, out); });
-  out.Key("approvals");
-  out.Raw("[]");
+  AppendList("approvals", outcome.approvals, out,
+             [&](const OutcomeApproval& a) { AppendApproval(a, out); });
   out.Key("boundary");
   out.Open('{');
   out.Field("engine", outcome.boundary.engine);

@@ -68,6 +68,15 @@ struct OutcomeCall {
   std::chrono::nanoseconds duration{};
 };
 
+// What somebody is asked, while the run waits.
+struct OutcomeApproval {
+  std::string id;
+  std::uint32_t seq = 0;
+  std::string tool{};
+  Value arguments{};
+  std::string expires_at{};  // RFC 3339.
+};
+
 struct Boundary {
   std::string engine;
   std::string tier{};
@@ -96,6 +105,7 @@ struct Outcome {
   std::vector<Finding> findings{};
   std::vector<OutcomeFile> files{};
   std::vector<OutcomeCall> calls{};
+  std::vector<OutcomeApproval> approvals{};
   Boundary boundary{};
   Usage usage{};
   // Not shown: what the code imports (of a check), and which of that only engine native has. If the

@@ -1,0 +1,90 @@
+// A RunService is what every door sees of runs: start one, look at it, decide what it asks, wait for it, fetch its
+// files. Each call names the owner, and what belongs to another is not there (I3, I4).
+//
+//   auto run = co_await runs.Start(owner, {.code = "send(to='ann')"});     // finished, or waiting for somebody
+//   co_await runs.Decide(owner, run->outcome.approvals[0].id, decision);   // it goes on by itself
+//   run = co_await runs.Await(owner, run->id, deadline);
+//
+// Trust     Ids, code and names come from clients; all of it is checked here. Outcomes stay hostile content.
+// Threads   Any executor; callbacks arrive on the run's own and must not block.
+// Lifetime  Close() must have returned before it goes.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "codeact/code_runner.h"
+#include "engine/outcome.h"
+#include "identity/identity.h"
+#include "store/approvals.h"
+#include "store/ids.h"
+#include "store/page.h"
+#include "store/runs.h"
+
+namespace caisson {
+
+struct StartRun {
+  std::string code;
+  std::optional<std::string> session{};             // A stateful session of this owner.
+  std::optional<Limits> limits{};                   // Never above the setting's ceiling.
+  std::shared_ptr<const CodeSetting> setting{};     // Nothing: the service's own.
+  std::function<void(const RunId& id)> on_start{};  // Before anything is executed.
+  std::function<void(OutputStream, std::string_view)> on_output{};
+};
+
+struct RunView {
+  RunId id;
+  RunState state = RunState::kRunning;
+  std::string code{};
+  // Of a run under way: what is known so far, of a waiting one with status kWaiting and its approvals.
+  Outcome outcome{};
+  SystemTime created_at{};
+  SystemTime updated_at{};
+  std::uint64_t saved_bytes = 0;  // Of a run that sleeps in the store.
+};
+
+class RunService {
+ public:
+  virtual ~RunService() = default;
+
+  // Returns when the run has finished or waits for somebody. Cancelling the awaiting coroutine cancels the run,
+  // unless it waits already. kInvalidArgument: limits or names; kResourceExhausted: too much is under way.
+  virtual asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) = 0;
+  // The same, but returns as soon as the run is stored.
+  virtual asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) = 0;
+
+  // kNotFound: no such run of this owner.
+  virtual asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) = 0;
+  virtual asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner,
+                                                      std::optional<RunState> state,
+                                                      PageQuery query) = 0;
+  // As Find, but not before the run has finished, waits for an approval that was not there at the call, or
+  // `deadline` has come.
+  virtual asio::awaitable<Result<RunView>> Await(
+      IsolationKey owner, RunId id, std::chrono::steady_clock::time_point deadline) = 0;
+  // Also of a waiting run. One that has finished stays as it is. Returns when it has ended.
+  virtual asio::awaitable<Result<RunView>> Cancel(IsolationKey owner, RunId id) = 0;
+  // The contents of the outcome's file number `number`, from 0.
+  virtual asio::awaitable<Result<std::string>> File(IsolationKey owner, RunId id,
+                                                    std::uint32_t number) = 0;
+
+  virtual asio::awaitable<Result<StoredApproval>> FindApproval(IsolationKey owner,
+                                                               ApprovalId id) = 0;
+  virtual asio::awaitable<Result<Page<StoredApproval>>> ListApprovals(
+      IsolationKey owner, std::optional<ApprovalState> state, PageQuery query) = 0;
+  // As ApprovalStore::Decide; the run goes on by itself, here or on the replica that has it.
+  virtual asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
+                                                         Decision decision) = 0;
+
+  // Runs under way are parked in the store where they can be, cancelled where not. Any number of times.
+  virtual asio::awaitable<void> Close() = 0;
+};
+
+}  // namespace caisson
