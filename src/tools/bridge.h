@@ -20,8 +20,10 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
+#include "tools/call_journal.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -45,6 +47,9 @@ struct ToolBridgeOptions {
   ToolGate gate{};  // Without one, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
+  // Sees every call, and decides about those that need approval in the gate's place. Answers are then given one
+  // after the other.
+  std::shared_ptr<CallJournal> journal{};
 };
 
 class ToolBridge final : public RunEvents {
@@ -56,6 +61,8 @@ class ToolBridge final : public RunEvents {
 
   void OnOutput(OutputStream stream, std::string_view bytes) override;
   void OnCall(ToolCall call) override;
+  // Calls that the run had made when its cell was saved: those that are still open are answered.
+  void Reopen(std::vector<ToolCall> calls);
 
   asio::awaitable<void> Close();
 

@@ -74,6 +74,9 @@ class ToolRun {
   using Trace = std::function<void(const ToolTrace&)>;
   explicit ToolRun(Trace trace = {}) : trace_(std::move(trace)) {}
 
+  // A call that was made before, by the same run elsewhere.
+  void Count(const std::string& tool) { ++calls_[tool]; }
+
  private:
   friend class Tool;
   Trace trace_;
