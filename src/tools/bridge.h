@@ -47,6 +47,7 @@ struct ToolBridgeOptions {
   ToolGate gate{};  // Without one, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
+  std::shared_ptr<const SessionContext> session{};  // Whom the calls are for.
   // Sees every call, and decides about those that need approval in the gate's place. Answers are then given one
   // after the other.
   std::shared_ptr<CallJournal> journal{};

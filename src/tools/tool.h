@@ -47,6 +47,9 @@ struct ToolDefinition {
   std::optional<Value> output_schema{};
   Approval approval{};
   Repeat repeat = Repeat::kUnsafe;
+  // Stands for what the body does, where that can change under the same name: a command line, an upstream.
+  // What was approved of another revision was approved of another tool (I5).
+  std::string revision{};
   std::optional<std::uint64_t> max_calls_per_run{};
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
 };
@@ -58,6 +61,7 @@ struct Invocation {
   List positional{};
   Dict keywords{};
   Consent consent = Consent::kNone;
+  std::string idempotency_key{};
 };
 
 // How one call went, for logs and metrics. Neither arguments nor results: they may be secret.
@@ -72,7 +76,8 @@ struct ToolTrace {
 class ToolRun {
  public:
   using Trace = std::function<void(const ToolTrace&)>;
-  explicit ToolRun(Trace trace = {}) : trace_(std::move(trace)) {}
+  explicit ToolRun(Trace trace = {}, std::shared_ptr<const SessionContext> session = {})
+      : trace_(std::move(trace)), session_(std::move(session)) {}
 
   // A call that was made before, by the same run elsewhere.
   void Count(const std::string& tool) { ++calls_[tool]; }
@@ -80,6 +85,7 @@ class ToolRun {
  private:
   friend class Tool;
   Trace trace_;
+  std::shared_ptr<const SessionContext> session_;
   std::unordered_map<std::string, std::uint64_t> calls_;
 };
 
