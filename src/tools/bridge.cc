@@ -155,7 +155,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
       self->WriteDown(seq, std::move(instead->answer));
     } else if (const auto* go = std::get_if<CallJournal::GoAhead>(&ruling)) {
       if (bound.refused) co_return self->WriteDown(seq, *std::move(bound.refused));
-      auto answer = co_await self->PerformInSlot(std::move(bound), go->consent);
+      auto answer = co_await self->PerformInSlot(std::move(bound), *go);
       if (answer) self->WriteDown(seq, *std::move(answer));
     }
   }
@@ -182,7 +182,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   }
 
   // Nothing: the run ended first, and nobody knows whether it was done.
-  asio::awaitable<std::optional<ToolAnswer>> PerformInSlot(JournaledCall call, Consent consent) {
+  asio::awaitable<std::optional<ToolAnswer>> PerformInSlot(JournaledCall call,
+                                                           CallJournal::GoAhead go) {
     while (effects_ >= options_.side_by_side && cell_ != nullptr) {
       co_await slot_free_.async_wait(asio::as_tuple(asio::use_awaitable));
     }
@@ -190,8 +191,11 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     ++effects_;
     std::optional<ToolAnswer> answer;
     try {
-      answer = Flatten(co_await call.tool->InvokeRaw(
-          {.keywords = std::move(call.arguments), .consent = consent}, run_));
+      answer =
+          Flatten(co_await call.tool->InvokeRaw({.keywords = std::move(call.arguments),
+                                                 .consent = go.consent,
+                                                 .idempotency_key = std::move(go.idempotency_key)},
+                                                run_));
     } catch (const std::exception&) {  // Asio's own, when we are cancelled.
     }
     --effects_;

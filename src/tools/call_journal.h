@@ -33,6 +33,7 @@ class CallJournal {
   // May be done now.
   struct GoAhead {
     Consent consent = Consent::kNone;
+    std::string idempotency_key{};
   };
   // Is not done; the code is told this, after After().
   struct Instead {
