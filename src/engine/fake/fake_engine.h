@@ -72,6 +72,8 @@ class FakeEngine final : public Engine {
   std::optional<CellBuild> build() const override { return build_; }
   // As if it were another build from now on.
   void Upgrade() { ++build_.build_id[0]; }
+  // As if cells had been saved here: another process's.
+  void AdoptSaved(const FakeEngine& other) { saved_ = other.saved_; }
 
  private:
   friend class FakeCell;
