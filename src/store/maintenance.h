@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "identity/identity.h"
+#include "store/audit.h"
 #include "store/ids.h"
 
 namespace caisson {
@@ -29,6 +30,11 @@ struct ExpiredApproval {
   IsolationKey owner;
   ApprovalId approval;
   RunId run;
+};
+
+struct OwnedAuditHead {
+  IsolationKey owner;
+  AuditHead head;
 };
 
 // How long things are kept after they were last touched.
@@ -64,6 +70,8 @@ class StoreMaintenance {
   // Drops what is older than its retention. Never a run that has not finished, nor what belongs to it: its calls,
   // approvals and saved bytes; never the audit log.
   virtual asio::awaitable<Result<SweepReport>> Sweep(Retention retention, SystemTime now) = 0;
+  // Where everybody's audit log ends.
+  virtual asio::awaitable<Result<std::vector<OwnedAuditHead>>> AuditHeads() = 0;
 };
 
 }  // namespace caisson

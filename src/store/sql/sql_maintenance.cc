@@ -143,6 +143,19 @@ class SqlMaintenance final : public StoreMaintenance {
         });
   }
 
+  asio::awaitable<Result<std::vector<OwnedAuditHead>>> AuditHeads() override {
+    using Heads = std::vector<OwnedAuditHead>;
+    return database_.Transact<Heads>(Access::kRead, [](Connection& connection) -> Result<Heads> {
+      TRY_ASSIGN(const SqlResult found,
+                 connection.Run("SELECT owner, seq, hash FROM audit_heads ORDER BY owner"));
+      Heads heads;
+      for (const SqlRow& row : found.rows) {
+        heads.push_back({IsolationKey::FromStored(row.Text(0)), {row.Int(1), row.Text(2)}});
+      }
+      return heads;
+    });
+  }
+
  private:
   Database& database_;
 };
