@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -60,6 +61,9 @@ class StoreMaintenance {
   // any more because somebody has decided. Claim one before touching it.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                        std::uint32_t limit) = 0;
+  // Runs that `holder` holds and that wait, though somebody has decided, elsewhere perhaps.
+  virtual asio::awaitable<Result<std::vector<OwnedRun>>> DecidedRuns(std::string holder,
+                                                                     std::uint32_t limit) = 0;
   // pending -> expired, for those whose time is over. Silence is never consent.
   virtual asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(
       SystemTime now, std::uint32_t limit) = 0;
