@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tools/http/http.h"
+#include "wire/canonical_json.h"
 
 namespace caisson {
 namespace {
@@ -57,6 +58,18 @@ Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config
   return Command(std::move(spec), resources.io, resources.log);
 }
 
+// What a command does is decided by what is started, where and with which variables; it is all the operator's own.
+Result<std::string> Revision(const CommandToolConfig& tool) {
+  List argv;
+  for (const std::string& word : tool.command) argv.items.emplace_back(word);
+  List environment;
+  for (const std::string& name : tool.inherit_env) environment.items.emplace_back(name);
+  for (const auto& [name, value] : tool.env) {
+    environment.items.emplace_back(List{{Value(name), Value(value)}});
+  }
+  return CanonicalJson(List{{Value(argv), Value(tool.directory), Value(environment)}});
+}
+
 Result<ToolBody> MakeHttp(const HttpToolSpec& spec, const ToolResources& resources) {
   return Http(spec, resources.io, SystemResolver(resources.pool));
 }
@@ -92,6 +105,7 @@ Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Confi
   definition.max_calls_per_run = tool.max_calls;
   if (tool.timeout) definition.timeout = *tool.timeout;
   if (tool.kind == ToolConfig::Kind::kCommand) {
+    TRY_ASSIGN(definition.revision, Revision(tool.command));
     TRY_ASSIGN(ToolBody body, MakeCommand(tool.command, config, resources));
     return Tool::Make(std::move(definition), std::move(body));
   }

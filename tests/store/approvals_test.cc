@@ -24,7 +24,8 @@ class ApprovalStoreTest : public StoreTest {
                         .code_digest = "code"},
             .arguments = R"({"to":"x"})",
             .created_at = kNow,
-            .expires_at = After(std::chrono::minutes(5))};
+            .expires_at = After(std::chrono::minutes(5)),
+            .session = "chat 7"};
   }
   Result<void> Ask(const NewApproval& approval) {
     return Now(approvals().Create(ann_, approval, 100));
@@ -69,6 +70,7 @@ TEST_P(ApprovalStoreTest, AnApprovalComesBackAsItWasAsked) {
   EXPECT_EQ(found->asked.binding, Asked("a").binding);
   EXPECT_EQ(found->asked.arguments, R"({"to":"x"})");
   EXPECT_EQ(found->asked.expires_at, After(std::chrono::minutes(5)));
+  EXPECT_EQ(found->asked.session, "chat 7");
   EXPECT_EQ(found->state, ApprovalState::kPending);
   EXPECT_EQ(found->decision, std::nullopt);
 }
@@ -267,6 +269,21 @@ TEST_P(ApprovalStoreTest, GrantsAreGivenListedAndRevoked) {
   EXPECT_FALSE(Now(approvals().RevokeGrant(ann_, GrantId("g"), "bea", kNow)));
   EXPECT_THAT(*Now(approvals().ListGrants(ann_, std::nullopt)), IsEmpty());
   EXPECT_THAT(AuditKinds(), ElementsAre("grant.given", "grant.revoked"));
+}
+
+TEST_P(ApprovalStoreTest, TheHeadOfAChainIsItsLastEntry) {
+  EXPECT_EQ(*Now(store_->audit().Head(ann_)), AuditHead{});
+  for (const IsolationKey& owner : {ann_, bob_, ann_}) {
+    ASSERT_TRUE(Now(store_->audit().Append(owner, {.at = kNow, .kind = "k", .body = "{}"})));
+  }
+  const AuditEntry last = Now(store_->audit().Read(ann_, 0, 100))->back();
+  EXPECT_EQ(*Now(store_->audit().Head(ann_)), (AuditHead{2, last.hash}));
+  EXPECT_EQ(Now(store_->audit().Head(bob_))->seq, 1);
+  const auto heads = *Now(store_->maintenance().AuditHeads());
+  EXPECT_THAT(heads, SizeIs(2));
+  for (const OwnedAuditHead& each : heads) {
+    EXPECT_EQ(each.head, *Now(store_->audit().Head(each.owner)));
+  }
 }
 
 TEST_P(ApprovalStoreTest, TheAuditChainShowsEveryChange) {

@@ -1,0 +1,109 @@
+#include "approval/presentation.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "approval/binding.h"
+#include "base/rfc3339.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "base/visible.h"
+#include "wire/canonical_json.h"
+
+namespace caisson {
+namespace {
+
+// How many bytes of JSON text cannot be taken apart: a character or an escape.
+std::size_t UnitSize(std::string_view text) {
+  if (text.front() != '\\') return std::max<std::size_t>(CharacterSize(text), 1);
+  return text.size() > 1 && text[1] == 'u' ? 6 : 2;
+}
+
+// The end of the last unit within the first `most` bytes.
+std::size_t EndWithin(std::string_view text, std::size_t most) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t size = UnitSize(text.substr(at));
+    if (at + size > most) break;
+    at += size;
+  }
+  return at;
+}
+
+ShownArgument Show(std::string_view name, std::string_view value, std::size_t shown_bytes) {
+  ShownArgument shown{.name = SpellOutDeceptive(name), .value = {}, .bytes = value.size()};
+  if (value.size() <= shown_bytes) {
+    shown.value = SpellOutDeceptive(value);
+    return shown;
+  }
+  const std::size_t front = EndWithin(value, shown_bytes / 2);
+  const std::size_t back = EndWithin(value, value.size() - shown_bytes / 2);
+  shown.value = SpellOutDeceptive(value.substr(0, front));
+  shown.end = SpellOutDeceptive(value.substr(back));
+  shown.left_out_bytes = back - front;
+  shown.sha256 = ToHex(Sha256(value));
+  return shown;
+}
+
+// The next member of an object.
+void Put(std::string_view key, const Value& value, std::string& object) {
+  const auto json = ToJson(value);
+  object.append(object.empty() ? "{\"" : ",\"").append(key).append("\":");
+  object += json ? SpellOutDeceptive(*json) : "null";
+}
+
+Value DecisionFields(const std::optional<Decision>& decision) {
+  if (!decision) return Value();
+  return Value(Dict{{{"verdict", std::string(ToString(decision->verdict))},
+                     {"by", decision->by},
+                     {"reason", decision->reason},
+                     {"at", ToRfc3339(decision->at)}}});
+}
+
+}  // namespace
+
+Result<Presentation> Present(const NewApproval& asked, std::size_t shown_bytes) {
+  TRY_ASSIGN(const Dict arguments, ParseArguments(asked.arguments, asked.binding.arguments_digest));
+  Presentation presentation{.arguments = {}, .whole = SpellOutDeceptive(asked.arguments)};
+  for (const auto& [name, value] : arguments.items) {
+    TRY_ASSIGN(const std::string name_text, CanonicalJson(name));
+    TRY_ASSIGN(const std::string value_text, CanonicalJson(value));
+    presentation.arguments.push_back(Show(name_text, value_text, shown_bytes));
+  }
+  return presentation;
+}
+
+std::string ToText(const Presentation& presentation) {
+  std::string text;
+  for (const ShownArgument& argument : presentation.arguments) {
+    if (!argument.sha256) {
+      text += argument.name + ": " + argument.value + "\n";
+      continue;
+    }
+    text += argument.name + ": " + std::to_string(argument.bytes) + " bytes, SHA-256 " +
+            *argument.sha256 + "\n  begins " + argument.value + "\n  ends   " + argument.end + "\n";
+  }
+  return text;
+}
+
+std::string ToJson(const StoredApproval& approval) {
+  const NewApproval& asked = approval.asked;
+  const auto hashed = ParseArguments(asked.arguments, asked.binding.arguments_digest);
+  std::string object;
+  Put("id", asked.id.str(), object);
+  Put("run_id", asked.binding.run.str(), object);
+  Put("seq", std::int64_t{asked.binding.seq}, object);
+  Put("tool", asked.binding.tool, object);
+  object += ",\"arguments\":" + (hashed ? SpellOutDeceptive(asked.arguments) : "null");
+  if (!hashed) Put("problem", hashed.error().message(), object);
+  Put("arguments_sha256", asked.binding.arguments_digest, object);
+  Put("state", std::string(ToString(approval.state)), object);
+  Put("created_at", ToRfc3339(asked.created_at), object);
+  Put("expires_at", ToRfc3339(asked.expires_at), object);
+  Put("session", asked.session ? Value(*asked.session) : Value(), object);
+  Put("decision", DecisionFields(approval.decision), object);
+  return object + "}";
+}
+
+}  // namespace caisson
