@@ -52,7 +52,8 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
   ToolBridge bridge(cell, request.setting->tools,
                     {.gate = std::move(request.gate),
                      .on_output = std::move(request.on_output),
-                     .trace = std::move(request.trace)});
+                     .trace = std::move(request.trace),
+                     .session = std::move(request.context)});
   auto outcome = co_await cell.Run(std::move(run), bridge, after);
   co_await bridge.Close();
   co_return outcome;

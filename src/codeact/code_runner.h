@@ -72,6 +72,7 @@ struct CodeRequest {
   std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
+  std::shared_ptr<const SessionContext> context{};  // Whom its tools act for.
 };
 
 // What has become of the session a run was in.

@@ -56,7 +56,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
     if (!options.log) options.log = [](std::string_view) {};
     TRY_ASSIGN(auto configured, MakeTools(config, {.io = pool,
                                                    .pool = pool,
-                                                   .host = TakeHostVariables(),
+                                                   .host = service->sessions_,
                                                    .log = std::move(options.log)}));
     auto tools = options.setting.tools->tools();
     tools.insert(tools.end(), configured.begin(), configured.end());

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "codeact/code_runner.h"
 #include "config/config.h"
+#include "context/session_context.h"
 #include "server/backends.h"
 
 namespace caisson {
@@ -53,6 +54,7 @@ class CodeService {
  private:
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
+  SessionHost sessions_{CaptureEnvironment()};
   const std::unique_ptr<Engine> engine_;
   asio::thread_pool pool_{2};  // Gone before the engine: it answers the engine's cells.
   std::shared_ptr<const CodeSetting> setting_;

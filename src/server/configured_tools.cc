@@ -16,7 +16,7 @@ std::string Beside(const Config& config, const std::string& path) {
 }
 
 Result<std::string> Fetch(const SecretReference& secret, const Config& config,
-                          const HostVariables& host) {
+                          const EnvironmentMap& host) {
   if (!secret.environment.empty()) {
     const auto found = host.find(secret.environment);
     if (found != host.end() && !found->second.empty()) return found->second;
@@ -44,12 +44,15 @@ Result<Approval> MakeApproval(const ApprovalConfig& approval) {
 
 Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config,
                              const ToolResources& resources) {
-  TRY_ASSIGN(
-      ChildEnvironment environment,
-      ChildEnvironment::Build({.inherited = tool.inherit_env, .set = tool.env}, resources.host));
+  ChildVariables variables{.own = {tool.env.begin(), tool.env.end()}};
+  variables.inherit.insert(variables.inherit.end(), tool.inherit_env.begin(),
+                           tool.inherit_env.end());
+  // What no environment can hold is the operator's mistake, to be told now.
+  TRY(ChildEnvironment::Build(SessionContext(resources.host), variables));
   CommandSpec spec{.argv = tool.command,
                    .directory = Beside(config, tool.directory),
-                   .environment = std::move(environment)};
+                   .variables = std::move(variables),
+                   .host = &resources.host};
   if (tool.max_output_bytes) spec.max_output_bytes = *tool.max_output_bytes;
   return Command(std::move(spec), resources.io, resources.log);
 }
@@ -67,7 +70,8 @@ Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
     made.methods = rule.methods;
     made.private_hosts = rule.allow_private ? PrivateHosts::kAllow : PrivateHosts::kRefuse;
     for (const SecretHeaderConfig& header : rule.headers) {
-      TRY_ASSIGN(const std::string secret, Fetch(header.value, config, resources.host));
+      TRY_ASSIGN(const std::string secret,
+                 Fetch(header.value, config, resources.host.start_environment()));
       made.secret_headers.emplace_back(header.name, header.prefix + secret);
     }
   }

@@ -2,7 +2,7 @@
 //
 // Trust     The operator's configuration. Secrets are read here, once, and handed to the tools that need them.
 // Threads   At start-up.
-// Lifetime  `io` and `pool` must run until the last call of these tools is over.
+// Lifetime  `io` and `pool` must run, and `host` stay, until the last call of these tools is over.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,7 +20,7 @@ namespace caisson {
 struct ToolResources {
   asio::any_io_executor io;    // Where commands and requests are waited for.
   asio::any_io_executor pool;  // Where names are resolved; may block.
-  HostVariables host{};
+  SessionHost& host;           // What commands inherit, as far as the operator lets them.
   CommandLog log{};
 };
 

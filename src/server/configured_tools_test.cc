@@ -23,7 +23,7 @@ class ConfiguredToolsTest : public ::testing::Test {
     config->directory = ::testing::TempDir();
     return MakeTools(*config, {.io = context_.get_executor(),
                                .pool = context_.get_executor(),
-                               .host = {{"TOKEN", "tok-12345678"}, {"PATH", "/usr/bin:/bin"}},
+                               .host = host_,
                                .log = [](std::string_view) {}});
   }
 
@@ -32,6 +32,7 @@ class ConfiguredToolsTest : public ::testing::Test {
     return made ? "" : made.error().message();
   }
 
+  SessionHost host_{{{"TOKEN", "tok-12345678"}, {"PATH", "/usr/bin:/bin"}}};
   asio::io_context context_;
 };
 

@@ -58,11 +58,11 @@ ToolReply ToolBody::CallNow(const Dict& arguments) const {
   return Guarded([&] { return std::get<Immediate>(body_)(arguments); });
 }
 
-asio::awaitable<ToolReply> ToolBody::Call(Dict arguments) const {
+asio::awaitable<ToolReply> ToolBody::Call(Dict arguments, CallContext context) const {
   if (is_immediate()) co_return CallNow(arguments);
   std::exception_ptr thrown;
   try {
-    co_return co_await std::get<Async>(body_)(std::move(arguments));
+    co_return co_await std::get<Async>(body_)(std::move(arguments), std::move(context));
   } catch (...) {
     thrown = std::current_exception();
   }

@@ -4,7 +4,7 @@
 //   Pooled(pool, f)    f(arguments) on a thread of `pool`; may block
 //   Awaitable(f)       co_await f(arguments) on the executor of the run
 //
-// f returns a Value, a Result<Value>, a ToolAnswer or a ToolReply. What it throws becomes a ToolRaised.
+// An awaitable may take a CallContext as well. f returns a Value, a Result<Value>, a ToolAnswer or a ToolReply. What it throws becomes a ToolRaised.
 //
 // Trust     Arguments are checked against the schema, nothing more. Bodies are the host's own code.
 // Threads   As above; a body may be called many times at once.
@@ -19,12 +19,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "context/session_context.h"
 #include "engine/engine.h"
 #include "tools/content.h"
 
@@ -39,10 +41,17 @@ struct ToolReply {
   std::optional<std::vector<Content>> contents{};
 };
 
+// What a body may know of a call besides its arguments.
+struct CallContext {
+  std::shared_ptr<const SessionContext>
+      session{};                  // Whom it is for; nothing: nobody in particular.
+  std::string idempotency_key{};  // The same one if the same call is ever made again (I6).
+};
+
 class ToolBody {
  public:
   using Immediate = std::function<ToolReply(const Dict&)>;
-  using Async = std::function<asio::awaitable<ToolReply>(Dict)>;
+  using Async = std::function<asio::awaitable<ToolReply>(Dict, CallContext)>;
 
   explicit ToolBody(Immediate immediate) : body_(std::move(immediate)) {}
   explicit ToolBody(Async async) : body_(std::move(async)) {}
@@ -50,7 +59,7 @@ class ToolBody {
   bool is_immediate() const { return std::holds_alternative<Immediate>(body_); }
   // Neither throws.
   ToolReply CallNow(const Dict& arguments) const;
-  asio::awaitable<ToolReply> Call(Dict arguments) const;
+  asio::awaitable<ToolReply> Call(Dict arguments, CallContext context) const;
 
  private:
   std::variant<Immediate, Async> body_;
@@ -79,10 +88,15 @@ ToolBody Inline(F f) {
 template <typename F>
 ToolBody Awaitable(F f) {
   auto shared = std::make_shared<const F>(std::move(f));
-  return ToolBody(ToolBody::Async([shared](Dict given) -> asio::awaitable<ToolReply> {
-    const auto kept = shared;  // A coroutine outlives the lambda that made it.
-    co_return ToReply(co_await (*kept)(std::move(given)));
-  }));
+  return ToolBody(
+      ToolBody::Async([shared](Dict given, CallContext context) -> asio::awaitable<ToolReply> {
+        const auto kept = shared;  // A coroutine outlives the lambda that made it.
+        if constexpr (std::is_invocable_v<const F&, Dict, CallContext>) {
+          co_return ToReply(co_await (*kept)(std::move(given), std::move(context)));
+        } else {
+          co_return ToReply(co_await (*kept)(std::move(given)));
+        }
+      }));
 }
 
 asio::awaitable<ToolReply> CallPooled(asio::any_io_executor pool, std::function<ToolReply()> work);
@@ -90,7 +104,7 @@ asio::awaitable<ToolReply> CallPooled(asio::any_io_executor pool, std::function<
 template <typename F>
 ToolBody Pooled(asio::any_io_executor pool, F f) {
   auto shared = std::make_shared<const F>(std::move(f));
-  return ToolBody(ToolBody::Async([pool, shared](Dict given) {
+  return ToolBody(ToolBody::Async([pool, shared](Dict given, const CallContext&) {
     return CallPooled(pool,
                       [shared, given = std::move(given)] { return ToReply((*shared)(given)); });
   }));

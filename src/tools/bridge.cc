@@ -68,7 +68,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         executor_(cell.executor()),
         tools_(std::move(tools)),
         options_(std::move(options)),
-        run_(options_.trace),
+        run_(options_.trace, options_.session),
         all_landed_(executor_, asio::steady_timer::time_point::max()) {}
 
   const ToolBridgeOptions& options() const { return options_; }

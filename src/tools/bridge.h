@@ -45,6 +45,7 @@ struct ToolBridgeOptions {
   ToolGate gate{};  // Without one, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
+  std::shared_ptr<const SessionContext> session{};  // Whom the calls are for.
 };
 
 class ToolBridge final : public RunEvents {

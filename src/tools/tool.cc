@@ -234,11 +234,13 @@ asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun&
   using asio::experimental::awaitable_operators::operator||;
   if (is_immediate()) co_return PerformNow(std::move(invocation), run);
   const auto start = Clock::now();
+  CallContext context{.session = run.session_,
+                      .idempotency_key = std::move(invocation.idempotency_key)};
   auto arguments = Admit(std::move(invocation), run);
   if (!arguments) co_return Refuse(std::move(arguments).error(), run);
   asio::steady_timer timer(co_await asio::this_coro::executor, definition_.timeout);
-  auto first =
-      co_await (body_.Call(*std::move(arguments)) || timer.async_wait(asio::use_awaitable));
+  auto first = co_await (body_.Call(*std::move(arguments), std::move(context)) ||
+                         timer.async_wait(asio::use_awaitable));
   if (auto* reply = std::get_if<ToolReply>(&first)) {
     co_return Finish(std::move(*reply), start, run);
   }

@@ -58,6 +58,7 @@ struct Invocation {
   List positional{};
   Dict keywords{};
   Consent consent = Consent::kNone;
+  std::string idempotency_key{};
 };
 
 // How one call went, for logs and metrics. Neither arguments nor results: they may be secret.
@@ -72,11 +73,13 @@ struct ToolTrace {
 class ToolRun {
  public:
   using Trace = std::function<void(const ToolTrace&)>;
-  explicit ToolRun(Trace trace = {}) : trace_(std::move(trace)) {}
+  explicit ToolRun(Trace trace = {}, std::shared_ptr<const SessionContext> session = {})
+      : trace_(std::move(trace)), session_(std::move(session)) {}
 
  private:
   friend class Tool;
   Trace trace_;
+  std::shared_ptr<const SessionContext> session_;
   std::unordered_map<std::string, std::uint64_t> calls_;
 };
 

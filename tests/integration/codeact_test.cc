@@ -15,7 +15,7 @@
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
 #include "wire/json.h"
-#include "workspace/testing_directory.h"
+#include "workspace/testing/test_directory.h"
 
 namespace caisson::testing {
 namespace {

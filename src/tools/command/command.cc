@@ -149,11 +149,22 @@ class Conversation {
   bool flooded_ = false;
 };
 
+Result<ChildEnvironment> EnvironmentOf(const CommandSpec& spec, const CallContext& call) {
+  ChildVariables variables = spec.variables;
+  if (!call.idempotency_key.empty()) {
+    variables.own["CAISSON_IDEMPOTENCY_KEY"] = call.idempotency_key;
+  }
+  if (call.session != nullptr) return ChildEnvironment::Build(*call.session, variables);
+  SessionHost nobody({});
+  return ChildEnvironment::Build(SessionContext(spec.host != nullptr ? *spec.host : nobody),
+                                 variables);
+}
+
 asio::awaitable<ToolAnswer> Converse(std::shared_ptr<const CommandSpec> spec, CommandLog log,
-                                     std::string input) {
+                                     std::string input, ChildEnvironment environment) {
   auto program = jail::Program::Start({.argv = spec->argv,
                                        .input = std::move(input),
-                                       .environment = spec->environment,
+                                       .environment = std::move(environment),
                                        .directory = spec->directory,
                                        .errors = jail::ErrorOutput::kPipe});
   if (!program) {
@@ -169,11 +180,14 @@ asio::awaitable<ToolAnswer> Converse(std::shared_ptr<const CommandSpec> spec, Co
 
 ToolBody Command(CommandSpec spec, asio::any_io_executor io, CommandLog log) {
   const auto shared = std::make_shared<const CommandSpec>(std::move(spec));
-  return Awaitable([=](Dict arguments) -> asio::awaitable<ToolAnswer> {
+  return Awaitable([=](Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
+    auto environment = EnvironmentOf(*shared, call);
+    if (!environment) co_return Failed("RuntimeError", environment.error().message());
     auto input = ToJson(Value(std::move(arguments)));
     if (!input) co_return Failed("TypeError", "the arguments: " + input.error().message());
     co_return co_await asio::co_spawn(
-        asio::make_strand(io), Converse(shared, log, *std::move(input)), asio::use_awaitable);
+        asio::make_strand(io), Converse(shared, log, *std::move(input), *std::move(environment)),
+        asio::use_awaitable);
   });
 }
 

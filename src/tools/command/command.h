@@ -8,11 +8,14 @@
 // One that hangs, crashes, prints no JSON or too much of it, leaves daemons or does not read its input gives a
 // ToolError as well, and is gone with all its processes when the call is over.
 //
+// A call for a session has that session's variables in its environment, and one that may be made again has
+// CAISSON_IDEMPOTENCY_KEY.
+//
 // Trust     The program and its environment are the operator's (I1); arguments were checked against the schema and
 //           never become part of argv. What it prints is bounded and parsed strictly. Errors that name files of
 //           the host are for the log, not for the code.
 // Threads   Calls come from any executor and work on `io`, on a strand of their own; `log` is called there.
-// Lifetime  `io` must run until the last call is over. Cancelling a call kills the program.
+// Lifetime  `io` must run, and `host` stay, until the last call is over. Cancelling a call kills the program.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -30,7 +33,9 @@ namespace caisson {
 struct CommandSpec {
   std::vector<std::string> argv;
   std::string directory{};  // Where it starts, and what a relative argv[0] is relative to.
-  ChildEnvironment environment{};
+  ChildVariables variables{.inherit = {}};
+  SessionHost* host =
+      nullptr;  // What it inherits from; without one it has its own variables alone.
   std::size_t max_output_bytes = 8u << 20;
   std::size_t max_log_bytes = 64u << 10;  // For each call; the rest is dropped.
 };

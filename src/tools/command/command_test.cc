@@ -40,9 +40,10 @@ class CommandTest : public ::testing::Test {
                              .timeout = timeout},
                             Command(std::move(spec), context.get_executor(),
                                     [&](std::string_view text) { log_ += text; }));
-    ToolRun run;
+    ToolRun run({}, session_);
     std::optional<Result<ToolAnswer>> answer;
-    Invocation invocation{.keywords = std::get<Dict>(ParseJson(arguments)->variant())};
+    Invocation invocation{.keywords = std::get<Dict>(ParseJson(arguments)->variant()),
+                          .idempotency_key = idempotency_key_};
     asio::co_spawn(
         context,
         [&]() -> asio::awaitable<void> {
@@ -69,6 +70,8 @@ class CommandTest : public ::testing::Test {
     return !log_.empty() && ::kill(std::stoi(log_), 0) != 0 && errno == ESRCH;
   }
 
+  std::shared_ptr<const SessionContext> session_;
+  std::string idempotency_key_;
   std::string log_;
 
  private:
@@ -108,12 +111,23 @@ TEST_F(CommandTest, TheLogIsBounded) {
 
 // I1.
 TEST_F(CommandTest, TheEnvironmentIsTheOneItIsGiven) {
-  SessionHost host({});
-  const auto environment =
-      *ChildEnvironment::Build(SessionContext(host), {.own = {{"KEY", "\"v\""}}});
-  EXPECT_EQ(Shown(Call({.argv = {"/bin/sh", "-c", "echo $KEY"}, .environment = environment})),
+  EXPECT_EQ(Shown(Call({.argv = {"/bin/sh", "-c", "echo $KEY"},
+                        .variables = {.inherit = {}, .own = {{"KEY", "\"v\""}}}})),
             "\"v\"");
   EXPECT_EQ(Shown(Call({.argv = {"/usr/bin/env"}})), "null");
+}
+
+TEST_F(CommandTest, ItKnowsWhomItActsFor) {
+  SessionHost host({});
+  SessionContext ann(host);
+  ann.Bind({.values = {{SessionVariable::kUserName, "Ann \"$(id)\"\n2"}}});
+  session_ = std::make_shared<const SessionContext>(ann.Fork());
+  idempotency_key_ = "run_1/0";
+  const std::string script =
+      "printf '[\"%s\"]' \"$CAISSON_IDEMPOTENCY_KEY\"; printf %s \"$CAISSON_SESSION_USER_NAME\" "
+      ">&2";
+  EXPECT_EQ(Shown(Shell(script)), "[\"run_1/0\"]");
+  EXPECT_THAT(log_, HasSubstr("Ann \"$(id)\"\n2"));
 }
 
 TEST_F(CommandTest, AFailureIsAToolErrorWithTheCommandsWords) {
