@@ -31,11 +31,28 @@ ServerConfig ReadServer(TableReader table) {
 StoreConfig ReadStore(TableReader table) {
   StoreConfig store;
   table.Read("url", store.url);
+  table.ReadSecret("keys", store.keys);
   const bool known = store.url.starts_with("sqlite:") || store.url == "memory:" ||
                      store.url.starts_with("postgres://") || store.url.starts_with("postgresql://");
   if (!known) table.Complain("url", "must begin with sqlite:, postgres:// or be memory:");
   table.Finish();
   return store;
+}
+
+ApprovalsConfig ReadApprovals(TableReader table) {
+  ApprovalsConfig approvals;
+  table.ReadSeconds("expire_seconds", approvals.expire);
+  table.ReadSeconds("poll_seconds", approvals.poll);
+  table.Read("max_pending", approvals.max_pending);
+  table.Finish();
+  return approvals;
+}
+
+AuditConfig ReadAudit(TableReader table) {
+  AuditConfig audit;
+  table.Read("file", audit.file);
+  table.Finish();
+  return audit;
 }
 
 EngineConfig ReadEngine(TableReader table) {
@@ -241,6 +258,9 @@ class ConfigReader {
   Result<Config> Read() {
     With("server", [&](TableReader table) { config_.server = ReadServer(std::move(table)); });
     With("store", [&](TableReader table) { config_.store = ReadStore(std::move(table)); });
+    With("approvals",
+         [&](TableReader table) { config_.approvals = ReadApprovals(std::move(table)); });
+    With("audit", [&](TableReader table) { config_.audit = ReadAudit(std::move(table)); });
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });
     With("engine", [&](TableReader table) { config_.engine = ReadEngine(std::move(table)); });

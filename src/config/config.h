@@ -39,6 +39,17 @@ struct ServerConfig {
 
 struct StoreConfig {
   std::string url = "sqlite:caisson.db";
+  SecretReference keys{};  // What sealed state is sealed with; by default made beside the database.
+};
+
+struct ApprovalsConfig {
+  std::optional<std::chrono::nanoseconds> expire{};  // How long a question stands.
+  std::optional<std::chrono::nanoseconds> poll{};    // How often others' decisions are looked for.
+  std::optional<std::uint64_t> max_pending{};        // Of one identity.
+};
+
+struct AuditConfig {
+  std::string file{};  // Gets a line of JSON for each entry; none if empty.
 };
 
 enum class IdentityMode { kLocal, kKeys, kJwt, kHeaders };
@@ -177,6 +188,8 @@ struct WorkflowConfig {
 struct Config {
   ServerConfig server{};
   StoreConfig store{};
+  ApprovalsConfig approvals{};
+  AuditConfig audit{};
   IdentityConfig identity{};
   EngineConfig engine{};
   Policy policy{};

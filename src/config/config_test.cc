@@ -38,6 +38,13 @@ TEST(ConfigTest, ReadsAllOfIt) {
 listen = "0.0.0.0:9000"
 [store]
 url = "postgres://db/caisson"
+keys_env = "RING"
+[approvals]
+expire_seconds = 172800
+poll_seconds = 0.5
+max_pending = 20
+[audit]
+file = "audit.jsonl"
 [identity]
 mode = "keys"
 [[identity.key]]
@@ -105,6 +112,11 @@ name = "report"
 file = "report.toml"
 )");
   EXPECT_EQ(config.server.listen, "0.0.0.0:9000");
+  EXPECT_EQ(config.store.keys.environment, "RING");
+  EXPECT_EQ(config.approvals.expire, std::chrono::hours(48));
+  EXPECT_EQ(config.approvals.poll, std::chrono::milliseconds(500));
+  EXPECT_EQ(config.approvals.max_pending, 20u);
+  EXPECT_EQ(config.audit.file, "audit.jsonl");
   EXPECT_EQ(config.identity.keys.at(0).value.environment, "ANN_KEY");
   EXPECT_THAT(config.engine.native_packages, ElementsAre("numpy", "pandas"));
   EXPECT_EQ(config.limits.wall_time, std::chrono::milliseconds(2500));

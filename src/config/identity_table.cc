@@ -55,13 +55,12 @@ IdentityJwt ReadJwt(TableReader table) {
 }
 
 IdentityHeaderNames ReadHeaders(TableReader table) {
-  const IdentityHeaderNames foundry_v1{.proxies = {},
-                                       .user = "x-agent-user-isolation-key",
-                                       .chat = "x-agent-chat-isolation-key"};
+  const IdentityHeaderNames foundry_v1{
+      .proxies = {}, .user = "x-agent-user-isolation-key", .chat = "x-agent-chat-isolation-key"};
   const IdentityHeaderNames foundry_v2{.proxies = {}, .user = "x-agent-user-id"};
   IdentityHeaderNames headers;
-  table.ReadChoice<IdentityHeaderNames>(
-      "preset", headers, {{"foundry-v1", foundry_v1}, {"foundry-v2", foundry_v2}});
+  table.ReadChoice<IdentityHeaderNames>("preset", headers,
+                                        {{"foundry-v1", foundry_v1}, {"foundry-v2", foundry_v2}});
   table.Read("tenant", headers.tenant);
   table.Read("user", headers.user);
   table.Read("chat", headers.chat);

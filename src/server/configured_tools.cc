@@ -5,6 +5,7 @@
 
 #include "server/secrets.h"
 #include "tools/http/http.h"
+#include "wire/canonical_json.h"
 
 namespace caisson {
 namespace {
@@ -37,6 +38,18 @@ Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config
                    .host = &resources.host};
   if (tool.max_output_bytes) spec.max_output_bytes = *tool.max_output_bytes;
   return Command(std::move(spec), resources.io, resources.log);
+}
+
+// What a command does is decided by what is started, where and with which variables; it is all the operator's own.
+Result<std::string> Revision(const CommandToolConfig& tool) {
+  List argv;
+  for (const std::string& word : tool.command) argv.items.emplace_back(word);
+  List environment;
+  for (const std::string& name : tool.inherit_env) environment.items.emplace_back(name);
+  for (const auto& [name, value] : tool.env) {
+    environment.items.emplace_back(List{{Value(name), Value(value)}});
+  }
+  return CanonicalJson(List{{Value(argv), Value(tool.directory), Value(environment)}});
 }
 
 Result<ToolBody> MakeHttp(const HttpToolSpec& spec, const ToolResources& resources) {
@@ -74,6 +87,7 @@ Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Confi
   definition.max_calls_per_run = tool.max_calls;
   if (tool.timeout) definition.timeout = *tool.timeout;
   if (tool.kind == ToolConfig::Kind::kCommand) {
+    TRY_ASSIGN(definition.revision, Revision(tool.command));
     TRY_ASSIGN(ToolBody body, MakeCommand(tool.command, config, resources));
     return Tool::Make(std::move(definition), std::move(body));
   }

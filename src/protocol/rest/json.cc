@@ -1,9 +1,8 @@
 #include "protocol/rest/json.h"
 
 #include "approval/presentation.h"
+#include "base/json_quote.h"
 #include "base/rfc3339.h"
-#include "base/utf8.h"
-#include "wire/value.h"
 
 namespace caisson::rest {
 namespace {
@@ -23,10 +22,10 @@ class Object {
 
 Object Begin(const RunView& run) {
   Object object;
-  object.Put("id", Quoted(run.id.str()))
-      .Put("state", Quoted(ToString(run.state)))
-      .Put("created_at", Quoted(ToRfc3339(run.created_at)))
-      .Put("updated_at", Quoted(ToRfc3339(run.updated_at)));
+  object.Put("id", JsonQuoted(run.id.str()))
+      .Put("state", JsonQuoted(ToString(run.state)))
+      .Put("created_at", JsonQuoted(ToRfc3339(run.created_at)))
+      .Put("updated_at", JsonQuoted(ToRfc3339(run.updated_at)));
   if (run.saved_bytes > 0) object.Put("saved_bytes", std::to_string(run.saved_bytes));
   return object;
 }
@@ -34,24 +33,19 @@ Object Begin(const RunView& run) {
 std::string ToJson(const std::optional<Decision>& decision) {
   if (!decision) return "null";
   return Object()
-      .Put("verdict", Quoted(ToString(decision->verdict)))
-      .Put("by", Quoted(decision->by))
-      .Put("reason", Quoted(decision->reason))
-      .Put("at", Quoted(ToRfc3339(decision->at)))
+      .Put("verdict", JsonQuoted(ToString(decision->verdict)))
+      .Put("by", JsonQuoted(decision->by))
+      .Put("reason", JsonQuoted(decision->reason))
+      .Put("at", JsonQuoted(ToRfc3339(decision->at)))
       .Text();
 }
 
 }  // namespace
 
-std::string Quoted(std::string_view text) {
-  // Well-formed text always has a JSON form.
-  return *caisson::ToJson(Value(ToUtf8(text)));
-}
-
 std::string ToJson(const RunView& run) {
   const bool running = run.state == RunState::kRunning;
   return Begin(run)
-      .Put("code", Quoted(run.code))
+      .Put("code", JsonQuoted(run.code))
       .Put("outcome", running ? "null" : caisson::ToJson(run.outcome, FileData::kOmit))
       .Text();
 }
@@ -59,8 +53,8 @@ std::string ToJson(const RunView& run) {
 std::string Summary(const RunView& run) {
   Object object = Begin(run);
   if (run.state != RunState::kRunning) {
-    object.Put("status", Quoted(ToString(run.outcome.status)))
-        .Put("reason", Quoted(ToString(run.outcome.reason)));
+    object.Put("status", JsonQuoted(ToString(run.outcome.status)))
+        .Put("reason", JsonQuoted(ToString(run.outcome.reason)));
   }
   return object.Text();
 }
@@ -69,15 +63,15 @@ Result<std::string> ToJson(const StoredApproval& approval) {
   const NewApproval& asked = approval.asked;
   TRY_ASSIGN(const Presentation shown, Present(asked));
   return Object()
-      .Put("id", Quoted(asked.id.str()))
-      .Put("run_id", Quoted(asked.binding.run.str()))
+      .Put("id", JsonQuoted(asked.id.str()))
+      .Put("run_id", JsonQuoted(asked.binding.run.str()))
       .Put("seq", std::to_string(asked.binding.seq))
-      .Put("tool", Quoted(asked.binding.tool))
+      .Put("tool", JsonQuoted(asked.binding.tool))
       .Put("arguments", shown.whole)
-      .Put("arguments_sha256", Quoted(asked.binding.arguments_digest))
-      .Put("state", Quoted(ToString(approval.state)))
-      .Put("created_at", Quoted(ToRfc3339(asked.created_at)))
-      .Put("expires_at", Quoted(ToRfc3339(asked.expires_at)))
+      .Put("arguments_sha256", JsonQuoted(asked.binding.arguments_digest))
+      .Put("state", JsonQuoted(ToString(approval.state)))
+      .Put("created_at", JsonQuoted(ToRfc3339(asked.created_at)))
+      .Put("expires_at", JsonQuoted(ToRfc3339(asked.expires_at)))
       .Put("decision", ToJson(approval.decision))
       .Text();
 }

@@ -8,15 +8,13 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
+#include "base/json_quote.h"
 #include "base/result.h"
 #include "codeact/run_service.h"
 #include "store/page.h"
 
 namespace caisson::rest {
-
-std::string Quoted(std::string_view text);
 
 // With its outcome, of one that runs: null.
 std::string ToJson(const RunView& run);
@@ -34,7 +32,7 @@ Result<std::string> ToJson(const Page<T>& page, F&& item_json) {
     TRY_ASSIGN(const std::string json, Result<std::string>(item_json(item)));
     text.append(text.ends_with('[') ? "" : ",").append(json);
   }
-  return text + "],\"next\":" + (page.next ? Quoted(*page.next) : "null") + "}";
+  return text + "],\"next\":" + (page.next ? JsonQuoted(*page.next) : "null") + "}";
 }
 
 }  // namespace caisson::rest

@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/json_quote.h"
 #include "base/sha256.h"
 #include "protocol/rest/json.h"
 #include "protocol/rest/output_text.h"
@@ -176,7 +177,7 @@ asio::awaitable<void> RunStart::OpenEvents(StartRun& start) {
   if (!events) co_return;
   events_ = *std::move(events);
   start.on_start = [events = *events_](const RunId& id) mutable {
-    events.Post({.name = "started", .data = "{\"id\":" + Quoted(id.str()) + "}"});
+    events.Post({.name = "started", .data = "{\"id\":" + JsonQuoted(id.str()) + "}"});
   };
   // Called on the run's executor alone, one after the other.
   start.on_output = [events = *events_, text = std::make_shared<OutputText>()](
@@ -184,8 +185,9 @@ asio::awaitable<void> RunStart::OpenEvents(StartRun& start) {
     const std::string whole = text->Take(stream, bytes);
     if (whole.empty()) return;
     const std::string_view name = stream == OutputStream::kStdout ? "stdout" : "stderr";
-    events.Post({.name = "output",
-                 .data = "{\"stream\":" + Quoted(name) + ",\"text\":" + Quoted(whole) + "}"});
+    events.Post(
+        {.name = "output",
+         .data = "{\"stream\":" + JsonQuoted(name) + ",\"text\":" + JsonQuoted(whole) + "}"});
   };
 }
 

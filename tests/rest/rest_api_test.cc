@@ -5,8 +5,8 @@
 
 #include "identity/key_resolver.h"
 #include "net/client_for_test.h"
-#include "protocol/rest/fake_runs_for_test.h"
 #include "store/sqlite/sqlite_store.h"
+#include "tests/rest/fake_runs.h"
 
 namespace caisson::rest {
 namespace {
