@@ -37,7 +37,8 @@ class CapturedFilesTest : public ::testing::Test {
   std::vector<std::string> Capture() {
     const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     std::vector<std::string> seen;
-    for (const OutcomeFile& file : CaptureFiles(root, limits_)) {
+    FileCapture capture(limits_);
+    for (const OutcomeFile& file : capture.Output(root)) {
       EXPECT_EQ(file.change, "created");
       seen.push_back(file.path + "=" + (file.omitted.empty() ? file.contents : "omitted"));
     }

@@ -112,6 +112,7 @@ Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   TRY(Assign(out_.descriptor, std::move(descriptors.out)));
   TRY(Assign(err_.descriptor, std::move(descriptors.err)));
   files_ = std::move(descriptors.files);
+  layers_ = std::move(descriptors.layers);
   clock_ = ProcessClock::Of(pidfd_);
   cpu_before_ = CpuUsed().value_or(std::chrono::nanoseconds(0));
   // Everything is watched from now on, so that a run begins with nothing but a write.
@@ -152,6 +153,7 @@ void CellProcess::CloseAll() {
   Close(out_.descriptor);
   Close(err_.descriptor);
   files_ = UniqueFd();
+  layers_.clear();
 }
 
 // --- What the session asks for.
@@ -189,6 +191,11 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
   if (kind != ToWorker::kAnswer) {
     wire::StartHeader start;
     std::memcpy(&start, head.data(), sizeof start);
+    if ((start.flags & wire::kKeepCell) != 0 && variety_.mounts && variety_.mounts->any_applied()) {
+      return Error(ErrorCode::kFailedPrecondition,
+                   "engine native applies what was written below an rw mount when the process has "
+                   "ended, so it has none in sessions; run them in engine wasm");
+    }
     BeginRun(start);
   }
   unsent_.reserve(unsent_.size() + sizeof(wire::StreamFrame) + head.size() + body.size());
@@ -412,6 +419,24 @@ wire::DoneHeader CellProcess::Measured() const {
   return header;
 }
 
+void CellProcess::CaptureFiles() {
+  FileCapture capture(start_);
+  if (files_.is_open()) {
+    for (OutcomeFile& file : capture.Output(files_)) session_->AddFile(std::move(file));
+  }
+  if (layers_.empty()) return;
+  Layer layer{.entries = {},
+              .since = variety_.mounts->opened_at(),
+              .max_files = static_cast<std::size_t>(start_.files) + 1};
+  const auto points = variety_.mounts->points();
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < points.size(); ++i) {
+    if (points[i].mode == MountMode::kReadOnly) continue;
+    capture.AddLayer(layers_[next++], i, points[i].guest_path, layer.entries);
+  }
+  session_->AddLayer(std::move(layer));
+}
+
 void CellProcess::Conclude(const wire::CellGone& gone) {
   // What it said before it died still counts, unless we had enough of it.
   Pending pending = Pending::kMore;
@@ -425,9 +450,7 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
     for (int reads = 0; reads < kReadsAtTheEnd && ReadOutput(*output); ++reads) {
     }
   }
-  if (files_.is_open()) {
-    for (OutcomeFile& file : CaptureFiles(files_, start_)) session_->AddFile(std::move(file));
-  }
+  CaptureFiles();
   wire::DoneHeader header = Measured();
   const auto session = session_;  // It lets go of us.
   if (reported_ && !verdict_) {

@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -35,7 +36,8 @@ struct CellDescriptors {
   UniqueFd socket;
   UniqueFd out;
   UniqueFd err;
-  UniqueFd files;  // A directory; may be missing.
+  UniqueFd files;                // A directory; may be missing.
+  std::vector<UniqueFd> layers;  // Of its writable mounts, in their order.
 };
 
 class CellProcess final : public CellLink, public std::enable_shared_from_this<CellProcess> {
@@ -107,6 +109,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
 
   void End(Verdict verdict);
   void Conclude(const wire::CellGone& gone);
+  void CaptureFiles();
   wire::DoneHeader Measured() const;
   void CloseAll();
 
@@ -121,6 +124,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
 
   UniqueFd pidfd_;
   UniqueFd files_;
+  std::vector<UniqueFd> layers_;
   Descriptor socket_;
   Output out_;
   Output err_;

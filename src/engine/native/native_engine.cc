@@ -53,27 +53,28 @@ EngineLane* NativeEngine::CurrentLane() const {
   return lane != nullptr && &lane->state() == state_.get() ? lane : nullptr;
 }
 
+std::unique_ptr<Cell> NativeEngine::MakeCell(OpenOptions options, Admission::Place place,
+                                             std::chrono::nanoseconds queued) {
+  EngineLane& lane = *lanes_[place.lane()];
+  auto cell =
+      std::make_unique<SessionCell>(lane, std::move(options.owner), std::move(place), queued);
+  if (options.host_files) cell->UseHostFiles(std::move(options.host_files));
+  return cell;
+}
+
 asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions options) {
-  if (options.host_files) {
-    co_return Error(ErrorCode::kFailedPrecondition,
-                    "engine native has no mounts; run the code in engine wasm");
-  }
   EngineLane* current = CurrentLane();
   auto place = state_->admission.TryTake(current != nullptr ? std::optional(current->index())
                                                             : std::nullopt);
   if (!place) co_return std::move(place).error();
   if (place->has_value()) {
-    EngineLane& lane = *lanes_[(*place)->lane()];
-    co_return std::unique_ptr<Cell>(std::make_unique<SessionCell>(
-        lane, std::move(options.owner), **std::move(place), std::chrono::nanoseconds(0)));
+    co_return MakeCell(std::move(options), **std::move(place), std::chrono::nanoseconds(0));
   }
   const SteadyTime since = std::chrono::steady_clock::now();
   auto waited = co_await AwaitPlace(current != nullptr ? *current : *lanes_.front(), options);
   if (!waited) co_return std::move(waited).error();
-  EngineLane& lane = *lanes_[waited->lane()];
-  co_return std::unique_ptr<Cell>(
-      std::make_unique<SessionCell>(lane, std::move(options.owner), *std::move(waited),
-                                    std::chrono::steady_clock::now() - since));
+  co_return MakeCell(std::move(options), *std::move(waited),
+                     std::chrono::steady_clock::now() - since);
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions /*options*/,

@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <cstring>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace caisson {
@@ -33,6 +37,49 @@ Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
 std::string Describe(const NurseryExit& exit) {
   if (exit.signal != 0) return "it was killed by signal " + std::to_string(exit.signal);
   return "it exited with status " + std::to_string(exit.status);
+}
+
+template <typename T>
+std::string_view AsBytes(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+// False: it does not fit the socket's queue.
+bool SendMake(int socket, std::uint64_t number, const CellVariety& variety) {
+  const auto points = variety.mounts ? variety.mounts->points() : std::span<const MountPoint>();
+  const wire::MakeCell make{.kind = wire::ToNursery::kMake,
+                            .processes = variety.processes,
+                            .cell = number,
+                            .total_file_bytes = variety.file_bytes,
+                            .files = variety.files,
+                            .mounts = static_cast<std::uint32_t>(points.size())};
+  std::string packet(AsBytes(make));
+  for (const MountPoint& point : points) {
+    const wire::MakeMount mount{
+        .writable = point.mode == MountMode::kReadOnly ? 0u : 1u,
+        .path_length = static_cast<std::uint32_t>(point.guest_path.size()),
+        .layer_bytes = point.write_bytes_limit != 0 ? point.write_bytes_limit : variety.file_bytes};
+    packet.append(AsBytes(mount)).append(point.guest_path);
+  }
+  iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * wire::kMaxCellMounts)> control{};
+  if (!points.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * points.size());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int) * points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const int tree = variety.mounts->trees()[i].get();
+      std::memcpy(CMSG_DATA(rights) + i * sizeof tree, &tree, sizeof tree);
+    }
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(packet.size());
 }
 
 }  // namespace
@@ -156,11 +203,22 @@ Result<void> Nursery::Handle(CellIsPrepared prepared) {
     return index < prepared.descriptors.size() ? std::move(prepared.descriptors[index])
                                                : UniqueFd();
   };
+  const auto& mounts = cell->variety().mounts;
+  const std::size_t layers = mounts ? mounts->writable() : 0;
+  if (prepared.descriptors.size() > wire::kCellDescriptors + layers ||
+      (layers > 0 && prepared.descriptors.size() < wire::kCellDescriptors + layers)) {
+    return Violation("a cell without its descriptors");
+  }
+  std::vector<UniqueFd> layer_descriptors;
+  for (std::size_t i = 0; i < layers; ++i) {
+    layer_descriptors.push_back(std::move(prepared.descriptors[wire::kCellDescriptors + i]));
+  }
   --making_;
   auto good = cell->OnPrepared({.socket = take(wire::CellDescriptor::kSocket),
                                 .out = take(wire::CellDescriptor::kStdout),
                                 .err = take(wire::CellDescriptor::kStderr),
-                                .files = take(wire::CellDescriptor::kFiles)});
+                                .files = take(wire::CellDescriptor::kFiles),
+                                .layers = std::move(layer_descriptors)});
   if (!good) {
     cell->Kill();
     observer_->OnCellNotMade(*this, cell->variety(), good.error().message());
@@ -199,15 +257,7 @@ void Nursery::Make(std::uint64_t number, const CellVariety& variety) {
   cells_.emplace(number, cell);
   ++making_;
   ++made_;
-  const wire::MakeCell make{.kind = wire::ToNursery::kMake,
-                            .processes = variety.processes,
-                            .cell = number,
-                            .total_file_bytes = variety.file_bytes,
-                            .files = variety.files,
-                            .reserved = 0};
-  const ssize_t n =
-      ::send(control_.native_handle(), &make, sizeof make, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (n == sizeof make) return;
+  if (SendMake(control_.native_handle(), number, variety)) return;
   // Its queue holds hundreds of these, far more than are ever on the way: it does not read.
   asio::post(context_, [self = shared_from_this()] {
     self->Lose(RunReason::kLost, "it does not read its messages");
