@@ -60,6 +60,12 @@ struct EngineConfig {
   std::vector<std::string> native_packages{};
 };
 
+// The interpreter of engine native.
+struct PythonConfig {
+  std::string
+      prefix{};  // A virtual environment, relative to the file; empty: the system's packages alone.
+};
+
 struct MountConfig {
   std::string host;
   std::string guest;
@@ -152,6 +158,7 @@ struct Config {
   ServerConfig server{};
   StoreConfig store{};
   IdentityConfig identity{};
+  PythonConfig python{};
   EngineConfig engine{};
   Policy policy{};
   Limits limits{};

@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -145,6 +146,23 @@ class Attacher {
 };
 
 }  // namespace
+
+const char* TryOverlay() {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return "private mounts";
+  if (::mount("none", "/proc", "tmpfs", kFlags, "size=64k,nr_inodes=16,mode=0755") != 0) {
+    return "mount a tmpfs";
+  }
+  for (const char* path : {"/proc/lower", "/proc/upper", "/proc/work"}) {
+    if (::mkdir(path, 0755) != 0) return "make a directory";
+  }
+  if (::mount("overlay", "/proc/lower", "overlay", kFlags | kNoSymfollow,
+              "lowerdir=/proc/lower,upperdir=/proc/upper,workdir=/proc/work,userxattr") != 0) {
+    return "mount an overlay";
+  }
+  // What tells a directory that was made anew from the one below it.
+  if (::setxattr("/proc/upper", "user.overlay.test", "y", 1, 0) != 0) return "note something";
+  return nullptr;
+}
 
 Result<std::vector<UniqueFd>> AttachTrees(std::span<const Attachment> attachments,
                                           const std::string& scratch) {

@@ -34,4 +34,8 @@ struct Attachment {
 Result<std::vector<UniqueFd>> AttachTrees(std::span<const Attachment> attachments,
                                           const std::string& scratch);
 
+// Mounts one overlay as above, to see whether that works in this mount namespace, which is spoilt by it. Returns
+// null, or the step that failed with errno telling why; no heap, as SwapRoot().
+const char* TryOverlay();
+
 }  // namespace caisson::jail

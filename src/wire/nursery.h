@@ -17,7 +17,8 @@
 namespace caisson::wire {
 
 enum class ToNursery : std::uint32_t {
-  kMake = 1,  // MakeCell, then its mounts; with a tree (jail/tree.h) for each. Prepare one cell.
+  // MakeCell, then its mounts; with descriptors of its groups, then a tree (jail/tree.h) for each mount.
+  kMake = 1,
 };
 
 // A cell as it has to be before it knows its run. What the run's own header can still tighten (time,
@@ -28,7 +29,8 @@ struct MakeCell {
   std::uint64_t cell;
   std::uint64_t total_file_bytes;  // The size of its private files.
   std::uint32_t files;             // Their number.
-  std::uint32_t mounts;            // As many MakeMounts follow, each with its path.
+  std::uint16_t mounts;            // As many MakeMounts follow, each with its path.
+  std::uint16_t groups;            // The first descriptors: cgroup.procs that the cell is to enter by.
 };
 
 // A directory of the host that the cell is to see.
@@ -73,6 +75,7 @@ inline constexpr std::size_t kCellDescriptors = 4;  // kFiles: a directory; abse
 // After them, the layer of each writable mount: a directory with what was written, and character devices 0:0 in
 // the place of what was removed.
 inline constexpr std::size_t kMaxCellMounts = 16;
+inline constexpr std::size_t kMaxCellGroups = 4;
 
 // Below "tmp", "output" and "input" in the directory of kFiles lie the cell's private files.
 

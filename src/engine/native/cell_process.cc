@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,10 @@ using wire::ToHost;
 using wire::ToWorker;
 
 constexpr std::size_t kReadBytes = 64u << 10;
+// What a cgroup is to allow beyond the run's own memory: the copies a warm interpreter has made, and those its
+// processes make of it; and before there is a run.
+constexpr std::uint64_t kOwnMemory = 32u << 20;
+constexpr std::uint64_t kMemoryWhileMade = 256u << 20;
 // One that floods us gets this many reads before others have their turn.
 constexpr int kReadsPerTurn = 4;
 // What is left in a pipe or socket when its writers are dead: its buffer, at most.
@@ -106,6 +111,20 @@ CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVa
 
 // --- Its life, as the nursery tells it.
 
+std::vector<UniqueFd> CellProcess::MakeGroup() {
+  if (variety_.processes == 1) return {};
+  const std::string name = "caisson-" + std::to_string(::getpid()) + "-" + std::to_string(number_);
+  auto group = jail::Cgroup::Create(
+      name, {.memory_bytes = kMemoryWhileMade, .processes = variety_.processes});
+  auto doors = group ? group->Doors() : Result<std::vector<UniqueFd>>(group.error());
+  if (!doors || doors->size() > wire::kMaxCellGroups) {
+    boundary_.missing.emplace_back("cgroup");
+    return {};
+  }
+  group_.emplace(*std::move(group));
+  return *std::move(doors);
+}
+
 Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   prepared_ = true;
   TRY(Assign(socket_, std::move(descriptors.socket)));
@@ -134,7 +153,10 @@ void CellProcess::OnGone(const wire::CellGone& gone) {
   const auto self = shared_from_this();
   gone_ = true;
   timer_.cancel();
-  cpu_used_ = std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX));
+  // The obituary leaves out descendants that died with it.
+  const auto tree = group_ ? group_->CpuTime().value_or(cpu_used_) : cpu_used_;
+  cpu_used_ =
+      std::max(tree, std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX)));
   peak_memory_bytes_ = gone.peak_memory_bytes;
   if (session_) Conclude(gone);
   CloseAll();
@@ -154,6 +176,7 @@ void CellProcess::CloseAll() {
   Close(err_.descriptor);
   files_ = UniqueFd();
   layers_.clear();
+  group_.reset();
 }
 
 // --- What the session asks for.
@@ -210,6 +233,10 @@ void CellProcess::BeginRun(const wire::StartHeader& start) {
   }
   cpu_used_ = cpu_before_;
   start_ = start;
+  // Its private files are memory too, and have a limit of their own.
+  if (group_ && !group_->LimitMemory(start.memory_bytes + variety_.file_bytes + kOwnMemory)) {
+    boundary_.missing.emplace_back("cgroup");
+  }
   started_at_ = std::chrono::steady_clock::now();
   reported_at_.reset();
   out_.room = start.stdout_bytes;
@@ -363,8 +390,12 @@ void CellProcess::ReadOutputs() {
 
 // --- Time.
 
+// A cell of several processes uses what all of them do, also the dead.
 std::optional<std::chrono::nanoseconds> CellProcess::CpuUsed() const {
-  return clock_ ? clock_->Read(pidfd_) : std::nullopt;
+  if (!clock_) return std::nullopt;
+  if (variety_.processes == 1) return clock_->Read(pidfd_);
+  const auto group = group_ ? group_->CpuTime() : std::nullopt;
+  return group ? group : clock_->ReadTree(pidfd_);
 }
 
 // The next moment at which a limit could be passed. CPU time can be used up by several threads at once.
@@ -465,6 +496,9 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
     const std::string_view bytes(reinterpret_cast<const char*>(&header), sizeof header);
     (void)session->OnMessage(ToHost::kDone, bytes).has_value();
     return;
+  }
+  if (!verdict_ && gone.signal == SIGKILL && group_ && group_->ran_out_of_memory()) {
+    verdict_ = Verdict{.status = RunStatus::kLimit, .reason = RunReason::kMemory};
   }
   session->OnDied(header, verdict_ ? *std::move(verdict_)
                                    : JudgeSignal(gone.signal, cpu_used_ - cpu_before_,

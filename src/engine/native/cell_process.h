@@ -28,6 +28,7 @@
 #include "engine/native/stream_frames.h"
 #include "engine/session/cell_link.h"
 #include "engine/session/cell_session.h"
+#include "jail/cgroup.h"
 #include "wire/nursery.h"
 
 namespace caisson {
@@ -44,6 +45,10 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
  public:
   CellProcess(asio::io_context& context, std::uint64_t number, CellVariety variety,
               const Boundary& boundary);
+
+  // A cgroup of its own, if it may have several processes, and the ways into it; without, none. Memory is
+  // limited process by process otherwise, which is enough for one.
+  std::vector<UniqueFd> MakeGroup();
 
   // What the nursery says of it, in this order. `boundary` is copied: it outlives the nursery.
   void OnBorn(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
@@ -116,12 +121,13 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   asio::io_context& context_;
   const std::uint64_t number_;
   const CellVariety variety_;
-  const Boundary boundary_;
+  Boundary boundary_;
 
   const SteadyTime asked_at_ = std::chrono::steady_clock::now();
   bool prepared_ = false;
   bool failed_ = false;
 
+  std::optional<jail::Cgroup> group_;
   UniqueFd pidfd_;
   UniqueFd files_;
   std::vector<UniqueFd> layers_;

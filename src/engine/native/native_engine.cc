@@ -5,6 +5,7 @@
 
 #include "engine/session/session_cell.h"
 #include "engine/session/waiting_line.h"
+#include "jail/cgroup.h"
 
 namespace caisson {
 
@@ -27,12 +28,14 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
   std::unique_ptr<NativeEngine> engine(new NativeEngine(std::move(state)));
+  const bool cgroups = jail::Cgroup::Available();
   for (std::size_t i = 0; i < lanes; ++i) {
     const bool pin = options.pin && !cores.empty();
     engine->lanes_.push_back(std::make_unique<NativeLane>(
         NativeLane::Options{.index = i,
                             .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
                             .pool = {.nursery = {.tier = std::string(jail::ToString(options.tier)),
+                                                 .cgroups = cgroups,
                                                  .ready_within = options.ready_within},
                                      .spare_cells = options.spare_cells,
                                      .rotate_after_cells = options.rotate_after_cells,

@@ -21,6 +21,10 @@ constexpr int kPacketsPerTurn = 64;
 // From the kill of a cell to the word that its tree is reaped; milliseconds, unless something hangs.
 constexpr std::chrono::seconds kReapTime{10};
 constexpr std::chrono::seconds kMakeTime{20};
+// A person who looks at processes one by one has stopped them for less.
+constexpr std::chrono::seconds kStoppedTime{1};
+
+using NotMade = NurseryObserver::NotMade;
 
 Error Violation(const char* what) {
   return Error(ErrorCode::kInternal, std::string("the nursery broke the protocol: ") + what);
@@ -44,15 +48,37 @@ std::string_view AsBytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
+bool SendPacket(int socket, std::string& packet, std::span<const int> descriptors) {
+  constexpr std::size_t kMost = wire::kMaxCellGroups + wire::kMaxCellMounts;
+  iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMost)> control{};
+  if (!descriptors.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(packet.size());
+}
+
 // False: it does not fit the socket's queue.
-bool SendMake(int socket, std::uint64_t number, const CellVariety& variety) {
+bool SendMake(int socket, std::uint64_t number, const CellVariety& variety,
+              const std::vector<UniqueFd>& groups) {
   const auto points = variety.mounts ? variety.mounts->points() : std::span<const MountPoint>();
   const wire::MakeCell make{.kind = wire::ToNursery::kMake,
                             .processes = variety.processes,
                             .cell = number,
                             .total_file_bytes = variety.file_bytes,
                             .files = variety.files,
-                            .mounts = static_cast<std::uint32_t>(points.size())};
+                            .mounts = static_cast<std::uint16_t>(points.size()),
+                            .groups = static_cast<std::uint16_t>(groups.size())};
   std::string packet(AsBytes(make));
   for (const MountPoint& point : points) {
     const wire::MakeMount mount{
@@ -61,25 +87,12 @@ bool SendMake(int socket, std::uint64_t number, const CellVariety& variety) {
         .layer_bytes = point.write_bytes_limit != 0 ? point.write_bytes_limit : variety.file_bytes};
     packet.append(AsBytes(mount)).append(point.guest_path);
   }
-  iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * wire::kMaxCellMounts)> control{};
-  if (!points.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(sizeof(int) * points.size());
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int) * points.size());
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const int tree = variety.mounts->trees()[i].get();
-      std::memcpy(CMSG_DATA(rights) + i * sizeof tree, &tree, sizeof tree);
-    }
+  std::vector<int> descriptors;
+  for (const UniqueFd& group : groups) descriptors.push_back(group.get());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    descriptors.push_back(variety.mounts->trees()[i].get());
   }
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(packet.size());
+  return SendPacket(socket, packet, descriptors);
 }
 
 }  // namespace
@@ -115,6 +128,7 @@ Nursery::Nursery(asio::io_context& context, UniqueFd log, const Options& options
       observer_(&observer),
       log_(std::move(log)),
       ready_by_(std::chrono::steady_clock::now() + options.ready_within),
+      cgroups_(options.cgroups),
       boundary_{.engine = "native", .tier = options.tier, .missing = {}},
       control_(context),
       ended_(context) {}
@@ -174,8 +188,8 @@ Result<void> Nursery::Handle(NurseryIsReady ready) {
   ready_ = true;
   ready_at_ = std::chrono::steady_clock::now();
   boundary_.missing = std::move(ready.missing);
-  // Memory and tasks are bounded by rlimits, process by process; whoever reads the outcome should know.
-  boundary_.missing.emplace_back("cgroup");
+  // Memory is bounded by rlimits then, process by process; whoever reads the outcome should know.
+  if (!cgroups_) boundary_.missing.emplace_back("cgroup");
   observer_->OnNurseryReady(*this);
   return {};
 }
@@ -221,7 +235,7 @@ Result<void> Nursery::Handle(CellIsPrepared prepared) {
                                 .layers = std::move(layer_descriptors)});
   if (!good) {
     cell->Kill();
-    observer_->OnCellNotMade(*this, cell->variety(), good.error().message());
+    observer_->OnCellNotMade(*this, cell->variety(), NotMade::kDied, good.error().message());
     return {};
   }
   observer_->OnCellPrepared(*this, cell);
@@ -235,7 +249,7 @@ Result<void> Nursery::Handle(CellFailed failed) {
   --making_;
   cell->OnFailed();
   if (!cell->born()) cells_.erase(found);  // Else its end is still to come.
-  observer_->OnCellNotMade(*this, cell->variety(), failed.why);
+  observer_->OnCellNotMade(*this, cell->variety(), NotMade::kRefused, failed.why);
   return {};
 }
 
@@ -247,7 +261,9 @@ Result<void> Nursery::Handle(const wire::CellGone& gone) {
   const bool unfinished = !cell->prepared() && !cell->failed();
   if (unfinished) --making_;
   cell->OnGone(gone);
-  if (unfinished) observer_->OnCellNotMade(*this, cell->variety(), "it died while it was made");
+  if (unfinished) {
+    observer_->OnCellNotMade(*this, cell->variety(), NotMade::kDied, "it died while it was made");
+  }
   observer_->OnCellGone(*this, *cell);
   return {};
 }
@@ -257,7 +273,8 @@ void Nursery::Make(std::uint64_t number, const CellVariety& variety) {
   cells_.emplace(number, cell);
   ++making_;
   ++made_;
-  if (SendMake(control_.native_handle(), number, variety)) return;
+  const std::vector<UniqueFd> groups = cgroups_ ? cell->MakeGroup() : std::vector<UniqueFd>();
+  if (SendMake(control_.native_handle(), number, variety, groups)) return;
   // Its queue holds hundreds of these, far more than are ever on the way: it does not read.
   asio::post(context_, [self = shared_from_this()] {
     self->Lose(RunReason::kLost, "it does not read its messages");
@@ -277,6 +294,13 @@ void Nursery::Check(SteadyTime now) {
   if (!ready_) {
     if (now >= ready_by_) Lose(RunReason::kLost, "it was not ready in time");
     return;
+  }
+  if (!handle_->stopped()) {
+    stopped_since_.reset();
+  } else if (now - stopped_since_.value_or(now) > kStoppedTime) {
+    return Lose(RunReason::kLost, "somebody has stopped it");
+  } else if (!stopped_since_) {
+    stopped_since_ = now;
   }
   for (const auto& [number, cell] : cells_) {
     if (cell->killed_at() && now - *cell->killed_at() > kReapTime) {

@@ -83,6 +83,7 @@ void Cell::Live() {
 
 Result<void> Cell::Prepare() {
   ResetSignals();
+  TRY(EnterGroups());
   TRY(nursery_.enclosure.Settle(PrivateFilesOfCell(),
                                 std::max(request_.total_file_bytes, kScratchTotalBytes),
                                 std::max(request_.files, kScratchInodes)));
@@ -94,6 +95,13 @@ Result<void> Cell::Prepare() {
   TRY(nursery_.enclosure.Confine(
       {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes}));
   return Announce();
+}
+
+Result<void> Cell::EnterGroups() const {
+  for (const UniqueFd& group : groups_) {
+    if (::write(group.get(), "0", 1) != 1) return Error::FromErrno(errno, "enter a cgroup");
+  }
+  return {};
 }
 
 Result<void> Cell::OpenStreams() {

@@ -39,6 +39,7 @@ class Cell {
   Cell(const Inheritance& inheritance, const CellRequest& request, SocketPair socket)
       : nursery_(inheritance),
         request_(request.head),
+        groups_(request.groups),
         mounts_(request.mounts),
         socket_(std::move(socket)) {}
 
@@ -46,6 +47,7 @@ class Cell {
 
  private:
   Result<void> Prepare();
+  Result<void> EnterGroups() const;
   Result<void> OpenStreams();
   Result<void> ShowMounts();
   std::vector<jail::PathRule> Rules() const;
@@ -56,6 +58,7 @@ class Cell {
 
   const Inheritance& nursery_;
   const wire::MakeCell request_;
+  const std::vector<UniqueFd>& groups_;
   const std::vector<jail::Attachment>& mounts_;
   SocketPair socket_;
   UniqueFd stdout_;  // The host's ends.

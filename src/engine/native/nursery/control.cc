@@ -6,12 +6,15 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <ranges>
 #include <string>
 #include <utility>
 
 namespace caisson::nursery {
 namespace {
 
+constexpr std::size_t kMaxReceived = wire::kMaxCellGroups + wire::kMaxCellMounts;
 constexpr std::size_t kMaxDescriptors = wire::kCellDescriptors + wire::kMaxCellMounts;
 
 template <typename T>
@@ -48,13 +51,15 @@ std::vector<UniqueFd> TakeDescriptors(msghdr& message) {
   return taken;
 }
 
-Result<CellRequest> Parse(std::string_view bytes, std::vector<UniqueFd> trees) {
+Result<CellRequest> Parse(std::string_view bytes, std::vector<UniqueFd> descriptors) {
   CellRequest request;
   if (!Take(bytes, request.head) || request.head.kind != wire::ToNursery::kMake ||
-      request.head.mounts != trees.size()) {
+      std::size_t{request.head.mounts} + request.head.groups != descriptors.size()) {
     return Senseless();
   }
-  for (UniqueFd& tree : trees) {
+  const auto trees = descriptors.begin() + request.head.groups;
+  request.groups.assign(std::move_iterator(descriptors.begin()), std::move_iterator(trees));
+  for (UniqueFd& tree : std::ranges::subrange(trees, descriptors.end())) {
     wire::MakeMount mount{};
     if (!Take(bytes, mount) || mount.path_length > bytes.size()) return Senseless();
     request.mounts.push_back({.path = std::string(bytes.substr(0, mount.path_length)),
@@ -72,7 +77,7 @@ Result<CellRequest> Parse(std::string_view bytes, std::vector<UniqueFd> trees) {
 
 Result<std::optional<CellRequest>> Control::Receive() const {
   static std::array<char, wire::kMaxControlBytes> buffer;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(wire::kMaxCellMounts * sizeof(int))> rights{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxReceived * sizeof(int))> rights{};
   iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
   msghdr message{};
   message.msg_iov = &part;
@@ -85,10 +90,10 @@ Result<std::optional<CellRequest>> Control::Receive() const {
   } while (size < 0 && errno == EINTR);
   if (size < 0) return Error::FromErrno(errno, "receive from the host");
   if (size == 0) return std::optional<CellRequest>();
-  std::vector<UniqueFd> trees = TakeDescriptors(message);
+  std::vector<UniqueFd> descriptors = TakeDescriptors(message);
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Senseless();
   TRY_ASSIGN(CellRequest request,
-             Parse({buffer.data(), static_cast<std::size_t>(size)}, std::move(trees)));
+             Parse({buffer.data(), static_cast<std::size_t>(size)}, std::move(descriptors)));
   return std::optional(std::move(request));
 }
 

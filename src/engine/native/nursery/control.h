@@ -20,6 +20,7 @@ namespace caisson::nursery {
 // A cell as the host wants it.
 struct CellRequest {
   wire::MakeCell head{};
+  std::vector<UniqueFd> groups{};
   std::vector<jail::Attachment> mounts{};
 };
 
