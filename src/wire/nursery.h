@@ -17,9 +17,14 @@
 namespace caisson::wire {
 
 enum class ToNursery : std::uint32_t {
-  // MakeCell, then its mounts; with descriptors of its groups, then a tree (jail/tree.h) for each mount.
+  // Prepare one cell. MakeCell, then its mounts; with descriptors of its groups, then a tree (jail/tree.h) for
+  // each mount.
   kMake = 1,
+  kMakeNow = 2,  // The same for a run that is waiting for it: not warmed.
 };
+inline bool IsKnown(ToNursery kind) {
+  return kind == ToNursery::kMake || kind == ToNursery::kMakeNow;
+}
 
 // A cell as it has to be before it knows its run. What the run's own header can still tighten (time,
 // memory, open files) is not in here.

@@ -69,10 +69,10 @@ bool SendPacket(int socket, std::string& packet, std::span<const int> descriptor
 }
 
 // False: it does not fit the socket's queue.
-bool SendMake(int socket, std::uint64_t number, const CellVariety& variety,
+bool SendMake(int socket, wire::ToNursery how, std::uint64_t number, const CellVariety& variety,
               const std::vector<UniqueFd>& groups) {
   const auto points = variety.mounts ? variety.mounts->points() : std::span<const MountPoint>();
-  const wire::MakeCell make{.kind = wire::ToNursery::kMake,
+  const wire::MakeCell make{.kind = how,
                             .processes = variety.processes,
                             .cell = number,
                             .total_file_bytes = variety.file_bytes,
@@ -268,13 +268,13 @@ Result<void> Nursery::Handle(const wire::CellGone& gone) {
   return {};
 }
 
-void Nursery::Make(std::uint64_t number, const CellVariety& variety) {
+void Nursery::Make(std::uint64_t number, const CellVariety& variety, wire::ToNursery how) {
   const auto cell = std::make_shared<CellProcess>(context_, number, variety, boundary_);
   cells_.emplace(number, cell);
   ++making_;
   ++made_;
   const std::vector<UniqueFd> groups = cgroups_ ? cell->MakeGroup() : std::vector<UniqueFd>();
-  if (SendMake(control_.native_handle(), number, variety, groups)) return;
+  if (SendMake(control_.native_handle(), how, number, variety, groups)) return;
   // Its queue holds hundreds of these, far more than are ever on the way: it does not read.
   asio::post(context_, [self = shared_from_this()] {
     self->Lose(RunReason::kLost, "it does not read its messages");

@@ -53,7 +53,7 @@ std::vector<UniqueFd> TakeDescriptors(msghdr& message) {
 
 Result<CellRequest> Parse(std::string_view bytes, std::vector<UniqueFd> descriptors) {
   CellRequest request;
-  if (!Take(bytes, request.head) || request.head.kind != wire::ToNursery::kMake ||
+  if (!Take(bytes, request.head) || !wire::IsKnown(request.head.kind) ||
       std::size_t{request.head.mounts} + request.head.groups != descriptors.size()) {
     return Senseless();
   }
