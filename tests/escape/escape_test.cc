@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -166,6 +168,8 @@ class Shared {
     EXPECT_TRUE(opened) << opened.error().message();
     return opened ? *opened : nullptr;
   }
+  // Until nothing is under way that holds the directories.
+  void AwaitIdle() { boost::asio::post(pool_, boost::asio::use_future).get(); }
   // What is not to be written to was not; what may be holds nothing but files and directories of a sane size.
   void ExpectUnharmed() const {
     for (const auto* directory : {&ro_, &overlay_}) {
@@ -310,6 +314,8 @@ TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
 
   for (int i = 0; i < attack.repeat; ++i) CheckOutcome(attack, Perform(attack, i + 1));
 
+  shared_.AwaitIdle();
+  RunCode(*engine_, "");  // The lane has let go of them too.
   EXPECT_TRUE(canary_.intact());
   shared_.ExpectUnharmed();
   EXPECT_FALSE(listener_.anybody_came());

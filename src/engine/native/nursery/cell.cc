@@ -60,11 +60,10 @@ std::chrono::nanoseconds Now(clockid_t clock) {
 // Files are stamped with a clock that stands still for a few milliseconds. The host takes every file that is
 // stamped later than this cell was asked for as changed during the run, so no run begins before that clock is
 // past that time.
-Result<void> AwaitNextTick() {
+void AwaitNextTick() {
   const auto now = Now(CLOCK_REALTIME);
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
   while (Now(CLOCK_REALTIME_COARSE) <= now) ::nanosleep(&kNap, nullptr);
-  return {};
 }
 
 }  // namespace
@@ -126,7 +125,8 @@ Result<void> Cell::ShowMounts() {
   }
   TRY_ASSIGN(layers_, jail::AttachTrees(mounts_, kFilesRoot));
   if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
-  return AwaitNextTick();
+  if (!layers_.empty()) AwaitNextTick();
+  return {};
 }
 
 std::vector<jail::PathRule> Cell::Rules() const {
