@@ -23,7 +23,7 @@
 #include "protocol/rest/rest_api.h"
 #include "server/code_service.h"
 #include "server/configured_identity.h"
-#include "server/open_store.h"
+#include "server/host_state.h"
 #include "server/version.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -89,22 +89,25 @@ class HttpServer::Parts {
     TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
     TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
                                                options_.environment, clock_));
+    TRY_ASSIGN(state_, HostState::Open(config, options_.environment, [this](std::string_view what) {
+                 log_.Write(Log::Level::kError, "audit.failure", {{"message", what}});
+               }));
     CodeServiceOptions code = FromConfig(config);
-    code.hidden = StoreFiles(config);
+    code.hidden = state_->hidden();
     code.log = [this](std::string_view text) {
       log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
     };
-    TRY_ASSIGN(store_, OpenStore(config));
-    TRY_ASSIGN(KeyRing keys, OpenKeys(config, options_.environment));
-    keys_.emplace(std::move(keys));
     TRY_ASSIGN(code_, CodeService::Open(std::move(code)));
     runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
                                      .runner = code_->runner(),
-                                     .store = *store_,
-                                     .keys = *keys_,
+                                     .store = state_->store(),
+                                     .desk = state_->desk(),
+                                     .bell = state_->bell(),
+                                     .keys = state_->keys(),
                                      .executor = io_.get_executor(),
                                      .setting = code_->setting(),
-                                     .clock = &clock_});
+                                     .clock = &clock_,
+                                     .settings = {.poll = state_->poll()}});
     TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
     return {};
   }
@@ -158,7 +161,7 @@ class HttpServer::Parts {
   net::Router Routes() {
     net::Router router;
     rest_.emplace(rest::RestServices{.runs = *runs_,
-                                     .idempotency = store_->idempotency(),
+                                     .idempotency = state_->store().idempotency(),
                                      .identity = *identity_,
                                      .clock = clock_},
                   code_->setting()->limits, code_->setting()->ceiling);
@@ -177,7 +180,7 @@ class HttpServer::Parts {
 
   asio::awaitable<net::Response> Ready() {
     if (!ready_) co_return PlainText(503, "stopping\n");
-    const auto usage = co_await store_->runs().Usage(IsolationKey(Identity::None()));
+    const auto usage = co_await state_->store().runs().Usage(IsolationKey(Identity::None()));
     if (!usage) co_return PlainText(503, "no store\n");
     co_return PlainText(200, "ready\n");
   }
@@ -211,8 +214,7 @@ class HttpServer::Parts {
   Metrics metrics_;
   asio::io_context io_;
   std::unique_ptr<IdentityResolver> identity_;
-  std::unique_ptr<Store> store_;
-  std::optional<KeyRing> keys_;
+  std::unique_ptr<HostState> state_;
   std::unique_ptr<CodeService> code_;
   std::optional<DurableRuns> runs_;
   std::optional<rest::RestApi> rest_;
