@@ -13,7 +13,8 @@ namespace caisson {
 void SingleRun::Cancel() {
   asio::post(caller_, [this] {
     cancelled_ = true;
-    stop_.emit(asio::cancellation_type::terminal);
+    // Before it has started there is nothing to cancel but the start.
+    if (started_) stop_.emit(asio::cancellation_type::terminal);
   });
 }
 
@@ -25,6 +26,7 @@ Result<CodeRun> SingleRun::Perform(CodeRequest request, OnOutput on_output) {
   };
   std::optional<Result<CodeRun>> result;
   const auto work = [&]() -> asio::awaitable<void> {
+    started_ = true;
     if (cancelled_) {
       result = CancelledRun();
     } else {

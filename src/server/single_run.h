@@ -40,7 +40,8 @@ class SingleRun {
   CodeRunner& runner_;
   asio::io_context caller_{1};
   asio::cancellation_signal stop_;
-  bool cancelled_ = false;  // Both are used in caller_ alone.
+  bool started_ = false;  // All of these are used in caller_ alone.
+  bool cancelled_ = false;
 };
 
 }  // namespace caisson

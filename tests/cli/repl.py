@@ -57,7 +57,8 @@ class AtATerminal(harness.CliTest):
         self.ours, theirs = pty.openpty()
         self.addCleanup(os.close, self.ours)
         self.process = subprocess.Popen([harness.PROGRAM, "repl", "--policy", "open"], stdin=theirs, stdout=theirs,
-                                        stderr=theirs, start_new_session=True, cwd=self.work)
+                                        stderr=theirs, start_new_session=True, cwd=self.work,
+                                        preexec_fn=harness.without_signals)
         os.close(theirs)
         self.addCleanup(self.process.wait)
         self.addCleanup(self.process.kill)
