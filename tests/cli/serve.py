@@ -277,7 +277,9 @@ class Runs(Serve):
         self.stop(process)
 
 
-class Approvals(Serve):
+class ServeSend(Serve):
+    """With a tool that leaves a line for each call, and asks before."""
+
     def setUp(self):
         super().setUp()
         self.put("send.sh", "#!/bin/sh\ncat >> sent\necho >> sent\necho '\"sent\"'\n")
@@ -291,6 +293,8 @@ class Approvals(Serve):
         path = self.work / "sent"
         return [json.loads(line) for line in path.read_text().split("\n") if line] if path.exists() else []
 
+
+class Approvals(ServeSend):
     def test_a_run_waits_for_a_yes_and_goes_on(self):
         process = self.serve(MEMORY + SEND)
         answer = self.ask("POST", "/v1/runs", {"code": "n = 1\nr = send(to='ann')\n[n + 1, r]"})
@@ -333,26 +337,6 @@ class Approvals(Serve):
         self.assertEqual(self.await_run(run["id"])["outcome"]["result"], ["a", "b"])
         self.assertEqual(self.sent(), [{"to": "a"}, {"to": "b"}])
         self.stop(process)
-
-    def test_decisions_on_the_command_line_reach_the_server(self):
-        process = self.serve(SEND + '[audit]\nfile = "audit.jsonl"\n')
-        self.kept.add("audit.jsonl")
-        caisson = lambda *arguments: self.caisson(*arguments, "--config", "caisson.toml")
-        pending = lambda: caisson("approvals", "list", "--json").outcome["items"]
-        run = self.run_code("[send(to=to) for to in ('a', 'b', 'a')]")
-        for to, options in (("a", ["--always"]), ("b", [])):
-            self.wait_until(lambda: [one["arguments"] for one in pending()] == [{"to": to}], "somebody is asked")
-            done = caisson("approvals", "approve", pending()[0]["id"], *options)
-            self.assertEqual(done.status, 0, done)
-        # The third call is like the first: that was granted for good.
-        self.assertEqual(self.await_run(run["id"])["outcome"]["result"], ["sent"] * 3)
-        self.assertEqual(self.sent(), [{"to": "a"}, {"to": "b"}, {"to": "a"}])
-        self.stop(process)
-        kinds = [json.loads(line)["kind"] for line in caisson("audit", "list", "--json").out.splitlines()]
-        self.assertEqual(kinds, ["approval.approved", "grant.given", "effect.started", "effect.returned",
-                                 "approval.approved", "effect.started", "effect.returned", "grant.used"])
-        verified = caisson("audit", "verify", "--json").outcome
-        self.assertEqual(caisson("audit", "verify", "--json", "--file", "audit.jsonl").outcome, verified)
 
     def test_what_is_anns_is_not_there_for_bob(self):
         process = self.serve(MEMORY + KEYS + SEND)
