@@ -50,7 +50,6 @@ TEST(RunRequest, MistakesAreNamed) {
       {R"({"code":"","limits":[]})", "\"limits\" must be an object"},
       {R"({"code":"","limits":{"wall_seconds":0}})", "wall_seconds"},
       {R"({"code":"","limits":{"wall_seconds":-1}})", "wall_seconds"},
-      {R"({"code":"","limits":{"wall_seconds":1e308}})", "wall_seconds"},
       {R"({"code":"","limits":{"wall_seconds":"1"}})", "wall_seconds"},
       {R"({"code":"","limits":{"files":1.5}})", "files"},
       {R"({"code":"","limits":{"no_such":1}})", "no_such"},
