@@ -182,7 +182,7 @@ class Runs(Serve):
         process = self.serve()
         self.assertEqual(self.run_code("")["outcome"]["status"], "completed")
         self.assertEqual(self.run_code("x" * 70_000)["outcome"]["status"], "rejected")
-        self.assertEqual(self.ask("POST", "/v1/runs", {"code": "x" * 50_000_000}).status, 413)
+        self.assertEqual(self.ask("POST", "/v1/runs", {"code": "x" * 10_000_000}).status, 413)
         for body in ("", "{", "[]", "null", '{"code":1}', '{"code":"\\ud800"}', '{"code":"1","policy":"open"}',
                      '{"code":"1","limits":{"wall_seconds":1e9}}', "[" * 100_000, b"\xff\xfe"):
             answer = self.ask("POST", "/v1/runs", body)
