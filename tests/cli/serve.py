@@ -1,14 +1,17 @@
 """caisson serve: the REST door end to end, with Python's client, curl and bare sockets."""
 
 import __main__
+import base64
 import concurrent.futures
+import hashlib
+import hmac
 import http.client
 import json
 import os
 import signal
 import socket
 import subprocess
-import unittest
+import time
 
 import harness
 
@@ -358,6 +361,51 @@ class Approvals(Serve):
             answer = ask("GET", "/v1/runs", key)
             self.assertEqual((answer.status, answer.headers["WWW-Authenticate"]), (401, "Bearer"))
         self.assertEqual(len(ask("GET", "/v1/runs", ANN).json["items"]), 2)
+        self.stop(process)
+
+
+class Identity(Serve):
+    SECRET = "a-shared-secret-of-32-bytes-or-more"
+
+    def token(self, secret=SECRET, **claims):
+        claims = {"iss": "https://id.example", "aud": "caisson", "sub": "ann", "exp": time.time() // 1 + 600} | claims
+        part = lambda data: base64.urlsafe_b64encode(data).rstrip(b"=")
+        signed = part(b'{"alg":"HS256"}') + b"." + part(json.dumps(claims).encode())
+        return (signed + b"." + part(hmac.digest(secret.encode(), signed, hashlib.sha256))).decode()
+
+    def runs_of(self, **who):
+        answer = self.ask("GET", "/v1/runs", **who)
+        return len(answer.json["items"]) if answer.status == 200 else answer.status
+
+    def test_tokens(self):
+        self.put("token.key", self.SECRET + "\n")
+        process = self.serve(MEMORY + """
+[identity]
+mode = "jwt"
+[identity.jwt]
+issuer = "https://id.example"
+audience = "caisson"
+secret_file = "token.key"
+""")
+        self.assertEqual(self.ask("POST", "/v1/runs", {"code": "1"}, key=self.token()).status, 200)
+        self.assertEqual(self.runs_of(key=self.token()), 1)
+        self.assertEqual(self.runs_of(key=self.token(sub="bob")), 0)
+        none = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=").decode()
+        for bad in (None, self.token(secret="another-secret-of-32-bytes-or-more"), self.token(exp=1), self.token(aud="x"),
+                    self.token(iss="x"), self.token(sub=" "), none + "." + self.token().split(".")[1] + "."):
+            self.assertEqual(self.runs_of(key=bad), 401, bad)
+        self.stop(process)
+
+    def test_headers_of_proxies(self):
+        config = MEMORY + '[identity]\nmode = "headers"\n[identity.headers]\nuser = "x-user"\n'
+        process = self.serve(config + 'proxies = ["127.0.0.1"]\n')
+        self.assertEqual(self.ask("POST", "/v1/runs", {"code": "1"}, headers={"X-User": "ann"}).status, 200)
+        self.assertEqual(self.runs_of(headers={"X-User": "ann"}), 1)
+        self.assertEqual(self.runs_of(headers={"X-User": "bob"}), 0)
+        self.assertEqual(self.runs_of(), 401)
+        self.stop(process)
+        process = self.serve(config + 'proxies = ["10.0.0.1"]\n')
+        self.assertEqual(self.runs_of(headers={"X-User": "ann"}), 401)
         self.stop(process)
 
 
