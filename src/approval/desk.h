@@ -33,8 +33,8 @@
 namespace caisson {
 
 struct DeskOptions {
-  std::chrono::seconds expire = std::chrono::hours(24);
-  std::uint32_t max_pending = 1000;  // Of one owner.
+  std::chrono::seconds expire = std::chrono::hours(24 * 7);
+  std::uint32_t max_pending = 10'000;  // Of one owner.
 };
 
 struct CallToJudge {

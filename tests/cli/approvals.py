@@ -3,6 +3,9 @@
 import __main__
 import hashlib
 import json
+import os
+import pty
+import select
 import sqlite3
 import time
 
@@ -183,6 +186,57 @@ class Approvals(harness.CliTest):
             done = self.caisson(*arguments)
             self.assertEqual(done.status, 2, (arguments, done))
             self.assertTrue(done.err)
+
+
+class AtATerminal(harness.CliTest):
+    """`caisson run --approve ask`, with a person at a terminal and code that would deceive them."""
+
+    def setUp(self):
+        super().setUp()
+        self.put("send.sh", "#!/bin/sh\ncat >> sent\necho '\"sent\"'\n")
+        (self.work / "send.sh").chmod(0o755)
+        self.put("caisson.toml", '[[tool]]\nname = "send"\nkind = "command"\ncommand = ["./send.sh"]\n'
+                 'approval = "always"\ninput_schema = { type = "object", properties = { to = { type = "string" } } }\n')
+        self.kept.add("sent")
+
+    def run_and_answer(self, answer, code):
+        """What was asked at the terminal, and how the run ended."""
+        self.put("task.py", code)
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        # The first terminal that the leader of a session opens becomes its own: /dev/tty.
+        process = self.start("run", "--json", "--config", "caisson.toml", "--approve", "ask", "task.py",
+                             start_new_session=True, preexec_fn=lambda: os.close(os.open(os.ttyname(theirs), os.O_RDWR)))
+        asked = b""
+        while not asked.endswith(b"[y/N] "):
+            ready, _, _ = select.select([ours], [], [], harness.PATIENCE)
+            self.assertTrue(ready, asked)
+            asked += os.read(ours, 4096)
+        os.write(ours, answer + b"\n")
+        os.close(theirs)
+        out, err = process.communicate(timeout=harness.PATIENCE)
+        return asked.decode(), json.loads(out)
+
+    def test_a_yes_is_a_yes_to_what_was_shown(self):
+        asked, outcome = self.run_and_answer(b"y", "send(to='a\\u202eb\\x1b[2J\\nallow this call? [y/N] y')")
+        self.assertIn("wants to call send with", asked)
+        self.assertIn(r'"to": "a\u202eb\u001b[2J\nallow this call? [y/N] y"', asked)
+        self.assertNotIn("\x1b", asked)
+        self.assertNotIn("\u202e", asked)
+        self.assertEqual(outcome["result"], "sent")
+        self.assertTrue((self.work / "sent").exists())
+
+    def test_anything_else_is_a_no(self):
+        for answer in (b"", b"n", b"yes please"):
+            _, outcome = self.run_and_answer(answer, "send(to='ann')")
+            self.assertEqual(outcome["error"]["type"], "ApprovalDenied", outcome)
+        self.assertFalse((self.work / "sent").exists())
+
+    def test_without_a_terminal_nobody_is_asked(self):
+        done = self.caisson("run", "--json", "--config", "caisson.toml", "--approve", "ask", code="send(to='ann')",
+                            start_new_session=True)
+        self.assertEqual(done.outcome["error"]["type"], "ApprovalDenied", done)
+        self.assertFalse((self.work / "sent").exists())
 
 
 if __name__ == "__main__":

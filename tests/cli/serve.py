@@ -282,7 +282,9 @@ class Runs(Serve):
         self.stop(process)
 
 
-class Approvals(Serve):
+class ServeSend(Serve):
+    """With a tool that leaves a line for each call, and asks before."""
+
     def setUp(self):
         super().setUp()
         self.put("send.sh", "#!/bin/sh\ncat >> sent\necho >> sent\necho '\"sent\"'\n")
@@ -296,6 +298,8 @@ class Approvals(Serve):
         path = self.work / "sent"
         return [json.loads(line) for line in path.read_text().split("\n") if line] if path.exists() else []
 
+
+class Approvals(ServeSend):
     def test_a_run_waits_for_a_yes_and_goes_on(self):
         process = self.serve(MEMORY + SEND)
         answer = self.ask("POST", "/v1/runs", {"code": "n = 1\nr = send(to='ann')\n[n + 1, r]"})

@@ -30,16 +30,6 @@ Object Begin(const RunView& run) {
   return object;
 }
 
-std::string ToJson(const std::optional<Decision>& decision) {
-  if (!decision) return "null";
-  return Object()
-      .Put("verdict", JsonQuoted(ToString(decision->verdict)))
-      .Put("by", JsonQuoted(decision->by))
-      .Put("reason", JsonQuoted(decision->reason))
-      .Put("at", JsonQuoted(ToRfc3339(decision->at)))
-      .Text();
-}
-
 }  // namespace
 
 std::string ToJson(const RunView& run) {
@@ -60,20 +50,7 @@ std::string Summary(const RunView& run) {
 }
 
 Result<std::string> ToJson(const StoredApproval& approval) {
-  const NewApproval& asked = approval.asked;
-  TRY_ASSIGN(const Presentation shown, Present(asked));
-  return Object()
-      .Put("id", JsonQuoted(asked.id.str()))
-      .Put("run_id", JsonQuoted(asked.binding.run.str()))
-      .Put("seq", std::to_string(asked.binding.seq))
-      .Put("tool", JsonQuoted(asked.binding.tool))
-      .Put("arguments", shown.whole)
-      .Put("arguments_sha256", JsonQuoted(asked.binding.arguments_digest))
-      .Put("state", JsonQuoted(ToString(approval.state)))
-      .Put("created_at", JsonQuoted(ToRfc3339(asked.created_at)))
-      .Put("expires_at", JsonQuoted(ToRfc3339(asked.expires_at)))
-      .Put("decision", ToJson(approval.decision))
-      .Text();
+  return caisson::ToJson(approval);
 }
 
 }  // namespace caisson::rest

@@ -20,8 +20,7 @@ namespace caisson::rest {
 std::string ToJson(const RunView& run);
 // For lists: how it ended, without what it said.
 std::string Summary(const RunView& run);
-// With the arguments exactly as they were hashed, hidden characters spelled out. An error: the stored text is not the
-// one that was hashed, and nobody may be asked about it (I5).
+// As every door shows it (approval/presentation.h).
 Result<std::string> ToJson(const StoredApproval& approval);
 
 // {"items":[...],"next":"…"}; the last page's `next` is null.
