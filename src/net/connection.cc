@@ -120,12 +120,12 @@ class Connection::Body final : public BodyStream, public std::enable_shared_from
 };
 
 Connection::Connection(asio::ip::tcp::socket socket, const Router& router,
-                       const ServerOptions& options)
+                       const ServerOptions& options, BodyBudget& bodies)
     : options_(options),
       // Room for a head, and for the beginning of the next request.
       peer_(std::make_shared<Peer>(std::move(socket), 2 * options.max_head_bytes,
                                    options.write_time)),
-      reader_(peer_, router, options),
+      reader_(peer_, router, options, bodies),
       handler_end_(peer_->socket().get_executor(), asio::steady_timer::time_point::max()) {}
 
 asio::awaitable<void> Connection::Run() {
@@ -174,6 +174,7 @@ asio::awaitable<void> Connection::Serve(Incoming incoming) {
   co_await Watch();
   EndAnswer();
   Report();
+  incoming_ = {};  // The body goes before the client's next word is waited for.
 }
 
 asio::awaitable<void> Connection::Watch() {

@@ -4,7 +4,8 @@
 //
 // Trust     The client is hostile; see request_reader.h and peer.h.
 // Threads   Its own strand (the socket's executor); Finish and Abort from anywhere.
-// Lifetime  Shared by its coroutine and the server (shared_ptr). Refers to the router and the options.
+// Lifetime  Shared by its coroutine and the server (shared_ptr). Refers to the router, the options and
+//           the budget.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -25,7 +26,8 @@ namespace caisson::net {
 
 class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(asio::ip::tcp::socket socket, const Router& router, const ServerOptions& options);
+  Connection(asio::ip::tcp::socket socket, const Router& router, const ServerOptions& options,
+             BodyBudget& bodies);
 
   // Returns when the connection is closed.
   asio::awaitable<void> Run();

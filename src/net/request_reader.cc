@@ -16,7 +16,9 @@ using boost::system::error_code;
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
 Refusal Refused(int status, std::string detail) {
-  return {.response = ToResponse({.status = status, .detail = std::move(detail)})};
+  Refusal refusal{.response = ToResponse({.status = status, .detail = std::move(detail)})};
+  if (status == 503) refusal.response.headers.Add("Retry-After", "1");
+  return refusal;
 }
 
 bool HasEnded(const error_code& error) {
@@ -157,6 +159,9 @@ asio::awaitable<std::optional<Refusal>> RequestReader::ReadBody(Head& head) {
     co_return Refused(413, "the body is longer than " + std::to_string(limit) + " bytes");
   }
   if (!head.parser.is_done()) {
+    auto share = bodies_.Take(head.parser.content_length().value_or(limit));
+    if (!share) co_return Refused(503, "too many requests are being read; try again");
+    head.incoming.body_share = *std::move(share);
     if (head.incoming.request.headers.Find("Expect") != nullptr) {
       peer_->Push("HTTP/1.1 100 Continue\r\n\r\n");
     }

@@ -6,7 +6,7 @@
 // Trust     The bytes are hostile. Beast parses them; what Beast lets pass but another reader might see differently is
 //           refused here: other codings than chunked, more than one Host, trailers (thrown away).
 // Threads   The connection's strand.
-// Lifetime  Refers to the router and the options; shares the peer.
+// Lifetime  Refers to the router, the options and the budget; shares the peer.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -15,6 +15,7 @@
 #include <string>
 #include <variant>
 
+#include "net/body_budget.h"
 #include "net/message.h"
 #include "net/peer.h"
 #include "net/router.h"
@@ -29,6 +30,7 @@ struct Incoming {
   const Route* route = nullptr;
   KeepAlive keep_alive = KeepAlive::kYes;
   unsigned version = 11;
+  BodyBudget::Share body_share{};
 };
 
 // What to say to a request that reaches no handler.
@@ -44,8 +46,9 @@ struct Ended {};
 
 class RequestReader {
  public:
-  RequestReader(std::shared_ptr<Peer> peer, const Router& router, const ServerOptions& options)
-      : peer_(std::move(peer)), router_(router), options_(options) {}
+  RequestReader(std::shared_ptr<Peer> peer, const Router& router, const ServerOptions& options,
+                BodyBudget& bodies)
+      : peer_(std::move(peer)), router_(router), options_(options), bodies_(bodies) {}
 
   using Next = std::variant<Incoming, Refusal, Ended>;
   asio::awaitable<Next> Read();
@@ -63,6 +66,7 @@ class RequestReader {
   const std::shared_ptr<Peer> peer_;
   const Router& router_;
   const ServerOptions& options_;
+  BodyBudget& bodies_;
   bool first_ = true;
   bool idle_ = false;
 };

@@ -44,6 +44,7 @@ class Server::State : public std::enable_shared_from_this<State> {
         control_(asio::make_strand(io_)),
         router_(std::move(router)),
         options_(std::move(options)),
+        bodies_(options_.max_bodies_bytes),
         acceptor_(control_),
         left_(control_, asio::steady_timer::time_point::max()) {}
 
@@ -100,7 +101,7 @@ class Server::State : public std::enable_shared_from_this<State> {
   void Take(tcp::socket socket) {
     if (connections_.size() >= options_.max_connections) return;  // Closed with the socket.
     const auto executor = socket.get_executor();
-    auto connection = std::make_shared<Connection>(std::move(socket), router_, options_);
+    auto connection = std::make_shared<Connection>(std::move(socket), router_, options_, bodies_);
     connections_.insert(connection);
     asio::co_spawn(executor, connection->Run(),
                    [self = shared_from_this(), connection](const std::exception_ptr&) {
@@ -115,6 +116,7 @@ class Server::State : public std::enable_shared_from_this<State> {
   const asio::strand<asio::any_io_executor> control_;
   const Router router_;
   const ServerOptions options_;
+  BodyBudget bodies_;
   tcp::acceptor acceptor_;
   asio::steady_timer left_;  // Never expires: cancelled when a connection has ended.
   std::unordered_set<std::shared_ptr<Connection>> connections_;

@@ -221,6 +221,26 @@ TEST_F(HostileClient, PostsThatPileUpCutItOff) {
   EXPECT_EQ(ended.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
+TEST_F(HostileClient, BodiesOfAllTogetherAreBounded) {
+  TestServer server(Routes(), {.max_bodies_bytes = 1000});
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 600\r\n\r\n";
+  auto slow = std::make_unique<TestClient>(server.endpoint());
+  slow->Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 600\r\nExpect: 100-continue\r\n\r\n");
+  slow->ReadTo("\r\n\r\n");  // It has its share by now.
+  TestClient second(server.endpoint());
+  second.Send(head + std::string(600, 'a'));
+  EXPECT_THAT(second.ReadAnswer(),
+              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: 1\r\n")));
+  slow->Send(std::string(600, 'a'));
+  EXPECT_THAT(slow->ReadAnswer(), StartsWith("HTTP/1.1 200 "));
+  // What was answered gives its share back, though its client stays; it may take a moment.
+  for (bool served = false; !served;) {
+    TestClient next(server.endpoint());
+    next.Send(head + std::string(600, 'a'));
+    served = next.ReadAnswer().starts_with("HTTP/1.1 200 ");
+  }
+}
+
 TEST_F(HostileClient, ManyAreTurnedAwayUntilSomeLeave) {
   TestServer server(Routes(), {.max_connections = 2});
   auto first = std::make_unique<TestClient>(server.endpoint());

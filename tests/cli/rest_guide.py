@@ -48,6 +48,14 @@ class RestGuide(serve.Serve):
         shell.wait()
         self.stop(process)
 
+    def test_every_configuration_is_one(self):
+        self.put("ann.key", serve.ANN + "\n")
+        self.put("token.key", "a-shared-secret-of-32-bytes-or-more\n")
+        blocks = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.S)
+        self.assertEqual(len(blocks), 4)
+        for block in blocks:
+            self.stop(self.serve(serve.MEMORY + block))
+
 
 if __name__ == "__main__":
     harness.run_suite(__main__)

@@ -1,6 +1,5 @@
 #include "protocol/rest/json.h"
 
-#include "approval/presentation.h"
 #include "base/json_quote.h"
 #include "base/rfc3339.h"
 
@@ -47,10 +46,6 @@ std::string Summary(const RunView& run) {
         .Put("reason", JsonQuoted(ToString(run.outcome.reason)));
   }
   return object.Text();
-}
-
-Result<std::string> ToJson(const StoredApproval& approval) {
-  return caisson::ToJson(approval);
 }
 
 }  // namespace caisson::rest

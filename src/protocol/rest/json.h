@@ -1,4 +1,4 @@
-// Runs and approvals as clients see them.
+// Runs as clients see them, and pages of anything. Approvals look as at every door (approval/presentation.h).
 //
 //   {"id":"run_…","state":"finished","created_at":"…","updated_at":"…","code":"…","outcome":{…}}
 //
@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/json_quote.h"
-#include "base/result.h"
 #include "codeact/run_service.h"
 #include "store/page.h"
 
@@ -20,16 +19,12 @@ namespace caisson::rest {
 std::string ToJson(const RunView& run);
 // For lists: how it ended, without what it said.
 std::string Summary(const RunView& run);
-// As every door shows it (approval/presentation.h).
-Result<std::string> ToJson(const StoredApproval& approval);
-
 // {"items":[...],"next":"…"}; the last page's `next` is null.
 template <typename T, typename F>
-Result<std::string> ToJson(const Page<T>& page, F&& item_json) {
+std::string ToJson(const Page<T>& page, F&& item_json) {
   std::string text = "{\"items\":[";
   for (const T& item : page.items) {
-    TRY_ASSIGN(const std::string json, Result<std::string>(item_json(item)));
-    text.append(text.ends_with('[') ? "" : ",").append(json);
+    text.append(text.ends_with('[') ? "" : ",").append(item_json(item));
   }
   return text + "],\"next\":" + (page.next ? JsonQuoted(*page.next) : "null") + "}";
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "approval/presentation.h"
 #include "protocol/rest/json.h"
 #include "protocol/rest/run_request.h"
 #include "protocol/rest/start_run.h"
@@ -131,7 +132,7 @@ RestApi::Answer RestApi::ListRuns(Caller caller, net::Request request) const {
   if (!state) co_return state.error();
   const auto page = co_await services_.runs.List(caller.owner, *state, query->page);
   if (!page) co_return page.error();
-  co_return net::JsonResponse(200, *ToJson(*page, Summary));
+  co_return net::JsonResponse(200, ToJson(*page, Summary));
 }
 
 RestApi::Answer RestApi::ShowRun(Caller caller, net::Request request) const {
@@ -166,18 +167,15 @@ RestApi::Answer RestApi::ListApprovals(Caller caller, net::Request request) cons
   if (!state) co_return state.error();
   const auto page = co_await services_.runs.ListApprovals(caller.owner, *state, query->page);
   if (!page) co_return page.error();
-  auto text = ToJson(*page, [](const StoredApproval& approval) { return ToJson(approval); });
-  if (!text) co_return Error(ErrorCode::kInternal, text.error().message());
-  co_return net::JsonResponse(200, *std::move(text));
+  co_return net::JsonResponse(
+      200, ToJson(*page, [](const StoredApproval& approval) { return caisson::ToJson(approval); }));
 }
 
 RestApi::Answer RestApi::ShowApproval(Caller caller, net::Request request) const {
   const auto approval =
       co_await services_.runs.FindApproval(caller.owner, ApprovalId(request.Parameter("id")));
   if (!approval) co_return approval.error();
-  auto text = ToJson(*approval);
-  if (!text) co_return Error(ErrorCode::kInternal, text.error().message());
-  co_return net::JsonResponse(200, *std::move(text));
+  co_return net::JsonResponse(200, caisson::ToJson(*approval));
 }
 
 RestApi::Answer RestApi::Decide(Caller caller, net::Request request) const {
@@ -191,9 +189,7 @@ RestApi::Answer RestApi::Decide(Caller caller, net::Request request) const {
                                               .reason = std::move(decision->reason),
                                               .at = services_.clock.Now()});
   if (!approval) co_return approval.error();
-  auto text = ToJson(*approval);
-  if (!text) co_return Error(ErrorCode::kInternal, text.error().message());
-  co_return net::JsonResponse(200, *std::move(text));
+  co_return net::JsonResponse(200, caisson::ToJson(*approval));
 }
 
 }  // namespace caisson::rest
