@@ -182,7 +182,7 @@ TEST_P(RealRunsTest, AFileLeftBehindIsThereAfterwards) {
             ErrorCode::kNotFound);
 }
 
-TEST_P(RealRunsTest, ANativeRunWaitsInMemoryAndIsLostWithItsProcess) {
+TEST_P(RealRunsTest, ANativeRunWaitsInMemoryAlone) {
   auto host = Open({}, EngineKind::kNative);
   RunView view = host->Start(ann_, {.code = "send(text='x')\n'done'"});
   ASSERT_EQ(view.state, RunState::kWaiting) << Ending(view.outcome);
