@@ -31,16 +31,6 @@ Value InputSchema(ExecuteCodeOptions::Sessions sessions) {
   return *ParseJson(json);
 }
 
-Result<std::optional<Limits>> ParseLimits(const Value* given, const Limits& usual) {
-  if (given == nullptr) return std::optional<Limits>();
-  Limits limits = usual;
-  for (const auto& [name, value] : given->If<Dict>()->items) {
-    TRY_ASSIGN(const std::string number, ToJson(value));
-    TRY(SetLimit(limits, *name.If<std::string>(), number));
-  }
-  return std::optional(limits);
-}
-
 // The arguments have been checked against the schema.
 Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& given) {
   CodeRequest request{.owner = options.owner,
@@ -51,7 +41,7 @@ Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& giv
   if (request.code.find_first_not_of(" \t\r\n\f\v") == std::string::npos) {
     return Error(ErrorCode::kInvalidArgument, "there is no code: send some Python");
   }
-  TRY_ASSIGN(request.limits, ParseLimits(given.Find("limits"), options.setting->limits));
+  TRY_ASSIGN(request.limits, RequestedLimits(given, options.setting->limits));
   if (const Value* session = given.Find("session")) {
     const Value* restart = given.Find("restart");
     request.session = SessionRequest{.name = *session->If<std::string>()};
@@ -69,6 +59,17 @@ ToolReply Shown(Result<CodeRun> run) {
 }
 
 }  // namespace
+
+Result<std::optional<Limits>> RequestedLimits(const Dict& arguments, const Limits& usual) {
+  const Value* given = arguments.Find("limits");
+  if (given == nullptr) return std::optional<Limits>();
+  Limits limits = usual;
+  for (const auto& [name, value] : given->If<Dict>()->items) {
+    TRY_ASSIGN(const std::string number, ToJson(value));
+    TRY(SetLimit(limits, *name.If<std::string>(), number));
+  }
+  return std::optional(limits);
+}
 
 Result<std::shared_ptr<const Tool>> MakeExecuteCodeTool(CodeRunner& runner,
                                                         ExecuteCodeOptions options) {

@@ -13,7 +13,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "codeact/code_runner.h"
@@ -34,6 +36,9 @@ struct ExecuteCodeOptions {
   Sessions sessions = Sessions::kNotOffered;
   ToolRun::Trace trace{};  // Of the calls the code makes.
 };
+
+// The limits that arguments ask for under "limits", checked against the schema; nothing: the usual ones.
+Result<std::optional<Limits>> RequestedLimits(const Dict& arguments, const Limits& usual);
 
 Result<std::shared_ptr<const Tool>> MakeExecuteCodeTool(CodeRunner& runner,
                                                         ExecuteCodeOptions options);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "config/identity_table.h"
 #include "config/table_reader.h"
 #include "policy/toml.h"
 
@@ -20,6 +21,9 @@ constexpr std::size_t kMaxFileBytes = 4u << 20;
 ServerConfig ReadServer(TableReader table) {
   ServerConfig server;
   table.Read("listen", server.listen);
+  table.Read("hosts", server.hosts);
+  table.Read("origins", server.origins);
+  table.ReadSeconds("drain_seconds", server.drain);
   table.Finish();
   return server;
 }
@@ -51,47 +55,6 @@ AuditConfig ReadAudit(TableReader table) {
   return audit;
 }
 
-IdentityKey ReadIdentityKey(TableReader table) {
-  IdentityKey key;
-  table.Read("tenant", key.tenant);
-  table.Read("user", key.user);
-  table.Read("sha256", key.sha256);
-  table.ReadSecret("value", key.value);
-  table.Require("tenant");
-  table.Require("user");
-  const bool referred = !key.value.environment.empty() || !key.value.file.empty();
-  if (referred == !key.sha256.empty()) {
-    table.Complain("sha256", "or value_env or value_file is needed, one of them");
-  }
-  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  if (!key.sha256.empty() &&
-      (key.sha256.size() != 64 || !std::ranges::all_of(key.sha256, is_hex))) {
-    table.Complain("sha256", "must be 64 digits of 0-9 and a-f");
-  }
-  table.Finish();
-  return key;
-}
-
-IdentityConfig ReadIdentity(TableReader table, Problems& problems) {
-  IdentityConfig identity;
-  table.ReadChoice<IdentityMode>("mode", identity.mode,
-                                 {{"local", IdentityMode::kLocal},
-                                  {"keys", IdentityMode::kKeys},
-                                  {"jwt", IdentityMode::kJwt},
-                                  {"headers", IdentityMode::kHeaders}});
-  table.Read("strict_isolation", identity.strict_isolation);
-  table.EachTable("key", [&](const toml::table& key, const std::string& name) {
-    identity.keys.push_back(ReadIdentityKey(TableReader(key, name, problems)));
-  });
-  // Known, and not served yet.
-  for (const std::string_view later : {"jwt", "headers"}) table.Table(later);
-  if (identity.mode == IdentityMode::kKeys && identity.keys.empty()) {
-    table.Complain("key", "is missing: mode \"keys\" needs at least one [[identity.key]]");
-  }
-  table.Finish();
-  return identity;
-}
-
 EngineConfig ReadEngine(TableReader table) {
   EngineConfig engine;
   table.ReadChoice<EngineChoice>("default", engine.choice,
@@ -101,6 +64,13 @@ EngineConfig ReadEngine(TableReader table) {
   table.Read("native_packages", engine.native_packages);
   table.Finish();
   return engine;
+}
+
+PythonConfig ReadPython(TableReader table) {
+  PythonConfig python;
+  table.Read("prefix", python.prefix);
+  table.Finish();
+  return python;
 }
 
 // SetLimit knows the names and what they allow.
@@ -301,6 +271,7 @@ class ConfigReader {
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });
     With("engine", [&](TableReader table) { config_.engine = ReadEngine(std::move(table)); });
+    With("python", [&](TableReader table) { config_.python = ReadPython(std::move(table)); });
     if (const toml::table* table = document_.Table("policy")) ReadPolicy(*table);
     if (const toml::table* table = document_.Table("limits")) {
       ReadLimits(*table, config_.limits, problems_);

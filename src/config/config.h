@@ -32,6 +32,9 @@ struct SecretReference {
 
 struct ServerConfig {
   std::string listen = "127.0.0.1:8080";
+  std::vector<std::string> hosts{};    // Names it answers to; none: any, except in mode local.
+  std::vector<std::string> origins{};  // Web pages, besides its own, that may use it.
+  std::optional<std::chrono::nanoseconds> drain{};  // How long requests under way may finish.
 };
 
 struct StoreConfig {
@@ -58,10 +61,33 @@ struct IdentityKey {
   std::string sha256{};  // Hex, in place of the value.
 };
 
+// Tokens of one issuer. Exactly one kind of key.
+struct IdentityJwt {
+  std::string issuer;
+  std::string audience;
+  std::string jwks_file{};        // A key set (RFC 7517), or
+  std::string public_key_file{};  // one key in PEM, or
+  SecretReference secret{};       // a shared secret.
+  std::optional<std::chrono::nanoseconds> leeway{};
+  std::string tenant_claim{};  // None: tokens name no tenant.
+  std::string user_claim = "sub";
+  std::string chat_claim{};
+};
+
+// Headers that a proxy sets.
+struct IdentityHeaderNames {
+  std::vector<std::string> proxies;  // Whose headers count: addresses and networks.
+  std::string tenant{};
+  std::string user{};
+  std::string chat{};
+};
+
 struct IdentityConfig {
   IdentityMode mode = IdentityMode::kLocal;
   std::optional<bool> strict_isolation{};  // By default on, except in kLocal.
   std::vector<IdentityKey> keys{};
+  IdentityJwt jwt{};              // Of kJwt.
+  IdentityHeaderNames headers{};  // Of kHeaders.
 };
 
 enum class EngineChoice { kAuto, kWasm, kNative };
@@ -69,6 +95,12 @@ enum class EngineChoice { kAuto, kWasm, kNative };
 struct EngineConfig {
   EngineChoice choice = EngineChoice::kAuto;
   std::vector<std::string> native_packages{};
+};
+
+// The interpreter of engine native.
+struct PythonConfig {
+  std::string
+      prefix{};  // A virtual environment, relative to the file; empty: the system's packages alone.
 };
 
 struct MountConfig {
@@ -165,6 +197,7 @@ struct Config {
   ApprovalsConfig approvals{};
   AuditConfig audit{};
   IdentityConfig identity{};
+  PythonConfig python{};
   EngineConfig engine{};
   Policy policy{};
   Limits limits{};

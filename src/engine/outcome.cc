@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/base64.h"
+
 namespace caisson {
 namespace {
 
@@ -75,24 +77,6 @@ void AppendString(std::string_view text, std::string& out) {
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   out += '"';
-}
-
-std::string Base64(std::string_view bytes) {
-  static constexpr char kDigits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t n = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < n ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      out += k <= n ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return out;
 }
 
 std::string Sha256Hex(std::string_view bytes) {
@@ -224,7 +208,7 @@ void AppendFile(const OutcomeFile& file, FileData file_data, Writer& out) {
   } else {
     out.Raw("null");
   }
-  if (whole && file_data == FileData::kInclude) out.Field("data", Base64(file.contents));
+  if (whole && file_data == FileData::kInclude) out.Field("data", EncodeBase64(file.contents));
   if (!file.omitted.empty()) out.Field("omitted", file.omitted);
   out.Close('}');
 }

@@ -1,10 +1,9 @@
 #include "server/configured_tools.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
+#include "server/secrets.h"
 #include "tools/http/http.h"
 #include "wire/canonical_json.h"
 
@@ -14,23 +13,6 @@ namespace {
 // Relative paths are relative to the configuration file.
 std::string Beside(const Config& config, const std::string& path) {
   return (std::filesystem::path(config.directory) / path).string();
-}
-
-Result<std::string> Fetch(const SecretReference& secret, const Config& config,
-                          const EnvironmentMap& host) {
-  if (!secret.environment.empty()) {
-    const auto found = host.find(secret.environment);
-    if (found != host.end() && !found->second.empty()) return found->second;
-    return Error(ErrorCode::kFailedPrecondition,
-                 "the environment variable " + secret.environment + " is not set");
-  }
-  std::ifstream file(Beside(config, secret.file), std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) {
-    return Error(ErrorCode::kFailedPrecondition, "cannot read the secret in " + secret.file);
-  }
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  return text;
 }
 
 Result<Approval> MakeApproval(const ApprovalConfig& approval) {
@@ -84,7 +66,7 @@ Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
     made.private_hosts = rule.allow_private ? PrivateHosts::kAllow : PrivateHosts::kRefuse;
     for (const SecretHeaderConfig& header : rule.headers) {
       TRY_ASSIGN(const std::string secret,
-                 Fetch(header.value, config, resources.host.start_environment()));
+                 FetchSecret(header.value, config.directory, resources.host.start_environment()));
       made.secret_headers.emplace_back(header.name, header.prefix + secret);
     }
   }

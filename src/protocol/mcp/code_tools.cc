@@ -1,0 +1,134 @@
+#include "protocol/mcp/code_tools.h"
+
+#include <boost/asio/this_coro.hpp>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "codeact/execute_code.h"
+#include "codeact/instructions.h"
+#include "protocol/mcp/outcome_result.h"
+#include "protocol/mcp/output_feed.h"
+#include "wire/json.h"
+#include "wire/object.h"
+
+namespace caisson::mcp {
+namespace {
+
+constexpr std::string_view kExecuteCodeInput = R"({
+"type":"object",
+"properties":{
+ "code":{"type":"string","description":"Python to execute."},
+ "session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},
+ "limits":{"type":"object","description":"Other limits for this run.","properties":{
+  "wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},
+  "additionalProperties":false}},
+"required":["code"]})";
+
+constexpr std::string_view kWaitForRunInput = R"({
+"type":"object",
+"properties":{
+ "run_id":{"type":"string","description":"The run_id that execute_code gave."},
+ "timeout_seconds":{"type":"number","minimum":0,"maximum":60,"description":"How long to wait; 20 if nothing is said."}},
+"required":["run_id"]})";
+
+constexpr std::string_view kWaitForRunDescription =
+    "Collects a run of execute_code that waits for a person's approval: waits until it has "
+    "finished, asks for something "
+    "more, or the time is over, and gives its outcome.";
+
+constexpr double kUsualWaitSeconds = 20;
+
+Dict Definition(std::string_view name, std::string_view title, std::string description,
+                std::string_view input, Dict annotations) {
+  return Object({{"name", std::string(name)},
+                 {"title", std::string(title)},
+                 {"description", std::move(description)},
+                 {"inputSchema", *ParseJson(input)},
+                 {"outputSchema", OutcomeSchema()},
+                 {"annotations", std::move(annotations)}});
+}
+
+double SecondsOf(const Value* given, double usual) {
+  if (given == nullptr) return usual;
+  if (const auto* whole = given->If<std::int64_t>()) return static_cast<double>(*whole);
+  const auto* seconds = given->If<double>();
+  return seconds == nullptr ? usual : *seconds;
+}
+
+class CodeTools {
+ public:
+  CodeTools(RunService& runs, std::shared_ptr<const CodeSetting> setting)
+      : runs_(runs), setting_(std::move(setting)) {}
+
+  asio::awaitable<Reply> Execute(Use use, Exchange& exchange) const {
+    auto request = ToStartRun(use.arguments);
+    if (!request) co_return ErrorResult(request.error().message());
+    std::shared_ptr<OutputFeed> feed;
+    if (OutputFeed::IsWanted(exchange)) {
+      feed = std::make_shared<OutputFeed>(co_await asio::this_coro::executor, exchange);
+      request->on_output = [feed](OutputStream stream, std::string_view bytes) {
+        feed->OnOutput(stream, bytes);
+      };
+    }
+    auto run = co_await runs_.Start(exchange.caller().owner, *std::move(request));
+    if (feed != nullptr) feed->Close();
+    co_return Conclude(std::move(run), exchange);
+  }
+
+  asio::awaitable<Reply> WaitForRun(Use use, Exchange& exchange) const {
+    const RunId id(*FindAs<std::string>(use.arguments, "run_id"));
+    const std::chrono::duration<double> wait(
+        SecondsOf(use.arguments.Find("timeout_seconds"), kUsualWaitSeconds));
+    const auto deadline = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::nanoseconds>(wait);
+    co_return Conclude(co_await runs_.Await(exchange.caller().owner, id, deadline), exchange);
+  }
+
+ private:
+  // The arguments have been checked against the schema.
+  Result<StartRun> ToStartRun(const Dict& arguments) const {
+    StartRun request{.code = *FindAs<std::string>(arguments, "code"), .setting = setting_};
+    if (request.code.find_first_not_of(" \t\r\n\f\v") == std::string::npos) {
+      return Error(ErrorCode::kInvalidArgument, "there is no code: send some Python");
+    }
+    if (const auto* session = FindAs<std::string>(arguments, "session")) request.session = *session;
+    TRY_ASSIGN(request.limits, RequestedLimits(arguments, setting_->limits));
+    return request;
+  }
+
+  static Reply Conclude(Result<RunView> run, const Exchange& exchange) {
+    if (!run) return ErrorResult(run.error().message());
+    return OutcomeResult(*run, exchange.caller().version);
+  }
+
+  RunService& runs_;
+  const std::shared_ptr<const CodeSetting> setting_;
+};
+
+}  // namespace
+
+std::vector<ToolFeature> MakeCodeTools(RunService& runs,
+                                       std::shared_ptr<const CodeSetting> setting) {
+  std::string description = Description(*setting);
+  const auto tools =
+      std::make_shared<const CodeTools>(runs, std::move(setting));  // Shared by both.
+  std::vector<ToolFeature> features;
+  features.push_back(
+      {.definition = Definition(
+           kExecuteCode, "Execute Python", std::move(description), kExecuteCodeInput,
+           Object({{"readOnlyHint", false}, {"destructiveHint", true}, {"openWorldHint", true}})),
+       .call = [tools](Use use, Exchange& exchange) {
+         return tools->Execute(std::move(use), exchange);
+       }});
+  features.push_back({.definition = Definition("wait_for_run", "Wait for a run",
+                                               std::string(kWaitForRunDescription),
+                                               kWaitForRunInput, Object({{"readOnlyHint", true}})),
+                      .call = [tools](Use use, Exchange& exchange) {
+                        return tools->WaitForRun(std::move(use), exchange);
+                      }});
+  return features;
+}
+
+}  // namespace caisson::mcp

@@ -1,0 +1,59 @@
+// An Exchange is one request under way, as its handler sees it: who asks, and what can be said to them before the
+// answer.
+//
+// Trust     As Caller.
+// Threads   The serial executor that the handler runs on.
+// Lifetime  Stays until the handler has returned; whoever wants to say something later must know that it is gone.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "protocol/mcp/caller.h"
+#include "protocol/mcp/session.h"
+
+namespace caisson::mcp {
+
+class Exchange {
+ public:
+  // No session: modern requests over HTTP, which leave nothing behind.
+  Exchange(Caller caller, std::optional<Value> progress_token, std::shared_ptr<Session> session)
+      : caller_(std::move(caller)),
+        progress_token_(std::move(progress_token)),
+        session_(std::move(session)) {}
+  virtual ~Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  const Caller& caller() const { return caller_; }
+  Session* session() const { return session_.get(); }
+  // Whether the client has cancelled the request, not merely gone away.
+  virtual bool is_unwanted() const = 0;
+
+  // Neither waits, and both may be lost on a client that does not listen. Progress is told if it was asked for;
+  // `done` must grow from one time to the next. A message is logged if it is grave enough for the client.
+  bool wants_progress() const { return progress_token_.has_value(); }
+  void Progress(Value done, std::optional<Value> total, std::string message);
+  void Log(LogLevel level, std::string_view logger, Value data);
+  bool wants_log(LogLevel level) const { return caller_.log_level && level >= *caller_.log_level; }
+
+  // Asks the client something, in the legacy era. kFailedPrecondition in the modern one, where the answer to
+  // the request itself is the question.
+  asio::awaitable<Result<Value>> Ask(std::string method, Dict params);
+
+ protected:
+  enum class Delivery { kMayBeLost, kNeeded };
+  virtual void Send(std::string text, Delivery delivery) = 0;
+
+ private:
+  const Caller caller_;
+  const std::optional<Value> progress_token_;
+  const std::shared_ptr<Session> session_;
+};
+
+}  // namespace caisson::mcp

@@ -1,0 +1,34 @@
+// How a run's outcome looks as the result of a tool: the object of DESIGN 11 as structuredContent, and the same for
+// a model to read, with images shown and other files as links to resources.
+//
+// Trust     Everything in an outcome is the guest's: bounded by its limits, made UTF-8.
+// Threads   Pure functions.
+// Lifetime  Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codeact/run_service.h"
+#include "protocol/mcp/caller.h"
+#include "wire/value.h"
+
+namespace caisson::mcp {
+
+// The JSON Schema of the outcome object.
+Value OutcomeSchema();
+
+// The fields of a tool's result, for a client that speaks `version`.
+Dict OutcomeResult(const RunView& run, std::string_view version);
+
+// What a captured file is called as a resource, and the way back.
+struct FileAddress {
+  RunId run;
+  std::uint32_t number = 0;
+};
+std::string FileUri(const FileAddress& address, std::string_view path);
+std::optional<FileAddress> ParseFileUri(std::string_view uri);
+
+}  // namespace caisson::mcp

@@ -1,0 +1,88 @@
+#include "protocol/mcp/output_feed.h"
+
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <utility>
+
+#include "base/utf8.h"
+
+namespace caisson::mcp {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{100};
+constexpr std::size_t kTailBytes = 500;
+
+// Takes all of `bytes` but a character that is not complete yet.
+std::string TakeText(std::string& bytes) {
+  std::size_t end = bytes.size();
+  for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if (byte < 0x80) break;
+    if (byte < 0xC0) continue;
+    const std::size_t needs = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2;
+    if (needs > back) end = bytes.size() - back;
+    break;
+  }
+  std::string text = ToUtf8(std::string_view(bytes).substr(0, end));
+  bytes.erase(0, end);
+  return text;
+}
+
+// The last lines of `text`, from the start of one if there is room for a whole one.
+std::string TailOf(std::string_view text) {
+  if (text.size() > kTailBytes) {
+    text.remove_prefix(text.size() - kTailBytes);
+    const std::size_t line = text.find('\n');
+    if (line != text.npos && line + 1 < text.size()) text.remove_prefix(line + 1);
+    // Not into the middle of a character.
+    while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) {
+      text.remove_prefix(1);
+    }
+  }
+  return std::string(text);
+}
+
+}  // namespace
+
+void OutputFeed::OnOutput(OutputStream stream, std::string_view bytes) {
+  asio::post(timer_.get_executor(), [self = shared_from_this(), stream,
+                                     bytes = std::string(bytes)] { self->Take(stream, bytes); });
+}
+
+void OutputFeed::Close() {
+  if (taken_bytes_ > told_bytes_) Tell();
+  exchange_ = nullptr;
+  timer_.cancel();
+}
+
+void OutputFeed::Take(OutputStream stream, const std::string& bytes) {
+  if (exchange_ == nullptr) return;
+  UntoldOf(stream).append(bytes);
+  taken_bytes_ += static_cast<std::int64_t>(bytes.size());
+  if (!pausing_) Tell();
+}
+
+void OutputFeed::Tell() {
+  for (const OutputStream stream : {OutputStream::kStdout, OutputStream::kStderr}) {
+    std::string text = TakeText(UntoldOf(stream));
+    if (text.empty()) continue;
+    tail_ = TailOf(tail_ + text);
+    exchange_->Log(LogLevel::kDebug, stream == OutputStream::kStdout ? "stdout" : "stderr",
+                   std::move(text));
+  }
+  told_bytes_ = taken_bytes_;
+  exchange_->Progress(told_bytes_, std::nullopt, tail_);
+  Pause();
+}
+
+void OutputFeed::Pause() {
+  pausing_ = true;
+  timer_.expires_after(kPause);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
+    self->pausing_ = false;
+    if (cancelled || self->exchange_ == nullptr) return;
+    if (self->taken_bytes_ > self->told_bytes_) self->Tell();
+  });
+}
+
+}  // namespace caisson::mcp

@@ -1,0 +1,78 @@
+// A Server answers the requests of MCP, of both eras, over whatever transport brings them.
+//
+//   Server server({.name = "caisson", .version = "1.0"}, std::move(features));
+//   Reply reply = co_await server.Handle(request, exchange);
+//
+// Trust     Requests are hostile; what is wrong with one is told to whoever sent it. Limits on size and number are
+//           the transport's.
+// Threads   Immutable: any number of requests at once, each on the serial executor of its exchange.
+// Lifetime  Outlives the requests it answers.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "protocol/mcp/exchange.h"
+#include "protocol/mcp/features.h"
+#include "protocol/mcp/message.h"
+#include "tools/schema.h"
+
+namespace caisson::mcp {
+
+struct ServerInfo {
+  std::string name;
+  std::string version;
+  std::string title{};
+  std::string instructions{};  // For the model, on when to use what is here.
+};
+
+class Server {
+ public:
+  // Precondition: the tools' schemas compile, their names differ.
+  Server(ServerInfo info, Features features);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  asio::awaitable<Reply> Handle(const Request& request, Exchange& exchange) const;
+  // What a session's client tells it.
+  static void Notice(const Notification& notification, Session& session);
+
+ private:
+  struct Method;
+  struct Tool {
+    const ToolFeature* feature;
+    Schema input;
+  };
+  static const std::unordered_map<std::string_view, Method>& Methods();
+
+  using Answer = asio::awaitable<Reply>;
+  Answer Initialize(const Dict& params, Exchange& exchange) const;
+  Answer Discover(const Dict& params, Exchange& exchange) const;
+  Answer Ping(const Dict& params, Exchange& exchange) const;
+  Answer SetLogLevel(const Dict& params, Exchange& exchange) const;
+  Answer ListTools(const Dict& params, Exchange& exchange) const;
+  Answer CallTool(const Dict& params, Exchange& exchange) const;
+  Answer ListResources(const Dict& params, Exchange& exchange) const;
+  Answer ListTemplates(const Dict& params, Exchange& exchange) const;
+  Answer ReadResource(const Dict& params, Exchange& exchange) const;
+  Answer Subscribe(const Dict& params, Exchange& exchange) const;
+  Answer Unsubscribe(const Dict& params, Exchange& exchange) const;
+  Answer ListPrompts(const Dict& params, Exchange& exchange) const;
+  Answer GetPrompt(const Dict& params, Exchange& exchange) const;
+  Answer Complete(const Dict& params, Exchange& exchange) const;
+
+  Dict Capabilities(Era era) const;
+  Dict Implementation() const;
+  bool Offers(const Method& method, Era era) const;
+  Dict Finished(Dict result, const Method& method, Era era) const;
+
+  const ServerInfo info_;
+  const Features features_;
+  std::unordered_map<std::string, Tool> tools_;
+};
+
+}  // namespace caisson::mcp

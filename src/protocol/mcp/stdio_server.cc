@@ -1,0 +1,127 @@
+#include "protocol/mcp/stdio_server.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace caisson::mcp {
+namespace {
+
+constexpr std::size_t kMaxRequests = 64;                // Under way at once.
+constexpr std::size_t kMaxUnsentBytes = 4u << 20;       // Beyond it what may be lost is lost.
+constexpr std::chrono::milliseconds kLastAnswers{500};  // After the client has hung up.
+
+}  // namespace
+
+class StdioServer::LineExchange final : public Exchange {
+ public:
+  LineExchange(Caller caller, std::optional<Value> progress_token, std::shared_ptr<Session> session,
+               LineStream& lines, const RequestsUnderWay::Underway& underway)
+      : Exchange(std::move(caller), std::move(progress_token), std::move(session)),
+        lines_(lines),
+        underway_(underway) {}
+
+  bool is_unwanted() const override { return underway_.unwanted; }
+
+ protected:
+  void Send(std::string text, Delivery delivery) override {
+    if (delivery == Delivery::kMayBeLost && lines_.unsent_bytes() > kMaxUnsentBytes) return;
+    lines_.Write(std::move(text));
+  }
+
+ private:
+  LineStream& lines_;
+  const RequestsUnderWay::Underway& underway_;
+};
+
+StdioServer::StdioServer(const Server& server, LineStream& lines, const IsolationKey& owner,
+                         const asio::any_io_executor& executor)
+    : server_(server),
+      lines_(lines),
+      session_(std::make_shared<Session>(owner, executor)),
+      idle_(executor) {}
+
+asio::awaitable<void> StdioServer::Serve() {
+  while (auto line = co_await lines_.Read()) {
+    Take(*line);
+    if (lines_.is_deaf()) break;
+  }
+  session_->questions.GiveUp();
+  if (!lines_.is_deaf()) co_await WaitForRequests(kLastAnswers);
+  session_->requests.StopAll();
+  co_await WaitForRequests(asio::steady_timer::duration::max());
+  co_await lines_.Flush();
+}
+
+asio::awaitable<void> StdioServer::WaitForRequests(asio::steady_timer::duration at_most) {
+  if (session_->requests.size() == 0) co_return;
+  using Time = asio::steady_timer::time_point;
+  idle_.expires_at(at_most == asio::steady_timer::duration::max()
+                       ? Time::max()
+                       : asio::steady_timer::clock_type::now() + at_most);
+  co_await idle_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void StdioServer::Take(const Line& line) {
+  if (line.too_long) {
+    lines_.Write(ReplyText(
+        {}, RpcError{.code = RpcCode::kInvalidRequest, .message = "the message is too long"}));
+  } else if (line.text.find_first_not_of(" \t\r") != std::string::npos) {
+    TakeMessage(ReadMessage(line.text));
+  }
+}
+
+void StdioServer::TakeMessage(Message message) {
+  if (auto* request = std::get_if<Request>(&message)) {
+    Begin(std::move(*request));
+  } else if (auto* notification = std::get_if<Notification>(&message)) {
+    Server::Notice(*notification, *session_);
+  } else if (auto* response = std::get_if<Response>(&message)) {
+    session_->questions.Answer(std::move(*response));
+  } else {
+    auto& bad = std::get<BadMessage>(message);
+    lines_.Write(ReplyText(bad.id, std::move(bad.error)));
+  }
+}
+
+void StdioServer::Begin(Request request) {
+  const auto refuse = [&](std::string why) {
+    lines_.Write(ReplyText(request.id,
+                           RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
+  };
+  if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
+  auto underway = session_->requests.Begin(request.id);
+  if (underway == nullptr) return refuse("a request of this id is under way");
+  auto slot = underway->stop.slot();
+  asio::co_spawn(idle_.get_executor(), Answer(std::move(request), std::move(underway)),
+                 asio::bind_cancellation_slot(slot, [](const std::exception_ptr& thrown) {
+                   if (thrown) std::terminate();  // Nothing of ours throws.
+                 }));
+}
+
+asio::awaitable<void> StdioServer::Answer(Request request,
+                                          std::shared_ptr<RequestsUnderWay::Underway> underway) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  std::variant<Caller, RpcError> caller = session_->LegacyCaller();
+  const bool modern = MetaVersion(request.params) != nullptr || request.method == "server/discover";
+  if (modern) caller = ReadModernCaller(request.params, session_->owner);
+  Reply reply;
+  if (auto* error = std::get_if<RpcError>(&caller)) {
+    reply = std::move(*error);
+  } else {
+    LineExchange exchange(std::get<Caller>(std::move(caller)), ProgressToken(request.params),
+                          session_, lines_, *underway);
+    reply = co_await server_.Handle(request, exchange);
+  }
+  // A client that has cancelled a request does not want to hear of it.
+  if (!underway->unwanted) lines_.Write(ReplyText(request.id, std::move(reply)));
+  session_->requests.End(request.id);
+  if (session_->requests.size() == 0) idle_.cancel();
+}
+
+}  // namespace caisson::mcp

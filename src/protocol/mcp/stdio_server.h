@@ -1,0 +1,49 @@
+// A StdioServer speaks MCP, of both eras, with the one client at the other end of two pipes.
+//
+//   StdioServer server(mcp_server, lines, owner);
+//   co_await server.Serve();                         // until the client is gone
+//
+// Trust     Lines are hostile: too long, too many at once or no message at all gets an answer and nothing else.
+// Threads   One serial executor.
+// Lifetime  Serve() returns when no request is under way any more. Server and lines outlive it.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstddef>
+#include <memory>
+
+#include "net/stdio/line_stream.h"
+#include "protocol/mcp/server.h"
+#include "protocol/mcp/session.h"
+
+namespace caisson::mcp {
+
+class StdioServer {
+ public:
+  StdioServer(const Server& server, LineStream& lines, const IsolationKey& owner,
+              const asio::any_io_executor& executor);
+  StdioServer(const StdioServer&) = delete;
+  StdioServer& operator=(const StdioServer&) = delete;
+
+  // Ends when the client closes its end, or lines.Close() was called. What is nearly done then is still
+  // answered; the rest is cancelled.
+  asio::awaitable<void> Serve();
+
+ private:
+  class LineExchange;
+
+  void Take(const Line& line);
+  void TakeMessage(Message message);
+  void Begin(Request request);
+  asio::awaitable<void> Answer(Request request,
+                               std::shared_ptr<RequestsUnderWay::Underway> underway);
+  asio::awaitable<void> WaitForRequests(asio::steady_timer::duration at_most);
+
+  const Server& server_;
+  LineStream& lines_;
+  const std::shared_ptr<Session> session_;  // Shared with the exchanges.
+  asio::steady_timer idle_;                 // Cancelled when the last request has ended.
+};
+
+}  // namespace caisson::mcp
