@@ -14,6 +14,7 @@
 #include "bench/latency.h"
 #include "bench/load.h"
 #include "bench/native.h"
+#include "bench/resuming.h"
 #include "bench/saving.h"
 #include "engine/native/native_engine.h"
 #include "engine/wasm/wasm_engine.h"
@@ -158,6 +159,11 @@ class Measurement {
     Add("wasm.save_us", std::move(saving->save_us));
     Add("wasm.restore_us", std::move(saving->restore_us));
     Add("wasm.blob_bytes", std::move(saving->blob_bytes));
+    options_.progress("resume_parked_us");
+    auto resuming = ResumeRuns(*engine_, amounts_.saved_cells);
+    if (!resuming) return std::move(resuming).error().Context("resume");
+    Add("resume_parked_us", std::move(resuming->parked_us));
+    Add("resume_saved_us", std::move(resuming->saved_us));
     return {};
   }
 

@@ -16,6 +16,7 @@ namespace caisson::cli {
 void AddRunCommand(CLI::App& program, int& exit_status);
 void AddCheckCommand(CLI::App& program, int& exit_status);
 void AddReplCommand(CLI::App& program, int& exit_status);
+void AddRunsCommand(CLI::App& program, int& exit_status);
 void AddApprovalsCommand(CLI::App& program, int& exit_status);
 void AddAuditCommand(CLI::App& program, int& exit_status);
 void AddServeCommand(CLI::App& program, int& exit_status);

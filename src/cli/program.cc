@@ -33,6 +33,7 @@ void AddCommands(CLI::App& program, int& exit_status) {
   AddRunCommand(program, exit_status);
   AddCheckCommand(program, exit_status);
   AddReplCommand(program, exit_status);
+  AddRunsCommand(program, exit_status);
   AddApprovalsCommand(program, exit_status);
   AddAuditCommand(program, exit_status);
   AddServeCommand(program, exit_status);

@@ -65,8 +65,8 @@ class RunService {
   virtual asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner,
                                                       std::optional<RunState> state,
                                                       PageQuery query) = 0;
-  // As Find, but not before the run has finished, waits for an approval that was not there at the call, or
-  // `deadline` has come.
+  // As Find, but not before the run has finished, waits for an approval that nobody was shown yet (by Start, Find or
+  // Await), or `deadline` has come.
   virtual asio::awaitable<Result<RunView>> Await(
       IsolationKey owner, RunId id, std::chrono::steady_clock::time_point deadline) = 0;
   // Also of a waiting run. One that has finished stays as it is. Returns when it has ended.

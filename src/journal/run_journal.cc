@@ -400,7 +400,8 @@ void RunJournal::Stop() {
 
 bool RunJournal::waits() const {
   auto state = state_.Lock();
-  return state->waiting > 0 && state->waiting == state->open && state->fault == Fault::kNone;
+  return state->waiting > 0 && state->waiting == state->open && !state->stopped &&
+         state->fault == Fault::kNone;
 }
 
 std::uint64_t RunJournal::changes() const {

@@ -75,7 +75,7 @@ class RunJournal final : public CallJournal {
   asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
                                                    const ToolAnswer& answer) override;
 
-  // Whether every open call waits for a person, and there is one.
+  // Whether the run is under way, every open call waits for a person, and there is one.
   bool waits() const;
   // Grows with every change of what is open.
   std::uint64_t changes() const;

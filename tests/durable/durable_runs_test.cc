@@ -339,6 +339,16 @@ TEST_F(DurableRunsTest, ARunThatWaitedLongEnoughSleeps) {
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
+TEST_F(DurableRunsTest, WhoeverDecidesWhileItFallsAsleepIsHeard) {
+  here_ = Make({.keep_parked = 0ns});
+  for (int i = 0; i < 50; ++i) {
+    RunView view = Start(Script({FakeCall{.tool = "send"}}));
+    ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id));
+    EXPECT_EQ(Await(*here_, view.id).outcome.status, RunStatus::kCompleted);
+  }
+  EXPECT_EQ(effects_.size(), 50u);
+}
+
 TEST_F(DurableRunsTest, ChangedBytesNeverReachAWorker) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   loop_.Now(here_->runs().Close());

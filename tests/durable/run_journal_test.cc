@@ -288,5 +288,14 @@ TEST_F(RunJournalTest, AFrozenCallStaysPendingWhateverIsDecided) {
   EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
 }
 
+TEST_F(RunJournalTest, ARunThatHasEndedWaitsForNobody) {
+  auto journal = Open();
+  auto ruling = Begin(journal, Call(0, send_));
+  RunUntil([&] { return journal->waits(); });
+  journal->Stop();
+  EXPECT_FALSE(journal->waits());
+  RunUntil([&] { return ruling->has_value(); });
+}
+
 }  // namespace
 }  // namespace caisson

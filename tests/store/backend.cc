@@ -30,6 +30,7 @@ T Must(Result<T> result) {
 class MemoryBackend final : public Backend {
  public:
   std::shared_ptr<Store> Open() override { return store_; }
+  std::string url() const override { return {}; }
   std::unique_ptr<Connection> Direct() override { return nullptr; }
 
  private:
@@ -46,6 +47,7 @@ class SqliteBackend final : public Backend {
   ~SqliteBackend() override { std::filesystem::remove_all(directory_); }
 
   std::shared_ptr<Store> Open() override { return Must(OpenSqliteStore({.path = Path()})); }
+  std::string url() const override { return "sqlite:" + Path(); }
   std::unique_ptr<Connection> Direct() override {
     return Must(SqliteConnection::Open(Path(), Access::kWrite, std::chrono::seconds(5)));
   }
@@ -109,6 +111,7 @@ class PostgresBackend final : public Backend {
   }
 
   std::shared_ptr<Store> Open() override { return Must(OpenPostgresStore({.url = url_})); }
+  std::string url() const override { return url_; }
   std::unique_ptr<Connection> Direct() override {
     return std::make_unique<PostgresConnection>(url_);
   }

@@ -24,6 +24,8 @@ class Backend {
   virtual ~Backend() = default;
   // Each call is another replica on the same database.
   virtual std::shared_ptr<Store> Open() = 0;
+  // What other processes open it by; empty for memory.
+  virtual std::string url() const = 0;
   // Straight to the tables; null where there is no way round the Store.
   virtual std::unique_ptr<Connection> Direct() = 0;
 };
@@ -52,7 +54,7 @@ inline IsolationKey OwnerNamed(const char* user) {
   return IsolationKey(*Identity::Create({.tenant = "acme", .user = user}));
 }
 
-class StoreTest : public testing::TestWithParam<BackendKind> {
+class StoreTest : public ::testing::TestWithParam<BackendKind> {
  protected:
   static constexpr SystemTime kNow{std::chrono::seconds(1'700'000'000)};
   static SystemTime After(std::chrono::seconds seconds) { return kNow + seconds; }
@@ -77,7 +79,7 @@ class StoreTest : public testing::TestWithParam<BackendKind> {
 #define INSTANTIATE_OVER_BACKENDS(suite)                                                   \
   INSTANTIATE_TEST_SUITE_P(                                                                \
       Over, suite,                                                                         \
-      testing::Values(BackendKind::kMemory, BackendKind::kSqlite, BackendKind::kPostgres), \
+      ::testing::Values(BackendKind::kMemory, BackendKind::kSqlite, BackendKind::kPostgres), \
       [](const auto& info) { return ToString(info.param); })
 
 }  // namespace caisson

@@ -8,17 +8,17 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <ranges>
-#include <set>
 
 #include "approval/binding.h"
 #include "base/aead.h"
-#include "journal/outcome_record.h"
+#include "codeact/durable/stored_view.h"
 
 namespace caisson {
 namespace {
 
 constexpr std::uint32_t kAtOnce = 64;  // Runs and approvals looked after in one round.
 constexpr std::chrono::milliseconds kLookAgain{50};
+constexpr std::size_t kMostShown = 100'000;
 
 bool MayPark(const ToolSet& tools) {
   return std::ranges::any_of(tools.tools(), [](const auto& tool) {
@@ -106,6 +106,8 @@ bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
                 listening = std::move(listening)](const std::exception_ptr& thrown) {
     if (thrown) std::terminate();
     Remove(*run);
+    // Whoever decided while it was falling asleep told a run that was not listening any more.
+    if (run->fell_asleep()) InBackground(ResumeIfDecided(run->origin().owner, run->origin().id));
   };
   asio::co_spawn(run->strand(), run->Live(),
                  asio::bind_cancellation_slot(run->stop_slot(), std::move(ended)));
@@ -205,8 +207,8 @@ asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun
   co_await asio::this_coro::throw_if_cancelled(throws);
   if (news.view.state == RunState::kWaiting) EvictBeyondMost();
   if (news.error) co_return *std::move(news.error);
-  if (news.gone && !news.ended) co_return co_await FindStored(owner, run->origin().id);
-  co_return std::move(news.view);
+  if (news.gone && !news.ended) co_return co_await Find(owner, run->origin().id);
+  co_return Shown(owner, std::move(news.view));
 }
 
 asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, StartRun request) {
@@ -218,42 +220,13 @@ asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, 
 // ---- Looking ----
 
 asio::awaitable<Result<RunView>> DurableRuns::ToView(IsolationKey owner, StoredRun stored) {
-  RunView view{.id = stored.id,
-               .state = stored.state,
-               .created_at = stored.created_at,
-               .updated_at = stored.updated_at};
-  auto record = DecodeRunRecord(stored.request);
-  if (!record) co_return std::move(record).error();
-  view.code = std::move(record->code);
-  if (stored.state == RunState::kFinished) {
-    auto outcome = DecodeOutcome(stored.outcome);
-    if (!outcome) co_return std::move(outcome).error();
-    view.outcome = *std::move(outcome);
-    co_return view;
-  }
-  view.outcome.run_id = stored.id.str();
-  if (stored.state == RunState::kWaiting) {
-    view.outcome.status = RunStatus::kWaiting;
-    view.outcome.reason = RunReason::kApproval;
-  }
-  auto calls = co_await options_.store.runs().Calls(owner, stored.id);
-  if (!calls) co_return std::move(calls).error();
-  for (const StoredCall& call : *calls) {
-    view.outcome.calls.push_back(ToOutcome(call));
-    if (call.call.state != CallState::kPending) continue;
-    auto approval =
-        co_await options_.store.approvals().Find(owner, ApprovalIdOf(stored.id, call.call.seq));
-    if (approval && approval->state == ApprovalState::kPending) {
-      view.outcome.approvals.push_back(ToOutcome(*approval));
-    }
-  }
-  if (auto saved = co_await options_.store.runs().LoadSaved(owner, stored.id)) {
-    view.saved_bytes = saved->sealed.size();
-    if (auto sleep = OpenSleep(surroundings_, owner, stored.id, *saved)) {
-      view.outcome.stdout_text = std::move(sleep->stdout_text);
-      view.outcome.stderr_text = std::move(sleep->stderr_text);
-    }
-  }
+  auto view = co_await ViewStored(options_.store, owner, std::move(stored));
+  if (!view || view->saved_bytes == 0) co_return view;
+  auto saved = co_await options_.store.runs().LoadSaved(owner, view->id);
+  auto sleep = saved ? OpenSleep(surroundings_, owner, view->id, *saved) : std::nullopt;
+  if (!sleep) co_return view;
+  view->outcome.stdout_text = std::move(sleep->stdout_text);
+  view->outcome.stderr_text = std::move(sleep->stderr_text);
   co_return view;
 }
 
@@ -266,9 +239,9 @@ asio::awaitable<Result<RunView>> DurableRuns::FindStored(IsolationKey owner, Run
 asio::awaitable<Result<RunView>> DurableRuns::Find(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     LiveRun::News news = run->news();
-    if (!news.gone || news.ended) co_return std::move(news.view);
+    if (!news.gone || news.ended) co_return Shown(owner, std::move(news.view));
   }
-  co_return co_await FindStored(std::move(owner), std::move(id));
+  co_return Shown(owner, co_await FindStored(owner, std::move(id)));
 }
 
 asio::awaitable<Result<Page<RunView>>> DurableRuns::List(IsolationKey owner,
@@ -310,12 +283,29 @@ asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunI
 
 asio::awaitable<Result<RunView>> DurableRuns::Await(
     IsolationKey owner, RunId id, std::chrono::steady_clock::time_point deadline) {
-  auto now = co_await Find(owner, id);
-  if (!now) co_return std::move(now).error();
-  auto enough = [known = ApprovalsOf(*now)](const RunView& view) {
+  std::set<std::string> known;
+  {
+    auto state = state_.Lock();
+    const auto found = state->shown.find({owner, id});
+    if (found != state->shown.end()) known = found->second;
+  }
+  auto enough = [known = std::move(known)](const RunView& view) {
     return IsFinished(view) || !std::ranges::includes(known, ApprovalsOf(view));
   };
-  co_return co_await AwaitView(std::move(owner), std::move(id), std::move(enough), deadline);
+  auto view = co_await AwaitView(owner, std::move(id), std::move(enough), deadline);
+  co_return Shown(owner, std::move(view));
+}
+
+Result<RunView> DurableRuns::Shown(const IsolationKey& owner, Result<RunView> view) {
+  if (!view) return view;
+  auto state = state_.Lock();
+  if (state->shown.size() >= kMostShown) state->shown.clear();
+  if (IsFinished(*view)) {
+    state->shown.erase({owner, view->id});
+  } else if (!view->outcome.approvals.empty()) {
+    state->shown[{owner, view->id}].merge(ApprovalsOf(*view));
+  }
+  return view;
 }
 
 asio::awaitable<Result<std::string>> DurableRuns::File(IsolationKey owner, RunId id,
@@ -396,6 +386,14 @@ asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) 
   if (Launch(std::move(run))) co_return Result<void>();
   static_cast<void>(co_await options_.store.runs().Release(std::move(owner), std::move(id), lease));
   co_return Closed();
+}
+
+asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id) {
+  const auto view = co_await FindStored(owner, id);
+  if (!view || IsFinished(*view)) co_return;
+  const auto pending = std::ranges::count(view->outcome.calls, "pending", &OutcomeCall::outcome);
+  if (static_cast<std::size_t>(pending) == view->outcome.approvals.size()) co_return;
+  static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
 }
 
 asio::awaitable<void> DurableRuns::DeliverDecisions(std::shared_ptr<LiveRun> run) {

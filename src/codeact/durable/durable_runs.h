@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +88,8 @@ class DurableRuns final : public RunService {
     std::map<Key, std::shared_ptr<LiveRun>> live;
     SystemTime next_renewal{};
     std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
+    // Questions that somebody has been shown. Forgotten when there are many: then one is shown again.
+    std::map<Key, std::set<std::string>> shown;
   };
 
   asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, StartRun& request,
@@ -100,6 +103,8 @@ class DurableRuns final : public RunService {
   void Remove(const LiveRun& run);
   void EvictBeyondMost();
 
+  // Notes what the view shows.
+  Result<RunView> Shown(const IsolationKey& owner, Result<RunView> view);
   asio::awaitable<Result<RunView>> FindStored(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> ToView(IsolationKey owner, StoredRun stored);
   // As Await, until `enough` says so.
@@ -108,6 +113,7 @@ class DurableRuns final : public RunService {
                                              RunClock::Time deadline);
   void InBackground(asio::awaitable<void> work);
   asio::awaitable<void> TendUntilClosed();
+  asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
   asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
 

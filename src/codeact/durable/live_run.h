@@ -81,6 +81,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   bool can_sleep() const { return news_.Lock()->view.saved_bytes > 0; }
   SystemTime updated_at() const { return news_.Lock()->view.updated_at; }
   const LiveRunOrigin& origin() const { return origin_; }
+  bool fell_asleep() const { return asleep_; }  // Once Live() has returned.
   std::vector<OutcomeApproval> approvals() const;
   auto strand() const { return strand_; }
   asio::cancellation_slot stop_slot() { return stop_.slot(); }

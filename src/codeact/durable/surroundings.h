@@ -23,7 +23,7 @@ struct DurableSettings {
   WaitingLimits waiting{};
   // How long, in all, a run may wait in memory; then it sleeps in the store.
   std::chrono::nanoseconds keep_parked = std::chrono::seconds(60);
-  std::size_t max_parked = 1000;  // Runs that wait in memory; more of them, and the oldest sleep.
+  std::size_t max_parked = 256;  // Runs that wait in memory; more of them, and the oldest sleep.
   std::chrono::seconds lease{15};
   std::chrono::milliseconds poll{250};  // How often the store is asked what others did.
 };

@@ -112,11 +112,14 @@ asio::awaitable<Result<Outcome>> SessionCell::Run(RunRequest request, RunEvents&
         if (auto good = CheckRequest(request, lane.state().ceiling); !good) {
           return FailLater(lane, std::move(done), std::move(good).error());
         }
-        if (request.virtual_time && request.virtual_time->must_repeat &&
-            lane.state().max_saved_bytes == 0) {
-          return FailLater(lane, std::move(done),
-                           Error(ErrorCode::kFailedPrecondition,
-                                 "this engine cannot repeat a run; nothing was executed"));
+        // An engine that saves no cells has real time and real chance only.
+        if (request.virtual_time && lane.state().max_saved_bytes == 0) {
+          if (request.virtual_time->must_repeat) {
+            return FailLater(lane, std::move(done),
+                             Error(ErrorCode::kFailedPrecondition,
+                                   "this engine cannot repeat a run; nothing was executed"));
+          }
+          request.virtual_time.reset();
         }
         if (session->run_under_way() || session->starting()) {
           return FailLater(

@@ -1,0 +1,120 @@
+#include "bench/resuming.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "approval/desk.h"
+#include "approval/key_ring.h"
+#include "bench/lane_work.h"
+#include "codeact/durable/durable_runs.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace caisson::bench {
+namespace {
+
+// The first restore starts the owner's own worker.
+constexpr int kWarmUpRuns = 5;
+
+std::shared_ptr<const CodeSetting> AskingSetting(std::int64_t& effects) {
+  auto ask = Tool::Make({.name = "ask", .approval = Approval::Always()},
+                        Inline([&effects](const Dict&) { return Value(++effects); }));
+  CodeSetting setting;
+  setting.tools = std::make_shared<const ToolSet>(std::vector{*std::move(ask)});
+  return std::make_shared<const CodeSetting>(std::move(setting));
+}
+
+// A service over the engine, whose runs wait in memory for at most `keep_parked`.
+class Service {
+ public:
+  Service(Engine& engine, std::unique_ptr<Store> store, std::chrono::nanoseconds keep_parked)
+      : store_(std::move(store)),
+        runner_(engine),
+        runs_({.engine = engine,
+               .runner = runner_,
+               .store = *store_,
+               .desk = desk_,
+               .bell = bell_,
+               .keys = keys_,
+               .executor = context_.get_executor(),
+               .setting = AskingSetting(effects_),
+               .settings = {.keep_parked = keep_parked}}) {}
+  ~Service() {
+    Wait(runs_.Close());
+    Wait(runner_.Close());
+    work_.reset();
+    thread_.join();
+  }
+
+  // How long it took from the yes to the end.
+  Result<double> Once() {
+    TRY_ASSIGN(const RunView asking, Wait(runs_.Start(owner_, {.code = "1 + ask()"})));
+    if (asking.outcome.approvals.size() != 1) {
+      return Error(ErrorCode::kInternal, "the run does not ask");
+    }
+    const ApprovalId approval(asking.outcome.approvals[0].id);
+    const auto begin = Clock::now();
+    TRY_ASSIGN(const RunView ended, Wait(DecideAndAwait(asking.id, approval)));
+    const auto took = Clock::now() - begin;
+    TRY(ExpectResult(ended.outcome, Value(effects_ + 1)));
+    return Microseconds(took);
+  }
+
+ private:
+  template <typename T>
+  Result<T> Wait(asio::awaitable<Result<T>> work) {
+    std::optional<Result<T>> result;
+    const auto keep = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
+    asio::co_spawn(context_, keep, asio::use_future).get();
+    return *std::move(result);
+  }
+  void Wait(asio::awaitable<void> work) {
+    asio::co_spawn(context_, std::move(work), asio::use_future).get();
+  }
+  asio::awaitable<Result<RunView>> DecideAndAwait(RunId run, ApprovalId approval) {
+    auto decided = co_await runs_.Decide(owner_, std::move(approval),
+                                         {.verdict = ApprovalState::kApproved, .by = "bench"});
+    if (!decided) co_return std::move(decided).error();
+    co_return co_await runs_.Await(owner_, std::move(run), Clock::time_point::max());
+  }
+
+  std::int64_t effects_ = 0;
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  std::thread thread_{[this] { context_.run(); }};
+  const std::unique_ptr<Store> store_;
+  const KeyRing keys_ = KeyRing::Generate();
+  const SystemClock clock_{};
+  DecisionBell bell_;
+  ApprovalDesk desk_{*store_, bell_, clock_};
+  CodeRunner runner_;
+  DurableRuns runs_;
+  const IsolationKey owner_{Identity::None()};
+};
+
+Result<Samples> Many(Engine& engine, int runs, std::chrono::nanoseconds keep_parked) {
+  TRY_ASSIGN(auto store, OpenMemoryStore());
+  Service service(engine, std::move(store), keep_parked);
+  Samples samples;
+  for (int i = -kWarmUpRuns; i < runs; ++i) {
+    TRY_ASSIGN(const double took, service.Once());
+    if (i >= 0) samples.push_back(took);
+  }
+  return samples;
+}
+
+}  // namespace
+
+Result<Resuming> ResumeRuns(WasmEngine& engine, int runs) {
+  Resuming resuming;
+  TRY_ASSIGN(resuming.parked_us, Many(engine, runs, std::chrono::minutes(1)));
+  TRY_ASSIGN(resuming.saved_us, Many(engine, runs, std::chrono::nanoseconds(0)));
+  return resuming;
+}
+
+}  // namespace caisson::bench

@@ -1,0 +1,218 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/rfc3339.h"
+#include "base/visible.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "cli/store_flags.h"
+#include "codeact/durable/durable_runs.h"
+#include "codeact/durable/stored_view.h"
+#include "context/session_context.h"
+#include "server/code_service.h"
+#include "server/host_state.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{200};
+
+constexpr const char* kExamples = R"(Examples:
+  caisson runs list --config caisson.toml --waiting
+  caisson runs show run_…                 where it waits, what it called, how it ended
+  caisson runs resume run_…               go on here with a run that nobody holds
+
+Exit status: 0 done; 1 the run failed; 2 no such run, usage or configuration; 3 it waits for an approval.)";
+
+struct RunsFlags {
+  StoreFlags store;
+  bool json = false;
+  bool waiting = false;
+  std::string after;
+  std::string id;
+};
+
+std::string_view Word(const RunView& view) {
+  return view.state == RunState::kFinished ? ToString(view.outcome.status) : ToString(view.state);
+}
+
+std::string Headline(const RunView& view) {
+  std::string text = view.id.str() + "  " + std::string(Word(view)) + "  " +
+                     ToRfc3339(view.created_at) + "  calls " +
+                     std::to_string(view.outcome.calls.size());
+  if (view.saved_bytes > 0) text += "  saved " + std::to_string(view.saved_bytes) + " bytes";
+  return text + "\n";
+}
+
+std::string Details(const RunView& view) {
+  std::string text = Headline(view);
+  for (const OutcomeCall& call : view.outcome.calls) {
+    text += "  call " + std::to_string(call.seq) + "  " + SpellOutDeceptive(call.tool) + "  " +
+            call.outcome + "\n";
+  }
+  for (const OutcomeApproval& approval : view.outcome.approvals) {
+    text += "  waits for " + approval.id + " until " + approval.expires_at + "\n";
+  }
+  if (view.outcome.error) {
+    text += "  " + SpellOutDeceptive(view.outcome.error->type) + ": " +
+            SpellOutDeceptive(view.outcome.error->message) + "\n";
+  }
+  return text;
+}
+
+std::string Json(const RunView& view) {
+  return "{\"id\":\"" + view.id.str() + "\",\"state\":\"" + std::string(ToString(view.state)) +
+         "\",\"created_at\":\"" + ToRfc3339(view.created_at) +
+         "\",\"saved_bytes\":" + std::to_string(view.saved_bytes) +
+         ",\"outcome\":" + ToJson(view.outcome, FileData::kOmit) + "}";
+}
+
+int StatusOf(const RunView& view) {
+  if (view.state != RunState::kFinished) return kExitWaiting;
+  return view.outcome.status == RunStatus::kCompleted ? kExitCompleted : kExitCodeFailed;
+}
+
+struct Told {
+  std::string text;
+  int status = kExitCompleted;
+};
+
+Result<Told> List(const RunsFlags& flags) {
+  TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
+  PageQuery query;
+  if (!flags.after.empty()) query.after = flags.after;
+  const auto state = flags.waiting ? std::optional(RunState::kWaiting) : std::nullopt;
+  TRY_ASSIGN(Page<StoredRun> page, Await(opened.store->runs().List(opened.owner, state, query)));
+  Told told;
+  for (StoredRun& run : page.items) {
+    TRY_ASSIGN(const RunView view, Await(ViewStored(*opened.store, opened.owner, std::move(run))));
+    told.text += flags.json ? Json(view) + "\n" : Headline(view);
+  }
+  if (flags.json) return told;
+  if (told.text.empty()) told.text = "no runs\n";
+  if (page.next) told.text += "more with --after " + *page.next + "\n";
+  return told;
+}
+
+Result<Told> Show(const RunsFlags& flags) {
+  TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
+  TRY_ASSIGN(StoredRun run, Await(opened.store->runs().Find(opened.owner, RunId(flags.id))));
+  TRY_ASSIGN(const RunView view, Await(ViewStored(*opened.store, opened.owner, std::move(run))));
+  return Told{flags.json ? Json(view) + "\n" : Details(view), kExitCompleted};
+}
+
+// A loop with a thread of its own, for as long as a run goes on here.
+class Background {
+ public:
+  asio::any_io_executor executor() { return context_.get_executor(); }
+  template <typename T>
+  Result<T> Wait(asio::awaitable<Result<T>> work) {
+    std::optional<Result<T>> result;
+    const auto keep = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
+    asio::co_spawn(context_, keep, asio::use_future).get();
+    return *std::move(result);
+  }
+  void Wait(asio::awaitable<void> work) {
+    asio::co_spawn(context_, std::move(work), asio::use_future).get();
+  }
+  ~Background() {
+    work_.reset();
+    thread_.join();
+  }
+
+ private:
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  std::thread thread_{[this] { context_.run(); }};
+};
+
+asio::awaitable<Result<RunView>> ResumeAndWait(DurableRuns& runs, IsolationKey owner, RunId id) {
+  auto resumed = co_await runs.Resume(owner, id);
+  if (!resumed) co_return std::move(resumed).error();
+  while (true) {
+    auto view = co_await runs.Await(owner, id, std::chrono::steady_clock::now() + kLook);
+    if (!view || view->state != RunState::kRunning) co_return view;
+  }
+}
+
+// Whether all that it asked is still open: then there is nothing to go on with.
+bool WaitsForAll(const RunView& view) {
+  const auto pending = std::ranges::count(view.outcome.calls, "pending", &OutcomeCall::outcome);
+  return view.state == RunState::kWaiting &&
+         static_cast<std::size_t>(pending) == view.outcome.approvals.size();
+}
+
+Result<Told> Resume(const RunsFlags& flags) {
+  TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
+  const IsolationKey owner = opened.owner;
+  TRY_ASSIGN(StoredRun run, Await(opened.store->runs().Find(owner, RunId(flags.id))));
+  TRY_ASSIGN(const RunView now, Await(ViewStored(*opened.store, owner, std::move(run))));
+  if (now.state == RunState::kFinished || WaitsForAll(now)) {
+    return Told{flags.json ? Json(now) + "\n" : Details(now), StatusOf(now)};
+  }
+  opened.store.reset();
+  TRY_ASSIGN(auto state, HostState::Open(opened.config, CaptureEnvironment()));
+  CodeServiceOptions options = FromConfig(opened.config);
+  options.hidden = state->hidden();
+  TRY_ASSIGN(auto service, CodeService::Open(std::move(options)));
+  Background background;
+  DurableRuns runs({.engine = service->engine(),
+                    .runner = service->runner(),
+                    .store = state->store(),
+                    .desk = state->desk(),
+                    .bell = state->bell(),
+                    .keys = state->keys(),
+                    .executor = background.executor(),
+                    .setting = service->setting()});
+  auto view = background.Wait(ResumeAndWait(runs, owner, RunId(flags.id)));
+  background.Wait(runs.Close());
+  if (!view) return std::move(view).error();
+  return Told{flags.json ? Json(*view) + "\n" : Details(*view), StatusOf(*view)};
+}
+
+int Perform(const RunsFlags& flags, Result<Told> (*action)(const RunsFlags&)) {
+  auto told = action(flags);
+  if (!told) {
+    Output::Stderr().Write("caisson: " + told.error().message() + "\n");
+    return ExitStatus(told.error().code());
+  }
+  Output out = Output::Stdout();
+  out.Write(told->text);
+  return out.failed() == 0 ? told->status : kExitUsage;
+}
+
+}  // namespace
+
+void AddRunsCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<RunsFlags>();  // Shared by the parser and the callbacks.
+  CLI::App* command = program.add_subcommand("runs", "See stored runs, and go on with one");
+  command->footer(kExamples);
+  command->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what,
+                       Result<Told> (*action)(const RunsFlags&)) {
+    CLI::App* sub = command->add_subcommand(name, what);
+    AddStoreFlags(*sub, flags->store);
+    sub->add_flag("--json", flags->json, "Print one line of JSON for each");
+    sub->callback([flags, action, &exit_status] { exit_status = Perform(*flags, action); });
+    return sub;
+  };
+  CLI::App* list = add("list", "Newest first", List);
+  list->add_flag("--waiting", flags->waiting, "Only those that wait for somebody");
+  list->add_option("--after", flags->after, "The next page")->type_name("ID");
+  add("show", "All about one", Show)->add_option("ID", flags->id)->required();
+  add("resume", "Go on here with one that can, to its end or its next question", Resume)
+      ->add_option("ID", flags->id)
+      ->required();
+}
+
+}  // namespace caisson::cli

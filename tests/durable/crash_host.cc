@@ -1,0 +1,103 @@
+// A host that dies where it is told to.
+//
+//   crash_host start STORE KEYS EFFECTS WINDOW      starts the run; dies in WINDOW, or once the run waits
+//   crash_host go STORE KEYS EFFECTS WINDOW         says yes to all that is asked, until the run has ended; dies in WINDOW
+//
+// The last one prints the outcome. The tools append a line to EFFECTS for everything they really do.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "store/postgres/postgres_store.h"
+#include "store/sqlite/sqlite_store.h"
+#include "tests/durable/host.h"
+#include "tests/durable/killing_store.h"
+#include "tests/integration/engines.h"
+
+namespace caisson::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kCode =
+    "lines = 0\n"
+    "def do(tool, text):\n"
+    "  global lines\n"
+    "  lines += 1\n"
+    "  try: return tool(text=text)\n"
+    "  except Exception as e: return 'uncertain' if 'nobody knows' in str(e) else repr(e)\n"
+    "[do(note, 'first'), do(send, 'asked'), do(put, 'put'), do(note, 'last'), lines]";
+
+std::unique_ptr<Store> OpenByUrl(const std::string& url) {
+  auto store = url.starts_with("sqlite:") ? OpenSqliteStore({.path = url.substr(7)})
+                                          : OpenPostgresStore({.url = url});
+  if (!store) throw std::runtime_error(store.error().message());
+  return *std::move(store);
+}
+
+std::shared_ptr<const Tool> Effect(const std::string& file, std::string name, Approval approval,
+                                   Repeat repeat) {
+  return *Tool::Make({.name = std::move(name),
+                      .input_schema = Dict{{{"properties", Dict{{{"text", Dict{}}}}}}},
+                      .approval = std::move(approval),
+                      .repeat = repeat},
+                     Inline([file](const Dict& given) {
+                       PassStep("effect:before");
+                       const std::string line = *given.Find("text")->If<std::string>() + "\n";
+                       const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
+                       if (::write(fd, line.data(), line.size()) < 0) std::abort();
+                       ::close(fd);
+                       PassStep("effect:after");
+                       return Value(std::string("done"));
+                     }));
+}
+
+int Main(const std::string& mode, const std::string& url, const std::string& keys_file,
+         const std::string& effects, const std::string& window) {
+  auto keys = KeyRing::LoadOrCreate(keys_file);
+  if (!keys) throw std::runtime_error(keys.error().message());
+  CodeSetting setting;
+  setting.policy.preset = PolicyPreset::kOpen;
+  setting.tools = std::make_shared<const ToolSet>(
+      std::vector{Effect(effects, "note", {}, Repeat::kUnsafe),
+                  Effect(effects, "send", Approval::Always(), Repeat::kUnsafe),
+                  Effect(effects, "put", {}, Repeat::kIdempotent)});
+  Host host(StartEngine(EngineKind::kWasm), MakeKillingStore(OpenByUrl(url)), *keys,
+            std::make_shared<const CodeSetting>(std::move(setting)), {.lease = 1s, .poll = 20ms});
+  const IsolationKey ann(*Identity::Create({.user = "ann"}));
+  SetWindow(window);
+  if (mode == "start") {
+    host.Start(ann, {.code = kCode});
+    ::kill(::getpid(), SIGKILL);
+  }
+  host.runs().Tend();
+  auto runs = host.Now(host.runs().List(ann, {}, {}));
+  if (!runs || runs->items.empty()) throw std::runtime_error("there is no run");
+  RunView view = runs->items[0];
+  while (view.state != RunState::kFinished) {
+    // Yes to what is asked; again, if whoever said so before died of it.
+    for (const OutcomeApproval& approval : view.outcome.approvals) {
+      static_cast<void>(host.Decide(ann, approval.id));
+    }
+    auto next = host.Now(host.runs().Await(ann, view.id, std::chrono::steady_clock::now() + 100ms));
+    if (!next) throw std::runtime_error(next.error().message());
+    view = *std::move(next);
+  }
+  std::cout << ToJson(view.outcome, FileData::kOmit) << std::endl;
+  return 0;
+}
+
+}  // namespace
+}  // namespace caisson::testing
+
+int main(int argc, char** argv) {
+  if (argc != 6) return 2;
+  try {
+    return caisson::testing::Main(argv[1], argv[2], argv[3], argv[4], argv[5]);
+  } catch (const std::exception& thrown) {
+    std::cerr << "crash_host: " << thrown.what() << std::endl;
+    return 1;
+  }
+}

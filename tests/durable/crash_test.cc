@@ -1,0 +1,147 @@
+// A host is killed at every step of a run, another takes over; what the tools themselves saw happened at most once (I6).
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "tests/store/backend.h"
+#include "wire/json.h"
+
+namespace caisson {
+namespace {
+
+// What is certain whichever way it ends: at most once, and once if nobody doubts it.
+struct Window {
+  const char* phase;  // "start": before the run waits; "go": after somebody said yes.
+  const char* step;
+  const char* doubted = "";  // The text of the call that was under way, if one was.
+};
+
+class CrashTest : public testing::TestWithParam<std::tuple<BackendKind, Window>> {
+ protected:
+  CrashTest() {
+    std::string pattern = "/tmp/caisson-crash.XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~CrashTest() override { std::filesystem::remove_all(directory_); }
+
+  struct Ended {
+    int status = 0;
+    std::string output;
+  };
+  Ended Run(std::string mode, std::string window) {
+    const std::string output = directory_ / "output";
+    std::string program = CAISSON_CRASH_HOST;
+    std::string url = backend_->url();
+    std::string keys = directory_ / "keys";
+    std::string effects = directory_ / "effects";
+    const std::array<char*, 7> argv = {program.data(), mode.data(),   url.data(), keys.data(),
+                                       effects.data(), window.data(), nullptr};
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
+                                       O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    pid_t pid = -1;
+    EXPECT_EQ(::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), ::environ), 0);
+    ::posix_spawn_file_actions_destroy(&actions);
+    Ended ended;
+    EXPECT_EQ(::waitpid(pid, &ended.status, 0), pid);
+    std::ifstream file(output);
+    ended.output.assign(std::istreambuf_iterator<char>(file), {});
+    return ended;
+  }
+  static bool WasKilled(const Ended& ended) {
+    return WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGKILL;
+  }
+  std::map<std::string, int> Effects() {
+    std::map<std::string, int> effects;
+    std::ifstream file(directory_ / "effects");
+    for (std::string line; std::getline(file, line);) ++effects[line];
+    return effects;
+  }
+
+  const std::unique_ptr<Backend> backend_ = MakeBackend(std::get<0>(GetParam()));
+  std::filesystem::path directory_;
+};
+
+TEST_P(CrashTest, NothingHappensTwice) {
+  const Window window = std::get<1>(GetParam());
+  const bool early = std::string_view(window.phase) == "start";
+  ASSERT_TRUE(WasKilled(Run("start", early ? window.step : "never:0")));
+  if (!early) ASSERT_TRUE(WasKilled(Run("go", window.step))) << "it never came to " << window.step;
+  const Ended ended = Run("go", "never:0");
+  ASSERT_EQ(ended.status, 0) << ended.output;
+
+  const auto outcome = ParseJson(ended.output);
+  ASSERT_TRUE(outcome) << ended.output;
+  const auto& dict = *outcome->If<Dict>();
+  EXPECT_EQ(*dict.Find("status"), Value("completed")) << ended.output;
+  std::map<std::string, std::string> calls;
+  for (const Value& call : dict.Find("calls")->If<List>()->items) {
+    const auto& fields = *call.If<Dict>();
+    calls[*fields.Find("arguments")->If<Dict>()->Find("text")->If<std::string>()] =
+        *fields.Find("outcome")->If<std::string>();
+  }
+  const auto effects = Effects();
+  for (const char* text : {"first", "asked", "last"}) {
+    const int times = effects.contains(text) ? effects.at(text) : 0;
+    EXPECT_LE(times, 1) << text;
+    EXPECT_EQ(calls[text], text == std::string_view(window.doubted) ? "uncertain" : "returned")
+        << text << " in " << ended.output;
+    if (calls[text] == "returned") EXPECT_EQ(times, 1) << text;
+  }
+  // An idempotent tool may be asked again, and in the end it was done.
+  EXPECT_GE(effects.contains("put") ? effects.at("put") : 0, 1);
+  EXPECT_EQ(calls["put"], "returned");
+  // No line of the code ran twice in the life that counts.
+  EXPECT_EQ(dict.Find("result")->If<List>()->items.back(), Value(std::int64_t{4})) << ended.output;
+}
+
+constexpr Window kWindows[] = {
+    {"start", "Create:after:1"},
+    {"start", "BeginCall:before:1"},
+    {"start", "BeginCall:after:1", "first"},
+    {"start", "effect:before:1", "first"},
+    {"start", "effect:after:1", "first"},
+    {"start", "FinishCall:before:1", "first"},
+    {"start", "FinishCall:after:1"},
+    {"start", "BeginCall:before:2"},
+    {"start", "BeginCall:after:2"},
+    {"start", "Wait:before:1"},
+    {"start", "Wait:after:1"},
+    {"go", "Claim:before:1"},
+    {"go", "Claim:after:1"},
+    {"go", "DoubtStartedCalls:after:1"},
+    {"go", "StartCall:before:1"},
+    {"go", "StartCall:after:1", "asked"},
+    {"go", "effect:before:1", "asked"},
+    {"go", "effect:after:1", "asked"},
+    {"go", "FinishCall:before:1", "asked"},
+    {"go", "FinishCall:after:1"},
+    {"go", "effect:after:2"},
+    {"go", "BeginCall:after:2", "last"},
+    {"go", "Finish:before:1"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Killed, CrashTest,
+                         testing::Combine(testing::Values(BackendKind::kSqlite,
+                                                          BackendKind::kPostgres),
+                                          testing::ValuesIn(kWindows)),
+                         [](const auto& info) {
+                           const Window window = std::get<1>(info.param);
+                           std::string name = ToString(std::get<0>(info.param)) + "_" +
+                                              window.phase + "_" + window.step;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,105 @@
+// A Host is all of one process that runs code durably: engine, runner, desk, runs, and a thread for what happens between.
+//
+// Trust     For tests.
+// Threads   One test thread.
+// Lifetime  Closes what it has; the store is shared with other Hosts of the test.
+#pragma once
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include "approval/desk.h"
+#include "approval/key_ring.h"
+#include "codeact/durable/durable_runs.h"
+#include "store/store.h"
+
+namespace caisson::testing {
+
+inline constexpr std::chrono::seconds kPatience{60};  // A test that waits longer hangs.
+
+class Host {
+ public:
+  Host(std::unique_ptr<Engine> engine, std::shared_ptr<Store> store, const KeyRing& keys,
+       std::shared_ptr<const CodeSetting> setting, DurableSettings settings = {})
+      : engine_(std::move(engine)),
+        store_(std::move(store)),
+        desk_(*store_, bell_, clock_),
+        runner_(*engine_),
+        runs_({.engine = *engine_,
+               .runner = runner_,
+               .store = *store_,
+               .desk = desk_,
+               .bell = bell_,
+               .keys = keys,
+               .executor = context_.get_executor(),
+               .setting = std::move(setting),
+               .settings = settings}),
+        thread_([this] { context_.run(); }) {}
+  ~Host() {
+    Now(runs_.Close());
+    Now(runner_.Close());
+    work_.reset();
+    thread_.join();
+  }
+
+  DurableRuns& runs() { return runs_; }
+  Engine& engine() { return *engine_; }
+  Store& store() { return *store_; }
+
+  template <typename T>
+  T Now(asio::awaitable<T> work) {
+    std::promise<T> promise;
+    auto future = promise.get_future();
+    const auto keep = [&]() -> asio::awaitable<void> {
+      if constexpr (std::is_void_v<T>) {
+        co_await std::move(work);
+        promise.set_value();
+      } else {
+        promise.set_value(co_await std::move(work));
+      }
+    };
+    asio::co_spawn(context_, keep, [](const std::exception_ptr& thrown) {
+      if (thrown) std::terminate();
+    });
+    if (future.wait_for(kPatience) != std::future_status::ready) std::terminate();
+    return future.get();
+  }
+
+  RunView Start(const IsolationKey& owner, StartRun request) {
+    auto view = Now(runs_.Start(owner, std::move(request)));
+    if (!view) throw std::runtime_error(view.error().message());
+    return *std::move(view);
+  }
+  RunView Await(const IsolationKey& owner, const RunId& id) {
+    auto view = Now(runs_.Await(owner, id, std::chrono::steady_clock::now() + kPatience / 2));
+    if (!view) throw std::runtime_error(view.error().message());
+    return *std::move(view);
+  }
+  Result<StoredApproval> Decide(const IsolationKey& owner, const std::string& id,
+                                ApprovalState verdict = ApprovalState::kApproved) {
+    return Now(runs_.Decide(owner, ApprovalId(id), {.verdict = verdict, .by = "ann"}));
+  }
+
+ private:
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  const std::unique_ptr<Engine> engine_;
+  const std::shared_ptr<Store> store_;
+  const SystemClock clock_{};
+  DecisionBell bell_;
+  ApprovalDesk desk_;
+  CodeRunner runner_;
+  DurableRuns runs_;
+  std::thread thread_;
+};
+
+}  // namespace caisson::testing

@@ -1,0 +1,143 @@
+#include "tests/durable/killing_store.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+namespace caisson::testing {
+namespace {
+
+std::string g_step;
+std::atomic<int> g_passes_left = 0;
+
+class KillingRuns final : public RunStore {
+ public:
+  explicit KillingRuns(RunStore& runs) : runs_(runs) {}
+
+  asio::awaitable<Result<Lease>> Create(IsolationKey owner, NewRun run, LeaseTerm term) override {
+    return Around("Create", runs_.Create(std::move(owner), std::move(run), std::move(term)));
+  }
+  asio::awaitable<Result<StoredRun>> Find(IsolationKey owner, RunId id) override {
+    return runs_.Find(std::move(owner), std::move(id));
+  }
+  asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner, std::optional<RunState> state,
+                                                PageQuery query) override {
+    return runs_.List(std::move(owner), state, std::move(query));
+  }
+  asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) override {
+    return Around("Claim", runs_.Claim(std::move(owner), std::move(id), std::move(term)));
+  }
+  asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
+                                      SystemTime until) override {
+    return runs_.Renew(std::move(owner), std::move(id), std::move(lease), until);
+  }
+  asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) override {
+    return runs_.Release(std::move(owner), std::move(id), std::move(lease));
+  }
+  asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,
+                                     std::optional<SavedRun> saved, SystemTime now) override {
+    return Around("Wait", runs_.Wait(std::move(owner), std::move(id), std::move(lease),
+                                     std::move(saved), now));
+  }
+  asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id, Lease lease,
+                                       SystemTime now) override {
+    return runs_.Resume(std::move(owner), std::move(id), std::move(lease), now);
+  }
+  asio::awaitable<Result<SavedRun>> LoadSaved(IsolationKey owner, RunId id) override {
+    return Around("LoadSaved", runs_.LoadSaved(std::move(owner), std::move(id)));
+  }
+  asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
+                                       std::string outcome, std::vector<std::string> files,
+                                       SystemTime now) override {
+    return Around("Finish", runs_.Finish(std::move(owner), std::move(id), std::move(lease),
+                                         std::move(outcome), std::move(files), now));
+  }
+  asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
+                                                std::uint32_t number) override {
+    return runs_.LoadFile(std::move(owner), std::move(id), number);
+  }
+  asio::awaitable<Result<RunUsage>> Usage(IsolationKey owner) override {
+    return runs_.Usage(std::move(owner));
+  }
+  asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease, NewCall call,
+                                          SystemTime now) override {
+    return Around("BeginCall", runs_.BeginCall(std::move(owner), std::move(id), std::move(lease),
+                                               std::move(call), now));
+  }
+  asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
+                                          std::uint32_t seq, std::optional<ApprovalId> approval,
+                                          SystemTime now) override {
+    return Around("StartCall", runs_.StartCall(std::move(owner), std::move(id), std::move(lease),
+                                               seq, std::move(approval), now));
+  }
+  asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
+                                          std::uint32_t seq, SystemTime now) override {
+    return runs_.RetryCall(std::move(owner), std::move(id), std::move(lease), seq, now);
+  }
+  asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
+                                           std::uint32_t seq, CallState end, std::string result,
+                                           SystemTime now) override {
+    return Around("FinishCall", runs_.FinishCall(std::move(owner), std::move(id), std::move(lease),
+                                                 seq, end, std::move(result), now));
+  }
+  asio::awaitable<Result<std::uint32_t>> DoubtStartedCalls(IsolationKey owner, RunId id,
+                                                           Lease lease, SystemTime now) override {
+    return Around("DoubtStartedCalls",
+                  runs_.DoubtStartedCalls(std::move(owner), std::move(id), std::move(lease), now));
+  }
+  asio::awaitable<Result<std::vector<StoredCall>>> Calls(IsolationKey owner, RunId id) override {
+    return runs_.Calls(std::move(owner), std::move(id));
+  }
+
+ private:
+  template <typename T>
+  static asio::awaitable<T> Around(std::string name, asio::awaitable<T> work) {
+    PassStep(name + ":before");
+    auto result = co_await std::move(work);
+    PassStep(name + ":after");
+    co_return result;
+  }
+
+  RunStore& runs_;
+};
+
+class KillingStore final : public Store {
+ public:
+  explicit KillingStore(std::unique_ptr<Store> store)
+      : store_(std::move(store)), runs_(store_->runs()) {}
+
+  RunStore& runs() override { return runs_; }
+  ApprovalStore& approvals() override { return store_->approvals(); }
+  AuditLog& audit() override { return store_->audit(); }
+  CheckpointStore& checkpoints() override { return store_->checkpoints(); }
+  ResponseStore& responses() override { return store_->responses(); }
+  DocumentStore& sessions() override { return store_->sessions(); }
+  DocumentStore& snapshots() override { return store_->snapshots(); }
+  IdempotencyStore& idempotency() override { return store_->idempotency(); }
+  StoreMaintenance& maintenance() override { return store_->maintenance(); }
+
+ private:
+  const std::unique_ptr<Store> store_;
+  KillingRuns runs_;
+};
+
+}  // namespace
+
+void SetWindow(std::string window) {
+  const std::size_t colon = window.rfind(':');
+  if (colon == window.npos) return;
+  g_passes_left = std::stoi(window.substr(colon + 1));
+  g_step = window.substr(0, colon);
+}
+
+void PassStep(const std::string& step) {
+  if (step == g_step && --g_passes_left == 0) ::kill(::getpid(), SIGKILL);
+}
+
+std::unique_ptr<Store> MakeKillingStore(std::unique_ptr<Store> store) {
+  return std::make_unique<KillingStore>(std::move(store));
+}
+
+}  // namespace caisson::testing
