@@ -56,6 +56,35 @@ class Native(harness.CliTest):
         code = "import numpy as np; float(np.arange(10).mean())"
         self.assertEqual(self.native(code)["result"], 4.5)
 
+    def test_mounts(self):
+        data = self.top / "data"
+        data.mkdir()
+        (data / "in.txt").write_text("in")
+        code = "open('/data/out.txt', 'w').write(open('/data/in.txt').read() + '!')"
+        for mode, there in (("ro", False), ("overlay", False), ("rw", True)):
+            outcome = self.native(code, "--mount", f"{data}:/data:{mode}")
+            self.assertEqual(outcome["status"], "failed" if mode == "ro" else "completed", outcome)
+            self.assertEqual((data / "out.txt").exists(), there, mode)
+        self.assertEqual((data / "out.txt").read_text(), "in!")
+        self.assertEqual([f["path"] for f in outcome["files"]], ["/data/out.txt"])
+
+    def test_a_virtual_environment(self):
+        # Not below /tmp, where cells have files of their own.
+        with harness.tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+            prefix = harness.pathlib.Path(name)
+            prefix.chmod(0o755)
+            packages = prefix / "lib/python3.11/site-packages"
+            packages.mkdir(parents=True)
+            (packages / "greeting.py").write_text("word = 'hello'")
+            self.put("c.toml", f'[python]\nprefix = "{prefix}"\n[engine]\nnative_packages = ["greeting"]\n')
+            code = "import greeting; greeting.word"
+            self.assertEqual(self.native(code, "--config", "c.toml")["result"], "hello")
+            outcome = self.outcome_of(code, "--config", "c.toml", "--policy", "strict")
+            self.assertEqual((outcome["result"], outcome["boundary"]["engine"]), ("hello", "native"), outcome)
+        done = self.run_code("1", "--engine", "native", "--config", "c.toml")
+        self.assertNotEqual(done.status, 0)
+        self.assertIn(b"no virtual environment", done.err)
+
     def test_an_installation_without_a_nursery_says_so(self):
         done = self.run_code("1", "--engine", "native", "--worker-dir", str(self.without_nursery()))
         self.assertEqual((done.status, done.out), (2, b""), done)

@@ -272,6 +272,16 @@ TEST_P(NativeMountsTest, ASessionHasNoRwMount) {
   EXPECT_EQ(host_.Get("n"), "n");
 }
 
+TEST_P(NativeMountsTest, TierLandlockHasNoneAndSaysSo) {
+  auto landlock = StartEngine(EngineKind::kNative, {.tier = jail::Tier::kLandlock});
+  Guest guest = Guest::Open(*landlock, "ann", Files(MountMode::kReadOnly));
+  guest.Start({.code = "1"});
+  const auto ended = guest.EndOrError();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(ended.error().message(), HasSubstr("tier namespace"));
+}
+
 TEST_P(NativeMountsTest, SeveralMountsAreEachTheirOwn) {
   TestDirectory other;
   other.Put("o", "other");

@@ -129,7 +129,9 @@ void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMa
                              const std::string& why) {
   if (auto waiter = PopWaiter(variety)) {
     if (how == NotMade::kRefused || !WaitAgain(*waiter)) {
-      waiter->then(Error(ErrorCode::kUnavailable, "no cell could be made: " + why));
+      const ErrorCode code = variety.mounts ? ErrorCode::kFailedPrecondition  // The kernel's no.
+                                            : ErrorCode::kUnavailable;
+      waiter->then(Error(code, "no cell could be made: " + why));
     }
   }
   if (variety.mounts) return;  // Likely the directories' fault.

@@ -88,6 +88,11 @@ void NativeLane::WithFreshCell(CellNeeds needs, WithLink then) {
   EnsureTick();
   std::shared_ptr<const CellMounts> mounts;
   if (needs.host_files && !needs.host_files->mounts().empty()) {
+    if (options_.pool.nursery.tier != jail::ToString(jail::Tier::kNamespace)) {
+      return then(
+          Error(ErrorCode::kFailedPrecondition,
+                "engine native has mounts in tier namespace alone; run the code in engine wasm"));
+    }
     auto opened = CellMounts::Open(needs.host_files);
     if (!opened) return then(std::move(opened).error());
     mounts = *std::move(opened);

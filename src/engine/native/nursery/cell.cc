@@ -120,8 +120,7 @@ Result<void> Cell::OpenStreams() {
 
 Result<void> Cell::ShowMounts() {
   if (nursery_.enclosure.tier() != jail::Tier::kNamespace) {
-    return Error(ErrorCode::kFailedPrecondition,
-                 "engine native has mounts in tier namespace alone; run the code in engine wasm");
+    return Error(ErrorCode::kInvalidArgument, "mounts without a mount namespace");
   }
   TRY_ASSIGN(layers_, jail::AttachTrees(mounts_, kFilesRoot));
   if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
