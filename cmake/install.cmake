@@ -9,8 +9,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(library_modules
-  base wakeup asio_impl wire policy context jail engine engine_session engine_wasm engine_native engine_auto workspace
-  tools tools_command tools_http config codeact server)
+  base aead sha256 wakeup asio_impl wire policy_lists policy context telemetry net identity store store_sql store_sqlite
+  store_postgres jail engine engine_session engine_wasm engine_native engine_auto workspace tools tools_command tools_http
+  approval journal config codeact codeact_durable protocol_rest protocol_mcp net_stdio server)
 set(library_objects ${library_modules})
 list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
 
@@ -22,7 +23,8 @@ target_compile_definitions(libcaisson INTERFACE BOOST_ASIO_SEPARATE_COMPILATION 
 target_include_directories(libcaisson INTERFACE
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/caisson>")
-target_link_libraries(libcaisson INTERFACE Threads::Threads OpenSSL::SSL OpenSSL::Crypto Boost::headers re2 seccomp)
+target_link_libraries(libcaisson INTERFACE Threads::Threads OpenSSL::SSL OpenSSL::Crypto Boost::headers re2 seccomp
+  sqlite3 pq)
 
 install(TARGETS caisson RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS caisson-nursery RUNTIME DESTINATION libexec/caisson)
@@ -39,7 +41,7 @@ install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Caisson)
 
 # The umbrella header and what it includes; how engines, jail and protocols work inside stays inside.
-foreach(module base wire policy context workspace tools config codeact)
+foreach(module base wire policy context identity store workspace tools config codeact)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})

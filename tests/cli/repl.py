@@ -60,10 +60,13 @@ class AtATerminal(harness.CliTest):
                                         stderr=theirs, start_new_session=True, cwd=self.work,
                                         preexec_fn=harness.without_signals)
         os.close(theirs)
-        self.addCleanup(self.process.wait)
-        self.addCleanup(self.process.kill)
         self.shown = b""
         self.expect(b">>> ")
+
+    def tearDown(self):
+        self.process.kill()
+        self.process.wait()
+        super().tearDown()
 
     def expect(self, text):
         """Reads until `text` has been shown, and forgets what came up to there."""
