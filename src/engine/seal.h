@@ -12,29 +12,16 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/aead.h"
 #include "base/result.h"
 #include "engine/engine.h"
 
 namespace caisson {
 
-class SealKey {
- public:
-  static constexpr std::size_t kBytes = 32;
-  static SealKey Random();
-  explicit SealKey(std::span<const std::uint8_t, kBytes> bytes);
-  SealKey(const SealKey&) = default;
-  SealKey& operator=(const SealKey&) = default;
-  ~SealKey();
-
-  std::span<const std::uint8_t, kBytes> bytes() const { return bytes_; }
-
- private:
-  std::array<std::uint8_t, kBytes> bytes_{};
-};
+using SealKey = AeadKey;
 
 // What a sealed cell is bound to.
 struct SealBinding {

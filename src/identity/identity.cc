@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/utf8.h"
+#include "wire/canonical_json.h"
 
 namespace caisson {
 namespace {
@@ -73,17 +74,8 @@ Result<void> CheckPart(std::string_view name, std::string_view part) {
   return {};
 }
 
-void AppendString(const std::optional<std::string>& part, std::string& out) {
-  if (!part) {
-    out += "null";
-    return;
-  }
-  out += '"';
-  for (const char c : *part) {  // Controls, which need more than this, are refused by CheckPart.
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  out += '"';
+Value ValueOf(const std::optional<std::string>& part) {
+  return part ? Value(*part) : Value();
 }
 
 }  // namespace
@@ -103,14 +95,11 @@ Result<Identity> Identity::InChat(std::string chat) const {
 }
 
 std::string CanonicalText(const Identity& identity) {
-  std::string text = "[";
-  AppendString(identity.tenant(), text);
-  text += ',';
-  AppendString(identity.is_none() ? std::nullopt : std::optional(identity.user()), text);
-  text += ',';
-  AppendString(identity.chat(), text);
-  text += ']';
-  return text;
+  const std::optional<std::string> user =
+      identity.is_none() ? std::nullopt : std::optional(identity.user());
+  // Never refused: CheckPart lets nothing pass that is not UTF-8.
+  return *CanonicalJson(
+      List{{ValueOf(identity.tenant()), ValueOf(user), ValueOf(identity.chat())}});
 }
 
 IsolationKey::IsolationKey(const Identity& identity)

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/sha256.h"
-#include "identity/base64url.h"
+#include "base/base64url.h"
 #include "wire/json.h"
 
 namespace caisson {

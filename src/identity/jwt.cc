@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "identity/base64url.h"
+#include "base/base64url.h"
 #include "wire/json.h"
 
 namespace caisson {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "identity/base64url.h"
+#include "base/base64url.h"
 #include "identity/jwt_resolver.h"
 #include "identity/resolver_for_test.h"
 #include "identity/signer_for_test.h"

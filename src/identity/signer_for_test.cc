@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "identity/base64url.h"
+#include "base/base64url.h"
 
 namespace caisson {
 namespace {

@@ -15,8 +15,10 @@ std::string Beside(const Config& config, const std::string& path) {
   return (std::filesystem::path(config.directory) / path).string();
 }
 
-Result<std::string> Fetch(const SecretReference& secret, const Config& config,
-                          const EnvironmentMap& host) {
+}  // namespace
+
+Result<std::string> FetchSecret(const SecretReference& secret, const Config& config,
+                                const EnvironmentMap& host) {
   if (!secret.environment.empty()) {
     const auto found = host.find(secret.environment);
     if (found != host.end() && !found->second.empty()) return found->second;
@@ -41,6 +43,8 @@ Result<Approval> MakeApproval(const ApprovalConfig& approval) {
   return approval.mode == Mode::kWhen ? Approval::When(*std::move(rule))
                                       : Approval::Unless(*std::move(rule));
 }
+
+namespace {
 
 Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config,
                              const ToolResources& resources) {
@@ -71,7 +75,7 @@ Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
     made.private_hosts = rule.allow_private ? PrivateHosts::kAllow : PrivateHosts::kRefuse;
     for (const SecretHeaderConfig& header : rule.headers) {
       TRY_ASSIGN(const std::string secret,
-                 Fetch(header.value, config, resources.host.start_environment()));
+                 FetchSecret(header.value, config, resources.host.start_environment()));
       made.secret_headers.emplace_back(header.name, header.prefix + secret);
     }
   }

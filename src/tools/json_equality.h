@@ -13,8 +13,8 @@
 
 namespace caisson {
 
-// Equal exactly for values that are the same to JSON. Also what is hashed when a call's arguments are
-// (I5). Not JSON itself: it holds bytes, NaN and keys of any kind.
+// Equal exactly for values that are the same to JSON. Not JSON itself: it holds bytes, NaN and keys of any
+// kind.
 std::string CanonicalText(const Value& value);
 
 // By size. Unordered if one is NaN or no number.

@@ -47,6 +47,9 @@ struct ToolDefinition {
   std::optional<Value> output_schema{};
   Approval approval{};
   Repeat repeat = Repeat::kUnsafe;
+  // Stands for what the body does, where that can change under the same name: a command line, an upstream.
+  // What was approved of another revision was approved of another tool (I5).
+  std::string revision{};
   std::optional<std::uint64_t> max_calls_per_run{};
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
 };

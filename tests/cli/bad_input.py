@@ -88,9 +88,13 @@ class BadInput(harness.CliTest):
         self.expect_usage(self.run_code("1", "--tier", "strong"), "strong", "namespace")
         self.expect_usage(self.caisson("run", "a.py", "b.py"), "b.py")
 
-    def test_what_is_not_there_yet_is_not_offered(self):
-        for flag in ("--mount", "--policy", "--config", "--approve", "--env"):
-            self.expect_usage(self.caisson("run", flag, "x"), flag)
+    def test_flags_with_values_that_make_no_sense(self):
+        for flag, value, word in [("--mount", "x", "HOST:GUEST"), ("--mount", "/nowhere:/input", "/nowhere"),
+                                  ("--mount", ".:input:ro", "input"), ("--mount", ".:/input:wr", "wr"),
+                                  ("--policy", "loose", "loose"), ("--config", "none.toml", "none.toml"),
+                                  ("--approve", "maybe", "maybe"), ("--env", "NAME", "NAME=VALUE"),
+                                  ("--env", "=1", "NAME=VALUE")]:
+            self.expect_usage(self.run_code("print('ran')", flag, value), word)
 
     def test_a_broken_installation(self):
         self.expect_usage(self.run_code("1", "--worker-dir", str(self.work)), "caisson-worker")

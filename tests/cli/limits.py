@@ -24,7 +24,7 @@ class Limits(harness.CliTest):
                            ("memory_bytes=1.5", ["memory_bytes"]), ("memory_bytes=0", ["memory_bytes"]),
                            ("memory_bytes=99999999999999999999999", ["at most"]), ("processes=17", ["16"]),
                            ("files=-0", ["files"]), ("colour=1", ["colour", "wall_seconds", "tool_calls"]),
-                           ("wall_seconds", ["NAME=VALUE"]), ("=1", ["wall_seconds"])]:
+                           ("wall_seconds", ["NAME=VALUE"]), ("=1", ["NAME=VALUE"])]:
             done = self.run_code("print('ran')", "--limit", bad)
             self.assertEqual((done.status, done.out), (2, b""), f"{bad}: {done}")
             for word in words:

@@ -95,8 +95,10 @@ void StdioServer::Begin(Request request) {
                            RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
   };
   if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
-  auto underway = session_->requests.Begin(request.id);
-  if (underway == nullptr) return refuse("a request of this id is under way");
+  auto underway = std::make_shared<RequestsUnderWay::Underway>();
+  if (!session_->requests.Begin(request.id, underway)) {
+    return refuse("a request of this id is under way");
+  }
   auto slot = underway->stop.slot();
   asio::co_spawn(idle_.get_executor(), Answer(std::move(request), std::move(underway)),
                  asio::bind_cancellation_slot(slot, [](const std::exception_ptr& thrown) {

@@ -1,4 +1,4 @@
-#include "identity/base64url.h"
+#include "base/base64url.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Base64url without padding (RFC 4648 section 5), as JSON Web Tokens use it.
+// Base64url without padding (RFC 4648 section 5): bytes as text that fits URLs, headers and JSON.
 //
 // Trust     Decode takes hostile text and accepts exactly one spelling of any bytes.
 // Threads   Pure functions.

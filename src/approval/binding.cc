@@ -1,0 +1,79 @@
+#include "approval/binding.h"
+
+#include <utility>
+
+#include "base/sha256.h"
+#include "wire/canonical_json.h"
+
+namespace caisson {
+namespace {
+
+// A digest of one kind of thing is never taken for one of another.
+std::string DigestOf(std::string_view kind, std::string_view bytes) {
+  return ToHex(Sha256(std::string(kind).append(1, '\0').append(bytes)));
+}
+
+Value RuleOf(const Approval& approval) {
+  switch (approval.mode()) {
+    case Approval::Mode::kNever:
+      return "never";
+    case Approval::Mode::kAlways:
+      return "always";
+    case Approval::Mode::kWhen:
+      return Dict{{{"when", approval.rule()->document()}}};
+    case Approval::Mode::kUnless:
+      return Dict{{{"unless", approval.rule()->document()}}};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> ToolDigest(const Tool& tool) {
+  const ToolDefinition& definition = tool.definition();
+  // Each part has a text of its own, so that a schema may be nested as deeply as schemas may be.
+  List parts;
+  for (const Value& part :
+       {Value(definition.name), Value(definition.description), definition.input_schema,
+        definition.output_schema.value_or(Value()), RuleOf(definition.approval),
+        Value(definition.repeat == Repeat::kIdempotent), Value(definition.revision)}) {
+    auto text = CanonicalJson(part);
+    if (!text) return std::move(text).error().Context("definition of tool " + tool.name());
+    parts.items.emplace_back(*std::move(text));
+  }
+  TRY_ASSIGN(const std::string text, CanonicalJson(parts));
+  return DigestOf("caisson tool 1", text);
+}
+
+std::string CodeDigest(std::string_view code) {
+  return DigestOf("caisson code 1", code);
+}
+
+Result<CanonicalArguments> Canonicalize(const Dict& arguments) {
+  auto text = CanonicalJson(arguments);
+  if (!text) return std::move(text).error().Context("arguments that can be approved");
+  std::string digest = DigestOf("caisson arguments 1", *text);
+  return CanonicalArguments{*std::move(text), std::move(digest)};
+}
+
+Result<Dict> ParseArguments(std::string_view text, std::string_view digest) {
+  const Error refused(ErrorCode::kInvalidArgument, "the stored arguments are not what was hashed");
+  if (DigestOf("caisson arguments 1", text) != digest) return refused;
+  TRY_ASSIGN(Value value, ParseCanonicalJson(text));
+  auto* dict = std::get_if<Dict>(&value.variant());
+  if (dict == nullptr) return refused;
+  return std::move(*dict);
+}
+
+Result<CallBinding> BindCall(CallPlace place, const Tool& tool,
+                             const CanonicalArguments& arguments) {
+  TRY_ASSIGN(std::string tool_digest, ToolDigest(tool));
+  return CallBinding{.run = std::move(place.run),
+                     .seq = place.seq,
+                     .tool = tool.name(),
+                     .tool_digest = std::move(tool_digest),
+                     .arguments_digest = arguments.digest,
+                     .code_digest = std::move(place.code_digest)};
+}
+
+}  // namespace caisson

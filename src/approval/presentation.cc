@@ -1,0 +1,74 @@
+#include "approval/presentation.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "approval/binding.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "base/visible.h"
+#include "wire/canonical_json.h"
+
+namespace caisson {
+namespace {
+
+// How many bytes of JSON text cannot be taken apart: a character or an escape.
+std::size_t UnitSize(std::string_view text) {
+  if (text.front() != '\\') return std::max<std::size_t>(CharacterSize(text), 1);
+  return text.size() > 1 && text[1] == 'u' ? 6 : 2;
+}
+
+// The end of the last unit within the first `most` bytes.
+std::size_t EndWithin(std::string_view text, std::size_t most) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t size = UnitSize(text.substr(at));
+    if (at + size > most) break;
+    at += size;
+  }
+  return at;
+}
+
+ShownArgument Show(std::string_view name, std::string_view value, std::size_t shown_bytes) {
+  ShownArgument shown{.name = SpellOutDeceptive(name), .value = {}, .bytes = value.size()};
+  if (value.size() <= shown_bytes) {
+    shown.value = SpellOutDeceptive(value);
+    return shown;
+  }
+  const std::size_t front = EndWithin(value, shown_bytes / 2);
+  const std::size_t back = EndWithin(value, value.size() - shown_bytes / 2);
+  shown.value = SpellOutDeceptive(value.substr(0, front));
+  shown.end = SpellOutDeceptive(value.substr(back));
+  shown.left_out_bytes = back - front;
+  shown.sha256 = ToHex(Sha256(value));
+  return shown;
+}
+
+}  // namespace
+
+Result<Presentation> Present(const NewApproval& asked, std::size_t shown_bytes) {
+  TRY_ASSIGN(const Dict arguments, ParseArguments(asked.arguments, asked.binding.arguments_digest));
+  Presentation presentation{.arguments = {}, .whole = SpellOutDeceptive(asked.arguments)};
+  for (const auto& [name, value] : arguments.items) {
+    TRY_ASSIGN(const std::string name_text, CanonicalJson(name));
+    TRY_ASSIGN(const std::string value_text, CanonicalJson(value));
+    presentation.arguments.push_back(Show(name_text, value_text, shown_bytes));
+  }
+  return presentation;
+}
+
+std::string ToText(const Presentation& presentation) {
+  std::string text;
+  for (const ShownArgument& argument : presentation.arguments) {
+    if (!argument.sha256) {
+      text += argument.name + ": " + argument.value + "\n";
+      continue;
+    }
+    text += argument.name + ": " + std::to_string(argument.bytes) + " bytes, SHA-256 " +
+            *argument.sha256 + "\n  begins " + argument.value + "\n  ends   " + argument.end + "\n";
+  }
+  return text;
+}
+
+}  // namespace caisson

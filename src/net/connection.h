@@ -1,0 +1,84 @@
+// A Connection serves one client: reads a request, runs its handler, answers, and again.
+//
+// While a handler runs, the client is watched: when it goes, the handler is cancelled.
+//
+// Trust     The client is hostile; see request_reader.h and peer.h.
+// Threads   Its own strand (the socket's executor); Finish and Abort from anywhere.
+// Lifetime  Shared by its coroutine and the server (shared_ptr). Refers to the router and the options.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "net/exchange.h"
+#include "net/peer.h"
+#include "net/request_reader.h"
+#include "net/server.h"
+
+namespace caisson::net {
+
+class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(asio::ip::tcp::socket socket, const Router& router, const ServerOptions& options);
+
+  // Returns when the connection is closed.
+  asio::awaitable<void> Run();
+  // Ends it after the request under way; at once if there is none.
+  void Finish();
+  // Cancels the handler under way as well.
+  void Abort();
+
+  Request& request() override { return incoming_.request; }
+  asio::awaitable<Result<void>> Send(Response response) override;
+  asio::awaitable<Result<std::shared_ptr<BodyStream>>> Stream(Response head,
+                                                              StreamOptions options) override;
+
+ private:
+  class Body;
+  enum class Answer { kNone, kWhole, kStream };
+
+  asio::awaitable<void> Serve(Incoming incoming);
+  asio::awaitable<void> Refuse(Refusal refusal);
+  // Returns when the handler has ended; reads ahead meanwhile, to see the client go.
+  asio::awaitable<void> Watch();
+  asio::awaitable<void> AwaitHandler();
+  void OnHandlerEnd(const std::exception_ptr& thrown);
+  void EndAnswer();
+  void Cancel();
+  void FailAnswer(std::string what);
+  void PushWhole(const Response& response);
+  void Report();
+
+  const ServerOptions& options_;
+  const std::shared_ptr<Peer> peer_;
+  RequestReader reader_;
+
+  // Of the request under way.
+  Incoming incoming_{};
+  std::string method_{};  // The handler may take the request itself away.
+  Headers sharing_{};
+  std::chrono::steady_clock::time_point begun_at_{};
+  Answer answer_ = Answer::kNone;
+  int status_ = 0;
+  std::shared_ptr<Body> body_;         // Shared with whoever writes to it.
+  asio::cancellation_signal cancel_;   // The handler.
+  asio::cancellation_signal unwatch_;  // The reading ahead.
+  asio::steady_timer handler_end_;     // Never expires: cancelled when the handler has ended.
+  bool handler_running_ = false;
+  bool handler_failed_ = false;
+  bool client_left_ = false;
+  std::string instance_{};
+  std::string failure_{};
+
+  KeepAlive keep_alive_ = KeepAlive::kYes;
+  bool finishing_ = false;
+  bool aborting_ = false;
+};
+
+}  // namespace caisson::net

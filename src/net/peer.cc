@@ -1,0 +1,106 @@
+#include "net/peer.h"
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace caisson::net {
+namespace {
+
+using boost::system::error_code;
+
+constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
+// Parting: how long, and how much is read.
+constexpr auto kPartingTime = std::chrono::seconds(2);
+constexpr std::size_t kPartingBytes = 16u << 20;
+
+asio::ip::address AddressOf(const asio::ip::tcp::socket& socket) {
+  error_code unknown;
+  return socket.remote_endpoint(unknown).address();
+}
+
+}  // namespace
+
+Peer::Peer(asio::ip::tcp::socket socket, std::size_t max_unread_bytes, Duration write_time)
+    : socket_(std::move(socket)),
+      address_(AddressOf(socket_)),
+      write_time_(write_time),
+      unread_(max_unread_bytes),
+      reading_(socket_.get_executor()),
+      writing_(socket_.get_executor()),
+      drained_(socket_.get_executor(), asio::steady_timer::time_point::max()) {
+  error_code ignored;
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+void Peer::ExpectWithin(Duration patience) {
+  patience_lost_ = false;
+  reading_.Set(patience, [self = shared_from_this()] {
+    self->patience_lost_ = true;
+    error_code ignored;
+    self->socket_.cancel(ignored);
+  });
+}
+
+void Peer::Push(std::string_view bytes) {
+  if (gone_ || bytes.empty()) return;
+  queue_ += bytes;
+  if (sending_.empty()) Send();
+}
+
+void Peer::Send() {
+  if (sent_ == sending_.size()) {
+    sending_ = std::exchange(queue_, {});
+    sent_ = 0;
+    if (sending_.empty()) return writing_.Clear();
+  }
+  writing_.Set(write_time_, [self = shared_from_this()] { self->CutOff(); });
+  socket_.async_write_some(asio::buffer(sending_) + sent_,
+                           [self = shared_from_this()](const error_code& error, std::size_t bytes) {
+                             self->OnSent(error, bytes);
+                           });
+}
+
+void Peer::OnSent(const error_code& error, std::size_t bytes) {
+  if (gone_) return;
+  // The reader's deadline cancels what is written as well; that is no failure.
+  if (error && error != asio::error::operation_aborted) return CutOff();
+  sent_ += bytes;
+  Send();
+  drained_.cancel();
+}
+
+asio::awaitable<Peer::Connected> Peer::Drained(std::size_t at_most) {
+  while (!gone_ && queued_bytes() > at_most) {
+    [[maybe_unused]] const auto woken = co_await drained_.async_wait(kQuietly);
+  }
+  co_return gone_ ? Connected::kNo : Connected::kYes;
+}
+
+void Peer::CutOff() {
+  if (gone_) return;
+  gone_ = true;
+  error_code ignored;
+  socket_.close(ignored);
+  reading_.Clear();
+  writing_.Clear();
+  drained_.cancel();
+}
+
+asio::awaitable<void> Peer::Part() {
+  error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  std::array<char, 16384> discarded;
+  std::size_t total = 0;
+  ExpectWithin(kPartingTime);
+  while (!gone_ && total < kPartingBytes) {
+    const auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(discarded), kQuietly);
+    if (error) break;
+    total += bytes;
+  }
+  CutOff();
+}
+
+}  // namespace caisson::net

@@ -1,0 +1,99 @@
+// A Peer is the client at the other end of a connection: bytes from it, bytes to it, and patience with it.
+//
+// Trust     Hostile. It may send slowly, read slowly, or go at any moment.
+// Threads   The connection's strand.
+// Lifetime  Shared by the connection and the operations on its socket (shared_ptr), which end with CutOff().
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace caisson::net {
+
+namespace asio = boost::asio;
+
+// Acts once a time has passed, unless it is set anew or cleared before. An action on its way counts as not yet done.
+class Deadline {
+ public:
+  using Duration = std::chrono::steady_clock::duration;
+
+  explicit Deadline(const asio::any_io_executor& executor) : timer_(executor) {}
+
+  // Precondition: `action` keeps this alive.
+  template <typename Action>
+  void Set(Duration after, Action action) {
+    timer_.expires_after(after);
+    timer_.async_wait([this, turn = ++turn_, action = std::move(action)](
+                          const boost::system::error_code& cancelled) mutable {
+      if (!cancelled && turn == turn_) action();
+    });
+  }
+  void Clear() {
+    ++turn_;
+    timer_.cancel();
+  }
+
+ private:
+  asio::steady_timer timer_;
+  std::uint64_t turn_ = 0;
+};
+
+class Peer : public std::enable_shared_from_this<Peer> {
+ public:
+  using Duration = Deadline::Duration;
+
+  Peer(asio::ip::tcp::socket socket, std::size_t max_unread_bytes, Duration write_time);
+
+  asio::ip::tcp::socket& socket() { return socket_; }
+  // What it has sent and nobody has used yet.
+  boost::beast::flat_buffer& unread() { return unread_; }
+  asio::ip::address address() const { return address_; }
+
+  // Operations that read end as aborted when this has passed.
+  void ExpectWithin(Duration patience);
+  void StopExpecting() { reading_.Clear(); }
+  bool patience_lost() const { return patience_lost_; }
+
+  // Sent after everything that was pushed before.
+  void Push(std::string_view bytes);
+  std::size_t queued_bytes() const { return queue_.size() + sending_.size() - sent_; }
+  enum class Connected { kYes, kNo };
+  // Returns when no more than `at_most` bytes wait.
+  asio::awaitable<Connected> Drained(std::size_t at_most);
+
+  bool gone() const { return gone_; }
+  // Closes the connection and forgets what waits.
+  void CutOff();
+  // Says that no more comes, and reads for a moment what the client is still sending: closing on unread bytes would
+  // reset the connection and take the answer from under the client's eyes.
+  asio::awaitable<void> Part();
+
+ private:
+  void Send();
+  void OnSent(const boost::system::error_code& error, std::size_t bytes);
+
+  asio::ip::tcp::socket socket_;
+  const asio::ip::address address_;
+  const Duration write_time_;
+  boost::beast::flat_buffer unread_;
+  Deadline reading_;
+  Deadline writing_;
+  asio::steady_timer drained_;  // Never expires: cancelled when bytes have gone out.
+  std::string queue_;
+  std::string sending_;
+  std::size_t sent_ = 0;  // Of sending_.
+  bool patience_lost_ = false;
+  bool gone_ = false;
+};
+
+}  // namespace caisson::net

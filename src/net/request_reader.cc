@@ -1,0 +1,178 @@
+#include "net/request_reader.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <utility>
+
+namespace caisson::net {
+namespace {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
+
+Refusal Refused(int status, std::string detail) {
+  return {.response = ToResponse({.status = status, .detail = std::move(detail)})};
+}
+
+bool HasEnded(const error_code& error) {
+  return error == http::error::end_of_stream || error == http::error::partial_message ||
+         error == asio::error::eof || error == asio::error::connection_reset;
+}
+
+Refusal Unreadable(const error_code& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return Refused(431, "the head of the request is too long");
+  }
+  if (error == http::error::body_limit) return Refused(413, "the body is too long");
+  if (error == http::error::bad_version) {
+    return Refused(505, "this server speaks HTTP/1.1");
+  }
+  return Refused(400, "the request is no HTTP/1.1: " + error.message());
+}
+
+std::string Text(boost::beast::string_view text) {
+  return std::string(text);
+}
+
+}  // namespace
+
+struct RequestReader::Head {
+  http::request_parser<http::string_body> parser{};
+  Incoming incoming{};
+};
+
+asio::awaitable<bool> RequestReader::AwaitFirstByte() {
+  if (std::exchange(first_, false) || peer_->unread().size() > 0) co_return true;
+  idle_ = true;
+  peer_->ExpectWithin(options_.idle_time);
+  const auto [error] =
+      co_await peer_->socket().async_wait(asio::ip::tcp::socket::wait_read, kQuietly);
+  idle_ = false;
+  co_return !error;
+}
+
+asio::awaitable<RequestReader::Next> RequestReader::Read() {
+  if (!co_await AwaitFirstByte()) co_return Ended{};
+  Head head;
+  head.parser.header_limit(static_cast<std::uint32_t>(options_.max_head_bytes));
+  head.parser.body_limit(boost::none);  // The route's limit holds, once that is known.
+  peer_->ExpectWithin(options_.head_time);
+  const auto [error, bytes] =
+      co_await http::async_read_header(peer_->socket(), peer_->unread(), head.parser, kQuietly);
+  peer_->StopExpecting();
+  if (peer_->patience_lost()) co_return Refused(408, "the head of the request took too long");
+  if (HasEnded(error) || error == asio::error::operation_aborted) co_return Ended{};
+  if (error) co_return Unreadable(error);
+  auto refusal = Judge(head);
+  if (!refusal) refusal = co_await ReadBody(head);
+  if (peer_->gone()) co_return Ended{};
+  if (refusal) {
+    refusal->method = Text(head.parser.get().method_string());
+    refusal->sharing = SharingHeaders(options_.access, head.incoming.request.headers);
+    co_return *std::move(refusal);
+  }
+  co_return std::move(head.incoming);
+}
+
+std::optional<Refusal> RequestReader::JudgeFraming(const Head& head) const {
+  const Headers& headers = head.incoming.request.headers;
+  const std::string* coding = headers.Find("Transfer-Encoding");
+  if (coding != nullptr) {
+    // Beast takes a request in any other coding for one without a body, and that body for the next request.
+    const bool chunked =
+        headers.Count("Transfer-Encoding") == 1 && EqualsIgnoringCase(*coding, "chunked");
+    if (!chunked) return Refused(501, "of transfer codings only chunked is known");
+    if (head.incoming.version < 11) return Refused(400, "HTTP/1.0 has no transfer codings");
+    if (headers.Find("Content-Length") != nullptr) {
+      return Refused(400, "a body has a length or is chunked, not both");
+    }
+  }
+  // Beast takes "5, 5" for 5, and the same length twice for once.
+  const std::string* length = headers.Find("Content-Length");
+  if (length != nullptr && (headers.Count("Content-Length") > 1 ||
+                            length->find_first_not_of("0123456789") != length->npos)) {
+    return Refused(400, "Content-Length is one number");
+  }
+  const std::size_t hosts = headers.Count("Host");
+  if (hosts > 1 || (hosts == 0 && head.incoming.version >= 11)) {
+    return Refused(400, "a request has exactly one Host");
+  }
+  const std::string* expected = headers.Find("Expect");
+  if (expected != nullptr && !EqualsIgnoringCase(*expected, "100-continue")) {
+    return Refused(417, "of expectations only 100-continue is known");
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> RequestReader::Judge(Head& head) const {
+  const auto& message = head.parser.get();
+  Incoming& incoming = head.incoming;
+  incoming.version = message.version();
+  incoming.keep_alive = head.parser.keep_alive() ? KeepAlive::kYes : KeepAlive::kNo;
+  Request& request = incoming.request;
+  request.method = Text(message.method_string());
+  request.peer = peer_->address();
+  for (const auto& field : message) {
+    request.headers.Add(Text(field.name_string()), Text(field.value()));
+  }
+  if (auto refusal = JudgeFraming(head)) return refusal;
+
+  // Nothing of what follows depends on the body; where there is none the connection can go on.
+  const auto refuse = [&](Response response) {
+    const bool has_body = head.parser.chunked() || head.parser.content_length().value_or(0) > 0;
+    return Refusal{.response = std::move(response),
+                   .keep_alive = has_body ? KeepAlive::kNo : incoming.keep_alive};
+  };
+  if (auto problem = Refuses(options_.access, request.headers)) return refuse(ToResponse(*problem));
+  if (auto answer = Preflight(options_.access, request.method, request.headers)) {
+    return refuse(*std::move(answer));
+  }
+  const std::string text = Text(message.target());
+  auto target = ParseTarget(text);
+  if (!target) return refuse(ToResponse({.status = 400, .detail = target.error().message()}));
+  request.path = text.substr(0, text.find('?'));
+  Router::Found found = router_.Find(request.method, *target);
+  if (const auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
+    Response response = ToResponse({.status = 405, .detail = "allowed here: " + wrong->allow});
+    response.headers.Add("Allow", wrong->allow);
+    return refuse(std::move(response));
+  }
+  auto* match = std::get_if<Router::Match>(&found);
+  if (match == nullptr) return refuse(ToResponse({.status = 404, .detail = "no such path"}));
+  incoming.route = match->route;
+  request.parameters = std::move(match->parameters);
+  request.query = std::move(target->query);
+  return std::nullopt;
+}
+
+asio::awaitable<std::optional<Refusal>> RequestReader::ReadBody(Head& head) {
+  const std::size_t limit = head.incoming.route->options.max_body_bytes;
+  head.parser.body_limit(limit);
+  if (head.parser.content_length().value_or(0) > limit) {
+    co_return Refused(413, "the body is longer than " + std::to_string(limit) + " bytes");
+  }
+  if (!head.parser.is_done()) {
+    if (head.incoming.request.headers.Find("Expect") != nullptr) {
+      peer_->Push("HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    peer_->ExpectWithin(options_.body_time);
+    const auto [error, bytes] =
+        co_await http::async_read(peer_->socket(), peer_->unread(), head.parser, kQuietly);
+    peer_->StopExpecting();
+    if (peer_->patience_lost()) co_return Refused(408, "the body took too long");
+    if (HasEnded(error) || error == asio::error::operation_aborted) {
+      peer_->CutOff();  // Half a body is no request.
+      co_return std::nullopt;
+    }
+    if (error) co_return Unreadable(error);
+  }
+  head.incoming.request.body = std::move(head.parser.get().body());
+  co_return std::nullopt;
+}
+
+}  // namespace caisson::net
