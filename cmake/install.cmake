@@ -9,7 +9,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(library_modules
-  base asio_impl wire jsonrpc net_stdio policy context jail engine engine_session engine_wasm engine_native engine_auto workspace
+  base wakeup asio_impl wire jsonrpc net_stdio policy context jail engine engine_session engine_wasm engine_native engine_auto workspace
   tools tools_command tools_http tools_mcp config codeact server)
 set(library_objects ${library_modules})
 list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")

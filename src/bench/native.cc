@@ -120,6 +120,7 @@ struct BusyRun {
 asio::awaitable<Result<Samples>> TimeKills(Engine& engine, int runs) {
   Samples samples;
   for (int i = 0; i < runs; ++i) {
+    co_await Pause(kPausePerCell);  // The cell before is made again: that is not this one's end.
     auto cell = co_await engine.Open({.owner = OwnerId("bench")});
     if (!cell) co_return std::move(cell).error();
     const auto executor = (*cell)->executor();

@@ -17,7 +17,7 @@ constexpr int kWarmUpCells = 5;
 constexpr std::int64_t kAnswer = 41;
 
 SealBinding BindingOf(const WasmEngine& engine, const OwnerId& owner, std::uint32_t seq) {
-  const WorkerBuild build = engine.build();
+  const WorkerBuild build = *engine.build();
   SealBinding binding{.owner = owner, .run = "run_bench", .call_seq = seq};
   std::ranges::copy(build.build_id, binding.build_id.begin());
   std::ranges::copy(build.base_hash, binding.base_hash.begin());

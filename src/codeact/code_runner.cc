@@ -37,6 +37,10 @@ RunRequest ToRunRequest(CodeRequest& request) {
   run.environment = setting.environment;
   run.policy = EncodePolicy(setting.policy);
   run.purpose = request.purpose;
+  if (request.continuity) {
+    run.virtual_time = request.continuity->virtual_time;
+    run.limits.wall_time += request.continuity->spare_wall_time;
+  }
   return run;
 }
 
@@ -49,13 +53,21 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
   if (asked != asio::cancellation_type::none) {
     co_return Error(ErrorCode::kCancelled, "cancelled before it began");
   }
+  Continuity continuity = std::move(request.continuity).value_or(Continuity{});
   ToolBridge bridge(cell, request.setting->tools,
                     {.gate = std::move(request.gate),
                      .on_output = std::move(request.on_output),
                      .trace = std::move(request.trace),
-                     .session = std::move(request.context)});
-  auto outcome = co_await cell.Run(std::move(run), bridge, after);
+                     .session = std::move(request.context),
+                     .journal = continuity.journal});
+  if (continuity.keeper) continuity.keeper->OnCell(cell);
+  if (continuity.saved) bridge.Reopen(std::move(continuity.calls));
+  auto going =
+      continuity.saved ? cell.Continue(bridge, after) : cell.Run(std::move(run), bridge, after);
+  auto outcome = co_await std::move(going);
+  if (continuity.keeper) continuity.keeper->OnEnd();
   co_await bridge.Close();
+  if (continuity.keeper) co_await continuity.keeper->LetGo();
   co_return outcome;
 }
 
@@ -157,8 +169,11 @@ asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
 asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Open(const CodeRequest& request) {
   auto host_files = co_await OpenMounts(request.setting);
   if (!host_files) co_return std::move(host_files).error();
-  auto cell = co_await engine_.Open(
-      {.owner = request.owner, .wait = request.wait, .host_files = *std::move(host_files)});
+  OpenOptions options{
+      .owner = request.owner, .wait = request.wait, .host_files = *std::move(host_files)};
+  const bool saved = request.continuity && request.continuity->saved;
+  auto opening = saved ? Restore(request, std::move(options)) : engine_.Open(std::move(options));
+  auto cell = co_await std::move(opening);
   const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
   if (cell && asked != asio::cancellation_type::none) {
     const asio::any_io_executor executor = (*cell)->executor();
@@ -166,6 +181,14 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Open(const CodeReques
     co_return Error(ErrorCode::kCancelled, "cancelled before it began");
   }
   co_return cell;
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Restore(const CodeRequest& request,
+                                                                   OpenOptions options) {
+  const Continuity& continuity = *request.continuity;
+  Limits limits = request.limits.value_or(request.setting->limits);
+  limits.wall_time += continuity.spare_wall_time;
+  return engine_.Restore(std::move(options), *continuity.saved, limits);
 }
 
 asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {

@@ -25,6 +25,7 @@
 
 #include "base/guarded.h"
 #include "base/result.h"
+#include "codeact/continuity.h"
 #include "codeact/gate.h"
 #include "codeact/session_registry.h"
 #include "engine/engine.h"
@@ -73,6 +74,8 @@ struct CodeRequest {
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
   std::shared_ptr<const SessionContext> context{};  // Whom its tools act for.
+  std::optional<Continuity>
+      continuity{};  // For a run that may wait for somebody, in place of the gate.
 };
 
 // What has become of the session a run was in.
@@ -118,6 +121,8 @@ class CodeRunner {
   asio::awaitable<Result<CodeRun>> RunInSession(CodeRequest request);
 
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(const CodeRequest& request);
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(const CodeRequest& request,
+                                                         OpenOptions options);
   asio::awaitable<Result<std::shared_ptr<HostFiles>>> OpenMounts(
       std::shared_ptr<const CodeSetting> setting);
 

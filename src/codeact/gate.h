@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/guarded.h"
-#include "codeact/wakeup.h"
+#include "base/wakeup.h"
 
 namespace caisson {
 

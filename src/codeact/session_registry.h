@@ -29,8 +29,8 @@
 
 #include "base/guarded.h"
 #include "base/result.h"
+#include "base/wakeup.h"
 #include "codeact/gate.h"
-#include "codeact/wakeup.h"
 #include "engine/engine.h"
 
 namespace caisson {

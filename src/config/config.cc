@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "config/identity_table.h"
 #include "config/table_reader.h"
 #include "policy/toml.h"
 
@@ -20,6 +21,9 @@ constexpr std::size_t kMaxFileBytes = 4u << 20;
 ServerConfig ReadServer(TableReader table) {
   ServerConfig server;
   table.Read("listen", server.listen);
+  table.Read("hosts", server.hosts);
+  table.Read("origins", server.origins);
+  table.ReadSeconds("drain_seconds", server.drain);
   table.Finish();
   return server;
 }
@@ -27,6 +31,7 @@ ServerConfig ReadServer(TableReader table) {
 StoreConfig ReadStore(TableReader table) {
   StoreConfig store;
   table.Read("url", store.url);
+  table.ReadSecret("keys", store.keys);
   const bool known = store.url.starts_with("sqlite:") || store.url == "memory:" ||
                      store.url.starts_with("postgres://") || store.url.starts_with("postgresql://");
   if (!known) table.Complain("url", "must begin with sqlite:, postgres:// or be memory:");
@@ -34,45 +39,20 @@ StoreConfig ReadStore(TableReader table) {
   return store;
 }
 
-IdentityKey ReadIdentityKey(TableReader table) {
-  IdentityKey key;
-  table.Read("tenant", key.tenant);
-  table.Read("user", key.user);
-  table.Read("sha256", key.sha256);
-  table.ReadSecret("value", key.value);
-  table.Require("tenant");
-  table.Require("user");
-  const bool referred = !key.value.environment.empty() || !key.value.file.empty();
-  if (referred == !key.sha256.empty()) {
-    table.Complain("sha256", "or value_env or value_file is needed, one of them");
-  }
-  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  if (!key.sha256.empty() &&
-      (key.sha256.size() != 64 || !std::ranges::all_of(key.sha256, is_hex))) {
-    table.Complain("sha256", "must be 64 digits of 0-9 and a-f");
-  }
+ApprovalsConfig ReadApprovals(TableReader table) {
+  ApprovalsConfig approvals;
+  table.ReadSeconds("expire_seconds", approvals.expire);
+  table.ReadSeconds("poll_seconds", approvals.poll);
+  table.Read("max_pending", approvals.max_pending);
   table.Finish();
-  return key;
+  return approvals;
 }
 
-IdentityConfig ReadIdentity(TableReader table, Problems& problems) {
-  IdentityConfig identity;
-  table.ReadChoice<IdentityMode>("mode", identity.mode,
-                                 {{"local", IdentityMode::kLocal},
-                                  {"keys", IdentityMode::kKeys},
-                                  {"jwt", IdentityMode::kJwt},
-                                  {"headers", IdentityMode::kHeaders}});
-  table.Read("strict_isolation", identity.strict_isolation);
-  table.EachTable("key", [&](const toml::table& key, const std::string& name) {
-    identity.keys.push_back(ReadIdentityKey(TableReader(key, name, problems)));
-  });
-  // Known, and not served yet.
-  for (const std::string_view later : {"jwt", "headers"}) table.Table(later);
-  if (identity.mode == IdentityMode::kKeys && identity.keys.empty()) {
-    table.Complain("key", "is missing: mode \"keys\" needs at least one [[identity.key]]");
-  }
+AuditConfig ReadAudit(TableReader table) {
+  AuditConfig audit;
+  table.Read("file", audit.file);
   table.Finish();
-  return identity;
+  return audit;
 }
 
 EngineConfig ReadEngine(TableReader table) {
@@ -223,11 +203,12 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.ReadSecret("bearer", upstream.bearer);
   table.Read("inherit_env", upstream.inherit_env);
   table.Read("env", upstream.env);
-  table.Read("prefix", upstream.prefix);
+  if (table.Find("prefix") != nullptr) table.Read("prefix", upstream.prefix.emplace());
   table.Read("allow", upstream.allow);
   table.Read("deny", upstream.deny);
   table.Read("ask", upstream.ask);
   table.Read("trust_read_only", upstream.trust_read_only);
+  table.Read("shared", upstream.shared);
   table.ReadSeconds("timeout_seconds", upstream.timeout);
   upstream.approval = ReadApproval(table, name, problems);
   table.Require("name");
@@ -287,6 +268,9 @@ class ConfigReader {
   Result<Config> Read() {
     With("server", [&](TableReader table) { config_.server = ReadServer(std::move(table)); });
     With("store", [&](TableReader table) { config_.store = ReadStore(std::move(table)); });
+    With("approvals",
+         [&](TableReader table) { config_.approvals = ReadApprovals(std::move(table)); });
+    With("audit", [&](TableReader table) { config_.audit = ReadAudit(std::move(table)); });
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });
     With("engine", [&](TableReader table) { config_.engine = ReadEngine(std::move(table)); });

@@ -32,10 +32,24 @@ struct SecretReference {
 
 struct ServerConfig {
   std::string listen = "127.0.0.1:8080";
+  std::vector<std::string> hosts{};    // Names it answers to; none: any, except in mode local.
+  std::vector<std::string> origins{};  // Web pages, besides its own, that may use it.
+  std::optional<std::chrono::nanoseconds> drain{};  // How long requests under way may finish.
 };
 
 struct StoreConfig {
   std::string url = "sqlite:caisson.db";
+  SecretReference keys{};  // What sealed state is sealed with; by default made beside the database.
+};
+
+struct ApprovalsConfig {
+  std::optional<std::chrono::nanoseconds> expire{};  // How long a question stands.
+  std::optional<std::chrono::nanoseconds> poll{};    // How often others' decisions are looked for.
+  std::optional<std::uint64_t> max_pending{};        // Of one identity.
+};
+
+struct AuditConfig {
+  std::string file{};  // Gets a line of JSON for each entry; none if empty.
 };
 
 enum class IdentityMode { kLocal, kKeys, kJwt, kHeaders };
@@ -47,10 +61,33 @@ struct IdentityKey {
   std::string sha256{};  // Hex, in place of the value.
 };
 
+// Tokens of one issuer. Exactly one kind of key.
+struct IdentityJwt {
+  std::string issuer;
+  std::string audience;
+  std::string jwks_file{};        // A key set (RFC 7517), or
+  std::string public_key_file{};  // one key in PEM, or
+  SecretReference secret{};       // a shared secret.
+  std::optional<std::chrono::nanoseconds> leeway{};
+  std::string tenant_claim{};  // None: tokens name no tenant.
+  std::string user_claim = "sub";
+  std::string chat_claim{};
+};
+
+// Headers that a proxy sets.
+struct IdentityHeaderNames {
+  std::vector<std::string> proxies;  // Whose headers count: addresses and networks.
+  std::string tenant{};
+  std::string user{};
+  std::string chat{};
+};
+
 struct IdentityConfig {
   IdentityMode mode = IdentityMode::kLocal;
   std::optional<bool> strict_isolation{};  // By default on, except in kLocal.
   std::vector<IdentityKey> keys{};
+  IdentityJwt jwt{};              // Of kJwt.
+  IdentityHeaderNames headers{};  // Of kHeaders.
 };
 
 enum class EngineChoice { kAuto, kWasm, kNative };
@@ -131,6 +168,7 @@ struct UpstreamConfig {
   ApprovalConfig approval{};            // Of all of them,
   std::vector<std::string> ask{};       // and always of these.
   bool trust_read_only = false;         // Tools that say they only read need no approval.
+  bool shared = false;                  // One process of it may serve different users.
   std::optional<std::chrono::nanoseconds> timeout{};
 };
 
@@ -158,6 +196,8 @@ struct WorkflowConfig {
 struct Config {
   ServerConfig server{};
   StoreConfig store{};
+  ApprovalsConfig approvals{};
+  AuditConfig audit{};
   IdentityConfig identity{};
   EngineConfig engine{};
   Policy policy{};

@@ -38,6 +38,13 @@ TEST(ConfigTest, ReadsAllOfIt) {
 listen = "0.0.0.0:9000"
 [store]
 url = "postgres://db/caisson"
+keys_env = "RING"
+[approvals]
+expire_seconds = 172800
+poll_seconds = 0.5
+max_pending = 20
+[audit]
+file = "audit.jsonl"
 [identity]
 mode = "keys"
 [[identity.key]]
@@ -112,6 +119,11 @@ name = "report"
 file = "report.toml"
 )");
   EXPECT_EQ(config.server.listen, "0.0.0.0:9000");
+  EXPECT_EQ(config.store.keys.environment, "RING");
+  EXPECT_EQ(config.approvals.expire, std::chrono::hours(48));
+  EXPECT_EQ(config.approvals.poll, std::chrono::milliseconds(500));
+  EXPECT_EQ(config.approvals.max_pending, 20u);
+  EXPECT_EQ(config.audit.file, "audit.jsonl");
   EXPECT_EQ(config.identity.keys.at(0).value.environment, "ANN_KEY");
   EXPECT_THAT(config.engine.native_packages, ElementsAre("numpy", "pandas"));
   EXPECT_EQ(config.limits.wall_time, std::chrono::milliseconds(2500));
@@ -168,6 +180,47 @@ TEST(ConfigTest, SecretsAreNotWrittenHere) {
   EXPECT_THAT(
       Mistakes("[identity]\nmode = \"keys\"\n[[identity.key]]\ntenant = \"a\"\nuser = \"b\"\n"),
       HasSubstr("value_env or value_file is needed"));
+}
+
+TEST(ConfigTest, ReadsHowTokensSayWho) {
+  const Config config = Parse(R"(
+[identity]
+mode = "jwt"
+[identity.jwt]
+issuer = "https://id.example"
+audience = "caisson"
+jwks_file = "keys.json"
+tenant_claim = "tid"
+leeway_seconds = 5
+)");
+  EXPECT_EQ(config.identity.jwt.jwks_file, "keys.json");
+  EXPECT_EQ(config.identity.jwt.tenant_claim, "tid");
+  EXPECT_EQ(config.identity.jwt.user_claim, "sub");
+  EXPECT_EQ(config.identity.jwt.leeway, std::chrono::seconds(5));
+}
+
+TEST(ConfigTest, ReadsHowProxiesSayWho) {
+  const Config config = Parse(R"(
+[identity]
+mode = "headers"
+[identity.headers]
+preset = "foundry-v1"
+tenant = "x-tenant"
+proxies = ["10.0.0.0/8"]
+)");
+  EXPECT_EQ(config.identity.headers.user, "x-agent-user-isolation-key");
+  EXPECT_EQ(config.identity.headers.tenant, "x-tenant");
+  EXPECT_THAT(config.identity.headers.proxies, ElementsAre("10.0.0.0/8"));
+}
+
+TEST(ConfigTest, IdentityMistakesAreNamed) {
+  EXPECT_THAT(Mistakes("[identity]\nmode = \"jwt\"\n"), HasSubstr("identity.jwt is missing"));
+  EXPECT_THAT(Mistakes("[identity]\nmode = \"jwt\"\n[identity.jwt]\nissuer = \"i\"\n"),
+              AllOf(HasSubstr("audience"), HasSubstr("identity.jwt.jwks_file or")));
+  EXPECT_THAT(Mistakes("[identity]\nmode = \"headers\"\n[identity.headers]\nuser = \"x\"\n"),
+              HasSubstr("identity.headers.proxies must name"));
+  EXPECT_THAT(Mistakes("[identity.headers]\nuser = \"x\"\nproxies = [\"::1\"]\n"),
+              HasSubstr("identity.headers is of another mode"));
 }
 
 TEST(ConfigTest, RefusesWhatCannotBe) {

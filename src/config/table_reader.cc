@@ -142,7 +142,7 @@ void TableReader::Read(std::string_view key, std::optional<Value>& out) {
 void TableReader::ReadSeconds(std::string_view key, std::optional<std::chrono::nanoseconds>& out) {
   const toml::node* node = Find(key);
   if (node == nullptr) return;
-  constexpr double kMost = 1e6;
+  constexpr double kMost = 1e8;
   const auto seconds = node->is_number() ? node->value<double>() : std::nullopt;
   if (!seconds || !(*seconds > 0 && *seconds <= kMost)) {
     return Complain(key, "must be a number of seconds above 0");

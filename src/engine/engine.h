@@ -9,6 +9,7 @@
 //           the executor. Cells must be gone before their Engine.
 #pragma once
 
+#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,6 +38,8 @@ namespace asio = boost::asio;
 // and waiting for a cell is fair between owners.
 using OwnerId = StrongId<struct OwnerTag>;
 
+using HostTime = std::chrono::system_clock::time_point;
+
 struct InputFile {
   std::string path;                               // Absolute, below /input.
   std::shared_ptr<const std::string> contents{};  // Shared by the runs that read it.
@@ -44,7 +48,9 @@ struct InputFile {
 // Whether a run may be replayed later: then chance comes from `seed` and time from the host's answers.
 struct VirtualTime {
   std::string seed;  // 32 bytes.
-  std::chrono::system_clock::time_point start{};
+  HostTime start{};
+  // A replay: an engine that cannot repeat a run refuses it (kFailedPrecondition) and executes nothing.
+  bool must_repeat = false;
 };
 
 enum class Purpose { kRun, kCheck };  // kCheck: nothing is executed; the outcome has the findings.
@@ -120,10 +126,15 @@ class Cell {
   virtual asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) = 0;
 
   // Answers a call. Answers to calls that are not open (unknown seq, answered before) are refused.
-  virtual Result<void> Answer(std::uint32_t seq, ToolAnswer answer) = 0;
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) {
+    return AnswerAt(seq, std::move(answer), std::chrono::system_clock::now());
+  }
+  // The same; with virtual time, `now` is what the code's clock tells from here on.
+  virtual Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) = 0;
 
   // Turns a cell that is idle, or parked in a call, into bytes. kFailedPrecondition if it computes
-  // just now. With kDiscard the Run under way ends with status kWaiting and the cell is empty.
+  // just now; kInvalidArgument if this engine's cells can never be saved. With kDiscard the Run under
+  // way ends with status kWaiting and the cell is empty.
   virtual asio::awaitable<Result<SavedCell>> Save(AfterSave after) = 0;
 
   // Ends the run under way; safe from any thread, any number of times.
@@ -145,6 +156,13 @@ struct EngineStats {
   std::uint64_t cells_live = 0;
   std::uint64_t waiting = 0;  // Requests waiting for a cell.
   std::uint64_t refused = 0;  // Turned away because too many waited.
+};
+
+// What made a saved cell, and what alone can take it back.
+struct CellBuild {
+  std::array<std::uint8_t, 20> build_id{};
+  std::array<std::uint8_t, 32> base_hash{};
+  bool operator==(const CellBuild&) const = default;
 };
 
 struct OpenOptions {
@@ -171,6 +189,9 @@ class Engine {
                                                                  Limits limits) = 0;
 
   virtual EngineStats stats() const = 0;
+
+  // What cells saved now are bound to; nothing for an engine that saves none.
+  virtual std::optional<CellBuild> build() const { return std::nullopt; }
 };
 
 }  // namespace caisson

@@ -125,13 +125,17 @@ void IsolateBranches() {
   ::prctl(PR_SET_SPECULATION_CTRL, PR_SPEC_INDIRECT_BRANCH, PR_SPEC_FORCE_DISABLE, 0, 0);
 }
 
+Result<void> LockSecurebits() {
+  return Prctl("lock the securebits", PR_SET_SECUREBITS, kSecurebits);
+}
+
 Result<void> DropPrivilegeSources() {
   for (unsigned long capability = 0;; ++capability) {
     if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
     if (errno == EINVAL) break;  // Past the kernel's last capability.
     return Error::FromErrno(errno, "drop the bounding set");
   }
-  return Prctl("lock the securebits", PR_SET_SECUREBITS, kSecurebits);
+  return LockSecurebits();
 }
 
 Result<void> DropCapabilities() {

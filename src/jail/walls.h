@@ -63,8 +63,10 @@ Result<void> RefuseExecGain();
 // than a wall of the tier: `caisson doctor` says whether it can be had, and here it is taken if so.
 void IsolateBranches();
 
-// The bounding set, and the securebits that lock it: uid 0 grants nothing, and nothing ambient ever
-// comes back. Before DropCapabilities, which takes the capability that may set them.
+// Securebits, locked: uid 0 grants nothing, and nothing ambient ever comes back. Before DropCapabilities, which
+// takes the capability that may set them.
+Result<void> LockSecurebits();
+// That, and the bounding set.
 Result<void> DropPrivilegeSources();
 // Every set; then looks.
 Result<void> DropCapabilities();

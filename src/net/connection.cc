@@ -220,14 +220,14 @@ void Connection::EndAnswer() {
   } else if (aborting_) {
     PushWhole(ToResponse({.status = 503, .detail = "the server is shutting down"}));
   } else {
-    FailAnswer(failure_.empty() ? "the handler did not answer" : failure_);
+    FailAnswer(500, failure_.empty() ? "the handler did not answer" : failure_);
   }
 }
 
-void Connection::FailAnswer(std::string what) {
+void Connection::FailAnswer(int status, std::string what) {
   failure_ = std::move(what);
   instance_ = NewInstance();
-  PushWhole(ToResponse({.status = 500, .instance = instance_}));
+  PushWhole(ToResponse({.status = status, .instance = instance_}));
 }
 
 asio::awaitable<Result<void>> Connection::Send(Response response) {
@@ -235,10 +235,13 @@ asio::awaitable<Result<void>> Connection::Send(Response response) {
     co_return Error(ErrorCode::kFailedPrecondition, "the request has its answer");
   }
   answer_ = Answer::kWhole;
-  if (IsSafeHead(response)) {
-    PushWhole(response);
+  if (!IsSafeHead(response)) {
+    FailAnswer(500, "a header of the answer has control characters");
+  } else if (!response.failure.empty() && response.body.empty()) {
+    FailAnswer(response.status, std::move(response.failure));
   } else {
-    FailAnswer("a header of the answer has control characters");
+    failure_ = std::move(response.failure);
+    PushWhole(response);
   }
   if (co_await peer_->Drained(kEnoughQueuedBytes) == Peer::Connected::kNo) co_return Gone();
   co_return Result<void>();

@@ -51,7 +51,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   void OnHandlerEnd(const std::exception_ptr& thrown);
   void EndAnswer();
   void Cancel();
-  void FailAnswer(std::string what);
+  void FailAnswer(int status, std::string what);
   void PushWhole(const Response& response);
   void Report();
 

@@ -4,7 +4,7 @@
 #include <boost/beast/http/status.hpp>
 #include <cstdlib>
 
-#include "base/utf8.h"
+#include "base/json_quote.h"
 
 namespace caisson::net {
 namespace {
@@ -12,21 +12,6 @@ namespace {
 const std::string* Find(const Query& pairs, std::string_view name) {
   const auto found = std::ranges::find(pairs, name, &Query::value_type::first);
   return found == pairs.end() ? nullptr : &found->second;
-}
-
-void AppendQuoted(std::string& out, std::string_view text) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  out.push_back('"');
-  for (const char c : ToUtf8(text)) {
-    if (c == '"' || c == '\\') {
-      out.append({'\\', c});
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out.append("\\u00").append({kDigits[c >> 4], kDigits[c & 15]});
-    } else {
-      out.push_back(c);
-    }
-  }
-  out.push_back('"');
 }
 
 }  // namespace
@@ -60,15 +45,12 @@ Response JsonResponse(int status, std::string body) {
 }
 
 Response ToResponse(const Problem& problem) {
-  std::string body = "{\"type\":";
-  AppendQuoted(body, problem.type);
-  body.append(",\"title\":");
-  AppendQuoted(body, ReasonPhrase(problem.status));
-  body.append(",\"status\":").append(std::to_string(problem.status));
+  std::string body = "{\"type\":" + JsonQuoted(problem.type) +
+                     ",\"title\":" + JsonQuoted(ReasonPhrase(problem.status)) +
+                     ",\"status\":" + std::to_string(problem.status);
   const auto put = [&](std::string_view name, const std::string& value) {
     if (value.empty()) return;
-    body.append(",\"").append(name).append("\":");
-    AppendQuoted(body, value);
+    body.append(",\"").append(name).append("\":").append(JsonQuoted(value));
   };
   put("detail", problem.detail);
   put("instance", problem.instance);

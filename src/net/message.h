@@ -40,6 +40,8 @@ struct Response {
   int status = 200;
   Headers headers{};  // Length, connection and date are added.
   std::string body{};
+  // Of a failure of ours: what happened, for the log. Without a body it is told as a problem with an id alone.
+  std::string failure{};
 };
 
 Response JsonResponse(int status, std::string body);

@@ -48,6 +48,7 @@ class CodeService {
   CodeService& operator=(const CodeService&) = delete;
   ~CodeService();
 
+  Engine& engine() { return *engine_; }
   CodeRunner& runner() { return *runner_; }
   // With all tools, the configured ones too.
   const std::shared_ptr<const CodeSetting>& setting() const { return setting_; }

@@ -1,11 +1,11 @@
 #include "server/configured_tools.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
+#include "server/secrets.h"
 #include "tools/http/http.h"
+#include "wire/canonical_json.h"
 
 namespace caisson {
 namespace {
@@ -16,23 +16,6 @@ std::string Beside(const Config& config, const std::string& path) {
 }
 
 }  // namespace
-
-Result<std::string> FetchSecret(const SecretReference& secret, const Config& config,
-                                const EnvironmentMap& host) {
-  if (!secret.environment.empty()) {
-    const auto found = host.find(secret.environment);
-    if (found != host.end() && !found->second.empty()) return found->second;
-    return Error(ErrorCode::kFailedPrecondition,
-                 "the environment variable " + secret.environment + " is not set");
-  }
-  std::ifstream file(Beside(config, secret.file), std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) {
-    return Error(ErrorCode::kFailedPrecondition, "cannot read the secret in " + secret.file);
-  }
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  return text;
-}
 
 Result<Approval> MakeApproval(const ApprovalConfig& approval) {
   using Mode = ApprovalConfig::Mode;
@@ -61,6 +44,18 @@ Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config
   return Command(std::move(spec), resources.io, resources.log);
 }
 
+// What a command does is decided by what is started, where and with which variables; it is all the operator's own.
+Result<std::string> Revision(const CommandToolConfig& tool) {
+  List argv;
+  for (const std::string& word : tool.command) argv.items.emplace_back(word);
+  List environment;
+  for (const std::string& name : tool.inherit_env) environment.items.emplace_back(name);
+  for (const auto& [name, value] : tool.env) {
+    environment.items.emplace_back(List{{Value(name), Value(value)}});
+  }
+  return CanonicalJson(List{{Value(argv), Value(tool.directory), Value(environment)}});
+}
+
 Result<ToolBody> MakeHttp(const HttpToolSpec& spec, const ToolResources& resources) {
   return Http(spec, resources.io, SystemResolver(resources.pool));
 }
@@ -75,7 +70,7 @@ Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
     made.private_hosts = rule.allow_private ? PrivateHosts::kAllow : PrivateHosts::kRefuse;
     for (const SecretHeaderConfig& header : rule.headers) {
       TRY_ASSIGN(const std::string secret,
-                 FetchSecret(header.value, config, resources.host.start_environment()));
+                 FetchSecret(header.value, config.directory, resources.host.start_environment()));
       made.secret_headers.emplace_back(header.name, header.prefix + secret);
     }
   }
@@ -96,6 +91,7 @@ Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Confi
   definition.max_calls_per_run = tool.max_calls;
   if (tool.timeout) definition.timeout = *tool.timeout;
   if (tool.kind == ToolConfig::Kind::kCommand) {
+    TRY_ASSIGN(definition.revision, Revision(tool.command));
     TRY_ASSIGN(ToolBody body, MakeCommand(tool.command, config, resources));
     return Tool::Make(std::move(definition), std::move(body));
   }

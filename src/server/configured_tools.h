@@ -28,9 +28,6 @@ struct ToolResources {
 Result<std::vector<std::shared_ptr<const Tool>>> MakeTools(const Config& config,
                                                            const ToolResources& resources);
 
-// The value of a secret that the configuration refers to.
-Result<std::string> FetchSecret(const SecretReference& secret, const Config& config,
-                                const EnvironmentMap& host);
 Result<Approval> MakeApproval(const ApprovalConfig& approval);
 
 }  // namespace caisson

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "server/secrets.h"
 #include "tools/mcp/run_on.h"
 
 namespace caisson {
@@ -34,7 +35,8 @@ Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config
   }
   const SecretReference& bearer = upstream.bearer;
   if (!bearer.environment.empty() || !bearer.file.empty()) {
-    TRY_ASSIGN(spec.bearer, FetchSecret(bearer, config, resources.host.start_environment()));
+    TRY_ASSIGN(spec.bearer,
+               FetchSecret(bearer, config.directory, resources.host.start_environment()));
   }
   spec.variables.own = {upstream.env.begin(), upstream.env.end()};
   spec.variables.inherit.insert(spec.variables.inherit.end(), upstream.inherit_env.begin(),

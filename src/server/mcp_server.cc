@@ -19,7 +19,7 @@ mcp::Features MakeFeatures(RunService& runs, const mcp::ApprovalDialogue& approv
   mcp::Features features;
   features.tools = mcp::MakeCodeTools(runs, approvals, options.setting);
   features.resources = std::make_unique<mcp::RunFiles>(runs);
-  if (options.fixtures == McpOptions::Fixtures::kConformance) {
+  if (options.fixtures == McpFixtures::kConformance) {
     mcp::AddConformanceFixtures(keys, features);
   }
   return features;

@@ -23,10 +23,12 @@
 
 namespace caisson {
 
+// What is offered besides the product's own, for the conformance suite.
+enum class McpFixtures { kNone, kConformance };
+
 struct McpOptions {
-  enum class Fixtures { kNone, kConformance };
   std::shared_ptr<const CodeSetting> setting{};
-  Fixtures fixtures = Fixtures::kNone;
+  McpFixtures fixtures = McpFixtures::kNone;
 };
 
 class McpServer {

@@ -50,6 +50,7 @@ struct NewApproval {
   std::string arguments{};  // What is shown: the canonical JSON that was hashed.
   SystemTime created_at{};
   SystemTime expires_at{};
+  std::optional<std::string> session{};  // The one the run is in, for grants that last as long.
 };
 
 struct Decision {

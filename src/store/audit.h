@@ -1,7 +1,7 @@
 // The audit log: who decided what and what was done because of it, one chain per owner.
 //
 // Each entry's hash covers the one before it, so a changed, missing or inserted entry breaks the chain from there
-// on. That somebody cut the end off is seen by whoever has written down a later hash.
+// on. That somebody cut the end off, and changed the head with it, is seen by whoever has written down a later hash.
 //
 // Trust     Whoever can write to the store's file can write a new chain; the hashes show changes, they are no
 //           signature.
@@ -35,6 +35,13 @@ struct AuditEntry {
   std::string hash{};
 };
 
+// Where an owner's chain ends.
+struct AuditHead {
+  std::int64_t seq = 0;  // 0: there is no entry.
+  std::string hash{};
+  bool operator==(const AuditHead&) const = default;
+};
+
 class AuditLog {
  public:
   virtual ~AuditLog() = default;
@@ -43,6 +50,8 @@ class AuditLog {
   virtual asio::awaitable<Result<std::vector<AuditEntry>>> Read(IsolationKey owner,
                                                                 std::int64_t after,
                                                                 std::uint32_t limit) = 0;
+  // Kept apart from the entries: one that is cut off is missed.
+  virtual asio::awaitable<Result<AuditHead>> Head(IsolationKey owner) = 0;
 };
 
 // The hash of an entry that follows one with hash `previous` (empty for the first).

@@ -8,11 +8,13 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "identity/identity.h"
+#include "store/audit.h"
 #include "store/ids.h"
 
 namespace caisson {
@@ -28,6 +30,11 @@ struct ExpiredApproval {
   IsolationKey owner;
   ApprovalId approval;
   RunId run;
+};
+
+struct OwnedAuditHead {
+  IsolationKey owner;
+  AuditHead head;
 };
 
 // How long things are kept after they were last touched.
@@ -54,12 +61,17 @@ class StoreMaintenance {
   // any more because somebody has decided. Claim one before touching it.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                        std::uint32_t limit) = 0;
+  // Runs that `holder` holds and that wait, though somebody has decided, elsewhere perhaps.
+  virtual asio::awaitable<Result<std::vector<OwnedRun>>> DecidedRuns(std::string holder,
+                                                                     std::uint32_t limit) = 0;
   // pending -> expired, for those whose time is over. Silence is never consent.
   virtual asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(
       SystemTime now, std::uint32_t limit) = 0;
   // Drops what is older than its retention. Never a run that has not finished, nor what belongs to it: its calls,
   // approvals and saved bytes; never the audit log.
   virtual asio::awaitable<Result<SweepReport>> Sweep(Retention retention, SystemTime now) = 0;
+  // Where everybody's audit log ends.
+  virtual asio::awaitable<Result<std::vector<OwnedAuditHead>>> AuditHeads() = 0;
 };
 
 }  // namespace caisson

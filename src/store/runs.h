@@ -130,7 +130,7 @@ class RunStore {
   // The journal. BeginCall returns when the row is durable; only then may an effect start.
   virtual asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease,
                                                   NewCall call, SystemTime now) = 0;
-  // pending -> started. With an approval, that is consumed in the same transaction, and only if it is bound to
+  // pending -> started, and the run goes on. With an approval, that is consumed in the same transaction, and only if it is bound to
   // exactly this call (I5); kFailedPrecondition otherwise, and nothing may be executed.
   virtual asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq,
@@ -139,7 +139,7 @@ class RunStore {
   // uncertain -> started, under the same idempotency key. For tools that are idempotent.
   virtual asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq, SystemTime now) = 0;
-  // started -> returned | raised, pending -> denied; the decision that denied it is consumed.
+  // started -> returned | raised, pending -> denied; the decision that denied it is consumed and the run goes on.
   virtual asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
                                                    std::uint32_t seq, CallState end,
                                                    std::string result, SystemTime now) = 0;

@@ -6,6 +6,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <deque>
 #include <exception>
@@ -69,11 +70,13 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         tools_(std::move(tools)),
         options_(std::move(options)),
         run_(options_.trace, options_.session),
-        all_landed_(executor_, asio::steady_timer::time_point::max()) {}
+        all_landed_(executor_, asio::steady_timer::time_point::max()),
+        slot_free_(executor_, asio::steady_timer::time_point::max()) {}
 
   const ToolBridgeOptions& options() const { return options_; }
 
   void Take(ToolCall call) {
+    if (options_.journal) return Launch(std::move(call));
     const Tool* tool = tools_->Find(call.tool);
     if (tool == nullptr) return Answer(call, ToRaised(tools_->NoSuchTool(call.tool)));
     if (tool->is_immediate() && tool->definition().approval.mode() == Approval::Mode::kNever) {
@@ -89,12 +92,13 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   void Stop() {
     cell_ = nullptr;
     waiting_.clear();
+    slot_free_.cancel();
     const auto flights = flights_;  // Cancelling one may end it at once.
     for (const auto& flight : flights) flight->emit(asio::cancellation_type::terminal);
   }
 
   asio::awaitable<void> AwaitLanding() {
-    while (!flights_.empty()) {
+    while (!flights_.empty() || writing_) {
       co_await all_landed_.async_wait(asio::as_tuple(asio::use_awaitable));
     }
   }
@@ -106,14 +110,21 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     while (!waiting_.empty() && flights_.size() < options_.side_by_side) {
       ToolCall call = std::move(waiting_.front());
       waiting_.pop_front();
-      auto flight = flights_.emplace_back(std::make_shared<asio::cancellation_signal>());
-      auto landed = [self = shared_from_this(), flight](std::exception_ptr thrown) {
-        if (thrown) std::terminate();  // Bodies and gates do not throw past Serve.
-        self->Land(flight);
-      };
-      asio::co_spawn(executor_, Serve(shared_from_this(), std::move(call)),
-                     asio::bind_cancellation_slot(flight->slot(), std::move(landed)));
+      Launch(std::move(call));
     }
+  }
+
+  void Launch(ToolCall call) {
+    auto flight = flights_.emplace_back(std::make_shared<asio::cancellation_signal>());
+    auto landed = [self = shared_from_this(), flight](std::exception_ptr thrown) {
+      if (thrown) std::terminate();  // Bodies, gates and journals do not throw past Serve.
+      self->Land(flight);
+    };
+    const auto self = shared_from_this();
+    asio::co_spawn(
+        executor_,
+        options_.journal ? ServeJournaled(self, std::move(call)) : Serve(self, std::move(call)),
+        asio::bind_cancellation_slot(flight->slot(), std::move(landed)));
   }
 
   void Land(const Flight& flight) {
@@ -130,6 +141,89 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     } catch (const std::exception& thrown) {  // Asio's own, when we are cancelled.
       self->Answer(call, ToolRaised{.type = "CancelledError", .message = thrown.what()});
     }
+  }
+
+  static asio::awaitable<void> ServeJournaled(std::shared_ptr<Traffic> self, ToolCall call) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const std::uint32_t seq = call.seq;
+    JournaledCall bound = self->Bind(std::move(call));
+    auto ruling = co_await self->options_.journal->Before(bound);
+    if (auto* recorded = std::get_if<CallJournal::Recorded>(&ruling)) {
+      if (!bound.refused) self->run_.Count(bound.name);
+      self->Answer(seq, std::move(recorded->answer), recorded->at);
+    } else if (auto* instead = std::get_if<CallJournal::Instead>(&ruling)) {
+      self->WriteDown(seq, std::move(instead->answer));
+    } else if (const auto* go = std::get_if<CallJournal::GoAhead>(&ruling)) {
+      if (bound.refused) co_return self->WriteDown(seq, *std::move(bound.refused));
+      auto answer = co_await self->PerformInSlot(std::move(bound), *go);
+      if (answer) self->WriteDown(seq, *std::move(answer));
+    }
+  }
+
+  JournaledCall Bind(ToolCall call) const {
+    JournaledCall bound{.seq = call.seq, .name = std::move(call.tool)};
+    const Tool* tool = tools_->Find(bound.name);
+    if (tool == nullptr) {
+      bound.refused = ToRaised(tools_->NoSuchTool(bound.name));
+    } else {
+      bound.tool = tool->shared_from_this();
+      auto arguments = tool->Bind(call.positional, call.keywords);
+      if (arguments) {
+        bound.arguments = *std::move(arguments);
+        return bound;
+      }
+      bound.refused = ToRaised(arguments.error());
+    }
+    bound.arguments = std::move(call.keywords);
+    if (!call.positional.items.empty()) {
+      bound.arguments.items.emplace_back(std::string("*args"), std::move(call.positional));
+    }
+    return bound;
+  }
+
+  // Nothing: the run ended first, and nobody knows whether it was done.
+  asio::awaitable<std::optional<ToolAnswer>> PerformInSlot(JournaledCall call,
+                                                           CallJournal::GoAhead go) {
+    while (effects_ >= options_.side_by_side && cell_ != nullptr) {
+      co_await slot_free_.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    if (cell_ == nullptr) co_return std::nullopt;
+    ++effects_;
+    std::optional<ToolAnswer> answer;
+    try {
+      answer =
+          Flatten(co_await call.tool->InvokeRaw({.keywords = std::move(call.arguments),
+                                                 .consent = go.consent,
+                                                 .idempotency_key = std::move(go.idempotency_key)},
+                                                run_));
+    } catch (const std::exception&) {  // Asio's own, when we are cancelled.
+    }
+    --effects_;
+    slot_free_.cancel();
+    // Of a tool that was cancelled with its run, only a result says for sure what happened.
+    if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
+    co_return answer;
+  }
+
+  // Answers are written down and given one after the other: a replay gives them in the same order. What was written
+  // is finished even if the run ends.
+  void WriteDown(std::uint32_t seq, ToolAnswer answer) {
+    unwritten_.emplace_back(seq, Sendable(std::move(answer)));
+    if (std::exchange(writing_, true)) return;
+    asio::co_spawn(executor_, WriteAll(shared_from_this()), [](const std::exception_ptr& thrown) {
+      if (thrown) std::terminate();
+    });
+  }
+
+  static asio::awaitable<void> WriteAll(std::shared_ptr<Traffic> self) {
+    while (!self->unwritten_.empty()) {
+      auto [seq, answer] = std::move(self->unwritten_.front());
+      self->unwritten_.pop_front();
+      const auto at = co_await self->options_.journal->After(seq, answer);
+      if (at) self->Answer(seq, std::move(answer), *at);
+    }
+    self->writing_ = false;
+    if (self->flights_.empty()) self->all_landed_.cancel();
   }
 
   asio::awaitable<ToolAnswer> Perform(ToolCall& call) {
@@ -157,12 +251,15 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   }
 
   void Answer(const ToolCall& call, ToolAnswer answer) {
+    Answer(call.seq, Sendable(std::move(answer)), std::chrono::system_clock::now());
+  }
+  void Answer(std::uint32_t seq, ToolAnswer answer, SystemTime at) {
     if (cell_ == nullptr) return;
-    const auto sent = cell_->Answer(call.seq, Sendable(std::move(answer)));
+    const auto sent = cell_->AnswerAt(seq, std::move(answer), at);
     // Refused because the run ended meanwhile: nobody waits for it any more.
     if (sent || sent.error().code() == ErrorCode::kFailedPrecondition) return;
-    static_cast<void>(cell_->Answer(
-        call.seq, ToolRaised{.type = "LimitError", .message = sent.error().message()}));
+    static_cast<void>(cell_->AnswerAt(
+        seq, ToolRaised{.type = "LimitError", .message = sent.error().message()}, at));
   }
 
   Cell* cell_;  // Null once stopped.
@@ -173,6 +270,10 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   std::deque<ToolCall> waiting_;
   std::vector<Flight> flights_;
   asio::steady_timer all_landed_;  // Cancelled whenever no flight is left.
+  std::deque<std::pair<std::uint32_t, ToolAnswer>> unwritten_;
+  bool writing_ = false;
+  std::size_t effects_ = 0;       // Journaled calls whose tools are at work.
+  asio::steady_timer slot_free_;  // Cancelled whenever one of them is done.
 };
 
 ToolGate OpenGate() {
@@ -192,6 +293,10 @@ void ToolBridge::OnOutput(OutputStream stream, std::string_view bytes) {
 
 void ToolBridge::OnCall(ToolCall call) {
   traffic_->Take(std::move(call));
+}
+
+void ToolBridge::Reopen(std::vector<ToolCall> calls) {
+  for (ToolCall& call : calls) traffic_->Take(std::move(call));
 }
 
 asio::awaitable<void> ToolBridge::Close() {

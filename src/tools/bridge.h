@@ -20,8 +20,10 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
+#include "tools/call_journal.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -46,6 +48,9 @@ struct ToolBridgeOptions {
   std::function<void(OutputStream, std::string_view)> on_output{};
   ToolRun::Trace trace{};
   std::shared_ptr<const SessionContext> session{};  // Whom the calls are for.
+  // Sees every call, and decides about those that need approval in the gate's place. Answers are then given one
+  // after the other.
+  std::shared_ptr<CallJournal> journal{};
 };
 
 class ToolBridge final : public RunEvents {
@@ -57,6 +62,8 @@ class ToolBridge final : public RunEvents {
 
   void OnOutput(OutputStream stream, std::string_view bytes) override;
   void OnCall(ToolCall call) override;
+  // Calls that the run had made when its cell was saved: those that are still open are answered.
+  void Reopen(std::vector<ToolCall> calls);
 
   asio::awaitable<void> Close();
 

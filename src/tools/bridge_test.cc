@@ -38,7 +38,7 @@ class RecordingCell final : public Cell {
   void Cancel() override {}
   bool holds_state() const override { return false; }
 
-  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override {
+  Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime) override {
     std::string bytes;
     if (const auto* value = std::get_if<Value>(&answer)) TRY(EncodeValue(*value, bytes));
     if (bytes.size() > 1000) return Error(ErrorCode::kResourceExhausted, "too long");

@@ -79,6 +79,9 @@ class ToolRun {
   explicit ToolRun(Trace trace = {}, std::shared_ptr<const SessionContext> session = {})
       : trace_(std::move(trace)), session_(std::move(session)) {}
 
+  // A call that was made before, by the same run elsewhere.
+  void Count(const std::string& tool) { ++calls_[tool]; }
+
  private:
   friend class Tool;
   Trace trace_;

@@ -17,8 +17,12 @@
 namespace caisson::wire {
 
 enum class ToNursery : std::uint32_t {
-  kMake = 1,  // MakeCell: prepare one cell.
+  kMake = 1,     // MakeCell: prepare one cell.
+  kMakeNow = 2,  // The same for a run that is waiting for it: not warmed.
 };
+inline bool IsKnown(ToNursery kind) {
+  return kind == ToNursery::kMake || kind == ToNursery::kMakeNow;
+}
 
 // A cell as it has to be before it knows its run. What the run's own header can still tighten (time,
 // memory, open files) is not in here.

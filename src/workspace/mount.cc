@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "workspace/beneath.h"
@@ -95,6 +96,19 @@ Result<UniqueFd> OpenRoot(std::string path) {
   return Error::FromErrno(why, "cannot mount " + path);
 }
 
+// Of a file: itself, then the directories it is in. No mount is or lies in it, but some may be around it.
+Result<std::vector<Identity>> FileAncestry(const std::string& path) {
+  const std::filesystem::path file(path);
+  const UniqueFd opened(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const UniqueFd directory(
+      ::open((file.parent_path() / ".").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.is_open() || !directory.is_open()) return Error::FromErrno(errno, "look at " + path);
+  TRY_ASSIGN(std::vector<Identity> ancestry, Ancestry(directory));
+  TRY_ASSIGN(const Identity identity, IdentityOf(opened));
+  ancestry.insert(ancestry.begin(), identity);
+  return ancestry;
+}
+
 // What must not be shown, and where it lies. What is not there need not be hidden.
 Result<std::vector<std::vector<Identity>>> Hidden(std::span<const std::string> hidden) {
   std::vector<std::string> paths(std::begin(kKernelsOwn), std::end(kKernelsOwn));
@@ -103,8 +117,8 @@ Result<std::vector<std::vector<Identity>>> Hidden(std::span<const std::string> h
   for (const std::string& path : paths) {
     const UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory.is_open() && errno == ENOENT) continue;
-    if (!directory.is_open()) return Error::FromErrno(errno, "look at " + path);
-    TRY_ASSIGN(auto ancestry, Ancestry(directory));
+    if (!directory.is_open() && errno != ENOTDIR) return Error::FromErrno(errno, "look at " + path);
+    TRY_ASSIGN(auto ancestry, directory.is_open() ? Ancestry(directory) : FileAncestry(path));
     ancestries.push_back(std::move(ancestry));
   }
   return ancestries;

@@ -32,7 +32,7 @@ struct Mount {
 };
 
 // Opens all mounts of a cell, or says which one cannot be and why: no such directory, a link, a place
-// that must not be shown (/, /proc, /sys, /dev, one of `hidden` or what is around or inside it), a guest
+// that must not be shown (/, /proc, /sys, /dev, a directory or file of `hidden` or what is around or inside it), a guest
 // path that is not absolute and normal or already taken, two mounts that overlap.
 Result<std::vector<Mount>> OpenMounts(std::vector<MountSpec> specs,
                                       std::span<const std::string> hidden);

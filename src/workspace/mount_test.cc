@@ -55,6 +55,16 @@ class OpenMountsTest : public testing::Test {
   TestDirectory root_;
 };
 
+TEST_F(OpenMountsTest, WhatHoldsAHiddenFileIsNotShownButWhatLiesBesideItIs) {
+  root_.Put("app/caisson.db", "");
+  root_.Put("app/data/x", "");
+  const std::vector<std::string> hidden = {(root_.path() / "app/caisson.db").string(),
+                                           (root_.path() / "app/none.keys").string()};
+  EXPECT_NE(Refusal({Spec(root_.path() / "app")}, hidden), "");
+  EXPECT_NE(Refusal({Spec(root_.path())}, hidden), "");
+  EXPECT_EQ(Refusal({Spec(root_.path() / "app/data")}, hidden), "");
+}
+
 TEST_F(OpenMountsTest, OpensPlainDirectories) {
   root_.Put("a/x", "");
   root_.Put("b/x", "");

@@ -30,7 +30,7 @@ class Workspace final : public HostFiles, public std::enable_shared_from_this<Wo
  public:
   struct Options {
     boost::asio::any_io_executor pool;  // Threads that may block; gone before the engine is.
-    std::vector<std::string> hidden{};  // Directories that no mount may show, such as the store's.
+    std::vector<std::string> hidden{};  // Directories and files that no mount may show.
   };
 
   // Opens the mounts (see OpenMounts) and clears away what a crash left in those that are rw. Blocks.

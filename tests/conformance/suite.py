@@ -16,14 +16,18 @@ PATIENCE = 300
 
 
 class Server:
-    """caisson on a free port of this machine."""
+    """caisson on a free port of this machine, with a store in memory."""
 
     def __init__(self, program, *arguments):
-        self.process = subprocess.Popen([program, "mcp", "--listen", "127.0.0.1:0", *arguments],
+        self.directory = tempfile.TemporaryDirectory(prefix="caisson-serve-")
+        config = pathlib.Path(self.directory.name) / "caisson.toml"
+        config.write_text('[store]\nurl = "memory:"\n')
+        self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--config", config, *arguments],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         line = self.process.stdout.readline().decode().strip()
-        assert line.startswith("http://127.0.0.1:"), line
-        self.url = line.replace("127.0.0.1", "localhost")  # As the suite wants it for its rebinding test.
+        assert line.startswith("listening on http://127.0.0.1:"), line
+        # As the suite wants it for its rebinding test.
+        self.url = line.removeprefix("listening on ").replace("127.0.0.1", "localhost") + "/mcp"
 
     def __enter__(self):
         return self
@@ -32,7 +36,8 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
-        assert status == 128 + signal.SIGTERM, f"the server ended with {status}"
+        self.directory.cleanup()
+        assert status == 0, f"the server ended with {status}"
 
 
 def run(packages, url, *arguments):

@@ -237,8 +237,8 @@ TEST_F(SaveTest, AChangedSealedCellNeverReachesAWorker) {
   const SavedCell saved = SaveAtCall("tool()");
   const SealKey key = SealKey::Random();
   SealBinding binding{.owner = OwnerId("ann"), .run = "run_1", .call_seq = 0};
-  binding.build_id = here_->build().build_id;
-  binding.base_hash = here_->build().base_hash;
+  binding.build_id = here_->build()->build_id;
+  binding.base_hash = here_->build()->base_hash;
   const auto sealed = Seal(key, binding, saved);
   ASSERT_TRUE(sealed);
   std::mt19937 random(3);

@@ -57,7 +57,7 @@ std::string PrintedByPython() {
 // Through storage: sealed for its owner, run and call, and opened again.
 SavedCell SealedAndBack(const SavedCell& saved, const WasmEngine& engine, std::uint32_t seq) {
   static const SealKey key = SealKey::Random();
-  const WorkerBuild build = engine.build();
+  const WorkerBuild build = *engine.build();
   const SealBinding binding{.owner = OwnerId("ann"),
                             .run = "run_torture",
                             .call_seq = seq,

@@ -24,7 +24,8 @@ class ApprovalStoreTest : public StoreTest {
                         .code_digest = "code"},
             .arguments = R"({"to":"x"})",
             .created_at = kNow,
-            .expires_at = After(std::chrono::minutes(5))};
+            .expires_at = After(std::chrono::minutes(5)),
+            .session = "chat 7"};
   }
   Result<void> Ask(const NewApproval& approval) {
     return Now(approvals().Create(ann_, approval, 100));
@@ -69,6 +70,7 @@ TEST_P(ApprovalStoreTest, AnApprovalComesBackAsItWasAsked) {
   EXPECT_EQ(found->asked.binding, Asked("a").binding);
   EXPECT_EQ(found->asked.arguments, R"({"to":"x"})");
   EXPECT_EQ(found->asked.expires_at, After(std::chrono::minutes(5)));
+  EXPECT_EQ(found->asked.session, "chat 7");
   EXPECT_EQ(found->state, ApprovalState::kPending);
   EXPECT_EQ(found->decision, std::nullopt);
 }

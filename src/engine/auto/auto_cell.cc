@@ -47,17 +47,17 @@ class AutoCell::Relay final : public RunEvents, public std::enable_shared_from_t
   }
 
   // The others are called on the AutoCell's executor.
-  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) {
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer, HostTime now) {
     const auto open = std::ranges::find(open_, seq);
     const auto cell = cell_.lock();
     if (open == open_.end() || cell == nullptr) {
       return Error(ErrorCode::kFailedPrecondition, "no call with this number is open");
     }
     open_.erase(open);
-    asio::post(cell->executor(), [weak = cell_, seq, answer = std::move(answer)]() mutable {
+    asio::post(cell->executor(), [weak = cell_, seq, answer = std::move(answer), now]() mutable {
       const auto there = weak.lock();
       if (there == nullptr) return;
-      auto given = there->Answer(seq, std::move(answer));
+      auto given = there->AnswerAt(seq, std::move(answer), now);
       // Whoever answered has been told that all is well; so the code hears what is not.
       if (given) return;
       (void)there->Answer(seq, ToolRaised{.type = "ValueError", .message = given.error().message()})
@@ -136,9 +136,9 @@ asio::awaitable<Result<Outcome>> AutoCell::Continue(RunEvents& events, AfterRun 
   return cell()->Continue(events, after);
 }
 
-Result<void> AutoCell::Answer(std::uint32_t seq, ToolAnswer answer) {
-  if (!native_) return cell()->Answer(seq, std::move(answer));
-  if (relay_) return relay_->Answer(seq, std::move(answer));
+Result<void> AutoCell::AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) {
+  if (!native_) return cell()->AnswerAt(seq, std::move(answer), now);
+  if (relay_) return relay_->Answer(seq, std::move(answer), now);
   return Error(ErrorCode::kFailedPrecondition, "no call with this number is open");
 }
 

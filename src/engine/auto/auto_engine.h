@@ -40,6 +40,7 @@ class AutoEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
   EngineStats stats() const override;
+  std::optional<CellBuild> build() const override { return wasm_->build(); }
 
   // For cells: one of engine native, which is started if need be.
   asio::awaitable<Result<std::unique_ptr<Cell>>> OpenNative(OpenOptions options);

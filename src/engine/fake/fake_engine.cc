@@ -41,13 +41,14 @@ class FakeCell final : public Cell {
     co_return co_await Play(events, after);
   }
 
-  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override {
+  Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) override {
     if (open_seq_ != seq) return Error(ErrorCode::kFailedPrecondition, "no such call is open");
     open_seq_.reset();
     static constexpr const char* kOutcomes[] = {"returned", "raised", "denied"};
     if (!calls_.empty() && calls_.back().seq == seq)
       calls_.back().outcome = kOutcomes[answer.index()];
     engine_.answers_.emplace_back(seq, std::move(answer));
+    engine_.answer_times_.push_back(now);
     signal_.cancel();
     return {};
   }

@@ -63,11 +63,17 @@ class FakeEngine final : public Engine {
   // What was asked and answered, in order.
   const std::vector<std::pair<OwnerId, RunRequest>>& requests() const { return requests_; }
   const std::vector<std::pair<std::uint32_t, ToolAnswer>>& answers() const { return answers_; }
+  const std::vector<HostTime>& answer_times() const { return answer_times_; }
 
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
   EngineStats stats() const override { return stats_; }
+  std::optional<CellBuild> build() const override { return build_; }
+  // As if it were another build from now on.
+  void Upgrade() { ++build_.build_id[0]; }
+  // As if cells had been saved here: another process's.
+  void AdoptSaved(const FakeEngine& other) { saved_ = other.saved_; }
 
  private:
   friend class FakeCell;
@@ -79,6 +85,8 @@ class FakeEngine final : public Engine {
   std::vector<std::pair<OwnerId, RunRequest>> requests_;
   std::vector<std::pair<std::uint32_t, ToolAnswer>> answers_;
   std::map<std::string, std::pair<OwnerId, std::optional<FakePlay>>> saved_;
+  std::vector<HostTime> answer_times_;
+  CellBuild build_{};
   EngineStats stats_;
 };
 

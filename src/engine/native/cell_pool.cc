@@ -83,15 +83,19 @@ std::optional<CellPool::WithLink> CellPool::PopWaiter(const CellVariety& variety
 // One cell for each who waits; when nobody does, spare ones, one after the other.
 void CellPool::MakeMore() {
   if (!nursery_ || !nursery_->ready()) return;
-  const auto make = [this](const CellVariety& variety) {
-    nursery_->Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety);
+  const auto make = [this](const CellVariety& variety, wire::ToNursery how) {
+    nursery_->Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety, how);
   };
   for (const Waiter& waiter : waiting_) {
     const auto wanted =
         static_cast<std::size_t>(std::ranges::count(waiting_, waiter.variety, &Waiter::variety));
-    while (nursery_->making(waiter.variety) < wanted) make(waiter.variety);
+    while (nursery_->making(waiter.variety) < wanted) {
+      make(waiter.variety, wire::ToNursery::kMakeNow);
+    }
   }
-  if (nursery_->making() == 0 && spare_.size() < options_.spare_cells) make({});
+  if (nursery_->making() == 0 && spare_.size() < options_.spare_cells) {
+    make({}, wire::ToNursery::kMake);
+  }
 }
 
 void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) {

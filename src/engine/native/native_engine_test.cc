@@ -327,7 +327,7 @@ TEST(NativeEngineTest, CellsAreNeitherSavedNorRestored) {
     auto outcome = co_await (*cell)->Run({.code = "1"}, events, AfterRun::kKeep);
     EXPECT_TRUE(outcome);
     auto saved = co_await (*cell)->Save(AfterSave::kKeep);
-    EXPECT_EQ(saved.error().code(), ErrorCode::kFailedPrecondition);
+    EXPECT_EQ(saved.error().code(), ErrorCode::kInvalidArgument);
     auto restored = co_await engine->Restore({.owner = OwnerId("a")}, {.bytes = "x"}, {});
     EXPECT_EQ(restored.error().code(), ErrorCode::kFailedPrecondition);
   });

@@ -194,12 +194,12 @@ Result<void> Nursery::Handle(const wire::CellGone& gone) {
   return {};
 }
 
-void Nursery::Make(std::uint64_t number, const CellVariety& variety) {
+void Nursery::Make(std::uint64_t number, const CellVariety& variety, wire::ToNursery how) {
   const auto cell = std::make_shared<CellProcess>(context_, number, variety, boundary_);
   cells_.emplace(number, cell);
   ++making_;
   ++made_;
-  const wire::MakeCell make{.kind = wire::ToNursery::kMake,
+  const wire::MakeCell make{.kind = how,
                             .processes = variety.processes,
                             .cell = number,
                             .total_file_bytes = variety.file_bytes,

@@ -55,7 +55,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
 
   bool ready() const { return ready_ && !lost_; }
   // Asks for a cell: OnCellPrepared or OnCellNotMade follows.
-  void Make(std::uint64_t number, const CellVariety& variety);
+  void Make(std::uint64_t number, const CellVariety& variety, wire::ToNursery how);
   // How many of a variety are on the way.
   std::size_t making(const CellVariety& variety) const;
   std::size_t making() const { return making_; }

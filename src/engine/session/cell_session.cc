@@ -20,9 +20,8 @@ std::string_view AsBytes(const T& pod) {
   return {reinterpret_cast<const char*>(&pod), sizeof pod};
 }
 
-std::uint64_t UnixNanoseconds() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+std::uint64_t UnixNanoseconds(HostTime time) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
 
 }  // namespace
@@ -69,8 +68,7 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
       return Error(ErrorCode::kInvalidArgument, "a seed has 32 bytes");
     }
     header.flags |= wire::kVirtualTime;
-    header.clock_ns = static_cast<std::uint64_t>(
-        std::chrono::nanoseconds(request.virtual_time->start.time_since_epoch()).count());
+    header.clock_ns = UnixNanoseconds(request.virtual_time->start);
     std::memcpy(header.seed, request.virtual_time->seed.data(), sizeof header.seed);
   }
   std::string body;
@@ -137,19 +135,19 @@ Result<void> CellSession::Continue(RunEvents& events, AfterRun after, RunDone&& 
   for (auto& [seq, encoded] : std::exchange(early_calls_, {})) {
     if (state_ == State::kRunning && events_ != nullptr) Deliver(seq, encoded);
   }
-  for (auto& [seq, answer] : std::exchange(early_answers_, {})) {
+  for (auto& [seq, answer, now] : std::exchange(early_answers_, {})) {
     if (state_ != State::kRunning) break;
-    if (auto sent = SendAnswer(seq, answer); !sent) Distrust(sent.error().message());
+    if (auto sent = SendAnswer(seq, answer, now); !sent) Distrust(sent.error().message());
   }
   SetDeadline();
   return {};
 }
 
-Result<void> CellSession::Answer(std::uint32_t seq, ToolAnswer answer) {
+Result<void> CellSession::Answer(std::uint32_t seq, ToolAnswer answer, HostTime now) {
   const auto call = std::ranges::find(open_calls_, seq, &OpenCall::seq);
   if (call == open_calls_.end()) return Refused("no call with this number is open");
   if (state_ == State::kParked) {
-    early_answers_.emplace_back(seq, std::move(answer));
+    early_answers_.emplace_back(seq, std::move(answer), now);
     open_calls_.erase(call);
     return {};
   }
@@ -157,7 +155,7 @@ Result<void> CellSession::Answer(std::uint32_t seq, ToolAnswer answer) {
   if (save_pending_ && after_save_ == AfterSave::kDiscard) {
     return Refused("the cell is being saved; answer it when it is restored");
   }
-  TRY(SendAnswer(seq, answer));
+  TRY(SendAnswer(seq, answer, now));
   if (call->index != kNoIndex) {
     static constexpr const char* kOutcomes[] = {"returned", "raised", "denied"};
     outcome_.calls[call->index].outcome = kOutcomes[answer.index()];
@@ -168,7 +166,7 @@ Result<void> CellSession::Answer(std::uint32_t seq, ToolAnswer answer) {
   return {};
 }
 
-Result<void> CellSession::SendAnswer(std::uint32_t seq, const ToolAnswer& answer) {
+Result<void> CellSession::SendAnswer(std::uint32_t seq, const ToolAnswer& answer, HostTime now) {
   Tuple message;
   message.items.emplace_back(std::int64_t{seq});
   message.items.emplace_back(static_cast<std::int64_t>(answer.index()));
@@ -187,7 +185,7 @@ Result<void> CellSession::SendAnswer(std::uint32_t seq, const ToolAnswer& answer
                      std::to_string(limits_.message_bytes) + " are allowed");
   }
   const wire::AnswerHeader header{
-      .seq = seq, .reserved = 0, .clock_ns = virtual_time_ ? UnixNanoseconds() : 0};
+      .seq = seq, .reserved = 0, .clock_ns = virtual_time_ ? UnixNanoseconds(now) : 0};
   return link_->Send(ToWorker::kAnswer, id_, AsBytes(header), body);
 }
 

@@ -64,7 +64,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   Result<void> Restore(CellLink& link, std::uint64_t id, const SavedCell& saved,
                        const Limits& limits, RestoreDone&& done);
   Result<void> Continue(RunEvents& events, AfterRun after, RunDone&& done);
-  Result<void> Answer(std::uint32_t seq, ToolAnswer answer);
+  Result<void> Answer(std::uint32_t seq, ToolAnswer answer, HostTime now);
   Result<void> Save(AfterSave after, std::uint64_t max_bytes, SaveDone&& done);
   void Cancel();
   // The front is gone: whatever runs is ended and nobody is told.
@@ -126,6 +126,12 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
     SteadyTime since;
   };
 
+  struct EarlyAnswer {
+    std::uint32_t seq;
+    ToolAnswer answer;
+    HostTime now;
+  };
+
   Result<void> SendStart(wire::ToWorker kind, RunRequest& request, AfterRun after);
   std::span<const MountPoint> mounts() const;
   void ClearOutcome();
@@ -154,7 +160,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   void FinishSave(Result<SavedCell> saved);
   void Detach();
   void SetDeadline();
-  Result<void> SendAnswer(std::uint32_t seq, const ToolAnswer& answer);
+  Result<void> SendAnswer(std::uint32_t seq, const ToolAnswer& answer, HostTime now);
 
   const OwnerId owner_;
   const Admission::Place place_;
@@ -186,8 +192,8 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::optional<wire::ToHost> partial_kind_;
   Outcome outcome_;
   std::vector<OpenCall> open_calls_;
-  std::vector<std::pair<std::uint32_t, ToolAnswer>> early_answers_;  // Given before Continue.
-  std::vector<std::pair<std::uint32_t, std::string>> early_calls_;   // Made before Continue.
+  std::vector<EarlyAnswer> early_answers_;                          // Given before Continue.
+  std::vector<std::pair<std::uint32_t, std::string>> early_calls_;  // Made before Continue.
   std::size_t early_call_bytes_ = 0;
   std::optional<Outcome> early_end_;
   std::uint32_t next_seq_ = 0;

@@ -111,6 +111,12 @@ asio::awaitable<Result<Outcome>> SessionCell::Run(RunRequest request, RunEvents&
         if (auto good = CheckRequest(request, lane.state().ceiling); !good) {
           return FailLater(lane, std::move(done), std::move(good).error());
         }
+        if (request.virtual_time && request.virtual_time->must_repeat &&
+            lane.state().max_saved_bytes == 0) {
+          return FailLater(lane, std::move(done),
+                           Error(ErrorCode::kFailedPrecondition,
+                                 "this engine cannot repeat a run; nothing was executed"));
+        }
         if (session->run_under_way() || session->starting()) {
           return FailLater(
               lane, std::move(done),
@@ -145,8 +151,8 @@ asio::awaitable<Result<Outcome>> SessionCell::Continue(RunEvents& events, AfterR
       });
 }
 
-Result<void> SessionCell::Answer(std::uint32_t seq, ToolAnswer answer) {
-  return session_->Answer(seq, std::move(answer));
+Result<void> SessionCell::AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) {
+  return session_->Answer(seq, std::move(answer), now);
 }
 
 asio::awaitable<Result<SavedCell>> SessionCell::Save(AfterSave after) {
@@ -155,7 +161,7 @@ asio::awaitable<Result<SavedCell>> SessionCell::Save(AfterSave after) {
       [&lane = lane_, after](const Session& session, Done<SavedCell> done) mutable {
         if (lane.state().max_saved_bytes == 0) {
           return FailLater(lane, std::move(done),
-                           Error(ErrorCode::kFailedPrecondition,
+                           Error(ErrorCode::kInvalidArgument,
                                  "this engine cannot save a cell; run the code in engine wasm"));
         }
         auto good = session->Save(after, lane.state().max_saved_bytes, std::move(done));

@@ -28,7 +28,7 @@ class SessionCell : public Cell {
   asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
                                        AfterRun after) override;
   asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) override;
-  Result<void> Answer(std::uint32_t seq, ToolAnswer answer) override;
+  Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) override;
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override;
   void Cancel() override;
   bool holds_state() const override { return session_->idle(); }

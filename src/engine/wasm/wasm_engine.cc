@@ -93,8 +93,8 @@ EngineStats WasmEngine::stats() const {
   return shared_->stats();
 }
 
-WorkerBuild WasmEngine::build() const {
-  return shared_->build.Lock()->value_or(WorkerBuild{});
+std::optional<CellBuild> WasmEngine::build() const {
+  return *shared_->build.Lock();
 }
 
 }  // namespace caisson

@@ -58,9 +58,8 @@ class WasmEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
   EngineStats stats() const override;
+  std::optional<CellBuild> build() const override;
 
-  // What saved cells are bound to (engine/seal.h).
-  WorkerBuild build() const;
   std::size_t lanes() const { return lanes_.size(); }
   asio::any_io_executor lane_executor(std::size_t lane) const { return lanes_[lane]->executor(); }
 

@@ -29,11 +29,7 @@
 namespace caisson {
 
 // What a worker is made of; the same for all workers of an engine.
-struct WorkerBuild {
-  std::array<std::uint8_t, 20> build_id{};
-  std::array<std::uint8_t, 32> base_hash{};
-  bool operator==(const WorkerBuild&) const = default;
-};
+using WorkerBuild = CellBuild;
 
 struct WorkerReady {
   WorkerBuild build;

@@ -2,7 +2,6 @@
 
 #include "guest/boot.h"
 #include "guest/report.h"
-#include "guest/run.h"
 
 // Made by tools/guest/freeze.py out of python/caisson.
 extern const struct _frozen caisson_frozen[];
@@ -60,7 +59,3 @@ void caisson_reseed(void) {
   PyErr_Clear();
 }
 
-void caisson_warm(void) {
-  RunWarmUp("1+1");
-  RunWarmUp("print(end='')");
-}

@@ -20,9 +20,6 @@ int32_t caisson_boot_native(const char* module_path, const char* preload);
 // os.fork(): there was one thread, which held the interpreter's lock and goes on in the child.
 void caisson_reseed(void);
 
-// In a cell that is not confined yet: takes the page faults that its run would have to take.
-void caisson_warm(void);
-
 // Whether memory was refused to the interpreter since it was last asked. numpy allocates by itself:
 // a report of its MemoryError counts as well.
 int32_t caisson_memory_refused(void);

@@ -92,7 +92,11 @@ CREATE TABLE idempotency (
   PRIMARY KEY (owner, id));
 )";
 
-constexpr std::array<Migration, 1> kMigrations = {kFirst};
+constexpr Migration kSessionOfApprovals = R"(
+ALTER TABLE approvals ADD COLUMN session {text};
+)";
+
+constexpr std::array<Migration, 2> kMigrations = {kFirst, kSessionOfApprovals};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

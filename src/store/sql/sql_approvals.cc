@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kColumns =
     "id, run, seq, tool, tool_digest, arguments_digest, code_digest, arguments, created_at, "
-    "expires_at, state, verdict, decided_by, reason, decided_at";
+    "expires_at, state, verdict, decided_by, reason, decided_at, session";
 
 Error NoSuchApproval() {
   return Error(ErrorCode::kNotFound, "no such approval");
@@ -35,7 +35,8 @@ StoredApproval ToApproval(const SqlRow& row) {
                                                 .code_digest = row.Text(6)},
                                     .arguments = row.Blob(7),
                                     .created_at = row.Time(8),
-                                    .expires_at = row.Time(9)},
+                                    .expires_at = row.Time(9),
+                                    .session = row.OptionalText(15)},
                           .state = ParseState(row.Text(10))};
   if (!row.is_null(11)) {
     approval.decision =
@@ -77,12 +78,12 @@ class SqlApprovals final : public ApprovalStore {
           const SqlResult made,
           connection.Run(
               "INSERT INTO approvals (owner, id, run, seq, state, tool, tool_digest, "
-              "arguments_digest, code_digest, arguments, created_at, expires_at) VALUES "
-              "($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11) "
+              "arguments_digest, code_digest, arguments, created_at, expires_at, session) VALUES "
+              "($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12) "
               "ON CONFLICT DO NOTHING",
               {owner.str(), approval.id.str(), call.run.str(), std::int64_t{call.seq}, call.tool,
                call.tool_digest, call.arguments_digest, call.code_digest, Bytes{approval.arguments},
-               ToSql(approval.created_at), ToSql(approval.expires_at)}));
+               ToSql(approval.created_at), ToSql(approval.expires_at), ToSql(approval.session)}));
       if (made.changed == 1) return {};
       return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");
     });

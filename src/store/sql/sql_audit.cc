@@ -36,6 +36,17 @@ class SqlAudit final : public AuditLog {
         });
   }
 
+  asio::awaitable<Result<AuditHead>> Head(IsolationKey owner) override {
+    return database_.Transact<AuditHead>(
+        Access::kRead, [=](Connection& connection) -> Result<AuditHead> {
+          TRY_ASSIGN(
+              const SqlResult found,
+              connection.Run("SELECT seq, hash FROM audit_heads WHERE owner = $1", {owner.str()}));
+          if (found.rows.empty()) return AuditHead{};
+          return AuditHead{found.rows[0].Int(0), found.rows[0].Text(1)};
+        });
+  }
+
  private:
   Database& database_;
 };

@@ -44,6 +44,14 @@ Result<std::int64_t> SweepCheckpoints(Connection& connection, const SqlValue& be
   return swept.changed;
 }
 
+std::vector<OwnedRun> ToRuns(const SqlResult& found) {
+  std::vector<OwnedRun> runs;
+  for (const SqlRow& row : found.rows) {
+    runs.push_back({IsolationKey::FromStored(row.Text(0)), RunId(row.Text(1))});
+  }
+  return runs;
+}
+
 class SqlMaintenance final : public StoreMaintenance {
  public:
   explicit SqlMaintenance(Database& database) : database_(database) {}
@@ -64,11 +72,24 @@ class SqlMaintenance final : public StoreMaintenance {
               "AND r.owner = a.owner AND r.id = a.run AND r.state = 'waiting' "
               "AND (r.holder IS NULL OR r.lease_until <= $1) LIMIT $2",
               {ToSql(now), std::int64_t{limit}}));
-      Runs runs;
-      for (const SqlRow& row : found.rows) {
-        runs.push_back({IsolationKey::FromStored(row.Text(0)), RunId(row.Text(1))});
-      }
-      return runs;
+      return ToRuns(found);
+    });
+  }
+
+  asio::awaitable<Result<std::vector<OwnedRun>>> DecidedRuns(std::string holder,
+                                                             std::uint32_t limit) override {
+    using Runs = std::vector<OwnedRun>;
+    return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
+      TRY_ASSIGN(
+          const SqlResult found,
+          connection.Run(
+              "SELECT DISTINCT r.owner, r.id FROM approvals a CROSS JOIN calls c CROSS JOIN runs r "
+              "WHERE a.state IN ('approved', 'denied', 'expired', 'cancelled') "
+              "AND c.owner = a.owner AND c.run = a.run AND c.seq = a.seq AND c.state = 'pending' "
+              "AND r.owner = a.owner AND r.id = a.run AND r.state <> 'finished' "
+              "AND r.holder = $1 LIMIT $2",
+              {holder, std::int64_t{limit}}));
+      return ToRuns(found);
     });
   }
 
@@ -120,6 +141,19 @@ class SqlMaintenance final : public StoreMaintenance {
           report.idempotency_keys = keys.changed;
           return report;
         });
+  }
+
+  asio::awaitable<Result<std::vector<OwnedAuditHead>>> AuditHeads() override {
+    using Heads = std::vector<OwnedAuditHead>;
+    return database_.Transact<Heads>(Access::kRead, [](Connection& connection) -> Result<Heads> {
+      TRY_ASSIGN(const SqlResult found,
+                 connection.Run("SELECT owner, seq, hash FROM audit_heads ORDER BY owner"));
+      Heads heads;
+      for (const SqlRow& row : found.rows) {
+        heads.push_back({IsolationKey::FromStored(row.Text(0)), {row.Int(1), row.Text(2)}});
+      }
+      return heads;
+    });
   }
 
  private:

@@ -69,6 +69,12 @@ Result<void> CheckLease(Connection& connection, const IsolationKey& owner, const
   return LeaseLost();
 }
 
+Result<void> SetUnderWay(Connection& connection, const IsolationKey& owner, const RunId& id) {
+  TRY(connection.Run("UPDATE runs SET state = 'running' WHERE owner = $1 AND id = $2",
+                     {owner.str(), id.str()}));
+  return {};
+}
+
 Result<void> MoveCall(Connection& connection, const IsolationKey& owner, const RunId& id,
                       std::uint32_t seq, CallState from, CallState to, SystemTime now) {
   TRY_ASSIGN(
@@ -245,9 +251,7 @@ class SqlRuns final : public RunStore {
                                        SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY(connection.Run("UPDATE runs SET state = 'running' WHERE owner = $1 AND id = $2",
-                         {owner.str(), id.str()}));
-      return {};
+      return SetUnderWay(connection, owner, id);
     });
   }
 
@@ -341,6 +345,7 @@ class SqlRuns final : public RunStore {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
       TRY(MoveCall(connection, owner, id, seq, CallState::kPending, CallState::kStarted, now));
+      TRY(SetUnderWay(connection, owner, id));
       if (!approval) return {};
       return Consume(connection, owner, id, seq, *approval, now);
     });
@@ -365,7 +370,10 @@ class SqlRuns final : public RunStore {
       TRY(CheckLease(connection, owner, id, lease, now));
       TRY(MoveCall(connection, owner, id, seq, ended ? CallState::kStarted : CallState::kPending,
                    end, now));
-      if (end == CallState::kDenied) TRY(MarkDelivered(connection, owner, id, seq));
+      if (end == CallState::kDenied) {
+        TRY(MarkDelivered(connection, owner, id, seq));
+        TRY(SetUnderWay(connection, owner, id));
+      }
       TRY_ASSIGN(const SqlResult call,
                  connection.Run("UPDATE calls SET result = $4 WHERE owner = $1 AND run = $2 "
                                 "AND seq = $3 RETURNING approval",

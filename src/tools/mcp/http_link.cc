@@ -1,14 +1,23 @@
 #include "tools/mcp/http_link.h"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "jsonrpc/message.h"
+#include "tools/mcp/run_on.h"
 #include "wire/object.h"
 
 namespace caisson {
 namespace {
+
+// For any answer at all; a tool's own time is counted by whoever calls it.
+constexpr std::chrono::minutes kPatience{1};
 
 std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
   for (const auto& [key, value] : response.headers) {
@@ -67,11 +76,20 @@ HttpRequest HttpLink::MakeRequest(const std::string& method, const Dict& params,
   return request;
 }
 
+asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request) const {
+  using asio::experimental::awaitable_operators::operator||;
+  asio::steady_timer deadline(executor_, kPatience);
+  auto first = co_await (AsOptional(client_->Send(std::move(request), PrivateHosts::kAllow)) ||
+                         deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
+  if (first.index() == 0 && std::get<0>(first)) co_return *std::get<0>(std::move(first));
+  co_return Error(ErrorCode::kUnavailable, "the server does not answer");
+}
+
 asio::awaitable<Result<Dict>> HttpLink::Ask(std::string method, Dict params) {
   if (broken_) co_return Error(ErrorCode::kUnavailable, "the server is gone");
   const Value id(++asked_);
-  const auto response = co_await client_->Send(
-      MakeRequest(method, params, jsonrpc::RequestText(id, method, params)), PrivateHosts::kAllow);
+  const auto response =
+      co_await Post(MakeRequest(method, params, jsonrpc::RequestText(id, method, params)));
   if (!response) co_return response.error();
   co_return ReadAnswer(*response, id);
 }
@@ -79,8 +97,7 @@ asio::awaitable<Result<Dict>> HttpLink::Ask(std::string method, Dict params) {
 asio::awaitable<void> HttpLink::Tell(std::string method, Dict params) {
   // Whether it arrived is nothing we could act on.
   static_cast<void>(
-      co_await client_->Send(MakeRequest(method, params, jsonrpc::NotificationText(method, params)),
-                             PrivateHosts::kAllow));
+      co_await Post(MakeRequest(method, params, jsonrpc::NotificationText(method, params))));
 }
 
 Result<Dict> HttpLink::ReadAnswer(const HttpResponse& response, const Value& id) {

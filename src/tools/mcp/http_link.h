@@ -35,6 +35,7 @@ class HttpLink final : public UpstreamLink {
 
  private:
   HttpRequest MakeRequest(const std::string& method, const Dict& params, std::string body) const;
+  asio::awaitable<Result<HttpResponse>> Post(HttpRequest request) const;
   Result<Dict> ReadAnswer(const HttpResponse& response, const Value& id);
 
   const asio::any_io_executor executor_;

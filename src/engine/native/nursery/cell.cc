@@ -11,9 +11,9 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "engine/native/nursery/holder.h"
 #include "engine/native/nursery/input_files.h"
 #include "engine/native/nursery/library.h"
+#include "engine/native/nursery/rehearsal.h"
 #include "guest/native/forked.h"
 #include "jail/walls.h"
 
@@ -70,7 +70,7 @@ Result<void> Cell::Prepare() {
                                 std::max(request_.files, kScratchInodes)));
   TRY(OpenStreams());
   caisson_reseed();
-  caisson_warm();
+  if (request_.kind == wire::ToNursery::kMake) TRY(Rehearse(holder_));
   TRY_ASSIGN(address_space_bytes_, nursery_.enclosure.AddressSpace());
   TRY(nursery_.enclosure.Confine(
       {.paths = nursery_.rules, .tasks = request_.processes == 1 ? kThreads : request_.processes}));
@@ -115,19 +115,19 @@ Result<void> Cell::CloseAllElse() {
 }
 
 void Cell::Serve() {
-  static Holder holder(kSocket);
-  SetHolder(holder);
+  SetHolder(holder_);
+  holder_.Connect(kSocket);
   while (true) {
-    const wire::StartHeader start = holder.AwaitStart();
+    const wire::StartHeader start = holder_.AwaitStart();
     Result<void> ready = Tighten(start);
-    if (ready) ready = WriteInputFiles(holder.files());
+    if (ready) ready = WriteInputFiles(holder_.files());
     if (!ready) {
-      holder.Refuse(ready.error().message());
+      holder_.Refuse(ready.error().message());
       ::_exit(EXIT_FAILURE);
     }
     // A cell that is not kept is killed by the host. Exiting here would keep the core it shares with the
     // host busy with freeing memory before the host could hear of the end.
-    if (!holder.Run()) ::_exit(EXIT_FAILURE);
+    if (!holder_.Run()) ::_exit(EXIT_FAILURE);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/native/nursery/control.h"
+#include "engine/native/nursery/holder.h"
 #include "jail/enclosure.h"
 #include "jail/filter.h"
 #include "wire/frames.h"
@@ -56,6 +57,7 @@ class Cell {
   UniqueFd stderr_;
   UniqueFd files_;
   std::uint64_t address_space_bytes_ = 0;  // Before the first run.
+  Holder holder_;
 };
 
 }  // namespace caisson::nursery

@@ -29,7 +29,7 @@ Result<std::optional<wire::MakeCell>> Control::Receive() const {
   } while (size < 0 && errno == EINTR);
   if (size < 0) return Error::FromErrno(errno, "receive from the host");
   if (size == 0) return std::optional<wire::MakeCell>();
-  if (size != sizeof request || request.kind != wire::ToNursery::kMake) {
+  if (size != sizeof request || !wire::IsKnown(request.kind)) {
     return Error(ErrorCode::kInvalidArgument, "a packet from the host makes no sense");
   }
   return std::optional(request);

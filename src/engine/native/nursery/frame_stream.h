@@ -23,8 +23,12 @@ struct Incoming {
 
 class FrameStream {
  public:
-  explicit FrameStream(int socket)
-      : socket_(socket), buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
+  FrameStream() : buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
+  // The other end changes; nothing of the one before is kept.
+  void Connect(int socket) {
+    socket_ = socket;
+    begin_ = end_ = 0;
+  }
 
   Incoming Read();
   // Whether Read() would not have to wait for a byte.
@@ -40,7 +44,7 @@ class FrameStream {
 
   void Need(std::size_t bytes);
 
-  const int socket_;
+  int socket_ = -1;
   // What was read and not handed out: [begin_, end_).
   std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0;

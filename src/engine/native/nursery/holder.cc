@@ -30,17 +30,11 @@ thread_local std::uint64_t t_wakes = 0;
 // The run of its last call: by the time it waits for the answer another may have begun.
 thread_local std::uint64_t t_run = 0;
 
-std::uint64_t Read(clockid_t clock) {
+std::uint64_t Now() {
   timespec now{};
-  ::clock_gettime(clock, &now);
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs +
          static_cast<std::uint64_t>(now.tv_nsec);
-}
-std::uint64_t Now() {
-  return Read(CLOCK_MONOTONIC);
-}
-std::uint64_t CpuNow() {
-  return Read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 std::uint64_t Until(std::uint64_t time_ns) {
@@ -84,8 +78,7 @@ std::string OutOfMemoryReport() {
 
 }  // namespace
 
-Holder::Holder(int socket)
-    : stream_(socket), owner_(::getpid()), out_of_memory_report_(OutOfMemoryReport()) {}
+Holder::Holder() : owner_(::getpid()), out_of_memory_report_(OutOfMemoryReport()) {}
 
 void SetHolder(Holder& holder) {
   g_holder = &holder;
@@ -96,7 +89,6 @@ wire::StartHeader Holder::AwaitStart() {
   Lock lock(mutex_);
   while (!next_run_) AwaitNews(lock, std::nullopt);
   arrived_ns_ = Now();
-  cpu_before_ns_ = CpuNow();
   message_ = *std::exchange(next_run_, std::nullopt);
   std::string_view payload = message_;
   start_ = TakeHeader<wire::StartHeader>(payload);
@@ -268,13 +260,14 @@ void Holder::EndOutOfMemory() {
 
 void Holder::SendDone(wire::Ending ending, std::uint32_t flags, std::string_view report) {
   const std::uint64_t now = Now();
+  const bool is_kept = (flags & wire::kCellKept) != 0;
   const wire::DoneHeader done{
       .ending = ending,
       .detail = 0,
       .start_ns = began_ns_ - arrived_ns_,
       .wall_ns = now - arrived_ns_,
-      .cpu_ns = CpuNow() - cpu_before_ns_,
-      .peak_memory_bytes = PeakMemoryBytes(),
+      .cpu_ns = 0,                                           // The host's own clock counts.
+      .peak_memory_bytes = is_kept ? PeakMemoryBytes() : 0,  // Of one that ends, the nursery tells.
       .flags = flags,
       .calls = calls_,
   };

@@ -27,7 +27,8 @@ namespace caisson::nursery {
 
 class Holder {
  public:
-  explicit Holder(int socket);
+  Holder();
+  void Connect(int socket) { stream_.Connect(socket); }
 
   // The next run. Nothing of it but the header has been looked at.
   wire::StartHeader AwaitStart();
@@ -73,7 +74,6 @@ class Holder {
   bool reported_ = false;
   std::uint64_t arrived_ns_ = 0;
   std::uint64_t began_ns_ = 0;
-  std::uint64_t cpu_before_ns_ = 0;
   std::uint32_t calls_ = 0;
 
   std::mutex mutex_;  // For all below.

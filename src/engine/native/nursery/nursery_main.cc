@@ -14,6 +14,7 @@
 #include "engine/native/nursery/code_pages.h"
 #include "engine/native/nursery/library.h"
 #include "engine/native/nursery/nursery.h"
+#include "engine/native/nursery/rehearsal.h"
 #include "guest/native/forked.h"
 
 namespace caisson::nursery {
@@ -72,16 +73,18 @@ void SetUpProcess() {
 }
 
 // Everything here saves work that each cell would have to do.
-void PrepareToFork() {
+Result<void> PrepareToFork() {
   // Puts free chunks together, or the first larger allocation of a cell would, and so get itself copies of
   // half the heap.
   ::malloc_trim(0);
   ForgetCodePages();
+  Holder holder;
   for (int i = 0; i < 3; ++i) {
     caisson_reseed();
-    caisson_warm();
+    TRY(Rehearse(holder));
   }
   InheritCodePages();
+  return {};
 }
 
 Result<void> Main(int argc, char** argv) {
@@ -95,7 +98,7 @@ Result<void> Main(int argc, char** argv) {
   if (caisson_boot_native(library.module_path.c_str(), arguments.preload.c_str()) != 0) {
     return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
   }
-  PrepareToFork();
+  TRY(PrepareToFork());
   Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules);
   TRY(nursery.Prepare());
   return nursery.Run();

@@ -1,4 +1,4 @@
-#include "codeact/wakeup.h"
+#include "base/wakeup.h"
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>

@@ -1,0 +1,90 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/guarded.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/interrupts.h"
+#include "cli/output.h"
+#include "config/config.h"
+#include "context/session_context.h"
+#include "server/http_server.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  caisson serve                                   for you alone, on http://127.0.0.1:8080
+  caisson serve --listen 127.0.0.1:0              on a free port; the first line says which
+  caisson serve --config caisson.toml             with its tools, users and store
+
+The first line on stdout says where it listens; failures are told on stderr, as lines of JSON.
+SIGTERM or Ctrl-C lets requests finish and puts waiting runs to sleep; a second one ends it at once.)";
+
+struct ServeFlags {
+  std::string config;
+  std::string listen;
+  bool conformance_fixtures = false;
+};
+
+Result<Config> ToConfig(const ServeFlags& flags) {
+  Config config;
+  if (!flags.config.empty()) {
+    TRY_ASSIGN(config, LoadConfig(flags.config));
+  }
+  if (!flags.listen.empty()) config.server.listen = flags.listen;
+  return config;
+}
+
+int Fail(const Error& error, int exit_status) {
+  Output::Stderr().Write("caisson: " + error.message() + "\n");
+  return exit_status;
+}
+
+int Serve(const ServeFlags& flags) {
+  auto config = ToConfig(flags);
+  if (!config) return Fail(config.error(), kExitUsage);
+  EnvironmentMap environment = CaptureEnvironment();
+
+  Guarded<HttpServer*> serving{nullptr};
+  Interrupts interrupts;
+  const auto stop = [&serving] {
+    // Held, so that the server cannot go meanwhile; Stop only tells.
+    auto server = serving.Lock();
+    if (*server != nullptr) (*server)->Stop();
+  };
+  if (auto listening = interrupts.Listen(stop); !listening) {
+    return Fail(listening.error(), kExitOurFault);
+  }
+  Output err = Output::Stderr();
+  auto server =
+      HttpServer::Open({.config = *std::move(config),
+                        .environment = std::move(environment),
+                        .log = [&err](std::string_view line) { err.Write(line); },
+                        .mcp_fixtures = flags.conformance_fixtures ? McpFixtures::kConformance
+                                                                   : McpFixtures::kNone});
+  if (!server) return Fail(server.error(), ExitStatus(server.error().code()));
+  *serving.Lock() = server->get();
+  if (interrupts.signal() != 0) (*server)->Stop();  // It came before there was anything to stop.
+  Output::Stdout().Write("listening on " + (*server)->url() + "\n");
+  (*server)->Serve();
+  *serving.Lock() = nullptr;
+  return kExitCompleted;
+}
+
+}  // namespace
+
+void AddServeCommand(CLI::App& program, int& exit_status) {
+  CLI::App* command = program.add_subcommand("serve", "Serve runs and approvals over HTTP");
+  command->footer(kExamples);
+  const auto flags = std::make_shared<ServeFlags>();
+  command->add_option("--config", flags->config, "A configuration file (TOML)");
+  command->add_option("--listen", flags->listen, "ADDRESS:PORT, by default 127.0.0.1:8080");
+  command->add_flag("--conformance-fixtures", flags->conformance_fixtures)
+      ->group("");  // For tests.
+  command->callback([flags, &exit_status] { exit_status = Serve(*flags); });
+}
+
+}  // namespace caisson::cli

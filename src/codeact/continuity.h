@@ -1,0 +1,42 @@
+// Continuity is what a run needs besides its code so that it can wait for somebody, be put to sleep and go on
+// elsewhere: time and chance that can be had again, a journal of its calls, and a keeper of its cell.
+//
+// Trust     Saved cells have been unsealed by whoever gives them: they are ours.
+// Threads   The keeper is called on the executor of the run's cell.
+// Lifetime  Keeper and journal are shared with the run and stay until it has ended.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/engine.h"
+#include "tools/call_journal.h"
+
+namespace caisson {
+
+// Has the cell of a run in its hands while the run is under way, and so can save or cancel it.
+class CellKeeper {
+ public:
+  virtual ~CellKeeper() = default;
+  // Before the first instruction.
+  virtual void OnCell(Cell& cell) = 0;
+  // Nothing is answered any more; calls under way are cancelled next.
+  virtual void OnEnd() = 0;
+  // Returns when the cell is not used any more: it goes then.
+  virtual asio::awaitable<void> LetGo() = 0;
+};
+
+struct Continuity {
+  std::optional<VirtualTime> virtual_time{};
+  std::shared_ptr<CallJournal> journal{};
+  std::shared_ptr<CellKeeper> keeper{};
+  std::optional<SavedCell> saved{};  // Goes on from here; never in a session.
+  std::vector<ToolCall> calls{};     // What it had called by then, answered or not.
+  // More than the limits say, because the keeper counts: waiting for somebody is not the run's time.
+  std::chrono::nanoseconds spare_wall_time{};
+};
+
+}  // namespace caisson

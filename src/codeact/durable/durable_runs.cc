@@ -1,0 +1,471 @@
+#include "codeact/durable/durable_runs.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <ranges>
+#include <set>
+
+#include "approval/binding.h"
+#include "base/aead.h"
+#include "journal/outcome_record.h"
+
+namespace caisson {
+namespace {
+
+constexpr std::uint32_t kAtOnce = 64;  // Runs and approvals looked after in one round.
+constexpr std::chrono::milliseconds kLookAgain{50};
+
+bool MayPark(const ToolSet& tools) {
+  return std::ranges::any_of(tools.tools(), [](const auto& tool) {
+    return tool->definition().approval.mode() != Approval::Mode::kNever;
+  });
+}
+
+Error Closed() {
+  return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
+}
+
+Outcome Ended(RunStatus status, RunReason reason, std::string why = {}) {
+  Outcome outcome;
+  outcome.status = status;
+  outcome.reason = reason;
+  if (!why.empty()) outcome.error = RunError{.type = "RunLost", .message = std::move(why)};
+  return outcome;
+}
+
+std::set<std::string> ApprovalsOf(const RunView& view) {
+  std::set<std::string> ids;
+  for (const OutcomeApproval& approval : view.outcome.approvals) ids.insert(approval.id);
+  return ids;
+}
+
+bool IsFinished(const RunView& view) {
+  return view.state == RunState::kFinished;
+}
+
+}  // namespace
+
+DurableRuns::DurableRuns(DurableRunsOptions options)
+    : options_(std::move(options)),
+      surroundings_{.engine = options_.engine,
+                    .runner = options_.runner,
+                    .store = options_.store,
+                    .keys = options_.keys,
+                    .clock = options_.clock != nullptr ? *options_.clock : system_clock_,
+                    .settings = options_.settings,
+                    .holder = NewRunId()} {}
+
+DurableRuns::~DurableRuns() = default;
+
+std::shared_ptr<const CodeSetting> DurableRuns::SettingNamed(const std::string& name) const {
+  if (name.empty()) return options_.setting;
+  const auto found = options_.named_settings.find(name);
+  return found == options_.named_settings.end() ? nullptr : found->second;
+}
+
+// ---- Runs that are here ----
+
+std::shared_ptr<LiveRun> DurableRuns::FindLive(const IsolationKey& owner, const RunId& id) {
+  auto state = state_.Lock();
+  const auto found = state->live.find({owner, id});
+  return found == state->live.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<LiveRun>> DurableRuns::AllLive() {
+  std::vector<std::shared_ptr<LiveRun>> all;
+  auto state = state_.Lock();
+  for (const auto& [key, run] : state->live) all.push_back(run);
+  return all;
+}
+
+void DurableRuns::Remove(const LiveRun& run) {
+  state_.Lock()->live.erase({run.origin().owner, run.origin().id});
+}
+
+bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
+  auto pass = gate_.Enter();
+  if (!pass) return false;
+  {
+    auto state = state_.Lock();
+    if (state->closed) return false;
+    state->live.emplace(Key{run->origin().owner, run->origin().id}, run);
+  }
+  auto ended = [this, run, pass = *std::move(pass)](const std::exception_ptr& thrown) {
+    if (thrown) std::terminate();
+    Remove(*run);
+  };
+  asio::co_spawn(run->strand(), run->Live(),
+                 asio::bind_cancellation_slot(run->stop_slot(), std::move(ended)));
+  return true;
+}
+
+void DurableRuns::InBackground(asio::awaitable<void> work) {
+  auto pass = gate_.Enter();
+  if (!pass) return;
+  asio::co_spawn(options_.executor, std::move(work),
+                 [pass = *std::move(pass)](const std::exception_ptr& thrown) {
+                   if (thrown) std::terminate();
+                 });
+}
+
+// Memory is for those who are decided soon: of too many, the ones that wait longest sleep.
+void DurableRuns::EvictBeyondMost() {
+  std::vector<std::shared_ptr<LiveRun>> parked;
+  for (auto& run : AllLive()) {
+    if (run->is_parked() && run->can_sleep()) parked.push_back(std::move(run));
+  }
+  const std::size_t most = options_.settings.max_parked;
+  if (parked.size() <= most) return;
+  std::ranges::sort(parked, {}, &LiveRun::updated_at);
+  for (const auto& run : parked | std::views::take(parked.size() - most)) run->Evict();
+}
+
+// ---- Starting ----
+
+Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& request) const {
+  LiveRunOrigin origin{.owner = std::move(owner),
+                       .id = RunId(NewRunId()),
+                       .setting = request.setting ? request.setting : options_.setting,
+                       .created_at = surroundings_.clock.Now(),
+                       .on_output = std::move(request.on_output)};
+  origin.record = {.code = std::move(request.code),
+                   .session = std::move(request.session),
+                   .limits = request.limits.value_or(origin.setting->limits)};
+  TRY(CheckLimits(origin.record.limits, origin.setting->ceiling));
+  if (origin.setting != options_.setting) {
+    const auto named = std::ranges::find(options_.named_settings, origin.setting,
+                                         [](const auto& entry) { return entry.second; });
+    // One that nobody knows by name is gone with this process; no name of ours has a space.
+    origin.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
+  }
+  if (MayPark(*origin.setting->tools)) {
+    const AeadKey random = AeadKey::Random();
+    origin.record.time =
+        VirtualTime{.seed = std::string(random.bytes().begin(), random.bytes().end()),
+                    .start = origin.created_at};
+  }
+  return origin;
+}
+
+asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKey owner,
+                                                                     StartRun& request,
+                                                                     bool stored_first) {
+  auto origin = MakeOrigin(owner, request);
+  if (!origin) co_return std::move(origin).error();
+  stored_first = stored_first || origin->record.time;
+  if (stored_first) {
+    auto lease = co_await options_.store.runs().Create(
+        owner,
+        {.id = origin->id,
+         .code_digest = CodeDigest(origin->record.code),
+         .request = Encode(origin->record)},
+        {.holder = surroundings_.holder,
+         .now = origin->created_at,
+         .until = origin->created_at + options_.settings.lease});
+    if (!lease) co_return std::move(lease).error().Context("store the run");
+    origin->lease = *std::move(lease);
+  }
+  const asio::any_io_executor here = co_await asio::this_coro::executor;
+  auto run = std::make_shared<LiveRun>(surroundings_, *std::move(origin),
+                                       stored_first ? options_.executor : here);
+  if (request.on_start) request.on_start(run->origin().id);
+  if (!Launch(run)) co_return Closed();
+  co_return run;
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun request) {
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto begun = co_await Begin(owner, request, false);
+  if (!begun) {
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    co_return std::move(begun).error();
+  }
+  const auto run = *std::move(begun);
+  LiveRun::News news = run->news();
+  while (!news.ended && !news.gone && news.view.state == RunState::kRunning) {
+    const auto why = co_await run->AwaitNews(news.version, RunClock::Time::max());
+    news = run->news();
+    if (why == Wakeup::Reason::kCancelled && news.view.state == RunState::kRunning) run->Cancel();
+  }
+  run->StopStreaming();
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  if (news.view.state == RunState::kWaiting) EvictBeyondMost();
+  if (news.error) co_return *std::move(news.error);
+  if (news.gone && !news.ended) co_return co_await FindStored(owner, run->origin().id);
+  co_return std::move(news.view);
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, StartRun request) {
+  auto begun = co_await Begin(std::move(owner), request, true);
+  if (!begun) co_return std::move(begun).error();
+  co_return (*begun)->news().view;
+}
+
+// ---- Looking ----
+
+asio::awaitable<Result<RunView>> DurableRuns::ToView(IsolationKey owner, StoredRun stored) {
+  RunView view{.id = stored.id,
+               .state = stored.state,
+               .created_at = stored.created_at,
+               .updated_at = stored.updated_at};
+  auto record = DecodeRunRecord(stored.request);
+  if (!record) co_return std::move(record).error();
+  view.code = std::move(record->code);
+  if (stored.state == RunState::kFinished) {
+    auto outcome = DecodeOutcome(stored.outcome);
+    if (!outcome) co_return std::move(outcome).error();
+    view.outcome = *std::move(outcome);
+    co_return view;
+  }
+  view.outcome.run_id = stored.id.str();
+  if (stored.state == RunState::kWaiting) {
+    view.outcome.status = RunStatus::kWaiting;
+    view.outcome.reason = RunReason::kApproval;
+  }
+  auto calls = co_await options_.store.runs().Calls(owner, stored.id);
+  if (!calls) co_return std::move(calls).error();
+  for (const StoredCall& call : *calls) {
+    view.outcome.calls.push_back(ToOutcome(call));
+    if (call.call.state != CallState::kPending) continue;
+    auto approval =
+        co_await options_.store.approvals().Find(owner, ApprovalOf(stored.id, call.call.seq));
+    if (approval && approval->state == ApprovalState::kPending) {
+      view.outcome.approvals.push_back(ToOutcome(*approval));
+    }
+  }
+  if (auto saved = co_await options_.store.runs().LoadSaved(owner, stored.id)) {
+    view.saved_bytes = saved->sealed.size();
+    if (auto sleep = OpenSleep(surroundings_, owner, stored.id, *saved)) {
+      view.outcome.stdout_text = std::move(sleep->stdout_text);
+      view.outcome.stderr_text = std::move(sleep->stderr_text);
+    }
+  }
+  co_return view;
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::FindStored(IsolationKey owner, RunId id) {
+  auto stored = co_await options_.store.runs().Find(owner, id);
+  if (!stored) co_return std::move(stored).error();
+  co_return co_await ToView(std::move(owner), *std::move(stored));
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::Find(IsolationKey owner, RunId id) {
+  if (const auto run = FindLive(owner, id)) {
+    LiveRun::News news = run->news();
+    if (!news.gone || news.ended) co_return std::move(news.view);
+  }
+  co_return co_await FindStored(std::move(owner), std::move(id));
+}
+
+asio::awaitable<Result<Page<RunView>>> DurableRuns::List(IsolationKey owner,
+                                                         std::optional<RunState> state,
+                                                         PageQuery query) {
+  auto stored = co_await options_.store.runs().List(owner, state, std::move(query));
+  if (!stored) co_return std::move(stored).error();
+  Page<RunView> page{.items = {}, .next = std::move(stored->next)};
+  for (StoredRun& run : stored->items) {
+    auto view = co_await ToView(owner, std::move(run));
+    if (!view) co_return std::move(view).error();
+    page.items.push_back(*std::move(view));
+  }
+  co_return page;
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunId id,
+                                                        std::function<bool(const RunView&)> enough,
+                                                        RunClock::Time deadline) {
+  while (true) {
+    const auto run = FindLive(owner, id);
+    LiveRun::News news = run ? run->news() : LiveRun::News{.view = {.id = id}, .gone = true};
+    const bool here = run && (!news.gone || news.ended);
+    auto view = here ? Result<RunView>(news.view) : co_await FindStored(owner, id);
+    if (!view || enough(*view) || std::chrono::steady_clock::now() >= deadline) co_return view;
+    if (here && !news.ended) {
+      if (co_await run->AwaitNews(news.version, deadline) == Wakeup::Reason::kCancelled) {
+        co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
+      }
+      continue;
+    }
+    // Another replica has it, or it sleeps.
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    timer.expires_at(std::min(deadline, std::chrono::steady_clock::now() + kLookAgain));
+    const auto [error] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (error) co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
+  }
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::Await(
+    IsolationKey owner, RunId id, std::chrono::steady_clock::time_point deadline) {
+  auto now = co_await Find(owner, id);
+  if (!now) co_return std::move(now).error();
+  auto enough = [known = ApprovalsOf(*now)](const RunView& view) {
+    return IsFinished(view) || !std::ranges::includes(known, ApprovalsOf(view));
+  };
+  co_return co_await AwaitView(std::move(owner), std::move(id), std::move(enough), deadline);
+}
+
+asio::awaitable<Result<std::string>> DurableRuns::File(IsolationKey owner, RunId id,
+                                                       std::uint32_t number) {
+  if (const auto run = FindLive(owner, id)) {
+    const LiveRun::News news = run->news();
+    if (news.ended && number < news.view.outcome.files.size()) {
+      co_return news.view.outcome.files[number].contents;
+    }
+  }
+  co_return co_await options_.store.runs().LoadFile(std::move(owner), std::move(id), number);
+}
+
+// ---- Deciding ----
+
+asio::awaitable<Result<StoredApproval>> DurableRuns::FindApproval(IsolationKey owner,
+                                                                  ApprovalId id) {
+  return options_.store.approvals().Find(std::move(owner), std::move(id));
+}
+
+asio::awaitable<Result<Page<StoredApproval>>> DurableRuns::ListApprovals(
+    IsolationKey owner, std::optional<ApprovalState> state, PageQuery query) {
+  return options_.store.approvals().List(std::move(owner), state, std::move(query));
+}
+
+asio::awaitable<Result<StoredApproval>> DurableRuns::Decide(IsolationKey owner, ApprovalId id,
+                                                            Decision decision) {
+  auto decided =
+      co_await options_.store.approvals().Decide(owner, std::move(id), std::move(decision));
+  if (!decided) co_return decided;
+  const RunId run = decided->asked.binding.run;
+  if (const auto live = FindLive(owner, run)) {
+    live->Decide(*decided);
+    co_return decided;
+  }
+  const auto resume = [](DurableRuns& self, IsolationKey whose,
+                         RunId which) -> asio::awaitable<void> {
+    static_cast<void>(co_await self.Resume(std::move(whose), std::move(which)));
+  };
+  InBackground(resume(*this, std::move(owner), run));
+  co_return decided;
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId id) {
+  if (const auto run = FindLive(owner, id)) {
+    run->Cancel();
+    co_return co_await AwaitView(std::move(owner), std::move(id), IsFinished,
+                                 RunClock::Time::max());
+  }
+  auto view = co_await FindStored(owner, id);
+  if (!view || IsFinished(*view)) co_return view;
+  auto taken = co_await TakeUp(
+      surroundings_, [this](const std::string& name) { return SettingNamed(name); }, owner, id);
+  if (!taken) {
+    if (taken.error().code() != ErrorCode::kFailedPrecondition) co_return std::move(taken).error();
+    co_return Error(ErrorCode::kFailedPrecondition, "another replica is at it; ask that one");
+  }
+  auto ended = co_await EndTaken(surroundings_, std::move(taken->origin),
+                                 Ended(RunStatus::kCancelled, RunReason::kKilled));
+  if (!ended) co_return std::move(ended).error();
+  co_return co_await FindStored(std::move(owner), std::move(id));
+}
+
+// ---- Going on with what others left ----
+
+asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) {
+  auto taken = co_await TakeUp(
+      surroundings_, [this](const std::string& name) { return SettingNamed(name); }, owner, id);
+  if (!taken) co_return std::move(taken).error().Context("resume " + id.str());
+  if (taken->lost) {
+    co_return co_await EndTaken(surroundings_, std::move(taken->origin),
+                                Ended(RunStatus::kFailed, RunReason::kLost, *taken->lost));
+  }
+  const Lease lease = *taken->origin.lease;
+  auto run = std::make_shared<LiveRun>(surroundings_, std::move(taken->origin), options_.executor);
+  if (Launch(std::move(run))) co_return Result<void>();
+  static_cast<void>(co_await options_.store.runs().Release(std::move(owner), std::move(id), lease));
+  co_return Closed();
+}
+
+asio::awaitable<void> DurableRuns::DeliverDecisions(std::shared_ptr<LiveRun> run) {
+  for (const OutcomeApproval& asked : run->approvals()) {
+    auto approval =
+        co_await options_.store.approvals().Find(run->origin().owner, ApprovalId(asked.id));
+    if (approval && approval->state != ApprovalState::kPending) run->Decide(*approval);
+  }
+}
+
+asio::awaitable<void> DurableRuns::RenewLeases() {
+  const SystemTime now = surroundings_.clock.Now();
+  {
+    auto state = state_.Lock();
+    if (now < state->next_renewal) co_return;
+    state->next_renewal = now + options_.settings.lease / 3;
+  }
+  for (const auto& run : AllLive()) {
+    if (!run->origin().record.time || !run->origin().lease) continue;
+    auto renewed = co_await options_.store.runs().Renew(
+        run->origin().owner, run->origin().id, *run->origin().lease, now + options_.settings.lease);
+    const bool lost = !renewed && renewed.error().code() == ErrorCode::kFailedPrecondition;
+    if (lost && !run->news().ended) run->Abandon();
+  }
+}
+
+asio::awaitable<void> DurableRuns::TendOnce() {
+  StoreMaintenance& maintenance = options_.store.maintenance();
+  co_await RenewLeases();
+  EvictBeyondMost();
+  static_cast<void>(co_await maintenance.ExpireApprovals(surroundings_.clock.Now(), kAtOnce));
+  if (auto decided = co_await maintenance.DecidedRuns(surroundings_.holder, kAtOnce)) {
+    for (const OwnedRun& each : *decided) {
+      if (const auto run = FindLive(each.owner, each.run)) co_await DeliverDecisions(run);
+    }
+  }
+  auto resumable = co_await maintenance.ResumableRuns(surroundings_.clock.Now(), kAtOnce);
+  if (!resumable) co_return;
+  for (const OwnedRun& each : *resumable) {
+    if (FindLive(each.owner, each.run)) continue;
+    // Refused, if another was faster; then there is nothing to do.
+    static_cast<void>(co_await Resume(each.owner, each.run));
+  }
+}
+
+asio::awaitable<void> DurableRuns::TendUntilClosed() {
+  while (true) {
+    co_await TendOnce();
+    auto enough = std::make_shared<Wakeup>();
+    {
+      auto state = state_.Lock();
+      if (state->closed) co_return;
+      state->tending = {enough};
+    }
+    asio::steady_timer timer(co_await asio::this_coro::executor, options_.settings.poll);
+    timer.async_wait([enough](boost::system::error_code) { enough->Wake(); });
+    co_await enough->Sleep();
+  }
+}
+
+void DurableRuns::Tend() {
+  InBackground(TendUntilClosed());
+}
+
+asio::awaitable<void> DurableRuns::Close() {
+  std::vector<std::shared_ptr<Wakeup>> tending;
+  {
+    auto state = state_.Lock();
+    state->closed = true;
+    tending = std::exchange(state->tending, {});
+  }
+  for (const auto& each : tending) each->Wake();
+  for (const auto& run : AllLive()) {
+    if (run->is_parked() && run->can_sleep()) {
+      run->Evict();
+    } else {
+      run->Cancel();
+    }
+  }
+  co_await gate_.Close();
+}
+
+}  // namespace caisson

@@ -1,0 +1,435 @@
+#include "codeact/durable/live_run.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "approval/binding.h"
+#include "journal/outcome_record.h"
+
+namespace caisson {
+namespace {
+
+// A cell that computes is asked again after this, whether it waits now.
+constexpr std::chrono::milliseconds kAskAgain{20};
+
+void Terminate(const std::exception_ptr& thrown) {
+  if (thrown) std::terminate();
+}
+
+bool MayBeTriedLater(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadlineExceeded ||
+         code == ErrorCode::kResourceExhausted;
+}
+
+Outcome LostOutcome(std::string why) {
+  Outcome outcome;
+  outcome.status = RunStatus::kFailed;
+  outcome.reason = RunReason::kLost;
+  outcome.error = RunError{.type = "RunLost", .message = std::move(why)};
+  return outcome;
+}
+
+std::vector<ToolCall> CallsBefore(const std::vector<StoredCall>& recorded, std::uint32_t seq) {
+  std::vector<ToolCall> calls;
+  for (const StoredCall& stored : recorded) {
+    if (stored.call.seq >= seq) continue;
+    auto arguments = ParseArguments(stored.call.arguments, stored.call.arguments_digest);
+    calls.push_back({.seq = stored.call.seq,
+                     .tool = stored.call.tool,
+                     .keywords = arguments ? *std::move(arguments) : Dict{}});
+  }
+  return calls;
+}
+
+}  // namespace
+
+LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
+                 asio::any_io_executor executor)
+    : surroundings_(surroundings),
+      origin_(std::move(origin)),
+      strand_(asio::make_strand(std::move(executor))),
+      news_(Awaited{.view = {.id = origin_.id,
+                             .code = origin_.record.code,
+                             .created_at = origin_.created_at,
+                             .updated_at = surroundings_.clock.Now()}}),
+      on_output_(std::move(origin_.on_output)) {
+  news_.Lock()->view.outcome.run_id = origin_.id.str();
+}
+
+std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
+  return std::make_shared<RunJournal>(JournalOptions{.store = surroundings_.store,
+                                                     .clock = surroundings_.clock,
+                                                     .owner = origin_.owner,
+                                                     .run = origin_.id,
+                                                     .lease = *origin_.lease,
+                                                     .code_digest = CodeDigest(origin_.record.code),
+                                                     .asking = surroundings_.settings.asking,
+                                                     .recorded = origin_.recorded,
+                                                     .on_change = [weak = weak_from_this()] {
+                                                       if (const auto self = weak.lock())
+                                                         self->OnChange();
+                                                     }});
+}
+
+// Workers count all the time that passes, so they are given more; what counts is counted here.
+std::chrono::nanoseconds LiveRun::SpareWallTime() const {
+  return origin_.setting->ceiling.wall_time - origin_.record.limits.wall_time;
+}
+
+CodeRequest LiveRun::MakeRequest(bool from_sleep) {
+  CodeRequest request{.owner = OwnerId(origin_.owner.str()),
+                      .code = origin_.record.code,
+                      .setting = origin_.setting,
+                      .limits = origin_.record.limits};
+  if (origin_.record.session) request.session = SessionRequest{.name = *origin_.record.session};
+  request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
+    self->Hear(stream, bytes);
+  };
+  if (!is_durable()) return request;
+  Publish([&](Awaited& news) {
+    news.view.outcome.stdout_text = from_sleep ? origin_.sleep->stdout_text : "";
+    news.view.outcome.stderr_text = from_sleep ? origin_.sleep->stderr_text : "";
+  });
+  journal_ = MakeJournal();
+  request.continuity = Continuity{
+      .journal = journal_, .keeper = shared_from_this(), .spare_wall_time = SpareWallTime()};
+  if (!origin_.record.session) request.continuity->virtual_time = origin_.record.time;
+  if (from_sleep) {
+    request.continuity->saved = origin_.sleep->cell;
+    request.continuity->calls = CallsBefore(origin_.recorded, origin_.sleep_seq);
+  } else if (origin_.resumed) {
+    request.continuity->virtual_time->must_repeat = true;
+    origin_.sleep.reset();
+  }
+  return request;
+}
+
+asio::awaitable<void> LiveRun::Live() {
+  const auto self = shared_from_this();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto run = co_await surroundings_.runner.Run(MakeRequest(origin_.sleep.has_value()));
+  // Another build than the one that put it to sleep: it begins again, and its journal answers.
+  if (!run && origin_.sleep && run.error().code() == ErrorCode::kFailedPrecondition) {
+    run = co_await surroundings_.runner.Run(MakeRequest(false));
+  }
+  co_await Conclude(std::move(run));
+}
+
+asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
+  if (asleep_ || abandoned_ || (journal_ && journal_->fault() == RunJournal::Fault::kLost)) {
+    co_return co_await GiveBack();
+  }
+  if (!run && origin_.resumed && MayBeTriedLater(run.error().code())) co_return co_await GiveBack();
+  if (!run && origin_.resumed) run = CodeRun{LostOutcome(run.error().message())};
+  if (!run) {
+    const Outcome failed = Complete(LostOutcome(run.error().message()));
+    if (origin_.lease) co_await Store(failed);
+    Publish([&](Awaited& news) {
+      news.view.state = RunState::kFinished;
+      news.view.outcome = failed;
+      news.error = run.error();
+      news.gone = news.ended = true;
+    });
+    co_return;
+  }
+  const Outcome outcome = Complete(std::move(run->outcome));
+  const auto publish = [&] {
+    Publish([&](Awaited& news) {
+      news.view.state = RunState::kFinished;
+      news.view.outcome = outcome;
+      news.view.saved_bytes = 0;
+      news.ended = true;
+    });
+  };
+  // Of a run that could not wait nothing was promised: whoever started it need not wait for the disk.
+  if (!origin_.lease) publish();
+  co_await Store(outcome);
+  if (origin_.lease && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
+  Publish([](Awaited& news) { news.gone = true; });
+}
+
+Outcome LiveRun::Complete(Outcome outcome) const {
+  outcome.run_id = origin_.id.str();
+  if (!journal_) return outcome;
+  if (origin_.sleep) {
+    outcome.stdout_text.insert(0, origin_.sleep->stdout_text);
+    outcome.stderr_text.insert(0, origin_.sleep->stderr_text);
+  }
+  outcome.calls = journal_->calls();
+  outcome.approvals.clear();
+  outcome.usage.wall = clock_.active();
+  const bool ran_out = outcome.status == RunStatus::kCancelled && over_time_;
+  if (ran_out) {
+    outcome.status = RunStatus::kLimit;
+    outcome.reason = RunReason::kWallTime;
+  }
+  const bool differs =
+      outcome.status == RunStatus::kCompleted || outcome.status == RunStatus::kFailed || ran_out;
+  if (journal_->fault() == RunJournal::Fault::kDiverged ||
+      (differs && !journal_->caught_up() && outcome.reason != RunReason::kLost)) {
+    outcome.status = RunStatus::kFailed;
+    outcome.reason = RunReason::kDiverged;
+    const std::string why = journal_->fault_text();
+    outcome.error = RunError{.type = "RunDiverged",
+                             .message = "the code did not do again what it did before" +
+                                        (why.empty() ? " (it made fewer calls)" : ": " + why) +
+                                        ". Nothing more was done"};
+    outcome.result.reset();
+    outcome.result_repr.reset();
+  }
+  return outcome;
+}
+
+asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
+  RunStore& runs = surroundings_.store.runs();
+  const SystemTime now = surroundings_.clock.Now();
+  if (!origin_.lease) {
+    auto created = co_await runs.Create(origin_.owner,
+                                        {.id = origin_.id,
+                                         .code_digest = CodeDigest(origin_.record.code),
+                                         .request = Encode(origin_.record)},
+                                        {.holder = surroundings_.holder,
+                                         .now = origin_.created_at,
+                                         .until = now + surroundings_.settings.lease});
+    if (!created) co_return;  // It has ended all the same, and whoever started it knows.
+    origin_.lease = *std::move(created);
+  }
+  std::vector<std::string> files;
+  for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
+  static_cast<void>(co_await runs.Finish(origin_.owner, origin_.id, *origin_.lease,
+                                         EncodeOutcome(outcome), std::move(files), now));
+}
+
+asio::awaitable<void> LiveRun::GiveBack() {
+  // Refused if another has it already: then there is nothing to give.
+  static_cast<void>(
+      co_await surroundings_.store.runs().Release(origin_.owner, origin_.id, *origin_.lease));
+  Publish([](Awaited& news) { news.gone = true; });
+}
+
+// ---- With a cell ----
+
+void LiveRun::OnCell(Cell& cell) {
+  cell_ = &cell;
+  wall_limit_.emplace(cell.executor());
+  sleep_timer_.emplace(cell.executor());
+  *cell_executor_.Lock() = cell.executor();
+  clock_.Begin(origin_.sleep ? origin_.sleep->active : RunClock::Duration{},
+               origin_.sleep ? origin_.sleep->waited : RunClock::Duration{});
+  ArmWallLimit();
+}
+
+void LiveRun::OnEnd() {
+  if (parked_ && !asleep_) GoOn();
+  clock_.Pause();
+  journal_->Stop();
+}
+
+asio::awaitable<void> LiveRun::LetGo() {
+  *cell_executor_.Lock() = std::nullopt;
+  if (settling_) {
+    settled_ = std::make_shared<Wakeup>();
+    while (co_await settled_->Sleep() != Wakeup::Reason::kWoken) {
+    }
+  }
+  cell_ = nullptr;
+  wall_limit_.reset();
+  sleep_timer_.reset();
+}
+
+void LiveRun::ArmWallLimit() {
+  const auto left = origin_.record.limits.wall_time - clock_.active();
+  wall_limit_->expires_after(std::max(left, RunClock::Duration{}));
+  wall_limit_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    const auto self = weak.lock();
+    if (error || !self || self->cell_ == nullptr || self->parked_) return;
+    self->over_time_ = true;
+    self->cell_->Cancel();
+  });
+}
+
+void LiveRun::OnChange() {
+  if (cell_ == nullptr) return;
+  if (journal_->fault() != RunJournal::Fault::kNone) return cell_->Cancel();
+  if (parked_ && journal_->changes() != parked_changes_) GoOn();
+  if (parked_ || settling_ || !journal_->waits()) return;
+  settling_ = true;
+  asio::co_spawn(cell_->executor(), Settle(), Terminate);
+}
+
+// Finds out whether the code waits for nothing but people, and has it stored if so.
+asio::awaitable<void> LiveRun::Settle() {
+  const auto self = shared_from_this();
+  while (cell_ != nullptr && !parked_ && !abandoned_ && journal_->waits()) {
+    const std::uint64_t changes = journal_->changes();
+    Result<SavedCell> saved = Error(ErrorCode::kInvalidArgument, "a session's run is not saved");
+    if (can_be_saved()) saved = co_await cell_->Save(AfterSave::kKeep);
+    if (journal_->changes() != changes) continue;
+    if (!saved && saved.error().code() == ErrorCode::kFailedPrecondition) {
+      asio::steady_timer soon(cell_->executor(), kAskAgain);
+      co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
+      continue;
+    }
+    co_await Park(std::move(saved));
+  }
+  settling_ = false;
+  if (settled_) settled_->Wake();
+}
+
+asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
+  clock_.Pause();
+  parked_ = true;
+  parked_changes_ = journal_->changes();
+  // No bytes: it waits in memory alone, which whoever finds it in the store must know.
+  Result<SavedRun> sealed = SavedRun{.seq = journal_->made()};
+  if (saved) sealed = Seal(*std::move(saved));
+  const std::size_t bytes = sealed ? sealed->sealed.size() : 0;
+  Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
+  if (sealed) parked = co_await journal_->Park(*std::move(sealed));
+  if (!parked) {
+    abandoned_ = true;
+    if (cell_ != nullptr) cell_->Cancel();
+  }
+  if (!parked || cell_ == nullptr || !parked_) co_return;  // Perhaps somebody was quick to decide.
+  Publish([&](Awaited& news) {
+    news.view.state = RunState::kWaiting;
+    news.view.saved_bytes = bytes;
+    news.view.outcome.status = RunStatus::kWaiting;
+    news.view.outcome.reason = RunReason::kApproval;
+    news.view.outcome.calls = journal_->calls();
+    news.view.outcome.approvals = journal_->approvals();
+  });
+  if (bytes > 0) SleepSoon();
+}
+
+Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
+  const auto build = surroundings_.engine.build();
+  if (!build) return Error(ErrorCode::kInternal, "the engine saves cells and has no build");
+  SleepRecord record{.active = clock_.active(), .waited = clock_.waited(), .cell = std::move(cell)};
+  {
+    auto news = news_.Lock();
+    record.stdout_text = news->view.outcome.stdout_text;
+    record.stderr_text = news->view.outcome.stderr_text;
+  }
+  const std::uint32_t made = journal_->made();
+  TRY_ASSIGN(std::string sealed, surroundings_.keys.SealCell({.owner = OwnerId(origin_.owner.str()),
+                                                              .run = origin_.id.str(),
+                                                              .call_seq = made,
+                                                              .build_id = build->build_id,
+                                                              .base_hash = build->base_hash},
+                                                             {Encode(record)}));
+  return SavedRun{.seq = made, .build = "cell", .sealed = std::move(sealed)};
+}
+
+// Somebody has decided.
+void LiveRun::GoOn() {
+  parked_ = false;
+  clock_.Continue();
+  sleep_timer_->cancel();
+  ArmWallLimit();
+  Publish([&](Awaited& news) {
+    news.view.state = RunState::kRunning;
+    news.view.outcome.approvals.clear();
+  });
+}
+
+void LiveRun::SleepSoon() {
+  const auto longest = std::min(surroundings_.settings.keep_parked, SpareWallTime());
+  sleep_timer_->expires_after(std::max(longest - clock_.waited(), RunClock::Duration{}));
+  sleep_timer_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    const auto self = weak.lock();
+    if (!error && self) self->SleepNow();
+  });
+}
+
+// What is in the store is as good as what is here: this copy ends.
+void LiveRun::SleepNow() {
+  if (cell_ == nullptr || !parked_ || !can_sleep() || journal_->changes() != parked_changes_)
+    return;
+  journal_->Freeze();
+  asleep_ = true;
+  cell_->Cancel();
+}
+
+void LiveRun::OnCellExecutor(std::function<void()> action) {
+  const auto executor = *cell_executor_.Lock();
+  if (executor) asio::post(*executor, std::move(action));
+}
+
+void LiveRun::Evict() {
+  OnCellExecutor([self = shared_from_this()] { self->SleepNow(); });
+}
+
+void LiveRun::Abandon() {
+  OnCellExecutor([self = shared_from_this()] {
+    self->abandoned_ = true;
+    if (self->cell_ != nullptr) self->cell_->Cancel();
+  });
+}
+
+void LiveRun::Cancel() {
+  asio::post(strand_,
+             [self = shared_from_this()] { self->stop_.emit(asio::cancellation_type::terminal); });
+}
+
+void LiveRun::Decide(const StoredApproval& approval) {
+  asio::post(strand_, [self = shared_from_this(), approval] {
+    if (self->journal_) self->journal_->Decide(approval);
+  });
+}
+
+// ---- What others see ----
+
+void LiveRun::Hear(OutputStream stream, std::string_view bytes) {
+  if (bytes.empty()) return;
+  {
+    auto news = news_.Lock();
+    Outcome& outcome = news->view.outcome;
+    (stream == OutputStream::kStdout ? outcome.stdout_text : outcome.stderr_text).append(bytes);
+  }
+  const auto on_output = *on_output_.Lock();
+  if (on_output) on_output(stream, bytes);
+}
+
+void LiveRun::Publish(const std::function<void(Awaited&)>& change) {
+  std::vector<std::shared_ptr<Wakeup>> waiting;
+  {
+    auto news = news_.Lock();
+    change(*news);
+    ++news->version;
+    news->view.updated_at = surroundings_.clock.Now();
+    waiting = std::exchange(news->waiting, {});
+  }
+  for (const auto& each : waiting) each->Wake();
+}
+
+LiveRun::News LiveRun::news() const {
+  auto news = news_.Lock();
+  return {news->view, news->version, news->gone, news->ended, news->error};
+}
+
+std::vector<OutcomeApproval> LiveRun::approvals() const {
+  return news_.Lock()->view.outcome.approvals;
+}
+
+asio::awaitable<Wakeup::Reason> LiveRun::AwaitNews(std::uint64_t version, RunClock::Time deadline) {
+  auto wakeup = std::make_shared<Wakeup>();
+  {
+    auto news = news_.Lock();
+    if (news->version > version) co_return Wakeup::Reason::kWoken;
+    news->waiting.push_back(wakeup);
+  }
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  if (deadline != RunClock::Time::max()) {
+    timer.expires_at(deadline);
+    timer.async_wait([wakeup](boost::system::error_code) { wakeup->Wake(); });
+  }
+  co_return co_await wakeup->Sleep();
+}
+
+}  // namespace caisson

@@ -1,0 +1,149 @@
+// A LiveRun is one run while this process holds it: it has a cell, or waits for one, and everybody who asks about the run
+// asks here.
+//
+// When all its open calls wait for a person, the cell is copied into the store, sealed, and stays in memory as well: from
+// then on the run outlives this process, and a decision that comes soon finds it warm. A run whose cell cannot be copied
+// (engine native, a session) waits in memory alone and is lost with it.
+//
+// Trust     What the cell says is hostile; see ToolBridge. What is saved is sealed before it leaves (DESIGN 8).
+// Threads   Any, unless said otherwise. The cell is touched on its own executor alone.
+// Lifetime  Shared by the service and those who wait; Live() keeps it.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/result.h"
+#include "base/wakeup.h"
+#include "codeact/durable/run_clock.h"
+#include "codeact/durable/surroundings.h"
+#include "codeact/run_service.h"
+#include "journal/records.h"
+#include "journal/run_journal.h"
+
+namespace caisson {
+
+// What a run is and how it comes to be here.
+struct LiveRunOrigin {
+  IsolationKey owner;
+  RunId id;
+  RunRecord record{};
+  std::shared_ptr<const CodeSetting> setting{};
+  std::optional<Lease> lease{};  // Nothing: not in the store yet.
+  SystemTime created_at{};
+  // Of a run that was under way before.
+  bool resumed = false;
+  std::vector<StoredCall> recorded{};
+  std::optional<SleepRecord> sleep{};
+  std::uint32_t sleep_seq = 0;  // How many calls it had made when it fell asleep.
+  std::function<void(OutputStream, std::string_view)> on_output{};
+};
+
+class LiveRun final : public CellKeeper, public std::enable_shared_from_this<LiveRun> {
+ public:
+  struct News {
+    RunView view;
+    std::uint64_t version = 0;
+    bool gone = false;  // Not here any more; without an end, it is in the store.
+    bool ended = false;
+    std::optional<Error> error{};  // It could not be run at all.
+  };
+
+  LiveRun(const Surroundings& surroundings, LiveRunOrigin origin, asio::any_io_executor executor);
+
+  // From where it is to its end, or until it is elsewhere. Once.
+  asio::awaitable<void> Live();
+
+  News news() const;
+  // Returns when there is news after `version`, or at `deadline`. kCancelled: so was the waiting coroutine.
+  asio::awaitable<Wakeup::Reason> AwaitNews(std::uint64_t version, RunClock::Time deadline);
+  void StopStreaming() { *on_output_.Lock() = nullptr; }
+
+  void Decide(const StoredApproval& approval);
+  void Cancel();
+  // To sleep, if it waits and was saved. Nothing otherwise.
+  void Evict();
+  // Another has it: nothing more happens to it here.
+  void Abandon();
+
+  bool is_parked() const { return news_.Lock()->view.state == RunState::kWaiting; }
+  bool can_sleep() const { return news_.Lock()->view.saved_bytes > 0; }
+  SystemTime updated_at() const { return news_.Lock()->view.updated_at; }
+  const LiveRunOrigin& origin() const { return origin_; }
+  std::vector<OutcomeApproval> approvals() const;
+  auto strand() const { return strand_; }
+  asio::cancellation_slot stop_slot() { return stop_.slot(); }
+
+  void OnCell(Cell& cell) override;
+  void OnEnd() override;
+  asio::awaitable<void> LetGo() override;
+
+ private:
+  struct Awaited {
+    RunView view;
+    std::uint64_t version = 1;
+    bool gone = false;
+    bool ended = false;
+    std::optional<Error> error{};
+    std::vector<std::shared_ptr<Wakeup>> waiting{};
+  };
+
+  bool is_durable() const { return origin_.lease && origin_.record.time; }
+  bool can_be_saved() const { return is_durable() && !origin_.record.session; }
+  std::shared_ptr<RunJournal> MakeJournal();
+  CodeRequest MakeRequest(bool from_sleep);
+  asio::awaitable<void> Conclude(Result<CodeRun> run);
+  Outcome Complete(Outcome outcome) const;
+  asio::awaitable<void> Store(const Outcome& outcome);
+  asio::awaitable<void> GiveBack();
+  std::chrono::nanoseconds SpareWallTime() const;
+
+  // On the cell's executor.
+  void OnChange();
+  asio::awaitable<void> Settle();
+  asio::awaitable<void> Park(Result<SavedCell> saved);
+  Result<SavedRun> Seal(SavedCell cell) const;
+  void GoOn();
+  void ArmWallLimit();
+  void SleepSoon();
+  void SleepNow();
+  void OnCellExecutor(std::function<void()> action);
+
+  void Publish(const std::function<void(Awaited&)>& change);
+  void Hear(OutputStream stream, std::string_view bytes);
+
+  const Surroundings& surroundings_;
+  LiveRunOrigin origin_;
+  asio::strand<asio::any_io_executor> strand_;
+  asio::cancellation_signal stop_;
+  std::shared_ptr<RunJournal> journal_;
+  mutable Guarded<Awaited> news_;
+  Guarded<std::function<void(OutputStream, std::string_view)>> on_output_;
+  Guarded<std::optional<asio::any_io_executor>> cell_executor_;  // While there is a cell.
+
+  // On the cell's executor.
+  Cell* cell_ = nullptr;
+  RunClock clock_;
+  std::optional<asio::steady_timer> wall_limit_;
+  std::optional<asio::steady_timer> sleep_timer_;
+  std::uint64_t parked_changes_ = 0;  // The journal's, when the run was parked last.
+  bool parked_ = false;
+  bool settling_ = false;
+  bool over_time_ = false;
+  bool asleep_ = false;
+  bool abandoned_ = false;
+  std::shared_ptr<Wakeup> settled_;
+};
+
+}  // namespace caisson

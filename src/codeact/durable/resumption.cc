@@ -1,0 +1,122 @@
+#include "codeact/durable/resumption.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "journal/outcome_record.h"
+
+namespace caisson {
+namespace {
+
+Result<SleepRecord> Open(const Surroundings& surroundings, const IsolationKey& owner,
+                         const RunId& id, const SavedRun& saved) {
+  const auto build = surroundings.engine.build();
+  if (!build) return Error(ErrorCode::kFailedPrecondition, "this engine restores no cells");
+  TRY_ASSIGN(const SavedCell opened, surroundings.keys.OpenCell({.owner = OwnerId(owner.str()),
+                                                                 .run = id.str(),
+                                                                 .call_seq = saved.seq,
+                                                                 .build_id = build->build_id,
+                                                                 .base_hash = build->base_hash},
+                                                                saved.sealed));
+  return DecodeSleepRecord(opened.bytes);
+}
+
+// Whatever was under way when its host stopped may have happened; the times of such doubts come after all others.
+asio::awaitable<Result<void>> ReadCalls(const Surroundings& surroundings, LiveRunOrigin& origin) {
+  RunStore& runs = surroundings.store.runs();
+  auto calls = co_await runs.Calls(origin.owner, origin.id);
+  if (!calls) co_return std::move(calls).error();
+  SystemTime last = surroundings.clock.Now();
+  for (const StoredCall& call : *calls) {
+    last = std::max<SystemTime>(last, call.updated_at + std::chrono::microseconds(1));
+  }
+  auto doubted = co_await runs.DoubtStartedCalls(origin.owner, origin.id, *origin.lease, last);
+  if (!doubted) co_return std::move(doubted).error();
+  if (*doubted > 0) calls = co_await runs.Calls(origin.owner, origin.id);
+  if (!calls) co_return std::move(calls).error();
+  origin.recorded = *std::move(calls);
+  co_return Result<void>();
+}
+
+// Why the run cannot go on; nothing: it can, from where it sleeps or from the beginning.
+asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const Surroundings& surroundings,
+                                                              LiveRunOrigin& origin) {
+  using Why = std::optional<std::string>;
+  auto saved = co_await surroundings.store.runs().LoadSaved(origin.owner, origin.id);
+  if (!saved) {
+    if (saved.error().code() == ErrorCode::kNotFound) co_return Why();
+    co_return std::move(saved).error();
+  }
+  if (saved->sealed.empty()) {
+    co_return Why("it waited in the memory of a process that is gone, where it could not be saved");
+  }
+  auto sleep = Open(surroundings, origin.owner, origin.id, *saved);
+  if (sleep) {
+    origin.sleep = *std::move(sleep);
+    origin.sleep_seq = saved->seq;
+  } else if (sleep.error().code() != ErrorCode::kFailedPrecondition) {
+    co_return Why("what was saved of it has been changed");
+  }
+  co_return Why();
+}
+
+}  // namespace
+
+std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const IsolationKey& owner,
+                                     const RunId& id, const SavedRun& saved) {
+  auto opened = Open(surroundings, owner, id, saved);
+  if (!opened) return std::nullopt;
+  return *std::move(opened);
+}
+
+asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, SettingByName settings,
+                                         IsolationKey owner, RunId id) {
+  RunStore& runs = surroundings.store.runs();
+  const SystemTime now = surroundings.clock.Now();
+  auto lease = co_await runs.Claim(
+      owner, id,
+      {.holder = surroundings.holder, .now = now, .until = now + surroundings.settings.lease});
+  if (!lease) co_return std::move(lease).error();
+  auto stored = co_await runs.Find(owner, id);
+  if (!stored) co_return std::move(stored).error();
+  TakenRun taken{.origin = {.owner = owner,
+                            .id = id,
+                            .lease = *std::move(lease),
+                            .created_at = stored->created_at,
+                            .resumed = true}};
+  LiveRunOrigin& origin = taken.origin;
+  auto record = DecodeRunRecord(stored->request);
+  if (auto read = co_await ReadCalls(surroundings, origin); !read) {
+    co_return std::move(read).error();
+  }
+  if (!record) {
+    taken.lost = record.error().message();
+    co_return taken;
+  }
+  origin.record = *std::move(record);
+  origin.setting = settings(origin.record.setting);
+  if (!origin.setting) {
+    taken.lost = "the tools it was started with are not here";
+  } else if (!origin.record.time || origin.record.session) {
+    taken.lost = "the process it ran in is gone";
+  } else {
+    auto why = co_await ReadSleep(surroundings, origin);
+    if (!why) co_return std::move(why).error();
+    taken.lost = *std::move(why);
+  }
+  co_return taken;
+}
+
+asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,
+                                       Outcome outcome) {
+  outcome.run_id = origin.id.str();
+  for (const StoredCall& call : origin.recorded) outcome.calls.push_back(ToOutcome(call));
+  if (origin.sleep) {
+    outcome.stdout_text = origin.sleep->stdout_text;
+    outcome.stderr_text = origin.sleep->stderr_text;
+  }
+  return surroundings.store.runs().Finish(origin.owner, origin.id, *origin.lease,
+                                          EncodeOutcome(outcome), {}, surroundings.clock.Now());
+}
+
+}  // namespace caisson

@@ -1,0 +1,41 @@
+// Resumption is how a run that nobody holds is taken up again: claimed, read, and told whether it can go on.
+//
+// Trust     What the store gives back may have been changed by others: a sleeping run is used only if it opens (DESIGN 8);
+//           what does not is never shown to a worker.
+// Threads   Any.
+// Lifetime  The surroundings outlive it.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "codeact/durable/live_run.h"
+#include "codeact/durable/surroundings.h"
+
+namespace caisson {
+
+// The setting of that name; null if there is none here.
+using SettingByName = std::function<std::shared_ptr<const CodeSetting>(const std::string& name)>;
+
+struct TakenRun {
+  LiveRunOrigin origin;
+  std::optional<std::string> lost{};  // It cannot go on, and why. It is to be ended.
+};
+
+// kFailedPrecondition: another holds it, or it has ended. kNotFound: there is none.
+asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, SettingByName settings,
+                                         IsolationKey owner, RunId id);
+
+// What a sleeping run had said so far; nothing if that cannot be read here.
+std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const IsolationKey& owner,
+                                     const RunId& id, const SavedRun& saved);
+
+// How a run that cannot go on ends.
+asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,
+                                       Outcome outcome);
+
+}  // namespace caisson

@@ -1,0 +1,63 @@
+// Reading a Value that we wrote: fields by name, all of a known type.
+//
+// Trust     A store may give back anything; the first field that is not what it should be makes good() false.
+// Threads   Values.
+// Lifetime  Borrows the Dict.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "wire/value.h"
+
+namespace caisson {
+
+class Fields {
+ public:
+  explicit Fields(const Dict& dict) : dict_(dict) {}
+
+  template <typename T>
+  T Get(std::string_view name) {
+    const Value* value = dict_.Find(name);
+    if (value != nullptr) {
+      if (const T* got = value->If<T>()) return *got;
+    }
+    good_ = false;
+    return T{};
+  }
+  // Nothing if there is no such field.
+  template <typename T>
+  std::optional<T> GetOptional(std::string_view name) {
+    if (dict_.Find(name) == nullptr) return std::nullopt;
+    return Get<T>(name);
+  }
+  template <typename T>
+  T Number(std::string_view name) {
+    return static_cast<T>(Get<std::int64_t>(name));
+  }
+
+  bool good() const { return good_; }
+
+ private:
+  const Dict& dict_;
+  bool good_ = true;
+};
+
+inline Error Unreadable(std::string_view what) {
+  return Error(ErrorCode::kFailedPrecondition, "the " + std::string(what) + " cannot be read");
+}
+
+// The dict that `bytes` encode.
+inline Result<Dict> DecodeDict(std::string_view bytes, std::string_view what) {
+  auto value = DecodeValue(bytes);
+  if (!value) return Unreadable(what);
+  auto* dict = std::get_if<Dict>(&value->variant());
+  if (dict == nullptr) return Unreadable(what);
+  return std::move(*dict);
+}
+
+}  // namespace caisson

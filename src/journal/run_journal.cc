@@ -1,0 +1,448 @@
+#include "journal/run_journal.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include "approval/binding.h"
+
+namespace caisson {
+namespace {
+
+std::string Rfc3339(SystemTime time) {
+  const std::time_t seconds = SystemTime::clock::to_time_t(time);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%FT%TZ", &parts)};
+}
+
+bool IsAnswered(CallState state) {
+  return state == CallState::kReturned || state == CallState::kRaised ||
+         state == CallState::kDenied;
+}
+
+// When the code was told, of an answer or of a doubt.
+SystemTime ToldAt(const StoredCall& call) {
+  const auto record = DecodeAnswerRecord(call.result);
+  return record ? record->at : call.updated_at;
+}
+
+ToolRaised Uncertain(const std::string& tool) {
+  return {.type = "UncertainError",
+          .message = "nobody knows whether " + tool +
+                     " was done: the host stopped while it was under way. It is not done again"};
+}
+
+ToolDenied Denial(const StoredApproval& approval) {
+  const std::string& tool = approval.asked.binding.tool;
+  if (approval.state == ApprovalState::kExpired) {
+    return {"nobody approved " + tool + " in time"};
+  }
+  std::string text = tool + " was not approved";
+  if (approval.decision && !approval.decision->reason.empty()) {
+    text += ": " + approval.decision->reason;
+  }
+  return {text};
+}
+
+}  // namespace
+
+ApprovalId ApprovalOf(const RunId& run, std::uint32_t seq) {
+  std::string number = std::to_string(seq);
+  number.insert(0, 6 - std::min<std::size_t>(number.size(), 6), '0');  // So that they sort.
+  const std::string& id = run.str();
+  return ApprovalId("apr_" + id.substr(std::min(id.find('_') + 1, id.size())) + "_" + number);
+}
+
+OutcomeCall ToOutcome(const StoredCall& call) {
+  static constexpr const char* kOutcomes[] = {"pending", "uncertain", "returned",
+                                              "raised",  "denied",    "uncertain"};
+  auto arguments = ParseArguments(call.call.arguments, call.call.arguments_digest);
+  return {.seq = call.call.seq,
+          .tool = call.call.tool,
+          .arguments = arguments ? Value(*std::move(arguments)) : Value(),
+          .outcome = kOutcomes[static_cast<std::size_t>(call.call.state)],
+          .duration = call.updated_at - call.begun_at};
+}
+
+OutcomeApproval ToOutcome(const StoredApproval& approval) {
+  const CallBinding& binding = approval.asked.binding;
+  auto arguments = ParseArguments(approval.asked.arguments, binding.arguments_digest);
+  return {.id = approval.asked.id.str(),
+          .seq = binding.seq,
+          .tool = binding.tool,
+          .arguments = arguments ? Value(*std::move(arguments)) : Value(),
+          .expires_at = Rfc3339(approval.asked.expires_at)};
+}
+
+RunJournal::RunJournal(JournalOptions options) : options_(std::move(options)) {
+  auto state = state_.Lock();
+  for (const StoredCall& call : options_.recorded) {
+    state->entries.emplace(call.call.seq, Entry{.stored = call});
+    if (call.call.state == CallState::kPending) continue;
+    state->order.push_back(call.call.seq);
+    state->last = std::max(state->last, ToldAt(call));
+  }
+  std::ranges::sort(state->order, {}, [&](std::uint32_t seq) {
+    return std::pair(ToldAt(state->entries.at(seq).stored), seq);
+  });
+  state->unasked = state->entries.size();
+}
+
+// ---- Before ----
+
+std::string RunJournal::IdempotencyKeyOf(std::uint32_t seq) const {
+  return options_.run.str() + "/" + std::to_string(seq);
+}
+
+RunJournal::Written RunJournal::Write(const JournaledCall& call) const {
+  Written written{
+      .call = {.seq = call.seq, .tool = call.name, .idempotency_key = IdempotencyKeyOf(call.seq)},
+      .refused = call.refused};
+  auto arguments = Canonicalize(call.arguments);
+  if (arguments) {
+    written.call.arguments = std::move(arguments->text);
+    written.call.arguments_digest = std::move(arguments->digest);
+  } else if (!written.refused) {
+    written.refused = ToRaised(arguments.error());
+  }
+  if (call.tool == nullptr) return written;
+  auto digest = ToolDigest(*call.tool);
+  if (digest) {
+    written.call.tool_digest = *std::move(digest);
+  } else if (!written.refused) {
+    written.refused = ToRaised(digest.error());
+  }
+  return written;
+}
+
+asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
+  Written written = Write(call);
+  bool again = false;
+  {
+    auto state = state_.Lock();
+    if (state->stopped || state->frozen || state->fault != Fault::kNone) co_return Left{};
+    ++state->open;
+    ++state->changes;
+    state->made = std::max(state->made, call.seq + 1);
+    const auto found = state->entries.find(call.seq);
+    again = found != state->entries.end();
+    if (again && !std::exchange(found->second.asked, true)) --state->unasked;
+  }
+  auto ruling = again ? BeginAgain(call, written) : BeginNew(call, std::move(written));
+  co_return co_await std::move(ruling);
+}
+
+asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& call,
+                                                          Written written) {
+  // Nothing new is done by code that may turn out to be other code.
+  const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
+  if (!caught_up) co_return Left{};
+  const bool gated = !written.refused && call.tool->NeedsApproval(call.arguments);
+  written.call.state = gated ? CallState::kPending : CallState::kStarted;
+  const SystemTime now = options_.clock.Now();
+  auto begun =
+      co_await runs().BeginCall(options_.owner, options_.run, options_.lease, written.call, now);
+  if (!begun) co_return Fail(Fault::kLost, begun.error().message());
+  state_.Lock()->entries.emplace(
+      call.seq,
+      Entry{.stored = {.call = written.call, .begun_at = now, .updated_at = now}, .asked = true});
+  if (gated) co_return co_await AskAndWait(call.seq);
+  if (written.refused) co_return Instead{*std::move(written.refused)};
+  co_return GoAhead{.idempotency_key = IdempotencyKeyOf(call.seq)};
+}
+
+asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall& call,
+                                                            const Written& written) {
+  const StoredCall stored = state_.Lock()->entries.at(call.seq).stored;
+  if (stored.call.tool != written.call.tool ||
+      stored.call.arguments_digest != written.call.arguments_digest) {
+    co_return Fail(Fault::kDiverged, "call " + std::to_string(call.seq) + " was of " +
+                                         stored.call.tool + ", and is of " + written.call.tool +
+                                         " or has other arguments now");
+  }
+  if (IsAnswered(stored.call.state)) co_return co_await GiveRecorded(call.seq);
+  const bool same_tool = call.tool != nullptr && !written.refused &&
+                         stored.call.tool_digest == written.call.tool_digest;
+  if (stored.call.state == CallState::kUncertain) {
+    const bool repeatable = same_tool && call.tool->definition().repeat == Repeat::kIdempotent;
+    auto ruling = repeatable ? Retry(call) : GiveRecorded(call.seq);
+    co_return co_await std::move(ruling);
+  }
+  if (!same_tool) {
+    co_return Instead{ToolDenied{call.name + " has changed since somebody was asked about it"}};
+  }
+  co_return co_await AskAndWait(call.seq);
+}
+
+asio::awaitable<CallJournal::Ruling> RunJournal::Retry(const JournaledCall& call) {
+  {
+    auto state = state_.Lock();
+    std::erase(state->order, call.seq);  // Its answer comes when it comes.
+  }
+  Wake();
+  const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
+  if (!caught_up) co_return Left{};
+  auto started = co_await runs().RetryCall(options_.owner, options_.run, options_.lease, call.seq,
+                                           options_.clock.Now());
+  if (!started) co_return Fail(Fault::kLost, started.error().message());
+  state_.Lock()->entries.at(call.seq).stored.call.state = CallState::kStarted;
+  // Whoever had to say yes to it has done so: it was started.
+  co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
+}
+
+asio::awaitable<CallJournal::Ruling> RunJournal::GiveRecorded(std::uint32_t seq) {
+  const bool our_turn = co_await Until([seq](const State& state) {
+    return state.given < state.order.size() && state.order[state.given] == seq;
+  });
+  if (!our_turn) co_return Left{};
+  const StoredCall stored = state_.Lock()->entries.at(seq).stored;
+  Recorded recorded{.answer = Uncertain(stored.call.tool), .at = stored.updated_at};
+  if (stored.call.state != CallState::kUncertain) {
+    auto record = DecodeAnswerRecord(stored.result);
+    if (!record) co_return Fail(Fault::kLost, record.error().message());
+    recorded = {.answer = std::move(record->answer), .at = record->at};
+  }
+  ++state_.Lock()->given;
+  Close(seq);  // Wakes the next by posting, so the code has this answer first.
+  co_return recorded;
+}
+
+// ---- Asking ----
+
+asio::awaitable<std::optional<std::string>> RunJournal::WhyNotAsk() const {
+  const auto usage = co_await runs().Usage(options_.owner);
+  if (!usage) co_return usage.error().message();
+  if (usage->waiting_runs >= options_.asking.max_waiting) co_return "too many runs wait already";
+  if (usage->saved_bytes >= options_.asking.max_saved_bytes) {
+    co_return "the runs that sleep already take too much room";
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<Result<StoredApproval>> RunJournal::FindOrAsk(std::uint32_t seq) {
+  const ApprovalId id = ApprovalOf(options_.run, seq);
+  ApprovalStore& approvals = options_.store.approvals();
+  auto found = co_await approvals.Find(options_.owner, id);
+  if (found || found.error().code() != ErrorCode::kNotFound) co_return found;
+  if (auto why = co_await WhyNotAsk()) co_return Error(ErrorCode::kResourceExhausted, *why);
+  const NewCall call = state_.Lock()->entries.at(seq).stored.call;
+  const SystemTime now = options_.clock.Now();
+  NewApproval asked{.id = id,
+                    .binding = {.run = options_.run,
+                                .seq = seq,
+                                .tool = call.tool,
+                                .tool_digest = call.tool_digest,
+                                .arguments_digest = call.arguments_digest,
+                                .code_digest = options_.code_digest},
+                    .arguments = call.arguments,
+                    .created_at = now,
+                    .expires_at = now + options_.asking.lifetime};
+  auto created = co_await approvals.Create(options_.owner, asked, options_.asking.max_pending);
+  if (!created) co_return std::move(created).error();
+  co_return StoredApproval{.asked = std::move(asked)};
+}
+
+asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
+  auto approval = co_await FindOrAsk(seq);
+  if (!approval) {
+    const bool full = approval.error().code() == ErrorCode::kResourceExhausted;
+    if (!full) co_return Fail(Fault::kLost, approval.error().message());
+    co_return Instead{ToolDenied{"nobody can be asked now: " + approval.error().message()}};
+  }
+  {
+    auto state = state_.Lock();
+    Entry& entry = state->entries.at(seq);
+    if (!entry.approval) entry.approval = *std::move(approval);
+    entry.waits = true;
+    ++state->waiting;
+  }
+  Changed();
+  const bool decided = co_await Until([seq](const State& state) {
+    return state.frozen ||
+           (!state.parking && state.entries.at(seq).approval->state != ApprovalState::kPending);
+  });
+  StoredApproval decision = [&] {
+    auto state = state_.Lock();
+    Entry& entry = state->entries.at(seq);
+    if (decided && !state->frozen) {
+      entry.waits = false;
+      --state->waiting;
+    }
+    return *entry.approval;
+  }();
+  if (!decided || state_.Lock()->frozen) co_return Left{};
+  Changed();
+  if (decision.state != ApprovalState::kApproved) co_return Instead{Denial(decision)};
+  auto started = co_await runs().StartCall(options_.owner, options_.run, options_.lease, seq,
+                                           decision.asked.id, options_.clock.Now());
+  if (!started) co_return Fail(Fault::kLost, started.error().message());
+  state_.Lock()->entries.at(seq).stored.call.state = CallState::kStarted;
+  co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(seq)};
+}
+
+void RunJournal::Decide(const StoredApproval& approval) {
+  {
+    auto state = state_.Lock();
+    const auto found = state->entries.find(approval.asked.binding.seq);
+    if (found == state->entries.end()) return;
+    // It may come before the call has looked for itself.
+    found->second.approval = approval;
+  }
+  Wake();
+}
+
+// ---- After ----
+
+asio::awaitable<std::optional<SystemTime>> RunJournal::After(std::uint32_t seq,
+                                                             const ToolAnswer& answer) {
+  // In the order of the record first. What happened is written down even if the run has ended.
+  co_await Until([](const State& state) { return state.given == state.order.size(); });
+  CallState end = CallState::kRaised;
+  SystemTime at{};
+  {
+    auto state = state_.Lock();
+    if (state->fault != Fault::kNone) co_return std::nullopt;
+    at = NextTime(*state);
+    if (state->entries.at(seq).stored.call.state == CallState::kPending) {
+      end = CallState::kDenied;
+    } else if (std::holds_alternative<Value>(answer)) {
+      end = CallState::kReturned;
+    }
+  }
+  const AnswerRecord record{.answer = answer, .at = at};
+  auto bytes = Encode(record);
+  if (!bytes) bytes = Encode(AnswerRecord{.answer = ToRaised(bytes.error()), .at = at});
+  auto finished = co_await runs().FinishCall(options_.owner, options_.run, options_.lease, seq, end,
+                                             *bytes, at);
+  if (!finished) {
+    Fail(Fault::kLost, finished.error().message());
+    co_return std::nullopt;
+  }
+  {
+    auto state = state_.Lock();
+    StoredCall& stored = state->entries.at(seq).stored;
+    stored.call.state = end;
+    stored.result = *std::move(bytes);
+    stored.updated_at = at;
+  }
+  Close(seq);
+  co_return at;
+}
+
+// Grows, whatever the host's clock does: the order of answers is that of their times.
+SystemTime RunJournal::NextTime(State& state) const {
+  const auto now = std::chrono::floor<std::chrono::microseconds>(options_.clock.Now());
+  state.last = std::max<SystemTime>(now, state.last + std::chrono::microseconds(1));
+  return state.last;
+}
+
+// ---- What the run waits for ----
+
+asio::awaitable<Result<void>> RunJournal::Park(std::optional<SavedRun> saved) {
+  state_.Lock()->parking = true;
+  auto parked = co_await runs().Wait(options_.owner, options_.run, options_.lease, std::move(saved),
+                                     options_.clock.Now());
+  state_.Lock()->parking = false;
+  Wake();
+  co_return parked;
+}
+
+asio::awaitable<bool> RunJournal::Until(std::function<bool(const State&)> ready) {
+  while (true) {
+    auto sleeper = std::make_shared<Wakeup>();
+    {
+      auto state = state_.Lock();
+      if (state->stopped || state->fault != Fault::kNone) co_return false;
+      if (ready(*state)) co_return true;
+      state->sleepers.push_back(sleeper);
+    }
+    if (co_await sleeper->Sleep() == Wakeup::Reason::kCancelled) co_return false;
+  }
+}
+
+CallJournal::Ruling RunJournal::Fail(Fault fault, std::string why) {
+  {
+    auto state = state_.Lock();
+    if (state->fault == Fault::kNone) {
+      state->fault = fault;
+      state->fault_text = std::move(why);
+    }
+  }
+  Wake();
+  Changed();
+  return Left{};
+}
+
+void RunJournal::Wake() {
+  const auto sleepers = std::exchange(state_.Lock()->sleepers, {});
+  for (const auto& sleeper : sleepers) sleeper->Wake();
+}
+
+void RunJournal::Changed() {
+  ++state_.Lock()->changes;
+  if (options_.on_change) options_.on_change();
+}
+
+void RunJournal::Close(std::uint32_t /*seq*/) {
+  --state_.Lock()->open;
+  Wake();
+  Changed();
+}
+
+void RunJournal::Freeze() {
+  state_.Lock()->frozen = true;
+  Wake();
+}
+
+void RunJournal::Stop() {
+  state_.Lock()->stopped = true;
+  Wake();
+}
+
+bool RunJournal::waits() const {
+  auto state = state_.Lock();
+  return state->waiting > 0 && state->waiting == state->open && state->fault == Fault::kNone;
+}
+
+std::uint64_t RunJournal::changes() const {
+  return state_.Lock()->changes;
+}
+
+std::uint32_t RunJournal::made() const {
+  return state_.Lock()->made;
+}
+
+RunJournal::Fault RunJournal::fault() const {
+  return state_.Lock()->fault;
+}
+
+std::string RunJournal::fault_text() const {
+  return state_.Lock()->fault_text;
+}
+
+bool RunJournal::caught_up() const {
+  return state_.Lock()->unasked == 0;
+}
+
+std::vector<OutcomeCall> RunJournal::calls() const {
+  std::vector<OutcomeCall> calls;
+  auto state = state_.Lock();
+  for (const auto& [seq, entry] : state->entries) calls.push_back(ToOutcome(entry.stored));
+  return calls;
+}
+
+std::vector<OutcomeApproval> RunJournal::approvals() const {
+  std::vector<OutcomeApproval> approvals;
+  auto state = state_.Lock();
+  for (const auto& [seq, entry] : state->entries) {
+    if (entry.waits && entry.approval && entry.approval->state == ApprovalState::kPending) {
+      approvals.push_back(ToOutcome(*entry.approval));
+    }
+  }
+  return approvals;
+}
+
+}  // namespace caisson

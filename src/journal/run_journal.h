@@ -1,0 +1,156 @@
+// A RunJournal rules over the calls of one run, under one lease: each is in the store before it has an effect, its answer
+// is there before the code has it (I6); one that needs a person's yes waits for it; one that was recorded before is not
+// done again.
+//
+// A run that begins anew, or goes on from an older copy of its cell, makes the calls it made before. They must be the
+// recorded ones, in tool and arguments, and are answered as then, in the order of then. The first one that is not makes the
+// run `diverged`: nothing is done for it any more. What the record does not have is done only when all of the record has
+// been asked for.
+//
+// Trust     Calls are an attacker's. The store is believed about what happened; approvals are checked there, against
+//           exactly this call (I5).
+// Threads   Before, After, Park and Freeze on the executor of the run's cell; the others from anywhere.
+// Lifetime  Shared by the run and its calls. The stores outlive it.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/guarded.h"
+#include "base/result.h"
+#include "base/wakeup.h"
+#include "engine/outcome.h"
+#include "identity/identity.h"
+#include "journal/records.h"
+#include "store/store.h"
+#include "tools/call_journal.h"
+
+namespace caisson {
+
+struct AskingOptions {
+  std::chrono::seconds lifetime =
+      std::chrono::hours(24 * 7);                          // Of an approval that nobody decides.
+  std::uint32_t max_pending = 100;                         // Approvals of one owner.
+  std::uint64_t max_waiting = 1000;                        // Runs of one owner that wait.
+  std::uint64_t max_saved_bytes = std::uint64_t{1} << 30;  // All their sleeping runs together.
+};
+
+struct JournalOptions {
+  Store& store;
+  const Clock& clock;
+  IsolationKey owner;
+  RunId run;
+  Lease lease;
+  std::string code_digest{};
+  AskingOptions asking{};
+  std::vector<StoredCall> recorded{};
+  // After anything that changes what the run waits for; on the cell's executor, and not from within Park.
+  std::function<void()> on_change{};
+};
+
+// One approval per call, so it has the call's name.
+ApprovalId ApprovalOf(const RunId& run, std::uint32_t seq);
+
+// What an outcome shows of a stored call.
+OutcomeCall ToOutcome(const StoredCall& call);
+OutcomeApproval ToOutcome(const StoredApproval& approval);
+
+class RunJournal final : public CallJournal {
+ public:
+  enum class Fault {
+    kNone,
+    kDiverged,  // The code asked for something else than it did before.
+    kLost,      // The store refused us: another has the run, or it cannot be reached.
+  };
+
+  explicit RunJournal(JournalOptions options);
+
+  asio::awaitable<Ruling> Before(JournaledCall call) override;
+  asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
+                                                   const ToolAnswer& answer) override;
+
+  // Whether every open call waits for a person, and there is one.
+  bool waits() const;
+  // Grows with every change of what is open.
+  std::uint64_t changes() const;
+  // How many calls the run has made.
+  std::uint32_t made() const;
+  // The store knows that the run waits, and has `saved`. Decisions take effect before it or after, not meanwhile.
+  asio::awaitable<Result<void>> Park(std::optional<SavedRun> saved);
+  // From here on no call that waits for a person goes on here, whatever is decided.
+  void Freeze();
+  // The run has ended: nobody waits for the record any more.
+  void Stop();
+
+  // Somebody has decided. Of a call that does not wait here: nothing happens.
+  void Decide(const StoredApproval& approval);
+
+  Fault fault() const;
+  std::string fault_text() const;
+  // Whether all that was recorded has been asked for again.
+  bool caught_up() const;
+  std::vector<OutcomeCall> calls() const;
+  std::vector<OutcomeApproval> approvals() const;  // That are pending.
+
+ private:
+  struct Entry {
+    StoredCall stored{};
+    bool asked = false;  // By the code, since we are here.
+    bool waits = false;  // For a person.
+    std::optional<StoredApproval> approval{};
+  };
+  struct State {
+    std::map<std::uint32_t, Entry> entries;
+    std::vector<std::uint32_t> order;  // Of the recorded answers.
+    std::size_t given = 0;             // How many of those the code has.
+    std::size_t unasked = 0;           // Recorded calls that the code has not made again yet.
+    std::size_t open = 0;              // Calls made and not answered.
+    std::size_t waiting = 0;           // Those of them that wait for a person.
+    std::uint32_t made = 0;
+    std::uint64_t changes = 0;
+    SystemTime last{};  // The newest time the code was told.
+    bool parking = false;
+    bool frozen = false;
+    bool stopped = false;
+    Fault fault = Fault::kNone;
+    std::string fault_text;
+    std::vector<std::shared_ptr<Wakeup>> sleepers;
+  };
+  // What the code made of a call, in the form it is recorded in.
+  struct Written {
+    NewCall call;
+    std::optional<ToolRaised> refused;
+  };
+
+  std::string IdempotencyKeyOf(std::uint32_t seq) const;
+  Written Write(const JournaledCall& call) const;
+  asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
+  asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
+  asio::awaitable<Ruling> Retry(const JournaledCall& call);
+  asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
+  asio::awaitable<Result<StoredApproval>> FindOrAsk(std::uint32_t seq);
+  asio::awaitable<std::optional<std::string>> WhyNotAsk() const;
+  asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
+
+  // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.
+  asio::awaitable<bool> Until(std::function<bool(const State&)> ready);
+  Ruling Fail(Fault fault, std::string why);
+  void Wake();
+  void Changed();
+  void Close(std::uint32_t seq);
+  SystemTime NextTime(State& state) const;
+  RunStore& runs() const { return options_.store.runs(); }
+
+  const JournalOptions options_;
+  mutable Guarded<State> state_;
+};
+
+}  // namespace caisson

@@ -1,0 +1,274 @@
+#include "journal/run_journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+
+#include "approval/binding.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace caisson {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using Ruling = CallJournal::Ruling;
+
+constexpr auto kPatience = 30s;  // A test that waits longer hangs.
+
+class RunJournalTest : public ::testing::Test {
+ protected:
+  RunJournalTest() { lease_ = *Now(store_->runs().Create(owner_, NewRunNamed(), Term())); }
+
+  static NewRun NewRunNamed() {
+    return {.id = RunId("run_1"), .code_digest = CodeDigest("code"), .request = "r"};
+  }
+  LeaseTerm Term() { return {.holder = "here", .now = clock_.Now(), .until = clock_.Now() + 1min}; }
+
+  // Runs the loop until `done`.
+  void RunUntil(const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!done()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happens";
+      context_.restart();
+      context_.run_one_for(1s);
+    }
+  }
+  template <typename T>
+  T Now(asio::awaitable<T> work) {
+    std::optional<T> result;
+    const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
+    asio::co_spawn(context_, keep, [](const std::exception_ptr& thrown) { ASSERT_FALSE(thrown); });
+    RunUntil([&] { return result.has_value(); });
+    return *std::move(result);
+  }
+
+  std::shared_ptr<RunJournal> Open(std::vector<StoredCall> recorded = {}) {
+    return std::make_shared<RunJournal>(JournalOptions{.store = *store_,
+                                                       .clock = clock_,
+                                                       .owner = owner_,
+                                                       .run = RunId("run_1"),
+                                                       .lease = lease_,
+                                                       .code_digest = CodeDigest("code"),
+                                                       .recorded = std::move(recorded)});
+  }
+  std::vector<StoredCall> Rows() { return *Now(store_->runs().Calls(owner_, RunId("run_1"))); }
+  // Another replica takes the run over.
+  void Reclaim() {
+    clock_.Advance(1h);
+    lease_ = *Now(store_->runs().Claim(owner_, RunId("run_1"), Term()));
+    ASSERT_TRUE(
+        Now(store_->runs().DoubtStartedCalls(owner_, RunId("run_1"), lease_, clock_.Now())));
+  }
+
+  static std::shared_ptr<const Tool> MakeTool(std::string name, Approval approval = {},
+                                              Repeat repeat = Repeat::kUnsafe) {
+    return *Tool::Make({.name = std::move(name),
+                        .input_schema = Dict{{{"additionalProperties", true}}},
+                        .approval = std::move(approval),
+                        .repeat = repeat},
+                       Inline([](const Dict&) { return Value(); }));
+  }
+  static JournaledCall Call(std::uint32_t seq, std::shared_ptr<const Tool> tool,
+                            std::int64_t argument = 0) {
+    return {.seq = seq, .name = tool->name(), .tool = tool, .arguments = Dict{{{"x", argument}}}};
+  }
+  // Begins the call and leaves it where it waits.
+  std::shared_ptr<std::optional<Ruling>> Begin(std::shared_ptr<RunJournal> journal,
+                                               JournaledCall call) {
+    auto ruling = std::make_shared<std::optional<Ruling>>();
+    const auto ask = [](auto shared, auto asked, auto out) -> asio::awaitable<void> {
+      *out = co_await shared->Before(std::move(asked));
+    };
+    asio::co_spawn(context_, ask(journal, std::move(call), ruling),
+                   [](const std::exception_ptr& thrown) { ASSERT_FALSE(thrown); });
+    return ruling;
+  }
+  Result<StoredApproval> Decide(std::uint32_t seq, ApprovalState verdict) {
+    return Now(store_->approvals().Decide(owner_, ApprovalOf(RunId("run_1"), seq),
+                                          {.verdict = verdict, .by = "ann", .at = clock_.Now()}));
+  }
+
+  asio::io_context context_;
+  ManualClock clock_;
+  const std::unique_ptr<Store> store_ = *OpenMemoryStore();
+  const IsolationKey owner_{*Identity::Create({.user = "ann"})};
+  Lease lease_;
+  const std::shared_ptr<const Tool> read_ = MakeTool("read");
+  const std::shared_ptr<const Tool> send_ = MakeTool("send", Approval::Always());
+};
+
+TEST_F(RunJournalTest, ARowIsThereBeforeTheEffectAndFinishedAfter) {
+  auto journal = Open();
+  auto ruling = Now(journal->Before(Call(0, read_, 7)));
+  EXPECT_EQ(std::get<CallJournal::GoAhead>(ruling).idempotency_key, "run_1/0");
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
+  EXPECT_EQ(Rows().at(0).call.arguments, R"({"x":7})");
+  ASSERT_TRUE(Now(journal->After(0, Value(42))));
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kReturned);
+  EXPECT_EQ(std::get<Value>(DecodeAnswerRecord(Rows().at(0).result)->answer), Value(42));
+}
+
+TEST_F(RunJournalTest, AGatedCallWaitsAndGoesOnOnceItIsApproved) {
+  auto journal = Open();
+  auto ruling = Begin(journal, Call(0, send_));
+  RunUntil([&] { return journal->waits(); });
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
+  ASSERT_EQ(journal->approvals().size(), 1u);
+  EXPECT_EQ(journal->approvals()[0].tool, "send");
+  journal->Decide(*Decide(0, ApprovalState::kApproved));
+  RunUntil([&] { return ruling->has_value(); });
+  EXPECT_EQ(std::get<CallJournal::GoAhead>(**ruling).consent, Consent::kGiven);
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
+  EXPECT_FALSE(journal->waits());
+}
+
+TEST_F(RunJournalTest, ADeniedCallIsToldAndNothingElse) {
+  auto journal = Open();
+  auto ruling = Begin(journal, Call(0, send_));
+  RunUntil([&] { return journal->waits(); });
+  journal->Decide(*Decide(0, ApprovalState::kDenied));
+  RunUntil([&] { return ruling->has_value(); });
+  auto& instead = std::get<CallJournal::Instead>(**ruling);
+  ASSERT_TRUE(Now(journal->After(0, instead.answer)));
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kDenied);
+}
+
+TEST_F(RunJournalTest, SeveralWaitSideBySideAndAreDecidedInAnyOrder) {
+  auto journal = Open();
+  auto first = Begin(journal, Call(0, send_, 1));
+  auto second = Begin(journal, Call(1, send_, 2));
+  RunUntil([&] { return journal->approvals().size() == 2; });
+  journal->Decide(*Decide(1, ApprovalState::kApproved));
+  RunUntil([&] { return second->has_value(); });
+  EXPECT_FALSE(first->has_value());
+  EXPECT_FALSE(journal->waits());  // One of them is at work.
+  ASSERT_TRUE(Now(journal->After(1, Value())));
+  EXPECT_TRUE(journal->waits());
+}
+
+TEST_F(RunJournalTest, ARecordedCallIsNotDoneAgain) {
+  auto before = Open();
+  Now(before->Before(Call(0, read_)));
+  const auto told = Now(before->After(0, Value(5)));
+  Reclaim();
+  auto journal = Open(Rows());
+  EXPECT_FALSE(journal->caught_up());
+  auto ruling = Now(journal->Before(Call(0, read_)));
+  auto& recorded = std::get<CallJournal::Recorded>(ruling);
+  EXPECT_EQ(std::get<Value>(recorded.answer), Value(5));
+  EXPECT_EQ(recorded.at, *told);
+  EXPECT_TRUE(journal->caught_up());
+}
+
+TEST_F(RunJournalTest, RecordedAnswersComeInTheirOrder) {
+  auto before = Open();
+  Now(before->Before(Call(0, read_, 0)));
+  Now(before->Before(Call(1, read_, 1)));
+  Now(before->After(1, Value(11)));
+  Now(before->After(0, Value(10)));
+  Reclaim();
+  auto journal = Open(Rows());
+  auto zero = Begin(journal, Call(0, read_, 0));
+  auto one = Begin(journal, Call(1, read_, 1));
+  bool checked = false;
+  RunUntil([&] {
+    if (one->has_value() && !std::exchange(checked, true)) EXPECT_FALSE(zero->has_value());
+    return zero->has_value();
+  });
+  EXPECT_TRUE(checked);
+}
+
+TEST_F(RunJournalTest, AnotherCallThanTheRecordedOneDiverges) {
+  auto before = Open();
+  Now(before->Before(Call(0, read_, 1)));
+  Now(before->After(0, Value(5)));
+  Reclaim();
+  auto journal = Open(Rows());
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(journal->Before(Call(0, read_, 2)))));
+  EXPECT_EQ(journal->fault(), RunJournal::Fault::kDiverged);
+  // And nothing is done for it from here on.
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(journal->Before(Call(1, read_)))));
+  EXPECT_EQ(Rows().size(), 1u);
+}
+
+TEST_F(RunJournalTest, NothingNewIsDoneBeforeTheRecordWasAskedFor) {
+  auto before = Open();
+  Now(before->Before(Call(1, read_, 1)));
+  Now(before->After(1, Value(5)));
+  Reclaim();
+  auto journal = Open(Rows());
+  auto fresh = Begin(journal, Call(0, read_, 0));
+  context_.restart();
+  context_.poll();
+  EXPECT_FALSE(fresh->has_value());
+  EXPECT_EQ(Rows().size(), 1u);
+  Begin(journal, Call(1, read_, 1));
+  RunUntil([&] { return fresh->has_value(); });
+  EXPECT_TRUE(std::holds_alternative<CallJournal::GoAhead>(**fresh));
+}
+
+TEST_F(RunJournalTest, AnEffectThatMayHaveHappenedIsUncertainAndNotRepeated) {
+  auto before = Open();
+  Now(before->Before(Call(0, read_)));
+  Reclaim();
+  auto journal = Open(Rows());
+  auto ruling = Now(journal->Before(Call(0, read_)));
+  auto& recorded = std::get<CallJournal::Recorded>(ruling);
+  EXPECT_EQ(std::get<ToolRaised>(recorded.answer).type, "UncertainError");
+  EXPECT_EQ(journal->calls().at(0).outcome, "uncertain");
+}
+
+TEST_F(RunJournalTest, AnIdempotentToolIsTriedAgainUnderTheSameKey) {
+  const auto put = MakeTool("put", {}, Repeat::kIdempotent);
+  auto before = Open();
+  const auto key =
+      std::get<CallJournal::GoAhead>(Now(before->Before(Call(0, put)))).idempotency_key;
+  Reclaim();
+  auto journal = Open(Rows());
+  auto ruling = Now(journal->Before(Call(0, put)));
+  EXPECT_EQ(std::get<CallJournal::GoAhead>(ruling).idempotency_key, key);
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
+}
+
+TEST_F(RunJournalTest, AToolThatChangedMeanwhileIsNotDoneWithTheOldYes) {
+  auto before = Open();
+  auto asked = Begin(before, Call(0, send_));
+  RunUntil([&] { return before->waits(); });
+  ASSERT_TRUE(Decide(0, ApprovalState::kApproved));
+  before->Stop();
+  Reclaim();
+  const auto other = *Tool::Make({.name = "send",
+                                  .description = "Something else.",
+                                  .input_schema = Dict{{{"additionalProperties", true}}},
+                                  .approval = Approval::Always()},
+                                 Inline([](const Dict&) { return Value(); }));
+  auto ruling = Now(Open(Rows())->Before(Call(0, other)));
+  EXPECT_THAT(std::get<ToolDenied>(std::get<CallJournal::Instead>(ruling).answer).message,
+              HasSubstr("changed"));
+}
+
+TEST_F(RunJournalTest, WhoeverLostItsLeaseDoesNothing) {
+  auto before = Open();
+  Reclaim();
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(before->Before(Call(0, read_)))));
+  EXPECT_EQ(before->fault(), RunJournal::Fault::kLost);
+  EXPECT_TRUE(Rows().empty());
+}
+
+TEST_F(RunJournalTest, AFrozenCallStaysPendingWhateverIsDecided) {
+  auto journal = Open();
+  auto ruling = Begin(journal, Call(0, send_));
+  RunUntil([&] { return journal->waits(); });
+  journal->Freeze();
+  journal->Decide(*Decide(0, ApprovalState::kApproved));
+  RunUntil([&] { return ruling->has_value(); });
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(**ruling));
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,34 @@
+// A Caller is whose request it is.
+//
+// Trust     Resolved from hostile headers, once per request (I2).
+// Threads   A value.
+// Lifetime  A value.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "identity/identity.h"
+#include "identity/resolver.h"
+#include "net/message.h"
+
+namespace caisson::rest {
+
+struct Caller {
+  IsolationKey owner;
+  std::string name;  // For the record of a decision.
+};
+
+inline asio::awaitable<Result<Caller>> ResolveCaller(const IdentityResolver& resolver,
+                                                     const net::Request& request) {
+  RequestOrigin origin{.peer = request.peer};
+  for (const auto& [name, value] : request.headers) {
+    origin.headers.push_back({.name = name, .value = value});
+  }
+  auto identity = co_await resolver.Resolve(std::move(origin));
+  if (!identity) co_return std::move(identity).error();
+  co_return Caller{.owner = IsolationKey(*identity), .name = identity->user()};
+}
+
+}  // namespace caisson::rest

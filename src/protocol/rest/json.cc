@@ -1,0 +1,79 @@
+#include "protocol/rest/json.h"
+
+#include "approval/presentation.h"
+#include "base/json_quote.h"
+#include "base/rfc3339.h"
+
+namespace caisson::rest {
+namespace {
+
+// An object, name by name; values are JSON already.
+class Object {
+ public:
+  Object& Put(std::string_view name, std::string_view json) {
+    text_.append(text_.size() > 1 ? ",\"" : "\"").append(name).append("\":").append(json);
+    return *this;
+  }
+  std::string Text() const { return text_ + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+Object Begin(const RunView& run) {
+  Object object;
+  object.Put("id", JsonQuoted(run.id.str()))
+      .Put("state", JsonQuoted(ToString(run.state)))
+      .Put("created_at", JsonQuoted(ToRfc3339(run.created_at)))
+      .Put("updated_at", JsonQuoted(ToRfc3339(run.updated_at)));
+  if (run.saved_bytes > 0) object.Put("saved_bytes", std::to_string(run.saved_bytes));
+  return object;
+}
+
+std::string ToJson(const std::optional<Decision>& decision) {
+  if (!decision) return "null";
+  return Object()
+      .Put("verdict", JsonQuoted(ToString(decision->verdict)))
+      .Put("by", JsonQuoted(decision->by))
+      .Put("reason", JsonQuoted(decision->reason))
+      .Put("at", JsonQuoted(ToRfc3339(decision->at)))
+      .Text();
+}
+
+}  // namespace
+
+std::string ToJson(const RunView& run) {
+  const bool running = run.state == RunState::kRunning;
+  return Begin(run)
+      .Put("code", JsonQuoted(run.code))
+      .Put("outcome", running ? "null" : caisson::ToJson(run.outcome, FileData::kOmit))
+      .Text();
+}
+
+std::string Summary(const RunView& run) {
+  Object object = Begin(run);
+  if (run.state != RunState::kRunning) {
+    object.Put("status", JsonQuoted(ToString(run.outcome.status)))
+        .Put("reason", JsonQuoted(ToString(run.outcome.reason)));
+  }
+  return object.Text();
+}
+
+Result<std::string> ToJson(const StoredApproval& approval) {
+  const NewApproval& asked = approval.asked;
+  TRY_ASSIGN(const Presentation shown, Present(asked));
+  return Object()
+      .Put("id", JsonQuoted(asked.id.str()))
+      .Put("run_id", JsonQuoted(asked.binding.run.str()))
+      .Put("seq", std::to_string(asked.binding.seq))
+      .Put("tool", JsonQuoted(asked.binding.tool))
+      .Put("arguments", shown.whole)
+      .Put("arguments_sha256", JsonQuoted(asked.binding.arguments_digest))
+      .Put("state", JsonQuoted(ToString(approval.state)))
+      .Put("created_at", JsonQuoted(ToRfc3339(asked.created_at)))
+      .Put("expires_at", JsonQuoted(ToRfc3339(asked.expires_at)))
+      .Put("decision", ToJson(approval.decision))
+      .Text();
+}
+
+}  // namespace caisson::rest

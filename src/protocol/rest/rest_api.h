@@ -1,0 +1,66 @@
+// The RestApi is runs and approvals over HTTP.
+//
+//   POST /v1/runs                     {"code", "session"?, "limits"?, "wait"?}     200 it stopped, 202 it goes on or waits
+//   GET  /v1/runs[?state=&limit=&after=]        GET /v1/runs/{id}        POST /v1/runs/{id}/cancel
+//   GET  /v1/runs/{id}/files/{n}                GET /v1/approvals[?state=&limit=&after=]
+//   GET  /v1/approvals/{id}                     POST /v1/approvals/{id}  {"decision": "approve"|"deny", "reason"?}
+//
+// With `Accept: text/event-stream`, POST /v1/runs tells output as it comes (start_run.h). A client that goes away cancels
+// the run it waits for, unless it gave an Idempotency-Key: then it is expected back.
+//
+// Trust     Requests are hostile. Whose a request is, is resolved once (I2); what is another's is not there, and the
+//           answer has the same bytes as for what never was (I4).
+// Threads   Handlers run on their connections' strands, any number side by side.
+// Lifetime  What it is given outlives it; it outlives the server it is mounted on.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "codeact/run_service.h"
+#include "identity/resolver.h"
+#include "net/router.h"
+#include "protocol/rest/caller.h"
+#include "store/idempotency.h"
+
+namespace caisson::rest {
+
+struct RestServices {
+  RunService& runs;
+  IdempotencyStore& idempotency;
+  const IdentityResolver& identity;
+  const Clock& clock;
+};
+
+class RestApi {
+ public:
+  // `usual` are the limits of a run that asks for nothing else; code may be as long as `ceiling` says.
+  RestApi(RestServices services, Limits usual, const Limits& ceiling)
+      : services_(services), usual_(usual), max_code_bytes_(ceiling.code_bytes) {}
+
+  void Mount(net::Router& router) const;
+
+ private:
+  using Answer = asio::awaitable<Result<net::Response>>;
+  using Operation = Answer (RestApi::*)(Caller, net::Request) const;
+
+  // Resolves the caller, performs the operation, maps its error.
+  net::Handler Handle(Operation operation) const;
+  asio::awaitable<void> StartRun(net::Exchange& exchange) const;
+
+  Answer ListRuns(Caller caller, net::Request request) const;
+  Answer ShowRun(Caller caller, net::Request request) const;
+  Answer CancelRun(Caller caller, net::Request request) const;
+  Answer ShowFile(Caller caller, net::Request request) const;
+  Answer ListApprovals(Caller caller, net::Request request) const;
+  Answer ShowApproval(Caller caller, net::Request request) const;
+  Answer Decide(Caller caller, net::Request request) const;
+
+  const RestServices services_;
+  const Limits usual_;
+  const std::uint64_t max_code_bytes_;
+};
+
+}  // namespace caisson::rest

@@ -1,0 +1,102 @@
+#include "protocol/rest/run_request.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "wire/json.h"
+#include "wire/value.h"
+
+namespace caisson::rest {
+namespace {
+
+constexpr std::size_t kMaxReasonBytes = 4096;
+
+Error Bad(std::string what) {
+  return Error(ErrorCode::kInvalidArgument, std::move(what));
+}
+
+Result<Dict> ParseObject(std::string_view body) {
+  auto value = ParseJson(body);
+  if (!value) return std::move(value).error().Context("the body is no JSON");
+  if (auto* dict = std::get_if<Dict>(&value->variant())) return std::move(*dict);
+  return Bad("the body must be a JSON object");
+}
+
+Result<std::string> Text(std::string_view name, const Value& value) {
+  if (const auto* text = value.If<std::string>()) return *text;
+  return Bad("\"" + std::string(name) + "\" must be a string");
+}
+
+// As SetLimit reads it. Anything but a number is no text at all, which it refuses by name.
+std::string NumberText(const Value& value) {
+  if (const auto* whole = value.If<std::int64_t>()) return std::to_string(*whole);
+  std::array<char, 512> digits;
+  const auto* real = value.If<double>();
+  if (real == nullptr) return {};
+  const auto end = std::to_chars(digits.begin(), digits.end(), *real, std::chars_format::fixed);
+  return end.ec == std::errc() ? std::string(digits.begin(), end.ptr) : std::string();
+}
+
+Result<Limits> ReadLimits(const Value& value, Limits limits) {
+  const auto* named = value.If<Dict>();
+  if (named == nullptr) return Bad("\"limits\" must be an object");
+  for (const auto& [name, number] : named->items) {
+    TRY(SetLimit(limits, *name.If<std::string>(), NumberText(number)));
+  }
+  return limits;
+}
+
+Result<void> ReadField(std::string_view name, const Value& value, const Limits& usual,
+                       RunRequest& request) {
+  if (name == "code") {
+    TRY_ASSIGN(request.start.code, Text(name, value));
+  } else if (name == "session") {
+    TRY_ASSIGN(request.start.session, Text(name, value));
+  } else if (name == "limits") {
+    TRY_ASSIGN(request.start.limits, ReadLimits(value, usual));
+  } else if (name == "wait") {
+    const bool* wait = value.If<bool>();
+    if (wait == nullptr) return Bad("\"wait\" must be true or false");
+    request.wait = *wait ? Wait::kUntilItStops : Wait::kNotAtAll;
+  } else {
+    return Bad("\"" + std::string(name) +
+               "\" is not known; a run has \"code\", \"session\", \"limits\" and \"wait\"");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual) {
+  TRY_ASSIGN(const Dict fields, ParseObject(body));
+  if (fields.Find("code") == nullptr) return Bad("\"code\" is missing");
+  RunRequest request;
+  for (const auto& [name, value] : fields.items) {
+    TRY(ReadField(*name.If<std::string>(), value, usual, request));
+  }
+  return request;
+}
+
+Result<DecisionRequest> ParseDecision(std::string_view body) {
+  TRY_ASSIGN(const Dict fields, ParseObject(body));
+  DecisionRequest request;
+  for (const auto& [key, value] : fields.items) {
+    const std::string& name = *key.If<std::string>();
+    if (name != "decision" && name != "reason") {
+      return Bad("\"" + name + "\" is not known; there are \"decision\" and \"reason\"");
+    }
+    TRY_ASSIGN(std::string text, Text(name, value));
+    if (name == "reason") request.reason = std::move(text);
+  }
+  if (request.reason.size() > kMaxReasonBytes) return Bad("\"reason\" is too long");
+  const Value* decision = fields.Find("decision");
+  const Value approve(std::string("approve"));
+  if (decision == nullptr || (*decision != approve && *decision != Value(std::string("deny")))) {
+    return Bad("\"decision\" must be \"approve\" or \"deny\"");
+  }
+  request.verdict = *decision == approve ? ApprovalState::kApproved : ApprovalState::kDenied;
+  return request;
+}
+
+}  // namespace caisson::rest

@@ -1,0 +1,36 @@
+// What a client asks for with POST /v1/runs and POST /v1/approvals/{id}.
+//
+//   {"code": "6*7", "session": "notebook", "limits": {"wall_seconds": 5}, "wait": false}
+//   {"decision": "approve", "reason": "as agreed"}
+//
+// Trust     The bodies are hostile: types are checked, unknown names are refused, nothing is guessed.
+// Threads   Pure functions.
+// Lifetime  Nothing is kept.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "codeact/run_service.h"
+#include "engine/limits.h"
+
+namespace caisson::rest {
+
+enum class Wait { kUntilItStops, kNotAtAll };
+
+struct RunRequest {
+  StartRun start;
+  Wait wait = Wait::kUntilItStops;
+};
+
+// Limits that are not named are `usual`. kInvalidArgument, saying what is wrong with which name.
+Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual);
+
+struct DecisionRequest {
+  ApprovalState verdict = ApprovalState::kDenied;
+  std::string reason{};
+};
+Result<DecisionRequest> ParseDecision(std::string_view body);
+
+}  // namespace caisson::rest

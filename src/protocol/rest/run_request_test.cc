@@ -1,0 +1,92 @@
+#include "protocol/rest/run_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protocol/rest/output_text.h"
+
+namespace caisson::rest {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RunRequest, HasCodeAndWhatElseIsNamed) {
+  const auto request = ParseRunRequest(
+      R"({"code":"6*7","session":"s","limits":{"wall_seconds":1.5,"files":3},"wait":false})", {});
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->start.code, "6*7");
+  EXPECT_EQ(request->start.session, "s");
+  EXPECT_EQ(request->start.limits->wall_time, std::chrono::milliseconds(1500));
+  EXPECT_EQ(request->start.limits->files, 3u);
+  EXPECT_EQ(request->wait, Wait::kNotAtAll);
+}
+
+TEST(RunRequest, WithoutLimitsNoneAreAskedFor) {
+  const auto request = ParseRunRequest(R"({"code":""})", {});
+  ASSERT_TRUE(request);
+  EXPECT_FALSE(request->start.limits);
+  EXPECT_EQ(request->wait, Wait::kUntilItStops);
+}
+
+TEST(RunRequest, LimitsNotNamedAreTheUsualOnes) {
+  Limits usual;
+  usual.files = 7;
+  const auto request = ParseRunRequest(R"({"code":"","limits":{"wall_seconds":1}})", usual);
+  EXPECT_EQ(request->start.limits->files, 7u);
+}
+
+TEST(RunRequest, MistakesAreNamed) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"", "no JSON"},
+      {"{", "no JSON"},
+      {"[]", "must be a JSON object"},
+      {"{}", "\"code\" is missing"},
+      {R"({"code":1})", "\"code\" must be a string"},
+      {R"({"code":null})", "\"code\" must be a string"},
+      {R"({"code":"","code":""})", "no JSON"},
+      {R"({"code":"","session":[]})", "\"session\" must be a string"},
+      {R"({"code":"","wait":"no"})", "\"wait\" must be true or false"},
+      {R"({"code":"","policy":"open"})", "\"policy\" is not known"},
+      {R"({"code":"","limits":[]})", "\"limits\" must be an object"},
+      {R"({"code":"","limits":{"wall_seconds":0}})", "wall_seconds"},
+      {R"({"code":"","limits":{"wall_seconds":-1}})", "wall_seconds"},
+      {R"({"code":"","limits":{"wall_seconds":1e308}})", "wall_seconds"},
+      {R"({"code":"","limits":{"wall_seconds":"1"}})", "wall_seconds"},
+      {R"({"code":"","limits":{"files":1.5}})", "files"},
+      {R"({"code":"","limits":{"no_such":1}})", "no_such"},
+  };
+  for (const auto& [body, message] : mistakes) {
+    const auto request = ParseRunRequest(body, {});
+    ASSERT_FALSE(request) << body;
+    EXPECT_EQ(request.error().code(), ErrorCode::kInvalidArgument) << body;
+    EXPECT_THAT(request.error().message(), HasSubstr(message)) << body;
+  }
+}
+
+TEST(Decision, IsApproveOrDeny) {
+  EXPECT_EQ(ParseDecision(R"({"decision":"approve"})")->verdict, ApprovalState::kApproved);
+  const auto denied = ParseDecision(R"({"reason":"no","decision":"deny"})");
+  EXPECT_EQ(denied->verdict, ApprovalState::kDenied);
+  EXPECT_EQ(denied->reason, "no");
+  for (const char* body :
+       {"", "{}", R"({"decision":"yes"})", R"({"decision":true})",
+        R"({"decision":"approve","by":"ann"})", R"({"decision":"deny","reason":1})"}) {
+    EXPECT_FALSE(ParseDecision(body)) << body;
+  }
+}
+
+TEST(OutputText, CharactersComeWhole) {
+  OutputText text;
+  EXPECT_EQ(text.Take(OutputStream::kStdout, "a\xf0\x9f"), "a");
+  EXPECT_EQ(text.Take(OutputStream::kStderr, "b"), "b");
+  EXPECT_EQ(text.Take(OutputStream::kStdout, "\x98"), "");
+  EXPECT_EQ(text.Take(OutputStream::kStdout,
+                      "\x80"
+                      "c"),
+            "\xf0\x9f\x98\x80"
+            "c");
+  EXPECT_EQ(text.Take(OutputStream::kStdout, "\x80\x80\x80\x80"), "\x80\x80\x80\x80");
+}
+
+}  // namespace
+}  // namespace caisson::rest

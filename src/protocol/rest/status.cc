@@ -1,0 +1,45 @@
+#include "protocol/rest/status.h"
+
+namespace caisson::rest {
+namespace {
+
+int StatusOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+      return 400;
+    case ErrorCode::kUnauthenticated:
+      return 401;
+    case ErrorCode::kPermissionDenied:
+      return 403;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kFailedPrecondition:
+      return 409;
+    case ErrorCode::kResourceExhausted:
+      return 429;
+    case ErrorCode::kCancelled:
+    case ErrorCode::kUnavailable:
+      return 503;
+    case ErrorCode::kDeadlineExceeded:
+      return 504;
+    case ErrorCode::kInternal:
+      break;
+  }
+  return 500;
+}
+
+}  // namespace
+
+net::Response ToResponse(const Error& error) {
+  const int status = StatusOf(error.code());
+  if (status >= 500) return {.status = status, .failure = error.message()};
+  // Who is not known, and what is not there, is told no more than that: details would tell who and what is (I4).
+  const bool silent = status == 401 || status == 404;
+  net::Response response =
+      net::ToResponse({.status = status, .detail = silent ? "" : error.message()});
+  if (status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
+  if (status == 429) response.headers.Add("Retry-After", "1");
+  return response;
+}
+
+}  // namespace caisson::rest

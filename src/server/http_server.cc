@@ -1,0 +1,276 @@
+#include "server/http_server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "codeact/durable/durable_runs.h"
+#include "net/endpoint.h"
+#include "net/server.h"
+#include "protocol/rest/rest_api.h"
+#include "server/code_service.h"
+#include "server/configured_identity.h"
+#include "server/open_store.h"
+#include "server/version.h"
+#include "telemetry/log.h"
+#include "telemetry/metrics.h"
+
+namespace caisson {
+namespace {
+
+constexpr std::chrono::nanoseconds kUsualDrain = std::chrono::seconds(10);
+
+std::size_t ThreadCount() {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 4, 2, 8);
+}
+
+Result<asio::ip::tcp::endpoint> CheckedEndpoint(const Config& config) {
+  TRY_ASSIGN(const auto endpoint, net::ParseEndpoint(config.server.listen));
+  if (config.identity.mode == IdentityMode::kLocal && !endpoint.address().is_loopback()) {
+    return Error(
+        ErrorCode::kInvalidArgument,
+        "cannot listen on " + config.server.listen +
+            ": in identity mode \"local\" everybody is the same user, so only this machine "
+            "is served; choose mode \"keys\", \"jwt\" or \"headers\"");
+  }
+  return endpoint;
+}
+
+// A program remembers, and runs do not say yet for whom they call it: whoever serves several users must say that it
+// may be shared (I12).
+Result<void> CheckUpstreams(const Config& config) {
+  if (config.identity.mode == IdentityMode::kLocal) return {};
+  for (const UpstreamConfig& upstream : config.upstreams) {
+    if (upstream.command.empty() || upstream.shared) continue;
+    return Error(ErrorCode::kInvalidArgument,
+                 "[[upstream]] " + upstream.name +
+                     ": one process would serve different users; write shared = true if it knows "
+                     "nothing that one user may not see of another");
+  }
+  return {};
+}
+
+net::AccessRules AccessOf(const Config& config) {
+  net::AccessRules rules = config.identity.mode == IdentityMode::kLocal
+                               ? net::AccessRules::LoopbackOnly()
+                               : net::AccessRules();
+  rules.hosts.insert(rules.hosts.end(), config.server.hosts.begin(), config.server.hosts.end());
+  rules.origins = config.server.origins;
+  return rules;
+}
+
+// Clients that have to prove who they are learn where they could get a token.
+mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
+  mcp::HttpEndpointOptions options{.tells_metadata = identity.mode == IdentityMode::kKeys ||
+                                                     identity.mode == IdentityMode::kJwt};
+  if (identity.mode == IdentityMode::kJwt) options.authorization_servers = {identity.jwt.issuer};
+  return options;
+}
+
+net::Response PlainText(int status, std::string text) {
+  return {.status = status,
+          .headers = {{.name = "Content-Type", .value = "text/plain; charset=utf-8"}},
+          .body = std::move(text)};
+}
+
+}  // namespace
+
+// In the order they need each other: what is below is gone before what is above.
+class HttpServer::Parts {
+ public:
+  explicit Parts(HttpServerOptions options)
+      : options_(std::move(options)),
+        log_(
+            clock_, Log::Level::kWarning,
+            options_.log ? std::move(options_.log) : [](std::string_view) {}),
+        metrics_({{.name = "caisson_build_info", .help = "Which Caisson this is."},
+                  {.name = "caisson_http_requests_total", .help = "Requests answered."},
+                  {.name = "caisson_http_request_seconds", .help = "From head to answer."}}) {
+    metrics_.Count("caisson_build_info", {{"version", std::string(Version())}});
+  }
+
+  ~Parts() {
+    if (runs_ && !closed_) Run(runs_->Close());
+  }
+
+  Result<void> Open() {
+    const Config& config = options_.config;
+    TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
+    TRY(CheckUpstreams(config));
+    TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
+                                               options_.environment, clock_));
+    CodeServiceOptions code = FromConfig(config);
+    code.backend.tier = options_.tier;
+    code.backend.installation = options_.installation;
+    code.hidden = StoreFiles(config);
+    code.log = [this](std::string_view text) {
+      log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
+    };
+    TRY_ASSIGN(store_, OpenStore(config));
+    TRY_ASSIGN(KeyRing keys, OpenKeys(config, options_.environment));
+    keys_.emplace(std::move(keys));
+    TRY_ASSIGN(code_, CodeService::Open(std::move(code)));
+    runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
+                                     .runner = code_->runner(),
+                                     .store = *store_,
+                                     .keys = *keys_,
+                                     .executor = io_.get_executor(),
+                                     .setting = code_->setting(),
+                                     .clock = &clock_});
+    TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
+    return {};
+  }
+
+  std::string url() const { return "http://" + net::ToText(server_->endpoint()); }
+
+  void Serve() {
+    auto work = asio::make_work_guard(io_);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < ThreadCount(); ++i) threads.emplace_back([this] { io_.run(); });
+    runs_->Tend();
+    server_->Start();
+    ready_ = true;
+    stop_.get_future().wait();
+    ready_ = false;
+    asio::co_spawn(asio::make_strand(io_), Close(), asio::use_future).get();
+    closed_ = true;
+    work.reset();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void Stop() {
+    if (!stopping_.exchange(true)) stop_.set_value();
+  }
+
+ private:
+  void Run(asio::awaitable<void> last_work) {
+    auto done = asio::co_spawn(io_, std::move(last_work), asio::use_future);
+    io_.restart();
+    io_.run();
+    done.get();
+  }
+
+  // Requests may wait for runs, and runs for nobody in particular: those still under way when the time is over are
+  // parked or ended, which ends their requests.
+  asio::awaitable<void> Close() {
+    using asio::experimental::awaitable_operators::operator&&;
+    const auto drain = options_.config.server.drain.value_or(kUsualDrain);
+    asio::steady_timer time(co_await asio::this_coro::executor, drain);
+    const auto doors = [&]() -> asio::awaitable<void> {
+      co_await server_->Close(drain);
+      time.cancel();
+    };
+    const auto runs = [&]() -> asio::awaitable<void> {
+      co_await time.async_wait(asio::as_tuple(asio::use_awaitable));
+      co_await runs_->Close();
+    };
+    co_await (doors() && runs());
+  }
+
+  net::Router Routes() {
+    net::Router router;
+    rest_.emplace(rest::RestServices{.runs = *runs_,
+                                     .idempotency = store_->idempotency(),
+                                     .identity = *identity_,
+                                     .clock = clock_},
+                  code_->setting()->limits, code_->setting()->ceiling);
+    rest_->Mount(router);
+    mcp_.emplace(*runs_, *keys_,
+                 McpOptions{.setting = code_->setting(), .fixtures = options_.mcp_fixtures});
+    mcp_->Mount(router, *identity_, io_.get_executor(), McpDoor(options_.config.identity));
+    const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
+      router.Add("GET", path,
+                 net::Answering([answer = std::move(answer)](net::Request) { return answer(); }));
+    };
+    get("/healthz", []() -> asio::awaitable<net::Response> { co_return PlainText(200, "ok\n"); });
+    get("/readyz", [this] { return Ready(); });
+    get("/readiness", [this] { return Ready(); });
+    get("/metrics",
+        [this]() -> asio::awaitable<net::Response> { co_return PlainText(200, metrics_.Text()); });
+    return router;
+  }
+
+  asio::awaitable<net::Response> Ready() {
+    if (!ready_) co_return PlainText(503, "stopping\n");
+    const auto usage = co_await store_->runs().Usage(IsolationKey(Identity::None()));
+    if (!usage) co_return PlainText(503, "no store\n");
+    co_return PlainText(200, "ready\n");
+  }
+
+  net::ServerOptions DoorOptions() {
+    net::ServerOptions options{.access = AccessOf(options_.config)};
+    options.on_served = [this](const net::Served& served) { OnServed(served); };
+    return options;
+  }
+
+  void OnServed(const net::Served& served) {
+    // Methods of requests that reached no route are whatever their senders like.
+    const bool routed = !served.route.empty();
+    metrics_.Count("caisson_http_requests_total", {{"method", routed ? served.method : ""},
+                                                   {"route", served.route},
+                                                   {"status", std::to_string(served.status)}});
+    if (routed) {
+      metrics_.Time("caisson_http_request_seconds", {{"route", served.route}}, served.time);
+    }
+    if (served.failure.empty()) return;
+    log_.Write(Log::Level::kError, "http.failure",
+               {{"method", served.method},
+                {"route", served.route},
+                {"instance", served.instance},
+                {"message", served.failure}});
+  }
+
+  HttpServerOptions options_;
+  const SystemClock clock_;
+  Log log_;
+  Metrics metrics_;
+  asio::io_context io_;
+  std::unique_ptr<IdentityResolver> identity_;
+  std::unique_ptr<Store> store_;
+  std::optional<KeyRing> keys_;
+  std::unique_ptr<CodeService> code_;
+  std::optional<DurableRuns> runs_;
+  std::optional<rest::RestApi> rest_;
+  std::optional<McpServer> mcp_;
+  std::unique_ptr<net::Server> server_;
+  std::atomic<bool> ready_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::promise<void> stop_;
+  bool closed_ = false;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Open(HttpServerOptions options) {
+  auto parts = std::make_unique<Parts>(std::move(options));
+  TRY(parts->Open());
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
+}
+
+std::string HttpServer::url() const {
+  return parts_->url();
+}
+
+void HttpServer::Serve() {
+  parts_->Serve();
+}
+
+void HttpServer::Stop() {
+  parts_->Stop();
+}
+
+}  // namespace caisson

@@ -1,0 +1,70 @@
+#include "server/open_store.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace caisson {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class OpenStoreTest : public testing::Test {
+ protected:
+  OpenStoreTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "caisson-store-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    config_.directory = directory_;
+  }
+  ~OpenStoreTest() override { std::filesystem::remove_all(directory_); }
+
+  std::filesystem::path directory_;
+  Config config_;
+};
+
+TEST_F(OpenStoreTest, TheDatabaseAndItsKeysAreMadeBesideTheConfiguration) {
+  ASSERT_TRUE(OpenStore(config_));
+  const auto keys = OpenKeys(config_, {});
+  ASSERT_TRUE(keys) << keys.error().message();
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "caisson.db"));
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "caisson.db.keys"));
+  EXPECT_EQ(OpenKeys(config_, {})->Ids(), keys->Ids());
+  EXPECT_THAT(StoreFiles(config_), Contains(directory_ / "caisson.db"));
+  EXPECT_THAT(StoreFiles(config_), Contains(directory_ / "caisson.db.keys"));
+}
+
+TEST_F(OpenStoreTest, WhoOnlyLooksMakesNothing) {
+  const auto store = OpenStore(config_, MissingStore::kRefuse);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "caisson.db"));
+  config_.store.url = "memory:";
+  EXPECT_FALSE(OpenStore(config_, MissingStore::kRefuse));
+  EXPECT_TRUE(OpenStore(config_));
+}
+
+TEST_F(OpenStoreTest, KeysMayBeGivenByVariableOrFile) {
+  config_.store.keys.environment = "RING";
+  EXPECT_THAT(OpenKeys(config_, {}).error().message(), HasSubstr("RING"));
+  EXPECT_THAT(OpenKeys(config_, {{"RING", "secret"}}).error().message(), HasSubstr("RING"));
+  const std::string both = std::string(64, 'a') + "," + std::string(64, 'b');
+  EXPECT_EQ(OpenKeys(config_, {{"RING", both}})->Ids().size(), 2u);
+
+  config_.store.keys = {.file = "ring"};
+  EXPECT_FALSE(OpenKeys(config_, {}));  // Named by somebody, and not there: not made either.
+  std::ofstream(directory_ / "ring") << both;
+  std::filesystem::permissions(directory_ / "ring", std::filesystem::perms::owner_read);
+  EXPECT_EQ(OpenKeys(config_, {})->Ids().size(), 2u);
+}
+
+TEST_F(OpenStoreTest, KeysOfAStoreInMemoryAreNowhereElse) {
+  config_.store.url = "memory:";
+  EXPECT_NE(OpenKeys(config_, {})->Ids(), OpenKeys(config_, {})->Ids());
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+}  // namespace
+}  // namespace caisson

@@ -1,0 +1,53 @@
+"""docs/guides/rest.md tells the truth: its commands are run, their output compared."""
+
+import __main__
+import pathlib
+import re
+import subprocess
+
+import harness
+import serve
+
+GUIDE = pathlib.Path(__file__).parents[2] / "docs/guides/rest.md"
+
+
+def examples(text):
+    """(command, output) of each `$ ` line in the console blocks."""
+    for block in re.findall(r"```console\n(.*?)```", text, re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output.rstrip("\n")
+
+
+class RestGuide(serve.Serve):
+    def test_every_example_does_what_it_shows(self):
+        self.put("send.sh", "#!/bin/sh\ncat > /dev/null\necho '\"sent\"'\n")
+        (self.work / "send.sh").chmod(0o755)
+        process = self.serve(serve.MEMORY + serve.SEND)
+        self.kept |= {"first", "run"}
+        # One shell for all: an example may use what one before it left.
+        shell = subprocess.Popen(["bash"], cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(self.discard, shell)
+        shell.stdin.write(f"URL=http://127.0.0.1:{self.port}\n")
+        count = 0
+        for command, expected in examples(GUIDE.read_text()):
+            shell.stdin.write(command + "\nprintf '\\n@@end %d\\n' $?\n")
+            shell.stdin.flush()
+            said = ""
+            for line in shell.stdout:
+                if line.startswith("@@end "):
+                    break
+                said += line
+            self.assertEqual(line, "@@end 0\n", command)
+            pattern = ".*".join(re.escape(piece) for piece in expected.split("…"))
+            self.assertRegex(said.rstrip("\n"), re.compile(r"\A" + pattern + r"\Z", re.S), command)
+            count += 1
+        self.assertGreater(count, 8)
+        shell.stdin.close()
+        shell.wait()
+        self.stop(process)
+
+
+if __name__ == "__main__":
+    harness.run_suite(__main__)

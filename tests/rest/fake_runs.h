@@ -1,0 +1,171 @@
+// A RunService for tests: the code says how its run goes.
+//
+//   "wait"   waits for an approval of a call send(to="ann")      "hang"   goes on until it is cancelled
+//   "busy"   kResourceExhausted                                  "bug"    kInternal, with a secret in its message
+//   anything else prints "hé" in two pieces, leaves a file, and returns 42
+//
+// Trust     For tests.
+// Threads   Any; one lock.
+// Lifetime  Outlives the requests.
+#pragma once
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <future>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "approval/binding.h"
+#include "base/guarded.h"
+#include "codeact/run_service.h"
+
+namespace caisson::rest {
+
+class FakeRuns final : public RunService {
+ public:
+  std::promise<void> hanging;
+  std::promise<void> cancelled;
+  std::size_t started() { return state_.Lock()->runs.size(); }
+
+  asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) override {
+    if (request.code == "busy") co_return Error(ErrorCode::kResourceExhausted, "too much");
+    if (request.code == "bug") co_return Error(ErrorCode::kInternal, "the secret reason");
+    RunView run = Create(owner, request.code);
+    if (request.on_start) request.on_start(run.id);
+    if (request.code == "hang") {
+      hanging.set_value();
+      asio::steady_timer forever(co_await asio::this_coro::executor,
+                                 asio::steady_timer::time_point::max());
+      co_await forever.async_wait(asio::as_tuple(asio::use_awaitable));
+      cancelled.set_value();
+    }
+    if (request.on_output) {
+      request.on_output(OutputStream::kStdout, "h\xc3");
+      request.on_output(OutputStream::kStdout, "\xa9");
+    }
+    request.code == "wait" ? Park(owner, run) : Finish(run);
+    state_.Lock()->runs.insert_or_assign({owner, run.id}, run);
+    co_return run;
+  }
+  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override {
+    RunView run = Create(owner, request.code);
+    if (request.on_start) request.on_start(run.id);
+    co_return run;
+  }
+  asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) override {
+    co_return Look(owner, id);
+  }
+  asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner, std::optional<RunState> state,
+                                              PageQuery query) override {
+    Page<RunView> page;
+    auto locked = state_.Lock();
+    for (auto& [key, run] : locked->runs) {
+      if (key.first != owner || (state && run.state != *state)) continue;
+      if (query.after && key.second.str() <= *query.after) continue;
+      if (page.items.size() == query.limit) {
+        page.next = page.items.back().id.str();
+        break;
+      }
+      page.items.push_back(run);
+    }
+    co_return page;
+  }
+  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id,
+                                         std::chrono::steady_clock::time_point) override {
+    co_return Look(owner, id);
+  }
+  asio::awaitable<Result<RunView>> Cancel(IsolationKey owner, RunId id) override {
+    auto run = Look(owner, id);
+    if (!run) co_return run;
+    run->state = RunState::kFinished;
+    run->outcome.status = RunStatus::kCancelled;
+    state_.Lock()->runs.insert_or_assign({owner, id}, *run);
+    co_return run;
+  }
+  asio::awaitable<Result<std::string>> File(IsolationKey owner, RunId id, std::uint32_t) override {
+    if (auto run = Look(owner, id); !run) co_return run.error();
+    co_return std::string("a,b\n\0\xff", 6);
+  }
+  asio::awaitable<Result<StoredApproval>> FindApproval(IsolationKey owner, ApprovalId id) override {
+    co_return LookAtApproval(owner, id);
+  }
+  asio::awaitable<Result<Page<StoredApproval>>> ListApprovals(IsolationKey owner,
+                                                              std::optional<ApprovalState> state,
+                                                              PageQuery) override {
+    Page<StoredApproval> page;
+    auto locked = state_.Lock();
+    for (auto& [key, approval] : locked->approvals) {
+      if (key.first == owner && (!state || approval.state == *state))
+        page.items.push_back(approval);
+    }
+    co_return page;
+  }
+  asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
+                                                 Decision decision) override {
+    auto approval = LookAtApproval(owner, id);
+    if (!approval) co_return approval;
+    if (approval->state != ApprovalState::kPending && approval->state != decision.verdict) {
+      co_return Error(ErrorCode::kFailedPrecondition, "it is decided already");
+    }
+    approval->state = decision.verdict;
+    approval->decision = decision;
+    state_.Lock()->approvals.insert_or_assign({owner, id}, *approval);
+    co_return approval;
+  }
+  asio::awaitable<void> Close() override { co_return; }
+
+ private:
+  struct State {
+    std::map<std::pair<IsolationKey, RunId>, RunView> runs;
+    std::map<std::pair<IsolationKey, ApprovalId>, StoredApproval> approvals;
+  };
+
+  RunView Create(const IsolationKey& owner, const std::string& code) {
+    auto locked = state_.Lock();
+    const RunId id("run_" + std::to_string(100 + locked->runs.size()));
+    RunView run{.id = id, .code = code};
+    run.outcome.run_id = id.str();
+    locked->runs.emplace(std::pair(owner, id), run);
+    return run;
+  }
+  static void Finish(RunView& run) {
+    run.state = RunState::kFinished;
+    run.outcome.status = RunStatus::kCompleted;
+    run.outcome.reason = RunReason::kReturned;
+    run.outcome.stdout_text = "hé";
+    run.outcome.result = Value(std::int64_t{42});
+    run.outcome.files = {{.path = "/output/d\u00e9 \"1\".csv", .change = "created", .size = 6},
+                         {.path = "/output/big", .change = "created", .omitted = "too large"}};
+  }
+  void Park(const IsolationKey& owner, RunView& run) {
+    const ApprovalId id("apr_" + run.id.str());
+    const auto arguments =
+        *Canonicalize({.items = {{Value(std::string("to")), Value(std::string("ann\u202e"))}}});
+    const CallBinding binding{.run = run.id, .tool = "send", .arguments_digest = arguments.digest};
+    state_.Lock()->approvals.emplace(
+        std::pair(owner, id),
+        StoredApproval{.asked = {.id = id, .binding = binding, .arguments = arguments.text}});
+    run.state = RunState::kWaiting;
+    run.outcome.status = RunStatus::kWaiting;
+    run.outcome.reason = RunReason::kApproval;
+  }
+  Result<RunView> Look(const IsolationKey& owner, const RunId& id) {
+    auto locked = state_.Lock();
+    const auto found = locked->runs.find({owner, id});
+    if (found == locked->runs.end()) return Error(ErrorCode::kNotFound, "no run " + id.str());
+    return found->second;
+  }
+  Result<StoredApproval> LookAtApproval(const IsolationKey& owner, const ApprovalId& id) {
+    auto locked = state_.Lock();
+    const auto found = locked->approvals.find({owner, id});
+    if (found == locked->approvals.end()) return Error(ErrorCode::kNotFound, "no " + id.str());
+    return found->second;
+  }
+
+  Guarded<State> state_;
+};
+
+}  // namespace caisson::rest
