@@ -130,7 +130,7 @@ Result<AuditFile> AuditFile::Open(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600));
   if (!file.is_open()) return Error::FromErrno(errno, "open the audit file " + path);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error(ErrorCode::kFailedPrecondition, "another process writes the audit file " + path);
+    return Error(ErrorCode::kUnavailable, "another process writes the audit file " + path);
   }
   TRY_ASSIGN(std::string text, ReadAll(file));
   const std::size_t whole = text.rfind('\n') + 1;  // 0 if there is no line at all.

@@ -37,8 +37,8 @@ Result<std::string> ToAuditLine(const std::string& owner, const AuditEntry& entr
 
 class AuditFile {
  public:
-  // A line that was cut short when its writer died is cut off; a file that does not verify is refused, as is one
-  // that another process writes to.
+  // A line that was cut short when its writer died is cut off. kFailedPrecondition: the file does not verify.
+  // kUnavailable: another process writes to it.
   static Result<AuditFile> Open(const std::string& path);
 
   // Appends what is new, durably. Says how many entries that were.

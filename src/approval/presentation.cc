@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "approval/binding.h"
+#include "base/rfc3339.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "base/visible.h"
@@ -45,6 +46,21 @@ ShownArgument Show(std::string_view name, std::string_view value, std::size_t sh
   return shown;
 }
 
+// The next member of an object.
+void Put(std::string_view key, const Value& value, std::string& object) {
+  const auto json = ToJson(value);
+  object.append(object.empty() ? "{\"" : ",\"").append(key).append("\":");
+  object += json ? SpellOutDeceptive(*json) : "null";
+}
+
+Value DecisionFields(const std::optional<Decision>& decision) {
+  if (!decision) return Value();
+  return Value(Dict{{{"verdict", std::string(ToString(decision->verdict))},
+                     {"by", decision->by},
+                     {"reason", decision->reason},
+                     {"at", ToRfc3339(decision->at)}}});
+}
+
 }  // namespace
 
 Result<Presentation> Present(const NewApproval& asked, std::size_t shown_bytes) {
@@ -69,6 +85,25 @@ std::string ToText(const Presentation& presentation) {
             *argument.sha256 + "\n  begins " + argument.value + "\n  ends   " + argument.end + "\n";
   }
   return text;
+}
+
+std::string ToJson(const StoredApproval& approval) {
+  const NewApproval& asked = approval.asked;
+  const auto hashed = ParseArguments(asked.arguments, asked.binding.arguments_digest);
+  std::string object;
+  Put("id", asked.id.str(), object);
+  Put("run_id", asked.binding.run.str(), object);
+  Put("seq", std::int64_t{asked.binding.seq}, object);
+  Put("tool", asked.binding.tool, object);
+  object += ",\"arguments\":" + (hashed ? SpellOutDeceptive(asked.arguments) : "null");
+  if (!hashed) Put("problem", hashed.error().message(), object);
+  Put("arguments_sha256", asked.binding.arguments_digest, object);
+  Put("state", std::string(ToString(approval.state)), object);
+  Put("created_at", ToRfc3339(asked.created_at), object);
+  Put("expires_at", ToRfc3339(asked.expires_at), object);
+  Put("session", asked.session ? Value(*asked.session) : Value(), object);
+  Put("decision", DecisionFields(approval.decision), object);
+  return object + "}";
 }
 
 }  // namespace caisson

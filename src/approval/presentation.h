@@ -43,4 +43,9 @@ Result<Presentation> Present(const NewApproval& asked, std::size_t shown_bytes =
 // A line for each argument, three for a long one. No argument can look like two.
 std::string ToText(const Presentation& presentation);
 
+// The approval as every door shows it, with all of its arguments:
+//   {"id","run_id","seq","tool","arguments","arguments_sha256","state","created_at","expires_at","session","decision"}
+// Where Present has an error, "arguments" is null and there is a "problem".
+std::string ToJson(const StoredApproval& approval);
+
 }  // namespace caisson

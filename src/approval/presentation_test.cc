@@ -89,10 +89,33 @@ TEST(PresentationTest, NoArgumentCanLookLikeTwo) {
   EXPECT_EQ(std::ranges::count(text, '\n'), 2);
 }
 
+TEST(PresentationTest, AsJsonItIsTheSameWithEverythingAroundIt) {
+  NewApproval asked = Asked(Dict{{{"to", "a\u202eb"}}});
+  asked.binding.tool = "send";
+  asked.binding.seq = 3;
+  asked.session = "chat";
+  const std::string json = ToJson(StoredApproval{
+      .asked = asked,
+      .state = ApprovalState::kDenied,
+      .decision = Decision{.verdict = ApprovalState::kDenied, .by = "bea", .reason = "no\u202e"}});
+  EXPECT_THAT(json, HasSubstr(R"("arguments":{"to":"a\u202eb"})"));
+  EXPECT_THAT(json, Not(HasSubstr("\u202e")));
+  const auto parsed = ParseJson(json);
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  const auto* fields = parsed->If<Dict>();
+  EXPECT_EQ(*fields->Find("seq"), Value(std::int64_t{3}));
+  EXPECT_EQ(*fields->Find("session"), Value("chat"));
+  EXPECT_EQ(*fields->Find("decision")->If<Dict>()->Find("reason"), Value("no\u202e"));
+  EXPECT_EQ(*fields->Find("created_at"), Value("1970-01-01T00:00:00.000Z"));
+}
+
 TEST(PresentationTest, TextThatWasNotHashedIsNotShown) {
   NewApproval asked = Asked(Dict{{{"to", "ann"}}});
   asked.arguments = R"({"to":"bob"})";
   EXPECT_FALSE(Present(asked));
+  const std::string json = ToJson(StoredApproval{.asked = asked});
+  EXPECT_THAT(json, HasSubstr("\"arguments\":null,\"problem\":"));
+  EXPECT_THAT(json, Not(HasSubstr("bob")));
 }
 
 }  // namespace

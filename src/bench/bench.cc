@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/code.h"
 #include "bench/cold.h"
 #include "bench/compute.h"
 #include "bench/latency.h"
@@ -25,8 +26,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr const char* kHundredCalls = "for i in range(100):\n    r = echo(i)\nr";
-
 // Native cells that wait, and how many of them are used before others are made.
 constexpr std::size_t kSpareCells = 16;
 constexpr int kBurst = 8;
@@ -37,6 +36,7 @@ struct Amounts {
   int runs_after_1ms = 500;
   int runs_after_10ms = 200;
   int calls_runs = 500;
+  int gathered_runs = 100;
   int sessions = 500;
   int periods = 5;
   milliseconds period{1000};
@@ -56,6 +56,7 @@ constexpr Amounts kQuick{.runs = 500,
                          .runs_after_1ms = 50,
                          .runs_after_10ms = 20,
                          .calls_runs = 50,
+                         .gathered_runs = 10,
                          .sessions = 50,
                          .periods = 2,
                          .period = milliseconds(250),
@@ -135,9 +136,13 @@ class Measurement {
                                              .idle = milliseconds(10)}));
     TRY(Fresh("wasm.print_run_us",
               {.request = {.code = "print('hi')"}, .output = "hi\n", .runs = amounts_.runs}));
-    TRY(Fresh("wasm.calls_100_us", {.request = {.code = kHundredCalls, .tools = {"echo"}},
-                                    .result = std::int64_t{99},
-                                    .runs = amounts_.calls_runs}));
+    options_.progress("wasm.calls_100_us");
+    TRY(Take("wasm.calls_100_us", HundredCalls(*engine_, {.runs = amounts_.calls_runs})));
+    options_.progress("wasm.gathered_1000_us");
+    TRY(Take("wasm.gathered_1000_us",
+             ThousandGathered(*engine_, {.runs = amounts_.gathered_runs})));
+    options_.progress("check_200_lines_us");
+    TRY(Take("check_200_lines_us", CheckedLines(*engine_, {.runs = amounts_.calls_runs})));
     options_.progress("wasm.session_10_runs_us");
     TRY(Take("wasm.session_10_runs_us", TenRunsInOneCell(*engine_, amounts_.sessions)));
     options_.progress("wasm.timeout_overshoot_us");
@@ -238,12 +243,12 @@ class Measurement {
     Add("native.fresh_run_us", std::move(plain->report_us));
     Add("native.outcome_us", std::move(plain->outcome_us));
     options_.progress("native.calls_100_us");
-    auto calls = NativeRuns(*engine, {.request = {.code = kHundredCalls, .tools = {"echo"}},
-                                      .result = std::int64_t{99},
-                                      .runs = amounts_.native_runs,
-                                      .burst = kBurst});
-    if (!calls) return std::move(calls).error().Context("native.calls_100_us");
-    Add("native.calls_100_us", std::move(calls->report_us));
+    const milliseconds refilled(5);
+    TRY(Take("native.calls_100_us",
+             HundredCalls(*engine, {.runs = amounts_.gathered_runs, .pause = refilled})));
+    options_.progress("native.gathered_1000_us");
+    TRY(Take("native.gathered_1000_us",
+             ThousandGathered(*engine, {.runs = amounts_.gathered_runs, .pause = refilled})));
     options_.progress("native.kill_us");
     return Take("native.kill_us", KillTimes(*engine, amounts_.native_kills));
   }

@@ -16,8 +16,10 @@ namespace caisson::cli {
 void AddRunCommand(CLI::App& program, int& exit_status);
 void AddCheckCommand(CLI::App& program, int& exit_status);
 void AddReplCommand(CLI::App& program, int& exit_status);
-void AddMcpCommand(CLI::App& program, int& exit_status);
+void AddApprovalsCommand(CLI::App& program, int& exit_status);
+void AddAuditCommand(CLI::App& program, int& exit_status);
 void AddServeCommand(CLI::App& program, int& exit_status);
+void AddMcpCommand(CLI::App& program, int& exit_status);
 void AddDoctorCommand(CLI::App& program, int& exit_status);
 void AddBenchCommand(CLI::App& program, int& exit_status);
 

@@ -21,8 +21,9 @@ constexpr const char* kExamples = R"(Examples:
   caisson run --limit wall_seconds=60 task.py   more time than the usual ten seconds
   caisson check task.py                         would it run, and in which engine?
   caisson repl                                  a session at the terminal
-  caisson mcp                                   execute_code for an MCP client
+  caisson approvals list                        calls that wait for your yes
   caisson serve                                 runs and approvals over HTTP
+  caisson mcp                                   execute_code for an MCP client
   caisson doctor                                what protects you on this machine, what does not
 
 Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;
@@ -32,8 +33,10 @@ void AddCommands(CLI::App& program, int& exit_status) {
   AddRunCommand(program, exit_status);
   AddCheckCommand(program, exit_status);
   AddReplCommand(program, exit_status);
-  AddMcpCommand(program, exit_status);
+  AddApprovalsCommand(program, exit_status);
+  AddAuditCommand(program, exit_status);
   AddServeCommand(program, exit_status);
+  AddMcpCommand(program, exit_status);
   AddDoctorCommand(program, exit_status);
   AddBenchCommand(program, exit_status);
 }

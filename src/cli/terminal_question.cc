@@ -9,21 +9,24 @@
 #include <string>
 #include <utility>
 
+#include "approval/binding.h"
+#include "approval/presentation.h"
 #include "base/unique_fd.h"
-#include "cli/terminal_text.h"
 
 namespace caisson::cli {
 namespace {
 
 constexpr std::size_t kMaxAnswer = 1024;
 
-std::string Question(const GatedCall& call) {
-  const auto arguments = ToJson(Value(call.arguments));
-  TerminalText text;
-  std::string shown = text.Escape(arguments ? *arguments : arguments.error().message());
-  shown.append(text.Finish());
-  return "caisson: the code wants to call " + call.tool->name() + " with " + shown +
-         "\nallow this call? [y/N] ";
+// What is shown is what any other door would show (I5).
+Result<std::string> Question(const GatedCall& call) {
+  TRY_ASSIGN(const CanonicalArguments arguments, Canonicalize(call.arguments));
+  NewApproval asked{
+      .id = ApprovalId(""), .binding = {.run = RunId("")}, .arguments = arguments.text};
+  asked.binding.arguments_digest = arguments.digest;
+  TRY_ASSIGN(const Presentation shown, Present(asked));
+  return "caisson: the code wants to call " + call.tool->name() + " with\n" + ToText(shown) +
+         "allow this call? [y/N] ";
 }
 
 void WriteAll(const UniqueFd& terminal, std::string_view text) {
@@ -48,7 +51,9 @@ std::optional<ToolDenied> Ask(const GatedCall& call) {
     return ToolDenied{call.tool->name() +
                       " needs an approval, and there is no terminal to ask at (see --approve)"};
   }
-  WriteAll(terminal, Question(call));
+  const auto question = Question(call);
+  if (!question) return ToolDenied{"nobody can be asked: " + question.error().message()};
+  WriteAll(terminal, *question);
   const std::string answer = ReadLine(terminal);
   if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;
   return ToolDenied{"the call of " + call.tool->name() + " was denied"};

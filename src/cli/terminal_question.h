@@ -1,6 +1,6 @@
 // TerminalGate asks the person at the terminal whether a call may be made.
 //
-// Trust     Arguments are the guest's: shown as JSON with control characters spelled out, so that they cannot forge
+// Trust     Arguments are the guest's: shown as approval/presentation.h does, so that they cannot forge
 //           the question. Only "y" or "yes" is a yes. The terminal is opened by its own name: code and answers of
 //           a script come through stdin and are nobody's consent.
 // Threads   The question blocks the thread of `executor`.

@@ -66,6 +66,13 @@ EngineConfig ReadEngine(TableReader table) {
   return engine;
 }
 
+PythonConfig ReadPython(TableReader table) {
+  PythonConfig python;
+  table.Read("prefix", python.prefix);
+  table.Finish();
+  return python;
+}
+
 // SetLimit knows the names and what they allow.
 void ReadLimits(const toml::table& table, Limits& limits, Problems& problems) {
   for (const auto& [key, node] : table) {
@@ -274,6 +281,7 @@ class ConfigReader {
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });
     With("engine", [&](TableReader table) { config_.engine = ReadEngine(std::move(table)); });
+    With("python", [&](TableReader table) { config_.python = ReadPython(std::move(table)); });
     if (const toml::table* table = document_.Table("policy")) ReadPolicy(*table);
     if (const toml::table* table = document_.Table("limits")) {
       ReadLimits(*table, config_.limits, problems_);

@@ -97,6 +97,12 @@ struct EngineConfig {
   std::vector<std::string> native_packages{};
 };
 
+// The interpreter of engine native.
+struct PythonConfig {
+  std::string
+      prefix{};  // A virtual environment, relative to the file; empty: the system's packages alone.
+};
+
 struct MountConfig {
   std::string host;
   std::string guest;
@@ -199,6 +205,7 @@ struct Config {
   ApprovalsConfig approvals{};
   AuditConfig audit{};
   IdentityConfig identity{};
+  PythonConfig python{};
   EngineConfig engine{};
   Policy policy{};
   Limits limits{};

@@ -8,6 +8,7 @@
 //           engine is.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "engine/outcome.h"
 #include "wire/frames.h"
 
@@ -62,6 +64,26 @@ struct HostChange {
   std::string omitted{};
 };
 
+// One entry of a run's layer over a mount, where the layer is the kernel's (engine native): what the run wrote, or
+// that it removed something. Whether that was a change is for HostFiles to say, who can look at the directory.
+struct LayerEntry {
+  enum class Kind : std::uint8_t { kFile, kDirectory, kRemoved };
+
+  std::uint32_t mount = 0;
+  std::string path{};  // Relative to the mount.
+  Kind kind = Kind::kFile;
+  bool copied = false;  // kFile: was copied from the directory when the run first wrote to it.
+  bool opaque = false;  // kDirectory: nothing of the directory's is seen in it any more.
+  OutcomeFile file{};   // kFile.
+};
+
+struct Layer {
+  std::vector<LayerEntry> entries{};
+  // What lies in the directories now and was changed later than this was changed during the run.
+  std::chrono::system_clock::time_point since{};
+  std::size_t max_files = 0;  // More are not put into an outcome.
+};
+
 class HostFiles {
  public:
   template <typename T>
@@ -82,6 +104,13 @@ class HostFiles {
   // completed, applies what is below kReadWrite mounts, all or nothing; if that cannot be done, the
   // outcome says why.
   virtual void Settle(std::vector<HostChange> changes, Outcome outcome, SettleDone done) = 0;
+
+  // For engines whose cells reach the directories through the kernel: a mount's directory, or null if there is
+  // no such thing; and Settle() from a layer. The outcome gets the layer's files.
+  virtual const UniqueFd* directory(std::uint32_t /*mount*/) const { return nullptr; }
+  virtual void SettleLayer(Layer /*layer*/, Outcome outcome, SettleDone done) {
+    done(std::move(outcome));
+  }
 };
 
 }  // namespace caisson

@@ -5,6 +5,7 @@
 #include "guest/abi.h"
 #include "guest/await_calls.h"
 #include "guest/calls.h"
+#include "guest/forever.h"
 #include "guest/hooks.h"
 #include "guest/policy.h"
 #include "guest/report.h"
@@ -138,6 +139,9 @@ int32_t Boot(const BootPlan* plan) {
     PyErr_Print();
     return 3;
   }
+  // Where cells are forked, CPython is the system's, and counts everything.
+  if (!plan->forks && KeepForever() < 0) return 4;
+  TakeFreshPools();
   return 0;
 }
 

@@ -10,6 +10,9 @@
 
 namespace caisson {
 
+// The one user: also the command line's.
+Identity LocalIdentity();
+
 class LocalResolver final : public IdentityResolver {
  public:
   LocalResolver() : IdentityResolver(Isolation::kOptional) {}

@@ -150,7 +150,70 @@ Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits)
     group.directories_.push_back(path);
     TRY(WriteFile(path + "/" + std::string(setting.v1_file), std::to_string(setting.value)));
   }
+  // To count CPU time, where that is delegated too.
+  if (const std::string base = OwnGroup("cpuacct"); !base.empty()) {
+    const std::string path = base + "/" + std::string(name);
+    if (MakeDirectory(path)) group.directories_.push_back(path);
+  }
   return group;
+}
+
+bool Cgroup::Available() {
+  const std::string name =
+      "caisson-probe-" + std::to_string(::getpid()) + "-" + std::to_string(::gettid());
+  return Create(name, {.memory_bytes = std::uint64_t{1} << 30, .processes = 64}).has_value();
+}
+
+Result<std::vector<UniqueFd>> Cgroup::Doors() const {
+  std::vector<UniqueFd> doors;
+  for (const std::string& directory : directories_) {
+    const std::string path = directory + "/cgroup.procs";
+    doors.emplace_back(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!doors.back().is_open()) return Error::FromErrno(errno, "open " + path);
+  }
+  return doors;
+}
+
+// The path of the file, in the directory that has it; empty if none has.
+std::string Cgroup::FileOf(std::string_view name) const {
+  for (const std::string& directory : directories_) {
+    std::string path = directory + "/" + std::string(name);
+    if (::access(path.c_str(), F_OK) == 0) return path;
+  }
+  return "";
+}
+
+Result<void> Cgroup::LimitMemory(std::uint64_t bytes) const {
+  for (const std::string_view name : {"memory.max", "memory.limit_in_bytes"}) {
+    if (const std::string path = FileOf(name); !path.empty()) {
+      return WriteFile(path, std::to_string(bytes));
+    }
+  }
+  return Error(ErrorCode::kFailedPrecondition, "the group does not limit memory");
+}
+
+bool Cgroup::ran_out_of_memory() const {
+  for (const std::string_view name : {"memory.events", "memory.oom_control"}) {
+    std::ifstream file(FileOf(name));
+    std::string key;
+    std::uint64_t count = 0;
+    while (file >> key >> count) {
+      if (key == "oom_kill" && count > 0) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<std::chrono::nanoseconds> Cgroup::CpuTime() const {
+  std::ifstream usage(FileOf("cpuacct.usage"));
+  std::int64_t count = 0;
+  if (usage >> count) return std::chrono::nanoseconds(count);
+  std::ifstream stat(FileOf("cpu.stat"));
+  std::string key;
+  while (stat >> key >> count) {
+    if (key == "usage_usec") return std::chrono::microseconds(count);
+  }
+  return std::nullopt;
 }
 
 Cgroup::~Cgroup() {

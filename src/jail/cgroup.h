@@ -8,6 +8,7 @@
 //           it before the Child, so that it goes after.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "jail/spawn.h"
 
 namespace caisson::jail {
@@ -31,11 +33,23 @@ class Cgroup {
   // so.
   static Result<Cgroup> Create(std::string_view name, const CgroupLimits& limits);
 
+  // Whether one that limits both memory and processes can be made, by making one.
+  static bool Available();
+
   Cgroup(Cgroup&&) noexcept = default;
   Cgroup& operator=(Cgroup&&) = delete;
   ~Cgroup();
 
   Result<void> Attach(const Child& child) const;
+  // For a process that nobody but itself can name for sure: it enters by writing "0" to each of these.
+  Result<std::vector<UniqueFd>> Doors() const;
+
+  // A new limit, for the processes that are in it now too.
+  Result<void> LimitMemory(std::uint64_t bytes) const;
+  // Whether the kernel has killed a process of it for want of memory.
+  bool ran_out_of_memory() const;
+  // What its processes have used, the dead ones too. Nothing where the controller is not delegated.
+  std::optional<std::chrono::nanoseconds> CpuTime() const;
 
   // "cgroup v2" or "cgroup v1".
   std::string_view version() const { return version_; }
@@ -45,6 +59,8 @@ class Cgroup {
       : version_(version), directories_(std::move(directories)) {}
 
   std::string_view version_;
+  std::string FileOf(std::string_view name) const;
+
   std::vector<std::string> directories_;  // One in v2; one per controller in v1.
 };
 

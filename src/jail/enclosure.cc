@@ -31,11 +31,14 @@ constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
 
 // Beyond what an interpreter may do: making and settling a process, confining it, speaking with whoever
 // asked for it.
-constexpr std::array<int, 16> kNeededToFork = {SYS_clone,
+constexpr std::array<int, 20> kNeededToFork = {SYS_clone,
                                                SYS_fork,
                                                SYS_vfork,
                                                SYS_pidfd_open,
                                                SYS_mount,
+                                               SYS_umount2,
+                                               SYS_move_mount,
+                                               SYS_pivot_root,
                                                SYS_prctl,
                                                SYS_capget,
                                                SYS_capset,
@@ -46,7 +49,8 @@ constexpr std::array<int, 16> kNeededToFork = {SYS_clone,
                                                SYS_socketpair,
                                                SYS_sendto,
                                                SYS_sendmsg,
-                                               SYS_recvfrom};
+                                               SYS_recvfrom,
+                                               SYS_recvmsg};
 
 }  // namespace
 

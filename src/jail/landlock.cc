@@ -44,7 +44,9 @@ constexpr std::uint64_t kReadFile = 1 << 2;
 constexpr std::uint64_t kReadDir = 1 << 3;
 constexpr std::uint64_t kMakeChar = 1 << 6;
 constexpr std::uint64_t kMakeSock = 1 << 9;
+constexpr std::uint64_t kMakeFifo = 1 << 10;
 constexpr std::uint64_t kMakeBlock = 1 << 11;
+constexpr std::uint64_t kMakeLink = 1 << 12;
 constexpr std::uint64_t kIoctlDevice = 1 << 15;
 constexpr std::uint64_t kExecute = 1 << 0;
 constexpr std::uint64_t kOfFiles = kWriteFile | kReadFile;
@@ -55,6 +57,8 @@ std::uint64_t Rights(PathRule::Access access, int abi) {
       return kReadFile | kReadDir;
     case PathRule::Access::kUse:
       return kReadFile | kReadDir | kWriteFile;
+    case PathRule::Access::kKeep:
+      return Rights(PathRule::Access::kChange, abi) & ~(kMakeFifo | kMakeLink);
     case PathRule::Access::kChange:
       return FileRights(abi) & ~(kExecute | kMakeChar | kMakeSock | kMakeBlock | kIoctlDevice);
   }

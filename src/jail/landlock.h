@@ -29,7 +29,8 @@ struct PathRule {
   enum class Access {
     kRead,
     kUse,    // Read and write what is there: devices.
-    kChange  // Read, write, make, rename and remove files, directories, links and pipes.
+    kKeep,   // Read, write, make, rename and remove files and directories.
+    kChange  // The same, and links and pipes.
   };
   std::string path;  // What does not exist is left out.
   Access access = Access::kRead;

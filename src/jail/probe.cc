@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "jail/attach.h"
 #include "jail/cgroup.h"
 #include "jail/identity.h"
 #include "jail/landlock.h"
@@ -81,6 +82,11 @@ int BecomeInside() {
 int SwapRootInside() {
   if (int error = BecomeInside(); error != 0) return error;
   return SwapRoot() == nullptr ? 0 : errno;
+}
+
+int MountOverlayInside() {
+  if (int error = BecomeInside(); error != 0) return error;
+  return TryOverlay() == nullptr ? 0 : errno;
 }
 
 int InstallFilter() {
@@ -159,6 +165,12 @@ void AddNamespaces(Report& report) {
       "(kernel.apparmor_restrict_unprivileged_userns=0)";
   report.features.push_back(
       TriedFeature("pivot_root", Try(CLONE_NEWUSER | CLONE_NEWNS, SwapRootInside), root_fix));
+}
+
+Feature OverlayFeature() {
+  return TriedFeature("overlay_mounts", Try(CLONE_NEWUSER | CLONE_NEWNS, MountOverlayInside),
+                      "Linux 6.6 with overlayfs, for mounts in engine native; engine wasm has them "
+                      "everywhere");
 }
 
 Feature LandlockFeature() {
@@ -303,6 +315,7 @@ Report Probe() {
   AddNamespaces(report);
   report.features.push_back(LandlockFeature());
   AddSimple(report);
+  report.features.push_back(OverlayFeature());
   report.features.push_back(CgroupFeature());
   report.features.push_back(PagemapScanFeature());
   report.features.push_back(BranchFeature());

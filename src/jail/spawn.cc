@@ -234,6 +234,15 @@ void Child::Destroy() {
   static_cast<void>(Wait());
 }
 
+bool Child::IsStopped() const {
+  siginfo_t info{};
+  // Left as it is for whoever asks next: a stop is reported once otherwise.
+  return !exit_ &&
+         ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WSTOPPED | WNOHANG | WNOWAIT) ==
+             0 &&
+         info.si_pid == pid_ && info.si_code == CLD_STOPPED;
+}
+
 void Child::Kill() const {
   // Through the pidfd: a pid could be another's by now.
   ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);

@@ -44,6 +44,8 @@ class Child {
 
   // SIGKILL; takes the whole pid namespace along. Harmless when the child has ended.
   void Kill() const;
+  // Whether a signal has stopped it. It goes on by another one, or when killed.
+  bool IsStopped() const;
   // Blocks until the child ended, reaps it and says how; the same answer every time after that.
   Result<Exit> Wait();
   // As Wait(), but gives up after `timeout` with nullopt. Zero asks without waiting.

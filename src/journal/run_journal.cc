@@ -49,13 +49,6 @@ ToolDenied Denial(const StoredApproval& approval) {
 
 }  // namespace
 
-ApprovalId ApprovalOf(const RunId& run, std::uint32_t seq) {
-  std::string number = std::to_string(seq);
-  number.insert(0, 6 - std::min<std::size_t>(number.size(), 6), '0');  // So that they sort.
-  const std::string& id = run.str();
-  return ApprovalId("apr_" + id.substr(std::min(id.find('_') + 1, id.size())) + "_" + number);
-}
-
 OutcomeCall ToOutcome(const StoredCall& call) {
   static constexpr const char* kOutcomes[] = {"pending", "uncertain", "returned",
                                               "raised",  "denied",    "uncertain"};
@@ -135,13 +128,29 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
   co_return co_await std::move(ruling);
 }
 
+// Pending if somebody must be asked.
+asio::awaitable<Result<CallState>> RunJournal::FirstState(const JournaledCall& call) {
+  if (!call.tool->NeedsApproval(call.arguments)) co_return CallState::kStarted;
+  auto judged = co_await options_.desk.Judge(
+      options_.owner,
+      {.place = {.run = options_.run, .seq = call.seq, .code_digest = options_.code_digest},
+       .tool = call.tool,
+       .arguments = call.arguments,
+       .session = options_.session});
+  if (!judged) co_return std::move(judged).error();
+  co_return judged->kind == caisson::Ruling::Kind::kAsk ? CallState::kPending : CallState::kStarted;
+}
+
 asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& call,
                                                           Written written) {
   // Nothing new is done by code that may turn out to be other code.
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
-  const bool gated = !written.refused && call.tool->NeedsApproval(call.arguments);
-  written.call.state = gated ? CallState::kPending : CallState::kStarted;
+  if (!written.refused) {
+    auto first = co_await FirstState(call);
+    if (!first) co_return Fail(Fault::kLost, first.error().message());
+    written.call.state = *first;
+  }
   const SystemTime now = options_.clock.Now();
   auto begun =
       co_await runs().BeginCall(options_.owner, options_.run, options_.lease, written.call, now);
@@ -149,9 +158,10 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   state_.Lock()->entries.emplace(
       call.seq,
       Entry{.stored = {.call = written.call, .begun_at = now, .updated_at = now}, .asked = true});
-  if (gated) co_return co_await AskAndWait(call.seq);
+  if (written.call.state == CallState::kPending) co_return co_await AskAndWait(call.seq);
   if (written.refused) co_return Instead{*std::move(written.refused)};
-  co_return GoAhead{.idempotency_key = IdempotencyKeyOf(call.seq)};
+  // A tool that needs a yes has it from a grant.
+  co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall& call,
@@ -212,41 +222,27 @@ asio::awaitable<CallJournal::Ruling> RunJournal::GiveRecorded(std::uint32_t seq)
 
 // ---- Asking ----
 
-asio::awaitable<std::optional<std::string>> RunJournal::WhyNotAsk() const {
+asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
   const auto usage = co_await runs().Usage(options_.owner);
-  if (!usage) co_return usage.error().message();
-  if (usage->waiting_runs >= options_.asking.max_waiting) co_return "too many runs wait already";
-  if (usage->saved_bytes >= options_.asking.max_saved_bytes) {
-    co_return "the runs that sleep already take too much room";
+  if (!usage) co_return usage.error();
+  if (usage->waiting_runs >= options_.waiting.runs ||
+      usage->saved_bytes >= options_.waiting.saved_bytes) {
+    co_return Error(ErrorCode::kResourceExhausted, "too many runs wait already");
   }
-  co_return std::nullopt;
-}
-
-asio::awaitable<Result<StoredApproval>> RunJournal::FindOrAsk(std::uint32_t seq) {
-  const ApprovalId id = ApprovalOf(options_.run, seq);
-  ApprovalStore& approvals = options_.store.approvals();
-  auto found = co_await approvals.Find(options_.owner, id);
-  if (found || found.error().code() != ErrorCode::kNotFound) co_return found;
-  if (auto why = co_await WhyNotAsk()) co_return Error(ErrorCode::kResourceExhausted, *why);
   const NewCall call = state_.Lock()->entries.at(seq).stored.call;
-  const SystemTime now = options_.clock.Now();
-  NewApproval asked{.id = id,
-                    .binding = {.run = options_.run,
-                                .seq = seq,
-                                .tool = call.tool,
-                                .tool_digest = call.tool_digest,
-                                .arguments_digest = call.arguments_digest,
-                                .code_digest = options_.code_digest},
-                    .arguments = call.arguments,
-                    .created_at = now,
-                    .expires_at = now + options_.asking.lifetime};
-  auto created = co_await approvals.Create(options_.owner, asked, options_.asking.max_pending);
-  if (!created) co_return std::move(created).error();
-  co_return StoredApproval{.asked = std::move(asked)};
+  co_return co_await options_.desk.Ask(options_.owner,
+                                       {.binding = {.run = options_.run,
+                                                    .seq = seq,
+                                                    .tool = call.tool,
+                                                    .tool_digest = call.tool_digest,
+                                                    .arguments_digest = call.arguments_digest,
+                                                    .code_digest = options_.code_digest},
+                                        .arguments = call.arguments,
+                                        .session = options_.session});
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
-  auto approval = co_await FindOrAsk(seq);
+  auto approval = co_await Ask(seq);
   if (!approval) {
     const bool full = approval.error().code() == ErrorCode::kResourceExhausted;
     if (!full) co_return Fail(Fault::kLost, approval.error().message());

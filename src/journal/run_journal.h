@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "approval/desk.h"
 #include "base/clock.h"
 #include "base/guarded.h"
 #include "base/result.h"
@@ -35,29 +36,26 @@
 
 namespace caisson {
 
-struct AskingOptions {
-  std::chrono::seconds lifetime =
-      std::chrono::hours(24 * 7);                          // Of an approval that nobody decides.
-  std::uint32_t max_pending = 100;                         // Approvals of one owner.
-  std::uint64_t max_waiting = 1000;                        // Runs of one owner that wait.
-  std::uint64_t max_saved_bytes = std::uint64_t{1} << 30;  // All their sleeping runs together.
+// What one owner's waiting runs may take; beyond it nobody is asked, and the code is told so.
+struct WaitingLimits {
+  std::uint64_t runs = 10'000;
+  std::uint64_t saved_bytes = std::uint64_t{1} << 30;
 };
 
 struct JournalOptions {
   Store& store;
+  ApprovalDesk& desk;
   const Clock& clock;
   IsolationKey owner;
   RunId run;
   Lease lease;
   std::string code_digest{};
-  AskingOptions asking{};
+  std::optional<std::string> session{};  // For answers that hold as long as it.
+  WaitingLimits waiting{};
   std::vector<StoredCall> recorded{};
   // After anything that changes what the run waits for; on the cell's executor, and not from within Park.
   std::function<void()> on_change{};
 };
-
-// One approval per call, so it has the call's name.
-ApprovalId ApprovalOf(const RunId& run, std::uint32_t seq);
 
 // What an outcome shows of a stored call.
 OutcomeCall ToOutcome(const StoredCall& call);
@@ -135,9 +133,9 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
   asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
   asio::awaitable<Ruling> Retry(const JournaledCall& call);
+  asio::awaitable<Result<CallState>> FirstState(const JournaledCall& call);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
-  asio::awaitable<Result<StoredApproval>> FindOrAsk(std::uint32_t seq);
-  asio::awaitable<std::optional<std::string>> WhyNotAsk() const;
+  asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
   asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
 
   // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.

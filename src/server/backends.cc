@@ -31,13 +31,14 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
 }
 
 std::vector<NurseryKind> KindsOf(const std::vector<std::vector<std::string>>& preloads,
-                                 const std::vector<std::string>& installed) {
+                                 const std::string& prefix) {
+  const std::vector<std::string> installed = InstalledPackages(prefix);
   std::vector<NurseryKind> kinds;
   for (const std::vector<std::string>& names : preloads) {
     const bool all = std::ranges::all_of(names, [&](const std::string& name) {
       return std::ranges::binary_search(installed, name);
     });
-    if (all) kinds.push_back({.preload = names});
+    if (all) kinds.push_back({.preload = names, .prefix = prefix});
   }
   return kinds;
 }
@@ -52,7 +53,7 @@ Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const 
                                         .tier = tier,
                                         .lanes = options.lanes,
                                         .pin = options.pin,
-                                        .kinds = KindsOf(options.preloads, InstalledPackages("")),
+                                        .kinds = KindsOf(options.preloads, options.python_prefix),
                                         .spare_cells = options.spare_cells}));
 }
 
@@ -64,7 +65,8 @@ Result<std::unique_ptr<Engine>> MakeAuto(const BackendOptions& options, const In
   if (!found.nursery_path.empty()) {
     const std::vector<std::string_view> chosen(options.native_packages.begin(),
                                                options.native_packages.end());
-    packages = AllowedPackages(InstalledPackages(""), chosen.empty() ? UsualPackages() : chosen);
+    packages = AllowedPackages(InstalledPackages(options.python_prefix),
+                               chosen.empty() ? UsualPackages() : chosen);
   }
   return std::unique_ptr<Engine>(std::make_unique<AutoEngine>(
       std::move(wasm),

@@ -34,6 +34,12 @@ CodeServiceOptions FromConfig(const Config& config) {
   CodeServiceOptions options;
   options.backend.engine = NameOf(config.engine.choice);
   options.backend.native_packages = config.engine.native_packages;
+  if (!config.python.prefix.empty()) {
+    options.backend.python_prefix =
+        std::filesystem::absolute(std::filesystem::path(config.directory) / config.python.prefix)
+            .lexically_normal()
+            .string();
+  }
   options.setting.limits = config.limits;
   options.setting.policy = config.policy;
   for (const MountConfig& mount : config.mounts) {

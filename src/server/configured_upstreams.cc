@@ -54,12 +54,17 @@ Result<OpenedUpstreams> OpenUpstreams(const Config& config, const ToolResources&
   TRY_ASSIGN(std::shared_ptr<const HttpClient> http,
              HttpClient::Make(
                  {.resolver = SystemResolver(resources.pool), .max_response_bytes = 8u << 20}));
-  std::vector<Listed> listed;
+  // All are looked at before the first is started: a mistake in one leaves nothing running.
+  std::vector<UpstreamSpec> specs;
   for (const UpstreamConfig& upstream : config.upstreams) {
     auto spec = SpecOf(upstream, config, resources);
     if (!spec) return std::move(spec).error().Context("[[upstream]] " + upstream.name);
+    specs.push_back(*std::move(spec));
+  }
+  std::vector<Listed> listed;
+  for (UpstreamSpec& spec : specs) {
     opened.upstreams.push_back(Upstream::Make(
-        *std::move(spec),
+        std::move(spec),
         {.io = resources.io, .host = &resources.host, .http = http, .log = resources.log}));
     listed.push_back(asio::co_spawn(resources.io, AsOptional(opened.upstreams.back()->Tools()),
                                     asio::use_future));

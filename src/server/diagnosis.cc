@@ -118,7 +118,7 @@ Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, Engin
                                           .tier = tier,
                                           .lanes = 1});
              }));
-  verdict.build_id = Hex(engine->build().build_id);
+  verdict.build_id = Hex(engine->build()->build_id);
   return {};
 }
 

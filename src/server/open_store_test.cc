@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "server/host_state.h"
+
 namespace caisson {
 namespace {
 
@@ -58,6 +60,20 @@ TEST_F(OpenStoreTest, KeysMayBeGivenByVariableOrFile) {
   std::ofstream(directory_ / "ring") << both;
   std::filesystem::permissions(directory_ / "ring", std::filesystem::perms::owner_read);
   EXPECT_EQ(OpenKeys(config_, {})->Ids().size(), 2u);
+}
+
+TEST_F(OpenStoreTest, AHostStateHasAllThatIsConfigured) {
+  config_.approvals.poll = std::chrono::milliseconds(500);
+  config_.audit.file = "audit.jsonl";
+  const auto state = HostState::Open(config_, {});
+  ASSERT_TRUE(state) << state.error().message();
+  EXPECT_EQ((*state)->poll(), std::chrono::milliseconds(500));
+  EXPECT_EQ((*state)->keys().Ids(), OpenKeys(config_, {})->Ids());
+  EXPECT_THAT((*state)->hidden(), Contains(directory_ / "audit.jsonl"));
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "audit.jsonl"));
+  EXPECT_TRUE(HostState::Open(config_, {}));  // Another process beside it.
+  config_.audit.file = "none/audit.jsonl";
+  EXPECT_FALSE(HostState::Open(config_, {}));
 }
 
 TEST_F(OpenStoreTest, KeysOfAStoreInMemoryAreNowhereElse) {

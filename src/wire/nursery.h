@@ -17,7 +17,9 @@
 namespace caisson::wire {
 
 enum class ToNursery : std::uint32_t {
-  kMake = 1,     // MakeCell: prepare one cell.
+  // Prepare one cell. MakeCell, then its mounts; with descriptors of its groups, then a tree (jail/tree.h) for
+  // each mount.
+  kMake = 1,
   kMakeNow = 2,  // The same for a run that is waiting for it: not warmed.
 };
 inline bool IsKnown(ToNursery kind) {
@@ -32,7 +34,15 @@ struct MakeCell {
   std::uint64_t cell;
   std::uint64_t total_file_bytes;  // The size of its private files.
   std::uint32_t files;             // Their number.
-  std::uint32_t reserved;
+  std::uint16_t mounts;            // As many MakeMounts follow, each with its path.
+  std::uint16_t groups;            // The first descriptors: cgroup.procs that the cell is to enter by.
+};
+
+// A directory of the host that the cell is to see.
+struct MakeMount {
+  std::uint32_t writable;  // 1: through a layer of the cell's own.
+  std::uint32_t path_length;
+  std::uint64_t layer_bytes;  // What fits into that.
 };
 
 enum class FromNursery : std::uint32_t {
@@ -67,6 +77,10 @@ struct CellGone {
 // The order of descriptors that come with kPrepared.
 enum class CellDescriptor : std::size_t { kSocket = 0, kStdout = 1, kStderr = 2, kFiles = 3 };
 inline constexpr std::size_t kCellDescriptors = 4;  // kFiles: a directory; absent in tier landlock.
+// After them, the layer of each writable mount: a directory with what was written, and character devices 0:0 in
+// the place of what was removed.
+inline constexpr std::size_t kMaxCellMounts = 16;
+inline constexpr std::size_t kMaxCellGroups = 4;
 
 // Below "tmp", "output" and "input" in the directory of kFiles lie the cell's private files.
 

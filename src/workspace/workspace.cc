@@ -49,7 +49,16 @@ void Workspace::Read(std::uint32_t mount, HostRange range, Done<std::string> don
 void Workspace::Settle(std::vector<HostChange> changes, Outcome outcome, SettleDone done) {
   asio::post(pool_, [self = shared_from_this(), changes = std::move(changes),
                      outcome = std::move(outcome), done = std::move(done)]() mutable {
-    self->SettleNow(std::move(changes), outcome, *self->applied_.Lock());
+    self->SettleNow({.changes = std::move(changes)}, outcome, *self->applied_.Lock());
+    done(std::move(outcome));
+  });
+}
+
+void Workspace::SettleLayer(Layer layer, Outcome outcome, SettleDone done) {
+  asio::post(pool_, [self = shared_from_this(), layer = std::move(layer),
+                     outcome = std::move(outcome), done = std::move(done)]() mutable {
+    LayerChanges found = ChangesOf(self->mounts_, std::move(layer), outcome.files);
+    self->SettleNow(std::move(found), outcome, *self->applied_.Lock());
     done(std::move(outcome));
   });
 }
@@ -70,8 +79,8 @@ void Workspace::TakeIntoAccount(const Applied& applied, std::vector<HostChange>&
   });
 }
 
-void Workspace::SettleNow(std::vector<HostChange> changes, Outcome& outcome,
-                          Applied& applied) const {
+void Workspace::SettleNow(LayerChanges found, Outcome& outcome, Applied& applied) const {
+  std::vector<HostChange>& changes = found.changes;
   TakeIntoAccount(applied, changes);
   std::set<std::size_t> unchanged;
   std::erase_if(changes, [&](const HostChange& change) {
@@ -81,7 +90,9 @@ void Workspace::SettleNow(std::vector<HostChange> changes, Outcome& outcome,
     return same;
   });
   if (outcome.status == RunStatus::kCompleted) {
-    if (auto done = Apply(changes, outcome, applied); !done) {
+    auto done = found.conflict ? Result<void>(*std::move(found.conflict))
+                               : Apply(changes, outcome, applied);
+    if (!done) {
       outcome.status = RunStatus::kFailed;
       outcome.reason = RunReason::kFiles;
       outcome.error =

@@ -21,6 +21,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "engine/host_files.h"
+#include "workspace/layer.h"
 #include "workspace/mount.h"
 #include "workspace/staging.h"
 
@@ -40,13 +41,17 @@ class Workspace final : public HostFiles, public std::enable_shared_from_this<Wo
   void List(std::uint32_t mount, std::string path, Done<std::vector<HostEntry>> done) override;
   void Read(std::uint32_t mount, HostRange range, Done<std::string> done) override;
   void Settle(std::vector<HostChange> changes, Outcome outcome, SettleDone done) override;
+  const UniqueFd* directory(std::uint32_t mount) const override {
+    return &mounts_[mount].directory;
+  }
+  void SettleLayer(Layer layer, Outcome outcome, SettleDone done) override;
 
  private:
   using Path = std::pair<std::uint32_t, std::string>;  // Mount, path below it.
   using Applied = std::map<Path, wire::FileVersion>;
 
   Workspace(std::vector<Mount> mounts, boost::asio::any_io_executor pool);
-  void SettleNow(std::vector<HostChange> changes, Outcome& outcome, Applied& applied) const;
+  void SettleNow(LayerChanges found, Outcome& outcome, Applied& applied) const;
   static void TakeIntoAccount(const Applied& applied, std::vector<HostChange>& changes);
   bool SameContents(const HostChange& change, const OutcomeFile& file) const;
   Result<void> Apply(const std::vector<HostChange>& changes, const Outcome& outcome,

@@ -130,7 +130,7 @@ TEST_F(AuditTrailTest, ATamperedFileIsRefused) {
 TEST_F(AuditTrailTest, OnlyOneWritesAFile) {
   const auto first = AuditFile::Open(Path());
   ASSERT_TRUE(first);
-  EXPECT_EQ(AuditFile::Open(Path()).error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(AuditFile::Open(Path()).error().code(), ErrorCode::kUnavailable);
 }
 
 TEST_F(AuditTrailTest, OneOwnersBrokenChainDoesNotHideTheOthers) {

@@ -6,6 +6,7 @@
 //   # never: words it must not print    # limit: name=value        # repeat: times, SEED counting up
 //   # engines: where it makes sense ("wasm", "native", "landlock": native in that tier); else the first two
 //   # expect native: where that engine ends it otherwise than `expect` says
+//   # mounts: "yes" if it is to have /ro, /rw and /overlay, directories of the host with host.txt in them
 // It knows CANARY_FILE and CANARY_DIR on the host, PORT where the host listens, and SEED.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -15,6 +16,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -25,6 +29,8 @@
 #include "tests/integration/census.h"
 #include "tests/integration/guest.h"
 #include "tests/integration/ordinary_user.h"
+#include "workspace/testing/test_directory.h"
+#include "workspace/workspace.h"
 
 namespace caisson::testing {
 namespace {
@@ -71,6 +77,7 @@ struct Attack {
   std::vector<std::string> never;
   Limits limits;
   int repeat = 1;
+  bool mounts = false;
 };
 
 void PrintTo(const Attack& attack, std::ostream* out) {
@@ -102,6 +109,7 @@ std::optional<Attack> Load(const fs::path& path, const Target& target) {
     if (key == "expect native" && target.kind == EngineKind::kNative) attack.expect = words;
     if (key == "never") attack.never = words;
     if (key == "repeat") attack.repeat = std::stoi(words.at(0));
+    if (key == "mounts") attack.mounts = true;
     for (const std::string& word : key == "limit" ? words : std::vector<std::string>()) {
       const std::size_t equals = word.find('=');
       const auto set = SetLimit(attack.limits, word.substr(0, equals), word.substr(equals + 1));
@@ -142,6 +150,45 @@ class Canary {
 
  private:
   fs::path folder_;
+};
+
+// What an attack sees of the host, as far as it has mounts.
+class Shared {
+ public:
+  Shared() {
+    for (const auto* directory : {&ro_, &rw_, &overlay_}) directory->Put("host.txt", "host");
+  }
+  std::shared_ptr<HostFiles> Open() {
+    auto opened = workspace::Workspace::Open(
+        {{.host = ro_.path(), .point = {.guest_path = "/ro"}},
+         {.host = rw_.path(), .point = {.guest_path = "/rw", .mode = MountMode::kReadWrite}},
+         {.host = overlay_.path(),
+          .point = {.guest_path = "/overlay", .mode = MountMode::kOverlay}}},
+        {.pool = pool_.get_executor()});
+    EXPECT_TRUE(opened) << opened.error().message();
+    return opened ? *opened : nullptr;
+  }
+  // Until nothing is under way that holds the directories.
+  void AwaitIdle() { boost::asio::post(pool_, boost::asio::use_future).get(); }
+  // What is not to be written to was not; what may be holds nothing but files and directories of a sane size.
+  void ExpectUnharmed() const {
+    for (const auto* directory : {&ro_, &overlay_}) {
+      EXPECT_EQ(directory->Tree(), "host.txt ");
+      EXPECT_EQ(directory->Get("host.txt"), "host");
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(rw_.path())) {
+      const auto status = entry.symlink_status();
+      EXPECT_TRUE(fs::is_directory(status) || fs::is_regular_file(status)) << entry.path();
+      EXPECT_EQ(status.permissions() & (fs::perms::set_uid | fs::perms::set_gid), fs::perms::none);
+      if (fs::is_regular_file(status)) EXPECT_LE(entry.file_size(), DefaultCeiling().file_bytes);
+    }
+  }
+
+ private:
+  workspace::TestDirectory ro_;
+  workspace::TestDirectory rw_;
+  workspace::TestDirectory overlay_;
+  boost::asio::thread_pool pool_{1};
 };
 
 class Listener {
@@ -206,7 +253,7 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
     std::string known = "CANARY_FILE = '" + canary_.file() + "'; CANARY_DIR = '" +
                         canary_.folder() + "'; PORT = " + std::to_string(listener_.port()) +
                         "; SEED = " + std::to_string(seed) + "\n";
-    Guest guest = Guest::Open(*engine_, "mallory");
+    Guest guest = Guest::Open(*engine_, "mallory", attack.mounts ? shared_.Open() : nullptr);
     guest.Start({.code = known + attack.code, .limits = attack.limits, .tools = {"tool"}});
     return guest.Serve([](const ToolCall& call) {
       const auto* bytes =
@@ -244,6 +291,7 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
   static Target target_;
   static Clean clean_;
   Canary canary_;
+  Shared shared_;
   Listener listener_;
 };
 std::unique_ptr<Engine> EscapeTest::engine_;
@@ -266,7 +314,10 @@ TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
 
   for (int i = 0; i < attack.repeat; ++i) CheckOutcome(attack, Perform(attack, i + 1));
 
+  shared_.AwaitIdle();
+  RunCode(*engine_, "");  // The lane has let go of them too.
   EXPECT_TRUE(canary_.intact());
+  shared_.ExpectUnharmed();
   EXPECT_FALSE(listener_.anybody_came());
   EXPECT_EQ(engine_->stats().workers_lost, lost);
   EXPECT_EQ(TakeCensus(), before);
@@ -289,7 +340,8 @@ INSTANTIATE_TEST_SUITE_P(NativeLandlock, EscapeTest, ::testing::ValuesIn(LoadAll
 // What the kernel refuses root it may grant somebody else, and the other way round.
 TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
   ExpectPassAsNobody(
-      "Native/*/process_*:Native/*/signals_*:Native/*/syscalls_*:Native/*/native_files_*:"
+      "Native/*/process_*:Native/*/signals_*:Native/*/syscalls_*:Native/*/native_files_*:Native/*/"
+      "mounts_*:"
       "Native/*/network_*:Native/*/descriptors_*:Native/*/leftover_*:Native/*/fault_*");
 }
 

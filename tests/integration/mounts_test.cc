@@ -1,6 +1,8 @@
 // The host's directories in a cell: read on demand, changed in a layer of the cell's own, applied or not.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <boost/asio/thread_pool.hpp>
 
@@ -17,10 +19,15 @@ using ::testing::HasSubstr;
 using workspace::TestDirectory;
 using workspace::Workspace;
 
-class MountsTest : public ::testing::Test {
+class MountsTest : public OnEachEngine {
  protected:
-  static void SetUpTestSuite() { engine_ = StartWasm(); }
   static void TearDownTestSuite() { engine_.reset(); }
+  void SetUp() override {
+    if (engine_ && kind_ == GetParam()) return;
+    engine_.reset();
+    engine_ = StartEngine(kind_ = GetParam());
+  }
+  void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
 
   MountsTest() {
     host_.Put("a.txt", "alpha\n");
@@ -42,13 +49,24 @@ class MountsTest : public ::testing::Test {
     return guest.End();
   }
 
-  static std::unique_ptr<WasmEngine> engine_;
+  static std::unique_ptr<Engine> engine_;
+  static EngineKind kind_;
   TestDirectory host_;
   boost::asio::thread_pool pool_{2};
 };
-std::unique_ptr<WasmEngine> MountsTest::engine_;
+std::unique_ptr<Engine> MountsTest::engine_;
+EngineKind MountsTest::kind_ = EngineKind::kWasm;
+INSTANTIATE_ON_BOTH_ENGINES(MountsTest);
 
-TEST_F(MountsTest, FilesOfTheHostAreListedAndRead) {
+// Where the engines differ: the kernel's own file system is not ours.
+class WasmMountsTest : public MountsTest {};
+INSTANTIATE_TEST_SUITE_P(, WasmMountsTest, ::testing::Values(EngineKind::kWasm),
+                         [](const auto& info) { return NameOf(info.param); });
+class NativeMountsTest : public MountsTest {};
+INSTANTIATE_TEST_SUITE_P(, NativeMountsTest, ::testing::Values(EngineKind::kNative),
+                         [](const auto& info) { return NameOf(info.param); });
+
+TEST_P(MountsTest, FilesOfTheHostAreListedAndRead) {
   const Outcome outcome = Run(MountMode::kReadOnly,
                               "import os\n"
                               "[sorted(os.listdir('/data')), open('/data/d/b.txt').read(),\n"
@@ -58,7 +76,7 @@ TEST_F(MountsTest, FilesOfTheHostAreListedAndRead) {
   EXPECT_TRUE(outcome.calls.empty());
 }
 
-TEST_F(MountsTest, ALargeFileIsReadLineByLineAndAnywhere) {
+TEST_P(MountsTest, ALargeFileIsReadLineByLineAndAnywhere) {
   std::string lines;
   for (int i = 0; i < 300'000; ++i) lines += std::to_string(i) + ",some text\n";
   host_.Put("big.csv", lines);
@@ -73,7 +91,7 @@ TEST_F(MountsTest, ALargeFileIsReadLineByLineAndAnywhere) {
               HasSubstr("44999850000, " + std::to_string(lines.size()) + ", b'some text\\n'"));
 }
 
-TEST_F(MountsTest, AReadOnlyMountCannotBeChanged) {
+TEST_P(MountsTest, AReadOnlyMountCannotBeChanged) {
   const Outcome outcome = Run(MountMode::kReadOnly, R"(
 import os, errno, shutil
 def attempt(f, *a):
@@ -82,13 +100,14 @@ def attempt(f, *a):
     return 'done'
 [attempt(open, '/data/a.txt', 'w'), attempt(open, '/data/a.txt', 'a'), attempt(open, '/data/a.txt', 'r+'),
  attempt(open, '/data/n', 'x'), attempt(os.remove, '/data/a.txt'), attempt(os.mkdir, '/data/m'),
- attempt(os.rename, '/data/a.txt', '/data/z'), attempt(os.rename, '/tmp', '/data/t'),
+ attempt(os.rename, '/data/a.txt', '/data/z'),
+ attempt(os.rename, '/tmp', '/data/t') in ('EROFS', 'EXDEV'),
  attempt(os.truncate, '/data/a.txt', 0), attempt(os.utime, '/data/a.txt'),
  attempt(os.rmdir, '/data/d'), attempt(os.symlink, '/data/a.txt', '/data/l') == 'done']
 )");
   EXPECT_EQ(
       ResultJson(outcome),
-      R"(["EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS",false])");
+      R"(["EROFS","EROFS","EROFS","EROFS","EROFS","EROFS","EROFS",true,"EROFS","EROFS","EROFS",false])");
   EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
   EXPECT_EQ(host_.Get("a.txt"), "alpha\n");
 }
@@ -104,7 +123,7 @@ with open('/data/same', 'w') as f: f.write('same')
 sorted(os.listdir('/data')), open('/data/a.txt').read()
 )";
 
-TEST_F(MountsTest, AnRwMountHasTheChangesWhenTheRunHasCompleted) {
+TEST_P(MountsTest, AnRwMountHasTheChangesWhenTheRunHasCompleted) {
   host_.Put("same", "same");
   const Outcome outcome = Run(MountMode::kReadWrite, kChangeEverything);
   EXPECT_EQ(ResultJson(outcome), R"([["a.txt","new","same"],"alpha\nmore\n"])");
@@ -115,7 +134,7 @@ TEST_F(MountsTest, AnRwMountHasTheChangesWhenTheRunHasCompleted) {
   EXPECT_EQ(files, "modified /data/a.txt; deleted /data/d/b.txt; created /data/new/deep/x; ");
 }
 
-TEST_F(MountsTest, AnOverlayIsPartOfTheOutcomeAlone) {
+TEST_P(MountsTest, AnOverlayIsPartOfTheOutcomeAlone) {
   const Outcome outcome = Run(MountMode::kOverlay, kChangeEverything);
   EXPECT_EQ(ResultJson(outcome), R"([["a.txt","new","same"],"alpha\nmore\n"])");
   EXPECT_EQ(outcome.files.size(), 4u);
@@ -123,7 +142,7 @@ TEST_F(MountsTest, AnOverlayIsPartOfTheOutcomeAlone) {
   EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
 }
 
-TEST_F(MountsTest, ARunThatDoesNotCompleteChangesNothing) {
+TEST_P(MountsTest, ARunThatDoesNotCompleteChangesNothing) {
   const std::string write = "open('/data/a.txt', 'w').write('gone')\n";
   const Outcome raised = Run(MountMode::kReadWrite, write + "1/0");
   EXPECT_EQ(raised.reason, RunReason::kRaised);
@@ -134,7 +153,7 @@ TEST_F(MountsTest, ARunThatDoesNotCompleteChangesNothing) {
   EXPECT_EQ(host_.Get("a.txt"), "alpha\n");
 }
 
-TEST_F(MountsTest, AConflictIsToldAndNothingIsWritten) {
+TEST_P(MountsTest, AConflictIsToldAndNothingIsWritten) {
   Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
   guest.Start({.code = "open('/data/new', 'w').write('n')\nopen('/data/a.txt', 'a').write('mine')\n"
                        "tool()",
@@ -149,16 +168,16 @@ TEST_F(MountsTest, AConflictIsToldAndNothingIsWritten) {
   EXPECT_EQ(host_.Get("a.txt"), "theirs");
 }
 
-TEST_F(MountsTest, QuotasAreErrorsWhileWriting) {
-  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kOverlay, 1000));
+TEST_P(MountsTest, QuotasAreErrorsWhileWriting) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kOverlay, 8192));
   guest.Start(
       {.code =
-           "import errno\nf = open('/data/n', 'wb', buffering=0)\nn = f.write(b'x' * 2000)\n"
+           "import errno\nf = open('/data/n', 'wb', buffering=0)\nn = f.write(b'x' * 9000)\n"
            "try: f.write(b'x')\nexcept OSError as e: code = errno.errorcode[e.errno]\n[n, code]"});
-  EXPECT_EQ(ResultJson(guest.End()), R"([1000,"ENOSPC"])");
+  EXPECT_EQ(ResultJson(guest.End()), R"([8192,"ENOSPC"])");
 }
 
-TEST_F(MountsTest, TooManyChangesAreNotAppliedInPart) {
+TEST_P(MountsTest, TooManyChangesAreNotAppliedInPart) {
   Limits limits;
   limits.files = 3;
   const Outcome outcome =
@@ -168,7 +187,7 @@ TEST_F(MountsTest, TooManyChangesAreNotAppliedInPart) {
 }
 
 // Neither from a mount, nor from one that is the current directory.
-TEST_F(MountsTest, PlantedModulesAreData) {
+TEST_P(MountsTest, PlantedModulesAreData) {
   for (const char* name :
        {"json.py", "sitecustomize.py", "usercustomize.py", "statistics.py", "x.pth"}) {
     host_.Put(name, "raise SystemExit('planted')\n");
@@ -184,7 +203,7 @@ TEST_F(MountsTest, PlantedModulesAreData) {
   }
 }
 
-TEST_F(MountsTest, LinksAndPipesOfTheHostAreNotThere) {
+TEST_P(WasmMountsTest, LinksAndPipesOfTheHostAreNotThere) {
   std::filesystem::create_symlink("/etc/passwd", host_.path() / "link");
   std::filesystem::create_directory_symlink("/etc", host_.path() / "etc");
   ASSERT_EQ(::mkfifo((host_.path() / "pipe").c_str(), 0666), 0);
@@ -199,7 +218,78 @@ TEST_F(MountsTest, LinksAndPipesOfTheHostAreNotThere) {
   EXPECT_EQ(ResultJson(outcome), R"([["a.txt","d"],false,false,false,false])");
 }
 
-TEST_F(MountsTest, ASessionsRunsApplyOneAfterTheOther) {
+// The layer is an overlay of the kernel's: what is no file shows, and leads nowhere.
+TEST_P(NativeMountsTest, LinksOfTheHostLeadNowhereAndItsPipesAreNotConnected) {
+  std::filesystem::create_symlink("/etc/passwd", host_.path() / "link");
+  std::filesystem::create_directory_symlink("/etc", host_.path() / "etc");
+  ASSERT_EQ(::mkfifo((host_.path() / "pipe").c_str(), 0666), 0);
+  const UniqueFd reader(::open((host_.path() / "pipe").c_str(), O_RDONLY | O_NONBLOCK));
+  for (const MountMode mode : {MountMode::kReadOnly, MountMode::kOverlay, MountMode::kReadWrite}) {
+    const Outcome outcome = Run(mode, R"(
+import os, errno
+def attempt(f, *a):
+    try: return f(*a)
+    except OSError as e: return errno.errorcode[e.errno]
+[attempt(open, '/data/link'), attempt(open, '/data/etc/passwd'), attempt(os.listdir, '/data/etc'),
+ attempt(os.open, '/data/pipe', os.O_WRONLY | os.O_NONBLOCK)]
+)");
+    EXPECT_THAT(ResultJson(outcome), HasSubstr(R"(["ELOOP","ELOOP","ELOOP","E)"));
+  }
+  char byte = 0;
+  EXPECT_EQ(::read(reader.get(), &byte, 1), 0);  // Nobody has written, or has it open.
+}
+
+TEST_P(NativeMountsTest, ADirectoryThatWasReplacedIsReplaced) {
+  host_.Put("d/deep/x", "x");
+  const Outcome outcome = Run(MountMode::kReadWrite,
+                              "import shutil, os\nshutil.rmtree('/data/d')\nos.mkdir('/data/d')\n"
+                              "open('/data/d/deep', 'w').write('now a file')\n"
+                              "os.remove('/data/a.txt')\nos.mkdir('/data/a.txt')");
+  EXPECT_EQ(outcome.status, RunStatus::kCompleted) << Ending(outcome);
+  EXPECT_EQ(host_.Tree(), "a.txt/ d/ d/deep ");
+  EXPECT_EQ(host_.Get("d/deep"), "now a file");
+}
+
+TEST_P(NativeMountsTest, WhatTheHostRemovedMeanwhileIsAConflict) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
+  guest.Start({.code = "open('/data/a.txt', 'a').write('mine')\ntool()", .tools = {"tool"}});
+  const ToolCall call = guest.NextCall();
+  std::filesystem::remove(host_.path() / "a.txt");
+  ASSERT_TRUE(guest.Answer(call.seq, Value(1)));
+  const Outcome outcome = guest.End();
+  EXPECT_THAT(Ending(outcome), HasSubstr("MountConflict"));
+  EXPECT_EQ(host_.Tree(), "d/ d/b.txt ");
+}
+
+TEST_P(NativeMountsTest, ASessionHasNoRwMount) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
+  guest.Start({.code = "1"}, AfterRun::kKeep);
+  const auto ended = guest.EndOrError();
+  ASSERT_FALSE(ended);
+  EXPECT_THAT(ended.error().message(), HasSubstr("engine wasm"));
+  guest.Start({.code = "open('/data/n', 'w').write('n')"});
+  EXPECT_EQ(guest.End().status, RunStatus::kCompleted);
+  EXPECT_EQ(host_.Get("n"), "n");
+}
+
+TEST_P(NativeMountsTest, SeveralMountsAreEachTheirOwn) {
+  TestDirectory other;
+  other.Put("o", "other");
+  auto files =
+      Workspace::Open({{.host = host_.path().string(),
+                        .point = {.guest_path = "/data", .mode = MountMode::kReadWrite}},
+                       {.host = other.path().string(), .point = {.guest_path = "/deep/er/ro"}}},
+                      {.pool = pool_.get_executor()});
+  ASSERT_TRUE(files);
+  Guest guest = Guest::Open(*engine_, "ann", *files);
+  guest.Start({.code = "import shutil, os\nshutil.copy('/deep/er/ro/o', '/data/copy')\n"
+                       "sorted(os.listdir('/')), os.listdir('/deep')"});
+  EXPECT_EQ(ResultJson(guest.End()),
+            R"([["data","deep","dev","etc","input","lib","output","tmp","usr"],["er"]])");
+  EXPECT_EQ(host_.Get("copy"), "other");
+}
+
+TEST_P(WasmMountsTest, ASessionsRunsApplyOneAfterTheOther) {
   Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
   guest.Start({.code = "f = open('/data/log', 'w'); f.write('one\\n'); f.flush()"},
               AfterRun::kKeep);
@@ -211,7 +301,7 @@ TEST_F(MountsTest, ASessionsRunsApplyOneAfterTheOther) {
   EXPECT_EQ(host_.Get("log"), "one\ntwo\n");
 }
 
-TEST_F(MountsTest, ASavedCellGoesOnElsewhereWithItsLayer) {
+TEST_P(WasmMountsTest, ASavedCellGoesOnElsewhereWithItsLayer) {
   const auto there = StartWasm();
   SavedCell saved;
   {
@@ -266,7 +356,7 @@ class SilentFiles final : public HostFiles {
   std::vector<Done<std::vector<HostEntry>>> waiting_;
 };
 
-TEST_F(MountsTest, ADiskThatDoesNotAnswerHoldsUpNobodyElseAndEndsWithTheWallTime) {
+TEST_P(WasmMountsTest, ADiskThatDoesNotAnswerHoldsUpNobodyElseAndEndsWithTheWallTime) {
   const auto silent = std::make_shared<SilentFiles>();
   Guest guest = Guest::Open(*engine_, "ann", silent);
   guest.Start({.code = "open('/data/x')", .limits = {.wall_time = 1s}}, AfterRun::kKeep);
@@ -286,7 +376,7 @@ TEST_F(MountsTest, ADiskThatDoesNotAnswerHoldsUpNobodyElseAndEndsWithTheWallTime
 }
 
 // The timer takes a cell off anywhere, also between asking and waiting for the answer.
-TEST_F(MountsTest, ReadingGoesOnBesideACellThatComputes) {
+TEST_P(MountsTest, ReadingGoesOnBesideACellThatComputes) {
   host_.Put("big", std::string(1 << 20, 'x'));
   Guest busy = Guest::Open(*engine_, "bob");
   busy.Start({.code = "print('on', flush=True)\nwhile True: pass", .limits = {.wall_time = 60s}});
@@ -300,7 +390,7 @@ TEST_F(MountsTest, ReadingGoesOnBesideACellThatComputes) {
   EXPECT_EQ(busy.End().status, RunStatus::kCancelled);
 }
 
-TEST_F(MountsTest, CellsSeeTheirOwnMountsAlone) {
+TEST_P(MountsTest, CellsSeeTheirOwnMountsAlone) {
   Guest with = Guest::Open(*engine_, "ann", Files(MountMode::kReadOnly));
   Guest without = Guest::Open(*engine_, "bob");
   const char* code = "import os\nos.path.exists('/data/a.txt')";

@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
+#include "jail/cgroup.h"
 #include "tests/integration/census.h"
 #include "tests/integration/guest.h"
 
@@ -11,8 +15,20 @@ namespace caisson::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
+
+// Processes that this one has started and not reaped.
+std::vector<pid_t> OwnChildren() {
+  std::vector<pid_t> children;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream list(task.path() / "children");
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+  }
+  return children;
+}
 
 class NativeTest : public ::testing::Test {
  protected:
@@ -64,6 +80,47 @@ TEST_F(NativeTest, ProcessesRunWhereTheLimitAllowsThem) {
       "os.waitpid(child, 0)\nos.read(r, 9).decode()";
   EXPECT_EQ(Run(code, {.processes = 4}).result, Value(std::string("child")));
   EXPECT_EQ(Run(code).status, RunStatus::kFailed);
+}
+
+// Each child alone is within the limit; only a cgroup sees them together.
+TEST_F(NativeTest, MemoryIsLimitedForAllProcessesTogether) {
+  if (!jail::Cgroup::Available()) GTEST_SKIP() << "no cgroup controllers are delegated to us";
+  const Outcome outcome = Run(
+      "import os, time\nr, w = os.pipe()\nchildren = []\n"
+      "for _ in range(8):\n"
+      "  child = os.fork()\n"
+      "  if child == 0:\n"
+      "    kept = bytearray(48 << 20)\n"
+      "    for i in range(0, len(kept), 4096): kept[i] = 1\n"
+      "    os.close(w); os.read(r, 1); os._exit(0)\n"
+      "  children.append(child)\n"
+      "os.close(w) if any(os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT) for _ in [0]) else 0\n"
+      "sorted({os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children})[0]",
+      {.memory_bytes = 64 << 20, .processes = 10});
+  EXPECT_TRUE(outcome.result == Value(-9) || outcome.reason == RunReason::kMemory)
+      << Ending(outcome) << ResultJson(outcome);
+  EXPECT_THAT(outcome.boundary.missing, Not(Contains("cgroup")));
+}
+
+TEST_F(NativeTest, CpuTimeIsLimitedForAllProcessesTogether) {
+  const Outcome outcome =
+      Run("import os, time\nfor _ in range(3):\n  if os.fork() == 0:\n    while True: pass\n"
+          "while True: time.sleep(1000)",
+          {.wall_time = 60s, .cpu_time = 600ms, .processes = 4});
+  EXPECT_EQ(outcome.reason, RunReason::kCpuTime) << Ending(outcome);
+  EXPECT_LT(outcome.usage.wall, 20s);
+  EXPECT_GE(outcome.usage.cpu, 600ms);
+}
+
+// A nursery that does nothing any more owes answers; it does not take ten seconds to find that out.
+TEST_F(NativeTest, AStoppedNurseryIsReplaced) {
+  const auto nurseries = OwnChildren();
+  ASSERT_FALSE(nurseries.empty());
+  for (const pid_t nursery : nurseries) ::kill(nursery, SIGSTOP);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(Run("6 * 7").result, Value(42));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 9s);
+  EXPECT_EQ(engine_->stats().workers_lost, 1u);
 }
 
 TEST_F(NativeTest, TheTreeIsDeadBeforeTheOutcomeIsThere) {

@@ -271,6 +271,21 @@ TEST_P(ApprovalStoreTest, GrantsAreGivenListedAndRevoked) {
   EXPECT_THAT(AuditKinds(), ElementsAre("grant.given", "grant.revoked"));
 }
 
+TEST_P(ApprovalStoreTest, TheHeadOfAChainIsItsLastEntry) {
+  EXPECT_EQ(*Now(store_->audit().Head(ann_)), AuditHead{});
+  for (const IsolationKey& owner : {ann_, bob_, ann_}) {
+    ASSERT_TRUE(Now(store_->audit().Append(owner, {.at = kNow, .kind = "k", .body = "{}"})));
+  }
+  const AuditEntry last = Now(store_->audit().Read(ann_, 0, 100))->back();
+  EXPECT_EQ(*Now(store_->audit().Head(ann_)), (AuditHead{2, last.hash}));
+  EXPECT_EQ(Now(store_->audit().Head(bob_))->seq, 1);
+  const auto heads = *Now(store_->maintenance().AuditHeads());
+  EXPECT_THAT(heads, SizeIs(2));
+  for (const OwnedAuditHead& each : heads) {
+    EXPECT_EQ(each.head, *Now(store_->audit().Head(each.owner)));
+  }
+}
+
 TEST_P(ApprovalStoreTest, TheAuditChainShowsEveryChange) {
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(

@@ -55,6 +55,7 @@ DurableRuns::DurableRuns(DurableRunsOptions options)
       surroundings_{.engine = options_.engine,
                     .runner = options_.runner,
                     .store = options_.store,
+                    .desk = options_.desk,
                     .keys = options_.keys,
                     .clock = options_.clock != nullptr ? *options_.clock : system_clock_,
                     .settings = options_.settings,
@@ -95,7 +96,14 @@ bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
     if (state->closed) return false;
     state->live.emplace(Key{run->origin().owner, run->origin().id}, run);
   }
-  auto ended = [this, run, pass = *std::move(pass)](const std::exception_ptr& thrown) {
+  // Whoever rings may be any door: what was decided is looked up.
+  auto listening = options_.bell.Listen(run->origin().owner, run->origin().id,
+                                        [this, weak = std::weak_ptr(run)] {
+                                          if (auto rung = weak.lock())
+                                            InBackground(DeliverDecisions(std::move(rung)));
+                                        });
+  auto ended = [this, run, pass = *std::move(pass),
+                listening = std::move(listening)](const std::exception_ptr& thrown) {
     if (thrown) std::terminate();
     Remove(*run);
   };
@@ -234,7 +242,7 @@ asio::awaitable<Result<RunView>> DurableRuns::ToView(IsolationKey owner, StoredR
     view.outcome.calls.push_back(ToOutcome(call));
     if (call.call.state != CallState::kPending) continue;
     auto approval =
-        co_await options_.store.approvals().Find(owner, ApprovalOf(stored.id, call.call.seq));
+        co_await options_.store.approvals().Find(owner, ApprovalIdOf(stored.id, call.call.seq));
     if (approval && approval->state == ApprovalState::kPending) {
       view.outcome.approvals.push_back(ToOutcome(*approval));
     }
@@ -335,8 +343,10 @@ asio::awaitable<Result<Page<StoredApproval>>> DurableRuns::ListApprovals(
 
 asio::awaitable<Result<StoredApproval>> DurableRuns::Decide(IsolationKey owner, ApprovalId id,
                                                             Decision decision) {
-  auto decided =
-      co_await options_.store.approvals().Decide(owner, std::move(id), std::move(decision));
+  auto decided = co_await options_.desk.Decide(owner, std::move(id),
+                                               {.verdict = decision.verdict,
+                                                .by = std::move(decision.by),
+                                                .reason = std::move(decision.reason)});
   if (!decided) co_return decided;
   const RunId run = decided->asked.binding.run;
   if (const auto live = FindLive(owner, run)) {
@@ -416,7 +426,7 @@ asio::awaitable<void> DurableRuns::TendOnce() {
   StoreMaintenance& maintenance = options_.store.maintenance();
   co_await RenewLeases();
   EvictBeyondMost();
-  static_cast<void>(co_await maintenance.ExpireApprovals(surroundings_.clock.Now(), kAtOnce));
+  static_cast<void>(co_await options_.desk.ExpireDue());
   if (auto decided = co_await maintenance.DecidedRuns(surroundings_.holder, kAtOnce)) {
     for (const OwnedRun& each : *decided) {
       if (const auto run = FindLive(each.owner, each.run)) co_await DeliverDecisions(run);

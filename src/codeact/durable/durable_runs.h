@@ -1,6 +1,6 @@
 // DurableRuns are runs that wait for people through restarts: the RunService over an engine, a store and keys.
 //
-//   DurableRuns runs({.engine = engine, .runner = runner, .store = store, .keys = keys,
+//   DurableRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .bell = bell, .keys = keys,
 //                     .executor = executor, .setting = setting});
 //   runs.Tend();                                     // goes on with what others left, watches leases and expiries
 //   ...
@@ -37,6 +37,8 @@ struct DurableRunsOptions {
   Engine& engine;
   CodeRunner& runner;
   Store& store;
+  ApprovalDesk& desk;
+  DecisionBell& bell;
   const KeyRing& keys;
   asio::any_io_executor executor;
   std::shared_ptr<const CodeSetting> setting;

@@ -63,12 +63,14 @@ LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
 
 std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
   return std::make_shared<RunJournal>(JournalOptions{.store = surroundings_.store,
+                                                     .desk = surroundings_.desk,
                                                      .clock = surroundings_.clock,
                                                      .owner = origin_.owner,
                                                      .run = origin_.id,
                                                      .lease = *origin_.lease,
                                                      .code_digest = CodeDigest(origin_.record.code),
-                                                     .asking = surroundings_.settings.asking,
+                                                     .session = origin_.record.session,
+                                                     .waiting = surroundings_.settings.waiting,
                                                      .recorded = origin_.recorded,
                                                      .on_change = [weak = weak_from_this()] {
                                                        if (const auto self = weak.lock())

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 
+#include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "codeact/code_runner.h"
@@ -19,7 +20,7 @@
 namespace caisson {
 
 struct DurableSettings {
-  AskingOptions asking{};
+  WaitingLimits waiting{};
   // How long, in all, a run may wait in memory; then it sleeps in the store.
   std::chrono::nanoseconds keep_parked = std::chrono::seconds(60);
   std::size_t max_parked = 1000;  // Runs that wait in memory; more of them, and the oldest sleep.
@@ -31,6 +32,7 @@ struct Surroundings {
   Engine& engine;
   CodeRunner& runner;
   Store& store;
+  ApprovalDesk& desk;
   const KeyRing& keys;
   const Clock& clock;
   const DurableSettings settings;

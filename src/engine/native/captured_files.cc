@@ -5,11 +5,14 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
-#include <string>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -18,52 +21,80 @@
 namespace caisson {
 namespace {
 
-constexpr std::size_t kMaxPathBytes = 4096;
-// Files looked at. The file system of a cell has fewer inodes, unless somebody lies about it.
+constexpr std::size_t kMaxPathBytes = 4095;
+// Entries looked at. The file system of a cell has fewer inodes, unless somebody lies about it.
 constexpr std::size_t kMaxEntries = 1u << 20;
+constexpr const char* kUnreadable = "it cannot be read";
+constexpr const char* kNoFile = "neither a file nor a directory";
+constexpr const char* kTooLong = "its path is too long";
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-UniqueFd OpenBeneath(const UniqueFd& root, const std::string& path, std::uint64_t flags) {
+UniqueFd TryOpen(const UniqueFd& root, const std::string& path, int flags) {
   open_how how{};
-  // Non-blocking, or opening a FIFO would wait for its writer.
-  how.flags = flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
   return UniqueFd(
       static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
 }
 
+// The modes are the run's last joke: they bind the owner, and the owner is us.
+UniqueFd OpenBeneath(const UniqueFd& root, const std::string& path, int flags) {
+  // Non-blocking, or opening a FIFO would wait for its writer.
+  flags |= O_RDONLY | O_NONBLOCK | O_NOCTTY;
+  UniqueFd opened = TryOpen(root, path, flags);
+  if (opened.is_open() || errno != EACCES) return opened;
+  const UniqueFd found = TryOpen(root, path, O_PATH);
+  struct stat status{};
+  if (!found.is_open() || ::fstat(found.get(), &status) != 0 ||
+      (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))) {
+    return {};
+  }
+  const std::string self = "/proc/self/fd/" + std::to_string(found.get());
+  if (::chmod(self.c_str(), S_IRWXU) != 0) return {};
+  return TryOpen(root, path, flags);
+}
+
 Directory ListBeneath(const UniqueFd& root, const std::string& path) {
-  const UniqueFd fd = OpenBeneath(root, path, O_DIRECTORY);
-  const int copy = fd.is_open() ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1;
-  if (copy < 0) return nullptr;
-  DIR* directory = ::fdopendir(copy);
-  if (directory == nullptr) ::close(copy);
+  UniqueFd fd = OpenBeneath(root, path, O_DIRECTORY);
+  if (!fd.is_open()) return nullptr;
+  DIR* directory = ::fdopendir(fd.get());
+  if (directory != nullptr) (void)fd.Release();
   return Directory(directory);
 }
 
-// The paths of all regular files, as they are called below `root`.
-std::vector<std::string> FindFiles(const UniqueFd& root) {
-  std::vector<std::string> files;
-  std::vector<std::string> directories{"output"};
-  for (std::size_t seen = 0; !directories.empty();) {
+struct Found {
+  std::string path;
+  unsigned char type = DT_UNKNOWN;
+
+  bool too_long() const { return path.size() > kMaxPathBytes; }
+};
+
+// All that is below `top`, which is a path below `root`, in path order.
+std::vector<Found> Walk(const UniqueFd& root, const std::string& top) {
+  std::vector<Found> found;
+  std::vector<std::string> directories{top};
+  while (!directories.empty()) {
     const std::string path = std::move(directories.back());
     directories.pop_back();
     const Directory directory = ListBeneath(root, path);
     if (directory == nullptr) continue;
     while (const dirent* entry = ::readdir(directory.get())) {
-      if (++seen > kMaxEntries) return files;
+      if (found.size() == kMaxEntries) return found;
       const std::string_view name = entry->d_name;
-      if (name == "." || name == ".." || path.size() + 1 + name.size() > kMaxPathBytes) continue;
-      if (entry->d_type == DT_DIR) directories.push_back(path + "/" + std::string(name));
-      if (entry->d_type == DT_REG) files.push_back(path + "/" + std::string(name));
+      if (name == "." || name == "..") continue;
+      found.push_back(
+          {.path = (path == "." ? "" : path + "/") + std::string(name), .type = entry->d_type});
+      if (entry->d_type == DT_DIR && !found.back().too_long()) {
+        directories.push_back(found.back().path);
+      }
     }
   }
-  std::ranges::sort(files);
-  return files;
+  std::ranges::sort(found, {}, &Found::path);
+  return found;
 }
 
 // The whole file, or nothing if it is not what it was said to be.
@@ -78,30 +109,75 @@ std::optional<std::string> ReadWhole(const UniqueFd& file, std::uint64_t size) {
   return contents;
 }
 
+// What overlayfs notes about a file or directory of a layer.
+bool HasNote(const UniqueFd& root, const std::string& path, const char* note) {
+  const UniqueFd file = OpenBeneath(root, path, 0);
+  return file.is_open() && ::fgetxattr(file.get(), note, nullptr, 0) >= 0;
+}
+
+bool MeansRemoved(const UniqueFd& root, const std::string& path) {
+  const UniqueFd device = TryOpen(root, path, O_PATH);
+  struct stat status{};
+  return device.is_open() && ::fstat(device.get(), &status) == 0 && S_ISCHR(status.st_mode) &&
+         status.st_rdev == ::makedev(0, 0);
+}
+
 }  // namespace
 
-std::vector<OutcomeFile> CaptureFiles(const UniqueFd& root, const wire::StartHeader& start) {
+OutcomeFile FileCapture::Capture(const UniqueFd& root, const std::string& path,
+                                 std::string shown_as) {
+  OutcomeFile captured{.path = std::move(shown_as), .change = "created", .omitted = kUnreadable};
+  ++files_;
+  const UniqueFd file = OpenBeneath(root, path, 0);
+  struct stat status{};
+  if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return captured;
+  }
+  captured.size = static_cast<std::uint64_t>(status.st_size);
+  if (full() || captured.size > start_.file_bytes ||
+      captured.size > start_.total_file_bytes - bytes_) {
+    captured.omitted = kFileOmitted;
+    return captured;
+  }
+  auto contents = ReadWhole(file, captured.size);
+  if (!contents) return captured;
+  bytes_ += captured.size;
+  captured.contents = *std::move(contents);
+  captured.omitted.clear();
+  return captured;
+}
+
+std::vector<OutcomeFile> FileCapture::Output(const UniqueFd& root) {
   std::vector<OutcomeFile> captured;
-  std::uint64_t total = 0;
-  for (const std::string& path : FindFiles(root)) {
-    const UniqueFd file = OpenBeneath(root, path, 0);
-    struct stat status{};
-    if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    std::optional<std::string> contents;
-    if (captured.size() < start.files && size <= start.file_bytes &&
-        size <= start.total_file_bytes - total) {
-      contents = ReadWhole(file, size);
-    }
-    if (contents) total += size;
-    captured.push_back({.path = "/" + path,
-                        .change = "created",
-                        .size = size,
-                        .contents = contents.value_or(""),
-                        .omitted = contents ? "" : std::string(kFileOmitted)});
-    if (captured.size() > start.files) break;
+  for (const Found& found : Walk(root, "output")) {
+    if (found.type != DT_REG || found.too_long()) continue;
+    captured.push_back(Capture(root, found.path, "/" + found.path));
+    if (full()) break;
   }
   return captured;
+}
+
+void FileCapture::AddLayer(const UniqueFd& layer, std::uint32_t mount,
+                           const std::string& guest_path, std::vector<LayerEntry>& entries) {
+  using Kind = LayerEntry::Kind;
+  for (const Found& found : Walk(layer, ".")) {
+    if (full()) return;
+    LayerEntry& entry = entries.emplace_back(LayerEntry{.mount = mount, .path = found.path});
+    const std::string shown_as = guest_path + "/" + found.path;
+    if (found.too_long()) {
+      entry.file = {.path = shown_as, .change = "created", .omitted = kTooLong};
+    } else if (found.type == DT_REG) {
+      entry.copied = HasNote(layer, found.path, "user.overlay.origin");
+      entry.file = Capture(layer, found.path, shown_as);
+    } else if (found.type == DT_DIR) {
+      entry.kind = Kind::kDirectory;
+      entry.opaque = HasNote(layer, found.path, "user.overlay.opaque");
+    } else if (found.type == DT_CHR && MeansRemoved(layer, found.path)) {
+      entry.kind = Kind::kRemoved;
+    } else {
+      entry.file = {.path = shown_as, .change = "created", .omitted = kNoFile};
+    }
+  }
 }
 
 }  // namespace caisson

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -37,7 +38,8 @@ class CapturedFilesTest : public ::testing::Test {
   std::vector<std::string> Capture() {
     const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     std::vector<std::string> seen;
-    for (const OutcomeFile& file : CaptureFiles(root, limits_)) {
+    FileCapture capture(limits_);
+    for (const OutcomeFile& file : capture.Output(root)) {
       EXPECT_EQ(file.change, "created");
       seen.push_back(file.path + "=" + (file.omitted.empty() ? file.contents : "omitted"));
     }
@@ -92,6 +94,49 @@ TEST_F(CapturedFilesTest, FilesBeyondTheirCapsAreListedWithoutContents) {
   EXPECT_THAT(Capture(), ElementsAre("/output/1=" + std::string(100, 'x'), "/output/2=omitted",
                                      "/output/3=" + std::string(100, 'y'), "/output/4=omitted",
                                      "/output/5=" + std::string(50, 'w')));
+}
+
+// Root reads whatever it likes; an ordinary user has to change the mode first.
+TEST_F(CapturedFilesTest, WhatItsOwnerMayNotReadIsCaptured) {
+  Write("output/closed/inside", "i");
+  Write("output/secret", "s");
+  fs::permissions(root_ / "output/secret", fs::perms::none);
+  fs::permissions(root_ / "output/closed/inside", fs::perms::none);
+  fs::permissions(root_ / "output/closed", fs::perms::none);
+  fs::permissions(root_ / "output", fs::perms::none);
+  const uid_t user = ::geteuid();
+  if (user == 0) {
+    for (const char* path :
+         {"", "output", "output/secret", "output/closed", "output/closed/inside"}) {
+      ASSERT_EQ(::chown((root_ / path).c_str(), 65534, 65534), 0);
+    }
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  EXPECT_THAT(Capture(), ElementsAre("/output/closed/inside=i", "/output/secret=s"));
+  ASSERT_EQ(::seteuid(user), 0);
+}
+
+TEST_F(CapturedFilesTest, ALayerSaysWhatWasWrittenAndWhatIsGone) {
+  Write("new/deep", "d");
+  Write("plain", "p");
+  fs::create_symlink("/etc/passwd", root_ / "link");
+  // An ordinary user's layers have these too, but only the kernel may make them for him.
+  const bool devices = ::mknod((root_ / "gone").c_str(), S_IFCHR, 0) == 0;
+  fs::remove(root_ / "output");
+  const UniqueFd root(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::vector<LayerEntry> entries;
+  FileCapture(limits_).AddLayer(root, 3, "/data", entries);
+  std::vector<std::string> seen;
+  for (const LayerEntry& entry : entries) {
+    EXPECT_EQ(entry.mount, 3u);
+    static constexpr const char* kKinds[] = {"file", "directory", "removed"};
+    seen.push_back(std::string(kKinds[static_cast<int>(entry.kind)]) + " " + entry.path + "=" +
+                   entry.file.contents + entry.file.omitted);
+  }
+  std::vector<std::string> expected{"directory new=", "file new/deep=d", "file plain=p"};
+  expected.insert(expected.begin(), "file link=neither a file nor a directory");
+  if (devices) expected.insert(expected.begin(), "removed gone=");
+  EXPECT_EQ(seen, expected);
 }
 
 TEST_F(CapturedFilesTest, OneFileTooManyIsListed) {

@@ -72,12 +72,12 @@ void CellPool::Hand(std::shared_ptr<CellProcess> cell, WithLink then) {
   }
 }
 
-std::optional<CellPool::WithLink> CellPool::PopWaiter(const CellVariety& variety) {
-  const auto waiter = std::ranges::find(waiting_, variety, &Waiter::variety);
-  if (waiter == waiting_.end()) return std::nullopt;
-  WithLink then = std::move(waiter->then);
-  waiting_.erase(waiter);
-  return then;
+std::optional<CellPool::Waiter> CellPool::PopWaiter(const CellVariety& variety) {
+  const auto found = std::ranges::find(waiting_, variety, &Waiter::variety);
+  if (found == waiting_.end()) return std::nullopt;
+  Waiter waiter = std::move(*found);
+  waiting_.erase(found);
+  return waiter;
 }
 
 // One cell for each who waits; when nobody does, spare ones, one after the other.
@@ -100,8 +100,8 @@ void CellPool::MakeMore() {
 
 void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) {
   failures_ = 0;
-  if (auto then = PopWaiter(cell->variety())) {
-    Hand(std::move(cell), *std::move(then));
+  if (auto waiter = PopWaiter(cell->variety())) {
+    Hand(std::move(cell), std::move(waiter->then));
   } else if (cell->variety() == CellVariety{} && &nursery == nursery_.get() &&
              spare_.size() < options_.spare_cells) {
     spare_.push_back(std::move(cell));
@@ -111,10 +111,28 @@ void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cel
   MakeMore();
 }
 
-void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, const std::string& why) {
-  if (auto then = PopWaiter(variety)) {
-    (*then)(Error(ErrorCode::kUnavailable, "no cell could be made: " + why));
+// A cell that died on the way has seen no code: its run can have another.
+bool CellPool::WaitAgain(Waiter& waiter) {
+  if (waiter.again || stopping_) return false;
+  waiter.again = true;
+  if (waiter.variety.mounts) {  // Their trees went with the first.
+    auto mounts = CellMounts::Open(waiter.variety.mounts->files());
+    if (!mounts) return false;
+    waiter.variety.mounts = *std::move(mounts);
   }
+  waiting_.push_front(std::move(waiter));
+  MakeMore();
+  return true;
+}
+
+void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMade how,
+                             const std::string& why) {
+  if (auto waiter = PopWaiter(variety)) {
+    if (how == NotMade::kRefused || !WaitAgain(*waiter)) {
+      waiter->then(Error(ErrorCode::kUnavailable, "no cell could be made: " + why));
+    }
+  }
+  if (variety.mounts) return;  // Likely the directories' fault.
   // A nursery that fails again and again is replaced; until then the tick tries again.
   if (++failures_ < kFailuresUntilDown || &nursery != nursery_.get()) return;
   Rotate();

@@ -61,13 +61,15 @@ class CellPool final : private NurseryObserver {
   struct Waiter {
     CellVariety variety;
     WithLink then;
+    bool again = false;  // Its first cell died while it was made.
   };
 
   void StartNursery();
   void OnStartFailed(const std::string& why);
   void MakeMore();
   void Hand(std::shared_ptr<CellProcess> cell, WithLink then);
-  std::optional<WithLink> PopWaiter(const CellVariety& variety);
+  std::optional<Waiter> PopWaiter(const CellVariety& variety);
+  bool WaitAgain(Waiter& waiter);
   void FailWaiting(const Error& error);
   void Rotate();
   void DropSpares();
@@ -75,7 +77,8 @@ class CellPool final : private NurseryObserver {
 
   void OnNurseryReady(Nursery& nursery) override;
   void OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) override;
-  void OnCellNotMade(Nursery& nursery, const CellVariety& variety, const std::string& why) override;
+  void OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMade how,
+                     const std::string& why) override;
   void OnCellGone(Nursery& nursery, CellProcess& cell) override;
   void OnNurseryLost(Nursery& nursery, const std::string& why) override;
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +25,10 @@ using wire::ToHost;
 using wire::ToWorker;
 
 constexpr std::size_t kReadBytes = 64u << 10;
+// What a cgroup is to allow beyond the run's own memory: the copies a warm interpreter has made, and those its
+// processes make of it; and before there is a run.
+constexpr std::uint64_t kOwnMemory = 32u << 20;
+constexpr std::uint64_t kMemoryWhileMade = 256u << 20;
 // One that floods us gets this many reads before others have their turn.
 constexpr int kReadsPerTurn = 4;
 // What is left in a pipe or socket when its writers are dead: its buffer, at most.
@@ -106,12 +111,27 @@ CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVa
 
 // --- Its life, as the nursery tells it.
 
+std::vector<UniqueFd> CellProcess::MakeGroup() {
+  if (variety_.processes == 1) return {};
+  const std::string name = "caisson-" + std::to_string(::getpid()) + "-" + std::to_string(number_);
+  auto group = jail::Cgroup::Create(
+      name, {.memory_bytes = kMemoryWhileMade, .processes = variety_.processes});
+  auto doors = group ? group->Doors() : Result<std::vector<UniqueFd>>(group.error());
+  if (!doors || doors->size() > wire::kMaxCellGroups) {
+    boundary_.missing.emplace_back("cgroup");
+    return {};
+  }
+  group_.emplace(*std::move(group));
+  return *std::move(doors);
+}
+
 Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   prepared_ = true;
   TRY(Assign(socket_, std::move(descriptors.socket)));
   TRY(Assign(out_.descriptor, std::move(descriptors.out)));
   TRY(Assign(err_.descriptor, std::move(descriptors.err)));
   files_ = std::move(descriptors.files);
+  layers_ = std::move(descriptors.layers);
   clock_ = ProcessClock::Of(pidfd_);
   cpu_before_ = CpuUsed().value_or(std::chrono::nanoseconds(0));
   // Everything is watched from now on, so that a run begins with nothing but a write.
@@ -133,7 +153,10 @@ void CellProcess::OnGone(const wire::CellGone& gone) {
   const auto self = shared_from_this();
   gone_ = true;
   timer_.cancel();
-  cpu_used_ = std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX));
+  // The obituary leaves out descendants that died with it.
+  const auto tree = group_ ? group_->CpuTime().value_or(cpu_used_) : cpu_used_;
+  cpu_used_ =
+      std::max(tree, std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX)));
   peak_memory_bytes_ = gone.peak_memory_bytes;
   if (session_) Conclude(gone);
   CloseAll();
@@ -152,6 +175,8 @@ void CellProcess::CloseAll() {
   Close(out_.descriptor);
   Close(err_.descriptor);
   files_ = UniqueFd();
+  layers_.clear();
+  group_.reset();
 }
 
 // --- What the session asks for.
@@ -189,6 +214,11 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
   if (kind != ToWorker::kAnswer) {
     wire::StartHeader start;
     std::memcpy(&start, head.data(), sizeof start);
+    if ((start.flags & wire::kKeepCell) != 0 && variety_.mounts && variety_.mounts->any_applied()) {
+      return Error(ErrorCode::kFailedPrecondition,
+                   "engine native applies what was written below an rw mount when the process has "
+                   "ended, so it has none in sessions; run them in engine wasm");
+    }
     BeginRun(start);
   }
   unsent_.reserve(unsent_.size() + sizeof(wire::StreamFrame) + head.size() + body.size());
@@ -203,6 +233,10 @@ void CellProcess::BeginRun(const wire::StartHeader& start) {
   }
   cpu_used_ = cpu_before_;
   start_ = start;
+  // Its private files are memory too, and have a limit of their own.
+  if (group_ && !group_->LimitMemory(start.memory_bytes + variety_.file_bytes + kOwnMemory)) {
+    boundary_.missing.emplace_back("cgroup");
+  }
   started_at_ = std::chrono::steady_clock::now();
   reported_at_.reset();
   out_.room = start.stdout_bytes;
@@ -356,8 +390,12 @@ void CellProcess::ReadOutputs() {
 
 // --- Time.
 
+// A cell of several processes uses what all of them do, also the dead.
 std::optional<std::chrono::nanoseconds> CellProcess::CpuUsed() const {
-  return clock_ ? clock_->Read(pidfd_) : std::nullopt;
+  if (!clock_) return std::nullopt;
+  if (variety_.processes == 1) return clock_->Read(pidfd_);
+  const auto group = group_ ? group_->CpuTime() : std::nullopt;
+  return group ? group : clock_->ReadTree(pidfd_);
 }
 
 // The next moment at which a limit could be passed. CPU time can be used up by several threads at once.
@@ -412,6 +450,24 @@ wire::DoneHeader CellProcess::Measured() const {
   return header;
 }
 
+void CellProcess::CaptureFiles() {
+  FileCapture capture(start_);
+  if (files_.is_open()) {
+    for (OutcomeFile& file : capture.Output(files_)) session_->AddFile(std::move(file));
+  }
+  if (layers_.empty()) return;
+  Layer layer{.entries = {},
+              .since = variety_.mounts->opened_at(),
+              .max_files = static_cast<std::size_t>(start_.files) + 1};
+  const auto points = variety_.mounts->points();
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < points.size(); ++i) {
+    if (points[i].mode == MountMode::kReadOnly) continue;
+    capture.AddLayer(layers_[next++], i, points[i].guest_path, layer.entries);
+  }
+  session_->AddLayer(std::move(layer));
+}
+
 void CellProcess::Conclude(const wire::CellGone& gone) {
   // What it said before it died still counts, unless we had enough of it.
   Pending pending = Pending::kMore;
@@ -425,9 +481,7 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
     for (int reads = 0; reads < kReadsAtTheEnd && ReadOutput(*output); ++reads) {
     }
   }
-  if (files_.is_open()) {
-    for (OutcomeFile& file : CaptureFiles(files_, start_)) session_->AddFile(std::move(file));
-  }
+  CaptureFiles();
   wire::DoneHeader header = Measured();
   const auto session = session_;  // It lets go of us.
   if (reported_ && !verdict_) {
@@ -442,6 +496,9 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
     const std::string_view bytes(reinterpret_cast<const char*>(&header), sizeof header);
     (void)session->OnMessage(ToHost::kDone, bytes).has_value();
     return;
+  }
+  if (!verdict_ && gone.signal == SIGKILL && group_ && group_->ran_out_of_memory()) {
+    verdict_ = Verdict{.status = RunStatus::kLimit, .reason = RunReason::kMemory};
   }
   session->OnDied(header, verdict_ ? *std::move(verdict_)
                                    : JudgeSignal(gone.signal, cpu_used_ - cpu_before_,

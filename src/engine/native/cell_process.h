@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -27,6 +28,7 @@
 #include "engine/native/stream_frames.h"
 #include "engine/session/cell_link.h"
 #include "engine/session/cell_session.h"
+#include "jail/cgroup.h"
 #include "wire/nursery.h"
 
 namespace caisson {
@@ -35,13 +37,18 @@ struct CellDescriptors {
   UniqueFd socket;
   UniqueFd out;
   UniqueFd err;
-  UniqueFd files;  // A directory; may be missing.
+  UniqueFd files;                // A directory; may be missing.
+  std::vector<UniqueFd> layers;  // Of its writable mounts, in their order.
 };
 
 class CellProcess final : public CellLink, public std::enable_shared_from_this<CellProcess> {
  public:
   CellProcess(asio::io_context& context, std::uint64_t number, CellVariety variety,
               const Boundary& boundary);
+
+  // A cgroup of its own, if it may have several processes, and the ways into it; without, none. Memory is
+  // limited process by process otherwise, which is enough for one.
+  std::vector<UniqueFd> MakeGroup();
 
   // What the nursery says of it, in this order. `boundary` is copied: it outlives the nursery.
   void OnBorn(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
@@ -107,20 +114,23 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
 
   void End(Verdict verdict);
   void Conclude(const wire::CellGone& gone);
+  void CaptureFiles();
   wire::DoneHeader Measured() const;
   void CloseAll();
 
   asio::io_context& context_;
   const std::uint64_t number_;
   const CellVariety variety_;
-  const Boundary boundary_;
+  Boundary boundary_;
 
   const SteadyTime asked_at_ = std::chrono::steady_clock::now();
   bool prepared_ = false;
   bool failed_ = false;
 
+  std::optional<jail::Cgroup> group_;
   UniqueFd pidfd_;
   UniqueFd files_;
+  std::vector<UniqueFd> layers_;
   Descriptor socket_;
   Output out_;
   Output err_;

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
+#include "engine/native/cell_mounts.h"
 #include "engine/session/engine_lane.h"
 
 namespace caisson {
@@ -16,17 +19,19 @@ struct CellVariety {
   std::uint32_t processes = 1;
   std::uint64_t file_bytes = 64u << 20;  // Of its private files together, scratch included.
   std::uint32_t files = 4096;
+  std::shared_ptr<const CellMounts> mounts{};  // Null: none. A cell with mounts is like no other.
 
   bool operator==(const CellVariety&) const = default;
 
   // There is room for scratch files beyond what is captured in the end, so that nearly all runs can use
   // a cell of the default variety.
-  static CellVariety For(const CellNeeds& needs) {
+  static CellVariety For(const CellNeeds& needs, std::shared_ptr<const CellMounts> mounts = {}) {
     const CellVariety least;
     return {.processes = static_cast<std::uint32_t>(needs.processes),
             .file_bytes = std::max(least.file_bytes, needs.total_file_bytes),
             .files = std::max(least.files, static_cast<std::uint32_t>(
-                                               std::min<std::uint64_t>(needs.files, UINT32_MAX)))};
+                                               std::min<std::uint64_t>(needs.files, UINT32_MAX))),
+            .mounts = std::move(mounts)};
   }
 };
 

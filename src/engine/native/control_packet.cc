@@ -15,6 +15,7 @@ namespace {
 using wire::FromNursery;
 
 constexpr std::size_t kMaxMissingWalls = 64;
+constexpr std::size_t kMaxDescriptors = wire::kCellDescriptors + wire::kMaxCellMounts;
 
 struct Received {
   std::string_view bytes;
@@ -77,8 +78,7 @@ Result<ControlPacket> ParseNews(Received& received) {
     if (descriptors.size() != 1) return Violation("a cell without its process");
     return ControlPacket(CellIsBorn{.cell = head.cell, .pidfd = std::move(descriptors[0])});
   }
-  if (descriptors.size() != wire::kCellDescriptors &&
-      descriptors.size() != wire::kCellDescriptors - 1) {
+  if (descriptors.size() < wire::kCellDescriptors - 1) {
     return Violation("a cell without its descriptors");
   }
   return ControlPacket(CellIsPrepared{.cell = head.cell, .descriptors = std::move(descriptors)});
@@ -115,7 +115,7 @@ Result<ControlPacket> Parse(Received received) {
 Result<std::optional<ControlPacket>> ReceiveControl(int socket) {
   static thread_local std::array<char, wire::kMaxControlBytes> buffer;
   // Room for one descriptor more than there may be; the kernel closes what does not fit, and says so.
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (wire::kCellDescriptors + 1))> rights;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (kMaxDescriptors + 1))> rights;
   iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
   msghdr message{};
   message.msg_iov = &part;

@@ -27,7 +27,7 @@ struct CellIsBorn {
 struct CellIsPrepared {
   std::uint64_t cell;
   std::vector<UniqueFd>
-      descriptors;  // In the order of wire::CellDescriptor; kFiles may be missing.
+      descriptors;  // In the order of wire::CellDescriptor, then layers; kFiles may be missing.
 };
 struct CellFailed {
   std::uint64_t cell;

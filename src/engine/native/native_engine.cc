@@ -5,6 +5,7 @@
 
 #include "engine/session/session_cell.h"
 #include "engine/session/waiting_line.h"
+#include "jail/cgroup.h"
 
 namespace caisson {
 
@@ -27,12 +28,14 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
   std::unique_ptr<NativeEngine> engine(new NativeEngine(std::move(state)));
+  const bool cgroups = jail::Cgroup::Available();
   for (std::size_t i = 0; i < lanes; ++i) {
     const bool pin = options.pin && !cores.empty();
     engine->lanes_.push_back(std::make_unique<NativeLane>(
         NativeLane::Options{.index = i,
                             .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
                             .pool = {.nursery = {.tier = std::string(jail::ToString(options.tier)),
+                                                 .cgroups = cgroups,
                                                  .ready_within = options.ready_within},
                                      .spare_cells = options.spare_cells,
                                      .rotate_after_cells = options.rotate_after_cells,
@@ -53,27 +56,28 @@ EngineLane* NativeEngine::CurrentLane() const {
   return lane != nullptr && &lane->state() == state_.get() ? lane : nullptr;
 }
 
+std::unique_ptr<Cell> NativeEngine::MakeCell(OpenOptions options, Admission::Place place,
+                                             std::chrono::nanoseconds queued) {
+  EngineLane& lane = *lanes_[place.lane()];
+  auto cell =
+      std::make_unique<SessionCell>(lane, std::move(options.owner), std::move(place), queued);
+  if (options.host_files) cell->UseHostFiles(std::move(options.host_files));
+  return cell;
+}
+
 asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions options) {
-  if (options.host_files) {
-    co_return Error(ErrorCode::kFailedPrecondition,
-                    "engine native has no mounts; run the code in engine wasm");
-  }
   EngineLane* current = CurrentLane();
   auto place = state_->admission.TryTake(current != nullptr ? std::optional(current->index())
                                                             : std::nullopt);
   if (!place) co_return std::move(place).error();
   if (place->has_value()) {
-    EngineLane& lane = *lanes_[(*place)->lane()];
-    co_return std::unique_ptr<Cell>(std::make_unique<SessionCell>(
-        lane, std::move(options.owner), **std::move(place), std::chrono::nanoseconds(0)));
+    co_return MakeCell(std::move(options), **std::move(place), std::chrono::nanoseconds(0));
   }
   const SteadyTime since = std::chrono::steady_clock::now();
   auto waited = co_await AwaitPlace(current != nullptr ? *current : *lanes_.front(), options);
   if (!waited) co_return std::move(waited).error();
-  EngineLane& lane = *lanes_[waited->lane()];
-  co_return std::unique_ptr<Cell>(
-      std::make_unique<SessionCell>(lane, std::move(options.owner), *std::move(waited),
-                                    std::chrono::steady_clock::now() - since));
+  co_return MakeCell(std::move(options), *std::move(waited),
+                     std::chrono::steady_clock::now() - since);
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions /*options*/,

@@ -5,8 +5,9 @@
 //   TRY_ASSIGN(auto cell, co_await engine->Open({.owner = owner}));
 //   TRY_ASSIGN(Outcome outcome, co_await cell->Run({.code = "1+1"}, events, AfterRun::kDiscard));
 //
-// Its cells cannot be saved: Save and Restore are refused. What a session leaves in /output is captured
-// when it ends (with a run that discards the cell), because files are read only once nobody can write.
+// Its cells cannot be saved: Save and Restore are refused. What a session leaves in /output and below its mounts
+// is captured when it ends (with a run that discards the cell), because files are read only once nobody can
+// write. So a session with an `rw` mount is refused: what it writes would not be there when a run has ended.
 //
 // Trust     Nurseries and cells are hostile; the boundary asked for is there, or Create fails and says why
 //           (I12).
@@ -67,6 +68,8 @@ class NativeEngine final : public Engine {
  private:
   explicit NativeEngine(std::unique_ptr<NativeState> state) : state_(std::move(state)) {}
   EngineLane* CurrentLane() const;
+  std::unique_ptr<Cell> MakeCell(OpenOptions options, Admission::Place place,
+                                 std::chrono::nanoseconds queued);
 
   std::unique_ptr<NativeState> state_;
   std::vector<std::unique_ptr<NativeLane>> lanes_;

@@ -86,7 +86,13 @@ CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
 
 void NativeLane::WithFreshCell(CellNeeds needs, WithLink then) {
   EnsureTick();
-  PoolFor(needs.modules).Take(CellVariety::For(needs), std::move(then));
+  std::shared_ptr<const CellMounts> mounts;
+  if (needs.host_files && !needs.host_files->mounts().empty()) {
+    auto opened = CellMounts::Open(needs.host_files);
+    if (!opened) return then(std::move(opened).error());
+    mounts = *std::move(opened);
+  }
+  PoolFor(needs.modules).Take(CellVariety::For(needs, std::move(mounts)), std::move(then));
 }
 
 void NativeLane::EnsureTick() {

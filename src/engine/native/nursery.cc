@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <cstring>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace caisson {
@@ -17,6 +21,10 @@ constexpr int kPacketsPerTurn = 64;
 // From the kill of a cell to the word that its tree is reaped; milliseconds, unless something hangs.
 constexpr std::chrono::seconds kReapTime{10};
 constexpr std::chrono::seconds kMakeTime{20};
+// A person who looks at processes one by one has stopped them for less.
+constexpr std::chrono::seconds kStoppedTime{1};
+
+using NotMade = NurseryObserver::NotMade;
 
 Error Violation(const char* what) {
   return Error(ErrorCode::kInternal, std::string("the nursery broke the protocol: ") + what);
@@ -33,6 +41,58 @@ Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
 std::string Describe(const NurseryExit& exit) {
   if (exit.signal != 0) return "it was killed by signal " + std::to_string(exit.signal);
   return "it exited with status " + std::to_string(exit.status);
+}
+
+template <typename T>
+std::string_view AsBytes(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+bool SendPacket(int socket, std::string& packet, std::span<const int> descriptors) {
+  constexpr std::size_t kMost = wire::kMaxCellGroups + wire::kMaxCellMounts;
+  iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMost)> control{};
+  if (!descriptors.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(packet.size());
+}
+
+// False: it does not fit the socket's queue.
+bool SendMake(int socket, wire::ToNursery how, std::uint64_t number, const CellVariety& variety,
+              const std::vector<UniqueFd>& groups) {
+  const auto points = variety.mounts ? variety.mounts->points() : std::span<const MountPoint>();
+  const wire::MakeCell make{.kind = how,
+                            .processes = variety.processes,
+                            .cell = number,
+                            .total_file_bytes = variety.file_bytes,
+                            .files = variety.files,
+                            .mounts = static_cast<std::uint16_t>(points.size()),
+                            .groups = static_cast<std::uint16_t>(groups.size())};
+  std::string packet(AsBytes(make));
+  for (const MountPoint& point : points) {
+    const wire::MakeMount mount{
+        .writable = point.mode == MountMode::kReadOnly ? 0u : 1u,
+        .path_length = static_cast<std::uint32_t>(point.guest_path.size()),
+        .layer_bytes = point.write_bytes_limit != 0 ? point.write_bytes_limit : variety.file_bytes};
+    packet.append(AsBytes(mount)).append(point.guest_path);
+  }
+  std::vector<int> descriptors;
+  for (const UniqueFd& group : groups) descriptors.push_back(group.get());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    descriptors.push_back(variety.mounts->trees()[i].get());
+  }
+  return SendPacket(socket, packet, descriptors);
 }
 
 }  // namespace
@@ -68,6 +128,7 @@ Nursery::Nursery(asio::io_context& context, UniqueFd log, const Options& options
       observer_(&observer),
       log_(std::move(log)),
       ready_by_(std::chrono::steady_clock::now() + options.ready_within),
+      cgroups_(options.cgroups),
       boundary_{.engine = "native", .tier = options.tier, .missing = {}},
       control_(context),
       ended_(context) {}
@@ -127,8 +188,8 @@ Result<void> Nursery::Handle(NurseryIsReady ready) {
   ready_ = true;
   ready_at_ = std::chrono::steady_clock::now();
   boundary_.missing = std::move(ready.missing);
-  // Memory and tasks are bounded by rlimits, process by process; whoever reads the outcome should know.
-  boundary_.missing.emplace_back("cgroup");
+  // Memory is bounded by rlimits then, process by process; whoever reads the outcome should know.
+  if (!cgroups_) boundary_.missing.emplace_back("cgroup");
   observer_->OnNurseryReady(*this);
   return {};
 }
@@ -156,14 +217,25 @@ Result<void> Nursery::Handle(CellIsPrepared prepared) {
     return index < prepared.descriptors.size() ? std::move(prepared.descriptors[index])
                                                : UniqueFd();
   };
+  const auto& mounts = cell->variety().mounts;
+  const std::size_t layers = mounts ? mounts->writable() : 0;
+  if (prepared.descriptors.size() > wire::kCellDescriptors + layers ||
+      (layers > 0 && prepared.descriptors.size() < wire::kCellDescriptors + layers)) {
+    return Violation("a cell without its descriptors");
+  }
+  std::vector<UniqueFd> layer_descriptors;
+  for (std::size_t i = 0; i < layers; ++i) {
+    layer_descriptors.push_back(std::move(prepared.descriptors[wire::kCellDescriptors + i]));
+  }
   --making_;
   auto good = cell->OnPrepared({.socket = take(wire::CellDescriptor::kSocket),
                                 .out = take(wire::CellDescriptor::kStdout),
                                 .err = take(wire::CellDescriptor::kStderr),
-                                .files = take(wire::CellDescriptor::kFiles)});
+                                .files = take(wire::CellDescriptor::kFiles),
+                                .layers = std::move(layer_descriptors)});
   if (!good) {
     cell->Kill();
-    observer_->OnCellNotMade(*this, cell->variety(), good.error().message());
+    observer_->OnCellNotMade(*this, cell->variety(), NotMade::kDied, good.error().message());
     return {};
   }
   observer_->OnCellPrepared(*this, cell);
@@ -177,7 +249,7 @@ Result<void> Nursery::Handle(CellFailed failed) {
   --making_;
   cell->OnFailed();
   if (!cell->born()) cells_.erase(found);  // Else its end is still to come.
-  observer_->OnCellNotMade(*this, cell->variety(), failed.why);
+  observer_->OnCellNotMade(*this, cell->variety(), NotMade::kRefused, failed.why);
   return {};
 }
 
@@ -189,7 +261,9 @@ Result<void> Nursery::Handle(const wire::CellGone& gone) {
   const bool unfinished = !cell->prepared() && !cell->failed();
   if (unfinished) --making_;
   cell->OnGone(gone);
-  if (unfinished) observer_->OnCellNotMade(*this, cell->variety(), "it died while it was made");
+  if (unfinished) {
+    observer_->OnCellNotMade(*this, cell->variety(), NotMade::kDied, "it died while it was made");
+  }
   observer_->OnCellGone(*this, *cell);
   return {};
 }
@@ -199,15 +273,8 @@ void Nursery::Make(std::uint64_t number, const CellVariety& variety, wire::ToNur
   cells_.emplace(number, cell);
   ++making_;
   ++made_;
-  const wire::MakeCell make{.kind = how,
-                            .processes = variety.processes,
-                            .cell = number,
-                            .total_file_bytes = variety.file_bytes,
-                            .files = variety.files,
-                            .reserved = 0};
-  const ssize_t n =
-      ::send(control_.native_handle(), &make, sizeof make, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (n == sizeof make) return;
+  const std::vector<UniqueFd> groups = cgroups_ ? cell->MakeGroup() : std::vector<UniqueFd>();
+  if (SendMake(control_.native_handle(), how, number, variety, groups)) return;
   // Its queue holds hundreds of these, far more than are ever on the way: it does not read.
   asio::post(context_, [self = shared_from_this()] {
     self->Lose(RunReason::kLost, "it does not read its messages");
@@ -227,6 +294,13 @@ void Nursery::Check(SteadyTime now) {
   if (!ready_) {
     if (now >= ready_by_) Lose(RunReason::kLost, "it was not ready in time");
     return;
+  }
+  if (!handle_->stopped()) {
+    stopped_since_.reset();
+  } else if (now - stopped_since_.value_or(now) > kStoppedTime) {
+    return Lose(RunReason::kLost, "somebody has stopped it");
+  } else if (!stopped_since_) {
+    stopped_since_ = now;
   }
   for (const auto& [number, cell] : cells_) {
     if (cell->killed_at() && now - *cell->killed_at() > kReapTime) {

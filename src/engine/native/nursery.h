@@ -31,8 +31,9 @@ class NurseryObserver {
   virtual ~NurseryObserver() = default;
   virtual void OnNurseryReady(Nursery& nursery) = 0;
   virtual void OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) = 0;
-  // One that was asked for will not come.
-  virtual void OnCellNotMade(Nursery& nursery, const CellVariety& variety,
+  // One that was asked for will not come: the nursery says that it cannot, or it died on the way.
+  enum class NotMade { kRefused, kDied };
+  virtual void OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMade how,
                              const std::string& why) = 0;
   virtual void OnCellGone(Nursery& nursery, CellProcess& cell) = 0;
   // Its cells have been told. `why` says more, with the last words of its log.
@@ -45,6 +46,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
     NurseryKind kind{};
     std::string tier{};
     std::optional<int> cpu{};
+    bool cgroups = false;  // Whether cells of several processes can have one.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
   };
 
@@ -92,6 +94,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   NurseryObserver* observer_;
   UniqueFd log_;
   const SteadyTime ready_by_;
+  const bool cgroups_;
   Boundary boundary_;
   std::unique_ptr<NurseryHandle> handle_;
   asio::posix::stream_descriptor control_;
@@ -100,6 +103,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   std::size_t making_ = 0;
   std::uint64_t made_ = 0;
   SteadyTime ready_at_{};
+  std::optional<SteadyTime> stopped_since_;  // Somebody has stopped the process.
   bool ready_ = false;
   bool lost_ = false;
   bool reaped_ = false;

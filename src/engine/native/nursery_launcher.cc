@@ -16,6 +16,7 @@ class JailedNursery final : public NurseryHandle {
 
   const UniqueFd& ended() const override { return child_.pidfd(); }
   void Kill() override { child_.Kill(); }
+  bool stopped() const override { return child_.IsStopped(); }
   NurseryExit Reap() override {
     auto exit = child_.Wait();
     if (!exit) return {};

@@ -43,6 +43,8 @@ class NurseryHandle {
   // Readable once the process has ended.
   virtual const UniqueFd& ended() const = 0;
   virtual void Kill() = 0;
+  // Whether it stands still because of a signal.
+  virtual bool stopped() const { return false; }
   // How it ended. Blocks until it has.
   virtual NurseryExit Reap() = 0;
 };

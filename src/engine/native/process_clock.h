@@ -1,10 +1,12 @@
-// A ProcessClock tells how much CPU time somebody else's process has used, all its threads together.
+// A ProcessClock tells how much CPU time somebody else's process has used, all its threads together, or with
+// all its descendants.
 //
 // Trust     The kernel's word. The process is held by its pidfd, so the number is never another's.
 // Threads   Any.
 // Lifetime  Borrows the pidfd for each reading.
 #pragma once
 
+#include <sys/types.h>
 #include <time.h>
 
 #include <chrono>
@@ -21,9 +23,13 @@ class ProcessClock {
 
   // Nothing once the process is gone.
   std::optional<std::chrono::nanoseconds> Read(const UniqueFd& pidfd) const;
+  // The same with its descendants, those that live and those that were waited for. In ticks of 10 ms; children
+  // that nobody waited for are forgotten when they end.
+  std::optional<std::chrono::nanoseconds> ReadTree(const UniqueFd& pidfd) const;
 
  private:
-  explicit ProcessClock(clockid_t clock) : clock_(clock) {}
+  ProcessClock(pid_t pid, clockid_t clock) : pid_(pid), clock_(clock) {}
+  pid_t pid_;
   clockid_t clock_;
 };
 

@@ -91,6 +91,7 @@ void CellSession::ClearOutcome() {
   outcome_ = {};
   file_bytes_ = files_with_contents_ = kept_argument_bytes_ = 0;
   changes_.clear();
+  layer_ = {};
   open_file_request_ = 0;
   distrusted_.reset();
 }

@@ -91,6 +91,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   bool empty() const { return state_ == State::kEmpty; }
   std::uint64_t id() const { return id_; }
   const OwnerId& owner() const { return owner_; }
+  std::shared_ptr<const HostFiles> host_files() const { return host_files_; }
 
   // What the link calls. The most bytes a message of this kind may have now; nothing if there may be
   // no such message.
@@ -102,6 +103,8 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   bool mid_message() const { return partial_kind_.has_value(); }
   // A file that the host captured itself, within the limits.
   void AddFile(OutcomeFile file);
+  // What the run wrote below its mounts, where the host captures that itself too.
+  void AddLayer(Layer layer) { layer_ = std::move(layer); }
   // The cell is gone, and nothing but its run. `measured`: what the host knows of that run.
   void OnDied(const wire::DoneHeader& measured, Verdict verdict);
   // The worker or nursery is gone: what was under way ends as `reason`.
@@ -207,6 +210,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::uint64_t file_requests_ = 0;      // Made so far.
   std::uint64_t open_file_request_ = 0;  // The one that waits for its answer; 0: none.
   std::vector<HostChange> changes_;
+  Layer layer_;
   std::optional<std::string> distrusted_;
 };
 

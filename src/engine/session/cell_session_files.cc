@@ -134,6 +134,9 @@ Result<void> CellSession::OnChange(std::string_view message) {
 }
 
 void CellSession::Settle(Outcome outcome, RunDone done) {
+  if (!layer_.entries.empty()) {
+    return host_files_->SettleLayer(std::exchange(layer_, {}), std::move(outcome), std::move(done));
+  }
   if (changes_.empty()) return done(std::move(outcome));
   host_files_->Settle(std::exchange(changes_, {}), std::move(outcome), std::move(done));
 }

@@ -398,7 +398,7 @@ void CellSession::FinishRun() {
     early_end_ = std::exchange(outcome_, {});
     return;
   }
-  if (!changes_.empty()) {
+  if (!changes_.empty() || !layer_.entries.empty()) {
     Settle(std::move(outcome_), std::move(run_done_));
   } else {
     link_->Defer([done = std::move(run_done_), outcome = std::move(outcome_)]() mutable {

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,8 @@ struct CellNeeds {
   std::uint64_t processes = 1;
   std::uint64_t total_file_bytes = 0;
   std::uint64_t files = 0;
-  std::vector<std::string> modules{};  // That the code imports, as far as that is known.
+  std::vector<std::string> modules{};             // That the code imports, as far as that is known.
+  std::shared_ptr<const HostFiles> host_files{};  // May be null.
 };
 
 class EngineLane {

@@ -57,7 +57,8 @@ void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents
   CellNeeds needs{.processes = request.limits.processes,
                   .total_file_bytes = request.limits.total_file_bytes,
                   .files = request.limits.files,
-                  .modules = request.modules};
+                  .modules = request.modules,
+                  .host_files = session->host_files()};
   lane.WithFreshCell(std::move(needs), [&lane, &events, session, request = std::move(request),
                                         after,
                                         done = std::move(done)](Result<CellLink*> link) mutable {

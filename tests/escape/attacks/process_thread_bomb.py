@@ -14,4 +14,4 @@ except (RuntimeError, MemoryError):
 stop.set()
 for thread in made:
     thread.join()
-assert len(made) <= 64, len(made)
+assert 8 <= len(made) <= 15, len(made)  # 16 tasks: docs/engines.md. One of them started the others.

@@ -4,11 +4,13 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 
 #include "engine/native/nursery/input_files.h"
@@ -49,6 +51,21 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+std::chrono::nanoseconds Now(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Files are stamped with a clock that stands still for a few milliseconds. The host takes every file that is
+// stamped later than this cell was asked for as changed during the run, so no run begins before that clock is
+// past that time.
+void AwaitNextTick() {
+  const auto now = Now(CLOCK_REALTIME);
+  constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
+  while (Now(CLOCK_REALTIME_COARSE) <= now) ::nanosleep(&kNap, nullptr);
+}
+
 }  // namespace
 
 void Cell::Live() {
@@ -65,16 +82,25 @@ void Cell::Live() {
 
 Result<void> Cell::Prepare() {
   ResetSignals();
+  TRY(EnterGroups());
   TRY(nursery_.enclosure.Settle(PrivateFilesOfCell(),
                                 std::max(request_.total_file_bytes, kScratchTotalBytes),
                                 std::max(request_.files, kScratchInodes)));
   TRY(OpenStreams());
+  if (!mounts_.empty()) TRY(ShowMounts());
   caisson_reseed();
   if (request_.kind == wire::ToNursery::kMake) TRY(Rehearse(holder_));
   TRY_ASSIGN(address_space_bytes_, nursery_.enclosure.AddressSpace());
   TRY(nursery_.enclosure.Confine(
-      {.paths = nursery_.rules, .tasks = request_.processes == 1 ? kThreads : request_.processes}));
+      {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes}));
   return Announce();
+}
+
+Result<void> Cell::EnterGroups() const {
+  for (const UniqueFd& group : groups_) {
+    if (::write(group.get(), "0", 1) != 1) return Error::FromErrno(errno, "enter a cgroup");
+  }
+  return {};
 }
 
 Result<void> Cell::OpenStreams() {
@@ -92,6 +118,25 @@ Result<void> Cell::OpenStreams() {
   return {};
 }
 
+Result<void> Cell::ShowMounts() {
+  if (nursery_.enclosure.tier() != jail::Tier::kNamespace) {
+    return Error(ErrorCode::kFailedPrecondition,
+                 "engine native has mounts in tier namespace alone; run the code in engine wasm");
+  }
+  TRY_ASSIGN(layers_, jail::AttachTrees(mounts_, kFilesRoot));
+  if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
+  if (!layers_.empty()) AwaitNextTick();
+  return {};
+}
+
+std::vector<jail::PathRule> Cell::Rules() const {
+  std::vector<jail::PathRule> rules = nursery_.rules;
+  for (const jail::Attachment& mount : mounts_) {
+    if (mount.writable) rules.push_back({mount.path, jail::PathRule::Access::kKeep});
+  }
+  return rules;
+}
+
 // Not before the host has heard that this cell exists: a byte from the nursery says so.
 Result<void> Cell::Announce() {
   char go = 0;
@@ -100,11 +145,10 @@ Result<void> Cell::Announce() {
     got = ::read(socket_.cell.get(), &go, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) return Error::FromErrno(errno, "wait for the nursery");
-  const std::array<int, wire::kCellDescriptors> descriptors = {socket_.host.get(), stdout_.get(),
-                                                               stderr_.get(), files_.get()};
-  const std::size_t count = files_.is_open() ? descriptors.size() : descriptors.size() - 1;
-  return nursery_.control.SendNews(wire::FromNursery::kPrepared, request_.cell, {},
-                                   std::span(descriptors).first(count));
+  std::vector<int> descriptors = {socket_.host.get(), stdout_.get(), stderr_.get()};
+  if (files_.is_open()) descriptors.push_back(files_.get());
+  for (const UniqueFd& layer : layers_) descriptors.push_back(layer.get());
+  return nursery_.control.SendNews(wire::FromNursery::kPrepared, request_.cell, {}, descriptors);
 }
 
 // The control socket, whose number the cell's own takes over, and whatever else the nursery holds.

@@ -37,14 +37,21 @@ struct Inheritance {
 
 class Cell {
  public:
-  Cell(const Inheritance& inheritance, const wire::MakeCell& request, SocketPair socket)
-      : nursery_(inheritance), request_(request), socket_(std::move(socket)) {}
+  Cell(const Inheritance& inheritance, const CellRequest& request, SocketPair socket)
+      : nursery_(inheritance),
+        request_(request.head),
+        groups_(request.groups),
+        mounts_(request.mounts),
+        socket_(std::move(socket)) {}
 
   [[noreturn]] void Live();
 
  private:
   Result<void> Prepare();
+  Result<void> EnterGroups() const;
   Result<void> OpenStreams();
+  Result<void> ShowMounts();
+  std::vector<jail::PathRule> Rules() const;
   Result<void> Announce();
   Result<void> CloseAllElse();
   [[noreturn]] void Serve();
@@ -52,10 +59,13 @@ class Cell {
 
   const Inheritance& nursery_;
   const wire::MakeCell request_;
+  const std::vector<UniqueFd>& groups_;
+  const std::vector<jail::Attachment>& mounts_;
   SocketPair socket_;
   UniqueFd stdout_;  // The host's ends.
   UniqueFd stderr_;
   UniqueFd files_;
+  std::vector<UniqueFd> layers_;
   std::uint64_t address_space_bytes_ = 0;  // Before the first run.
   Holder holder_;
 };

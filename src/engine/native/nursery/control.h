@@ -8,12 +8,21 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "jail/attach.h"
 #include "wire/nursery.h"
 
 namespace caisson::nursery {
+
+// A cell as the host wants it.
+struct CellRequest {
+  wire::MakeCell head{};
+  std::vector<UniqueFd> groups{};
+  std::vector<jail::Attachment> mounts{};
+};
 
 class Control {
  public:
@@ -22,7 +31,7 @@ class Control {
   const UniqueFd& socket() const { return socket_; }
 
   // The next request; nothing when the host is gone.
-  Result<std::optional<wire::MakeCell>> Receive() const;
+  Result<std::optional<CellRequest>> Receive() const;
 
   Result<void> SendReady(std::string_view missing) const;
   Result<void> SendNews(wire::FromNursery kind, std::uint64_t cell, std::string_view text,

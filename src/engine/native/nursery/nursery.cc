@@ -81,7 +81,7 @@ Result<void> Nursery::Run() {
     }
     if (ready[1].revents != 0) TRY(Reap());
     if (ready[0].revents == 0) continue;
-    TRY_ASSIGN(const std::optional<wire::MakeCell> request, control_.Receive());
+    TRY_ASSIGN(const std::optional<CellRequest> request, control_.Receive());
     if (!request) return {};
     TRY(Make(*request));
   }
@@ -100,20 +100,20 @@ Result<void> Nursery::Fail(const wire::MakeCell& request, const Error& why) cons
   return control_.SendNews(wire::FromNursery::kFailed, request.cell, why.message(), {});
 }
 
-Result<void> Nursery::Make(const wire::MakeCell& request) {
-  const Result<const jail::Filter*> filter = FilterFor(request);
-  if (!filter) return Fail(request, filter.error());
+Result<void> Nursery::Make(const CellRequest& request) {
+  const Result<const jail::Filter*> filter = FilterFor(request.head);
+  if (!filter) return Fail(request.head, filter.error());
   Result<SocketPair> socket = MakeSocket();
-  if (!socket) return Fail(request, socket.error());
+  if (!socket) return Fail(request.head, socket.error());
   Result<jail::Enclosure::Forked> forked = enclosure_.Fork();
   if (forked && forked->pid == 0) {
     const Inheritance inheritance{enclosure_, **filter, rules_, control_};
     Cell(inheritance, request, *std::move(socket)).Live();
   }
-  if (!forked) return Fail(request, forked.error());
-  cells_.emplace(forked->pid, request.cell);
+  if (!forked) return Fail(request.head, forked.error());
+  cells_.emplace(forked->pid, request.head.cell);
   const int pidfd = forked->pidfd.get();
-  TRY(control_.SendNews(wire::FromNursery::kBorn, request.cell, {}, {&pidfd, 1}));
+  TRY(control_.SendNews(wire::FromNursery::kBorn, request.head.cell, {}, {&pidfd, 1}));
   // Now the cell may say that it is prepared.
   if (::send(socket->host.get(), "g", 1, MSG_NOSIGNAL) != 1) {
     return Error::FromErrno(errno, "release a cell");

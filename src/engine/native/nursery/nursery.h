@@ -32,7 +32,7 @@ class Nursery {
   Result<void> Run();
 
  private:
-  Result<void> Make(const wire::MakeCell& request);
+  Result<void> Make(const CellRequest& request);
   Result<const jail::Filter*> FilterFor(const wire::MakeCell& request) const;
   Result<void> Fail(const wire::MakeCell& request, const Error& why) const;
   Result<void> Reap();

@@ -302,7 +302,8 @@ std::uint64_t Driver::Ask(std::uint32_t processes) {
                                .cell = next_++,
                                .total_file_bytes = 25 << 20,
                                .files = 100,
-                               .reserved = 0};
+                               .mounts = 0,
+                               .groups = 0};
   ::send(control_.get(), &request, sizeof request, MSG_NOSIGNAL);
   known_[request.cell];
   return request.cell;

@@ -66,13 +66,17 @@ class Loop {
 class Replica {
  public:
   Replica(Loop& loop, Store& store, const KeyRing& keys, const Clock& clock,
-          std::shared_ptr<const CodeSetting> setting, DurableSettings settings)
+          std::shared_ptr<const CodeSetting> setting, DurableSettings settings,
+          DeskOptions desk_options)
       : loop_(loop),
+        desk_(store, bell_, clock, desk_options),
         engine_(loop.context().get_executor()),
         runner_(engine_),
         runs_({.engine = engine_,
                .runner = runner_,
                .store = store,
+               .desk = desk_,
+               .bell = bell_,
                .keys = keys,
                .executor = loop.context().get_executor(),
                .setting = std::move(setting),
@@ -86,9 +90,12 @@ class Replica {
 
   FakeEngine& engine() { return engine_; }
   DurableRuns& runs() { return runs_; }
+  ApprovalDesk& desk() { return desk_; }
 
  private:
   Loop& loop_;
+  DecisionBell bell_;
+  ApprovalDesk desk_;
   FakeEngine engine_;
   CodeRunner runner_;
   DurableRuns runs_;
@@ -98,8 +105,8 @@ class DurableRunsTest : public ::testing::Test {
  protected:
   DurableRunsTest() { here_ = Make(); }
 
-  std::unique_ptr<Replica> Make(DurableSettings settings = {}) {
-    return std::make_unique<Replica>(loop_, *store_, keys_, clock_, setting_, settings);
+  std::unique_ptr<Replica> Make(DurableSettings settings = {}, DeskOptions desk = {}) {
+    return std::make_unique<Replica>(loop_, *store_, keys_, clock_, setting_, settings, desk);
   }
   std::shared_ptr<const Tool> Counting(std::string name, Approval approval,
                                        Repeat repeat = Repeat::kUnsafe) {
@@ -408,13 +415,23 @@ TEST_F(DurableRunsTest, AnothersRunIsLikeNone) {
 }
 
 TEST_F(DurableRunsTest, NobodyIsAskedMoreThanTheOwnerMayWaitFor) {
-  here_ = Make({.asking = {.max_pending = 1}});
+  here_ = Make({}, {.max_pending = 1});
   Start(Script({FakeCall{.tool = "send"}}));
   const RunView second = Start(Script({FakeCall{.tool = "send"}}));
   EXPECT_EQ(second.state, RunState::kFinished);
   EXPECT_EQ(second.outcome.calls.at(0).outcome, "denied");
   EXPECT_THAT(std::get<ToolDenied>(here_->engine().answers().at(0).second).message,
               HasSubstr("too many"));
+  here_ = Make({.waiting = {.runs = 1}});
+  EXPECT_EQ(Start(Script({FakeCall{.tool = "send"}})).outcome.calls.at(0).outcome, "denied");
+}
+
+TEST_F(DurableRunsTest, WhoeverDecidesAtTheDeskWakesTheRun) {
+  RunView view = Start(Script({FakeCall{.tool = "send"}}));
+  ASSERT_TRUE(loop_.Now(here_->desk().Decide(ann_, ApprovalId(view.outcome.approvals[0].id),
+                                             {.verdict = ApprovalState::kApproved, .by = "b"})));
+  EXPECT_EQ(Await(*here_, view.id).outcome.status, RunStatus::kCompleted);
+  EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
 TEST_F(DurableRunsTest, ASessionsRunWaitsInMemoryAndIsLostWithIt) {

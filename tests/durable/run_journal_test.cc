@@ -48,6 +48,7 @@ class RunJournalTest : public ::testing::Test {
 
   std::shared_ptr<RunJournal> Open(std::vector<StoredCall> recorded = {}) {
     return std::make_shared<RunJournal>(JournalOptions{.store = *store_,
+                                                       .desk = desk_,
                                                        .clock = clock_,
                                                        .owner = owner_,
                                                        .run = RunId("run_1"),
@@ -88,13 +89,15 @@ class RunJournalTest : public ::testing::Test {
     return ruling;
   }
   Result<StoredApproval> Decide(std::uint32_t seq, ApprovalState verdict) {
-    return Now(store_->approvals().Decide(owner_, ApprovalOf(RunId("run_1"), seq),
+    return Now(store_->approvals().Decide(owner_, ApprovalIdOf(RunId("run_1"), seq),
                                           {.verdict = verdict, .by = "ann", .at = clock_.Now()}));
   }
 
   asio::io_context context_;
   ManualClock clock_;
   const std::unique_ptr<Store> store_ = *OpenMemoryStore();
+  DecisionBell bell_;
+  ApprovalDesk desk_{*store_, bell_, clock_};
   const IsolationKey owner_{*Identity::Create({.user = "ann"})};
   Lease lease_;
   const std::shared_ptr<const Tool> read_ = MakeTool("read");
@@ -124,6 +127,21 @@ TEST_F(RunJournalTest, AGatedCallWaitsAndGoesOnOnceItIsApproved) {
   EXPECT_EQ(std::get<CallJournal::GoAhead>(**ruling).consent, Consent::kGiven);
   EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
   EXPECT_FALSE(journal->waits());
+}
+
+TEST_F(RunJournalTest, AStandingYesNeedsNobody) {
+  auto journal = Open();
+  auto ruling = Begin(journal, Call(0, send_));
+  RunUntil([&] { return journal->waits(); });
+  auto decided = Now(desk_.Decide(owner_, ApprovalIdOf(RunId("run_1"), 0),
+                                  {.verdict = ApprovalState::kApproved,
+                                   .by = "ann",
+                                   .standing = StandingYes{.scope = StandingYes::Scope::kAlways}}));
+  journal->Decide(*decided);
+  RunUntil([&] { return ruling->has_value(); });
+  EXPECT_EQ(std::get<CallJournal::GoAhead>(Now(journal->Before(Call(1, send_)))).consent,
+            Consent::kGiven);
+  EXPECT_EQ(Rows().at(1).call.state, CallState::kStarted);
 }
 
 TEST_F(RunJournalTest, ADeniedCallIsToldAndNothingElse) {

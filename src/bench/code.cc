@@ -1,0 +1,112 @@
+#include "bench/code.h"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "codeact/code_runner.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
+
+namespace caisson::bench {
+namespace {
+
+constexpr int kWarmUpRuns = 10;
+constexpr const char* kHundredCalls = "for i in range(100):\n    r = echo(n=i)\nr";
+constexpr const char* kThousandGathered =
+    "import asyncio\nlen(await asyncio.gather(*[echo(n=i) for i in range(1000)]))";
+
+Dict Object(std::initializer_list<std::pair<const char*, Value>> items) {
+  Dict dict;
+  for (const auto& [key, value] : items) dict.items.emplace_back(Value(std::string(key)), value);
+  return dict;
+}
+
+Result<std::shared_ptr<const CodeSetting>> SettingWithEcho() {
+  const Dict integer = Object({{"type", Value(std::string("integer"))}});
+  List required;
+  required.items.emplace_back(std::string("n"));
+  TRY_ASSIGN(auto echo,
+             Tool::Make({.name = "echo",
+                         .input_schema = Object({{"type", Value(std::string("object"))},
+                                                 {"properties", Object({{"n", integer}})},
+                                                 {"required", std::move(required)}})},
+                        Inline([](const Dict& given) { return *given.Find("n"); })));
+  return std::make_shared<const CodeSetting>(
+      CodeSetting{.tools = std::make_shared<const ToolSet>(
+                      std::vector<std::shared_ptr<const Tool>>{std::move(echo)})});
+}
+
+// Eight lines of everyday code, over and over.
+std::string TwoHundredLines() {
+  std::string code;
+  for (int i = 0; i < 25; ++i) {
+    const std::string n = std::to_string(i);
+    code += "def total_" + n + "(rows, rate=0.2):\n";
+    code += "    names = {row['name'].strip().lower(): row for row in rows if row.get('name')}\n";
+    code += "    amounts = [float(row['amount']) * (1 + rate) for row in names.values()]\n";
+    code += "    if not amounts:\n";
+    code += "        raise ValueError(f'no amounts in {len(rows)} rows')\n";
+    code += "    with open('/output/" + n + ".txt', 'w') as out:\n";
+    code += "        print(sum(amounts), max(amounts), sep=', ', file=out)\n";
+    code += "    return sorted(names)[:" + n + "], sum(amounts) / len(amounts)\n";
+  }
+  return code;
+}
+
+asio::awaitable<Result<Samples>> TimeCode(Engine& engine, CodeRequest request,
+                                          std::optional<Value> result, CodePlan plan) {
+  CodeRunner runner(engine);
+  asio::steady_timer pause(co_await asio::this_coro::executor);
+  Result<Samples> samples{Samples()};
+  for (int i = -kWarmUpRuns; i < plan.runs && samples; ++i) {
+    pause.expires_after(plan.pause);
+    co_await pause.async_wait(asio::use_awaitable);
+    const auto begin = Clock::now();
+    const auto run = co_await runner.Run(request);
+    const auto took = Clock::now() - begin;
+    const Result<void> right =
+        run ? Expect(run->outcome, result, "") : Result<void>(Error(run.error()));
+    if (!right) {
+      samples = Error(right.error());
+    } else if (i >= 0) {
+      samples->push_back(Microseconds(took));
+    }
+  }
+  co_await runner.Close();
+  co_return samples;
+}
+
+Result<Samples> TimeCalls(const Lanes& lanes, const char* code, std::int64_t result,
+                          CodePlan plan) {
+  TRY_ASSIGN(auto setting, SettingWithEcho());
+  return OnLane(lanes, 0,
+                TimeCode(lanes.engine(),
+                         {.owner = OwnerId("bench"), .code = code, .setting = std::move(setting)},
+                         Value(result), plan));
+}
+
+}  // namespace
+
+Result<Samples> HundredCalls(const Lanes& lanes, CodePlan plan) {
+  return TimeCalls(lanes, kHundredCalls, 99, plan);
+}
+
+Result<Samples> ThousandGathered(const Lanes& lanes, CodePlan plan) {
+  return TimeCalls(lanes, kThousandGathered, 1000, plan);
+}
+
+Result<Samples> CheckedLines(const Lanes& lanes, CodePlan plan) {
+  return OnLane(
+      lanes, 0,
+      TimeCode(lanes.engine(),
+               {.owner = OwnerId("bench"), .code = TwoHundredLines(), .purpose = Purpose::kCheck},
+               std::nullopt, plan));
+}
+
+}  // namespace caisson::bench

@@ -1,0 +1,69 @@
+// A CheckpointDirectory keeps checkpoints in files, for who wants them where they can be seen.
+//
+//   ROOT/<owner>/<instance>/owner               whose it is: sealed, made once, before anything else
+//                           0000000007-<id>     a checkpoint, sealed; the highest number is the head
+//
+// A directory without its stamp, or with somebody else's, is read by nobody and written to by nobody: outside that is
+// "not found", inside it has a name (Refusal). The stamp is under its name only when it is whole and on the disk.
+//
+// Trust     Files are hostile until they are open; the directory itself is the host's own. Ids become names of files
+//           and are single safe segments, or there is nothing by that name.
+// Threads   Any executor; files are waited for on the pool. Other processes may use the directory too.
+// Lifetime  Keys and pool outlive it and the calls under way.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "approval/key_ring.h"
+#include "base/unique_fd.h"
+#include "store/checkpoints.h"
+
+namespace caisson {
+
+class CheckpointDirectory final : public CheckpointStore {
+ public:
+  enum class Refusal { kIdentityMissing, kIdentityMismatch };
+  enum class Missing { kRefuse, kCreate };
+  struct Options {
+    std::string root;  // Made if it is not there, for its owner alone.
+    asio::any_io_executor pool;
+    // For the log; on the pool.
+    std::function<void(Refusal, const IsolationKey&, const InstanceId&)> on_refusal{};
+  };
+  static Result<std::unique_ptr<CheckpointDirectory>> Open(Options options, const KeyRing& keys);
+
+  asio::awaitable<Result<void>> Append(IsolationKey owner, InstanceId instance,
+                                       std::optional<CheckpointId> expected,
+                                       Checkpoint checkpoint) override;
+  asio::awaitable<Result<Checkpoint>> Head(IsolationKey owner, InstanceId instance) override;
+  asio::awaitable<Result<Checkpoint>> Find(IsolationKey owner, InstanceId instance,
+                                           CheckpointId id) override;
+  asio::awaitable<Result<std::vector<CheckpointId>>> List(IsolationKey owner,
+                                                          InstanceId instance) override;
+  asio::awaitable<Result<void>> Prune(IsolationKey owner, InstanceId instance,
+                                      std::uint32_t keep) override;
+
+ private:
+  class Instance;
+
+  CheckpointDirectory(Options options, UniqueFd root, const KeyRing& keys)
+      : options_(std::move(options)), root_(std::move(root)), keys_(keys) {}
+
+  // One instance's directory whose stamp has been checked, locked as long as it is held.
+  Result<Instance> Enter(const IsolationKey& owner, const InstanceId& instance,
+                         Missing missing) const;
+
+  const Options options_;
+  const UniqueFd root_;
+  const KeyRing& keys_;
+};
+
+// identity_missing, identity_mismatch.
+std::string_view ToString(CheckpointDirectory::Refusal refusal);
+
+}  // namespace caisson

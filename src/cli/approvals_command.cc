@@ -1,0 +1,249 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "approval/desk.h"
+#include "approval/presentation.h"
+#include "base/rfc3339.h"
+#include "base/visible.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "cli/store_flags.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  caisson approvals list --config caisson.toml
+  caisson approvals show apr_…
+  caisson approvals approve apr_… --reason "looked at it"
+  caisson approvals approve apr_… --always --any-arguments    and every later call of this tool
+  caisson approvals deny apr_… --reason "wrong account"
+  caisson approvals grants                                    what was said yes to for good
+  caisson approvals revoke grt_…
+
+Exit status: 0 done; 2 no such approval or grant, decided otherwise already, usage or configuration.)";
+
+constexpr std::size_t kShownInLists = 200;
+
+struct ApprovalsFlags {
+  StoreFlags store;
+  bool json = false;
+  bool all = false;
+  std::string after;
+  std::string id;
+  std::string reason;
+  bool session = false;
+  bool always = false;
+  bool any_arguments = false;
+};
+
+std::string Indented(std::string_view lines) {
+  std::string text;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    text.append("    ").append(lines.substr(0, end));
+    lines.remove_prefix(end);
+  }
+  return text;
+}
+
+std::string Headline(const StoredApproval& approval) {
+  const NewApproval& asked = approval.asked;
+  return asked.id.str() + "  " + std::string(ToString(approval.state)) + "  " +
+         SpellOutDeceptive(asked.binding.tool) + "  expires " + ToRfc3339(asked.expires_at) + "\n";
+}
+
+// Arguments that were not hashed are not shown: nobody may decide about them (I5).
+std::string Arguments(const StoredApproval& approval, std::size_t shown_bytes) {
+  const auto shown = Present(approval.asked, shown_bytes);
+  return Indented(shown ? ToText(*shown) : shown.error().message() + "\n");
+}
+
+std::string Details(const StoredApproval& approval) {
+  const NewApproval& asked = approval.asked;
+  std::string text = Headline(approval) + "  call " + std::to_string(asked.binding.seq) + " of " +
+                     SpellOutDeceptive(asked.binding.run.str()) + ", asked " +
+                     ToRfc3339(asked.created_at) + "\n  arguments (SHA-256 " +
+                     asked.binding.arguments_digest + ")\n" + Arguments(approval, kShownBytes);
+  if (approval.decision) {
+    text +=
+        "  " + std::string(ToString(approval.decision->verdict)) + " by " +
+        SpellOutDeceptive(approval.decision->by) + " at " + ToRfc3339(approval.decision->at) +
+        (approval.decision->reason.empty() ? ""
+                                           : ": " + SpellOutDeceptive(approval.decision->reason)) +
+        "\n";
+  }
+  return text;
+}
+
+Result<std::string> ToJson(const Grant& grant) {
+  TRY_ASSIGN(const std::string text,
+             caisson::ToJson(Value(Dict{{{"id", grant.id.str()},
+                                         {"tool", grant.tool},
+                                         {"scope", grant.scope},
+                                         {"pattern", grant.pattern},
+                                         {"granted_by", grant.granted_by},
+                                         {"granted_at", ToRfc3339(grant.granted_at)}}})));
+  return SpellOutDeceptive(text);
+}
+
+std::string ToText(const Grant& grant) {
+  return grant.id.str() + "  " + grant.scope + "  " + SpellOutDeceptive(grant.tool) + "  " +
+         SpellOutDeceptive(grant.pattern) + "  by " + SpellOutDeceptive(grant.granted_by) + " at " +
+         ToRfc3339(grant.granted_at) + "\n";
+}
+
+std::string JsonList(const std::vector<std::string>& items,
+                     const std::optional<std::string>& next) {
+  std::string text = "{\"items\":[";
+  for (const std::string& item : items) text.append(&item == items.data() ? "" : ",").append(item);
+  return text + "],\"next\":" + (next ? "\"" + *next + "\"" : "null") + "}\n";
+}
+
+// One command on one opened store. Each returns what to print.
+class Approvals {
+ public:
+  Approvals(const ApprovalsFlags& flags, OpenedStore& opened)
+      : flags_(flags), opened_(opened), desk_(*opened.store, bell_, clock_) {}
+
+  Result<std::string> List() {
+    const auto state = flags_.all ? std::nullopt : std::optional(ApprovalState::kPending);
+    PageQuery query;
+    if (!flags_.after.empty()) query.after = flags_.after;
+    TRY_ASSIGN(const Page<StoredApproval> page,
+               Await(opened_.store->approvals().List(opened_.owner, state, query)));
+    if (flags_.json) {
+      std::vector<std::string> items;
+      for (const StoredApproval& approval : page.items) {
+        items.push_back(caisson::ToJson(approval));
+      }
+      return JsonList(items, page.next);
+    }
+    std::string text;
+    for (const StoredApproval& approval : page.items) {
+      text += Headline(approval) + Arguments(approval, kShownInLists);
+    }
+    if (text.empty())
+      return std::string(flags_.all ? "no approvals\n" : "no approvals are waiting\n");
+    return page.next ? text + "more with --after " + *page.next + "\n" : text;
+  }
+
+  Result<std::string> Show() {
+    TRY_ASSIGN(const StoredApproval approval,
+               Await(opened_.store->approvals().Find(opened_.owner, ApprovalId(flags_.id))));
+    return Print(approval);
+  }
+
+  Result<std::string> Approve() {
+    std::optional<StandingYes> standing;
+    if (flags_.session || flags_.always) {
+      using enum StandingYes::Scope;
+      using enum StandingYes::Arguments;
+      standing = StandingYes{.scope = flags_.always ? kAlways : kSession,
+                             .arguments = flags_.any_arguments ? kAny : kThese};
+    } else if (flags_.any_arguments) {
+      return Error(ErrorCode::kInvalidArgument, "--any-arguments goes with --session or --always");
+    }
+    return Decide(ApprovalState::kApproved, std::move(standing));
+  }
+  Result<std::string> Deny() { return Decide(ApprovalState::kDenied, std::nullopt); }
+
+  Result<std::string> Grants() {
+    TRY_ASSIGN(const std::vector<Grant> grants, Await(desk_.Grants(opened_.owner)));
+    std::string text;
+    std::vector<std::string> items;
+    for (const Grant& grant : grants) {
+      TRY_ASSIGN(std::string item, ToJson(grant));
+      items.push_back(std::move(item));
+      text += ToText(grant);
+    }
+    if (flags_.json) return JsonList(items, std::nullopt);
+    return text.empty() ? std::string("no grants\n") : text;
+  }
+
+  Result<std::string> Revoke() {
+    TRY(Await(desk_.Revoke(opened_.owner, GrantId(flags_.id), CurrentUser())));
+    return flags_.json ? "{\"revoked\":\"" + flags_.id + "\"}\n" : "revoked " + flags_.id + "\n";
+  }
+
+ private:
+  Result<std::string> Decide(ApprovalState verdict, std::optional<StandingYes> standing) {
+    TRY_ASSIGN(const StoredApproval approval,
+               Await(desk_.Decide(opened_.owner, ApprovalId(flags_.id),
+                                  {.verdict = verdict,
+                                   .by = CurrentUser(),
+                                   .reason = flags_.reason,
+                                   .standing = standing})));
+    return Print(approval);
+  }
+
+  std::string Print(const StoredApproval& approval) {
+    return flags_.json ? caisson::ToJson(approval) + "\n" : Details(approval);
+  }
+
+  const ApprovalsFlags& flags_;
+  OpenedStore& opened_;
+  DecisionBell bell_;  // Nobody waits in this process; who does finds the decision in the store.
+  SystemClock clock_;
+  ApprovalDesk desk_;
+};
+
+using Action = Result<std::string> (Approvals::*)();
+
+int Perform(const ApprovalsFlags& flags, Action action) {
+  const auto done = [&]() -> Result<std::string> {
+    TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
+    return (Approvals(flags, opened).*action)();
+  }();
+  if (!done) {
+    Output::Stderr().Write("caisson: " + done.error().message() + "\n");
+    return ExitStatus(done.error().code());
+  }
+  Output out = Output::Stdout();
+  out.Write(*done);
+  return out.failed() == 0 ? kExitCompleted : kExitUsage;
+}
+
+}  // namespace
+
+void AddApprovalsCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<ApprovalsFlags>();  // Shared by the parser and the callbacks.
+  CLI::App* command =
+      program.add_subcommand("approvals", "See the calls that wait for a yes, and decide");
+  command->footer(kExamples);
+  command->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, Action action) {
+    CLI::App* sub = command->add_subcommand(name, what);
+    AddStoreFlags(*sub, flags->store);
+    sub->add_flag("--json", flags->json, "Print one line of JSON");
+    sub->callback([flags, action, &exit_status] { exit_status = Perform(*flags, action); });
+    return sub;
+  };
+  const auto add_with_id = [&](const char* name, const char* what, Action action) {
+    CLI::App* sub = add(name, what, action);
+    sub->add_option("ID", flags->id)->required();
+    return sub;
+  };
+  CLI::App* list = add("list", "What waits for a decision, newest first", &Approvals::List);
+  list->add_flag("--all", flags->all, "Also what is decided");
+  list->add_option("--after", flags->after, "The next page")->type_name("ID");
+  add_with_id("show", "All about one", &Approvals::Show);
+  CLI::App* approve = add_with_id("approve", "Let the call be made", &Approvals::Approve);
+  CLI::App* deny = add_with_id("deny", "Do not let it be made", &Approvals::Deny);
+  for (CLI::App* decision : {approve, deny}) {
+    decision->add_option("--reason", flags->reason, "Why, for the record")->type_name("TEXT");
+  }
+  CLI::Option* session =
+      approve->add_flag("--session", flags->session, "Also later ones like it in this session");
+  approve->add_flag("--always", flags->always, "Also all later ones like it")->excludes(session);
+  approve->add_flag("--any-arguments", flags->any_arguments,
+                    "With these two: of the same tool, whatever the arguments");
+  add("grants", "What was said yes to beforehand", &Approvals::Grants);
+  add_with_id("revoke", "Take back a grant", &Approvals::Revoke);
+}
+
+}  // namespace caisson::cli

@@ -1,0 +1,143 @@
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "approval/audit_trail.h"
+#include "base/rfc3339.h"
+#include "base/visible.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "cli/store_flags.h"
+
+namespace caisson::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  caisson audit list --config caisson.toml
+  caisson audit verify --config caisson.toml
+  caisson audit verify --file audit.jsonl       the copy that [audit] file = "audit.jsonl" asks for
+
+Exit status: 0 whole; 1 entries are changed or missing; 2 usage or configuration.)";
+
+constexpr std::uint32_t kMostListed = 10'000;
+
+struct AuditFlags {
+  StoreFlags store;
+  bool json = false;
+  std::int64_t after = 0;
+  std::string file;
+};
+
+Result<std::string> List(const AuditFlags& flags) {
+  TRY_ASSIGN(const OpenedStore opened, OpenStoreOf(flags.store));
+  TRY_ASSIGN(const std::vector<AuditEntry> entries,
+             Await(opened.store->audit().Read(opened.owner, flags.after, kMostListed)));
+  std::string text;
+  for (const AuditEntry& entry : entries) {
+    if (flags.json) {
+      TRY_ASSIGN(const std::string line, ToAuditLine(opened.owner.str(), entry));
+      text += line + "\n";
+    } else {
+      text += std::to_string(entry.seq) + "  " + ToRfc3339(entry.event.at) + "  " +
+              entry.event.kind + "  " + SpellOutDeceptive(entry.event.body) + "\n";
+    }
+  }
+  if (text.empty() && !flags.json) text = "the audit log is empty\n";
+  return text;
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) return Error(ErrorCode::kNotFound, "cannot read " + path);
+  return text;
+}
+
+using Heads = std::map<std::string, AuditHead>;
+
+// Where each chain ends; within it, an error that says where one is broken.
+Result<Result<Heads>> Verify(const AuditFlags& flags) {
+  if (!flags.file.empty()) {
+    TRY_ASSIGN(const std::string text, ReadFile(flags.file));
+    return VerifyAuditLines(text);
+  }
+  TRY_ASSIGN(const OpenedStore opened, OpenStoreOf(flags.store));
+  const auto head = Await(VerifyAudit(opened.store->audit(), opened.owner));
+  if (head) return Result<Heads>(Heads{{opened.owner.str(), *head}});
+  if (head.error().code() != ErrorCode::kFailedPrecondition) return head.error();
+  return Result<Heads>(head.error());
+}
+
+std::string ToText(const Heads& heads) {
+  std::string text;
+  for (const auto& [owner, head] : heads) {
+    text += "whole: " + std::to_string(head.seq) + " entries" +
+            (head.hash.empty() ? "" : ", the last one's hash is " + head.hash) + "\n";
+  }
+  return text.empty() ? "the audit log is empty\n" : text;
+}
+
+Result<std::string> ToJsonLine(const Result<Heads>& heads) {
+  Dict fields{{{"whole", heads.has_value()}}};
+  if (heads) {
+    caisson::List chains;
+    for (const auto& [owner, head] : *heads) {
+      chains.items.emplace_back(
+          Dict{{{"owner", owner}, {"entries", head.seq}, {"head", head.hash}}});
+    }
+    fields.items.emplace_back("chains", std::move(chains));
+  } else {
+    fields.items.emplace_back("problem", heads.error().message());
+  }
+  TRY_ASSIGN(const std::string json, ToJson(Value(std::move(fields))));
+  return json + "\n";
+}
+
+int Print(const Result<std::string>& done) {
+  if (!done) {
+    Output::Stderr().Write("caisson: " + done.error().message() + "\n");
+    return ExitStatus(done.error().code());
+  }
+  Output out = Output::Stdout();
+  out.Write(*done);
+  return out.failed() == 0 ? kExitCompleted : kExitUsage;
+}
+
+int RunVerify(const AuditFlags& flags) {
+  const auto verified = Verify(flags);
+  if (!verified) return Print(verified.error());
+  const Result<Heads>& heads = *verified;
+  if (!heads) Output::Stderr().Write("caisson: " + heads.error().message() + "\n");
+  const int status = flags.json ? Print(ToJsonLine(heads))
+                     : heads    ? Print(ToText(*heads))
+                                : kExitCompleted;
+  return status == kExitCompleted && !heads ? kExitCodeFailed : status;
+}
+
+}  // namespace
+
+void AddAuditCommand(CLI::App& program, int& exit_status) {
+  auto flags = std::make_shared<AuditFlags>();  // Shared by the parser and the callbacks.
+  CLI::App* command =
+      program.add_subcommand("audit", "See who decided what, and that nobody changed the record");
+  command->footer(kExamples);
+  command->require_subcommand(1);
+  CLI::App* list = command->add_subcommand("list", "The entries, oldest first");
+  list->add_option("--after", flags->after, "Only those after this number")->type_name("NUMBER");
+  list->callback([flags, &exit_status] { exit_status = Print(List(*flags)); });
+  CLI::App* verify = command->add_subcommand("verify", "Check that no entry is changed or missing");
+  verify->add_option("--file", flags->file, "A copy in a file, in place of the store")
+      ->type_name("FILE");
+  verify->callback([flags, &exit_status] { exit_status = RunVerify(*flags); });
+  for (CLI::App* sub : {list, verify}) {
+    AddStoreFlags(*sub, flags->store);
+    sub->add_flag("--json", flags->json, "Print JSON, one line for each entry");
+  }
+}
+
+}  // namespace caisson::cli

@@ -1,0 +1,47 @@
+#include "cli/store_flags.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+#include "identity/local_resolver.h"
+#include "server/open_store.h"
+
+namespace caisson::cli {
+
+void AddStoreFlags(CLI::App& command, StoreFlags& flags) {
+  command.add_option("--config", flags.config, "The configuration file that names the store")
+      ->type_name("FILE");
+  command.add_option("--tenant", flags.tenant, "Act for this tenant")->type_name("NAME");
+  command.add_option("--user", flags.user, "Act for this user; by default the local one")
+      ->type_name("NAME");
+  command.add_option("--chat", flags.chat, "Act in this chat")->type_name("NAME");
+}
+
+Result<OpenedStore> OpenStoreOf(const StoreFlags& flags) {
+  Config config;
+  if (!flags.config.empty()) {
+    TRY_ASSIGN(config, LoadConfig(flags.config));
+  }
+  auto identity = Identity::Create({.tenant = flags.tenant,
+                                    .user = flags.user.value_or(LocalIdentity().user()),
+                                    .chat = flags.chat});
+  if (!identity) {
+    return Error(ErrorCode::kInvalidArgument, identity.error().message());
+  }
+  TRY_ASSIGN(auto store, OpenStore(config, MissingStore::kRefuse));
+  return OpenedStore{
+      .config = std::move(config), .store = std::move(store), .owner = IsolationKey(*identity)};
+}
+
+std::string CurrentUser() {
+  std::array<char, 4096> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  return found != nullptr ? found->pw_name : "uid " + std::to_string(::geteuid());
+}
+
+}  // namespace caisson::cli

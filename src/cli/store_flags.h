@@ -1,0 +1,62 @@
+// How a command reaches what is stored: the configured store, for one identity.
+//
+//   caisson approvals list --config caisson.toml --tenant acme --user ann
+//
+// Trust     Whoever may read the store's file may act for everybody in it; the flags only say for whom.
+// Threads   The main thread; Await blocks it.
+// Lifetime  An OpenedStore owns the store.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "identity/identity.h"
+#include "store/store.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name.
+class App;
+}  // namespace CLI
+
+namespace caisson::cli {
+
+struct StoreFlags {
+  std::string config;
+  std::optional<std::string> tenant;
+  std::optional<std::string> user;
+  std::optional<std::string> chat;
+};
+
+void AddStoreFlags(CLI::App& command, StoreFlags& flags);
+
+struct OpenedStore {
+  Config config;
+  std::unique_ptr<Store> store;
+  IsolationKey owner;
+};
+
+// A store that is not there is not made: who looks at nothing has the wrong configuration.
+Result<OpenedStore> OpenStoreOf(const StoreFlags& flags);
+
+// Who sits here, for the record of who decided.
+std::string CurrentUser();
+
+// Runs a coroutine to its end on this thread.
+template <typename T>
+Result<T> Await(asio::awaitable<Result<T>> work) {
+  asio::io_context context(1);
+  std::optional<Result<T>> result;
+  const auto run = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
+  asio::co_spawn(context, run, asio::detached);
+  context.run();
+  return *std::move(result);
+}
+
+}  // namespace caisson::cli

@@ -1,0 +1,44 @@
+#include "engine/native/cell_mounts.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "jail/tree.h"
+#include "wire/nursery.h"
+
+namespace caisson {
+
+CellMounts::CellMounts(std::shared_ptr<const HostFiles> files)
+    : files_(std::move(files)), opened_at_(std::chrono::system_clock::now()) {}
+
+Result<std::shared_ptr<const CellMounts>> CellMounts::Open(std::shared_ptr<const HostFiles> files) {
+  std::shared_ptr<CellMounts> mounts(new CellMounts(std::move(files)));
+  if (mounts->points().size() > wire::kMaxCellMounts) {
+    return Error(ErrorCode::kInvalidArgument, "a cell of engine native has at most " +
+                                                  std::to_string(wire::kMaxCellMounts) + " mounts");
+  }
+  for (std::uint32_t i = 0; i < mounts->points().size(); ++i) {
+    const std::string& path = mounts->points()[i].guest_path;
+    const UniqueFd* directory = mounts->files_->directory(i);
+    if (directory == nullptr) {
+      return Error(ErrorCode::kFailedPrecondition, path + " is no directory of this machine");
+    }
+    auto tree = jail::DetachTree(*directory);
+    if (!tree) return std::move(tree).error().Context("mount " + path);
+    mounts->trees_.push_back(*std::move(tree));
+  }
+  return std::shared_ptr<const CellMounts>(std::move(mounts));
+}
+
+std::size_t CellMounts::writable() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      points(), [](const MountPoint& point) { return point.mode != MountMode::kReadOnly; }));
+}
+
+bool CellMounts::any_applied() const {
+  return std::ranges::any_of(
+      points(), [](const MountPoint& point) { return point.mode == MountMode::kReadWrite; });
+}
+
+}  // namespace caisson

@@ -1,0 +1,222 @@
+#include "jail/tree.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "jail/identity.h"
+
+namespace caisson::jail {
+namespace {
+
+constexpr std::uint64_t kMountNoSymfollow = 0x00200000;  // MOUNT_ATTR_NOSYMFOLLOW, Linux 5.14.
+constexpr std::uint64_t kTreeAttributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+                                          MOUNT_ATTR_NOEXEC | kMountNoSymfollow;
+
+// Raw system calls: also for the child of a clone.
+long CloneTree(int directory) {
+  return ::syscall(SYS_open_tree, directory, "",
+                   AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
+long SetAttributes(int tree) {
+  mount_attr attributes{};
+  attributes.attr_set = kTreeAttributes;
+  return ::syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
+}
+
+// A child in namespaces of its own. Whoever has it ends it.
+class Helper {
+ public:
+  explicit Helper(pid_t pid) : pid_(pid) {}
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+  ~Helper() {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, __WALL) < 0 && errno == EINTR) {
+    }
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  const pid_t pid_;
+};
+
+// A copy of this process that had threads: it touches neither the heap nor anything that locks.
+long CloneSelf(std::uint64_t namespaces) {
+  const long pid = ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, 0);
+  if (pid == 0) ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  return pid;
+}
+
+// ---- With CAP_SYS_ADMIN ----
+
+Result<void> WriteLine(const std::string& path, const std::string& line) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open() ||
+      ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    return Error::FromErrno(errno, "write " + path);
+  }
+  return {};
+}
+
+// A user namespace that says only: who owns the directory is, for this mount, the jailed user.
+Result<UniqueFd> OwnerAs(const struct stat& owner, const Ids& ids) {
+  const long pid = CloneSelf(CLONE_NEWUSER);
+  if (pid == 0) {
+    while (true) ::syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
+  }
+  if (pid < 0) return Error::FromErrno(errno, "make a user namespace");
+  const Helper helper(static_cast<pid_t>(pid));
+  const std::string proc = "/proc/" + std::to_string(pid);
+  TRY(WriteLine(proc + "/uid_map",
+                std::to_string(owner.st_uid) + " " + std::to_string(ids.host_uid) + " 1"));
+  TRY(WriteLine(proc + "/gid_map",
+                std::to_string(owner.st_gid) + " " + std::to_string(ids.host_gid) + " 1"));
+  UniqueFd user_namespace(::open((proc + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!user_namespace.is_open()) return Error::FromErrno(errno, "open a user namespace");
+  return user_namespace;
+}
+
+// Not every file system can; there the directory's permissions for everybody count.
+void GiveToJailedUser(const UniqueFd& tree) {
+  const Ids ids = ChooseIds();
+  struct stat owner{};
+  if (!ids.chosen || ::fstat(tree.get(), &owner) != 0) return;
+  const Result<UniqueFd> user_namespace = OwnerAs(owner, ids);
+  if (!user_namespace) return;
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_IDMAP;
+  attributes.userns_fd = static_cast<std::uint64_t>(user_namespace->get());
+  ::syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof attributes);
+}
+
+// ---- Without ----
+
+// What the helper has to do, all of it made beforehand.
+struct Errand {
+  std::string path;
+  struct stat expected{};
+  int socket = -1;
+};
+
+// One packet: what failed, or 0 and the tree.
+void Send(int socket, int error_number, int tree) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof tree)> control{};
+  iovec part{.iov_base = &error_number, .iov_len = sizeof error_number};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (tree >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof tree);
+    std::memcpy(CMSG_DATA(rights), &tree, sizeof tree);
+  }
+  ::syscall(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+}
+
+// In the child. Its mount namespace is a copy of ours with other mounts in it, so the directory has to be found
+// by its name again, and be the same.
+int Run(const Errand& errand) {
+  const long directory =
+      ::syscall(SYS_openat, AT_FDCWD, errand.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+  if (directory < 0) return errno;
+  struct stat found{};
+  if (::syscall(SYS_newfstatat, directory, "", &found, AT_EMPTY_PATH) < 0) return errno;
+  if (found.st_dev != errand.expected.st_dev || found.st_ino != errand.expected.st_ino) {
+    return ESTALE;
+  }
+  const long tree = CloneTree(static_cast<int>(directory));
+  if (tree < 0 || SetAttributes(static_cast<int>(tree)) < 0) return errno;
+  Send(errand.socket, 0, static_cast<int>(tree));
+  return 0;
+}
+
+Result<UniqueFd> Receive(const UniqueFd& socket) {
+  int error_number = 0;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  iovec part{.iov_base = &error_number, .iov_len = sizeof error_number};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t size = 0;
+  do {
+    size = ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
+  } while (size < 0 && errno == EINTR);
+  if (size != sizeof error_number) return Error(ErrorCode::kInternal, "a helper process died");
+  if (error_number != 0) return Error::FromErrno(error_number, "clone its mount");
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (rights == nullptr) return Error(ErrorCode::kInternal, "a helper process sent nothing");
+  int tree = -1;
+  std::memcpy(&tree, CMSG_DATA(rights), sizeof tree);
+  return UniqueFd(tree);
+}
+
+Result<std::string> NameOf(const UniqueFd& directory) {
+  std::array<char, 4096> path{};
+  const ssize_t size = ::readlink(("/proc/self/fd/" + std::to_string(directory.get())).c_str(),
+                                  path.data(), path.size());
+  if (size <= 0 || static_cast<std::size_t>(size) == path.size()) {
+    return Error::FromErrno(errno, "find a directory's name");
+  }
+  return std::string(path.data(), static_cast<std::size_t>(size));
+}
+
+Result<UniqueFd> DetachInChild(const UniqueFd& directory) {
+  Errand errand;
+  TRY_ASSIGN(errand.path, NameOf(directory));
+  if (::fstat(directory.get(), &errand.expected) != 0) {
+    return Error::FromErrno(errno, "look at " + errand.path);
+  }
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error::FromErrno(errno, "socket for a helper");
+  }
+  const UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  errand.socket = theirs.get();
+  const long pid = CloneSelf(CLONE_NEWUSER | CLONE_NEWNS);
+  if (pid == 0) {
+    if (const int failed = Run(errand); failed != 0) Send(errand.socket, failed, -1);
+    ::syscall(SYS_exit_group, 0);
+    __builtin_unreachable();
+  }
+  if (pid < 0) return Error::FromErrno(errno, "start a helper in namespaces of its own");
+  const Helper helper(static_cast<pid_t>(pid));
+  theirs = UniqueFd();
+  return Receive(ours);
+}
+
+}  // namespace
+
+Result<UniqueFd> DetachTree(const UniqueFd& directory) {
+  UniqueFd tree(static_cast<int>(CloneTree(directory.get())));
+  if (!tree.is_open()) {
+    if (errno == EPERM) return DetachInChild(directory);
+    return Error::FromErrno(errno, "clone its mount");
+  }
+  GiveToJailedUser(tree);
+  if (SetAttributes(tree.get()) != 0) return Error::FromErrno(errno, "make a tree read-only");
+  return tree;
+}
+
+}  // namespace caisson::jail

@@ -1,0 +1,57 @@
+#include "server/audit_copier.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+namespace caisson {
+
+Result<std::unique_ptr<AuditCopier>> AuditCopier::Start(Store& store, AuditCopierOptions options) {
+  auto opened = AuditFile::Open(options.path);
+  if (!opened && opened.error().code() != ErrorCode::kUnavailable) return std::move(opened).error();
+  std::optional<AuditFile> file;
+  if (opened) file = *std::move(opened);
+  return std::unique_ptr<AuditCopier>(new AuditCopier(store, std::move(file), std::move(options)));
+}
+
+AuditCopier::AuditCopier(Store& store, std::optional<AuditFile> file, AuditCopierOptions options)
+    : store_(store), file_(std::move(file)), options_(std::move(options)) {
+  asio::co_spawn(context_, CopyUntilStopped(), asio::detached);
+  thread_ = std::thread([this] { context_.run(); });
+}
+
+AuditCopier::~AuditCopier() {
+  asio::post(context_, [this] {
+    stopped_ = true;
+    next_.cancel();
+  });
+  thread_.join();
+}
+
+asio::awaitable<void> AuditCopier::CopyUntilStopped() {
+  while (!stopped_) {
+    co_await CopyOnce();
+    if (stopped_) break;
+    next_.expires_after(std::chrono::ceil<std::chrono::milliseconds>(options_.interval));
+    co_await next_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  co_await CopyOnce();
+}
+
+asio::awaitable<void> AuditCopier::CopyOnce() {
+  const auto complain = [&](const Error& error) {
+    if (error.code() != ErrorCode::kUnavailable && options_.log) options_.log(error.message());
+  };
+  if (!file_) {
+    auto opened = AuditFile::Open(options_.path);
+    if (!opened) co_return complain(opened.error());
+    file_ = *std::move(opened);
+  }
+  const auto copied = co_await file_->CatchUp(store_);
+  if (!copied) complain(copied.error());
+}
+
+}  // namespace caisson

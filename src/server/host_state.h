@@ -1,0 +1,62 @@
+// HostState is all that a host remembers and what goes with it, as the configuration says: the store, its keys, the desk
+// where approvals are asked for and decided, the copy of the audit log.
+//
+//   auto state = *HostState::Open(config, CaptureEnvironment());
+//   DurableRuns runs({.store = state->store(), .desk = state->desk(), .bell = state->bell(), .keys = state->keys(), ...});
+//
+// Trust     The operator's configuration.
+// Threads   Open blocks. What it holds, from anywhere.
+// Lifetime  Outlives whatever uses what it holds; the store goes last.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "approval/decision_bell.h"
+#include "approval/desk.h"
+#include "approval/key_ring.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "config/config.h"
+#include "context/session_context.h"
+#include "server/audit_copier.h"
+#include "store/store.h"
+
+namespace caisson {
+
+class HostState {
+ public:
+  // `log` hears what goes wrong with the audit file later on.
+  static Result<std::unique_ptr<HostState>> Open(const Config& config, const EnvironmentMap& host,
+                                                 std::function<void(std::string_view)> log = {});
+  HostState(const HostState&) = delete;
+  HostState& operator=(const HostState&) = delete;
+
+  Store& store() { return *store_; }
+  const KeyRing& keys() const { return keys_; }
+  DecisionBell& bell() { return bell_; }
+  ApprovalDesk& desk() { return desk_; }
+  // How often the store is asked what other processes decided.
+  std::chrono::milliseconds poll() const { return poll_; }
+  // As StoreFiles: what no mount may show.
+  const std::vector<std::string>& hidden() const { return hidden_; }
+
+ private:
+  HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& config);
+
+  const std::unique_ptr<Store> store_;
+  const KeyRing keys_;
+  SystemClock clock_;
+  DecisionBell bell_;
+  ApprovalDesk desk_;
+  const std::chrono::milliseconds poll_;
+  const std::vector<std::string> hidden_;
+  std::unique_ptr<AuditCopier> audit_;  // Null if no file is configured.
+};
+
+}  // namespace caisson

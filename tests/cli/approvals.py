@@ -1,0 +1,189 @@
+"""`caisson approvals` and `caisson audit` on a store that somebody else fills."""
+
+import __main__
+import hashlib
+import json
+import sqlite3
+import time
+
+import harness
+
+CONFIG = '[store]\nurl = "sqlite:data.db"\n'
+
+
+def owner_of(tenant=None, user="local", chat=None):
+    text = json.dumps([tenant, user, chat], separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Approvals(harness.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.put("caisson.toml", CONFIG)
+        self.put("data.db", "")  # SQLite takes an empty file for an empty database.
+        self.kept.update({"data.db-wal", "data.db-shm"})
+        self.call("approvals", "list")  # Makes the tables.
+
+    def call(self, *arguments, status=0):
+        done = self.caisson(*arguments, "--config", "caisson.toml")
+        self.assertEqual(done.status, status, done)
+        return done
+
+    def json(self, *arguments, status=0):
+        return self.call(*arguments, "--json", status=status).outcome
+
+    def database(self):
+        database = sqlite3.connect(self.work / "data.db")
+        self.addCleanup(database.close)
+        return database
+
+    def ask(self, id, arguments, owner=None, session=None, digest=None, seconds=3600):
+        """As the host does when code makes a gated call; the digests computed apart from it."""
+        text = json.dumps(arguments, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+        digest = digest or hashlib.sha256(b"caisson arguments 1\0" + text.encode()).hexdigest()
+        now = int(time.time() * 1e6)
+        with self.database() as database:
+            database.execute(
+                "INSERT INTO approvals (owner, id, run, seq, state, tool, tool_digest, arguments_digest, "
+                "code_digest, arguments, created_at, expires_at, session) "
+                "VALUES (?, ?, ?, 0, 'pending', 'send', 't', ?, 'c', ?, ?, ?, ?)",
+                (owner or owner_of(), id, "run_" + id, digest, text.encode(), now, now + int(seconds * 1e6),
+                 session))
+
+    def state_of(self, id):
+        return self.json("approvals", "show", id)["state"]
+
+    def test_a_list_shows_what_waits_and_to_whom_it_belongs(self):
+        self.assertEqual(self.call("approvals", "list").out, b"no approvals are waiting\n")
+        self.ask("apr_1", {"to": "ann"})
+        self.ask("apr_2", {"to": "eve"}, owner=owner_of("acme", "bea"))
+        text = self.call("approvals", "list").out.decode()
+        self.assertIn("apr_1  pending  send", text)
+        self.assertIn('"to": "ann"', text)
+        self.assertNotIn("apr_2", text)
+        listed = self.json("approvals", "list")
+        self.assertEqual([item["id"] for item in listed["items"]], ["apr_1"])
+        self.assertEqual(listed["items"][0]["arguments"], {"to": "ann"})
+        self.assertIsNone(listed["next"])
+        theirs = self.json("approvals", "list", "--tenant", "acme", "--user", "bea")
+        self.assertEqual([item["id"] for item in theirs["items"]], ["apr_2"])
+
+    def test_nothing_hides_in_what_is_shown(self):
+        self.ask("apr_1", {"to": "a\u202eb\u200b\x1b[2J", "body": "x" * 5000 + "end"})
+        for done in (self.call("approvals", "show", "apr_1"), self.call("approvals", "list"),
+                     self.call("approvals", "show", "apr_1", "--json")):
+            text = done.out.decode()
+            self.assertIn(r"a\u202eb\u200b\u001b[2J", text)
+            for hidden in "\u202e\u200b\x1b":
+                self.assertNotIn(hidden, text)
+            self.assertIn('end"', text)
+        self.assertRegex(self.call("approvals", "show", "apr_1").out.decode(),
+                         '"body": 5005 bytes, SHA-256 [0-9a-f]{64}')
+
+    def test_a_decision_is_stored_once_with_who_and_why(self):
+        self.ask("apr_1", {})
+        decided = self.json("approvals", "approve", "apr_1", "--reason", "looked at it")
+        self.assertEqual(decided["state"], "approved")
+        self.assertEqual(decided["decision"]["reason"], "looked at it")
+        self.assertTrue(decided["decision"]["by"])
+        self.call("approvals", "approve", "apr_1")  # The same again is no error.
+        self.assertIn(b"decided already", self.call("approvals", "deny", "apr_1", status=2).err)
+        self.assertEqual(self.state_of("apr_1"), "approved")
+
+    def test_deny(self):
+        self.ask("apr_1", {})
+        self.assertIn("denied by", self.call("approvals", "deny", "apr_1", "--reason", "no").out.decode())
+        self.assertEqual(self.state_of("apr_1"), "denied")
+        self.assertEqual(self.json("approvals", "list")["items"], [])
+        self.assertEqual(len(self.json("approvals", "list", "--all")["items"]), 1)
+
+    def test_not_yours_and_not_there_are_one_answer(self):
+        self.ask("apr_1", {}, owner=owner_of("acme", "bea"))
+        for action in ("show", "approve", "deny"):
+            theirs = self.call("approvals", action, "apr_1", status=2)
+            none = self.call("approvals", action, "apr_none", status=2)
+            self.assertEqual((theirs.out, theirs.err), (none.out, none.err))
+
+    def test_what_was_not_hashed_cannot_be_approved(self):
+        self.ask("apr_1", {"to": "bob"}, digest="0" * 64)
+        self.assertNotIn(b"bob", self.call("approvals", "list").out)
+        item = self.json("approvals", "list")["items"][0]
+        self.assertIsNone(item["arguments"])
+        self.assertIn("not what was hashed", item["problem"])
+        self.call("approvals", "approve", "apr_1", status=2)
+        self.call("approvals", "deny", "apr_1")
+
+    def test_too_late_is_too_late(self):
+        self.ask("apr_1", {}, seconds=-1)
+        self.assertIn(b"expired", self.call("approvals", "approve", "apr_1", status=2).err)
+
+    def test_grants_are_given_listed_and_revoked(self):
+        self.ask("apr_1", {}, session="chat")
+        self.ask("apr_2", {})
+        self.call("approvals", "approve", "apr_1", "--session", "--any-arguments")
+        self.call("approvals", "approve", "apr_2", "--session", status=2)  # It is in none.
+        self.assertEqual(self.state_of("apr_2"), "pending")
+        self.call("approvals", "approve", "apr_2", "--any-arguments", status=2)
+        self.call("approvals", "approve", "apr_2", "--always")
+        grants = self.json("approvals", "grants")["items"]
+        self.assertEqual([(grant["id"], grant["scope"]) for grant in grants],
+                         [("grt_1", "session"), ("grt_2", "always")])
+        self.assertIn(b"grt_1  session  send", self.call("approvals", "grants").out)
+        self.call("approvals", "revoke", "grt_1")
+        self.call("approvals", "revoke", "grt_1", status=2)
+        self.assertEqual(len(self.json("approvals", "grants")["items"]), 1)
+
+    def test_pages(self):
+        for number in range(60):
+            self.ask(f"apr_{number:03}", {})
+        first = self.json("approvals", "list")
+        self.assertEqual(len(first["items"]), 50)
+        rest = self.json("approvals", "list", "--after", first["next"])
+        self.assertEqual([item["id"] for item in rest["items"]],
+                         [f"apr_{number:03}" for number in range(9, -1, -1)])
+
+    def test_the_audit_log_tells_who_decided(self):
+        self.assertEqual(self.call("audit", "list").out, b"the audit log is empty\n")
+        self.ask("apr_1", {})
+        self.ask("apr_2", {})
+        self.call("approvals", "approve", "apr_1", "--reason", "fine")
+        self.call("approvals", "deny", "apr_2")
+        text = self.call("audit", "list").out.decode()
+        self.assertIn("approval.approved", text)
+        self.assertIn("fine", text)
+        entries = [json.loads(line) for line in self.call("audit", "list", "--json").out.splitlines()]
+        self.assertEqual([entry["kind"] for entry in entries], ["approval.approved", "approval.denied"])
+        verified = self.json("audit", "verify")
+        self.assertTrue(verified["whole"])
+        self.assertEqual(verified["chains"], [{"owner": owner_of(), "entries": 2, "head": entries[1]["hash"]}])
+
+    def test_a_changed_record_is_seen(self):
+        for number in range(3):
+            self.ask(f"apr_{number}", {})
+            self.call("approvals", "deny", f"apr_{number}")
+        copy = self.call("audit", "list", "--json").out
+        self.put("audit.jsonl", copy)
+        self.assertEqual(self.caisson("audit", "verify", "--file", "audit.jsonl").status, 0)
+        with self.database() as database:
+            database.execute("UPDATE audit SET body = replace(body, 'apr_1', 'apr_9')")
+        self.assertIn(b"entry 2", self.call("audit", "verify", status=1).err)
+        self.assertFalse(self.json("audit", "verify", status=1)["whole"])
+        self.put("audit.jsonl", copy.replace(b"apr_1", b"apr_9"))
+        self.assertIn(b"line 2", self.caisson("audit", "verify", "--file", "audit.jsonl").err)
+
+    def test_who_looks_at_nothing_is_told_and_makes_nothing(self):
+        done = self.caisson("approvals", "list")  # Without a configuration: caisson.db, here.
+        self.assertEqual(done.status, 2)
+        self.assertIn(b"there is no store in caisson.db", done.err)
+
+    def test_usage(self):
+        for arguments in (["approvals"], ["approvals", "show"], ["approvals", "approve", "x", "--always", "--session"],
+                          ["audit"], ["audit", "verify", "--file", "none.jsonl"],
+                          ["approvals", "list", "--user", " "], ["approvals", "list", "--config", "none.toml"]):
+            done = self.caisson(*arguments)
+            self.assertEqual(done.status, 2, (arguments, done))
+            self.assertTrue(done.err)
+
+
+if __name__ == "__main__":
+    harness.run_suite(__main__)

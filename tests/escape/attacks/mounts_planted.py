@@ -1,0 +1,13 @@
+# harm: modules planted in a mount are imported, now or by the next run
+# mounts: yes
+# expect: completed
+# never: planted
+import os, sys
+for at in ("/rw", "/overlay", "/output", "/tmp"):
+    for name in ("json.py", "statistics.py", "sitecustomize.py", "usercustomize.py", "x.pth", "colorsys.py"):
+        with open(f"{at}/{name}", "w") as f:
+            f.write("import sys; sys.stdout.write('planted')\n")
+    os.chdir(at)
+    sys.modules.pop("colorsys", None)
+    import colorsys
+    assert not colorsys.__file__.startswith(at), colorsys.__file__

@@ -1,0 +1,49 @@
+"""What we change in CPython's C sources, piece by piece, and why.
+
+  adapt_sources.py SOURCE DESTINATION
+
+Objects of the snapshot live for ever: their reference counts stay as they are. Otherwise every run would write to
+whatever it looks at, and each page that is written to must be copied back before the next run (docs/adr/0014). A count
+that reaches FOREVER is never changed again; CPython's static objects begin beyond it.
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+
+FOREVER = "(1 << 28)"  # References that so many words would take do not fit into a cell
+
+CHANGES = [
+    ("Include/object.h", "    op->ob_refcnt++;\n",
+     f"    if (op->ob_refcnt < {FOREVER}) op->ob_refcnt++;\n"),
+    ("Include/object.h", "    if (--op->ob_refcnt == 0) {\n        _Py_Dealloc(op);",
+     f"    if (op->ob_refcnt < {FOREVER} && --op->ob_refcnt == 0) {{\n        _Py_Dealloc(op);"),
+    ("Include/internal/pycore_object.h", "    if (--op->ob_refcnt != 0) {\n",
+     f"    if (op->ob_refcnt >= {FOREVER} || --op->ob_refcnt != 0) {{\n"),
+    ("Include/internal/pycore_object.h", "    op->ob_refcnt--;\n",
+     f"    if (op->ob_refcnt < {FOREVER}) op->ob_refcnt--;\n"),
+    ("Python/ceval.c", "        if (--op->ob_refcnt == 0) { \\\n            destructor dealloc =",
+     f"        if (op->ob_refcnt < {FOREVER} && --op->ob_refcnt == 0) {{ \\\n            destructor dealloc ="),
+    ("Python/ceval.c", "        if (--op->ob_refcnt == 0) { \\\n            destructor d =",
+     f"        if (op->ob_refcnt < {FOREVER} && --op->ob_refcnt == 0) {{ \\\n            destructor d ="),
+]
+
+
+def change(path, old, new):
+    text = path.read_text()
+    if text.count(old) != 1:
+        sys.exit(f"{path}: what is to be changed is not there exactly once: {old.strip()!r}")
+    path.unlink()  # A link to the original
+    path.write_text(text.replace(old, new))
+
+
+def main():
+    source, destination = map(pathlib.Path, sys.argv[1:])
+    shutil.copytree(source, destination, copy_function=os.link, symlinks=True)
+    for name, old, new in CHANGES:
+        change(destination / name, old, new)
+
+
+if __name__ == "__main__":
+    main()
