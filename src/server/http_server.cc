@@ -23,7 +23,7 @@
 #include "protocol/rest/rest_api.h"
 #include "server/code_service.h"
 #include "server/configured_identity.h"
-#include "server/open_store.h"
+#include "server/host_state.h"
 #include "server/version.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -112,24 +112,27 @@ class HttpServer::Parts {
     TRY(CheckUpstreams(config));
     TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
                                                options_.environment, clock_));
+    TRY_ASSIGN(state_, HostState::Open(config, options_.environment, [this](std::string_view what) {
+                 log_.Write(Log::Level::kError, "audit.failure", {{"message", what}});
+               }));
     CodeServiceOptions code = FromConfig(config);
     code.backend.tier = options_.tier;
     code.backend.installation = options_.installation;
-    code.hidden = StoreFiles(config);
+    code.hidden = state_->hidden();
     code.log = [this](std::string_view text) {
       log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
     };
-    TRY_ASSIGN(store_, OpenStore(config));
-    TRY_ASSIGN(KeyRing keys, OpenKeys(config, options_.environment));
-    keys_.emplace(std::move(keys));
     TRY_ASSIGN(code_, CodeService::Open(std::move(code)));
     runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
                                      .runner = code_->runner(),
-                                     .store = *store_,
-                                     .keys = *keys_,
+                                     .store = state_->store(),
+                                     .desk = state_->desk(),
+                                     .bell = state_->bell(),
+                                     .keys = state_->keys(),
                                      .executor = io_.get_executor(),
                                      .setting = code_->setting(),
-                                     .clock = &clock_});
+                                     .clock = &clock_,
+                                     .settings = {.poll = state_->poll()}});
     TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
     return {};
   }
@@ -183,12 +186,12 @@ class HttpServer::Parts {
   net::Router Routes() {
     net::Router router;
     rest_.emplace(rest::RestServices{.runs = *runs_,
-                                     .idempotency = store_->idempotency(),
+                                     .idempotency = state_->store().idempotency(),
                                      .identity = *identity_,
                                      .clock = clock_},
                   code_->setting()->limits, code_->setting()->ceiling);
     rest_->Mount(router);
-    mcp_.emplace(*runs_, *keys_,
+    mcp_.emplace(*runs_, state_->keys(),
                  McpOptions{.setting = code_->setting(), .fixtures = options_.mcp_fixtures});
     mcp_->Mount(router, *identity_, io_.get_executor(), McpDoor(options_.config.identity));
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
@@ -205,7 +208,7 @@ class HttpServer::Parts {
 
   asio::awaitable<net::Response> Ready() {
     if (!ready_) co_return PlainText(503, "stopping\n");
-    const auto usage = co_await store_->runs().Usage(IsolationKey(Identity::None()));
+    const auto usage = co_await state_->store().runs().Usage(IsolationKey(Identity::None()));
     if (!usage) co_return PlainText(503, "no store\n");
     co_return PlainText(200, "ready\n");
   }
@@ -239,8 +242,7 @@ class HttpServer::Parts {
   Metrics metrics_;
   asio::io_context io_;
   std::unique_ptr<IdentityResolver> identity_;
-  std::unique_ptr<Store> store_;
-  std::optional<KeyRing> keys_;
+  std::unique_ptr<HostState> state_;
   std::unique_ptr<CodeService> code_;
   std::optional<DurableRuns> runs_;
   std::optional<rest::RestApi> rest_;

@@ -9,8 +9,8 @@
 
 #include "codeact/durable/durable_runs.h"
 #include "net/stdio/line_stream.h"
+#include "server/host_state.h"
 #include "server/mcp_server.h"
-#include "server/open_store.h"
 
 namespace caisson {
 
@@ -18,18 +18,19 @@ namespace caisson {
 class PipeServer::Parts {
  public:
   Result<void> Open(PipeServerOptions options) {
-    TRY_ASSIGN(store_, OpenStore(options.config));
-    TRY_ASSIGN(KeyRing keys, OpenKeys(options.config, options.environment));
-    keys_.emplace(std::move(keys));
-    options.code.hidden = StoreFiles(options.config);
+    TRY_ASSIGN(state_, HostState::Open(options.config, options.environment, options.code.log));
+    options.code.hidden = state_->hidden();
     TRY_ASSIGN(code_, CodeService::Open(std::move(options.code)));
     runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
                                      .runner = code_->runner(),
-                                     .store = *store_,
-                                     .keys = *keys_,
+                                     .store = state_->store(),
+                                     .desk = state_->desk(),
+                                     .bell = state_->bell(),
+                                     .keys = state_->keys(),
                                      .executor = io_.get_executor(),
-                                     .setting = code_->setting()});
-    mcp_.emplace(*runs_, *keys_, McpOptions{.setting = code_->setting()});
+                                     .setting = code_->setting(),
+                                     .settings = {.poll = state_->poll()}});
+    mcp_.emplace(*runs_, state_->keys(), McpOptions{.setting = code_->setting()});
     lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
                                                          .output = std::move(options.output)});
     return {};
@@ -64,8 +65,7 @@ class PipeServer::Parts {
   }
 
   asio::io_context io_{1};
-  std::unique_ptr<Store> store_;
-  std::optional<KeyRing> keys_;
+  std::unique_ptr<HostState> state_;
   std::unique_ptr<CodeService> code_;
   std::optional<DurableRuns> runs_;
   std::optional<McpServer> mcp_;
