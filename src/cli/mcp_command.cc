@@ -52,20 +52,16 @@ Result<Config> ToConfig(const CodeFlags& flags) {
   return config;
 }
 
-Result<void> Serve(const CodeFlags& flags, Interrupts& interrupts) {
+// Whom a signal stops, while there is somebody.
+using Serving = Guarded<PipeServer*>;
+
+Result<void> Serve(const CodeFlags& flags, Serving& serving, const Interrupts& interrupts) {
   TRY_ASSIGN(Config config, ToConfig(flags));
   TRY_ASSIGN(CodeServiceOptions code, ToServiceOptions(flags));
-  EnvironmentMap environment = CaptureEnvironment();
-  Guarded<PipeServer*> serving{nullptr};
-  TRY(interrupts.Listen([&serving] {
-    // Held, so that the server cannot go meanwhile; Stop only posts.
-    auto server = serving.Lock();
-    if (*server != nullptr) (*server)->Stop();
-  }));
   const StandardStreams streams;
   TRY_ASSIGN(const auto server, PipeServer::Open({.config = std::move(config),
                                                   .code = std::move(code),
-                                                  .environment = std::move(environment),
+                                                  .environment = CaptureEnvironment(),
                                                   .input = StandardStreams::Copy(STDIN_FILENO),
                                                   .output = StandardStreams::Copy(STDOUT_FILENO)}));
   *serving.Lock() = server.get();
@@ -75,12 +71,21 @@ Result<void> Serve(const CodeFlags& flags, Interrupts& interrupts) {
   return {};
 }
 
+int Fail(const Error& error) {
+  Output::Stderr().Write("caisson: " + error.message() + "\n");
+  return ExitStatus(error.code());
+}
+
 int RunMcp(const CodeFlags& flags) {
-  Interrupts interrupts;
-  if (auto served = Serve(flags, interrupts); !served) {
-    Output::Stderr().Write("caisson: " + served.error().message() + "\n");
-    return ExitStatus(served.error().code());
-  }
+  Serving serving{nullptr};
+  Interrupts interrupts;  // Goes first: it uses what is above.
+  const auto stop = [&serving] {
+    // Held, so that the server cannot go meanwhile; Stop only posts.
+    auto server = serving.Lock();
+    if (*server != nullptr) (*server)->Stop();
+  };
+  if (auto listening = interrupts.Listen(stop); !listening) return Fail(listening.error());
+  if (auto served = Serve(flags, serving, interrupts); !served) return Fail(served.error());
   return interrupts.signal() == 0 ? kExitCompleted : kExitSignalBase + interrupts.signal();
 }
 

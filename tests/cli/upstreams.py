@@ -1,7 +1,6 @@
 """Tools of other MCP servers inside the code: good servers, bad ones, and ones that change their mind."""
 
 import json
-import os
 import sys
 import time
 
@@ -76,7 +75,7 @@ class Upstreams(CliTest):
         self.put("server.py", SERVER)
         self.kept.add("starts")
         return self.put("caisson.toml", "\n".join(
-            ["[[upstream]]", 'name = "up"', f'command = ["{sys.executable}", "server.py", "{mode}"]', *lines]))
+            ["[store]", 'url = "memory:"', "[[upstream]]", 'name = "up"', f'command = ["{sys.executable}", "server.py", "{mode}"]', *lines]))
 
     def outcome(self, code, mode="good", *lines, approve="none"):
         return self.outcome_of(code, "--config", self.config(mode, *lines), "--approve", approve)
