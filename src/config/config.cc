@@ -210,7 +210,9 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.ReadSecret("bearer", upstream.bearer);
   table.Read("inherit_env", upstream.inherit_env);
   table.Read("env", upstream.env);
-  if (table.Find("prefix") != nullptr) table.Read("prefix", upstream.prefix.emplace());
+  // Empty is a choice, too.
+  if (const toml::node* prefix = table.Find("prefix"))
+    upstream.prefix = prefix->value<std::string>();
   table.Read("allow", upstream.allow);
   table.Read("deny", upstream.deny);
   table.Read("ask", upstream.ask);

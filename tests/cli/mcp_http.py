@@ -50,14 +50,17 @@ class Client:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         self.user, self.session = user, None
 
+    def __del__(self):
+        self.connection.close()
+
     def send(self, verb, body=None, path="/mcp", **headers):
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.user:
             headers.setdefault("Authorization", "Bearer " + KEYS[self.user])
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
         headers.setdefault("Accept", "application/json, text/event-stream")
-        headers = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
-        self.connection.request(verb, path, body, headers)
+        self.connection.request(verb, path, body, {k: v for k, v in headers.items() if v is not None})
         return Answer(self.connection.getresponse())
 
     def post(self, message, **headers):

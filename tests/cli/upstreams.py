@@ -99,7 +99,7 @@ class Upstreams(CliTest):
         self.assertIn("it went wrong", outcome["error"]["message"])
 
     def test_arguments_are_checked_before_the_server_sees_them(self):
-        self.assertEqual(self.outcome("up_add(n='x')")["status"], "failed")
+        self.assertEqual(self.outcome("up_add(n='x')")["status"], "rejected")
 
     def test_a_server_of_the_modern_era(self):
         self.assertEqual(self.value("up_add(n=1)['sum']", "modern"), 2)

@@ -33,6 +33,14 @@ asio::awaitable<void> Tell(net::Exchange& http, net::Response response) {
   static_cast<void>(co_await http.Send(std::move(response)));
 }
 
+// What is left of a coroutine lets go of its signal after this was called.
+auto EndOf(std::shared_ptr<RequestsUnderWay::Underway> underway, asio::any_io_executor executor) {
+  return [underway = std::move(underway), executor](const std::exception_ptr& thrown) {
+    if (thrown) std::terminate();  // Nothing of ours throws.
+    asio::post(executor, [underway] {});
+  };
+}
+
 net::Response Accepted() {
   return {.status = 202};
 }
@@ -254,11 +262,8 @@ asio::awaitable<void> HttpEndpoint::TakeModern(Message message, IsolationKey own
     co_await asio::this_coro::throw_if_cancelled(false);
     conversation->Finish(co_await server_.Handle(*request, exchange));
   };
-  asio::co_spawn(
-      executor, work,
-      asio::bind_cancellation_slot(underway->stop.slot(), [](const std::exception_ptr& thrown) {
-        if (thrown) std::terminate();  // Nothing of ours throws.
-      }));
+  asio::co_spawn(executor, work,
+                 asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, executor)));
   co_await conversation->Answer(*request, Era::kModern, {}, http, [&] {
     underway->unwanted = true;
     underway->stop.emit(asio::cancellation_type::terminal);
@@ -328,9 +333,7 @@ asio::awaitable<void> HttpEndpoint::AnswerInSession(Request request,
                                                        session->session, conversation, underway);
   asio::co_spawn(
       session->strand, WorkInSession(request, session, exchange, conversation, underway),
-      asio::bind_cancellation_slot(underway->stop.slot(), [](const std::exception_ptr& thrown) {
-        if (thrown) std::terminate();
-      }));
+      asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, session->strand)));
   co_await conversation->Answer(request, Era::kLegacy, {}, http, [session, exchange] {
     asio::post(session->strand, [exchange] { exchange->OnGone(); });
   });
