@@ -7,6 +7,6 @@ import asyncio
 cities = ["New York", "Chicago", "Los Angeles"]
 weather = await asyncio.gather(*[demo_get_structured_content(location=city) for city in cities])
 warmest = max(zip(cities, weather), key=lambda pair: pair[1]["temperature"])
-notes = read_text_file(path="data/notes.txt")["content"]
+notes = read_text_file(path="notes.txt")["content"]
 print(f"{warmest[0]} is warmest; {len(notes.splitlines())} lines of notes")
 demo_get_sum(a=2, b=40)

@@ -44,7 +44,7 @@ class CodeMode(unittest.TestCase):
         self.assertEqual(len(outcome["calls"]), 5)
 
     def test_what_writes_needs_a_yes(self):
-        code = "write_file(path='data/new.txt', content='x')"
+        code = "write_file(path='new.txt', content='x')"
         self.assertEqual(self.run_code("--approve", "none", code=code)["calls"][0]["outcome"], "denied")
         self.assertFalse((self.work / "data" / "new.txt").exists())
         self.assertEqual(self.run_code("--approve", "all", code=code)["status"], "completed")
