@@ -1,6 +1,6 @@
 # caisson run --config caisson.toml code_mode.py
 #
-# Twenty-seven tools of two servers, one of them called three times: the model would have been sent all their
+# Twenty-seven tools of two servers, five calls: the model would have been sent all their
 # definitions and every result. Here it is sent what is printed.
 import asyncio
 
