@@ -9,9 +9,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(library_modules
-  base aead sha256 wakeup asio_impl wire policy_lists policy context telemetry net identity store store_sql store_sqlite
-  store_postgres jail engine engine_session engine_wasm engine_native engine_auto workspace tools tools_command tools_http
-  approval journal config codeact codeact_durable protocol_rest protocol_mcp net_stdio server)
+  base aead sha256 wakeup asio_impl wire jsonrpc policy_lists policy context telemetry net net_stdio identity store store_sql
+  store_sqlite store_postgres jail engine engine_session engine_wasm engine_native engine_auto workspace tools
+  tools_command tools_http tools_mcp approval journal config codeact codeact_durable protocol_rest protocol_mcp server)
 set(library_objects ${library_modules})
 list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
 

@@ -13,6 +13,7 @@
 #include "bench/compute.h"
 #include "bench/latency.h"
 #include "bench/load.h"
+#include "bench/mcp_http.h"
 #include "bench/native.h"
 #include "bench/resuming.h"
 #include "bench/saving.h"
@@ -49,6 +50,7 @@ struct Amounts {
   int compute_rounds = 5;
   int native_runs = 500;
   int native_kills = 100;
+  int http_calls = 2000;
 };
 
 constexpr Amounts kQuick{.runs = 500,
@@ -67,7 +69,8 @@ constexpr Amounts kQuick{.runs = 500,
                          .cold_starts = 5,
                          .compute_rounds = 1,
                          .native_runs = 50,
-                         .native_kills = 10};
+                         .native_kills = 10,
+                         .http_calls = 200};
 
 class Measurement {
  public:
@@ -84,6 +87,7 @@ class Measurement {
     TRY(OneAfterAnother());
     TRY(ManyAtOnce());
     TRY(Native());
+    TRY(Doors());
     TRY(Processes());
     return std::move(report_);
   }
@@ -269,6 +273,12 @@ class Measurement {
     if (!times) return std::move(times).error().Context("native.numpy_run_us");
     Add("native.numpy_run_us", std::move(times->report_us));
     return {};
+  }
+
+  Result<void> Doors() {
+    options_.progress("mcp_http_overhead_us");
+    return Take("mcp_http_overhead_us",
+                McpHttpOverhead(report_.machine.tier, options_.installation, amounts_.http_calls));
   }
 
   Result<void> Processes() {

@@ -2,30 +2,29 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "base/guarded.h"
 #include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/interrupts.h"
 #include "cli/output.h"
-#include "server/code_service.h"
-#include "server/mcp_server.h"
+#include "config/config.h"
+#include "context/session_context.h"
+#include "server/pipe_server.h"
 
 namespace caisson::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
   claude mcp add caisson -- caisson mcp
-  caisson mcp --config caisson.toml             with the tools and limits of a configuration
+  caisson mcp --config caisson.toml             with its tools, limits and store
 
-Speaks MCP on stdin and stdout until the client closes them; everything else goes to stderr.)";
+Speaks MCP on stdin and stdout until the client closes them; everything else goes to stderr.
+Without a configuration nothing is stored: runs that wait for an approval end with the client.)";
 
 // Standard streams that do not block while we have them, and are left as they were: others may share them.
 class StandardStreams {
@@ -45,30 +44,48 @@ class StandardStreams {
   int flags_[2] = {};
 };
 
+// What the store is. Somebody who configured nothing did not ask for files.
+Result<Config> ToConfig(const CodeFlags& flags) {
+  if (!flags.config.empty()) return LoadConfig(flags.config);
+  Config config;
+  config.store.url = "memory:";
+  return config;
+}
+
+// Whom a signal stops, while there is somebody.
+using Serving = Guarded<PipeServer*>;
+
+Result<void> Serve(const CodeFlags& flags, Serving& serving, const Interrupts& interrupts) {
+  TRY_ASSIGN(Config config, ToConfig(flags));
+  TRY_ASSIGN(CodeServiceOptions code, ToServiceOptions(flags));
+  const StandardStreams streams;
+  TRY_ASSIGN(const auto server, PipeServer::Open({.config = std::move(config),
+                                                  .code = std::move(code),
+                                                  .environment = CaptureEnvironment(),
+                                                  .input = StandardStreams::Copy(STDIN_FILENO),
+                                                  .output = StandardStreams::Copy(STDOUT_FILENO)}));
+  *serving.Lock() = server.get();
+  if (interrupts.signal() != 0) server->Stop();  // It came before there was anything to stop.
+  server->Serve();
+  *serving.Lock() = nullptr;
+  return {};
+}
+
 int Fail(const Error& error) {
   Output::Stderr().Write("caisson: " + error.message() + "\n");
   return ExitStatus(error.code());
 }
 
 int RunMcp(const CodeFlags& flags) {
-  auto options = ToServiceOptions(flags);
-  if (!options) return Fail(options.error());
-
-  asio::io_context context(1);
-  const StandardStreams streams;
-  LineStream lines(context.get_executor(), {.input = StandardStreams::Copy(STDIN_FILENO),
-                                            .output = StandardStreams::Copy(STDOUT_FILENO)});
-  Interrupts interrupts;
-  const auto stop = [&] { asio::post(context, [&] { lines.Close(); }); };
+  Serving serving{nullptr};
+  Interrupts interrupts;  // Goes first: it uses what is above.
+  const auto stop = [&serving] {
+    // Held, so that the server cannot go meanwhile; Stop only posts.
+    auto server = serving.Lock();
+    if (*server != nullptr) (*server)->Stop();
+  };
   if (auto listening = interrupts.Listen(stop); !listening) return Fail(listening.error());
-
-  const auto service = CodeService::Open(*std::move(options));
-  if (!service) return Fail(service.error());
-  McpServer server(**service);
-  asio::co_spawn(context, server.ServeLines(lines), [](const std::exception_ptr& thrown) {
-    if (thrown) std::terminate();  // Nothing of ours throws.
-  });
-  context.run();
+  if (auto served = Serve(flags, serving, interrupts); !served) return Fail(served.error());
   return interrupts.signal() == 0 ? kExitCompleted : kExitSignalBase + interrupts.signal();
 }
 

@@ -26,6 +26,7 @@ SIGTERM or Ctrl-C lets requests finish and puts waiting runs to sleep; a second 
 struct ServeFlags {
   std::string config;
   std::string listen;
+  bool conformance_fixtures = false;
 };
 
 Result<Config> ToConfig(const ServeFlags& flags) {
@@ -58,9 +59,12 @@ int Serve(const ServeFlags& flags) {
     return Fail(listening.error(), kExitOurFault);
   }
   Output err = Output::Stderr();
-  auto server = HttpServer::Open({.config = *std::move(config),
-                                  .environment = std::move(environment),
-                                  .log = [&err](std::string_view line) { err.Write(line); }});
+  auto server =
+      HttpServer::Open({.config = *std::move(config),
+                        .environment = std::move(environment),
+                        .log = [&err](std::string_view line) { err.Write(line); },
+                        .mcp_fixtures = flags.conformance_fixtures ? McpFixtures::kConformance
+                                                                   : McpFixtures::kNone});
   if (!server) return Fail(server.error(), ExitStatus(server.error().code()));
   *serving.Lock() = server->get();
   if (interrupts.signal() != 0) (*server)->Stop();  // It came before there was anything to stop.
@@ -78,6 +82,8 @@ void AddServeCommand(CLI::App& program, int& exit_status) {
   const auto flags = std::make_shared<ServeFlags>();
   command->add_option("--config", flags->config, "A configuration file (TOML)");
   command->add_option("--listen", flags->listen, "ADDRESS:PORT, by default 127.0.0.1:8080");
+  command->add_flag("--conformance-fixtures", flags->conformance_fixtures)
+      ->group("");  // For tests.
   command->callback([flags, &exit_status] { exit_status = Serve(*flags); });
 }
 

@@ -200,7 +200,9 @@ ToolConfig ReadTool(const toml::table& source, const std::string& name, Problems
   return tool;
 }
 
-UpstreamConfig ReadUpstream(TableReader table) {
+UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
+                            Problems& problems) {
+  TableReader table(source, name, problems);
   UpstreamConfig upstream;
   table.Read("name", upstream.name);
   table.Read("command", upstream.command);
@@ -208,6 +210,16 @@ UpstreamConfig ReadUpstream(TableReader table) {
   table.ReadSecret("bearer", upstream.bearer);
   table.Read("inherit_env", upstream.inherit_env);
   table.Read("env", upstream.env);
+  // Empty is a choice, too.
+  if (const toml::node* prefix = table.Find("prefix"))
+    upstream.prefix = prefix->value<std::string>();
+  table.Read("allow", upstream.allow);
+  table.Read("deny", upstream.deny);
+  table.Read("ask", upstream.ask);
+  table.Read("trust_read_only", upstream.trust_read_only);
+  table.Read("shared", upstream.shared);
+  table.ReadSeconds("timeout_seconds", upstream.timeout);
+  upstream.approval = ReadApproval(table, name, problems);
   table.Require("name");
   if (upstream.command.empty() == upstream.url.empty()) {
     table.Complain("command", "or url is needed, one of them");
@@ -280,7 +292,9 @@ class ConfigReader {
     document_.EachTable("tool", [&](const toml::table& table, const std::string& name) {
       config_.tools.push_back(ReadTool(table, name, problems_));
     });
-    Each("upstream", config_.upstreams, ReadUpstream);
+    document_.EachTable("upstream", [&](const toml::table& table, const std::string& name) {
+      config_.upstreams.push_back(ReadUpstream(table, name, problems_));
+    });
     Each("model", config_.models, ReadModel);
     Each("agent", config_.agents, ReadAgent);
     Each("workflow", config_.workflows, ReadWorkflow);

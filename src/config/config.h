@@ -168,6 +168,14 @@ struct UpstreamConfig {
   SecretReference bearer{};
   std::vector<std::string> inherit_env{};
   std::vector<std::pair<std::string, std::string>> env{};
+  std::optional<std::string> prefix{};  // Of its tools' names in code; nothing: the name and "_".
+  std::vector<std::string> allow{};     // Its tools, by its own names; none: all
+  std::vector<std::string> deny{};      // but these.
+  ApprovalConfig approval{};            // Of all of them,
+  std::vector<std::string> ask{};       // and always of these.
+  bool trust_read_only = false;         // Tools that say they only read need no approval.
+  bool shared = false;                  // One process of it may serve different users.
+  std::optional<std::chrono::nanoseconds> timeout{};
 };
 
 struct ModelConfig {

@@ -93,6 +93,13 @@ value_file = "token"
 [[upstream]]
 name = "files"
 command = ["npx", "-y", "x"]
+prefix = "fs_"
+allow = ["read_file", "write_file"]
+deny = ["move_file"]
+ask = ["write_file"]
+approval = "never"
+trust_read_only = true
+timeout_seconds = 5
 [[upstream]]
 name = "search"
 url = "https://mcp.example.com"
@@ -140,6 +147,10 @@ file = "report.toml"
   EXPECT_EQ(fetch.http.rules.at(0).headers.at(0).value.file, "token");
   EXPECT_EQ(fetch.http.calls_per_minute, 60u);
   EXPECT_EQ(config.upstreams.at(1).bearer.environment, "SEARCH");
+  EXPECT_EQ(config.upstreams.at(0).prefix, "fs_");
+  EXPECT_EQ(config.upstreams.at(0).ask, std::vector<std::string>{"write_file"});
+  EXPECT_TRUE(config.upstreams.at(0).trust_read_only);
+  EXPECT_EQ(config.upstreams.at(0).timeout, std::chrono::seconds(5));
   EXPECT_TRUE(config.agents.at(0).code);
   EXPECT_EQ(config.workflows.at(0).file, "report.toml");
 }

@@ -49,6 +49,25 @@ Result<Pipe> MakePipe() {
   return pipe;
 }
 
+struct Input {
+  UniqueFd childs;
+  UniqueFd ours{};  // The end to write to, of a pipe.
+};
+
+Result<Input> MakeInput(const ProgramSpec& spec) {
+  if (spec.input_from == InputFrom::kText) {
+    TRY_ASSIGN(UniqueFd file, InputFile(spec.input));
+    return Input{.childs = std::move(file)};
+  }
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error::FromErrno(errno, "pipe for a program");
+  Input input{.childs = UniqueFd(ends[0]), .ours = UniqueFd(ends[1])};
+  if (::fcntl(input.ours.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return Error::FromErrno(errno, "pipe for a program");
+  }
+  return input;
+}
+
 Result<std::string> Locate(const ProgramSpec& spec) {
   const std::string& name = spec.argv[0];
   if (name.find('/') != name.npos) return name;
@@ -140,10 +159,12 @@ Result<ProgramResult> Finish(Program& program, Clock::time_point deadline) {
 
 }  // namespace
 
-Program::Program(std::string name, Child minder, UniqueFd control, UniqueFd output, UniqueFd log)
+Program::Program(std::string name, Child minder, UniqueFd control, UniqueFd input, UniqueFd output,
+                 UniqueFd log)
     : name_(std::move(name)),
       minder_(std::move(minder)),
       control_(std::move(control)),
+      input_(std::move(input)),
       output_(std::move(output)),
       log_(std::move(log)) {}
 
@@ -156,7 +177,7 @@ Program::~Program() {
 Result<Program> Program::Start(const ProgramSpec& spec) {
   TRY(CheckStrings(spec));
   TRY_ASSIGN(const std::string path, Locate(spec));
-  TRY_ASSIGN(const UniqueFd input, InputFile(spec.input));
+  TRY_ASSIGN(Input input, MakeInput(spec));
   TRY_ASSIGN(Pipe output, MakePipe());
   Pipe log;
   if (spec.errors == ErrorOutput::kPipe) {
@@ -171,7 +192,7 @@ Result<Program> Program::Start(const ProgramSpec& spec) {
 
   const int errors = spec.errors == ErrorOutput::kPipe ? log.write_end.get() : STDERR_FILENO;
   TRY_ASSIGN(const UniqueFd far_control, OutOfTheWay(minders_end.get()));
-  TRY_ASSIGN(const UniqueFd far_input, OutOfTheWay(input.get()));
+  TRY_ASSIGN(const UniqueFd far_input, OutOfTheWay(input.childs.get()));
   TRY_ASSIGN(const UniqueFd far_output, OutOfTheWay(output.write_end.get()));
   TRY_ASSIGN(const UniqueFd far_errors, OutOfTheWay(errors));
   const MinderPlan plan{.control = far_control.get(),
@@ -194,7 +215,7 @@ Result<Program> Program::Start(const ProgramSpec& spec) {
   }
   if (pid < 0) return Error::FromErrno(error_number, "create a process for " + path);
   return Program(path, Child(static_cast<pid_t>(pid), UniqueFd(pidfd)), std::move(control),
-                 std::move(output.read_end), std::move(log.read_end));
+                 std::move(input.ours), std::move(output.read_end), std::move(log.read_end));
 }
 
 void Program::Kill() const {

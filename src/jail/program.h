@@ -1,5 +1,5 @@
 // A Program is one of the operator's own programs, run as a plain child without walls: with its own session,
-// exactly the environment it was given (I1), its input in a file and its output in a pipe.
+// exactly the environment it was given (I1), its input in a file or a pipe and its output in a pipe.
 //
 //   RunProgram({.argv = {"/bin/date"}})        blocks until it has ended and gives what it printed
 //   Program::Start({.argv = {...}})            returns at once; output() and ended() are for an event loop
@@ -24,12 +24,17 @@
 
 namespace caisson::jail {
 
+enum class InputFrom {
+  kText,
+  kPipe
+};  // What stdin is: the given text, or what is written to input().
 enum class ErrorOutput { kOurs, kPipe };  // Where stderr goes: where ours does, or into log().
 
 struct ProgramSpec {
   // argv[0] is a path, or a name to look for in the PATH of `environment`.
   std::vector<std::string> argv;
-  std::string input{};  // What it reads from stdin.
+  std::string input{};  // What it reads from stdin, and then its end.
+  InputFrom input_from = InputFrom::kText;
   ChildEnvironment environment{};
   std::string directory{};  // Where it starts; relative paths of argv[0] too. Empty: where we are.
   ErrorOutput errors = ErrorOutput::kOurs;
@@ -44,6 +49,8 @@ class Program {
   Program& operator=(Program&&) = delete;
   ~Program();
 
+  // The write end of its stdin, if asked for; non-blocking. Closing it is what its reader sees as the end.
+  UniqueFd& input() { return input_; }
   // The read ends of its stdout and, if asked for, stderr; non-blocking.
   UniqueFd& output() { return output_; }
   UniqueFd& log() { return log_; }
@@ -55,11 +62,13 @@ class Program {
   Result<Exit> Wait();
 
  private:
-  Program(std::string name, Child minder, UniqueFd control, UniqueFd output, UniqueFd log);
+  Program(std::string name, Child minder, UniqueFd control, UniqueFd input, UniqueFd output,
+          UniqueFd log);
 
   std::string name_;
   Child minder_;
   UniqueFd control_;  // Closing it is what ends the program. Its last word comes here.
+  UniqueFd input_;
   UniqueFd output_;
   UniqueFd log_;
 };

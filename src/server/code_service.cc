@@ -9,7 +9,9 @@
 
 #include "context/child_environment.h"
 #include "server/configured_tools.h"
+#include "server/configured_upstreams.h"
 #include "server/single_run.h"
+#include "tools/mcp/upstream.h"
 
 namespace caisson {
 namespace {
@@ -46,6 +48,7 @@ CodeServiceOptions FromConfig(const Config& config) {
         {.host = host.string(), .point = {.guest_path = mount.guest, .mode = mount.mode}});
   }
   options.tools = config.tools;
+  options.upstreams = config.upstreams;
   options.tools_directory = config.directory;
   return options;
 }
@@ -55,17 +58,20 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
   TRY_ASSIGN(auto engine, MakeEngine(options.backend));
   std::unique_ptr<CodeService> service(new CodeService(std::move(engine)));
   const asio::any_io_executor pool = service->pool_.get_executor();
-  if (!options.tools.empty()) {
+  if (!options.tools.empty() || !options.upstreams.empty()) {
     Config config;
     config.tools = std::move(options.tools);
+    config.upstreams = std::move(options.upstreams);
     config.directory = std::move(options.tools_directory);
     if (!options.log) options.log = [](std::string_view) {};
-    TRY_ASSIGN(auto configured, MakeTools(config, {.io = pool,
-                                                   .pool = pool,
-                                                   .host = service->sessions_,
-                                                   .log = std::move(options.log)}));
+    const ToolResources resources{
+        .io = pool, .pool = pool, .host = service->sessions_, .log = std::move(options.log)};
+    TRY_ASSIGN(const auto configured, MakeTools(config, resources));
+    TRY_ASSIGN(OpenedUpstreams opened, OpenUpstreams(config, resources));
+    service->upstreams_ = std::move(opened.upstreams);
     auto tools = options.setting.tools->tools();
     tools.insert(tools.end(), configured.begin(), configured.end());
+    tools.insert(tools.end(), opened.tools.begin(), opened.tools.end());
     options.setting.tools = std::make_shared<const ToolSet>(std::move(tools));
   }
   service->setting_ = std::make_shared<const CodeSetting>(std::move(options.setting));
@@ -82,6 +88,7 @@ CodeService::~CodeService() {
     asio::co_spawn(context, runner_->Close(), asio::detached);
     context.run();
   }
+  for (const auto& upstream : upstreams_) upstream->Close();
   pool_.join();
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "codeact/code_runner.h"
@@ -24,11 +25,14 @@
 
 namespace caisson {
 
+class Upstream;
+
 struct CodeServiceOptions {
   BackendOptions backend{};
   CodeSetting setting{};
-  std::vector<ToolConfig> tools{};  // Configured ones, after those of the setting.
-  std::string tools_directory{};    // What their relative paths are relative to.
+  std::vector<ToolConfig> tools{};          // Configured ones, after those of the setting.
+  std::vector<UpstreamConfig> upstreams{};  // Servers whose tools come after those.
+  std::string tools_directory{};            // What their relative paths are relative to.
   SessionOptions sessions{};
   std::vector<std::string> hidden{};                 // As CodeRunnerOptions.
   std::function<void(std::string_view text)> log{};  // What commands write to stderr.
@@ -58,6 +62,7 @@ class CodeService {
   SessionHost sessions_{CaptureEnvironment()};
   const std::unique_ptr<Engine> engine_;
   asio::thread_pool pool_{2};  // Gone before the engine: it answers the engine's cells.
+  std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.
   std::shared_ptr<const CodeSetting> setting_;
   std::unique_ptr<CodeRunner> runner_;
 };

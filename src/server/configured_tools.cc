@@ -15,6 +15,8 @@ std::string Beside(const Config& config, const std::string& path) {
   return (std::filesystem::path(config.directory) / path).string();
 }
 
+}  // namespace
+
 Result<Approval> MakeApproval(const ApprovalConfig& approval) {
   using Mode = ApprovalConfig::Mode;
   if (approval.mode == Mode::kNever) return Approval::Never();
@@ -24,6 +26,8 @@ Result<Approval> MakeApproval(const ApprovalConfig& approval) {
   return approval.mode == Mode::kWhen ? Approval::When(*std::move(rule))
                                       : Approval::Unless(*std::move(rule));
 }
+
+namespace {
 
 Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config,
                              const ToolResources& resources) {

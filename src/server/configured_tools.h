@@ -28,4 +28,6 @@ struct ToolResources {
 Result<std::vector<std::shared_ptr<const Tool>>> MakeTools(const Config& config,
                                                            const ToolResources& resources);
 
+Result<Approval> MakeApproval(const ApprovalConfig& approval);
+
 }  // namespace caisson

@@ -49,6 +49,20 @@ Result<asio::ip::tcp::endpoint> CheckedEndpoint(const Config& config) {
   return endpoint;
 }
 
+// A program remembers, and runs do not say yet for whom they call it: whoever serves several users must say that it
+// may be shared (I12).
+Result<void> CheckUpstreams(const Config& config) {
+  if (config.identity.mode == IdentityMode::kLocal) return {};
+  for (const UpstreamConfig& upstream : config.upstreams) {
+    if (upstream.command.empty() || upstream.shared) continue;
+    return Error(ErrorCode::kInvalidArgument,
+                 "[[upstream]] " + upstream.name +
+                     ": one process would serve different users; write shared = true if it knows "
+                     "nothing that one user may not see of another");
+  }
+  return {};
+}
+
 net::AccessRules AccessOf(const Config& config) {
   net::AccessRules rules = config.identity.mode == IdentityMode::kLocal
                                ? net::AccessRules::LoopbackOnly()
@@ -56,6 +70,14 @@ net::AccessRules AccessOf(const Config& config) {
   rules.hosts.insert(rules.hosts.end(), config.server.hosts.begin(), config.server.hosts.end());
   rules.origins = config.server.origins;
   return rules;
+}
+
+// Clients that have to prove who they are learn where they could get a token.
+mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
+  mcp::HttpEndpointOptions options{.tells_metadata = identity.mode == IdentityMode::kKeys ||
+                                                     identity.mode == IdentityMode::kJwt};
+  if (identity.mode == IdentityMode::kJwt) options.authorization_servers = {identity.jwt.issuer};
+  return options;
 }
 
 net::Response PlainText(int status, std::string text) {
@@ -87,12 +109,15 @@ class HttpServer::Parts {
   Result<void> Open() {
     const Config& config = options_.config;
     TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
+    TRY(CheckUpstreams(config));
     TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
                                                options_.environment, clock_));
     TRY_ASSIGN(state_, HostState::Open(config, options_.environment, [this](std::string_view what) {
                  log_.Write(Log::Level::kError, "audit.failure", {{"message", what}});
                }));
     CodeServiceOptions code = FromConfig(config);
+    code.backend.tier = options_.tier;
+    code.backend.installation = options_.installation;
     code.hidden = state_->hidden();
     code.log = [this](std::string_view text) {
       log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
@@ -166,6 +191,9 @@ class HttpServer::Parts {
                                      .clock = clock_},
                   code_->setting()->limits, code_->setting()->ceiling);
     rest_->Mount(router);
+    mcp_.emplace(*runs_, state_->keys(),
+                 McpOptions{.setting = code_->setting(), .fixtures = options_.mcp_fixtures});
+    mcp_->Mount(router, *identity_, io_.get_executor(), McpDoor(options_.config.identity));
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
       router.Add("GET", path,
                  net::Answering([answer = std::move(answer)](net::Request) { return answer(); }));
@@ -218,6 +246,7 @@ class HttpServer::Parts {
   std::unique_ptr<CodeService> code_;
   std::optional<DurableRuns> runs_;
   std::optional<rest::RestApi> rest_;
+  std::optional<McpServer> mcp_;
   std::unique_ptr<net::Server> server_;
   std::atomic<bool> ready_ = false;
   std::atomic<bool> stopping_ = false;

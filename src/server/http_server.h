@@ -1,6 +1,6 @@
 // An HttpServer is all of Caisson behind one address: a configuration opened, its doors mounted, until it is stopped.
 //
-//   /v1/runs /v1/approvals (protocol/rest)      /healthz      /readyz /readiness      /metrics
+//   /v1/runs /v1/approvals (protocol/rest)      /mcp (protocol/mcp)      /healthz      /readyz /readiness      /metrics
 //
 // Trust     Requests are hostile; who they are for is resolved by the configured mode. In mode local nobody proves
 //           anything, so it serves loopback addresses only, under their own names.
@@ -16,13 +16,18 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "context/session_context.h"
+#include "server/backends.h"
+#include "server/mcp_server.h"
 
 namespace caisson {
 
 struct HttpServerOptions {
   Config config{};
+  std::string tier{kDefaultTier};
+  std::string installation{};                        // As BackendOptions.
   EnvironmentMap environment{};                      // Where the configuration's secrets are.
   std::function<void(std::string_view line)> log{};  // Lines for the operator (telemetry/log.h).
+  McpFixtures mcp_fixtures = McpFixtures::kNone;
 };
 
 class HttpServer {

@@ -1,19 +1,27 @@
 #include "server/mcp_server.h"
 
+#include <boost/asio/this_coro.hpp>
 #include <string>
 #include <utility>
 
 #include "codeact/instructions.h"
 #include "protocol/mcp/code_tools.h"
+#include "protocol/mcp/conformance_fixtures.h"
+#include "protocol/mcp/run_files.h"
 #include "protocol/mcp/stdio_server.h"
 #include "server/version.h"
 
 namespace caisson {
 namespace {
 
-mcp::Features MakeFeatures(RunService& runs, const std::shared_ptr<const CodeSetting>& setting) {
+mcp::Features MakeFeatures(RunService& runs, const mcp::ApprovalDialogue& approvals,
+                           const KeyRing& keys, const McpOptions& options) {
   mcp::Features features;
-  features.tools = mcp::MakeCodeTools(runs, setting);
+  features.tools = mcp::MakeCodeTools(runs, approvals, options.setting);
+  features.resources = std::make_unique<mcp::RunFiles>(runs);
+  if (options.fixtures == McpFixtures::kConformance) {
+    mcp::AddConformanceFixtures(keys, features);
+  }
   return features;
 }
 
@@ -31,13 +39,20 @@ IsolationKey LocalOwner() {
 
 }  // namespace
 
-McpServer::McpServer(CodeService& service)
-    : runs_(service.runner(), service.setting()),
-      server_(InfoOf(*service.setting()), MakeFeatures(runs_, service.setting())) {}
+McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
+    : states_(keys, clock_),
+      approvals_(runs, states_, clock_),
+      server_(InfoOf(*options.setting), MakeFeatures(runs, approvals_, keys, options)) {}
 
 asio::awaitable<void> McpServer::ServeLines(LineStream& lines) {
   mcp::StdioServer server(server_, lines, LocalOwner(), co_await asio::this_coro::executor);
   co_await server.Serve();
+}
+
+void McpServer::Mount(net::Router& router, const IdentityResolver& resolver,
+                      asio::any_io_executor io, mcp::HttpEndpointOptions options) {
+  endpoint_.emplace(server_, resolver, std::move(io), std::move(options));
+  endpoint_->Mount(router);
 }
 
 }  // namespace caisson

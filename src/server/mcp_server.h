@@ -1,29 +1,53 @@
-// McpServer puts the MCP door together: a code service, its runs, and what the protocol offers of them.
+// McpServer puts the MCP door together: what the protocol offers of a service's runs, over pipes and over HTTP.
 //
-// Trust     The client on a pipe is the local user.
-// Threads   ServeLines on the executor of the lines.
-// Lifetime  The service outlives it.
+// Trust     The client on a pipe is the local user; over HTTP it is whoever the resolver says.
+// Threads   ServeLines on the executor of the lines, HTTP on that of `io`; any number at once.
+// Lifetime  Runs and keys outlive it; it outlives the servers it is mounted on.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <memory>
+#include <optional>
 
-#include "codeact/fleeting_runs.h"
+#include "approval/key_ring.h"
+#include "base/clock.h"
+#include "codeact/run_service.h"
+#include "identity/resolver.h"
+#include "net/router.h"
 #include "net/stdio/line_stream.h"
+#include "protocol/mcp/approval_dialogue.h"
+#include "protocol/mcp/http_endpoint.h"
+#include "protocol/mcp/request_state.h"
 #include "protocol/mcp/server.h"
-#include "server/code_service.h"
 
 namespace caisson {
 
+// What is offered besides the product's own, for the conformance suite.
+enum class McpFixtures { kNone, kConformance };
+
+struct McpOptions {
+  std::shared_ptr<const CodeSetting> setting{};
+  McpFixtures fixtures = McpFixtures::kNone;
+};
+
 class McpServer {
  public:
-  explicit McpServer(CodeService& service);
+  McpServer(RunService& runs, const KeyRing& keys, McpOptions options);
 
   // Speaks with one client until it is gone and nothing of it runs any more.
   asio::awaitable<void> ServeLines(LineStream& lines);
 
+  // Adds /mcp, once.
+  void Mount(net::Router& router, const IdentityResolver& resolver, asio::any_io_executor io,
+             mcp::HttpEndpointOptions options = {});
+
  private:
-  FleetingRuns runs_;
-  mcp::Server server_;
+  const SystemClock clock_;
+  const mcp::RequestStates states_;
+  const mcp::ApprovalDialogue approvals_;
+  const mcp::Server server_;
+  std::optional<mcp::HttpEndpoint> endpoint_;
 };
 
 }  // namespace caisson

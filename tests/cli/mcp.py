@@ -261,6 +261,86 @@ class ModernEra(McpTest):
         self.assertIn("resultType", client.result("tools/list", modern()))
 
 
+class Approvals(McpTest):
+    """A command that leaves a mark, and needs a yes."""
+
+    CODE = "r = mark(what='a')\nprint('after', r)\nr"
+
+    def setUp(self):
+        super().setUp()
+        self.put("mark.py", "import json, sys\nopen('marks', 'a').write(json.load(sys.stdin)['what'])\nprint('\"marked\"')\n")
+        self.config = self.put("caisson.toml", f"""
+[store]
+url = "memory:"
+[[tool]]
+name = "mark"
+kind = "command"
+command = ["{sys.executable}", "mark.py"]
+approval = "always"
+input_schema = {{ type = "object", properties = {{ what = {{ type = "string" }} }}, required = ["what"] }}
+""")
+        self.kept.add("marks")
+
+    def marks(self):
+        path = self.work / "marks"
+        return path.read_text() if path.exists() else ""
+
+    def call(self, **more):
+        return {"name": "execute_code", "arguments": {"code": self.CODE}, **more}
+
+    def modern_call(self, **more):
+        params = modern(self.call(**more))
+        params["_meta"][META + "clientCapabilities"] = {"elicitation": {}}
+        return params
+
+    def test_a_legacy_client_is_asked_while_it_waits(self):
+        for answer, marks, status in (({"action": "decline"}, "", "failed"),
+                                      ({"action": "accept", "content": {"approved": True}}, "a", "completed")):
+            client = self.client("--config", self.config)
+            client.initialize(elicitation={})
+            request = client.ask("tools/call", self.call())
+            question = client.receive()
+            self.assertEqual(question["method"], "elicitation/create")
+            self.assertIn("mark", question["params"]["message"])
+            self.assertIn('"a"', question["params"]["message"])
+            self.assertEqual(self.marks(), "", "done before anybody said yes")
+            client.send(id=question["id"], result=answer)
+            outcome = client.reply_to(request)["result"]["structuredContent"]
+            self.assertEqual((outcome["status"], self.marks()), (status, marks), outcome)
+
+    def test_a_modern_client_comes_back_with_the_answer(self):
+        client = self.client("--config", self.config)
+        asked = client.result("tools/call", self.modern_call())
+        self.assertEqual(asked["resultType"], "input_required")
+        (key, question), = asked["inputRequests"].items()
+        self.assertEqual(question["method"], "elicitation/create")
+        yes = {key: {"action": "accept", "content": {"approved": True}}}
+        state = asked["requestState"]
+        tampered = state[:-2] + ("AA" if state[-2:] != "AA" else "BB")
+        refused = client.request("tools/call", self.modern_call(inputResponses=yes, requestState=tampered))
+        self.assertEqual(refused["error"]["code"], -32602)
+        self.assertEqual(self.marks(), "")
+        result = client.result("tools/call", self.modern_call(inputResponses=yes, requestState=state))
+        self.assertEqual(result["structuredContent"]["result"], "marked")
+        again = client.request("tools/call", self.modern_call(inputResponses=yes, requestState=state))
+        self.assertEqual(again["error"]["code"], -32602)
+        self.assertEqual(self.marks(), "a")
+
+    def test_a_client_that_cannot_be_asked_is_told_who_can(self):
+        client = self.client("--config", self.config)
+        client.initialize()
+        result = client.result("tools/call", self.call())
+        outcome = result["structuredContent"]
+        self.assertEqual(outcome["status"], "waiting")
+        self.assertIn("caisson approvals approve " + outcome["approvals"][0]["id"], self.texts(result)[-1])
+        waited = client.result("tools/call", {"name": "wait_for_run", "arguments": {
+            "run_id": outcome["run_id"], "timeout_seconds": 0}})
+        self.assertEqual(waited["structuredContent"]["status"], "waiting")
+        other = client.result("tools/call", {"name": "wait_for_run", "arguments": {"run_id": "run_x"}})
+        self.assertTrue(other["isError"])
+        self.assertEqual(self.marks(), "")
+
+
 class HostileClients(McpTest):
     def test_nonsense_gets_an_error_and_nothing_breaks(self):
         client = self.client()

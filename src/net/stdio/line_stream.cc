@@ -97,23 +97,25 @@ asio::awaitable<std::optional<Line>> LineStream::Read() {
 }
 
 std::optional<Line> LineStream::TakeLine() {
-  const std::size_t end = buffer_.find('\n', searched_);
-  if (end == std::string::npos && !ended_) {
-    searched_ = buffer_.size();
-    if (buffer_.size() <= max_line_bytes_) return std::nullopt;
-    // What was read of it is of no use any more; its end is still to be found.
-    skipping_ = true;
-    buffer_.clear();
+  for (;;) {
+    const std::size_t end = buffer_.find('\n', searched_);
+    if (end == std::string::npos && !ended_) {
+      searched_ = buffer_.size();
+      if (buffer_.size() <= max_line_bytes_) return std::nullopt;
+      // What was read of it is of no use any more; told once, and then its end is still to be found.
+      buffer_.clear();
+      searched_ = 0;
+      if (std::exchange(skipping_, true)) return std::nullopt;
+      return Line{.too_long = true};
+    }
+    const std::size_t size = std::min(end, buffer_.size());
+    if (end == std::string::npos && size == 0) return std::nullopt;
+    Line line{.too_long = size > max_line_bytes_};
+    if (!line.too_long) line.text = buffer_.substr(0, size);
+    buffer_.erase(0, end == std::string::npos ? size : size + 1);
     searched_ = 0;
-    return std::nullopt;
+    if (!std::exchange(skipping_, false)) return line;
   }
-  const std::size_t size = std::min(end, buffer_.size());
-  if (end == std::string::npos && size == 0 && !skipping_) return std::nullopt;
-  Line line{.too_long = std::exchange(skipping_, false) || size > max_line_bytes_};
-  if (!line.too_long) line.text = buffer_.substr(0, size);
-  buffer_.erase(0, end == std::string::npos ? size : size + 1);
-  searched_ = 0;
-  return line;
 }
 
 void LineStream::Write(std::string line) {

@@ -38,7 +38,10 @@ constexpr std::string_view kWaitForRunDescription =
     "finished, asks for something "
     "more, or the time is over, and gives its outcome.";
 
+constexpr std::string_view kWaitForRun = "wait_for_run";
 constexpr double kUsualWaitSeconds = 20;
+// For a run that goes on after a decision; its own limits end it long before.
+constexpr std::chrono::hours kPatience{1};
 
 Dict Definition(std::string_view name, std::string_view title, std::string description,
                 std::string_view input, Dict annotations) {
@@ -59,10 +62,13 @@ double SecondsOf(const Value* given, double usual) {
 
 class CodeTools {
  public:
-  CodeTools(RunService& runs, std::shared_ptr<const CodeSetting> setting)
-      : runs_(runs), setting_(std::move(setting)) {}
+  CodeTools(RunService& runs, const ApprovalDialogue& approvals,
+            std::shared_ptr<const CodeSetting> setting)
+      : runs_(runs), approvals_(approvals), setting_(std::move(setting)) {}
 
   asio::awaitable<Reply> Execute(Use use, Exchange& exchange) const {
+    if (use.request_state)
+      co_return co_await Resume(std::string(kExecuteCode), std::move(use), exchange);
     auto request = ToStartRun(use.arguments);
     if (!request) co_return ErrorResult(request.error().message());
     std::shared_ptr<OutputFeed> feed;
@@ -74,16 +80,26 @@ class CodeTools {
     }
     auto run = co_await runs_.Start(exchange.caller().owner, *std::move(request));
     if (feed != nullptr) feed->Close();
-    co_return Conclude(std::move(run), exchange);
+    co_return co_await Conclude(std::move(run), {std::string(kExecuteCode), use.arguments},
+                                exchange);
   }
 
   asio::awaitable<Reply> WaitForRun(Use use, Exchange& exchange) const {
+    if (use.request_state)
+      co_return co_await Resume(std::string(kWaitForRun), std::move(use), exchange);
     const RunId id(*FindAs<std::string>(use.arguments, "run_id"));
     const std::chrono::duration<double> wait(
         SecondsOf(use.arguments.Find("timeout_seconds"), kUsualWaitSeconds));
     const auto deadline = std::chrono::steady_clock::now() +
                           std::chrono::duration_cast<std::chrono::nanoseconds>(wait);
-    co_return Conclude(co_await runs_.Await(exchange.caller().owner, id, deadline), exchange);
+    const IsolationKey& owner = exchange.caller().owner;
+    auto run = co_await runs_.Find(owner, id);
+    // One that waits for somebody who can be asked here is asked about at once.
+    if (run && !(run->state == RunState::kWaiting && exchange.caller().Can("elicitation"))) {
+      run = co_await runs_.Await(owner, id, deadline);
+    }
+    co_return co_await Conclude(std::move(run), {std::string(kWaitForRun), use.arguments},
+                                exchange);
   }
 
  private:
@@ -98,22 +114,58 @@ class CodeTools {
     return request;
   }
 
-  static Reply Conclude(Result<RunView> run, const Exchange& exchange) {
-    if (!run) return ErrorResult(run.error().message());
-    return OutcomeResult(*run, exchange.caller().version);
+  // Shows how a run ended, or what it waits for, having asked the person at the client where that can be done.
+  asio::awaitable<Reply> Conclude(Result<RunView> run, StatePurpose purpose,
+                                  Exchange& exchange) const {
+    const Caller& caller = exchange.caller();
+    while (run && run->state == RunState::kWaiting && caller.Can("elicitation")) {
+      if (caller.era == Era::kModern) {
+        auto question = co_await approvals_.Question(*run, purpose, exchange);
+        if (!question) break;
+        co_return *std::move(question);
+      }
+      const auto answered = co_await approvals_.AskNow(*run, exchange);
+      if (exchange.is_unwanted()) {
+        run = co_await runs_.Cancel(caller.owner, run->id);
+      } else if (answered == ApprovalDialogue::Answered::kAll) {
+        run = co_await runs_.Await(caller.owner, run->id,
+                                   std::chrono::steady_clock::now() + kPatience);
+      } else {
+        break;
+      }
+    }
+    if (!run) co_return ErrorResult(run.error().message());
+    Dict result = OutcomeResult(*run, caller.version);
+    if (run->state == RunState::kWaiting) AddOtherWays(*run, result);
+    co_return result;
+  }
+
+  // A modern client comes back with what it was asked for.
+  asio::awaitable<Reply> Resume(std::string tool, Use use, Exchange& exchange) const {
+    StatePurpose purpose{.tool = std::move(tool), .arguments = std::move(use.arguments)};
+    const auto answers =
+        co_await approvals_.TakeAnswers(*use.request_state, purpose, use.input_responses, exchange);
+    if (!answers) co_return InvalidParams(answers.error().message());
+    const IsolationKey& owner = exchange.caller().owner;
+    // With questions left, the run may go nowhere: they are asked again.
+    auto run = answers->answered == ApprovalDialogue::Answered::kAll
+                   ? runs_.Await(owner, answers->run, std::chrono::steady_clock::now() + kPatience)
+                   : runs_.Find(owner, answers->run);
+    co_return co_await Conclude(co_await std::move(run), std::move(purpose), exchange);
   }
 
   RunService& runs_;
+  const ApprovalDialogue& approvals_;
   const std::shared_ptr<const CodeSetting> setting_;
 };
 
 }  // namespace
 
-std::vector<ToolFeature> MakeCodeTools(RunService& runs,
+std::vector<ToolFeature> MakeCodeTools(RunService& runs, const ApprovalDialogue& approvals,
                                        std::shared_ptr<const CodeSetting> setting) {
   std::string description = Description(*setting);
   const auto tools =
-      std::make_shared<const CodeTools>(runs, std::move(setting));  // Shared by both.
+      std::make_shared<const CodeTools>(runs, approvals, std::move(setting));  // Shared by both.
   std::vector<ToolFeature> features;
   features.push_back(
       {.definition = Definition(
@@ -122,12 +174,12 @@ std::vector<ToolFeature> MakeCodeTools(RunService& runs,
        .call = [tools](Use use, Exchange& exchange) {
          return tools->Execute(std::move(use), exchange);
        }});
-  features.push_back({.definition = Definition("wait_for_run", "Wait for a run",
-                                               std::string(kWaitForRunDescription),
-                                               kWaitForRunInput, Object({{"readOnlyHint", true}})),
-                      .call = [tools](Use use, Exchange& exchange) {
-                        return tools->WaitForRun(std::move(use), exchange);
-                      }});
+  features.push_back(
+      {.definition = Definition(kWaitForRun, "Wait for a run", std::string(kWaitForRunDescription),
+                                kWaitForRunInput, Object({{"readOnlyHint", true}})),
+       .call = [tools](Use use, Exchange& exchange) {
+         return tools->WaitForRun(std::move(use), exchange);
+       }});
   return features;
 }
 

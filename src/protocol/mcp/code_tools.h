@@ -3,19 +3,20 @@
 // Trust     Code, names and limits are a model's. It can lower limits and raise them to the ceiling, and name
 //           sessions and runs of its own owner; whatever belongs to another is not there (I4).
 // Threads   As UseHandler.
-// Lifetime  The service outlives the tools.
+// Lifetime  The service and the dialogue outlive the tools.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "codeact/run_service.h"
+#include "protocol/mcp/approval_dialogue.h"
 #include "protocol/mcp/features.h"
 
 namespace caisson::mcp {
 
 // `setting` is the service's own: its tools are described, its limits are where a request's begin.
-std::vector<ToolFeature> MakeCodeTools(RunService& runs,
+std::vector<ToolFeature> MakeCodeTools(RunService& runs, const ApprovalDialogue& approvals,
                                        std::shared_ptr<const CodeSetting> setting);
 
 }  // namespace caisson::mcp

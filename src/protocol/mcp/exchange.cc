@@ -24,9 +24,13 @@ asio::awaitable<Result<Value>> Exchange::Ask(std::string method, Dict params) {
   if (caller_.era == Era::kModern || session_ == nullptr) {
     co_return Error(ErrorCode::kFailedPrecondition, "this client cannot be asked while it waits");
   }
-  co_return co_await session_->questions.Ask([&](const Value& id) {
+  if (!is_reachable()) co_return Error(ErrorCode::kUnavailable, "the client is gone");
+  asking_ = true;
+  auto answer = co_await session_->questions.Ask([&](const Value& id) {
     Send(RequestText(id, method, std::move(params)), Delivery::kNeeded);
   });
+  asking_ = false;
+  co_return answer;
 }
 
 }  // namespace caisson::mcp

@@ -43,10 +43,12 @@ class Exchange {
   bool wants_log(LogLevel level) const { return caller_.log_level && level >= *caller_.log_level; }
 
   // Asks the client something, in the legacy era. kFailedPrecondition in the modern one, where the answer to
-  // the request itself is the question.
+  // the request itself is the question; kUnavailable if the client is gone.
   asio::awaitable<Result<Value>> Ask(std::string method, Dict params);
+  bool is_asking() const { return asking_; }
 
  protected:
+  virtual bool is_reachable() const { return true; }
   enum class Delivery { kMayBeLost, kNeeded };
   virtual void Send(std::string text, Delivery delivery) = 0;
 
@@ -54,6 +56,7 @@ class Exchange {
   const Caller caller_;
   const std::optional<Value> progress_token_;
   const std::shared_ptr<Session> session_;
+  bool asking_ = false;
 };
 
 }  // namespace caisson::mcp

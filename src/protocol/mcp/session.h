@@ -8,18 +8,14 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
-#include "base/result.h"
+#include "jsonrpc/questions.h"
 #include "protocol/mcp/caller.h"
 #include "protocol/mcp/message.h"
 
@@ -35,8 +31,8 @@ class RequestsUnderWay {
     bool unwanted = false;  // The client has cancelled it: nobody waits for the answer.
   };
 
-  // Null if a request of that id is under way.
-  std::shared_ptr<Underway> Begin(const Value& id);
+  // False if a request of that id is under way already.
+  [[nodiscard]] bool Begin(const Value& id, std::shared_ptr<Underway> request);
   void End(const Value& id);
   void Cancel(const Value& id);
   void StopAll();  // Nobody said that they are unwanted; they just cannot go on.
@@ -44,30 +40,6 @@ class RequestsUnderWay {
 
  private:
   std::map<std::string, std::shared_ptr<Underway>> requests_;  // By the id's JSON.
-};
-
-// What we ask the client, in the legacy era.
-class Questions {
- public:
-  explicit Questions(asio::any_io_executor executor) : executor_(std::move(executor)) {}
-
-  // Calls `send` with the id to ask under and waits. An error if the client answers with one, is gone, or the
-  // wait was cancelled.
-  asio::awaitable<Result<Value>> Ask(std::function<void(const Value& id)> send);
-  // Answers to what was not asked are ignored.
-  void Answer(Response response);
-  void GiveUp();  // Nobody will answer any more.
-
- private:
-  struct Open {
-    asio::steady_timer answered;
-    std::optional<Response> response{};
-  };
-
-  const asio::any_io_executor executor_;
-  std::map<std::string, std::shared_ptr<Open>> open_;
-  std::uint64_t asked_ = 0;
-  bool given_up_ = false;
 };
 
 class Session {
@@ -94,7 +66,7 @@ class Session {
   std::set<std::string> subscriptions{};
 
   RequestsUnderWay requests{};
-  Questions questions;
+  jsonrpc::Questions questions;  // What we have asked the client, in the legacy era.
 };
 
 }  // namespace caisson::mcp

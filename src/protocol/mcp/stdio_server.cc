@@ -3,6 +3,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
@@ -95,13 +96,18 @@ void StdioServer::Begin(Request request) {
                            RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
   };
   if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
-  auto underway = session_->requests.Begin(request.id);
-  if (underway == nullptr) return refuse("a request of this id is under way");
-  auto slot = underway->stop.slot();
-  asio::co_spawn(idle_.get_executor(), Answer(std::move(request), std::move(underway)),
-                 asio::bind_cancellation_slot(slot, [](const std::exception_ptr& thrown) {
-                   if (thrown) std::terminate();  // Nothing of ours throws.
-                 }));
+  auto underway = std::make_shared<RequestsUnderWay::Underway>();
+  if (!session_->requests.Begin(request.id, underway)) {
+    return refuse("a request of this id is under way");
+  }
+  const asio::any_io_executor executor = idle_.get_executor();
+  const auto on_end = [underway, executor](const std::exception_ptr& thrown) {
+    if (thrown) std::terminate();  // Nothing of ours throws.
+    // What is left of the coroutine lets go of the signal after this has returned.
+    asio::post(executor, [underway] {});
+  };
+  asio::co_spawn(executor, Answer(std::move(request), underway),
+                 asio::bind_cancellation_slot(underway->stop.slot(), on_end));
 }
 
 asio::awaitable<void> StdioServer::Answer(Request request,

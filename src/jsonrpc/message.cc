@@ -1,4 +1,4 @@
-#include "protocol/mcp/message.h"
+#include "jsonrpc/message.h"
 
 #include <cstdint>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "wire/json.h"
 #include "wire/object.h"
 
-namespace caisson::mcp {
+namespace caisson::jsonrpc {
 namespace {
 
 BadMessage Bad(RpcCode code, std::string message, Value id = {}) {
@@ -112,4 +112,4 @@ std::string NotificationText(std::string_view method, Dict params) {
   return Text(std::move(fields));
 }
 
-}  // namespace caisson::mcp
+}  // namespace caisson::jsonrpc

@@ -1,0 +1,12 @@
+# caisson run --config caisson.toml code_mode.py
+#
+# Twenty-seven tools of two servers, five calls: the model would have been sent all their
+# definitions and every result. Here it is sent what is printed.
+import asyncio
+
+cities = ["New York", "Chicago", "Los Angeles"]
+weather = await asyncio.gather(*[demo_get_structured_content(location=city) for city in cities])
+warmest = max(zip(cities, weather), key=lambda pair: pair[1]["temperature"])
+notes = read_text_file(path="notes.txt")["content"]
+print(f"{warmest[0]} is warmest; {len(notes.splitlines())} lines of notes")
+demo_get_sum(a=2, b=40)

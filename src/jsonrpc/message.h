@@ -1,0 +1,69 @@
+// JSON-RPC 2.0 messages, as MCP uses them: requests, notifications, responses; no batches.
+//
+//   Message message = ReadMessage(line);
+//   if (const auto* request = std::get_if<Request>(&message)) Send(ReplyText(request->id, reply));
+//
+// Trust     Text comes from a client or a server that may be hostile. What is handed on has the shape of a
+//           message; what params hold is for whoever reads them to check.
+// Threads   Pure functions and values.
+// Lifetime  Values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "wire/value.h"
+
+namespace caisson::jsonrpc {
+
+// Codes of JSON-RPC, and those that MCP has given a meaning (2026-07-28).
+enum class RpcCode : int {
+  kParseError = -32700,
+  kInvalidRequest = -32600,
+  kMethodNotFound = -32601,
+  kInvalidParams = -32602,
+  kInternalError = -32603,
+  kResourceNotFound = -32002,  // Before 2026-07-28.
+  kHeaderMismatch = -32020,
+  kMissingCapability = -32021,
+  kUnsupportedVersion = -32022,
+};
+
+struct RpcError {
+  RpcCode code;
+  std::string message;
+  Value data{};  // None: there is no such field.
+};
+
+// A request is answered with the fields of its result, or with an error.
+using Reply = std::variant<Dict, RpcError>;
+
+struct Request {
+  Value id;  // A str or an int.
+  std::string method;
+  Dict params{};
+};
+struct Notification {
+  std::string method;
+  Dict params{};
+};
+struct Response {
+  Value id;
+  std::variant<Value, RpcError> outcome;
+};
+// What cannot be taken for a message, and how to answer it. The id is None where there was none to be read.
+struct BadMessage {
+  Value id;
+  RpcError error;
+};
+using Message = std::variant<Request, Notification, Response, BadMessage>;
+
+Message ReadMessage(std::string_view text);
+
+// One line each. A result that JSON cannot hold becomes an error: it is ours to have made it.
+std::string ReplyText(const Value& id, Reply reply);
+std::string RequestText(const Value& id, std::string_view method, Dict params);
+std::string NotificationText(std::string_view method, Dict params);
+
+}  // namespace caisson::jsonrpc

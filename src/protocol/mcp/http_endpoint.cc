@@ -1,0 +1,382 @@
+#include "protocol/mcp/http_endpoint.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <deque>
+#include <exception>
+#include <utility>
+
+#include "net/sse.h"
+#include "protocol/mcp/http_headers.h"
+#include "wire/object.h"
+
+namespace caisson::mcp {
+namespace {
+
+constexpr std::string_view kSessionHeader = "Mcp-Session-Id";
+constexpr std::string_view kMetadataPath = "/.well-known/oauth-protected-resource";
+constexpr std::size_t kMaxBodyBytes = 16u << 20;
+constexpr std::size_t kMaxRequestsPerSession = 64;
+
+net::Response ErrorResponse(int status, const Value& id, RpcError error) {
+  return net::JsonResponse(status, ReplyText(id, std::move(error)));
+}
+
+// A client that has gone cannot be told, and need not be.
+asio::awaitable<void> Tell(net::Exchange& http, net::Response response) {
+  static_cast<void>(co_await http.Send(std::move(response)));
+}
+
+// What is left of a coroutine lets go of its signal after this was called.
+auto EndOf(std::shared_ptr<RequestsUnderWay::Underway> underway, asio::any_io_executor executor) {
+  return [underway = std::move(underway), executor](const std::exception_ptr& thrown) {
+    if (thrown) std::terminate();  // Nothing of ours throws.
+    asio::post(executor, [underway] {});
+  };
+}
+
+net::Response Accepted() {
+  return {.status = 202};
+}
+
+// What a client of the modern era sees of an error without reading the body.
+int StatusOf(const Reply& reply, Era era) {
+  const auto* error = std::get_if<RpcError>(&reply);
+  if (error == nullptr || era == Era::kLegacy) return 200;
+  switch (error->code) {
+    case RpcCode::kMethodNotFound:
+      return 404;
+    case RpcCode::kHeaderMismatch:
+    case RpcCode::kMissingCapability:
+    case RpcCode::kUnsupportedVersion:
+      return 400;
+    default:
+      return 200;
+  }
+}
+
+bool IsJson(const net::Request& request) {
+  const std::string* type = request.headers.Find("Content-Type");
+  return type != nullptr && net::HasToken(*type, "application/json");
+}
+
+// As this client reaches us.
+std::string BaseUrl(const net::Request& request) {
+  const std::string* host = request.headers.Find("Host");
+  const std::string* scheme = request.headers.Find("X-Forwarded-Proto");
+  return (scheme != nullptr && *scheme == "https" ? "https://" : "http://") +
+         (host == nullptr ? std::string() : *host);
+}
+
+RequestOrigin OriginOf(const net::Request& request) {
+  RequestOrigin origin{.peer = request.peer};
+  for (const net::Headers::Field& field : request.headers) {
+    origin.headers.push_back({.name = field.name, .value = field.value});
+  }
+  return origin;
+}
+
+}  // namespace
+
+// One request being answered: what is said before the answer, in order, and then the answer. The handler of the
+// request may run on another strand than the connection.
+class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversation> {
+ public:
+  explicit Conversation(const asio::any_io_executor& connection)
+      : wake_(connection, asio::steady_timer::time_point::max()) {}
+
+  // From any thread.
+  void Say(std::string text) {
+    asio::post(wake_.get_executor(), [self = shared_from_this(), text = std::move(text)]() mutable {
+      self->unsaid_.push_back(std::move(text));
+      self->wake_.cancel();
+    });
+  }
+  void Finish(Reply reply) {
+    asio::post(wake_.get_executor(),
+               [self = shared_from_this(), reply = std::move(reply)]() mutable {
+                 self->reply_ = std::move(reply);
+                 self->wake_.cancel();
+               });
+  }
+
+  // On the connection: returns when the request was answered, or is over and nobody listens. Calls `on_gone` if
+  // the client goes before that.
+  asio::awaitable<void> Answer(const Request& request, Era era, net::Headers headers,
+                               net::Exchange& http, std::function<void()> on_gone) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const bool streams = http.request().Accepts("text/event-stream");
+    for (;;) {
+      while (streams && !gone_ && !unsaid_.empty()) {
+        if (!events_) {
+          auto opened = co_await net::EventStream::Open(http, headers);
+          if (!opened) break;
+          events_ = *std::move(opened);
+        }
+        events_->Post({.name = "message", .data = std::move(unsaid_.front())});
+        unsaid_.pop_front();
+      }
+      unsaid_.clear();
+      if (reply_) break;
+      co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
+      const auto state = co_await asio::this_coro::cancellation_state;
+      if (!gone_ && state.cancelled() != asio::cancellation_type::none) {
+        gone_ = true;
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        if (on_gone) on_gone();
+      }
+    }
+    if (gone_) co_return;
+    const int status = StatusOf(*reply_, era);
+    std::string text = ReplyText(request.id, *std::move(reply_));
+    if (events_) {
+      events_->Post({.name = "message", .data = std::move(text)});
+    } else {
+      net::Response response = net::JsonResponse(status, std::move(text));
+      for (const auto& field : headers) response.headers.Add(field.name, field.value);
+      co_await Tell(http, std::move(response));
+    }
+  }
+
+ private:
+  asio::steady_timer wake_;  // Never expires: cancelled when there is something to do.
+  std::deque<std::string> unsaid_;
+  std::optional<Reply> reply_;
+  std::optional<net::EventStream> events_;
+  bool gone_ = false;
+};
+
+class HttpEndpoint::HttpExchange final : public Exchange {
+ public:
+  HttpExchange(Caller caller, std::optional<Value> progress_token, std::shared_ptr<Session> session,
+               std::shared_ptr<Conversation> conversation,
+               std::shared_ptr<RequestsUnderWay::Underway> underway)
+      : Exchange(std::move(caller), std::move(progress_token), std::move(session)),
+        conversation_(std::move(conversation)),
+        underway_(std::move(underway)) {}
+
+  bool is_unwanted() const override { return underway_->unwanted; }
+
+  // The client is gone: a question has nobody any more who could answer it.
+  void OnGone() {
+    gone_ = true;
+    if (is_asking()) underway_->stop.emit(asio::cancellation_type::terminal);
+  }
+
+ protected:
+  void Send(std::string text, Delivery) override { conversation_->Say(std::move(text)); }
+  bool is_reachable() const override { return !gone_; }
+
+ private:
+  bool gone_ = false;
+  const std::shared_ptr<Conversation> conversation_;  // Shared with the connection.
+  const std::shared_ptr<RequestsUnderWay::Underway> underway_;
+};
+
+HttpEndpoint::HttpEndpoint(const Server& server, const IdentityResolver& resolver,
+                           asio::any_io_executor io, HttpEndpointOptions options)
+    : server_(server),
+      resolver_(resolver),
+      options_(std::move(options)),
+      sessions_(std::move(io)) {}
+
+void HttpEndpoint::Mount(net::Router& router) {
+  router.Add("POST", options_.path, [this](net::Exchange& http) { return Post(http); },
+             {.max_body_bytes = kMaxBodyBytes});
+  router.Add("DELETE", options_.path,
+             net::Answering([this](net::Request request) { return Delete(std::move(request)); }));
+  if (!options_.tells_metadata) return;
+  for (const std::string& path :
+       {std::string(kMetadataPath), std::string(kMetadataPath) + options_.path}) {
+    router.Add("GET", path, net::Answering([this](net::Request request) {
+                 return Metadata(std::move(request));
+               }));
+  }
+}
+
+asio::awaitable<std::variant<IsolationKey, net::Response>> HttpEndpoint::Identify(
+    const net::Request& request) const {
+  const auto identity = co_await resolver_.Resolve(OriginOf(request));
+  if (identity) co_return IsolationKey(*identity);
+  net::Response refusal = net::ToResponse({.status = 401, .detail = "this needs a bearer token"});
+  std::string challenge = "Bearer";
+  if (options_.tells_metadata) {
+    challenge.append(" resource_metadata=\"" + BaseUrl(request) + std::string(kMetadataPath) +
+                     options_.path + "\"");
+  }
+  refusal.headers.Add("WWW-Authenticate", std::move(challenge));
+  co_return refusal;
+}
+
+asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
+  net::Request& request = http.request();
+  auto owner = co_await Identify(request);
+  if (auto* refusal = std::get_if<net::Response>(&owner)) {
+    co_return co_await Tell(http, std::move(*refusal));
+  }
+  // A page cannot send this type to another site without asking first.
+  if (!IsJson(request)) {
+    co_return co_await Tell(http,
+                            net::ToResponse({.status = 415, .detail = "send application/json"}));
+  }
+  Message message = ReadMessage(request.body);
+  if (auto* bad = std::get_if<BadMessage>(&message)) {
+    co_return co_await Tell(http, ErrorResponse(400, bad->id, std::move(bad->error)));
+  }
+  static const Dict kNoParams;
+  const auto* asked = std::get_if<Request>(&message);
+  const auto* told = std::get_if<Notification>(&message);
+  const Dict& params = asked != nullptr  ? asked->params
+                       : told != nullptr ? told->params
+                                         : kNoParams;
+  if (IsModern(params, request.headers)) {
+    co_await TakeModern(std::move(message), std::get<IsolationKey>(owner), http);
+  } else {
+    co_await TakeLegacy(std::move(message), std::get<IsolationKey>(owner), http);
+  }
+}
+
+asio::awaitable<void> HttpEndpoint::TakeModern(Message message, IsolationKey owner,
+                                               net::Exchange& http) {
+  auto* request = std::get_if<Request>(&message);
+  if (request == nullptr) {
+    // Nothing here listens to notifications, and nothing was asked that could be answered.
+    co_return co_await Tell(http, Accepted());
+  }
+  auto caller = CheckedCaller(*request, http.request().headers, owner);
+  if (auto* error = std::get_if<RpcError>(&caller)) {
+    co_return co_await Tell(http, ErrorResponse(400, request->id, std::move(*error)));
+  }
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto conversation = std::make_shared<Conversation>(executor);
+  const auto underway = std::make_shared<RequestsUnderWay::Underway>();
+  HttpExchange exchange(std::get<Caller>(std::move(caller)), ProgressToken(request->params),
+                        nullptr, conversation, underway);
+  const auto work = [&]() -> asio::awaitable<void> {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    conversation->Finish(co_await server_.Handle(*request, exchange));
+  };
+  asio::co_spawn(executor, work,
+                 asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, executor)));
+  co_await conversation->Answer(*request, Era::kModern, {}, http, [&] {
+    underway->unwanted = true;
+    underway->stop.emit(asio::cancellation_type::terminal);
+  });
+}
+
+asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, IsolationKey owner,
+                                                   net::Exchange& http) {
+  auto begun = sessions_.Begin(owner);
+  if (!begun) {
+    co_return co_await Tell(
+        http, net::ToResponse({.status = 503, .detail = "there are too many sessions"}));
+  }
+  const auto conversation = std::make_shared<Conversation>(co_await asio::this_coro::executor);
+  HttpExchange exchange(begun->session->session->LegacyCaller(), std::nullopt,
+                        begun->session->session, conversation,
+                        std::make_shared<RequestsUnderWay::Underway>());
+  // The session is nobody else's yet, so that its strand is not needed.
+  Reply reply = co_await server_.Handle(request, exchange);
+  if (std::holds_alternative<RpcError>(reply)) sessions_.End(owner, begun->id);
+  net::Response response = net::JsonResponse(200, ReplyText(request.id, std::move(reply)));
+  response.headers.Add(std::string(kSessionHeader), begun->id);
+  co_await Tell(http, std::move(response));
+}
+
+asio::awaitable<void> HttpEndpoint::TakeLegacy(Message message, IsolationKey owner,
+                                               net::Exchange& http) {
+  auto* request = std::get_if<Request>(&message);
+  if (request != nullptr && request->method == "initialize") {
+    co_await TakeInitialize(std::move(*request), std::move(owner), http);
+    co_return;
+  }
+  const std::string* id = http.request().headers.Find(kSessionHeader);
+  if (id == nullptr) {
+    co_return co_await Tell(
+        http,
+        net::ToResponse({.status = 400,
+                         .detail = "initialize first, then send the Mcp-Session-Id that you get"}));
+  }
+  const auto session = sessions_.Find(owner, *id);
+  if (session == nullptr) {
+    co_return co_await Tell(http,
+                            net::ToResponse({.status = 404, .detail = "there is no such session"}));
+  }
+  if (request == nullptr) {
+    asio::post(session->strand, [session, message = std::move(message)]() mutable {
+      if (auto* notification = std::get_if<Notification>(&message)) {
+        Server::Notice(*notification, *session->session);
+      } else if (auto* response = std::get_if<Response>(&message)) {
+        session->session->questions.Answer(std::move(*response));
+      }
+    });
+    co_return co_await Tell(http, Accepted());
+  }
+  co_await AnswerInSession(std::move(*request), session, http);
+}
+
+// The session's requests run on its strand. One whose client goes away runs on, as the era has it, and is waited for
+// here all the same.
+asio::awaitable<void> HttpEndpoint::AnswerInSession(Request request,
+                                                    std::shared_ptr<HttpSession> session,
+                                                    net::Exchange& http) {
+  const auto conversation = std::make_shared<Conversation>(co_await asio::this_coro::executor);
+  const auto underway = std::make_shared<RequestsUnderWay::Underway>();
+  const auto exchange = std::make_shared<HttpExchange>(session->session->LegacyCaller(),
+                                                       ProgressToken(request.params),
+                                                       session->session, conversation, underway);
+  asio::co_spawn(
+      session->strand, WorkInSession(request, session, exchange, conversation, underway),
+      asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, session->strand)));
+  co_await conversation->Answer(request, Era::kLegacy, {}, http, [session, exchange] {
+    asio::post(session->strand, [exchange] { exchange->OnGone(); });
+  });
+}
+
+asio::awaitable<void> HttpEndpoint::WorkInSession(
+    Request request, std::shared_ptr<HttpSession> session, std::shared_ptr<HttpExchange> exchange,
+    std::shared_ptr<Conversation> conversation,
+    std::shared_ptr<RequestsUnderWay::Underway> underway) const {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  RequestsUnderWay& requests = session->session->requests;
+  if (requests.size() >= kMaxRequestsPerSession || !requests.Begin(request.id, underway)) {
+    conversation->Finish(
+        RpcError{.code = RpcCode::kInvalidRequest,
+                 .message = "too many requests, or one of this id, are under way"});
+    co_return;
+  }
+  Reply reply = co_await server_.Handle(request, *exchange);
+  requests.End(request.id);
+  conversation->Finish(std::move(reply));
+}
+
+asio::awaitable<net::Response> HttpEndpoint::Delete(net::Request request) {
+  auto owner = co_await Identify(request);
+  if (auto* refusal = std::get_if<net::Response>(&owner)) co_return std::move(*refusal);
+  const std::string* id = request.headers.Find(kSessionHeader);
+  if (id == nullptr) {
+    co_return net::ToResponse({.status = 400, .detail = "which session? Send its Mcp-Session-Id"});
+  }
+  if (sessions_.End(std::get<IsolationKey>(owner), *id)) co_return net::Response{.status = 204};
+  co_return net::ToResponse({.status = 404, .detail = "there is no such session"});
+}
+
+asio::awaitable<net::Response> HttpEndpoint::Metadata(net::Request request) const {
+  Dict fields = Object({{"resource", BaseUrl(request) + options_.path}});
+  if (!options_.authorization_servers.empty()) {
+    List servers;
+    for (const std::string& server : options_.authorization_servers)
+      servers.items.emplace_back(server);
+    Append(fields, "authorization_servers", std::move(servers));
+  }
+  Append(fields, "bearer_methods_supported", List{{Value("header")}});
+  co_return net::JsonResponse(200, *ToJson(Value(std::move(fields))));
+}
+
+}  // namespace caisson::mcp

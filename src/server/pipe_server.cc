@@ -1,0 +1,92 @@
+#include "server/pipe_server.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "codeact/durable/durable_runs.h"
+#include "net/stdio/line_stream.h"
+#include "server/host_state.h"
+#include "server/mcp_server.h"
+
+namespace caisson {
+
+// In the order they need each other: what is below is gone before what is above.
+class PipeServer::Parts {
+ public:
+  Result<void> Open(PipeServerOptions options) {
+    TRY_ASSIGN(state_, HostState::Open(options.config, options.environment, options.code.log));
+    options.code.hidden = state_->hidden();
+    TRY_ASSIGN(code_, CodeService::Open(std::move(options.code)));
+    runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
+                                     .runner = code_->runner(),
+                                     .store = state_->store(),
+                                     .desk = state_->desk(),
+                                     .bell = state_->bell(),
+                                     .keys = state_->keys(),
+                                     .executor = io_.get_executor(),
+                                     .setting = code_->setting(),
+                                     .settings = {.poll = state_->poll()}});
+    mcp_.emplace(*runs_, state_->keys(), McpOptions{.setting = code_->setting()});
+    lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
+                                                         .output = std::move(options.output)});
+    return {};
+  }
+
+  ~Parts() {
+    if (runs_ && !closed_) Run(runs_->Close());
+  }
+
+  void Serve() {
+    runs_->Tend();
+    Run(ServeAndClose());
+  }
+
+  void Stop() {
+    asio::post(io_, [this] { lines_->Close(); });
+  }
+
+ private:
+  asio::awaitable<void> ServeAndClose() {
+    co_await mcp_->ServeLines(*lines_);
+    co_await runs_->Close();
+    closed_ = true;
+  }
+
+  void Run(asio::awaitable<void> work) {
+    asio::co_spawn(io_, std::move(work), [](const std::exception_ptr& thrown) {
+      if (thrown) std::terminate();  // Nothing of ours throws.
+    });
+    io_.restart();
+    io_.run();
+  }
+
+  asio::io_context io_{1};
+  std::unique_ptr<HostState> state_;
+  std::unique_ptr<CodeService> code_;
+  std::optional<DurableRuns> runs_;
+  std::optional<McpServer> mcp_;
+  std::optional<LineStream> lines_;
+  bool closed_ = false;
+};
+
+PipeServer::PipeServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PipeServer::~PipeServer() = default;
+
+Result<std::unique_ptr<PipeServer>> PipeServer::Open(PipeServerOptions options) {
+  auto parts = std::make_unique<Parts>();
+  TRY(parts->Open(std::move(options)));
+  return std::unique_ptr<PipeServer>(new PipeServer(std::move(parts)));
+}
+
+void PipeServer::Serve() {
+  parts_->Serve();
+}
+void PipeServer::Stop() {
+  parts_->Stop();
+}
+
+}  // namespace caisson

@@ -1,0 +1,120 @@
+#include "tools/mcp/pipe_link.h"
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "wire/object.h"
+
+namespace caisson {
+namespace {
+
+constexpr std::size_t kMaxLogBytes = 64u << 10;  // In all.
+
+}  // namespace
+
+Result<std::shared_ptr<PipeLink>> PipeLink::Start(const asio::any_io_executor& io,
+                                                  PipeLinkSpec spec) {
+  TRY_ASSIGN(jail::Program program, jail::Program::Start({.argv = spec.argv,
+                                                          .input_from = jail::InputFrom::kPipe,
+                                                          .environment = spec.environment,
+                                                          .directory = spec.directory,
+                                                          .errors = jail::ErrorOutput::kPipe}));
+  const std::shared_ptr<PipeLink> link(
+      new PipeLink(asio::make_strand(io), std::move(program), std::move(spec)));
+  asio::co_spawn(link->executor_, Listen(link), asio::detached);
+  asio::co_spawn(link->executor_, ReadLog(link), asio::detached);
+  return link;
+}
+
+PipeLink::PipeLink(asio::any_io_executor executor, jail::Program program, PipeLinkSpec spec)
+    : executor_(std::move(executor)),
+      spec_(std::move(spec)),
+      program_(std::move(program)),
+      lines_(executor_, {.input = std::move(program_.output()),
+                         .output = std::move(program_.input()),
+                         .max_line_bytes = spec_.max_message_bytes}),
+      log_(executor_, program_.log().Release()),
+      questions_(executor_) {}
+
+asio::awaitable<void> PipeLink::Listen(std::shared_ptr<PipeLink> self) {
+  while (auto line = co_await self->lines_.Read()) {
+    // A line that is too long may have been the answer to anything: nobody is left waiting for it.
+    if (line->too_long) break;
+    if (line->text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    self->Take(jsonrpc::ReadMessage(line->text));
+  }
+  self->Close();
+}
+
+asio::awaitable<void> PipeLink::ReadLog(std::shared_ptr<PipeLink> self) {
+  std::array<char, 4096> buffer;
+  std::size_t left = kMaxLogBytes;
+  for (;;) {
+    const auto [error, got] = co_await self->log_.async_read_some(
+        asio::buffer(buffer), asio::as_tuple(asio::use_awaitable));
+    if (error) co_return;
+    const std::size_t kept = std::min(got, left);
+    if (kept > 0 && self->spec_.log) self->spec_.log({buffer.data(), kept});
+    left -= kept;
+  }
+}
+
+void PipeLink::Take(jsonrpc::Message message) {
+  if (auto* response = std::get_if<jsonrpc::Response>(&message)) {
+    questions_.Answer(std::move(*response));
+  } else if (const auto* notification = std::get_if<jsonrpc::Notification>(&message)) {
+    const bool changed = notification->method == "notifications/tools/list_changed";
+    if (changed && spec_.on_list_changed) spec_.on_list_changed();
+  } else if (const auto* request = std::get_if<jsonrpc::Request>(&message)) {
+    if (lines_.unsent_bytes() > spec_.max_message_bytes)
+      return Close();  // It asks and does not listen.
+    jsonrpc::Reply reply = Dict();
+    if (request->method != "ping") {
+      reply = jsonrpc::RpcError{.code = jsonrpc::RpcCode::kMethodNotFound,
+                                .message = "this client answers no \"" + request->method + "\""};
+    }
+    lines_.Write(jsonrpc::ReplyText(request->id, std::move(reply)));
+  }
+}
+
+asio::awaitable<Result<Dict>> PipeLink::Ask(std::string method, Dict params) {
+  if (broken_) co_return Error(ErrorCode::kUnavailable, "the server is gone");
+  Value asked;
+  auto answer = co_await questions_.Ask([&](const Value& id) {
+    asked = id;
+    lines_.Write(jsonrpc::RequestText(id, method, std::move(params)));
+  });
+  if (!answer) {
+    if (answer.error().code() == ErrorCode::kCancelled && method != "initialize") {
+      lines_.Write(jsonrpc::NotificationText(
+          "notifications/cancelled", Object({{"requestId", asked}, {"reason", "not wanted"}})));
+    }
+    co_return std::move(answer).error();
+  }
+  auto* result = std::get_if<Dict>(&answer->variant());
+  if (result == nullptr)
+    co_return Error(ErrorCode::kUnavailable, "the server's answer is no object");
+  co_return std::move(*result);
+}
+
+asio::awaitable<void> PipeLink::Tell(std::string method, Dict params) {
+  lines_.Write(jsonrpc::NotificationText(method, std::move(params)));
+  co_return;
+}
+
+void PipeLink::Close() {
+  if (std::exchange(broken_, true)) return;
+  questions_.GiveUp();
+  lines_.Close();
+  boost::system::error_code ignored;
+  log_.close(ignored);
+  program_.Kill();
+}
+
+}  // namespace caisson

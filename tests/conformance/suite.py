@@ -1,0 +1,70 @@
+"""MCP's own conformance suite against caisson: both frozen sets of requirements with the suite's fixtures, and the
+ordinary server, where only what needs a fixture may fail.
+
+    suite.py PROGRAM BUILD_DIRECTORY [--verbose]
+"""
+
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+from npm import HERE, Packages
+
+PATIENCE = 300
+
+
+class Server:
+    """caisson on a free port of this machine, with a store in memory."""
+
+    def __init__(self, program, *arguments):
+        self.directory = tempfile.TemporaryDirectory(prefix="caisson-serve-")
+        config = pathlib.Path(self.directory.name) / "caisson.toml"
+        config.write_text('[store]\nurl = "memory:"\n')
+        self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--config", config, *arguments],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        line = self.process.stdout.readline().decode().strip()
+        assert line.startswith("listening on http://127.0.0.1:"), line
+        # As the suite wants it for its rebinding test.
+        self.url = line.removeprefix("listening on ").replace("127.0.0.1", "localhost") + "/mcp"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=PATIENCE)
+        self.process.stdout.close()
+        self.directory.cleanup()
+        assert status == 0, f"the server ended with {status}"
+
+
+def run(packages, url, *arguments):
+    """Whether the suite is content."""
+    command = [packages.node, packages.script("@modelcontextprotocol/conformance", "dist/index.js"),
+               "server", "--url", url, *arguments]
+    with tempfile.TemporaryDirectory(prefix="caisson-conformance-") as out:
+        done = subprocess.run([*command, "-o", out], env=packages.environment, cwd=out, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)
+    text = done.stdout.decode(errors="replace")
+    if done.returncode != 0 or "--verbose" in sys.argv:
+        print(text)
+    print(f"{'ok    ' if done.returncode == 0 else 'FAILED'} {' '.join(arguments)}", flush=True)
+    return done.returncode == 0
+
+
+def main():
+    program, packages = str(pathlib.Path(sys.argv[1]).resolve()), Packages(sys.argv[2])
+    content = True
+    with Server(program, "--conformance-fixtures") as server:
+        for version in ("2026-07-28", "2025-11-25"):
+            content &= run(packages, server.url, "--requirements", version)
+    with Server(program) as server:
+        content &= run(packages, server.url, "--suite", "all", "--spec-version", "2026-07-28",
+                       "--expected-failures", str(HERE / "without-fixtures.yml"))
+    sys.exit(0 if content else 1)
+
+
+if __name__ == "__main__":
+    main()
