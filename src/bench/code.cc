@@ -46,15 +46,14 @@ Result<std::shared_ptr<const CodeSetting>> SettingWithEcho() {
 std::string TwoHundredLines() {
   std::string code;
   for (int i = 0; i < 25; ++i) {
-    const std::string n = std::to_string(i);
-    code += "def total_" + n + "(rows, rate=0.2):\n";
-    code += "    names = {row['name'].strip().lower(): row for row in rows if row.get('name')}\n";
-    code += "    amounts = [float(row['amount']) * (1 + rate) for row in names.values()]\n";
-    code += "    if not amounts:\n";
-    code += "        raise ValueError(f'no amounts in {len(rows)} rows')\n";
-    code += "    with open('/output/" + n + ".txt', 'w') as out:\n";
-    code += "        print(sum(amounts), max(amounts), sep=', ', file=out)\n";
-    code += "    return sorted(names)[:" + n + "], sum(amounts) / len(amounts)\n";
+    code += "def paid_" + std::to_string(i) + "(rows):\n";
+    code += "    # Adds up what was paid.\n";
+    code += "    total = 0.0\n";
+    code += "    for row in rows:\n";
+    code += "        if row.get('paid'):\n";
+    code += "            total += float(row['amount'])\n";
+    code += "    return round(total, 2)\n";
+    code += "\n";
   }
   return code;
 }

@@ -261,6 +261,7 @@ asio::awaitable<Result<Page<RunView>>> DurableRuns::List(IsolationKey owner,
 asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunId id,
                                                         std::function<bool(const RunView&)> enough,
                                                         RunClock::Time deadline) {
+  std::chrono::milliseconds look_again{1};
   while (true) {
     const auto run = FindLive(owner, id);
     LiveRun::News news = run ? run->news() : LiveRun::News{.view = {.id = id}, .gone = true};
@@ -273,9 +274,10 @@ asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunI
       }
       continue;
     }
-    // Another replica has it, or it sleeps.
+    // Another replica has it, or it sleeps. Most that are awaited have just been decided and are on their way.
     asio::steady_timer timer(co_await asio::this_coro::executor);
-    timer.expires_at(std::min(deadline, std::chrono::steady_clock::now() + kLookAgain));
+    timer.expires_at(std::min(deadline, std::chrono::steady_clock::now() + look_again));
+    look_again = std::min(look_again * 2, kLookAgain);
     const auto [error] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (error) co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
   }

@@ -223,7 +223,7 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
   }
   unsent_.reserve(unsent_.size() + sizeof(wire::StreamFrame) + head.size() + body.size());
   AppendFrames(kind, head, body, unsent_);
-  Flush();
+  if (!is_corked_) Flush();
   return {};
 }
 
@@ -285,8 +285,14 @@ void CellProcess::OnSocketReadable() {
   Pending pending = Pending::kMore;
   for (int reads = 0; pending == Pending::kMore && reads < kReadsPerTurn; ++reads) {
     pending = ReadSocket();
-    if (auto good = HandleFrames(); !good) return End(BrokenProtocol(good.error().message()));
+    ReadOutputs();  // What it printed before comes before.
+    // Calls that were made at once and are answered at once are answered together: the cell wakes up once.
+    is_corked_ = true;
+    const auto good = HandleFrames();
+    is_corked_ = false;
+    if (!good) return End(BrokenProtocol(good.error().message()));
     if (killed_at_ || !session_) return;
+    Flush();
   }
   if (pending != Pending::kEnd) AwaitSocket();  // Of the end, the nursery tells us too.
 }
@@ -312,7 +318,6 @@ Result<void> CellProcess::HandleFrames() {
 
 Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
   if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");
-  ReadOutputs();  // What it printed before comes before.
   if (frame.kind == std::to_underlying(ToHost::kDone)) return OnDoneFrame(frame);
   if (!done_.empty()) return Violation("two messages are mixed");
   if (frame.kind != std::to_underlying(ToHost::kCall) &&

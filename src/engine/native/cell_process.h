@@ -136,6 +136,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   Output err_;
   StreamFrames frames_;
   std::string unsent_;
+  bool is_corked_ = false;    // What is sent is collected, and goes at once.
   bool awaits_room_ = false;  // Somebody waits until the socket takes more of unsent_.
 
   std::shared_ptr<CellSession> session_;

@@ -71,7 +71,26 @@ bool FrameStream::HasNext() const {
   return begin_ < end_;
 }
 
-void FrameStream::Write(wire::ToHost kind, std::string_view head, std::string_view body) const {
+void FrameStream::Flush() {
+  if (queued_.empty()) return;
+  iovec all = Part(queued_);
+  WriteAll(socket_, {&all, 1});
+  queued_.clear();
+}
+
+void FrameStream::Queue(wire::ToHost kind, std::string_view head, std::string_view body) {
+  const std::size_t length = head.size() + body.size();
+  if (length > kQueueBytes) return Write(kind, head, body);
+  if (queued_.size() + length > kQueueBytes) Flush();
+  const wire::StreamFrame frame{.length = static_cast<std::uint32_t>(length),
+                                .kind = static_cast<std::uint16_t>(kind),
+                                .flags = 0};
+  queued_.append(reinterpret_cast<const char*>(&frame), sizeof frame);
+  queued_.append(head).append(body);
+}
+
+void FrameStream::Write(wire::ToHost kind, std::string_view head, std::string_view body) {
+  Flush();
   while (true) {
     const std::string_view part = body.substr(0, wire::kMaxFramePayload - head.size());
     body.remove_prefix(part.size());

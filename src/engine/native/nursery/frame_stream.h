@@ -2,12 +2,13 @@
 //
 // Trust     The host is believed. Code in this process can write to the socket by itself, so the host
 //           believes nothing that comes out.
-// Threads   One reads and one writes at a time; who that is, is the caller's business.
+// Threads   One reads and one writes (or queues) at a time; who that is, is the caller's business.
 // Lifetime  Borrows the descriptor. When the host is gone there is nobody to work for: the process ends.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "wire/frames.h"
@@ -36,10 +37,14 @@ class FrameStream {
 
   int socket() const { return socket_; }
 
-  // One message, in as many frames as it takes.
-  void Write(wire::ToHost kind, std::string_view head, std::string_view body) const;
+  // One message, in as many frames as it takes, after whatever is queued.
+  void Write(wire::ToHost kind, std::string_view head, std::string_view body);
+  // The same, to be sent with the next Write() or Flush(), or when enough has come together.
+  void Queue(wire::ToHost kind, std::string_view head, std::string_view body);
+  void Flush();
 
  private:
+  static constexpr std::size_t kQueueBytes = 32 << 10;
   static constexpr std::size_t kBufferBytes = sizeof(wire::StreamFrame) + wire::kMaxFramePayload;
 
   void Need(std::size_t bytes);
@@ -49,6 +54,7 @@ class FrameStream {
   std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
+  std::string queued_;  // Whole frames.
 };
 
 }  // namespace caisson::nursery

@@ -134,6 +134,7 @@ std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
   Deadline deadline;
   if (timeout_ns >= 0) deadline = Now() + static_cast<std::uint64_t>(timeout_ns);
   Lock lock(mutex_);
+  stream_.Flush();
   const std::uint64_t run = seq == CAISSON_ANY_CALL ? run_ : t_run;
   for (bool looked = false; run != run_ || !Arrived(seq); looked = true) {
     if (seq == CAISSON_ANY_CALL && std::exchange(t_wakes, wakes_) != wakes_) return 0;
@@ -226,8 +227,9 @@ std::int32_t Holder::Post(std::string_view message) {
     const Lock lock(mutex_);
     t_run = run_;
     open_calls_.push_back(header.seq);
+    // Sent when somebody waits: calls that are made together wake the host once.
+    stream_.Queue(wire::ToHost::kCall, AsBytes(header), message);
   }
-  stream_.Write(wire::ToHost::kCall, AsBytes(header), message);
   return static_cast<std::int32_t>(header.seq);
 }
 
@@ -249,6 +251,7 @@ void Holder::Report(std::string_view report) {
   }
   const std::uint32_t flags = (caisson_memory_refused() != 0 ? wire::kMemoryRefused : 0) |
                               ((start_.flags & wire::kKeepCell) != 0 ? wire::kCellKept : 0);
+  const Lock lock(mutex_);
   SendDone(wire::Ending::kReported, flags, report);
   reported_ = true;
 }
@@ -258,6 +261,7 @@ void Holder::EndOutOfMemory() {
   ::_exit(EXIT_SUCCESS);
 }
 
+// With the mutex held, unless there is no memory: then whoever holds it may be us.
 void Holder::SendDone(wire::Ending ending, std::uint32_t flags, std::string_view report) {
   const std::uint64_t now = Now();
   const bool is_kept = (flags & wire::kCellKept) != 0;
@@ -276,6 +280,7 @@ void Holder::SendDone(wire::Ending ending, std::uint32_t flags, std::string_view
 
 // The run is over, whatever its threads do.
 void Holder::Stop(wire::Ending ending) {
+  const Lock lock(mutex_);
   SendDone(ending, 0, {});
   ::_exit(EXIT_SUCCESS);
 }
