@@ -30,6 +30,7 @@ using std::chrono::milliseconds;
 // Native cells that wait, and how many of them are used before others are made.
 constexpr std::size_t kSpareCells = 16;
 constexpr int kBurst = 8;
+constexpr milliseconds kRefilled(5);  // In which one cell is made again.
 
 // How many samples of each.
 struct Amounts {
@@ -227,6 +228,7 @@ class Measurement {
       return {};
     }
     TRY(NativeOneAfterAnother());
+    TRY(NativeGathered());
     TRY(NativeNumpy());
     options_.progress("native.empty_pool_us");
     TRY_ASSIGN(auto empty, NewNative(1, 0));
@@ -249,14 +251,18 @@ class Measurement {
     Add("native.fresh_run_us", std::move(plain->report_us));
     Add("native.outcome_us", std::move(plain->outcome_us));
     options_.progress("native.calls_100_us");
-    const milliseconds refilled(5);
     TRY(Take("native.calls_100_us",
-             HundredCalls(*engine, {.runs = amounts_.gathered_runs, .pause = refilled})));
-    options_.progress("native.gathered_1000_us");
-    TRY(Take("native.gathered_1000_us",
-             ThousandGathered(*engine, {.runs = amounts_.gathered_runs, .pause = refilled})));
+             HundredCalls(*engine, {.runs = amounts_.gathered_runs, .pause = kRefilled})));
     options_.progress("native.kill_us");
     return Take("native.kill_us", KillTimes(*engine, amounts_.native_kills));
+  }
+
+  // Where asyncio is imported already, as for all code that imports it in a server.
+  Result<void> NativeGathered() {
+    options_.progress("native.gathered_1000_us");
+    TRY_ASSIGN(auto engine, NewNative(1, kSpareCells, {"asyncio"}));
+    return Take("native.gathered_1000_us",
+                ThousandGathered(*engine, {.runs = amounts_.gathered_runs, .pause = kRefilled}));
   }
 
   Result<void> NativeNumpy() {
