@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/sha256.h"
 #include "base/base64url.h"
+#include "base/sha256.h"
 #include "wire/json.h"
 
 namespace caisson {

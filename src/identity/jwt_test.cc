@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/clock.h"
 #include "base/base64url.h"
+#include "base/clock.h"
 #include "identity/jwt_resolver.h"
 #include "identity/resolver_for_test.h"
 #include "identity/signer_for_test.h"

@@ -32,7 +32,8 @@ struct BackendOptions {
   std::size_t spare_cells = 4;  // Native ones that wait for the next runs, per lane.
   // What native nurseries have imported before code arrives, one nursery for each line. The first is
   // always there; the others come when code needs them. Only what is installed is imported.
-  std::vector<std::vector<std::string>> preloads = {{}, {"asyncio"}, {"numpy"}, {"numpy", "pandas"}};
+  std::vector<std::vector<std::string>> preloads = {
+      {}, {"asyncio"}, {"numpy"}, {"numpy", "pandas"}};
 };
 
 // Returns when the engine can take its first run. kInvalidArgument: no such name; kNotFound: parts are

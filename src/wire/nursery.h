@@ -35,7 +35,7 @@ struct MakeCell {
   std::uint64_t total_file_bytes;  // The size of its private files.
   std::uint32_t files;             // Their number.
   std::uint16_t mounts;            // As many MakeMounts follow, each with its path.
-  std::uint16_t groups;            // The first descriptors: cgroup.procs that the cell is to enter by.
+  std::uint16_t groups;  // The first descriptors: cgroup.procs that the cell is to enter by.
 };
 
 // A directory of the host that the cell is to see.

@@ -10,9 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const caisson::JwtRules rules{.keys = {*caisson::JwtKey::FromSecret(std::string(32, 'k'))},
-                                .issuer = "i",
-                                .audience = "a"};
+  const caisson::JwtRules rules{
+      .keys = {*caisson::JwtKey::FromSecret(std::string(32, 'k'))}, .issuer = "i", .audience = "a"};
   if (caisson::VerifyJwt(bytes, rules, {})) std::abort();
   (void)caisson::ParseJwkSet(bytes);
   const auto decoded = caisson::DecodeBase64Url(bytes);

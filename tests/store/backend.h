@@ -76,9 +76,9 @@ class StoreTest : public ::testing::TestWithParam<BackendKind> {
   const IsolationKey bob_ = OwnerNamed("bob");
 };
 
-#define INSTANTIATE_OVER_BACKENDS(suite)                                                   \
-  INSTANTIATE_TEST_SUITE_P(                                                                \
-      Over, suite,                                                                         \
+#define INSTANTIATE_OVER_BACKENDS(suite)                                                     \
+  INSTANTIATE_TEST_SUITE_P(                                                                  \
+      Over, suite,                                                                           \
       ::testing::Values(BackendKind::kMemory, BackendKind::kSqlite, BackendKind::kPostgres), \
       [](const auto& info) { return ToString(info.param); })
 
