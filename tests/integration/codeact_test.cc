@@ -222,7 +222,6 @@ TEST_P(CodeActTest, AForkGoesItsOwnWayWhereTheEngineCanCopy) {
 }
 
 TEST_P(CodeActTest, FilesOfARunWithAMountComeBack) {
-  if (GetParam() == EngineKind::kNative) GTEST_SKIP() << "engine native has no mounts yet";
   workspace::TestDirectory host;
   host.Put("a.txt", "alpha");
   CodeSetting setting;
