@@ -13,7 +13,7 @@ namespace caisson {
 void SingleRun::Cancel() {
   asio::post(caller_, [this] {
     cancelled_ = true;
-    // Before it has started there is nothing to cancel but the start.
+    // Before it has started there is nothing to cancel but the start, and after its end nothing at all.
     if (started_) stop_.emit(asio::cancellation_type::terminal);
   });
 }
@@ -32,6 +32,7 @@ Result<CodeRun> SingleRun::Perform(CodeRequest request, OnOutput on_output) {
     } else {
       result = co_await runner_.Run(std::move(request));
     }
+    started_ = false;  // Cancelling what has ended would reach into what is gone.
   };
   asio::co_spawn(caller_, work,
                  asio::bind_cancellation_slot(stop_.slot(), [](const std::exception_ptr& thrown) {
