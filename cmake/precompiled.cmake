@@ -16,7 +16,7 @@ set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 # precompiled(name HEADERS ... DEPS ... OPTIONS ...): an empty library whose header others take over.
 function(precompiled name)
   cmake_parse_arguments(arg "" "" "HEADERS;DEPS;OPTIONS" ${ARGN})
-  file(WRITE "${CMAKE_BINARY_DIR}/${name}.cc" "")
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/${name}.cc" CONTENT "")  # Leaves it alone if it is there.
   add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/${name}.cc")
   target_link_libraries(${name} PRIVATE project_options ${arg_DEPS})
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})
