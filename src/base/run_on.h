@@ -1,4 +1,4 @@
-// RunOn and CallOn do work on another executor and come back with its result.
+// RunOn and CallOn do work on another executor and come back with its result; WaitFor blocks meanwhile.
 //
 // Asio's own co_spawn does the same, but must not be used for this where the wait can be cancelled: it hands
 // the work's executor a bare pointer to the signal, which is gone when the work ends at that very moment.
@@ -21,6 +21,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -115,6 +116,16 @@ asio::awaitable<std::invoke_result_t<Function>> CallOn(asio::any_io_executor exe
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr)>(
       initiate, asio::use_awaitable);
   co_return *std::move(result);
+}
+
+// Blocks this thread, which must be none of the executor's, until the work is done there.
+template <typename T>
+T WaitFor(asio::any_io_executor executor, asio::awaitable<T> work) {
+  if constexpr (std::is_void_v<T>) {
+    asio::co_spawn(executor, std::move(work), asio::use_future).get();
+  } else {
+    return *asio::co_spawn(executor, AsOptional(std::move(work)), asio::use_future).get();
+  }
 }
 
 }  // namespace caisson

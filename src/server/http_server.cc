@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/run_on.h"
 #include "codeact/durable/durable_runs.h"
 #include "net/endpoint.h"
 #include "net/server.h"
@@ -148,7 +149,7 @@ class HttpServer::Parts {
     ready_ = true;
     stop_.get_future().wait();
     ready_ = false;
-    asio::co_spawn(asio::make_strand(io_), Close(), asio::use_future).get();
+    WaitFor(asio::make_strand(io_), Close());
     closed_ = true;
     work.reset();
     for (std::thread& thread : threads) thread.join();

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/aead.h"
-#include "base/base64url.h"
+#include "base/base64.h"
 
 namespace caisson::mcp {
 namespace {
