@@ -1,5 +1,6 @@
 #include "guest/checker.h"
 
+static PyObject* dict_name;
 static PyObject* format_name;
 static PyObject* format_map_name;
 static PyObject* super_name;
@@ -14,9 +15,10 @@ static int Intern(PyObject** slot, const char* text) {
 }
 
 int CheckCallsStart(void) {
-  return Intern(&format_name, "format") < 0 || Intern(&format_map_name, "format_map") < 0 ||
-                 Intern(&super_name, "super") < 0 || Intern(&str_name, "str") < 0 ||
-                 Intern(&type_name, "type") < 0 || Intern(&setattr_method, "__setattr__") < 0 ||
+  return Intern(&dict_name, "__dict__") < 0 || Intern(&format_name, "format") < 0 ||
+                 Intern(&format_map_name, "format_map") < 0 || Intern(&super_name, "super") < 0 ||
+                 Intern(&str_name, "str") < 0 || Intern(&type_name, "type") < 0 ||
+                 Intern(&setattr_method, "__setattr__") < 0 ||
                  Intern(&delattr_method, "__delattr__") < 0
              ? -1
              : 0;
@@ -146,6 +148,7 @@ static int CheckNamedAccess(Checker* checker, expr_ty call, PyObject* function) 
   if (name == NULL) return -1;
   expr_ty receiver = asdl_seq_GET(args, 0);
   if (IsFormatMethod(name)) return CheckTemplate(checker, call, receiver);
+  if (name == dict_name) return CheckAttributeName(checker, call, NULL, name);
   Possible owner = {.count = 0}, result = {.count = 0};
   if (Evaluate(checker, checker->names.current, receiver, &owner, 0) < 0 ||
       CheckMembers(checker, call, receiver, &owner, name, &result) < 0) {
