@@ -94,6 +94,7 @@ static int FetchHooks(const BootPlan* plan) {
   hooks.default_file = PyUnicode_InternFromString("main.py");
   return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
                  Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
+                 Fetch(&hooks.given, "caisson.awaiting", "given") < 0 ||
                  Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
                  Fetch(&hooks.set_environment, "caisson.environment", "replace") < 0 ||
                  Fetch(&hooks.is_missing, "caisson.imports", "is_missing") < 0 ||
