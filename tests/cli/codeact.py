@@ -1,7 +1,12 @@
 """CodeAct as the command line shows it, on both engines: policy, tools that misbehave, files at their caps."""
 
 import __main__
+import http.server
 import json
+import signal
+import socket
+import subprocess
+import threading
 
 import harness
 
@@ -26,6 +31,42 @@ GOOD = {
     "echo": "print(json.dumps(given))",
 }
 PROGRAM = "#!/usr/bin/env python3\nimport json, os, signal, sys\n"
+
+
+# A server on this machine, which nothing below may reach, though rules name it.
+FETCH = """
+[[tool]]
+name = "fetch"
+kind = "http"
+timeout_seconds = 5
+[[tool.allow]]
+url = "http://allowed.invalid/"
+methods = ["GET"]
+[[tool.allow]]
+url = "http://localhost:{port}/"
+methods = ["GET"]
+[[tool.allow]]
+url = "http://127.0.0.1:{port}/"
+methods = ["GET"]
+"""
+# The same, if the operator means it.
+FETCH_HERE = """
+[[tool]]
+name = "fetch"
+kind = "http"
+[[tool.allow]]
+url = "http://127.0.0.1:{port}/open"
+methods = ["GET"]
+allow_private = true
+"""
+ADDRESSES = [
+    "http://localhost:{port}/", "http://127.0.0.1:{port}/", "http://127.1:{port}/", "http://2130706433:{port}/",
+    "http://0x7f000001:{port}/", "http://[::ffff:127.0.0.1]:{port}/", "http://[::1]:{port}/", "http://0:{port}/",
+    "http://localhost.:{port}/", "http://allowed.invalid@127.0.0.1:{port}/", "http://127.0.0.1:{port}\\@allowed.invalid/",
+    "http://127.0.0.1\0.allowed.invalid:{port}/", "http://169.254.169.254/latest/meta-data/", "http://allowed.invalid./",
+    "http://\u24db\u24de\u24d2alhost:{port}/", "http://LOCALHOST%2e:{port}/", "http://other.invalid/", "file:///etc/passwd",
+    "http://allowed.invalid:{port}/", "https://allowed.invalid/", "", "http://", "x" * 100_000,
+]
 
 
 class CodeAct(harness.CliTest):
@@ -53,6 +94,23 @@ class CodeAct(harness.CliTest):
                                                  "does_not_read": "done", "says_nothing": None, "echo": {}})
             self.assertEqual([c["outcome"] for c in outcome["calls"]],
                              ["raised"] * len(MISBEHAVIOUR) + ["returned"] * len(GOOD))
+
+    def test_an_interrupted_run_takes_its_tools_along(self):
+        body = "open('started', 'w').close()\nif os.fork() == 0: os.setsid()\nwhile True: signal.pause()"
+        config = self.config(self.tool("hangs", body))
+        self.kept.add("started")
+        for engine in ENGINES:
+            process = self.start("run", "--json", "--engine", engine, *config, stdin=subprocess.PIPE,
+                                 preexec_fn=harness.without_signals)
+            process.stdin.write(b"hangs()")
+            process.stdin.close()
+            process.stdin = None
+            self.wait_until((self.work / "started").exists, "the tool starts")
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=harness.PATIENCE)
+            self.assertEqual(json.loads(out)["status"], "cancelled", out)
+            self.expect_no_child()
+            (self.work / "started").unlink()
 
     def test_null_is_not_omitted_and_any_argument_name_works(self):
         schema = ('{ type = "object", properties = { name = { type = ["string", "null"] }, code = { type = "integer" }, '
@@ -83,6 +141,48 @@ class CodeAct(harness.CliTest):
         for engine in ENGINES:
             outcome = self.outcome_of(code, "--engine", engine, "--policy", "strict", *config)
             self.assertEqual(outcome["result"], [{"i": 1}, "raised", {"i": 2}], outcome)
+
+    def test_no_spelling_of_an_address_reaches_this_machine(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.settimeout(0)
+            port = server.getsockname()[1]
+            config = self.config(FETCH.format(port=port))
+            urls = [url.replace("{port}", str(port)) for url in ADDRESSES]
+            code = ("import asyncio\nasync def ask(url):\n    try: return await fetch(url=url)\n"
+                    f"    except ToolError: return 'ToolError'\nawait asyncio.gather(*[ask(u) for u in {urls!r}])")
+            for engine in ENGINES:
+                outcome = self.outcome_of(code, "--engine", engine, "--policy", "strict", "--limit", "code_bytes=300000",
+                                          *config)
+                self.assertEqual(outcome["result"], ["ToolError"] * len(urls), outcome)
+            self.assertRaises(BlockingIOError, server.accept)
+
+    def test_what_the_operator_allows_is_fetched_and_nothing_beside_it(self):
+        class Pages(http.server.BaseHTTPRequestHandler):
+            asked = []
+
+            def do_GET(self):
+                self.asked.append(self.path)
+                self.send_response(302 if self.path == "/open/away" else 200)
+                self.send_header("Location", "/secret")
+                self.end_headers()
+                self.wfile.write(b"page")
+
+            def log_message(self, *_): pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            address = f"http://127.0.0.1:{server.server_port}"
+            config = self.config(FETCH_HERE.format(port=server.server_port))
+            code = ("def ask(path, **more):\n"
+                    f"    try: return fetch(url='{address}' + path, **more)['body']\n"
+                    "    except ToolError: return 'ToolError'\n"
+                    "[ask('/open/x'), ask('/secret'), ask('/open/away'), ask('/openx'), ask('/open/x', method='POST'),\n"
+                    " ask('/open/../secret'), ask('/open/%2e%2e/secret')]")
+            for engine in ENGINES:
+                outcome = self.outcome_of(code, "--engine", engine, "--policy", "strict", *config)
+                self.assertEqual(outcome["result"], ["page"] + ["ToolError"] * 6, outcome)
+            self.assertEqual(Pages.asked, ["/open/x", "/open/away"] * 2)
+            server.shutdown()
 
     def test_source_that_cannot_be_judged_is_rejected_with_a_finding(self):
         sources = [b"(" * 100_000, b"x = " + b"[" * 5_000 + b"]" * 5_000, b"-" * 60_000 + b"1", b"x = 1\0", b"\0",
