@@ -1,4 +1,5 @@
 #include "guest/checker.h"
+#include "guest/declare.h"
 
 static PyObject* dict_name;
 static PyObject* format_name;
@@ -108,6 +109,16 @@ int CheckTemplate(Checker* checker, expr_ty place, expr_ty text) {
   if (text->kind == Constant_kind) {
     PyObject* value = text->v.Constant.value;
     return PyUnicode_CheckExact(value) ? CheckFields(checker, place, value) : 0;
+  }
+  if (text->kind == IfExp_kind) {
+    return CheckTemplate(checker, place, text->v.IfExp.body) < 0
+               ? -1
+               : CheckTemplate(checker, place, text->v.IfExp.orelse);
+  }
+  if (text->kind == BinOp_kind) {
+    PyObject* joined = LiteralTextOf(text, checker->names.arena);
+    if (joined != NULL) return CheckFields(checker, place, joined);
+    return PyErr_Occurred() ? -1 : RefuseTemplate(checker, place);
   }
   Binding* binding = text->kind == Name_kind ? OnlyBinding(checker, text->v.Name.id) : NULL;
   if (binding == NULL || binding->things == NULL) return RefuseTemplate(checker, place);
