@@ -93,7 +93,7 @@ std::string Description(const CodeSetting& setting) {
       "network. ";
   text.append(kResults).append("\n\n");
   text.append(ToolsBlock(setting)).append("\n");
-  text.append(FilesBlock(setting)).append(DescribePolicy(setting.policy));
+  text.append(FilesBlock(setting)).append(DescribePolicy(setting.policy)).append("\n");
   text.append(LimitsBlock(setting.limits));
   return text;
 }

@@ -150,6 +150,18 @@ TEST_F(ProviderTest, TheModelIsShownSignaturesFilesAndLimits) {
   EXPECT_EQ(provider_.BeginRun(kAnn)->tool->definition().description, description);
 }
 
+TEST_F(ProviderTest, TheModelIsToldThePolicyAndNoPathOfTheHost) {
+  const std::string host = ::testing::TempDir();
+  ASSERT_TRUE(provider_.AddMount({.host = host, .point = {.guest_path = "/data"}}));
+  for (const std::string& text :
+       {provider_.Description(), provider_.BuildInstructions(ToolsVisible::kYes)}) {
+    EXPECT_THAT(text, HasSubstr("- /data ("));
+    EXPECT_THAT(text, Not(HasSubstr(host)));
+  }
+  EXPECT_THAT(provider_.Description(), HasSubstr("Only these modules may be imported: "));
+  EXPECT_THAT(provider_.Description(), HasSubstr("\nLimits of a run: "));
+}
+
 TEST_F(ProviderTest, InstructionsSayWhetherToolsAreAlsoOfferedDirectly) {
   EXPECT_THAT(provider_.BuildInstructions(ToolsVisible::kYes), HasSubstr("may also be offered"));
   EXPECT_THAT(provider_.BuildInstructions(ToolsVisible::kNo), HasSubstr("not offered"));

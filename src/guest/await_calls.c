@@ -1,13 +1,60 @@
 #include "guest/await_calls.h"
 
+#include "guest/hooks.h"
 #include "guest/tools.h"
 #include "guest/tree.h"
 
 static PyObject* pending_name;
 static PyObject* takers;  // Functions whose arguments are awaitables, or collections of them.
 
+static PyObject* awaitable;  // The two functions below; they have no name in the code.
+static PyObject* awaitables;
+
+static int IsScalar(PyObject* value) {
+  return value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
+         PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyBytes_CheckExact(value);
+}
+
+// Something that a tool may have given. A list of tasks is none: to await that is a mistake, and
+// Python says so.
+static int IsAnswer(PyObject* value) {
+  if (IsScalar(value) || PyDict_CheckExact(value)) return 1;
+  if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return 0;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(value, i);
+    if (!IsScalar(item) && !PyDict_CheckExact(item) && !PyList_CheckExact(item) &&
+        !PyTuple_CheckExact(item)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static PyObject* Awaitable(PyObject* Py_UNUSED(self), PyObject* value) {
+  return IsAnswer(value) ? PyObject_CallOneArg(hooks.given, value) : Py_NewRef(value);
+}
+
+static PyObject* Awaitables(PyObject* self, PyObject* values) {
+  PyObject* list = PySequence_List(values);
+  for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+    PyObject* one = Awaitable(self, PyList_GET_ITEM(list, i));
+    if (one == NULL) {
+      Py_CLEAR(list);
+    } else {
+      PyList_SetItem(list, i, one);
+    }
+  }
+  return list;
+}
+
+static PyMethodDef awaitable_def = {"await", Awaitable, METH_O, NULL};
+static PyMethodDef awaitables_def = {"await", Awaitables, METH_O, NULL};
+
 int AwaitCallsStart(void) {
   pending_name = PyUnicode_InternFromString(CAISSON_PENDING_NAME);
+  awaitable = PyCFunction_New(&awaitable_def, NULL);
+  awaitables = PyCFunction_New(&awaitables_def, NULL);
+  if (awaitable == NULL || awaitables == NULL) return -1;
   PyObject* names = Py_BuildValue("[sssssss]", "gather", "create_task", "ensure_future", "wait_for",
                                   "shield", "as_completed", "run_until_complete");
   takers = names == NULL ? NULL : PyFrozenSet_New(names);
@@ -102,11 +149,47 @@ static int MarkAwaited(AwaitPass* pass, expr_ty expr) {
   return 0;
 }
 
+// value becomes <function>(value).
+static int WrapValue(AwaitPass* pass, expr_ty* slot, PyObject* function) {
+  expr_ty value = *slot;
+  asdl_expr_seq* args = _Py_asdl_expr_seq_new(1, pass->arena);
+  expr_ty constant = _PyAST_Constant(function, NULL, value->lineno, value->col_offset,
+                                     value->end_lineno, value->end_col_offset, pass->arena);
+  if (args == NULL || constant == NULL) return -1;
+  args->typed_elements[0] = value;
+  *slot = _PyAST_Call(constant, args, NULL, value->lineno, value->col_offset, value->end_lineno,
+                      value->end_col_offset, pass->arena);
+  return *slot == NULL ? -1 : 0;
+}
+
+// The awaitables among what a function takes: all that gather gets, the first of the others'. `wait` and
+// as_completed take collections, of tasks for the most part.
+static int WrapTaken(AwaitPass* pass, expr_ty call) {
+  expr_ty func = call->v.Call.func;
+  PyObject* name = func->kind == Name_kind ? func->v.Name.id : func->v.Attribute.attr;
+  if (_PyUnicode_EqualToASCIIString(name, "wait") ||
+      _PyUnicode_EqualToASCIIString(name, "as_completed")) {
+    return 0;
+  }
+  asdl_expr_seq* args = call->v.Call.args;
+  Py_ssize_t count = asdl_seq_LEN(args);
+  if (count > 1 && !_PyUnicode_EqualToASCIIString(name, "gather")) count = 1;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    expr_ty arg = asdl_seq_GET(args, i);
+    int status = arg->kind == Starred_kind ? WrapValue(pass, &arg->v.Starred.value, awaitables)
+                                           : WrapValue(pass, &args->typed_elements[i], awaitable);
+    if (status < 0) return -1;
+  }
+  return 0;
+}
+
 static int FindAwaited(TreeVisitor* visitor, expr_ty* slot) {
   AwaitPass* pass = visitor->state;
   expr_ty expr = *slot;
   if (expr->kind == Await_kind) {
-    return MarkAwaited(pass, expr->v.Await.value) < 0 ? kVisitFailed : kVisitChildren;
+    int failed = MarkAwaited(pass, expr->v.Await.value) < 0 ||
+                 WrapValue(pass, &expr->v.Await.value, awaitable) < 0;
+    return failed ? kVisitFailed : kVisitChildren;
   }
   if (expr->kind != Call_kind) return kVisitChildren;
   int takes = TakesAwaitables(expr->v.Call.func);
@@ -114,7 +197,7 @@ static int FindAwaited(TreeVisitor* visitor, expr_ty* slot) {
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(expr->v.Call.args); i++) {
     if (MarkAwaited(pass, asdl_seq_GET(expr->v.Call.args, i)) < 0) return kVisitFailed;
   }
-  return kVisitChildren;
+  return WrapTaken(pass, expr) < 0 ? kVisitFailed : kVisitChildren;
 }
 
 // `tasks = [echo(i) for i in ...]` before `await gather(*tasks)`.

@@ -1,6 +1,7 @@
 // Decides, on the tree, which tool calls are awaited. `echo(1)` waits in place; where its value is
 // handed to `await`, or to one of asyncio's functions that take something awaitable, the call makes
-// a coroutine instead. So both ways of writing work, in any mix.
+// a coroutine instead. A call that the tree does not show to be awaited has its value by then, and
+// awaiting that gives it. So both ways of writing work, in any mix.
 //
 // Trust     The tree is hostile; see tree.h.
 // Threads   With the interpreter's lock held.

@@ -7,6 +7,7 @@
 #include "guest/calls.h"
 #include "guest/forever.h"
 #include "guest/hooks.h"
+#include "guest/own_dict.h"
 #include "guest/policy.h"
 #include "guest/report.h"
 #include "guest/result_tree.h"
@@ -93,6 +94,7 @@ static int FetchHooks(const BootPlan* plan) {
   hooks.default_file = PyUnicode_InternFromString("main.py");
   return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
                  Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
+                 Fetch(&hooks.given, "caisson.awaiting", "given") < 0 ||
                  Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
                  Fetch(&hooks.set_environment, "caisson.environment", "replace") < 0 ||
                  Fetch(&hooks.is_missing, "caisson.imports", "is_missing") < 0 ||
@@ -129,8 +131,8 @@ void WarmUp(void) {
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
   if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitCallsStart() < 0 ||
-      Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 || ReportStart() < 0 ||
-      PolicyStart() < 0) {
+      OwnDictStart() < 0 || Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 ||
+      ReportStart() < 0 || PolicyStart() < 0) {
     PyErr_Print();
     return 2;
   }

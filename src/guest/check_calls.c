@@ -1,5 +1,7 @@
 #include "guest/checker.h"
+#include "guest/declare.h"
 
+static PyObject* dict_name;
 static PyObject* format_name;
 static PyObject* format_map_name;
 static PyObject* super_name;
@@ -14,9 +16,10 @@ static int Intern(PyObject** slot, const char* text) {
 }
 
 int CheckCallsStart(void) {
-  return Intern(&format_name, "format") < 0 || Intern(&format_map_name, "format_map") < 0 ||
-                 Intern(&super_name, "super") < 0 || Intern(&str_name, "str") < 0 ||
-                 Intern(&type_name, "type") < 0 || Intern(&setattr_method, "__setattr__") < 0 ||
+  return Intern(&dict_name, "__dict__") < 0 || Intern(&format_name, "format") < 0 ||
+                 Intern(&format_map_name, "format_map") < 0 || Intern(&super_name, "super") < 0 ||
+                 Intern(&str_name, "str") < 0 || Intern(&type_name, "type") < 0 ||
+                 Intern(&setattr_method, "__setattr__") < 0 ||
                  Intern(&delattr_method, "__delattr__") < 0
              ? -1
              : 0;
@@ -107,6 +110,16 @@ int CheckTemplate(Checker* checker, expr_ty place, expr_ty text) {
     PyObject* value = text->v.Constant.value;
     return PyUnicode_CheckExact(value) ? CheckFields(checker, place, value) : 0;
   }
+  if (text->kind == IfExp_kind) {
+    return CheckTemplate(checker, place, text->v.IfExp.body) < 0
+               ? -1
+               : CheckTemplate(checker, place, text->v.IfExp.orelse);
+  }
+  if (text->kind == BinOp_kind) {
+    PyObject* joined = LiteralTextOf(text, checker->names.arena);
+    if (joined != NULL) return CheckFields(checker, place, joined);
+    return PyErr_Occurred() ? -1 : RefuseTemplate(checker, place);
+  }
   Binding* binding = text->kind == Name_kind ? OnlyBinding(checker, text->v.Name.id) : NULL;
   if (binding == NULL || binding->things == NULL) return RefuseTemplate(checker, place);
   for (Thing* thing = binding->things; thing != NULL; thing = thing->next) {
@@ -146,6 +159,7 @@ static int CheckNamedAccess(Checker* checker, expr_ty call, PyObject* function) 
   if (name == NULL) return -1;
   expr_ty receiver = asdl_seq_GET(args, 0);
   if (IsFormatMethod(name)) return CheckTemplate(checker, call, receiver);
+  if (name == dict_name) return CheckAttributeName(checker, call, NULL, name);
   Possible owner = {.count = 0}, result = {.count = 0};
   if (Evaluate(checker, checker->names.current, receiver, &owner, 0) < 0 ||
       CheckMembers(checker, call, receiver, &owner, name, &result) < 0) {

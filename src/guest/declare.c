@@ -51,8 +51,45 @@ static int DeclareDefinition(TreeVisitor* visitor, stmt_ty stmt) {
   return Declare(declarer, name, thing, &stretch) < 0 ? kVisitFailed : kVisitChildren;
 }
 
+enum { kMaxTextDepth = 20, kMaxText = 64 * 1024 };
+
+static PyObject* JoinedText(expr_ty expr, int depth);
+
+// A new reference, or null.
+static PyObject* SumOfTexts(expr_ty left, expr_ty right, int depth) {
+  PyObject* first = JoinedText(left, depth);
+  PyObject* second = first == NULL ? NULL : JoinedText(right, depth);
+  int fits =
+      second != NULL && PyUnicode_GET_LENGTH(first) + PyUnicode_GET_LENGTH(second) < kMaxText;
+  PyObject* sum = fits ? PyUnicode_Concat(first, second) : NULL;
+  Py_XDECREF(first);
+  Py_XDECREF(second);
+  return sum;
+}
+
+static PyObject* JoinedText(expr_ty expr, int depth) {
+  if (expr->kind == Constant_kind && PyUnicode_CheckExact(expr->v.Constant.value)) {
+    return Py_NewRef(expr->v.Constant.value);
+  }
+  if (expr->kind != BinOp_kind || depth == kMaxTextDepth) return NULL;
+  expr_ty left = expr->v.BinOp.left, right = expr->v.BinOp.right;
+  if (expr->v.BinOp.op == Add) return SumOfTexts(left, right, depth + 1);
+  if (expr->v.BinOp.op != Mult) return NULL;
+  return SumOfTexts(left, left, depth + 1);
+}
+
+PyObject* LiteralTextOf(expr_ty expr, PyArena* arena) {
+  PyObject* text = JoinedText(expr, 0);
+  return text != NULL && _PyArena_AddPyObject(arena, text) < 0 ? NULL : text;
+}
+
 static Thing ThingOf(const Names* names, expr_ty value) {
+  PyObject* text;
   switch (value->kind) {
+    case BinOp_kind:
+      text = LiteralTextOf(value, names->arena);
+      if (text == NULL) PyErr_Clear();  // Not known, then.
+      return text == NULL ? kOtherThing : (Thing){.kind = kText, .name = text};
     case Name_kind:
     case Attribute_kind:
       return (Thing){.kind = kSame, .expr = value, .scope = names->current};

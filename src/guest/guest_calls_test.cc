@@ -101,6 +101,32 @@ TEST(GuestAwait, WorksInAnyMix) {
   EXPECT_EQ(Hold("import asyncio\nasyncio.run(echo(4))").ResultJson(), "4");
 }
 
+TEST(GuestAwait, FindsTheValueOfACallThatWasMadeOutOfSight) {
+  for (const char* code : {
+           "cs = [echo(i) for i in range(3)]\nout = []\nfor c in cs: out.append(await c)\nout",
+           "d = {i: echo(i) for i in range(3)}\n[await v for k, v in d.items()]",
+           "a, b, c = echo(0), echo(1), echo(2)\n[await a, await b, await c]",
+           "def start(i): return echo(i)\n[await start(0), await start(1), await start(2)]",
+           "import asyncio\ndef start(i): return echo(i)\njobs = [start(i) for i in range(3)]\n"
+           "await asyncio.gather(*jobs)",
+           "import asyncio\ndef start(i): return echo(i)\nasync def own(): return 2\n"
+           "await asyncio.gather(start(0), asyncio.wait_for(start(1), 5), own())",
+           "import asyncio\nts = [asyncio.create_task(c) for c in (echo(0), echo(1), echo(2))]\n"
+           "[await ts[0], await ts[1], await ts[2]]",
+           "f = lambda i: echo(i)\nd = {}\nd['a'] = f(0)\n[await d['a'], await f(1), await (f(2))]",
+       }) {
+    const Held held = Hold(code);
+    EXPECT_EQ(held.ResultJson(), "[0,1,2]") << code << held.Error("traceback");
+  }
+  EXPECT_EQ(Hold("def f(): return echo([1, {'a': None}])\nawait f()").ResultJson(),
+            "[1,{\"a\":null}]");
+  EXPECT_EQ(Hold("def f(): return echo()\nawait f()").Error("type"), "-");
+  // What no tool gave is not awaited.
+  EXPECT_EQ(Hold("await object()").Error("type"), "TypeError");
+  EXPECT_EQ(Hold("async def f(): pass\nc = f()\ntry: await [c]\nfinally: c.close()").Error("type"),
+            "TypeError");
+}
+
 TEST(GuestAwait, GatheredCallsRunSideBySide) {
   for (const char* code :
        {"import asyncio\nawait asyncio.gather(echo(1), echo(2), echo(3))",

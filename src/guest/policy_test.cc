@@ -454,6 +454,40 @@ TEST(PolicySession, RemembersWhatEarlierPiecesImported) {
   EXPECT_EQ(SummaryOfSession({"import json", "json.dumps(1)"}), "returned");
 }
 
+TEST(PolicySession, KnowsTheClassesThatEarlierPiecesDefined) {
+  EXPECT_EQ(SummaryOfSession({"class P:\n  __match_args__ = ('x',)", "match P():\n  case P(x): 1"}),
+            "returned");
+  EXPECT_EQ(
+      SummaryOfSession({"class M(type): pass\nP = M('P', (), {'__match_args__': ('gi_frame',)})",
+                        "match 1:\n  case P(x): 1"}),
+      "rejected\n2:8 attribute: it cannot be told which attributes this pattern reads");
+  EXPECT_EQ(SummaryOfSession({"from functools import wraps as w", "w(print, assigned=n)"}),
+            "rejected\n1:1 attribute: functools.wraps needs the attribute's name as a literal");
+}
+
+// What only shows while the code runs.
+
+TEST(PolicyDict, ShowsTheCodesOwnObjects) {
+  const Held held = Hold(
+      "class C:\n  y = 2\n  def __init__(self): self.x = 1\n"
+      "def f(o): return o.__dict__\nf.z = 3\nc = C()\nc.__dict__['w'] = 4\nc.__dict__.update(v=5)\n"
+      "[f(c), f(C)['y'], f(f), [o.__dict__ for o in [c]] == [f(c)]]",
+      Strict());
+  EXPECT_EQ(*ToJson(*held.Field("result")), R"([{"x":1,"w":4,"v":5},2,{"z":3},true])");
+}
+
+TEST(PolicyDict, HidesWhatIsPythonsOwn) {
+  for (const char* code : {
+           "[type][0].__dict__['__subclasses__']", "def f(t): return t.__dict__\nf(object)",
+           "class C: t = type\nC.t.__dict__", "for t in [type(lambda: 0)]: t.__dict__",
+           "t = type(i for i in ())\nt.__dict__['gi_frame']",
+           "[type][0].__\uff44ict__",  // An odd spelling of the same name.
+       }) {
+    const Held held = Hold(code, Strict());
+    EXPECT_EQ(held.Error("type"), "AttributeError") << code << "\n" << Summary(held);
+  }
+}
+
 // What the interpreter lacks.
 
 HolderOptions Auto(HolderOptions options, std::initializer_list<const char*> packages) {

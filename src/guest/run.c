@@ -5,6 +5,7 @@
 #include "guest/abi.h"
 #include "guest/await_calls.h"
 #include "guest/hooks.h"
+#include "guest/own_dict.h"
 #include "guest/policy.h"
 #include "guest/report.h"
 #include "guest/report_judged.h"
@@ -24,6 +25,10 @@ static int MayAwaitTools(const Request* request) {
 
 static int RewriteAwaits(const Request* request, mod_ty tree, PyArena* arena) {
   return MayAwaitTools(request) ? RewriteAwaitedCalls(tree, arena) : 0;
+}
+
+static int RewriteForPolicy(const Request* request, mod_ty tree, PyArena* arena) {
+  return request->is_strict ? RewriteDicts(tree, arena) : 0;
 }
 
 // The parser and the compiler say MemoryError or RecursionError when code is nested beyond them.
@@ -47,7 +52,7 @@ static PyCodeObject* Compile(const Request* request, Judgement* judgement, TreeS
   mod_ty tree = _PyParser_ASTFromString(request->code, request->file, Py_file_input, &flags, arena);
   if (tree != NULL && PolicyJudge(judgement, request, tree, arena) == 0 &&
       (MayRun(judgement) || (request->is_check && judgement->findings->count == 0)) &&
-      RewriteAwaits(request, tree, arena) == 0 &&
+      RewriteForPolicy(request, tree, arena) == 0 && RewriteAwaits(request, tree, arena) == 0 &&
       RewriteForResult(tree, request->file, arena, shape) == 0) {
     code = _PyAST_Compile(tree, request->file, &flags, -1, arena);
   }

@@ -79,6 +79,7 @@ const char* const caisson_nodes[] = {
 
 const CaissonRefusal caisson_refused_attributes[] = {
     {"_evaluate", "write the type itself"},
+    {"_module", MODULE_HINT},
     {"_os", MODULE_HINT},
     {"_sys", MODULE_HINT},
     {"ag_await", FRAME_HINT},

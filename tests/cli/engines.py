@@ -1,11 +1,10 @@
 """Engines: what native runs and how it ends there, which engine auto chooses, what check says."""
 
 import __main__
-import importlib.util
 
 import harness
 
-HAS_NUMPY = importlib.util.find_spec("numpy") is not None
+HAS_NUMPY = harness.has_package("numpy")
 
 
 class Native(harness.CliTest):

@@ -152,6 +152,11 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def has_package(name):
+    """Whether engine native has a package: the system's Python, which need not be the one that runs the tests."""
+    return pathlib.Path("/usr/lib/python3/dist-packages", name).is_dir()
+
+
 def is_root():
     return os.geteuid() == 0
 

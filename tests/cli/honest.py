@@ -1,7 +1,6 @@
 """What a model writes on an ordinary day passes the strict policy and does in a cell what CPython does."""
 
 import __main__
-import importlib.util
 import json
 import pathlib
 
@@ -68,8 +67,8 @@ class Honest(harness.CliTest):
     def test_every_program_runs_in_native(self):
         self.assertGreaterEqual(self.try_all("honest", "native", *self.with_tools()), 80)
 
-    @harness.unittest.skipUnless(importlib.util.find_spec("numpy") or pathlib.Path(
-        "/usr/lib/python3/dist-packages/matplotlib").exists(), "numpy, pandas and matplotlib are not installed")
+    @harness.unittest.skipUnless(all(map(harness.has_package, ("numpy", "pandas", "matplotlib"))),
+                                 "numpy, pandas and matplotlib are not installed")
     def test_programs_with_packages_run_in_native_and_are_handed_there(self):
         self.assertGreaterEqual(self.try_all("honest_packages", "native"), 4)
         self.assertGreaterEqual(self.try_all("honest_packages", "auto"), 4)
