@@ -173,7 +173,8 @@ Result<Told> Resume(const RunsFlags& flags) {
                     .bell = state->bell(),
                     .keys = state->keys(),
                     .executor = background.executor(),
-                    .setting = service->setting()});
+                    .setting = service->settings(),
+                    .sessions = &service->sessions()});
   auto view = background.Wait(ResumeAndWait(runs, owner, RunId(flags.id)));
   background.Wait(runs.Close());
   if (!view) return std::move(view).error();
