@@ -162,7 +162,8 @@ Result<Told> Resume(const RunsFlags& flags) {
                     .bell = state->bell(),
                     .keys = state->keys(),
                     .executor = background.executor(),
-                    .setting = service->setting()});
+                    .setting = service->settings(),
+                    .sessions = &service->sessions()});
   auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
   WaitFor(background.executor(), runs.Close());
   if (!view) return std::move(view).error();

@@ -92,7 +92,8 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
   CodeRequest request{.owner = OwnerId(origin_.owner.str()),
                       .code = origin_.record.code,
                       .setting = origin_.setting,
-                      .limits = origin_.record.limits};
+                      .limits = origin_.record.limits,
+                      .context = origin_.context};
   if (origin_.record.session) request.session = SessionRequest{.name = *origin_.record.session};
   request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
     self->Hear(stream, bytes);

@@ -43,6 +43,7 @@ struct LiveRunOrigin {
   RunId id;
   RunRecord record{};
   std::shared_ptr<const CodeSetting> setting{};
+  std::shared_ptr<const SessionContext> context{};
   std::optional<Lease> lease{};  // Nothing: not in the store yet.
   SystemTime created_at{};
   // Of a run that was under way before.

@@ -1,6 +1,7 @@
 #include "codeact/durable/resumption.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "journal/outcome_record.h"
@@ -94,9 +95,15 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
     co_return taken;
   }
   origin.record = *std::move(record);
-  origin.setting = settings(origin.record.setting);
+  if (origin.record.context && surroundings.sessions != nullptr) {
+    origin.context = std::make_shared<const SessionContext>(
+        SessionContext::FromRecord(*surroundings.sessions, *origin.record.context));
+  }
+  origin.setting = settings(origin.record.setting, origin.context.get());
   if (!origin.setting) {
     taken.lost = "the tools it was started with are not here";
+  } else if (origin.record.context && !origin.context) {
+    taken.lost = "whom it acts for cannot be told to tools here";
   } else if (!origin.record.time || origin.record.session) {
     taken.lost = "the process it ran in is gone";
   } else {

@@ -18,8 +18,9 @@
 
 namespace caisson {
 
-// The setting of that name; null if there is none here.
-using SettingByName = std::function<std::shared_ptr<const CodeSetting>(const std::string& name)>;
+// The setting of that name, for that session; null if there is none here.
+using SettingByName = std::function<std::shared_ptr<const CodeSetting>(
+    const std::string& name, const SessionContext* session)>;
 
 struct TakenRun {
   LiveRunOrigin origin;
