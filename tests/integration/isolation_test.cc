@@ -96,7 +96,7 @@ Crowd CrowdFor(EngineKind kind) {
 }
 
 std::unique_ptr<Engine> StartForCrowd(EngineKind kind) {
-  if (kind == EngineKind::kNative) return StartEngine(kind);
+  if (kind != EngineKind::kWasm) return StartEngine(kind);
   auto options = WasmOptions();
   options.verify_reset = false;  // It would touch all the memory that is counted here.
   options.cells_per_lane = 1100;

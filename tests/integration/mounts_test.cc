@@ -63,7 +63,8 @@ class WasmMountsTest : public MountsTest {};
 INSTANTIATE_TEST_SUITE_P(, WasmMountsTest, ::testing::Values(EngineKind::kWasm),
                          [](const auto& info) { return NameOf(info.param); });
 class NativeMountsTest : public MountsTest {};
-INSTANTIATE_TEST_SUITE_P(, NativeMountsTest, ::testing::Values(EngineKind::kNative),
+INSTANTIATE_TEST_SUITE_P(, NativeMountsTest,
+                         ::testing::Values(EngineKind::kNative, EngineKind::kForeign),
                          [](const auto& info) { return NameOf(info.param); });
 
 TEST_P(MountsTest, FilesOfTheHostAreListedAndRead) {

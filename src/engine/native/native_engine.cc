@@ -28,6 +28,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
   std::unique_ptr<NativeEngine> engine(new NativeEngine(std::move(state)));
+  jail::Cgroup::RemoveLeftovers();
   const bool cgroups = jail::Cgroup::Available();
   for (std::size_t i = 0; i < lanes; ++i) {
     const bool pin = options.pin && !cores.empty();
