@@ -2,17 +2,28 @@
 #include "guest/declare.h"
 
 static PyObject* match_args_name;
-static PyObject* unbindable;  // Names that Python itself looks up: nobody else binds them.
+
+#define COPY_HINT "define __copy__ or __deepcopy__"
+// Names that Python itself looks up: nobody else binds them.
+static const CaissonRefusal unbindable[] = {
+    {"__annotations__", "write the annotations where they belong"},
+    {"__build_class__", "choose another name"},
+    {"__builtins__", "choose another name"},
+    {"__getstate__", COPY_HINT},
+    {"__globals__", "choose another name"},
+    {"__import__", "choose another name"},
+    {"__loader__", "choose another name"},
+    {"__match_args__", "write it as an assignment in a class, with literal names"},
+    {"__prepare__", "write the names in the class body"},
+    {"__reduce__", COPY_HINT},
+    {"__reduce_ex__", COPY_HINT},
+    {"__spec__", "choose another name"},
+    {NULL, NULL}};
 
 int CheckStart(void) {
   match_args_name = PyUnicode_InternFromString("__match_args__");
-  PyObject* names =
-      Py_BuildValue("[ssssssss]", "__annotations__", "__build_class__", "__builtins__",
-                    "__globals__", "__import__", "__loader__", "__match_args__", "__spec__");
-  unbindable = names == NULL ? NULL : PyFrozenSet_New(names);
-  Py_XDECREF(names);
-  return match_args_name == NULL || unbindable == NULL || CheckValuesStart() < 0 ||
-                 CheckCallsStart() < 0
+  return match_args_name == NULL || CheckValuesStart() < 0 || CheckCallsStart() < 0 ||
+                 CheckPatternsStart() < 0
              ? -1
              : 0;
 }
@@ -30,10 +41,10 @@ int RefuseNode(Checker* checker, const char* name) {
 // Names that are bound.
 
 static int CheckBound(Checker* checker, PyObject* name) {
-  int refused = IsDunder(name) ? PySet_Contains(unbindable, name) : 0;
-  if (refused <= 0) return refused;
-  return AddAt(checker, "name", checker->line, checker->offset, "choose another name",
-               "%.80U cannot be assigned", name);
+  const char* hint = IsDunder(name) ? HintFor(unbindable, name, NULL) : NULL;
+  if (hint == NULL) return 0;
+  return AddAt(checker, "name", checker->line, checker->offset, hint, "%.80U cannot be assigned",
+               name);
 }
 
 // A name that a module may be bound to, so that the check knows it wherever it is used.
@@ -308,13 +319,7 @@ static int CheckPattern(TreeVisitor* visitor, pattern_ty pattern) {
   if (!(checker->rules->patterns >> pattern->kind & 1)) {
     return RefuseNode(checker, PatternName(pattern));
   }
-  if (pattern->kind != MatchClass_kind) return 0;
-  asdl_identifier_seq* attributes = pattern->v.MatchClass.kwd_attrs;
-  for (Py_ssize_t i = 0; i < asdl_seq_LEN(attributes); i++) {
-    PyObject* name = asdl_seq_GET(attributes, i);
-    if (CheckAttributeName(checker, pattern->v.MatchClass.cls, NULL, name) < 0) return -1;
-  }
-  return 0;
+  return pattern->kind == MatchClass_kind ? CheckClassPattern(checker, pattern) : 0;
 }
 
 static int CheckBind(TreeVisitor* visitor, PyObject* name) {

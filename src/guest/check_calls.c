@@ -194,6 +194,28 @@ static int CheckGetter(Checker* checker, expr_ty call, PyObject* function) {
   return 0;
 }
 
+// functools.wraps(f), or with the names of attributes as literals: assigned=("__doc__",).
+static int CheckWrapper(Checker* checker, expr_ty call, PyObject* function) {
+  Py_ssize_t most = _PyUnicode_EqualToASCIIString(function, "functools.wraps") ? 1 : 2;
+  asdl_expr_seq* args = call->v.Call.args;
+  int literal = asdl_seq_LEN(args) <= most;
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(args); i++) {
+    literal &= asdl_seq_GET(args, i)->kind != Starred_kind;
+  }
+  for (Py_ssize_t i = 0; literal && i < asdl_seq_LEN(call->v.Call.keywords); i++) {
+    keyword_ty given = asdl_seq_GET(call->v.Call.keywords, i);
+    literal = given->arg != NULL && given->value->kind == Tuple_kind;
+    asdl_expr_seq* names = literal ? given->value->v.Tuple.elts : NULL;
+    for (Py_ssize_t j = 0; literal && j < asdl_seq_LEN(names); j++) {
+      PyObject* text = LiteralText(names, j);
+      literal = text != NULL;
+      PyObject* name = literal ? AsName(checker, text) : NULL;
+      if (literal && (name == NULL || CheckAttributeName(checker, call, NULL, name) < 0)) return -1;
+    }
+  }
+  return literal ? 0 : RefuseComputed(checker, call, function);
+}
+
 // super().__setattr__(name, value) can only change the object itself; object.__setattr__(x, ...)
 // is setattr.
 static int CheckSetattrMethod(Checker* checker, expr_ty call) {
@@ -232,7 +254,10 @@ int CheckCall(Checker* checker, expr_ty call) {
   }
   for (int i = 0; i < callee.count; i++) {
     if (callee.of[i].kind != kSpecial) continue;
-    if (CheckGetter(checker, call, callee.of[i].name) < 0) return -1;
+    int is_wrapper = PyUnicode_READ_CHAR(callee.of[i].name, 0) == 'f';
+    int status = is_wrapper ? CheckWrapper(checker, call, callee.of[i].name)
+                            : CheckGetter(checker, call, callee.of[i].name);
+    if (status < 0) return -1;
   }
   if (callee.builtin == NULL) return 0;
   if (TakesAttributeName(callee.builtin)) return CheckNamedAccess(checker, call, callee.builtin);

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "guest/checker.h"
 #include "guest/hooks.h"
 #include "guest/tool_spec.h"
@@ -8,8 +6,6 @@ static PyObject* self_name;
 static PyObject* obj_name;
 static PyObject* dict_name;
 static PyObject* os_path_name;
-static PyObject* attrgetter_name;
-static PyObject* methodcaller_name;
 static PyObject* by_name[4];
 static PyObject* builtin_names;  // The builtins' own dict.
 
@@ -18,16 +14,9 @@ int CheckValuesStart(void) {
     PyObject** slot;
     const char* text;
   } names[] = {
-      {&by_name[0], "getattr"},
-      {&by_name[1], "setattr"},
-      {&by_name[2], "hasattr"},
-      {&by_name[3], "delattr"},
-      {&self_name, "self"},
-      {&obj_name, "obj"},
-      {&dict_name, "__dict__"},
-      {&os_path_name, "os.path"},
-      {&attrgetter_name, "operator.attrgetter"},
-      {&methodcaller_name, "operator.methodcaller"},
+      {&by_name[0], "getattr"}, {&by_name[1], "setattr"},   {&by_name[2], "hasattr"},
+      {&by_name[3], "delattr"}, {&self_name, "self"},       {&obj_name, "obj"},
+      {&dict_name, "__dict__"}, {&os_path_name, "os.path"},
   };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     *names[i].slot = PyUnicode_InternFromString(names[i].text);
@@ -65,10 +54,6 @@ int Refuse(Checker* checker, const char* rule, expr_ty place, const char* hint, 
            PyObject* name) {
   return FindingAdd(checker->findings, rule, place->lineno, place->col_offset, hint, format, name);
 }
-
-// Aliases of aliases: code has a few, and an attacker as many as fit into the source, each of them
-// leading to all the others.
-enum { kMaxAliasDepth = 40, kMaxAliasSteps = 200 * 1000 };
 
 static void AddPossible(Possible* possible, ThingKind kind, PyObject* name) {
   for (int i = 0; i < possible->count; i++) {
@@ -154,11 +139,9 @@ static int AddGlobal(PyObject* name, Possible* possible) {
   if (PyModule_Check(value)) {
     possible->left = NameOfModule(value, name);
     AddPossible(possible, kModule, possible->left);
-  } else if (PyType_Check(value)) {
-    const char* type = ((PyTypeObject*)value)->tp_name;
-    if (strcmp(type, "operator.attrgetter") == 0 || strcmp(type, "operator.methodcaller") == 0) {
-      AddPossible(possible, kSpecial, type[9] == 'a' ? attrgetter_name : methodcaller_name);
-    }
+  } else {
+    PyObject* special = SpecialName(value);
+    if (special != NULL) AddPossible(possible, kSpecial, special);
   }
   return 1;
 }

@@ -1,5 +1,5 @@
 // The parts of the check, for one another: check.c (statements and the walk), check_values.c (names
-// and attributes), check_calls.c (calls).
+// and attributes), check_calls.c (calls), check_patterns.c (class patterns).
 //
 // Trust     As check.h.
 // Threads   As check.h.
@@ -38,6 +38,10 @@ typedef struct Possible {
   PyObject* left;     // The module that earlier code of a session left under this name, or null.
 } Possible;
 
+// Aliases of aliases: code has a few, and an attacker as many as fit into the source, each of them
+// leading to all the others.
+enum { kMaxAliasDepth = 40, kMaxAliasSteps = 200 * 1000 };
+
 // Each returns 0, or -1 with a Python error set.
 
 // What `expr` may be, for an alias of it: nothing is reported, since that happens where it stands.
@@ -56,6 +60,8 @@ int CheckMembers(Checker* checker, expr_ty place, expr_ty receiver, const Possib
 int RefuseMember(Checker* checker, int line, int offset, PyObject* module, PyObject* name,
                  const Member* member);
 int CheckCall(Checker* checker, expr_ty call);
+// The attributes that a class pattern reads.
+int CheckClassPattern(Checker* checker, pattern_ty pattern);
 // The fields of a text that str.format fills in: they read attributes too.
 int CheckTemplate(Checker* checker, expr_ty place, expr_ty text);
 
@@ -73,5 +79,6 @@ int RefuseNode(Checker* checker, const char* name);
 
 int CheckValuesStart(void);
 int CheckCallsStart(void);
+int CheckPatternsStart(void);
 
 #endif  // CAISSON_GUEST_CHECKER_H_

@@ -4,6 +4,7 @@ typedef struct Declarer {
   Names* names;
   ModulePolicy* policy;
   const Stretch* stretch;  // Where the targets being visited are bound for sure, or null.
+  PyObject* defined;       // By the statement just visited: declared already.
 } Declarer;
 
 static const Thing kOtherThing = {.kind = kOther};
@@ -41,7 +42,13 @@ static int DeclareDefinition(TreeVisitor* visitor, stmt_ty stmt) {
     stretch.from_line = stmt->lineno;
     stretch.from_offset = stmt->col_offset;
   }
-  return Declare(visitor->state, name, kOtherThing, &stretch) < 0 ? kVisitFailed : kVisitChildren;
+  Declarer* declarer = visitor->state;
+  Thing thing = kOtherThing;
+  if (is_class) {
+    thing = (Thing){.kind = kClass, .stmt = stmt, .scope = declarer->names->current};
+  }
+  declarer->defined = name;
+  return Declare(declarer, name, thing, &stretch) < 0 ? kVisitFailed : kVisitChildren;
 }
 
 static Thing ThingOf(const Names* names, expr_ty value) {
@@ -52,6 +59,8 @@ static Thing ThingOf(const Names* names, expr_ty value) {
     case Constant_kind:
       if (!PyUnicode_CheckExact(value->v.Constant.value)) return kOtherThing;
       return (Thing){.kind = kText, .name = value->v.Constant.value};
+    case Call_kind:
+      return (Thing){.kind = kMade, .expr = value, .scope = names->current};
     default:
       return kOtherThing;
   }
@@ -168,6 +177,11 @@ static int DeclareFrom(Declarer* declarer, PyObject* module, alias_ty alias,
   if (module != NULL && LookUpMember(declarer->policy, module, alias->name, &member) < 0) return -1;
   if (member.kind == kModuleMember) thing = (Thing){.kind = kModule, .name = member.name};
   if (member.kind == kSpecialMember) thing = (Thing){.kind = kSpecial, .name = member.name};
+  if (member.kind == kPlainMember && module != NULL) {
+    PyObject* dotted = PyUnicode_FromFormat("%U.%U", module, alias->name);
+    if (dotted == NULL || _PyArena_AddPyObject(declarer->policy->arena, dotted) < 0) return -1;
+    thing = (Thing){.kind = kMember, .name = dotted};
+  }
   return Declare(declarer, alias->asname == NULL ? alias->name : alias->asname, thing, stretch);
 }
 
@@ -234,7 +248,11 @@ static int DeclareExpr(TreeVisitor* visitor, expr_ty* slot) {
 }
 
 static int DeclareBound(TreeVisitor* visitor, PyObject* name) {
-  return Declare(visitor->state, name, kOtherThing, NULL);
+  Declarer* declarer = visitor->state;
+  PyObject* defined = declarer->defined;
+  declarer->defined = NULL;
+  if (name == defined) return 0;
+  return Declare(declarer, name, kOtherThing, NULL);
 }
 
 static int Open(TreeVisitor* visitor, ScopeKind kind, const void* node) {

@@ -4,7 +4,17 @@
 
 static PyObject* standard_names;  // sys.stdlib_module_names
 
+// Functions that reach attributes by name.
+static const char* const specials[] = {"functools.update_wrapper", "functools.wraps",
+                                       "operator.attrgetter", "operator.methodcaller"};
+enum { kSpecials = sizeof specials / sizeof specials[0] };
+static PyObject* special_names[kSpecials];
+
 int ModulesStart(void) {
+  for (int i = 0; i < kSpecials; i++) {
+    special_names[i] = PyUnicode_InternFromString(specials[i]);
+    if (special_names[i] == NULL) return -1;
+  }
   standard_names = Py_XNewRef(PySys_GetObject("stdlib_module_names"));
   return standard_names == NULL ? -1 : 0;
 }
@@ -139,8 +149,21 @@ static int Guess(const ModulePolicy* policy, PyObject* module, PyObject* qualifi
 }
 
 static int IsSpecial(PyObject* qualified) {
-  return _PyUnicode_EqualToASCIIString(qualified, "operator.attrgetter") ||
-         _PyUnicode_EqualToASCIIString(qualified, "operator.methodcaller");
+  for (int i = 0; i < kSpecials; i++) {
+    if (_PyUnicode_EQ(qualified, special_names[i])) return 1;
+  }
+  return 0;
+}
+
+PyObject* SpecialName(PyObject* value) {
+  for (int i = 0; i < kSpecials; i++) {
+    PyObject* module = TopLevelName(special_names[i]);
+    PyObject* dict = module == NULL ? NULL : LoadedDict(module);
+    int same = dict != NULL && PyDict_GetItemString(dict, strchr(specials[i], '.') + 1) == value;
+    Py_XDECREF(module);
+    if (same) return special_names[i];
+  }
+  return NULL;
 }
 
 static int IsShownByModules(PyObject* name) {

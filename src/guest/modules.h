@@ -24,7 +24,7 @@ typedef enum MemberKind {
   kPlainMember,    // A class, a function, a value.
   kUnknownMember,  // Of a module that may not be imported: the import is what is refused.
   kModuleMember,   // A module, which may be used; `name` is its dotted name.
-  kSpecialMember,  // A function that reads attributes by name; `name` is "operator.attrgetter"...
+  kSpecialMember,  // A function that reaches attributes by name; `name` is "operator.attrgetter"...
   kRefusedMember,  // `hint` says what to write instead.
   kForeignMember,  // A module that may not be imported; `name` is its name.
   kPrivateMember,  // Starts with an underscore.
@@ -43,6 +43,9 @@ void LoadStandard(const ModulePolicy* policy, PyObject* dotted);
 
 // What `module.name` is. 0, or -1 with a Python error set.
 int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, Member* member);
+
+// The dotted name of the special member that `value` is, or null. Borrowed.
+PyObject* SpecialName(PyObject* value);
 
 // Whether `from module import *` brings in nothing but plain members: 1, 0, or -1 with a Python
 // error set.

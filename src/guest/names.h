@@ -16,6 +16,9 @@ typedef enum ThingKind {
   kSpecial,  // A function of a module that has rules of its own; `name` is its dotted name.
   kText,     // `name` is the str itself.
   kSame,     // Whatever `expr` is in `scope`.
+  kMember,   // Something else that a module has; `name` is its dotted name.
+  kClass,    // What the class statement `stmt` of `scope` defines.
+  kMade,     // What the call `expr` in `scope` gives.
   kOther,    // Nothing that matters here, or nothing that can be told.
 } ThingKind;
 
@@ -24,6 +27,7 @@ typedef struct Thing {
   ThingKind kind;
   PyObject* name;
   expr_ty expr;
+  stmt_ty stmt;
   struct Scope* scope;
   struct Thing* next;
 } Thing;

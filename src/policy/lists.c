@@ -131,6 +131,7 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {NULL, NULL}};
 
 const CaissonRefusal caisson_refused_members[] = {
+    {"ast.iter_fields", "use ast.walk, or name the fields"},
     {"asyncio.create_subprocess_exec", PROCESS_HINT},
     {"asyncio.create_subprocess_shell", PROCESS_HINT},
     {"asyncio.subprocess", PROCESS_HINT},

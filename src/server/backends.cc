@@ -45,6 +45,20 @@ std::vector<NurseryKind> KindsOf(const std::vector<std::vector<std::string>>& pr
   return kinds;
 }
 
+// What code may use of engine native. Without a nursery nothing is offered, and code that needs more is
+// told what to ask for.
+std::shared_ptr<const std::vector<std::string>> PackagesOf(const BackendOptions& options,
+                                                           const Installation& found) {
+  std::vector<std::string> packages;
+  if (!found.nursery_path.empty()) {
+    const std::vector<std::string_view> chosen(options.native_packages.begin(),
+                                               options.native_packages.end());
+    packages = AllowedPackages(InstalledPackages(options.python_prefix),
+                               chosen.empty() ? UsualPackages() : chosen);
+  }
+  return std::make_shared<const std::vector<std::string>>(std::move(packages));
+}
+
 Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const Installation& found,
                                            jail::Tier tier) {
   if (found.nursery_path.empty()) {
@@ -56,26 +70,18 @@ Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const 
                                         .lanes = options.lanes,
                                         .pin = options.pin,
                                         .kinds = KindsOf(options.preloads, options.python_prefix),
+                                        .packages = PackagesOf(options, found),
                                         .spare_cells = options.spare_cells}));
 }
 
 Result<std::unique_ptr<Engine>> MakeAuto(const BackendOptions& options, const Installation& found,
                                          jail::Tier tier) {
   TRY_ASSIGN(auto wasm, MakeWasm(options, found, tier));
-  // Without a nursery nothing is offered, and code that needs more is told what to ask for.
-  std::vector<std::string> packages;
-  if (!found.nursery_path.empty()) {
-    const std::vector<std::string_view> chosen(options.native_packages.begin(),
-                                               options.native_packages.end());
-    packages = AllowedPackages(InstalledPackages(options.python_prefix),
-                               chosen.empty() ? UsualPackages() : chosen);
-  }
   return std::unique_ptr<Engine>(std::make_unique<AutoEngine>(
       std::move(wasm),
       AutoEngineOptions{
           .start_native = [options, found, tier] { return MakeNative(options, found, tier); },
-          .native_packages =
-              std::make_shared<const std::vector<std::string>>(std::move(packages))}));
+          .native_packages = PackagesOf(options, found)}));
 }
 
 }  // namespace

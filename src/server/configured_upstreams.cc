@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/run_on.h"
 #include "server/secrets.h"
-#include "tools/mcp/run_on.h"
 
 namespace caisson {
 namespace {

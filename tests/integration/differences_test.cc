@@ -47,6 +47,9 @@ constexpr Difference kDifferences[] = {
      "ModuleNotFoundError", "numpy"},
     {"`signal.alarm(5)`", "import signal\nseen(lambda: signal.alarm(5))", "AttributeError", "0"},
     {"`os.getpid()`", "import os\nseen(lambda: os.getpid())", "42", "1"},
+    {"writing below `/input` where nothing is mounted",
+     "seen(lambda: open('/input/x', 'w') and 'made, and not captured')", "OSError",
+     "made, and not captured"},
     {"a symbolic link in `/tmp`",
      "import os\nseen(lambda: os.symlink('/tmp/a', '/tmp/b') or 'made')", "OSError", "made"},
 };

@@ -394,7 +394,8 @@ asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id)
   const auto view = co_await FindStored(owner, id);
   if (!view || IsFinished(*view)) co_return;
   const auto pending = std::ranges::count(view->outcome.calls, "pending", &OutcomeCall::outcome);
-  if (static_cast<std::size_t>(pending) == view->outcome.approvals.size()) co_return;
+  const bool undecided = static_cast<std::size_t>(pending) == view->outcome.approvals.size();
+  if (view->state == RunState::kWaiting && undecided) co_return;
   static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
 }
 

@@ -21,7 +21,7 @@ Result<SleepRecord> Open(const Surroundings& surroundings, const IsolationKey& o
   return DecodeSleepRecord(opened.bytes);
 }
 
-// Whatever was under way when its host stopped may have happened; the times of such doubts come after all others.
+// Whatever was under way when the run stopped may have happened; the times of such doubts come after all others.
 asio::awaitable<Result<void>> ReadCalls(const Surroundings& surroundings, LiveRunOrigin& origin) {
   RunStore& runs = surroundings.store.runs();
   auto calls = co_await runs.Calls(origin.owner, origin.id);
@@ -105,6 +105,16 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
     taken.lost = *std::move(why);
   }
   co_return taken;
+}
+
+asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const Surroundings& surroundings,
+                                                              LiveRunOrigin& origin) {
+  origin.resumed = true;
+  origin.sleep.reset();
+  if (auto read = co_await ReadCalls(surroundings, origin); !read) {
+    co_return std::move(read).error();
+  }
+  co_return co_await ReadSleep(surroundings, origin);
 }
 
 asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,

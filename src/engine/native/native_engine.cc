@@ -27,6 +27,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                          .max_waiting = options.max_waiting,
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
+  state->packages = std::move(options.packages);
   std::unique_ptr<NativeEngine> engine(new NativeEngine(std::move(state)));
   jail::Cgroup::RemoveLeftovers();
   const bool cgroups = jail::Cgroup::Available();

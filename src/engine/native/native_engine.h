@@ -39,6 +39,8 @@ struct NativeEngineOptions {
   // What nurseries have imported. The first is there from the start and serves whatever no other fits
   // better; the others are started when code needs them.
   std::vector<NurseryKind> kinds = {{}};
+  // Top-level modules that code may import whatever a policy's lists say; null: those lists alone.
+  std::shared_ptr<const std::vector<std::string>> packages{};
   std::size_t spare_cells = 4;  // Prepared and waiting, per lane and kind. 0: made when needed.
   std::size_t cells_per_lane = 64;
   std::size_t max_waiting = 10'000;

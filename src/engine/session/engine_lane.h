@@ -32,6 +32,8 @@ struct EngineState {
   Admission admission;
   const Limits ceiling;
   std::uint64_t max_saved_bytes = 0;  // 0: this engine cannot save cells.
+  // What code may import under a policy besides the modules of its lists, since it is here. May be null.
+  std::shared_ptr<const std::vector<std::string>> packages{};
 
   std::atomic<std::uint64_t> next_cell{1};
   std::atomic<std::uint64_t> runs_started{0};

@@ -41,6 +41,10 @@ Result<void> CheckRequest(const RunRequest& request, const Limits& ceiling) {
   return {};
 }
 
+bool HasPolicy(const RunRequest& request) {
+  return !request.policy.is_none() && request.policy != Value(std::int64_t{0});
+}
+
 Done<Outcome> Counted(EngineLane& lane, Done<Outcome> done) {
   return [count = RunCount(lane.state()), done = std::move(done)](Result<Outcome> outcome) mutable {
     {
@@ -120,6 +124,9 @@ asio::awaitable<Result<Outcome>> SessionCell::Run(RunRequest request, RunEvents&
                                    "this engine cannot repeat a run; nothing was executed"));
           }
           request.virtual_time.reset();
+        }
+        if (!request.native_packages && HasPolicy(request)) {
+          request.native_packages = lane.state().packages;
         }
         if (session->run_under_way() || session->starting()) {
           return FailLater(

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/run_on.h"
 #include "jsonrpc/message.h"
-#include "tools/mcp/run_on.h"
 #include "wire/object.h"
 
 namespace caisson {

@@ -1,17 +1,15 @@
 #include "tools/mcp/upstream.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "base/base64.h"
+#include "base/run_on.h"
 #include "tools/mcp/http_link.h"
 #include "tools/mcp/pipe_link.h"
-#include "tools/mcp/run_on.h"
 #include "wire/json.h"
 #include "wire/object.h"
 
@@ -207,8 +205,7 @@ asio::awaitable<Result<void>> Upstream::Connect(std::shared_ptr<Instance> instan
     const auto* version = FindAs<std::string>(*begun, "protocolVersion");
     instance->link->SetVersion(version == nullptr ? std::string(kLegacy) : *version);
     const auto link = instance->link;
-    co_await asio::co_spawn(link->executor(), link->Tell("notifications/initialized", {}),
-                            asio::use_awaitable);
+    co_await RunOn(link->executor(), link->Tell("notifications/initialized", {}));
   } else {
     instance->modern = true;
     instance->link->SetVersion(std::string(kModern));
@@ -278,19 +275,18 @@ Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
                       .output_schema = output == nullptr ? std::nullopt : std::optional(*output),
                       .approval = ApprovalOf(name, fields),
                       .timeout = spec_.timeout};
-  return Tool::Make(
-      std::move(made),
-      Awaitable([self = shared_from_this(), name, definition](
-                    Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
-        auto environment = self->EnvironmentFor(call);
-        if (!environment) co_return Raised("RuntimeError", environment.error().message());
-        auto instance = self->InstanceFor(*environment);
-        if (!instance) co_return Raised("RuntimeError", instance.error().message());
-        co_return co_await asio::co_spawn(
-            (*instance)->strand,
-            self->Call(*instance, *std::move(environment), name, definition, std::move(arguments)),
-            asio::use_awaitable);
-      }));
+  return Tool::Make(std::move(made),
+                    Awaitable([self = shared_from_this(), name, definition](
+                                  Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
+                      auto environment = self->EnvironmentFor(call);
+                      if (!environment)
+                        co_return Raised("RuntimeError", environment.error().message());
+                      auto instance = self->InstanceFor(*environment);
+                      if (!instance) co_return Raised("RuntimeError", instance.error().message());
+                      co_return co_await RunOn((*instance)->strand,
+                                               self->Call(*instance, *std::move(environment), name,
+                                                          definition, std::move(arguments)));
+                    }));
 }
 
 asio::awaitable<ToolAnswer> Upstream::Call(std::shared_ptr<Instance> instance,

@@ -1,8 +1,8 @@
-with open("/input/numbers.txt", "w") as f:
+with open("/tmp/numbers.txt", "w") as f:
     f.write("3\n1\n2\n")
 
 numbers = []
-with open("/input/numbers.txt", encoding="utf-8") as f:
+with open("/tmp/numbers.txt", encoding="utf-8") as f:
     for number, line in enumerate(f, start=1):
         line = line.strip()
         if not line or line.startswith("#"):

@@ -8,9 +8,9 @@ class _Asyncio:
     """Finds and loads `asyncio`, and puts the event loop in place."""
 
     def find_spec(self, name, path=None, target=None):
+        # Being asked is not being wanted: whoever looks for missing modules asks too.
         if name != "asyncio":
             return None
-        sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name)
         self._loader = spec.loader
         spec.loader = self
