@@ -13,11 +13,32 @@ _MAX_POSSIBLE = 8
 _MAX_ALIAS_DEPTH = 40
 _MAX_ALIAS_STEPS = 200_000
 
+_COPY_HINT = "define __copy__ or __deepcopy__"
+_OTHER_NAME = "choose another name"
 # Names that Python itself looks up: nobody else binds them.
-_UNBINDABLE = frozenset(
-    """__annotations__ __build_class__ __builtins__ __globals__ __import__ __loader__ __match_args__ __spec__
-    """.split()
+_UNBINDABLE = {
+    "__annotations__": "write the annotations where they belong",
+    "__build_class__": _OTHER_NAME,
+    "__builtins__": _OTHER_NAME,
+    "__getstate__": _COPY_HINT,
+    "__globals__": _OTHER_NAME,
+    "__import__": _OTHER_NAME,
+    "__loader__": _OTHER_NAME,
+    "__match_args__": "write it as an assignment in a class, with literal names",
+    "__prepare__": "write the names in the class body",
+    "__reduce__": _COPY_HINT,
+    "__reduce_ex__": _COPY_HINT,
+    "__spec__": _OTHER_NAME,
+}
+# Decorators that give back the class they got.
+_KEEP_CLASS = (
+    "dataclasses.dataclass",
+    "enum.unique",
+    "functools.total_ordering",
+    "typing.final",
+    "typing.runtime_checkable",
 )
+_NAMED_TUPLES = ("collections.namedtuple", "typing.NamedTuple")
 _BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
 _FORMATS = ("format", "format_map")
 _BOUND, _MAYBE_BOUND, _FREE = range(3)  # How far a name reaches.
@@ -103,8 +124,9 @@ class Checker(walk.Walk):
     # Names that are bound.
 
     def bind(self, name):
-        if is_dunder(name) and name in _UNBINDABLE:
-            self._refuse("name", self._place, "choose another name", f"{name:.80} cannot be assigned")
+        if name in _UNBINDABLE:
+            message = f"{name:.80} cannot be assigned"
+            self._refuse("name", self._place, _UNBINDABLE[name], message)
 
     def _may_name_module(self, name):
         """A module may be bound to it, so that the check knows it wherever it is used."""
@@ -284,8 +306,113 @@ class Checker(walk.Walk):
 
     def pattern(self, node):
         if self._is_allowed_kind(node) and walk.kind_of(node) == "MatchClass":
-            for name in node.kwd_attrs:
-                self._check_attribute_name(node.cls, None, name)
+            self._check_class_pattern(node)
+
+    # Class patterns: `case Point(x, y)` reads the attributes that Point.__match_args__ names. Where those come from is
+    # known for classes written in the code, for classes of modules and for builtins; a class that was made in any
+    # other way may name whatever its maker computed.
+
+    def _check_class_pattern(self, node):
+        for name in node.kwd_attrs:
+            self._check_attribute_name(node.cls, None, name)
+        if node.patterns and not self._is_known_class(self._names.current, node.cls, 0):
+            hint = "name the attributes: Point(x=0, y=0)"
+            message = "it cannot be told which attributes this pattern reads"
+            self._refuse("attribute", node, hint, message)
+
+    def _is_known_class(self, scope, node, depth):
+        self._steps += 1
+        if depth > _MAX_ALIAS_DEPTH or self._steps > _MAX_ALIAS_STEPS:
+            return False
+        if isinstance(node, ast.Subscript):
+            node = node.value  # Generic[T]
+        if not isinstance(node, ast.Name):
+            return self._member_of(scope, node) is not None
+        binding = self._meaning(scope, node.id)
+        if binding is None:
+            left = self._main.get(node.id)
+            return left is None or self._is_plain_type(left)  # Or a builtin.
+        return bool(binding.things) and all(
+            self._is_known_thing(kind, thing, depth) for kind, thing in binding.things
+        )
+
+    def _is_known_thing(self, kind, thing, depth):
+        if kind == names.CLASS:
+            return self._is_written_class(*thing, depth)
+        if kind == names.MADE:
+            return self._is_named_tuple(*thing)
+        if kind == names.SAME:
+            return self._is_known_class(thing[1], thing[0], depth + 1)
+        return kind == names.MEMBER
+
+    def _meaning(self, scope, name):
+        """The binding that `name` means in `scope`; None if nothing in the code binds it. One without things if that
+        cannot be told."""
+        unknown = names.Binding()
+        if name in self._names.nonlocals:
+            return unknown
+        at = scope
+        while at is not None:
+            found = at.find(name) if at is scope or at.kind != walk.CLASS else None
+            if found is not None:
+                if at.kind == walk.CLASS:
+                    return unknown
+                return self._names.module.find(name) or unknown if found.is_global else found
+            at = at.parent
+        return None
+
+    def _member_of(self, scope, node):
+        """The dotted name of the module's member that `node` is, or None."""
+        if isinstance(node, ast.Name):
+            binding = self._meaning(scope, node.id)
+            things = binding.things if binding is not None else []
+            return things[0][1] if len(things) == 1 and things[0][0] == names.MEMBER else None
+        if not isinstance(node, ast.Attribute):
+            return None
+        owner = self._evaluate(scope, node.value, Possible())
+        if owner.is_too_much or len(owner.things) != 1 or owner.things[0][0] != names.MODULE:
+            return None
+        return f"{owner.things[0][1]}.{node.attr}"
+
+    def _is_written_class(self, node, scope, depth):
+        if any(keyword.arg in (None, "metaclass") for keyword in node.keywords):
+            return False
+        for decorator in node.decorator_list:
+            named = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if self._member_of(scope, named) not in _KEEP_CLASS:
+                return False
+        return all(self._is_known_class(scope, base, depth + 1) for base in node.bases)
+
+    def _is_plain_name(self, name):
+        """An attribute that anything may be asked for."""
+        verdict = self._rules.attributes.get(name) if type(name) is str else REFUSED
+        return verdict is ALLOWED or (verdict is None and not is_dunder(name))
+
+    def _is_named_tuple(self, node, scope):
+        """`Point = namedtuple("Point", "x y")`."""
+        if len(node.args) != 2 or self._member_of(scope, node.func) not in _NAMED_TUPLES:
+            return False
+        fields = node.args[1]
+        if isinstance(fields, ast.Constant):
+            text = fields.value
+            return type(text) is str and all(map(self._is_plain_name, text.replace(",", " ").split()))
+        return isinstance(fields, (ast.List, ast.Tuple)) and all(map(self._is_field, fields.elts))
+
+    def _is_field(self, node):
+        """Of a literal list: "name", or ("name", type)."""
+        if isinstance(node, ast.Tuple) and node.elts:
+            node = node.elts[0]
+        return isinstance(node, ast.Constant) and self._is_plain_name(node.value)
+
+    def _is_plain_type(self, value):
+        """What an earlier piece of a session left: it can be looked at."""
+        if type(value) is not type:
+            return False  # With a metaclass, nothing is certain.
+        for owner in type.__dict__["__mro__"].__get__(value):
+            fields = type.__dict__["__dict__"].__get__(owner).get("__match_args__")
+            if fields is not None:
+                return type(fields) is tuple and all(map(self._is_plain_name, fields))
+        return True
 
     # What names and attributes may be.
 
@@ -334,9 +461,10 @@ class Checker(walk.Walk):
             is_path = sys.modules.get("os.path") is value
             possible.left = "os.path" if is_path else own if type(own) is str else name
             possible.add(names.MODULE, possible.left)
-        elif isinstance(value, type) and type.__dict__["__module__"].__get__(value) == "operator":
-            if value.__name__ in ("attrgetter", "methodcaller"):
-                possible.add(names.SPECIAL, "operator." + value.__name__)
+        else:
+            special = self._modules.special_name(value)
+            if special is not None:
+                possible.add(names.SPECIAL, special)
         return True
 
     def _resolve(self, scope, node, possible, depth):
@@ -583,7 +711,8 @@ class Checker(walk.Walk):
             return True
         for kind, name in callee.things:
             if kind == names.SPECIAL:
-                self._check_getter(node, name)
+                is_wrapper = name.startswith("functools.")
+                (self._check_wrapper if is_wrapper else self._check_getter)(node, name)
         if callee.builtin in _BY_NAME:
             self._check_named_access(node, callee.builtin)
         elif callee.builtin == "type":
@@ -637,6 +766,24 @@ class Checker(walk.Walk):
                 self._refuse_template(node)
             elif name:
                 self._check_attribute_name(node, None, name)
+
+    def _check_wrapper(self, node, function):
+        """functools.wraps(f), or with the names of attributes as literals: assigned=("__doc__",)."""
+        most = 1 if function == "functools.wraps" else 2
+        is_literal = len(node.args) <= most and not any(
+            isinstance(arg, ast.Starred) for arg in node.args
+        )
+        for keyword in node.keywords:
+            if keyword.arg is None or not isinstance(keyword.value, ast.Tuple):
+                is_literal = False
+                break
+            texts = [_literal_text(keyword.value.elts, i) for i in range(len(keyword.value.elts))]
+            is_literal = is_literal and None not in texts
+            for name in texts:
+                if name is not None:
+                    self._check_attribute_name(node, None, name)
+        if not is_literal:
+            self._refuse_computed(node, function)
 
     def _check_setattr_method(self, node):
         """super().__setattr__(name, value) can only change the object itself; object.__setattr__(x, ...) is setattr."""

@@ -13,7 +13,13 @@ ALLOWED, REFUSED = True, False  # Verdicts; None: unlisted.
 # "refused", "foreign" (a module that may not be imported), "private" or "missing".
 Member = namedtuple("Member", "kind name hint", defaults=(None, None))
 
-_SPECIAL = ("operator.attrgetter", "operator.methodcaller")
+# Functions that reach attributes by name.
+_SPECIAL = (
+    "functools.update_wrapper",
+    "functools.wraps",
+    "operator.attrgetter",
+    "operator.methodcaller",
+)
 _SHOWN = ("__name__", "__doc__", "__version__")
 
 
@@ -92,6 +98,15 @@ class Modules:
     def _loaded(self, module):
         loaded = sys.modules.get(module)
         return loaded.__dict__ if isinstance(loaded, ModuleType) else None
+
+    def special_name(self, value):
+        """By which such a function is known, or None."""
+        for qualified in _SPECIAL:
+            module, _, name = qualified.partition(".")
+            contents = self._loaded(module)
+            if contents is not None and contents.get(name) is value:
+                return qualified
+        return None
 
     def member(self, module, name):
         qualified = f"{module}.{name}"

@@ -8,8 +8,9 @@ import ast
 from caisson.runner import walk
 
 # What a name may be bound to: (MODULE, dotted name), (SPECIAL, dotted name), (TEXT, str), (SAME, (node, scope)) for
-# whatever that is, (OTHER, None).
-MODULE, SPECIAL, TEXT, SAME, OTHER = range(5)
+# whatever that is, (MEMBER, dotted name) for something else that a module has, (CLASS, (node, scope)) for what a class
+# statement defines, (MADE, (node, scope)) for what a call gives, (OTHER, None).
+MODULE, SPECIAL, TEXT, SAME, MEMBER, CLASS, MADE, OTHER = range(8)
 _OTHER = (OTHER, None)
 
 
@@ -93,6 +94,7 @@ class Declarer(walk.Walk):
         self.names = names
         self._modules = modules
         self._stretch = None  # Where the targets being visited are bound for sure.
+        self._defined = None  # By the statement just visited: declared already.
         self.open, self.close = names.open, names.close
 
     def _declare(self, name, thing=_OTHER, stretch=None):
@@ -102,7 +104,9 @@ class Declarer(walk.Walk):
             binding.sure.append(stretch)
 
     def bind(self, name):
-        self._declare(name)
+        defined, self._defined = self._defined, None
+        if name != defined:
+            self._declare(name)
 
     def _rest_of_block(self, node):
         """All that is written there runs after it."""
@@ -113,7 +117,8 @@ class Declarer(walk.Walk):
         return True if declare is None else declare(node)
 
     def _declare_ClassDef(self, node):
-        self._declare(node.name, _OTHER, self._rest_of_block(node))
+        self._defined = node.name
+        self._declare(node.name, (CLASS, (node, self.names.current)), self._rest_of_block(node))
         return True
 
     def _declare_FunctionDef(self, node):
@@ -121,6 +126,7 @@ class Declarer(walk.Walk):
         start, end = self._rest_of_block(node)
         if not node.decorator_list:
             start = node.lineno, node.col_offset
+        self._defined = node.name
         self._declare(node.name, _OTHER, (start, end))
         return True
 
@@ -131,6 +137,8 @@ class Declarer(walk.Walk):
             return SAME, (value, self.names.current)
         if isinstance(value, ast.Constant) and type(value.value) is str:
             return TEXT, value.value
+        if isinstance(value, ast.Call):
+            return MADE, (value, self.names.current)
         return _OTHER
 
     def _declare_target(self, node, target, value):
@@ -210,6 +218,8 @@ class Declarer(walk.Walk):
                     thing = MODULE, member.name
                 elif member.kind == "special":
                     thing = SPECIAL, member.name
+                elif member.kind == "plain":
+                    thing = MEMBER, f"{node.module}.{alias.name}"
             self._declare(alias.asname or alias.name, thing, self._rest_of_block(node))
         return False
 
