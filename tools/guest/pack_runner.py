@@ -48,16 +48,19 @@ def as_array(data):
     return ",".join(map(str, data))
 
 
-def main(out, runner, caisson, policy):
+def packed(runner, caisson, policy):
     sources = dict(modules(caisson, "caisson")) | dict(modules(runner, "caisson.runner"))
     sources["caisson.runner.lists"] = (False, lists(policy))
-    packed = marshal.dumps(sources, _MARSHAL_VERSION)
+    return marshal.dumps(sources, _MARSHAL_VERSION)
+
+
+def main(out, runner, caisson, policy):
     bootstrap = (pathlib.Path(runner) / "bootstrap.py").read_bytes() + b"\0"
     pathlib.Path(out).write_text(
         '#include "guest/runner/sources.h"\n\n'
         f"const char caisson_runner_bootstrap[] = {{{as_array(bootstrap)}}};\n"
         # A char may be signed.
-        f"static const unsigned char packed[] = {{{as_array(packed)}}};\n"
+        f"static const unsigned char packed[] = {{{as_array(packed(runner, caisson, policy))}}};\n"
         "const char* const caisson_runner_sources = (const char*)packed;\n"
         "const size_t caisson_runner_size = sizeof packed;\n"
     )
