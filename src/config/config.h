@@ -99,8 +99,8 @@ struct EngineConfig {
 
 // The interpreter of engine native.
 struct PythonConfig {
-  std::string
-      prefix{};  // A virtual environment, relative to the file; empty: the system's packages alone.
+  // A virtual environment, or another CPython; relative to the file. Empty: the system's packages alone.
+  std::string prefix{};
 };
 
 struct MountConfig {

@@ -33,7 +33,7 @@ class Request:
 def _text(request):
     """The code as a str; a SyntaxError says where it is none."""
     try:
-        text, bad = request.code.decode("utf-8"), None
+        text = request.code.decode("utf-8")
         if "\0" not in text:
             return text
         at, message = request.code.index(0), "source code cannot contain null bytes"
@@ -102,15 +102,16 @@ class Runs:
         linecache.cache[request.file] = (lambda: source,)
         try:
             tree = compile(source, request.file, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
-            judgement = judge.judge(tree, request, source)
-            if request.is_check and not judgement.findings:
-                compile(tree, request.file, "exec", _FLAGS, True)
-            if request.is_check or not judgement.may_run():
-                raise _Judged(judgement.report(request.is_check))
+            judgement = judge.judge(tree, request)
+            if judgement.findings or not (judgement.may_run() or request.is_check):
+                raise _Judged(judgement.report(request, source))
             if _may_await_tools(request):
                 trees.rewrite_awaited_calls(tree)
             is_function = trees.rewrite_for_result(tree, request.file)
-            return compile(tree, request.file, "exec", _FLAGS, True), is_function
+            code = compile(tree, request.file, "exec", _FLAGS, True)
+            if request.is_check:
+                raise _Judged(judgement.report(request, source))
+            return code, is_function
         except (MemoryError, RecursionError):
             raise SyntaxError("the code is nested too deeply, or too large to compile") from None
 
