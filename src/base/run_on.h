@@ -18,8 +18,9 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <exception>
@@ -46,14 +47,14 @@ struct Work {
   bool ended = false;
 };
 
-// Completes `handler` where it belongs. The guard keeps that place running meanwhile.
+// Completes `handler` where it belongs. That place goes on running, and so exists, for as long as the result of
+// this and whatever copies Asio makes of its executor on the way.
 template <typename Handler>
 auto ComeBack(Handler handler) {
-  auto home = asio::make_work_guard(asio::get_associated_executor(handler));
+  auto home = asio::prefer(asio::get_associated_executor(handler),
+                           asio::execution::outstanding_work.tracked);
   return [home = std::move(home), handler = std::move(handler)](std::exception_ptr thrown) mutable {
-    const auto executor = home.get_executor();
-    asio::dispatch(executor, [home = std::move(home), handler = std::move(handler),
-                              thrown = std::move(thrown)]() mutable {
+    asio::dispatch(home, [handler = std::move(handler), thrown = std::move(thrown)]() mutable {
       asio::get_associated_cancellation_slot(handler).clear();
       std::move(handler)(std::move(thrown));
     });

@@ -8,6 +8,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <stdexcept>
@@ -75,6 +76,20 @@ TEST_F(RunOnTest, CancellingTheWaitCancelsTheWork) {
   asio::co_spawn(here_, wait, asio::bind_cancellation_slot(stop.slot(), asio::detached));
   here_.run();
   EXPECT_TRUE(aborted);
+}
+
+// What the caller does next may be to end, and its place with it, while the work's thread is still busy leaving.
+TEST_F(RunOnTest, TheCallersPlaceMayBeGoneRightAfter) {
+  for (int round = 0; round < 2000; ++round) {
+    asio::io_context home{1};
+    const auto work = []() -> asio::awaitable<int> { co_return 7; };
+    const auto wait = [&]() -> asio::awaitable<void> {
+      EXPECT_EQ(co_await RunOn(there_.get_executor(), work()), 7);
+      EXPECT_EQ(co_await CallOn(there_.get_executor(), [] { return 7; }), 7);
+    };
+    asio::co_spawn(asio::make_strand(home), wait, asio::detached);
+    home.run();
+  }
 }
 
 // The signal travels while the work ends: it must find either the work or nothing.
