@@ -67,16 +67,21 @@ typedef struct AwaitPass {
   PyObject* awaited;  // Names whose values are awaited somewhere.
 } AwaitPass;
 
+// asyncio.<something>
+static int IsOfAsyncio(expr_ty func) {
+  if (func->kind != Attribute_kind) return 0;
+  expr_ty owner = func->v.Attribute.value;
+  return owner->kind == Name_kind && _PyUnicode_EqualToASCIIString(owner->v.Name.id, "asyncio");
+}
+
 static int TakesAwaitables(expr_ty func) {
   if (func->kind == Name_kind) return PySet_Contains(takers, func->v.Name.id);
   if (func->kind != Attribute_kind) return 0;
   int takes = PySet_Contains(takers, func->v.Attribute.attr);
   if (takes != 0) return takes;
   // Names too common to go by alone.
-  expr_ty owner = func->v.Attribute.value;
-  return owner->kind == Name_kind && _PyUnicode_EqualToASCIIString(owner->v.Name.id, "asyncio") &&
-         (_PyUnicode_EqualToASCIIString(func->v.Attribute.attr, "run") ||
-          _PyUnicode_EqualToASCIIString(func->v.Attribute.attr, "wait"));
+  return IsOfAsyncio(func) && (_PyUnicode_EqualToASCIIString(func->v.Attribute.attr, "run") ||
+                               _PyUnicode_EqualToASCIIString(func->v.Attribute.attr, "wait"));
 }
 
 // f becomes <pending>(f).
@@ -162,11 +167,13 @@ static int WrapValue(AwaitPass* pass, expr_ty* slot, PyObject* function) {
   return *slot == NULL ? -1 : 0;
 }
 
-// The awaitables among what a function takes: all that gather gets, the first of the others'. `wait` and
-// as_completed take collections, of tasks for the most part.
+// The awaitables among what a function of asyncio takes: all that gather gets, the first of the others'. `wait` and
+// as_completed take collections, of tasks for the most part. The code's own functions get what they were given,
+// whatever they are called.
 static int WrapTaken(AwaitPass* pass, expr_ty call) {
   expr_ty func = call->v.Call.func;
-  PyObject* name = func->kind == Name_kind ? func->v.Name.id : func->v.Attribute.attr;
+  if (!IsOfAsyncio(func)) return 0;
+  PyObject* name = func->v.Attribute.attr;
   if (_PyUnicode_EqualToASCIIString(name, "wait") ||
       _PyUnicode_EqualToASCIIString(name, "as_completed")) {
     return 0;

@@ -121,6 +121,12 @@ TEST(GuestAwait, FindsTheValueOfACallThatWasMadeOutOfSight) {
   EXPECT_EQ(Hold("def f(): return echo([1, {'a': None}])\nawait f()").ResultJson(),
             "[1,{\"a\":null}]");
   EXPECT_EQ(Hold("def f(): return echo()\nawait f()").Error("type"), "-");
+  // The code's own functions get what they were given, whatever they are called.
+  EXPECT_EQ(Hold("async def gather(n): return n\ndef create_task(t): return t\n"
+                 "class Board:\n  def create_task(self, t): return t\n"
+                 "[await gather(1), create_task('b'), Board().create_task('c')]")
+                .ResultJson(),
+            R"([1,"b","c"])");
   // What no tool gave is not awaited.
   EXPECT_EQ(Hold("await object()").Error("type"), "TypeError");
   EXPECT_EQ(Hold("async def f(): pass\nc = f()\ntry: await [c]\nfinally: c.close()").Error("type"),
