@@ -7,24 +7,12 @@ import re
 import signal
 import sys
 
+import serve
 from harness import CliTest, PATIENCE, run_suite
 
 META = "io.modelcontextprotocol/"
-KEYS = {"ann": "ann-0123456789abcdef", "bob": "bob-0123456789abcdef"}
-CONFIG = """
-[store]
-url = "memory:"
-[identity]
-mode = "keys"
-[[identity.key]]
-tenant = "acme"
-user = "ann"
-value_file = "ann.key"
-[[identity.key]]
-tenant = "acme"
-user = "bob"
-value_file = "bob.key"
-"""
+KEYS = {"ann": serve.ANN, "bob": serve.BOB}
+CONFIG = serve.MEMORY + serve.KEYS
 
 
 def modern(params=None):
