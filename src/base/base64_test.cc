@@ -18,5 +18,20 @@ TEST(Base64Test, TakesTheOneSpellingOnly) {
   }
 }
 
+TEST(Base64UrlTest, GoesThereAndBack) {
+  std::string bytes;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(DecodeBase64Url(EncodeBase64Url(bytes)), bytes);
+    bytes.push_back(static_cast<char>(i * 7));
+  }
+  EXPECT_EQ(EncodeBase64Url("\xfb\xff"), "-_8");
+}
+
+TEST(Base64UrlTest, ThereIsOneSpelling) {
+  for (const char* text : {"-_8=", "+/8", "-_9", "A", "-_8 ", " -_8", "-_\n8", "-_8.", "-_8A="}) {
+    EXPECT_EQ(DecodeBase64Url(text), std::nullopt) << text;
+  }
+}
+
 }  // namespace
 }  // namespace caisson

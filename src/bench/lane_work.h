@@ -6,8 +6,6 @@
 // Lifetime  Borrows the engine.
 #pragma once
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/run_on.h"
 #include "engine/engine.h"
 
 namespace caisson::bench {
@@ -44,10 +43,7 @@ class Lanes {
 
 template <typename T>
 Result<T> OnLane(const Lanes& lanes, std::size_t lane, asio::awaitable<Result<T>> work) {
-  std::optional<Result<T>> result;  // Filled on the lane while this thread waits for it.
-  const auto fill = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-  asio::co_spawn(lanes.executor(lane), fill, asio::use_future).get();
-  return *std::move(result);
+  return WaitFor(lanes.executor(lane), std::move(work));
 }
 
 // Answers every call with its own first argument, at once.

@@ -1,16 +1,14 @@
 #include "bench/resuming.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
 
 #include "approval/desk.h"
 #include "approval/key_ring.h"
+#include "base/run_on.h"
 #include "bench/lane_work.h"
 #include "codeact/durable/durable_runs.h"
 #include "store/sqlite/sqlite_store.h"
@@ -67,14 +65,8 @@ class Service {
 
  private:
   template <typename T>
-  Result<T> Wait(asio::awaitable<Result<T>> work) {
-    std::optional<Result<T>> result;
-    const auto keep = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-    asio::co_spawn(context_, keep, asio::use_future).get();
-    return *std::move(result);
-  }
-  void Wait(asio::awaitable<void> work) {
-    asio::co_spawn(context_, std::move(work), asio::use_future).get();
+  T Wait(asio::awaitable<T> work) {
+    return WaitFor(context_.get_executor(), std::move(work));
   }
   asio::awaitable<Result<RunView>> DecideAndAwait(RunId run, ApprovalId approval) {
     auto decided = co_await runs_.Decide(owner_, std::move(approval),

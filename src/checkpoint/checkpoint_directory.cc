@@ -8,13 +8,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 
+#include "base/run_on.h"
 #include "checkpoint/sealed_checkpoints.h"
 #include "wire/canonical_json.h"
 
@@ -269,26 +268,10 @@ Result<CheckpointDirectory::Instance> CheckpointDirectory::Enter(const Isolation
   return NotFound();
 }
 
-namespace {
-
-// Files are waited for there; the caller goes on where it was.
-template <typename F>
-asio::awaitable<std::invoke_result_t<F>> On(asio::any_io_executor pool, F work) {
-  std::optional<std::invoke_result_t<F>> result;
-  const auto run = [&]() -> asio::awaitable<void> {
-    result = work();
-    co_return;
-  };
-  co_await asio::co_spawn(pool, run, asio::use_awaitable);
-  co_return *std::move(result);
-}
-
-}  // namespace
-
 asio::awaitable<Result<void>> CheckpointDirectory::Append(IsolationKey owner, InstanceId instance,
                                                           std::optional<CheckpointId> expected,
                                                           Checkpoint checkpoint) {
-  return On(options_.pool, [=, this]() -> Result<void> {
+  return CallOn(options_.pool, [=, this]() -> Result<void> {
     if (!IsSafeSegment(instance.str()) || !IsSafeSegment(checkpoint.id.str())) {
       return Error(
           ErrorCode::kInvalidArgument,
@@ -311,7 +294,7 @@ asio::awaitable<Result<void>> CheckpointDirectory::Append(IsolationKey owner, In
 
 asio::awaitable<Result<Checkpoint>> CheckpointDirectory::Head(IsolationKey owner,
                                                               InstanceId instance) {
-  return On(options_.pool, [=, this]() -> Result<Checkpoint> {
+  return CallOn(options_.pool, [=, this]() -> Result<Checkpoint> {
     TRY_ASSIGN(const Instance entered, Enter(owner, instance, Missing::kRefuse));
     TRY_ASSIGN(const std::vector<Entry> entries, entered.Entries());
     if (entries.empty()) return NotFound();
@@ -322,7 +305,7 @@ asio::awaitable<Result<Checkpoint>> CheckpointDirectory::Head(IsolationKey owner
 asio::awaitable<Result<Checkpoint>> CheckpointDirectory::Find(IsolationKey owner,
                                                               InstanceId instance,
                                                               CheckpointId id) {
-  return On(options_.pool, [=, this]() -> Result<Checkpoint> {
+  return CallOn(options_.pool, [=, this]() -> Result<Checkpoint> {
     TRY_ASSIGN(const Instance entered, Enter(owner, instance, Missing::kRefuse));
     TRY_ASSIGN(const std::vector<Entry> entries, entered.Entries());
     const auto entry = std::ranges::find(entries, id, &Entry::id);
@@ -334,7 +317,7 @@ asio::awaitable<Result<Checkpoint>> CheckpointDirectory::Find(IsolationKey owner
 asio::awaitable<Result<std::vector<CheckpointId>>> CheckpointDirectory::List(IsolationKey owner,
                                                                              InstanceId instance) {
   using Ids = std::vector<CheckpointId>;
-  return On(options_.pool, [=, this]() -> Result<Ids> {
+  return CallOn(options_.pool, [=, this]() -> Result<Ids> {
     auto entered = Enter(owner, instance, Missing::kRefuse);
     if (!entered && entered.error().code() == ErrorCode::kNotFound) return Ids();
     if (!entered) return std::move(entered).error();
@@ -347,7 +330,7 @@ asio::awaitable<Result<std::vector<CheckpointId>>> CheckpointDirectory::List(Iso
 
 asio::awaitable<Result<void>> CheckpointDirectory::Prune(IsolationKey owner, InstanceId instance,
                                                          std::uint32_t keep) {
-  return On(options_.pool, [=, this]() -> Result<void> {
+  return CallOn(options_.pool, [=, this]() -> Result<void> {
     auto entered = Enter(owner, instance, Missing::kRefuse);
     if (!entered && entered.error().code() == ErrorCode::kNotFound) return {};
     if (!entered) return std::move(entered).error();

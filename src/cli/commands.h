@@ -21,6 +21,7 @@ void AddApprovalsCommand(CLI::App& program, int& exit_status);
 void AddAuditCommand(CLI::App& program, int& exit_status);
 void AddServeCommand(CLI::App& program, int& exit_status);
 void AddMcpCommand(CLI::App& program, int& exit_status);
+void AddConfigCommand(CLI::App& program, int& exit_status);
 void AddDoctorCommand(CLI::App& program, int& exit_status);
 void AddBenchCommand(CLI::App& program, int& exit_status);
 

@@ -24,6 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   caisson approvals list                        calls that wait for your yes
   caisson serve                                 runs and approvals over HTTP
   caisson mcp                                   execute_code for an MCP client
+  caisson config check                          is caisson.toml as it should be?
   caisson doctor                                what protects you on this machine, what does not
 
 Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;
@@ -38,6 +39,7 @@ void AddCommands(CLI::App& program, int& exit_status) {
   AddAuditCommand(program, exit_status);
   AddServeCommand(program, exit_status);
   AddMcpCommand(program, exit_status);
+  AddConfigCommand(program, exit_status);
   AddDoctorCommand(program, exit_status);
   AddBenchCommand(program, exit_status);
 }

@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/run_report.h"
 #include "cli/statement.h"
+#include "codeact/door_session.h"
 #include "server/code_service.h"
 #include "server/single_run.h"
 
@@ -121,16 +122,18 @@ void ReplCommand::RunStatement(const std::string& code) {
   }
   *running_.Lock() = &run;
   // A session that was lost has been reported when it was.
-  const auto done =
-      run.Perform({.owner = OwnerId("local"),
-                   .code = code,
-                   .setting = service_->setting(),
-                   .session = SessionRequest{.name = kSessionName, .restart = Restart::kIfLost},
-                   .gate = *std::move(gate)},
-                  [&](OutputStream stream, std::string_view bytes) {
-                    (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);
-                    if (out_.failed() != 0) run.Cancel();
-                  });
+  const auto done = run.Perform(
+      {.owner = OwnerId("local"),
+       .code = code,
+       .setting = service_->setting(),
+       .session = SessionRequest{.name = kSessionName, .restart = Restart::kIfLost},
+       .gate = *std::move(gate),
+       .context =
+           std::make_shared<const SessionContext>(LocalSession(service_->sessions(), "cli"))},
+      [&](OutputStream stream, std::string_view bytes) {
+        (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);
+        if (out_.failed() != 0) run.Cancel();
+      });
   *running_.Lock() = nullptr;
   if (out_.failed() != 0) ended_ = true;
   if (done) return Show(*done);

@@ -17,6 +17,7 @@
 #include "cli/output_directory.h"
 #include "cli/run_report.h"
 #include "cli/source_input.h"
+#include "codeact/door_session.h"
 #include "server/code_service.h"
 #include "server/single_run.h"
 
@@ -119,7 +120,9 @@ int RunCommand::RunCode() {
       {.owner = OwnerId("local"),
        .code = std::move(code_),
        .setting = (*service)->setting(),
-       .gate = *std::move(gate)},
+       .gate = *std::move(gate),
+       .context =
+           std::make_shared<const SessionContext>(LocalSession((*service)->sessions(), "cli"))},
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;
   return done ? Finish(done->outcome) : Fail(done.error(), ExitStatus(done.error().code()));

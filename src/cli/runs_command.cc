@@ -1,8 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/rfc3339.h"
+#include "base/run_on.h"
 #include "base/visible.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
@@ -115,16 +114,6 @@ Result<Told> Show(const RunsFlags& flags) {
 class Background {
  public:
   asio::any_io_executor executor() { return context_.get_executor(); }
-  template <typename T>
-  Result<T> Wait(asio::awaitable<Result<T>> work) {
-    std::optional<Result<T>> result;
-    const auto keep = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-    asio::co_spawn(context_, keep, asio::use_future).get();
-    return *std::move(result);
-  }
-  void Wait(asio::awaitable<void> work) {
-    asio::co_spawn(context_, std::move(work), asio::use_future).get();
-  }
   ~Background() {
     work_.reset();
     thread_.join();
@@ -173,9 +162,10 @@ Result<Told> Resume(const RunsFlags& flags) {
                     .bell = state->bell(),
                     .keys = state->keys(),
                     .executor = background.executor(),
-                    .setting = service->setting()});
-  auto view = background.Wait(ResumeAndWait(runs, owner, RunId(flags.id)));
-  background.Wait(runs.Close());
+                    .setting = service->settings(),
+                    .sessions = &service->sessions()});
+  auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
+  WaitFor(background.executor(), runs.Close());
   if (!view) return std::move(view).error();
   return Told{flags.json ? Json(*view) + "\n" : Details(*view), StatusOf(*view)};
 }

@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "approval/binding.h"
 #include "approval/presentation.h"
+#include "base/run_on.h"
 #include "base/unique_fd.h"
 
 namespace caisson::cli {
@@ -64,13 +63,7 @@ std::optional<ToolDenied> Ask(const GatedCall& call) {
 ToolGate TerminalGate(asio::any_io_executor executor) {
   return [executor =
               std::move(executor)](GatedCall call) -> asio::awaitable<std::optional<ToolDenied>> {
-    std::optional<ToolDenied> denied;
-    const auto ask = [&]() -> asio::awaitable<void> {
-      denied = Ask(call);
-      co_return;
-    };
-    co_await asio::co_spawn(executor, ask, asio::use_awaitable);
-    co_return denied;
+    co_return co_await CallOn(executor, [&call] { return Ask(call); });
   };
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/run_on.h"
 #include "workspace/workspace.h"
 
 namespace caisson {
@@ -69,12 +70,6 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
   co_await bridge.Close();
   if (continuity.keeper) co_await continuity.keeper->LetGo();
   co_return outcome;
-}
-
-// Does `work` where the cell lives. The cell must be touched nowhere else.
-template <typename Work>
-asio::awaitable<void> OnItsExecutor(const Cell& cell, Work work) {
-  return asio::co_spawn(cell.executor(), std::move(work), asio::use_awaitable);
 }
 
 std::string WhyLost(const Outcome& outcome) {
@@ -155,15 +150,12 @@ asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
   if (!options_.pool) {
     co_return Error(ErrorCode::kFailedPrecondition, "mounts are not served here");
   }
-  std::optional<Result<std::shared_ptr<workspace::Workspace>>> opened;
-  auto open = [&]() -> asio::awaitable<void> {
-    opened = workspace::Workspace::Open(setting->mounts,
-                                        {.pool = *options_.pool, .hidden = options_.hidden});
-    co_return;
-  };
-  co_await asio::co_spawn(*options_.pool, open, asio::use_awaitable);
-  if (!*opened) co_return std::move(*opened).error();
-  co_return std::shared_ptr<HostFiles>(**std::move(opened));
+  auto opened = co_await CallOn(*options_.pool, [&] {
+    return workspace::Workspace::Open(setting->mounts,
+                                      {.pool = *options_.pool, .hidden = options_.hidden});
+  });
+  if (!opened) co_return std::move(opened).error();
+  co_return std::shared_ptr<HostFiles>(*std::move(opened));
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Open(const CodeRequest& request) {
@@ -194,16 +186,14 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Restore(const CodeReq
 asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
   auto cell = co_await Open(request);
   if (!cell) co_return std::move(cell).error();
-  std::optional<Result<Outcome>> outcome;
-  const Cell& there = **cell;
-  co_await OnItsExecutor(
-      there, [&outcome, &request, own = *std::move(cell)]() mutable -> asio::awaitable<void> {
-        const std::unique_ptr<Cell> gone_with_us = std::move(own);
-        outcome =
-            co_await RunInCell(*gone_with_us, request, AfterRun::kDiscard, ToRunRequest(request));
-      });
-  if (!*outcome) co_return std::move(*outcome).error();
-  co_return CodeRun{.outcome = **std::move(outcome)};
+  // Cells are touched on their own executor alone, at their end too.
+  const auto run = [&]() -> asio::awaitable<Result<Outcome>> {
+    const std::unique_ptr<Cell> own = *std::move(cell);
+    co_return co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request));
+  };
+  auto outcome = co_await RunOn((*cell)->executor(), run());
+  if (!outcome) co_return std::move(outcome).error();
+  co_return CodeRun{.outcome = *std::move(outcome)};
 }
 
 asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
@@ -223,13 +213,14 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
   Cell& cell = *turn.cell();
   std::optional<Result<Outcome>> outcome;
   bool kept = false;
-  co_await OnItsExecutor(cell, [&]() -> asio::awaitable<void> {
+  const auto work = [&]() -> asio::awaitable<void> {
     if (!first && !cell.holds_state()) co_return;  // Its worker died while nobody looked.
     RunRequest run = ToRunRequest(request);
     if (!first) run.files.clear();  // They are there since the first run.
     outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run));
     kept = cell.holds_state();
-  });
+  };
+  co_await RunOn(cell.executor(), work());
   if (!outcome) {
     const std::string why = "its interpreter died";
     turn.End(why);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "codeact/code_runner.h"
+#include "context/session_context.h"
 #include "engine/outcome.h"
 #include "identity/identity.h"
 #include "store/approvals.h"
@@ -32,9 +33,11 @@ namespace caisson {
 
 struct StartRun {
   std::string code;
-  std::optional<std::string> session{};             // A stateful session of this owner.
-  std::optional<Limits> limits{};                   // Never above the setting's ceiling.
-  std::shared_ptr<const CodeSetting> setting{};     // Nothing: the service's own.
+  std::optional<std::string> session{};          // A stateful session of this owner.
+  std::optional<Limits> limits{};                // Never above the setting's ceiling.
+  std::shared_ptr<const CodeSetting> setting{};  // Nothing: the service's own.
+  // Whom its tools act for, for as long as it lasts; nothing: nobody in particular.
+  std::shared_ptr<const SessionContext> context{};
   std::function<void(const RunId& id)> on_start{};  // Before anything is executed.
   std::function<void(OutputStream, std::string_view)> on_output{};
 };

@@ -1,9 +1,9 @@
 #include "codeact/session_registry.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
+
+#include "base/run_on.h"
 
 namespace caisson {
 namespace {
@@ -227,14 +227,13 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> SessionRegistry::Copy(const Turn&
                                                                      OwnerId owner,
                                                                      ForkOptions options) {
   Cell* const cell = turn.cell();
-  std::optional<Result<SavedCell>> saved;
-  const auto save = [&]() -> asio::awaitable<void> {
-    saved = co_await cell->Save(AfterSave::kKeep);
+  const auto save = [&]() -> asio::awaitable<Result<SavedCell>> {
+    co_return co_await cell->Save(AfterSave::kKeep);
   };
-  co_await asio::co_spawn(cell->executor(), save, asio::use_awaitable);
-  if (!*saved) co_return std::move(*saved).error();
+  auto saved = co_await RunOn(cell->executor(), save());
+  if (!saved) co_return std::move(saved).error();
   co_return co_await engine_.Restore(
-      {.owner = std::move(owner), .host_files = std::move(options.host_files)}, **std::move(saved),
+      {.owner = std::move(owner), .host_files = std::move(options.host_files)}, *std::move(saved),
       options.limits);
 }
 

@@ -218,6 +218,8 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("ask", upstream.ask);
   table.Read("trust_read_only", upstream.trust_read_only);
   table.Read("shared", upstream.shared);
+  table.Read("max_instances", upstream.max_instances);
+  table.ReadSeconds("idle_seconds", upstream.idle);
   table.ReadSeconds("timeout_seconds", upstream.timeout);
   upstream.approval = ReadApproval(table, name, problems);
   table.Require("name");

@@ -99,8 +99,8 @@ struct EngineConfig {
 
 // The interpreter of engine native.
 struct PythonConfig {
-  std::string
-      prefix{};  // A virtual environment, relative to the file; empty: the system's packages alone.
+  // A virtual environment, or another CPython; relative to the file. Empty: the system's packages alone.
+  std::string prefix{};
 };
 
 struct MountConfig {
@@ -174,7 +174,11 @@ struct UpstreamConfig {
   ApprovalConfig approval{};            // Of all of them,
   std::vector<std::string> ask{};       // and always of these.
   bool trust_read_only = false;         // Tools that say they only read need no approval.
-  bool shared = false;                  // One process of it may serve different users.
+  bool shared =
+      false;  // One instance of it may serve different users; otherwise each has their own,
+  std::optional<std::uint64_t> max_instances{};  // of which there are at most so many,
+  std::optional<std::chrono::nanoseconds>
+      idle{};  // and which ends when it was not used for so long.
   std::optional<std::chrono::nanoseconds> timeout{};
 };
 

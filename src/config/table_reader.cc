@@ -44,7 +44,7 @@ std::optional<Value> Convert(const toml::node& node, int depth) {
   // toml++ keeps keys sorted; where they stand in the file is their order here, as in JSON.
   std::vector<std::pair<const toml::key*, const toml::node*>> items;
   for (const auto& [key, item] : *table) items.emplace_back(&key, &item);
-  std::ranges::stable_sort(items, {}, [](const auto& item) {
+  std::ranges::sort(items, {}, [](const auto& item) {
     const auto& begin = item.first->source().begin;
     return std::pair(begin.line, begin.column);
   });

@@ -15,6 +15,23 @@ EnvironmentMap CaptureEnvironment() {
   return environment;
 }
 
+SessionContext SessionContext::OfStart(SessionHost& host) {
+  SessionContext context(host);
+  for (const SessionVariable variable : AllSessionVariables()) {
+    const auto found = host.start_.find(EnvironmentName(variable));
+    if (found != host.start_.end()) context.Set(variable, found->second);
+  }
+  return context;
+}
+
+SessionContext SessionContext::FromRecord(SessionHost& host, const SessionRecord& record) {
+  host.Engage();
+  SessionContext context(host);
+  for (const auto& [variable, value] : record.values) context.Set(variable, value);
+  context.slots_.async_delivery = record.async_delivery;
+  return context;
+}
+
 void SessionContext::Bind(const SessionBinding& binding) {
   // First, so that no child of another task started meanwhile still trusts the start environment.
   host_->Engage();
@@ -60,6 +77,24 @@ SessionContext SessionContext::Fork() const {
   SessionContext child(*host_);
   child.slots_ = slots_;
   return child;
+}
+
+SessionContext SessionContext::WithoutRequest() const {
+  SessionContext lasting = Fork();
+  for (const SessionVariable variable : AllSessionVariables()) {
+    if (IsOfOneRequest(variable)) {
+      lasting.slots_.values[static_cast<std::size_t>(variable)].reset();
+    }
+  }
+  return lasting;
+}
+
+SessionRecord SessionContext::Record() const {
+  SessionRecord record{.async_delivery = slots_.async_delivery};
+  for (const SessionVariable variable : AllSessionVariables()) {
+    if (const auto& said = slot(variable)) record.values.emplace_back(variable, *said);
+  }
+  return record;
 }
 
 }  // namespace caisson

@@ -68,10 +68,21 @@ struct SessionBinding {
   AsyncDelivery async_delivery = AsyncDelivery::kSupported;
 };
 
+// What is said in a context, as a value: for what outlives the process.
+struct SessionRecord {
+  std::vector<std::pair<SessionVariable, std::string>> values{};  // Those that are not unset.
+  std::optional<AsyncDelivery> async_delivery{};
+  bool operator==(const SessionRecord&) const = default;
+};
+
 class SessionContext {
  public:
   // Everything unset.
   explicit SessionContext(SessionHost& host) : host_(&host) {}
+  // Takes over, aloud, the session that this program was started in: for the one user who started it.
+  static SessionContext OfStart(SessionHost& host);
+  // What was recorded, perhaps by another process: what this one was started with has no say in it. Engages the host.
+  static SessionContext FromRecord(SessionHost& host, const SessionRecord& record);
   SessionContext(SessionContext&&) = default;
   SessionContext& operator=(SessionContext&&) = default;
 
@@ -101,6 +112,9 @@ class SessionContext {
 
   // A context of its own that starts with all of this one's. Later changes of either are its own.
   SessionContext Fork() const;
+  // The same without who came how and when: for what serves a person longer than one request.
+  SessionContext WithoutRequest() const;
+  SessionRecord Record() const;
 
   const SessionHost& host() const { return *host_; }
 

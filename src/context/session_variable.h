@@ -60,6 +60,13 @@ constexpr bool IsBoundBySession(SessionVariable variable) {
   return variable < SessionVariable::kCron;
 }
 
+// Whether the variable says how and when somebody came, not who: another request of the same person has another.
+constexpr bool IsOfOneRequest(SessionVariable variable) {
+  using enum SessionVariable;
+  return variable == kPlatform || variable == kSource || variable == kTransport ||
+         variable == kId || variable == kUiId || variable == kMessageId;
+}
+
 // "CAISSON_SESSION_CHAT_ID".
 const std::string& EnvironmentName(SessionVariable variable);
 

@@ -309,6 +309,12 @@ std::string_view ToString(RunReason reason) {
   return kNames[std::to_underlying(reason)];
 }
 
+bool EndedWithWorker(const Outcome& outcome) {
+  // An exception of the code's own may have any name, but then the reason is that it was raised.
+  return outcome.reason == RunReason::kCrashed && outcome.error &&
+         outcome.error->type == kWorkerLost;
+}
+
 std::string NewRunId() {
   static constexpr char kDigits[] = "0123456789abcdefghjkmnpqrstvwxyz";
   std::array<unsigned char, 10> chance{};

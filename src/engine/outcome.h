@@ -114,6 +114,12 @@ struct Outcome {
   std::vector<std::string> native_modules{};
 };
 
+// The type of the error when the process that held the cell is gone.
+inline constexpr std::string_view kWorkerLost = "WorkerLost";
+// Whether the run ended only because that process did, perhaps by another run's doing. One that was ended for a
+// forbidden system call is not among them: what was in it is not to be trusted.
+bool EndedWithWorker(const Outcome& outcome);
+
 // "run_" and 26 characters of Crockford's base32: 48 bits of time, so that ids sort by age to the
 // millisecond, then 80 random bits.
 std::string NewRunId();

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/sha256.h"
 #include "wire/json.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "identity/signer_for_test.h"
 
 namespace caisson {

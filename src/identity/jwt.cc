@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "wire/json.h"
 
 namespace caisson {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "identity/jwt_resolver.h"
 #include "identity/resolver_for_test.h"

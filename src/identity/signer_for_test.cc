@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 
 namespace caisson {
 namespace {

@@ -1,13 +1,18 @@
 #include "jail/cgroup.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <system_error>
 
 #include "base/unique_fd.h"
 
@@ -50,7 +55,8 @@ std::string ReadLine(const std::string& path) {
 }
 
 Result<void> WriteFile(const std::string& path, const std::string& text) {
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  // The kernel refuses to make files in a cgroup file system; a test's directory lets us.
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file.is_open()) return Error::FromErrno(errno, "open " + path);
   if (::write(file.get(), text.data(), text.size()) < 0) {
     return Error::FromErrno(errno, "write " + path);
@@ -59,8 +65,8 @@ Result<void> WriteFile(const std::string& path, const std::string& text) {
 }
 
 // Where the hierarchy of a v1 controller is mounted, or v2's when `controller` is empty.
-std::string MountPoint(std::string_view controller) {
-  std::ifstream mounts("/proc/self/mounts");
+std::string MountPoint(const CgroupFiles& files, std::string_view controller) {
+  std::ifstream mounts(files.mounts);
   std::string device;
   std::string point;
   std::string type;
@@ -77,10 +83,10 @@ std::string MountPoint(std::string_view controller) {
 
 // This process's group in that hierarchy. A container shows its own group as the mount's root while
 // naming it by the host's path; the mount point itself is then the answer.
-std::string OwnGroup(std::string_view controller) {
-  const std::string point = MountPoint(controller);
+std::string OwnGroup(const CgroupFiles& files, std::string_view controller) {
+  const std::string point = MountPoint(files, controller);
   if (point.empty()) return "";
-  std::ifstream groups("/proc/self/cgroup");
+  std::ifstream groups(files.own);
   for (std::string line; std::getline(groups, line);) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
@@ -101,8 +107,8 @@ std::string Parent(const std::string& path) {
 
 // In v2 a group with processes cannot hand controllers down, so the new group stands below ours
 // only if that is a root, else beside it.
-std::string BaseV2(const std::vector<Setting>& settings) {
-  const std::string own = OwnGroup("");
+std::string BaseV2(const CgroupFiles& files, const std::vector<Setting>& settings) {
+  const std::string own = OwnGroup(files, "");
   if (own.empty()) return "";
   for (const std::string& base : {own, Parent(own)}) {
     const std::string handed_down = ReadLine(base + "/cgroup.subtree_control");
@@ -121,14 +127,55 @@ Result<void> MakeDirectory(const std::string& path) {
   return {};
 }
 
+constexpr std::string_view kPrefix = "caisson-";
+// A group is empty between its making and the arrival of its process. One that old is not about to get any, even if
+// its maker's number means nothing here.
+constexpr std::chrono::minutes kLeftoverAge{1};
+
+// Whether a group of this name belongs to a process that is gone.
+bool IsOrphan(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return false;
+  pid_t maker = 0;
+  const char* end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data() + kPrefix.size(), end, maker);
+  if (error != std::errc() || at == end || *at != '-' || maker <= 0) return false;
+  return ::kill(maker, 0) != 0 && errno == ESRCH;
+}
+
+// rmdir() leaves alone what still has processes.
+void RemoveOrphans(const std::string& base) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const auto now = fs::file_time_type::clock::now();
+  for (const fs::directory_entry& entry : fs::directory_iterator(base, failed)) {
+    std::error_code ignored;
+    if (!IsOrphan(entry.path().filename().string())) continue;
+    if (now - entry.last_write_time(ignored) > kLeftoverAge) ::rmdir(entry.path().c_str());
+  }
+}
+
 }  // namespace
 
-Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits) {
+std::string Cgroup::NameFor(std::uint64_t number) {
+  return std::string(kPrefix) + std::to_string(::getpid()) + "-" + std::to_string(number);
+}
+
+void Cgroup::RemoveLeftovers(const CgroupFiles& files) {
+  std::set<std::string> bases;
+  if (const std::string own = OwnGroup(files, ""); !own.empty()) bases = {own, Parent(own)};
+  for (const std::string_view controller : {"memory", "pids", "cpuacct"}) {
+    if (std::string own = OwnGroup(files, controller); !own.empty()) bases.insert(std::move(own));
+  }
+  for (const std::string& base : bases) RemoveOrphans(base);
+}
+
+Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits,
+                              const CgroupFiles& files) {
   const std::vector<Setting> settings = SettingsFor(limits);
   if (settings.empty() || name.empty() || name.find('/') != std::string_view::npos) {
     return Error(ErrorCode::kInvalidArgument, "a cgroup needs a name and a limit");
   }
-  if (const std::string base = BaseV2(settings); !base.empty()) {
+  if (const std::string base = BaseV2(files, settings); !base.empty()) {
     const std::string path = base + "/" + std::string(name);
     TRY(MakeDirectory(path));
     Cgroup group("cgroup v2", {path});  // From here on its destructor cleans up.
@@ -139,7 +186,7 @@ Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits)
   }
   Cgroup group("cgroup v1", {});
   for (const Setting& setting : settings) {
-    const std::string base = OwnGroup(setting.controller);
+    const std::string base = OwnGroup(files, setting.controller);
     if (base.empty()) {
       return Error(ErrorCode::kFailedPrecondition,
                    "the " + std::string(setting.controller) +
@@ -151,7 +198,7 @@ Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits)
     TRY(WriteFile(path + "/" + std::string(setting.v1_file), std::to_string(setting.value)));
   }
   // To count CPU time, where that is delegated too.
-  if (const std::string base = OwnGroup("cpuacct"); !base.empty()) {
+  if (const std::string base = OwnGroup(files, "cpuacct"); !base.empty()) {
     const std::string path = base + "/" + std::string(name);
     if (MakeDirectory(path)) group.directories_.push_back(path);
   }
@@ -159,9 +206,9 @@ Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits)
 }
 
 bool Cgroup::Available() {
-  const std::string name =
-      "caisson-probe-" + std::to_string(::getpid()) + "-" + std::to_string(::gettid());
-  return Create(name, {.memory_bytes = std::uint64_t{1} << 30, .processes = 64}).has_value();
+  return Create(NameFor(static_cast<std::uint64_t>(::gettid())) + "-probe",
+                {.memory_bytes = std::uint64_t{1} << 30, .processes = 64})
+      .has_value();
 }
 
 Result<std::vector<UniqueFd>> Cgroup::Doors() const {

@@ -26,15 +26,27 @@ struct CgroupLimits {
   std::optional<std::uint64_t> processes = {};
 };
 
+// Where this process's own groups are read from; tests name files of their own.
+struct CgroupFiles {
+  std::string mounts = "/proc/self/mounts";
+  std::string own = "/proc/self/cgroup";
+};
+
 class Cgroup {
  public:
   // Makes a group beside or below this process's own. `name` is unique per call: a file name. An
   // error says which controller is missing and what to set; the caller goes on without, and says
   // so.
-  static Result<Cgroup> Create(std::string_view name, const CgroupLimits& limits);
+  static Result<Cgroup> Create(std::string_view name, const CgroupLimits& limits,
+                               const CgroupFiles& files = {});
 
   // Whether one that limits both memory and processes can be made, by making one.
   static bool Available();
+
+  // The name of a group of this process: says whose it is once that process is gone.
+  static std::string NameFor(std::uint64_t number);
+  // Removes groups with such names that a process left behind which is gone (a crashed host).
+  static void RemoveLeftovers(const CgroupFiles& files = {});
 
   Cgroup(Cgroup&&) noexcept = default;
   Cgroup& operator=(Cgroup&&) = delete;

@@ -162,10 +162,16 @@ Result<void> Enclosure::PutUpWalls(const ConfineSpec& spec) const {
   return ForbidDumping();
 }
 
+Result<UniqueFd> Enclosure::OpenSize() const {
+  UniqueFd fd(::openat(proc_.get(), "self/statm", O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) return Error::FromErrno(errno, "open the size of this process");
+  return fd;
+}
+
 Result<std::uint64_t> Enclosure::AddressSpace() const {
-  const UniqueFd fd(::openat(proc_.get(), "self/statm", O_RDONLY | O_CLOEXEC));
+  TRY_ASSIGN(const UniqueFd fd, OpenSize());
   std::array<char, 128> text{};
-  if (!fd.is_open() || ::read(fd.get(), text.data(), text.size() - 1) <= 0) {
+  if (::read(fd.get(), text.data(), text.size() - 1) <= 0) {
     return Error::FromErrno(errno, "read the size of this process");
   }
   return std::strtoull(text.data(), nullptr, 10) *

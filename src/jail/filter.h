@@ -81,6 +81,7 @@ struct InterpreterFilter {
   bool own_pids = false;   // It sees no process but its own, so it may signal whatever it sees.
   bool threads = false;    // May start threads; RLIMIT_NPROC says how many.
   bool processes = false;  // May fork, likewise.
+  int successor = -1;      // May become the program behind this descriptor (become.h). -1: none.
 };
 
 // What a native interpreter with C extensions needs. Calls that ordinary code makes to find out what

@@ -1,3 +1,6 @@
+#ifdef __x86_64__
+#include <asm/prctl.h>
+#endif
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
@@ -153,6 +156,10 @@ void Tasks(Rules& rules, const InterpreterFilter& filter) {
 #ifdef __x86_64__
   Refuse(rules, filter.processes ? 0 : EAGAIN, {SYS_fork, SYS_vfork});
   Allow(rules, {SYS_getpgrp});
+  // A program that starts says where its thread's variables are; the same instruction is free to all.
+  if (filter.successor >= 0) {
+    rules.push_back({.number = SYS_arch_prctl, .checks = {{0, Op::kEqual, ARCH_SET_FS}}});
+  }
   Refuse(rules, EINVAL, {SYS_arch_prctl});
 #endif
   Refuse(rules, filter.own_pids ? 0 : EPERM, {SYS_kill, SYS_tkill, SYS_tgkill});
@@ -160,6 +167,11 @@ void Tasks(Rules& rules, const InterpreterFilter& filter) {
          {SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_open, SYS_pidfd_send_signal,
           SYS_setpriority, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setaffinity,
           SYS_setsid, SYS_setpgid});
+  if (filter.successor >= 0) {
+    const auto descriptor = static_cast<std::uint64_t>(filter.successor);
+    rules.push_back({.number = SYS_execveat,
+                     .checks = {{0, Op::kEqual, descriptor}, {4, Op::kEqual, AT_EMPTY_PATH}}});
+  }
   // No program can be started, so nothing that is on disk can become a second process.
   Refuse(rules, EACCES, {SYS_execve, SYS_execveat});
   AllowValues(rules, SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME}, EPERM);

@@ -49,12 +49,14 @@ constexpr std::uint64_t kMakeBlock = 1 << 11;
 constexpr std::uint64_t kMakeLink = 1 << 12;
 constexpr std::uint64_t kIoctlDevice = 1 << 15;
 constexpr std::uint64_t kExecute = 1 << 0;
-constexpr std::uint64_t kOfFiles = kWriteFile | kReadFile;
+constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile;
 
 std::uint64_t Rights(PathRule::Access access, int abi) {
   switch (access) {
     case PathRule::Access::kRead:
       return kReadFile | kReadDir;
+    case PathRule::Access::kExecute:
+      return kReadFile | kExecute;
     case PathRule::Access::kUse:
       return kReadFile | kReadDir | kWriteFile;
     case PathRule::Access::kKeep:

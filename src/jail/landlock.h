@@ -24,10 +24,11 @@ Result<int> LandlockAbi();
 // that failed with errno telling why; no heap, as SwapRoot().
 const char* LandlockDenyAll(int abi);
 
-// A path, and what stays allowed to it and to all below. Nothing may be executed, anywhere.
+// A path, and what stays allowed to it and to all below.
 struct PathRule {
   enum class Access {
     kRead,
+    kExecute,  // Read and become: a program, or what the kernel starts it with. Everything else never is.
     kUse,    // Read and write what is there: devices.
     kKeep,   // Read, write, make, rename and remove files and directories.
     kChange  // The same, and links and pipes.

@@ -231,9 +231,8 @@ Feature PagemapScanFeature() {
 }
 
 Feature CgroupFeature() {
-  const std::string name = "caisson-probe-" + std::to_string(::getpid());
   const Result<Cgroup> group =
-      Cgroup::Create(name, {.memory_bytes = std::uint64_t{1} << 30, .processes = 64});
+      Cgroup::Create(Cgroup::NameFor(0), {.memory_bytes = std::uint64_t{1} << 30, .processes = 64});
   if (group) {
     return {.name = "cgroup_limits",
             .available = true,

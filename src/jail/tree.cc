@@ -15,8 +15,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 
+#include "base/packet.h"
 #include "jail/identity.h"
 
 namespace caisson::jail {
@@ -114,22 +116,8 @@ struct Errand {
 };
 
 // One packet: what failed, or 0 and the tree.
-void Send(int socket, int error_number, int tree) {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof tree)> control{};
-  iovec part{.iov_base = &error_number, .iov_len = sizeof error_number};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (tree >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof tree);
-    std::memcpy(CMSG_DATA(rights), &tree, sizeof tree);
-  }
-  ::syscall(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
+void Send(int socket, int error_number, std::span<const int> tree) {
+  SendPacket(socket, {reinterpret_cast<const char*>(&error_number), sizeof error_number}, {}, tree);
 }
 
 // In the child. Its mount namespace is a copy of ours with other mounts in it, so the directory has to be found
@@ -145,30 +133,24 @@ int Run(const Errand& errand) {
   }
   const long tree = CloneTree(static_cast<int>(directory));
   if (tree < 0 || SetAttributes(static_cast<int>(tree)) < 0) return errno;
-  Send(errand.socket, 0, static_cast<int>(tree));
+  const int sent = static_cast<int>(tree);
+  Send(errand.socket, 0, {&sent, 1});
   return 0;
 }
 
 Result<UniqueFd> Receive(const UniqueFd& socket) {
+  std::array<char, sizeof(int)> buffer{};
+  Packet packet = ReceivePacket(socket.get(), buffer);
   int error_number = 0;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  iovec part{.iov_base = &error_number, .iov_len = sizeof error_number};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  ssize_t size = 0;
-  do {
-    size = ::recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
-  } while (size < 0 && errno == EINTR);
-  if (size != sizeof error_number) return Error(ErrorCode::kInternal, "a helper process died");
+  if (packet.bytes.size() != sizeof error_number) {
+    return Error(ErrorCode::kInternal, "a helper process died");
+  }
+  std::memcpy(&error_number, buffer.data(), sizeof error_number);
   if (error_number != 0) return Error::FromErrno(error_number, "clone its mount");
-  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (rights == nullptr) return Error(ErrorCode::kInternal, "a helper process sent nothing");
-  int tree = -1;
-  std::memcpy(&tree, CMSG_DATA(rights), sizeof tree);
-  return UniqueFd(tree);
+  if (packet.descriptors.empty()) {
+    return Error(ErrorCode::kInternal, "a helper process sent nothing");
+  }
+  return std::move(packet.descriptors[0]);
 }
 
 Result<std::string> NameOf(const UniqueFd& directory) {
@@ -196,7 +178,7 @@ Result<UniqueFd> DetachInChild(const UniqueFd& directory) {
   errand.socket = theirs.get();
   const long pid = CloneSelf(CLONE_NEWUSER | CLONE_NEWNS);
   if (pid == 0) {
-    if (const int failed = Run(errand); failed != 0) Send(errand.socket, failed, -1);
+    if (const int failed = Run(errand); failed != 0) Send(errand.socket, failed, {});
     ::syscall(SYS_exit_group, 0);
     __builtin_unreachable();
   }

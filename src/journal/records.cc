@@ -40,6 +40,8 @@ constexpr std::array kCounts = {
     std::pair("message_bytes", &Limits::message_bytes),
 };
 
+constexpr std::string_view kAsyncDelivery = "async_delivery";
+
 Dict LimitsToDict(const Limits& limits) {
   Dict dict{{{"wall_ns", std::int64_t{limits.wall_time.count()}},
              {"cpu_ns", std::int64_t{limits.cpu_time.count()}}}};
@@ -59,6 +61,34 @@ Result<Limits> LimitsFromDict(const Dict& dict) {
   return limits;
 }
 
+// Names rather than numbers: another build may have more variables. Values are strangers' bytes.
+Dict ContextToDict(const SessionRecord& record) {
+  Dict dict;
+  for (const auto& [variable, value] : record.values) {
+    dict.items.emplace_back(EnvironmentName(variable), Bytes{value});
+  }
+  if (record.async_delivery) {
+    dict.items.emplace_back(std::string(kAsyncDelivery),
+                            *record.async_delivery == AsyncDelivery::kSupported);
+  }
+  return dict;
+}
+
+Result<SessionRecord> ContextFromDict(const Dict& dict) {
+  Fields fields(dict);
+  SessionRecord record;
+  for (const SessionVariable variable : AllSessionVariables()) {
+    if (auto value = fields.GetOptional<Bytes>(EnvironmentName(variable))) {
+      record.values.emplace_back(variable, std::move(value->data));
+    }
+  }
+  if (const auto supported = fields.GetOptional<bool>(kAsyncDelivery)) {
+    record.async_delivery = *supported ? AsyncDelivery::kSupported : AsyncDelivery::kUnsupported;
+  }
+  if (!fields.good()) return Unreadable("session of the run");
+  return record;
+}
+
 }  // namespace
 
 std::string Encode(const RunRecord& record) {
@@ -69,6 +99,9 @@ std::string Encode(const RunRecord& record) {
   if (record.time) {
     dict.items.emplace_back(std::string("seed"), Bytes{record.time->seed});
     dict.items.emplace_back(std::string("start"), ToNumber(record.time->start));
+  }
+  if (record.context) {
+    dict.items.emplace_back(std::string("context"), ContextToDict(*record.context));
   }
   return MustEncode(std::move(dict));
 }
@@ -82,6 +115,9 @@ Result<RunRecord> DecodeRunRecord(std::string_view bytes) {
   if (auto seed = fields.GetOptional<Bytes>("seed")) {
     record.time = VirtualTime{.seed = std::move(seed->data),
                               .start = ToTime(fields.Get<std::int64_t>("start"))};
+  }
+  if (const auto context = fields.GetOptional<Dict>("context")) {
+    TRY_ASSIGN(record.context, ContextFromDict(*context));
   }
   TRY_ASSIGN(record.limits, LimitsFromDict(fields.Get<Dict>("limits")));
   if (!fields.good()) return Unreadable("request of the run");

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "context/session_context.h"
 #include "engine/engine.h"
 #include "engine/limits.h"
 
@@ -26,6 +27,7 @@ struct RunRecord {
   Limits limits{};
   std::string setting{};              // Its name; empty: the service's own.
   std::optional<VirtualTime> time{};  // Nothing: the run cannot be repeated, and has no journal.
+  std::optional<SessionRecord> context{};  // Whom its tools act for; nothing: nobody in particular.
 };
 std::string Encode(const RunRecord& record);
 Result<RunRecord> DecodeRunRecord(std::string_view bytes);

@@ -26,6 +26,16 @@ TEST(RecordsTest, ARunComesBackAsItWas) {
   EXPECT_FALSE(DecodeRunRecord(Encode(RunRecord{.code = "1"}))->time);
 }
 
+TEST(RecordsTest, ARunComesBackWithWhomItActsFor) {
+  using enum SessionVariable;
+  const SessionRecord context{.values = {{kChatId, ""}, {kUserName, "\xff\n\"$(x)"}},
+                              .async_delivery = AsyncDelivery::kUnsupported};
+  const auto back = DecodeRunRecord(Encode(RunRecord{.code = "1", .context = context}));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->context, context);
+  EXPECT_FALSE(DecodeRunRecord(Encode(RunRecord{.code = "1"}))->context);
+}
+
 TEST(RecordsTest, AnswersOfEveryKindComeBack) {
   const SystemTime at = SystemTime(9us);
   const auto round = [&](ToolAnswer answer) {

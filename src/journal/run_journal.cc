@@ -32,7 +32,7 @@ SystemTime ToldAt(const StoredCall& call) {
 ToolRaised Uncertain(const std::string& tool) {
   return {.type = "UncertainError",
           .message = "nobody knows whether " + tool +
-                     " was done: the host stopped while it was under way. It is not done again"};
+                     " was done: what ran it stopped while it was under way. It is not done again"};
 }
 
 ToolDenied Denial(const StoredApproval& approval) {

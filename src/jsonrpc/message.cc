@@ -59,6 +59,12 @@ Message ReadFields(const Dict& fields) {
   return Request{.id = id, .method = *method, .params = std::move(taken)};
 }
 
+Message ReadValue(const Value& value) {
+  const auto* fields = value.If<Dict>();
+  if (fields == nullptr) return Bad(RpcCode::kInvalidRequest, "a message is a JSON object");
+  return ReadFields(*fields);
+}
+
 std::string Text(Dict fields) {
   fields.items.insert(fields.items.begin(), {Value("jsonrpc"), Value("2.0")});
   auto text = ToJson(Value(std::move(fields)));
@@ -82,13 +88,25 @@ std::string ErrorText(const Value& id, RpcError error) {
 }  // namespace
 
 Message ReadMessage(std::string_view text) {
-  auto value = ParseJson(text);
-  if (!value) return Bad(RpcCode::kParseError, "this is no JSON: " + value.error().message());
-  if (value->If<List>() != nullptr)
-    return Bad(RpcCode::kInvalidRequest, "batches are not supported");
-  const auto* fields = value->If<Dict>();
-  if (fields == nullptr) return Bad(RpcCode::kInvalidRequest, "a message is a JSON object");
-  return ReadFields(*fields);
+  Batch batch = ReadBatch(text);
+  if (batch.is_array) return Bad(RpcCode::kInvalidRequest, "one message is expected, not an array");
+  return std::move(batch.messages.front());
+}
+
+Batch ReadBatch(std::string_view text) {
+  const auto value = ParseJson(text);
+  if (!value) {
+    return {{Bad(RpcCode::kParseError, "this is no JSON: " + value.error().message())}};
+  }
+  const auto* several = value->If<List>();
+  if (several == nullptr) return {{ReadValue(*value)}};
+  if (several->items.empty() || several->items.size() > kMaxBatch) {
+    return {{Bad(RpcCode::kInvalidRequest,
+                 "a batch has 1 to " + std::to_string(kMaxBatch) + " messages")}};
+  }
+  Batch batch{.is_array = true};
+  for (const Value& item : several->items) batch.messages.push_back(ReadValue(item));
+  return batch;
 }
 
 std::string ReplyText(const Value& id, Reply reply) {
@@ -110,6 +128,12 @@ std::string NotificationText(std::string_view method, Dict params) {
   Dict fields = Object({{"method", std::string(method)}});
   Append(fields, "params", std::move(params));
   return Text(std::move(fields));
+}
+
+std::string BatchText(const std::vector<std::string>& texts) {
+  std::string batch = "[";
+  for (const std::string& text : texts) batch.append(batch.size() > 1 ? "," : "").append(text);
+  return batch + "]";
 }
 
 }  // namespace caisson::jsonrpc

@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 messages, as MCP uses them: requests, notifications, responses; no batches.
+// JSON-RPC 2.0 messages, as MCP uses them: requests, notifications, responses, and several of them at once.
 //
 //   Message message = ReadMessage(line);
 //   if (const auto* request = std::get_if<Request>(&message)) Send(ReplyText(request->id, reply));
@@ -9,9 +9,11 @@
 // Lifetime  Values.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "wire/value.h"
 
@@ -59,11 +61,23 @@ struct BadMessage {
 };
 using Message = std::variant<Request, Notification, Response, BadMessage>;
 
+// An array of messages is no message.
 Message ReadMessage(std::string_view text);
+
+// What one text holds: a message, or an array of them.
+struct Batch {
+  std::vector<Message> messages{};  // At least one.
+  bool is_array = false;
+};
+// An array that is empty or has more than kMaxBatch elements is one BadMessage.
+Batch ReadBatch(std::string_view text);
+inline constexpr std::size_t kMaxBatch = 64;
 
 // One line each. A result that JSON cannot hold becomes an error: it is ours to have made it.
 std::string ReplyText(const Value& id, Reply reply);
 std::string RequestText(const Value& id, std::string_view method, Dict params);
 std::string NotificationText(std::string_view method, Dict params);
+// The array of texts that are one message each.
+std::string BatchText(const std::vector<std::string>& texts);
 
 }  // namespace caisson::jsonrpc

@@ -51,6 +51,26 @@ TEST(MessageTest, ARefusalNamesTheRequestWhereItCan) {
   EXPECT_EQ(std::get<BadMessage>(message).id, Value(5));
 }
 
+TEST(MessageTest, ABatchIsAnArrayOfMessages) {
+  const Batch batch = ReadBatch(R"([{"jsonrpc":"2.0","id":1,"method":"a"},7])");
+  EXPECT_TRUE(batch.is_array);
+  ASSERT_EQ(batch.messages.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<Request>(batch.messages[0]));
+  EXPECT_TRUE(std::holds_alternative<BadMessage>(batch.messages[1]));
+  EXPECT_EQ(BatchText({"1", "2"}), "[1,2]");
+}
+
+TEST(MessageTest, ABatchOfNoneOrTooManyIsNone) {
+  std::string many = "[0";
+  for (std::size_t i = 0; i < kMaxBatch; ++i) many += ",0";
+  for (const std::string& text : {std::string("[]"), many + "]"}) {
+    const Batch batch = ReadBatch(text);
+    EXPECT_FALSE(batch.is_array);
+    ASSERT_EQ(batch.messages.size(), 1u);
+    EXPECT_TRUE(std::holds_alternative<BadMessage>(batch.messages[0]));
+  }
+}
+
 TEST(MessageTest, WritesOneLine) {
   EXPECT_EQ(ReplyText(Value(1), Object({{"a", "b\n"}})),
             R"({"jsonrpc":"2.0","id":1,"result":{"a":"b\n"}})");

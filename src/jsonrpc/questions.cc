@@ -18,7 +18,8 @@ asio::awaitable<Result<Value>> Questions::Ask(std::function<void(const Value& id
   co_await open->answered.async_wait(asio::as_tuple(asio::use_awaitable));
   open_.erase(id);
   if (!open->response) {
-    co_return Error(given_up_ ? ErrorCode::kUnavailable : ErrorCode::kCancelled, "nobody answered");
+    if (!given_up_) co_return Error(ErrorCode::kCancelled, "nobody waits for the answer any more");
+    co_return Error(ErrorCode::kUnavailable, "the other side has gone without an answer");
   }
   if (const auto* error = std::get_if<RpcError>(&open->response->outcome)) {
     co_return Error(ErrorCode::kFailedPrecondition, error->message);

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/run_on.h"
 #include "net/connection.h"
 #include "net/endpoint.h"
 
@@ -142,7 +143,7 @@ void Server::Start() {
 }
 
 asio::awaitable<void> Server::Close(std::chrono::steady_clock::duration drain) {
-  co_await asio::co_spawn(state_->control(), State::Close(state_, drain), asio::use_awaitable);
+  co_await RunOn(state_->control(), State::Close(state_, drain));
 }
 
 }  // namespace caisson::net

@@ -32,6 +32,8 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
 
 std::vector<NurseryKind> KindsOf(const std::vector<std::vector<std::string>>& preloads,
                                  const std::string& prefix) {
+  // Another Python starts for each run, and imports then.
+  if (!IsForEmbedded(prefix)) return {{.prefix = prefix}};
   const std::vector<std::string> installed = InstalledPackages(prefix);
   std::vector<NurseryKind> kinds;
   for (const std::vector<std::string>& names : preloads) {

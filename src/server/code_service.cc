@@ -49,6 +49,10 @@ CodeServiceOptions FromConfig(const Config& config) {
   }
   options.tools = config.tools;
   options.upstreams = config.upstreams;
+  // One user has one session, the one that started us.
+  if (config.identity.mode == IdentityMode::kLocal) {
+    for (UpstreamConfig& upstream : options.upstreams) upstream.shared = true;
+  }
   options.tools_directory = config.directory;
   return options;
 }
@@ -67,11 +71,9 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
     const ToolResources resources{
         .io = pool, .pool = pool, .host = service->sessions_, .log = std::move(options.log)};
     TRY_ASSIGN(const auto configured, MakeTools(config, resources));
-    TRY_ASSIGN(OpenedUpstreams opened, OpenUpstreams(config, resources));
-    service->upstreams_ = std::move(opened.upstreams);
+    TRY_ASSIGN(service->upstreams_, OpenUpstreams(config, resources));
     auto tools = options.setting.tools->tools();
     tools.insert(tools.end(), configured.begin(), configured.end());
-    tools.insert(tools.end(), opened.tools.begin(), opened.tools.end());
     options.setting.tools = std::make_shared<const ToolSet>(std::move(tools));
   }
   service->setting_ = std::make_shared<const CodeSetting>(std::move(options.setting));
@@ -80,6 +82,23 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
                                            .pool = pool,
                                            .hidden = std::move(options.hidden)});
   return service;
+}
+
+std::shared_ptr<const CodeSetting> CodeService::SettingFor(const SessionContext* session) const {
+  constexpr std::size_t kMaxSettings = 256;
+  if (upstreams_.empty()) return setting_;
+  SettingsByTools::key_type offered;
+  for (const auto& upstream : upstreams_) offered.push_back(upstream->ToolsFor(session));
+  auto settings = settings_.Lock();
+  if (const auto found = settings->find(offered); found != settings->end()) return found->second;
+  auto tools = setting_->tools->tools();
+  for (const auto& more : offered) tools.insert(tools.end(), more->begin(), more->end());
+  CodeSetting setting = *setting_;
+  setting.tools = std::make_shared<const ToolSet>(std::move(tools));
+  if (settings->size() >= kMaxSettings) settings->clear();
+  auto made = std::make_shared<const CodeSetting>(std::move(setting));
+  settings->emplace(std::move(offered), made);
+  return made;
 }
 
 CodeService::~CodeService() {
@@ -94,7 +113,7 @@ CodeService::~CodeService() {
 
 Result<CodeRun> CodeService::Run(std::string code) {
   return SingleRun(*runner_).Perform(
-      {.owner = OwnerId("local"), .code = std::move(code), .setting = setting_},
+      {.owner = OwnerId("local"), .code = std::move(code), .setting = setting()},
       [](OutputStream, std::string_view) {});
 }
 

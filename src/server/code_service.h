@@ -12,13 +12,16 @@
 
 #include <boost/asio/thread_pool.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/result.h"
 #include "codeact/code_runner.h"
+#include "codeact/setting_source.h"
 #include "config/config.h"
 #include "context/session_context.h"
 #include "server/backends.h"
@@ -50,20 +53,31 @@ class CodeService {
 
   Engine& engine() { return *engine_; }
   CodeRunner& runner() { return *runner_; }
-  // With all tools, the configured ones too.
-  const std::shared_ptr<const CodeSetting>& setting() const { return setting_; }
+  SessionHost& sessions() { return sessions_; }
+  // With all tools, the configured ones too, as they are now for that session; null: for nobody in particular.
+  std::shared_ptr<const CodeSetting> SettingFor(const SessionContext* session) const;
+  std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
+  SettingSource settings() const {
+    return SettingSource([this](const SessionContext* session) { return SettingFor(session); });
+  }
 
   // One run for the owner "local", with the service's setting.
   Result<CodeRun> Run(std::string code);
 
  private:
+  // Settings in use, by what the upstreams had to offer.
+  using SettingsByTools =
+      std::map<std::vector<std::shared_ptr<const std::vector<std::shared_ptr<const Tool>>>>,
+               std::shared_ptr<const CodeSetting>>;
+
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   SessionHost sessions_{CaptureEnvironment()};
   const std::unique_ptr<Engine> engine_;
   asio::thread_pool pool_{2};  // Gone before the engine: it answers the engine's cells.
   std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.
-  std::shared_ptr<const CodeSetting> setting_;
+  std::shared_ptr<const CodeSetting> setting_;        // But for the tools of upstreams.
+  mutable Guarded<SettingsByTools> settings_;
   std::unique_ptr<CodeRunner> runner_;
 };
 

@@ -2,21 +2,17 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
-#include <chrono>
 #include <future>
 #include <optional>
 #include <utility>
 
+#include "base/run_on.h"
 #include "server/secrets.h"
-#include "tools/mcp/run_on.h"
 
 namespace caisson {
 namespace {
 
-// Programs that are fetched when they are first used take their time.
-constexpr std::chrono::seconds kPatience{60};
-
-using Listed = std::future<std::optional<Result<std::vector<std::shared_ptr<const Tool>>>>>;
+using Opened = std::future<std::optional<Result<void>>>;
 
 Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config,
                             const ToolResources& resources) {
@@ -27,9 +23,12 @@ Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config
                     .allow = upstream.allow,
                     .deny = upstream.deny,
                     .ask = upstream.ask,
-                    .trusts_read_only_hint = upstream.trust_read_only};
+                    .trusts_read_only_hint = upstream.trust_read_only,
+                    .sharing = upstream.shared ? Sharing::kShared : Sharing::kEachSession};
   TRY_ASSIGN(spec.approval, MakeApproval(upstream.approval));
   if (upstream.timeout) spec.timeout = *upstream.timeout;
+  if (upstream.max_instances) spec.max_instances = *upstream.max_instances;
+  if (upstream.idle) spec.idle = *upstream.idle;
   if (!upstream.url.empty()) {
     TRY_ASSIGN(spec.url, ParseHttpUrl(upstream.url));
   }
@@ -48,9 +47,10 @@ Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config
 
 }  // namespace
 
-Result<OpenedUpstreams> OpenUpstreams(const Config& config, const ToolResources& resources) {
-  OpenedUpstreams opened;
-  if (config.upstreams.empty()) return opened;
+Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& config,
+                                                             const ToolResources& resources) {
+  std::vector<std::shared_ptr<Upstream>> upstreams;
+  if (config.upstreams.empty()) return upstreams;
   TRY_ASSIGN(std::shared_ptr<const HttpClient> http,
              HttpClient::Make(
                  {.resolver = SystemResolver(resources.pool), .max_response_bytes = 8u << 20}));
@@ -61,25 +61,19 @@ Result<OpenedUpstreams> OpenUpstreams(const Config& config, const ToolResources&
     if (!spec) return std::move(spec).error().Context("[[upstream]] " + upstream.name);
     specs.push_back(*std::move(spec));
   }
-  std::vector<Listed> listed;
+  std::vector<Opened> opened;
   for (UpstreamSpec& spec : specs) {
-    opened.upstreams.push_back(Upstream::Make(
+    upstreams.push_back(Upstream::Make(
         std::move(spec),
         {.io = resources.io, .host = &resources.host, .http = http, .log = resources.log}));
-    listed.push_back(asio::co_spawn(resources.io, AsOptional(opened.upstreams.back()->Tools()),
-                                    asio::use_future));
+    opened.push_back(
+        asio::co_spawn(resources.io, AsOptional(upstreams.back()->Open()), asio::use_future));
   }
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  for (std::size_t i = 0; i < listed.size(); ++i) {
-    if (listed[i].wait_until(deadline) != std::future_status::ready) opened.upstreams[i]->Close();
-    auto tools = *listed[i].get();
-    if (tools) {
-      opened.tools.insert(opened.tools.end(), tools->begin(), tools->end());
-    } else {
-      resources.log("caisson: " + tools.error().message() + "; its tools are not there\n");
-    }
+  for (Opened& each : opened) {
+    const Result<void> done = *each.get();
+    if (!done) resources.log("caisson: " + done.error().message() + "; its tools are not there\n");
   }
-  return opened;
+  return upstreams;
 }
 
 }  // namespace caisson

@@ -1,4 +1,4 @@
-// OpenUpstreams connects to the MCP servers of the configuration and makes tools of theirs.
+// OpenUpstreams connects to the MCP servers of the configuration.
 //
 // Trust     The operator's configuration; the servers may be hostile (tools/mcp).
 // Threads   At start-up; blocks until each has told its tools, or was given up.
@@ -12,17 +12,12 @@
 #include "config/config.h"
 #include "server/configured_tools.h"
 #include "tools/mcp/upstream.h"
-#include "tools/tool.h"
 
 namespace caisson {
 
-struct OpenedUpstreams {
-  std::vector<std::shared_ptr<Upstream>> upstreams{};
-  std::vector<std::shared_ptr<const Tool>> tools{};
-};
-
 // What is wrong with the configuration is an error. A server that cannot be reached is logged, and its tools are not
-// there: the others are.
-Result<OpenedUpstreams> OpenUpstreams(const Config& config, const ToolResources& resources);
+// there until it can: the others are.
+Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& config,
+                                                             const ToolResources& resources);
 
 }  // namespace caisson

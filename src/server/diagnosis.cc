@@ -1,8 +1,6 @@
 #include "server/diagnosis.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/run_on.h"
 #include "engine/native/native_engine.h"
 #include "engine/native/packages.h"
 #include "engine/wasm/base_check.h"
@@ -89,18 +88,13 @@ Result<std::unique_ptr<T>> TryEngine(jail::Tier tier, int runs, EngineVerdict& v
   const auto begin = Clock::now();
   TRY_ASSIGN(auto engine, create());
   const auto ready = Clock::now() - begin;
-  std::optional<Result<Measured>> measured;  // Filled on the lane while this thread waits for it.
-  const auto fill = [&]() -> asio::awaitable<void> {
-    measured = co_await MeasureRuns(*engine, runs);
-  };
-  asio::co_spawn(engine->lane_executor(0), fill, asio::use_future).get();
-  if (!*measured) return std::move(*measured).error();
+  TRY_ASSIGN(Measured measured, WaitFor(engine->lane_executor(0), MeasureRuns(*engine, runs)));
   verdict.latency = StartLatency{.tier = std::string(jail::ToString(tier)),
                                  .engine = ready,
-                                 .first_run = (*measured)->first_run,
-                                 .fresh_run = (*measured)->fresh_run,
+                                 .first_run = measured.first_run,
+                                 .fresh_run = measured.fresh_run,
                                  .fresh_runs = runs};
-  verdict.missing_walls = std::move((*measured)->missing_walls);
+  verdict.missing_walls = std::move(measured.missing_walls);
   return engine;
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/run_on.h"
 #include "codeact/durable/durable_runs.h"
 #include "net/endpoint.h"
 #include "net/server.h"
@@ -47,20 +48,6 @@ Result<asio::ip::tcp::endpoint> CheckedEndpoint(const Config& config) {
             "is served; choose mode \"keys\", \"jwt\" or \"headers\"");
   }
   return endpoint;
-}
-
-// A program remembers, and runs do not say yet for whom they call it: whoever serves several users must say that it
-// may be shared (I12).
-Result<void> CheckUpstreams(const Config& config) {
-  if (config.identity.mode == IdentityMode::kLocal) return {};
-  for (const UpstreamConfig& upstream : config.upstreams) {
-    if (upstream.command.empty() || upstream.shared) continue;
-    return Error(ErrorCode::kInvalidArgument,
-                 "[[upstream]] " + upstream.name +
-                     ": one process would serve different users; write shared = true if it knows "
-                     "nothing that one user may not see of another");
-  }
-  return {};
 }
 
 net::AccessRules AccessOf(const Config& config) {
@@ -109,7 +96,6 @@ class HttpServer::Parts {
   Result<void> Open() {
     const Config& config = options_.config;
     TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
-    TRY(CheckUpstreams(config));
     TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
                                                options_.environment, clock_));
     TRY_ASSIGN(state_, HostState::Open(config, options_.environment, [this](std::string_view what) {
@@ -130,7 +116,8 @@ class HttpServer::Parts {
                                      .bell = state_->bell(),
                                      .keys = state_->keys(),
                                      .executor = io_.get_executor(),
-                                     .setting = code_->setting(),
+                                     .setting = code_->settings(),
+                                     .sessions = &code_->sessions(),
                                      .clock = &clock_,
                                      .settings = {.poll = state_->poll()}});
     TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
@@ -148,7 +135,7 @@ class HttpServer::Parts {
     ready_ = true;
     stop_.get_future().wait();
     ready_ = false;
-    asio::co_spawn(asio::make_strand(io_), Close(), asio::use_future).get();
+    WaitFor(asio::make_strand(io_), Close());
     closed_ = true;
     work.reset();
     for (std::thread& thread : threads) thread.join();
@@ -188,11 +175,14 @@ class HttpServer::Parts {
     rest_.emplace(rest::RestServices{.runs = *runs_,
                                      .idempotency = state_->store().idempotency(),
                                      .identity = *identity_,
-                                     .clock = clock_},
+                                     .clock = clock_,
+                                     .sessions = &code_->sessions()},
                   code_->setting()->limits, code_->setting()->ceiling);
     rest_->Mount(router);
     mcp_.emplace(*runs_, state_->keys(),
-                 McpOptions{.setting = code_->setting(), .fixtures = options_.mcp_fixtures});
+                 McpOptions{.setting = code_->settings(),
+                            .sessions = &code_->sessions(),
+                            .fixtures = options_.mcp_fixtures});
     mcp_->Mount(router, *identity_, io_.get_executor(), McpDoor(options_.config.identity));
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
       router.Add("GET", path,

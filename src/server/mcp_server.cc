@@ -1,9 +1,11 @@
 #include "server/mcp_server.h"
 
 #include <boost/asio/this_coro.hpp>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "codeact/door_session.h"
 #include "codeact/instructions.h"
 #include "protocol/mcp/code_tools.h"
 #include "protocol/mcp/conformance_fixtures.h"
@@ -40,17 +42,24 @@ IsolationKey LocalOwner() {
 }  // namespace
 
 McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
-    : states_(keys, clock_),
+    : sessions_(options.sessions),
+      states_(keys, clock_),
       approvals_(runs, states_, clock_),
-      server_(InfoOf(*options.setting), MakeFeatures(runs, approvals_, keys, options)) {}
+      server_(InfoOf(*options.setting.For(nullptr)),
+              MakeFeatures(runs, approvals_, keys, options)) {}
 
 asio::awaitable<void> McpServer::ServeLines(LineStream& lines) {
-  mcp::StdioServer server(server_, lines, LocalOwner(), co_await asio::this_coro::executor);
+  mcp::Principal user{.owner = LocalOwner()};
+  if (sessions_ != nullptr) {
+    user.session = std::make_shared<const SessionContext>(LocalSession(*sessions_, "mcp"));
+  }
+  mcp::StdioServer server(server_, lines, std::move(user), co_await asio::this_coro::executor);
   co_await server.Serve();
 }
 
 void McpServer::Mount(net::Router& router, const IdentityResolver& resolver,
                       asio::any_io_executor io, mcp::HttpEndpointOptions options) {
+  options.sessions = sessions_;
   endpoint_.emplace(server_, resolver, std::move(io), std::move(options));
   endpoint_->Mount(router);
 }

@@ -13,6 +13,7 @@
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "codeact/run_service.h"
+#include "codeact/setting_source.h"
 #include "identity/resolver.h"
 #include "net/router.h"
 #include "net/stdio/line_stream.h"
@@ -27,7 +28,8 @@ namespace caisson {
 enum class McpFixtures { kNone, kConformance };
 
 struct McpOptions {
-  std::shared_ptr<const CodeSetting> setting{};
+  SettingSource setting;
+  SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
   McpFixtures fixtures = McpFixtures::kNone;
 };
 
@@ -43,6 +45,7 @@ class McpServer {
              mcp::HttpEndpointOptions options = {});
 
  private:
+  SessionHost* const sessions_;
   const SystemClock clock_;
   const mcp::RequestStates states_;
   const mcp::ApprovalDialogue approvals_;

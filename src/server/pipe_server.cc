@@ -28,9 +28,11 @@ class PipeServer::Parts {
                                      .bell = state_->bell(),
                                      .keys = state_->keys(),
                                      .executor = io_.get_executor(),
-                                     .setting = code_->setting(),
+                                     .setting = code_->settings(),
+                                     .sessions = &code_->sessions(),
                                      .settings = {.poll = state_->poll()}});
-    mcp_.emplace(*runs_, state_->keys(), McpOptions{.setting = code_->setting()});
+    mcp_.emplace(*runs_, state_->keys(),
+                 McpOptions{.setting = code_->settings(), .sessions = &code_->sessions()});
     lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
                                                          .output = std::move(options.output)});
     return {};

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "wire/json.h"
 

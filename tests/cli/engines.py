@@ -82,7 +82,20 @@ class Native(harness.CliTest):
             self.assertEqual((outcome["result"], outcome["boundary"]["engine"]), ("hello", "native"), outcome)
         done = self.run_code("1", "--engine", "native", "--config", "c.toml")
         self.assertNotEqual(done.status, 0)
-        self.assertIn(b"no virtual environment", done.err)
+        self.assertIn(b"holds no Python", done.err)
+
+    def test_another_python(self):
+        prefix = harness.pathlib.Path(harness.PROGRAM).parent / "pythons/3.9"
+        if not prefix.exists():
+            self.skipTest("foreign.fetch has brought no Python 3.9")
+        self.put("c.toml", f'[python]\nprefix = "{prefix}"\n')
+        version = "import platform; platform.python_version_tuple()[:2]"
+        outcome = self.native(version, "--config", "c.toml", "--policy", "open")
+        self.assertEqual((outcome["result"], outcome["boundary"]["engine"]), (["3", "9"], "native"), outcome)
+        outcome = self.native("sum(range(5))", "--config", "c.toml", "--policy", "strict")
+        self.assertEqual(outcome["result"], 10, outcome)
+        outcome = self.native("import os\nos.system('id')", "--config", "c.toml", "--policy", "strict")
+        self.assertEqual((outcome["status"], outcome["findings"][0]["line"]), ("rejected", 2), outcome)
 
     def test_an_installation_without_a_nursery_says_so(self):
         done = self.run_code("1", "--engine", "native", "--worker-dir", str(self.without_nursery()))

@@ -172,6 +172,33 @@ class LegacyEra(McpTest):
             message = client.request(method, params)
             self.assertEqual(message["error"]["code"], code, (method, params))
 
+    def test_a_batch_is_answered_together_in_the_version_that_has_them(self):
+        client = self.client()
+        client.initialize("2025-03-26")
+        call = {"name": "execute_code", "arguments": {"code": "6 * 7"}}
+        client.send_line(json.dumps([
+            {"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": call},
+            {"jsonrpc": "2.0", "method": "notifications/odd"}, 7,
+            {"jsonrpc": "2.0", "id": "b", "method": "ping"}]))
+        answers = json.loads(client.lines.get(timeout=PATIENCE))
+        self.assertEqual(len(answers), 3)
+        by_id = {answer.get("id"): answer for answer in answers}
+        self.assertEqual(by_id["a"]["result"]["structuredContent"]["result"], 42)
+        self.assertEqual(by_id["b"]["result"], {})
+        self.assertEqual(by_id[None]["error"]["code"], -32600)
+        # What wants no answer gets none, not even an empty one.
+        client.send_line(json.dumps([{"jsonrpc": "2.0", "method": "notifications/odd"}]))
+        self.assertEqual(client.result("ping"), {})
+        for text in ("[]", json.dumps([{"jsonrpc": "2.0", "id": 1, "method": "ping"}] * 65)):
+            client.send_line(text)
+            self.assertEqual(client.receive()["error"]["code"], -32600)
+
+    def test_other_versions_have_no_batches(self):
+        client = self.client()
+        client.initialize("2025-06-18")
+        client.send_line(json.dumps([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]))
+        self.assertIn("2025-03-26", client.receive()["error"]["message"])
+
     def test_a_cancelled_request_ends_its_run_and_is_not_answered(self):
         client = self.client()
         client.initialize()

@@ -143,6 +143,24 @@ class McpHttp(CliTest):
         self.assertEqual(ann.send("DELETE", Mcp_Session_Id=ann.session).status, 204)
         self.assertEqual(ann.legacy("ping").status, 404)
 
+    def test_batches(self):
+        self.serve()
+        ann, bob = Client(self.port, "ann"), Client(self.port, "bob")
+        ping = {"jsonrpc": "2.0", "method": "ping"}
+        for version, status in (("2025-03-26", 200), ("2025-06-18", 400)):
+            ann.session = ann.post({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": version, "capabilities": {}}}).headers["Mcp-Session-Id"]
+            answer = ann.post([{**ping, "id": 1}, ping, {**ping, "id": "b"}, 7], Mcp_Session_Id=ann.session)
+            self.assertEqual(answer.status, status, answer.body)
+            if status == 400:
+                continue
+            answers = {each.get("id"): each for each in json.loads(answer.body)}
+            self.assertEqual((answers[1]["result"], answers["b"]["result"]), ({}, {}))
+            self.assertEqual((len(answers), answers[None]["error"]["code"]), (3, -32600))
+            self.assertEqual(ann.post([ping], Mcp_Session_Id=ann.session).status, 202)
+            self.assertEqual(bob.post([{**ping, "id": 1}], Mcp_Session_Id=ann.session).status, 404)
+        self.assertEqual(ann.post([{**ping, "id": 1}]).status, 400)
+
     def test_headers_must_say_what_the_body_says(self):
         self.serve()
         ann = Client(self.port, "ann")

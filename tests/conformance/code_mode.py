@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,25 @@ class CodeMode(unittest.TestCase):
     def test_what_a_server_refuses_is_an_exception(self):
         outcome = self.run_code(code="read_text_file(path='/etc/passwd')")
         self.assertEqual((outcome["status"], outcome["error"]["type"]), ("failed", "ToolError"), outcome)
+
+    def test_a_public_server_over_http(self):
+        with socket.socket() as free:  # It cannot be asked which port it took.
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        server = subprocess.Popen(
+            [PACKAGES.node, PACKAGES.script("@modelcontextprotocol/server-everything", "dist/index.js"),
+             "streamableHttp"], env={**PACKAGES.environment, "PORT": str(port)}, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        while b"listening" not in (line := server.stderr.readline()):
+            self.assertTrue(line, "it did not start")
+        (self.work / "caisson.toml").write_text(f'[[upstream]]\nname = "far"\nurl = "http://127.0.0.1:{port}/mcp"\n')
+        outcome = self.run_code(code="import asyncio\nawait asyncio.gather(far_echo(message='a'), far_get_sum(a=2, b=3))")
+        self.assertEqual(outcome["status"], "completed", outcome)
+        self.assertIn("a", outcome["result"][0])
+        self.assertIn("5", outcome["result"][1])
 
 
 if __name__ == "__main__":

@@ -1,19 +1,26 @@
-// A host that dies where it is told to.
+// A host that dies where it is told to, or lives and loses its workers there.
 //
 //   crash_host start STORE KEYS EFFECTS WINDOW      starts the run; dies in WINDOW, or once the run waits
 //   crash_host go STORE KEYS EFFECTS WINDOW         says yes to all that is asked, until the run has ended; dies in WINDOW
+//   crash_host parked STORE KEYS EFFECTS WINDOW     both, and its workers die in WINDOW; the run waits in memory
+//   crash_host asleep STORE KEYS EFFECTS WINDOW     the same; the run waits in the store
 //
-// The last one prints the outcome. The tools append a line to EFFECTS for everything they really do.
+// All but the first print the outcome. The tools append a line to EFFECTS for everything they really do.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <iostream>
 
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "tests/durable/host.h"
+#include "tests/durable/killing_engine.h"
 #include "tests/durable/killing_store.h"
+#include "tests/durable/windows.h"
 #include "tests/integration/engines.h"
 
 namespace caisson::testing {
@@ -37,20 +44,27 @@ std::unique_ptr<Store> OpenByUrl(const std::string& url) {
   return *std::move(store);
 }
 
+asio::awaitable<void> UntilCancelled() {
+  asio::steady_timer forever(co_await asio::this_coro::executor,
+                             asio::steady_timer::time_point::max());
+  co_await forever.async_wait(asio::use_awaitable);
+}
+
 std::shared_ptr<const Tool> Effect(const std::string& file, std::string name, Approval approval,
                                    Repeat repeat) {
   return *Tool::Make({.name = std::move(name),
                       .input_schema = Dict{{{"properties", Dict{{{"text", Dict{}}}}}}},
                       .approval = std::move(approval),
                       .repeat = repeat},
-                     Inline([file](const Dict& given) {
+                     Awaitable([file](Dict given) -> asio::awaitable<Result<Value>> {
                        PassStep("effect:before");
                        const std::string line = *given.Find("text")->If<std::string>() + "\n";
                        const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
                        if (::write(fd, line.data(), line.size()) < 0) std::abort();
                        ::close(fd);
+                       if (PassStep("effect:during")) co_await UntilCancelled();
                        PassStep("effect:after");
-                       return Value(std::string("done"));
+                       co_return Value(std::string("done"));
                      }));
 }
 
@@ -64,14 +78,15 @@ int Main(const std::string& mode, const std::string& url, const std::string& key
       std::vector{Effect(effects, "note", {}, Repeat::kUnsafe),
                   Effect(effects, "send", Approval::Always(), Repeat::kUnsafe),
                   Effect(effects, "put", {}, Repeat::kIdempotent)});
-  Host host(StartEngine(EngineKind::kWasm), MakeKillingStore(OpenByUrl(url)), *keys,
-            std::make_shared<const CodeSetting>(std::move(setting)), {.lease = 1s, .poll = 20ms});
+  const bool lives = mode == "parked" || mode == "asleep";
+  DurableSettings settings{.lease = 1s, .poll = 20ms};
+  if (mode == "asleep") settings.keep_parked = 0ns;
+  Host host(MakeKillingEngine(StartEngine(EngineKind::kWasm)), MakeKillingStore(OpenByUrl(url)),
+            *keys, std::make_shared<const CodeSetting>(std::move(setting)), settings);
   const IsolationKey ann(*Identity::Create({.user = "ann"}));
-  SetWindow(window);
-  if (mode == "start") {
-    host.Start(ann, {.code = kCode});
-    ::kill(::getpid(), SIGKILL);
-  }
+  SetWindow(window, lives ? Victim::kWorkers : Victim::kHost);
+  if (mode != "go") host.Start(ann, {.code = kCode});
+  if (mode == "start") ::kill(::getpid(), SIGKILL);
   host.runs().Tend();
   auto runs = host.Now(host.runs().List(ann, {}, {}));
   if (!runs || runs->items.empty()) throw std::runtime_error("there is no run");
@@ -85,6 +100,7 @@ int Main(const std::string& mode, const std::string& url, const std::string& key
     if (!next) throw std::runtime_error(next.error().message());
     view = *std::move(next);
   }
+  if (lives && !WindowWasReached()) throw std::runtime_error("it never came to " + window);
   std::cout << ToJson(view.outcome, FileData::kOmit) << std::endl;
   return 0;
 }

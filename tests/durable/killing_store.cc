@@ -1,16 +1,12 @@
 #include "tests/durable/killing_store.h"
 
-#include <signal.h>
-#include <unistd.h>
-
-#include <atomic>
+#include <string>
 #include <utility>
+
+#include "tests/durable/windows.h"
 
 namespace caisson::testing {
 namespace {
-
-std::string g_step;
-std::atomic<int> g_passes_left = 0;
 
 class KillingRuns final : public RunStore {
  public:
@@ -124,17 +120,6 @@ class KillingStore final : public Store {
 };
 
 }  // namespace
-
-void SetWindow(std::string window) {
-  const std::size_t colon = window.rfind(':');
-  if (colon == window.npos) return;
-  g_passes_left = std::stoi(window.substr(colon + 1));
-  g_step = window.substr(0, colon);
-}
-
-void PassStep(const std::string& step) {
-  if (step == g_step && --g_passes_left == 0) ::kill(::getpid(), SIGKILL);
-}
 
 std::unique_ptr<Store> MakeKillingStore(std::unique_ptr<Store> store) {
   return std::make_unique<KillingStore>(std::move(store));

@@ -1,5 +1,4 @@
-// A KillingStore is a Store that kills its process, as kill -9 would, at one step of one run: "BeginCall:after:2" is right
-// after the second BeginCall has returned.
+// A KillingStore is a Store whose operations pass the steps "NAME:before" and "NAME:after" (windows.h).
 //
 // Trust     For tests.
 // Threads   As Store.
@@ -7,15 +6,10 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "store/store.h"
 
 namespace caisson::testing {
-
-// Dies if `step` ("name:before" or "name:after") is the one named by SetWindow and was passed often enough.
-void SetWindow(std::string window);
-void PassStep(const std::string& step);
 
 std::unique_ptr<Store> MakeKillingStore(std::unique_ptr<Store> store);
 

@@ -1,5 +1,5 @@
-// JSON-RPC messages from clients and servers: whatever the bytes, one of four kinds comes out, and what is answered to
-// them can be read again.
+// JSON-RPC messages from clients and servers: whatever the bytes, one of four kinds comes out, or an array of
+// them, and what is answered to them can be read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +9,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace caisson::jsonrpc;
-  const Message message = ReadMessage({reinterpret_cast<const char*>(data), size});
+  const std::string_view given(reinterpret_cast<const char*>(data), size);
+  const Batch batch = ReadBatch(given);
+  if (batch.messages.empty() || batch.messages.size() > kMaxBatch) std::abort();
+  const Message message = ReadMessage(given);
+  if (!batch.is_array && message.index() != batch.messages.front().index()) std::abort();
   if (const auto* request = std::get_if<Request>(&message)) {
     const std::string text = RequestText(request->id, request->method, request->params);
     const Message again = ReadMessage(text);

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "identity/jwt.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -44,7 +44,7 @@ TEST_P(EngineTest, TheLastExpressionIsTheResult) {
   const Outcome outcome = Run("x = 6\nx * 7");
   EXPECT_EQ(outcome.status, RunStatus::kCompleted) << Ending(outcome);
   EXPECT_EQ(outcome.result, Value(42));
-  EXPECT_EQ(outcome.boundary.engine, NameOf(GetParam()));
+  EXPECT_EQ(outcome.boundary.engine, EngineOf(GetParam()));
   EXPECT_EQ(outcome.boundary.tier, "namespace");
 }
 

@@ -18,6 +18,10 @@ std::unique_ptr<T> OrAbort(Result<std::unique_ptr<T>> engine) {
 }  // namespace
 
 std::string NameOf(EngineKind kind) {
+  return kind == EngineKind::kForeign ? "foreign" : EngineOf(kind);
+}
+
+std::string EngineOf(EngineKind kind) {
   return kind == EngineKind::kWasm ? "wasm" : "native";
 }
 
@@ -46,6 +50,12 @@ NativeEngineOptions NativeOptions(EngineChoice choice) {
   return options;
 }
 
+NativeEngineOptions ForeignOptions(EngineChoice choice) {
+  NativeEngineOptions options = NativeOptions(choice);
+  options.kinds = {{.prefix = "/usr", .is_foreign = true}};
+  return options;
+}
+
 std::unique_ptr<WasmEngine> StartWasm(WasmEngineOptions options) {
   return OrAbort(WasmEngine::Create(std::move(options)));
 }
@@ -56,7 +66,7 @@ std::unique_ptr<NativeEngine> StartNative(NativeEngineOptions options) {
 
 std::unique_ptr<Engine> StartEngine(EngineKind kind, EngineChoice choice) {
   if (kind == EngineKind::kWasm) return StartWasm(WasmOptions(choice));
-  return StartNative(NativeOptions(choice));
+  return StartNative(kind == EngineKind::kForeign ? ForeignOptions(choice) : NativeOptions(choice));
 }
 
 }  // namespace caisson::testing

@@ -16,10 +16,13 @@
 
 namespace caisson::testing {
 
-enum class EngineKind { kWasm, kNative };
+// kForeign: native, with the system's Python started for each run as another version's would be.
+enum class EngineKind { kWasm, kNative, kForeign };
 
-// "wasm", "native": what outcomes call it, and the second half of a test's name.
+// The second half of a test's name.
 std::string NameOf(EngineKind kind);
+// "wasm", "native": what outcomes call it.
+std::string EngineOf(EngineKind kind);
 void PrintTo(EngineKind kind, std::ostream* out);
 
 // What tests of both kinds choose.
@@ -35,13 +38,15 @@ std::unique_ptr<Engine> StartEngine(EngineKind kind, EngineChoice choice = {});
 // The same, for tests of one kind alone.
 WasmEngineOptions WasmOptions(EngineChoice choice = {});
 NativeEngineOptions NativeOptions(EngineChoice choice = {});
+NativeEngineOptions ForeignOptions(EngineChoice choice = {});
 std::unique_ptr<WasmEngine> StartWasm(WasmEngineOptions options = WasmOptions());
 std::unique_ptr<NativeEngine> StartNative(NativeEngineOptions options = NativeOptions());
 
-// A suite that runs on both: INSTANTIATE_ON_BOTH_ENGINES(SuiteTest).
+// A suite that runs on both, and on both kinds of native: INSTANTIATE_ON_BOTH_ENGINES(SuiteTest).
 class OnEachEngine : public ::testing::TestWithParam<EngineKind> {};
-#define INSTANTIATE_ON_BOTH_ENGINES(suite)                                                     \
-  INSTANTIATE_TEST_SUITE_P(, suite, ::testing::Values(EngineKind::kWasm, EngineKind::kNative), \
-                           [](const auto& info) { return NameOf(info.param); })
+#define INSTANTIATE_ON_BOTH_ENGINES(suite)                                                      \
+  INSTANTIATE_TEST_SUITE_P(                                                                     \
+      , suite, ::testing::Values(EngineKind::kWasm, EngineKind::kNative, EngineKind::kForeign), \
+      [](const auto& info) { return NameOf(info.param); })
 
 }  // namespace caisson::testing

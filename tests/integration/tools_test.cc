@@ -135,7 +135,9 @@ TEST_P(ToolsTest, AWaitForIsLeftInTime) {
 }
 
 TEST_P(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {
-  Guest guest = Start("tool(1)", {.wall_time = std::chrono::milliseconds(100)});
+  // A foreign interpreter starts within this time.
+  const std::chrono::milliseconds wall_time(GetParam() == EngineKind::kForeign ? 5000 : 100);
+  Guest guest = Start("tool(1)", {.wall_time = wall_time});
   guest.NextCall();
   const Outcome outcome = guest.End();
   EXPECT_EQ(outcome.reason, RunReason::kWallTime);

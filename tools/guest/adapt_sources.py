@@ -5,6 +5,8 @@
 Objects of the snapshot live for ever: their reference counts stay as they are. Otherwise every run would write to
 whatever it looks at, and each page that is written to must be copied back before the next run (docs/adr/0014). A count
 that reaches FOREVER is never changed again; CPython's static objects begin beyond it.
+
+And the streams can be asked whether they hold anything back, so that a run which printed nothing need not flush them.
 """
 
 import os
@@ -27,6 +29,29 @@ CHANGES = [
      f"        if (op->ob_refcnt < {FOREVER} && --op->ob_refcnt == 0) {{ \\\n            destructor dealloc ="),
     ("Python/ceval.c", "        if (--op->ob_refcnt == 0) { \\\n            destructor d =",
      f"        if (op->ob_refcnt < {FOREVER} && --op->ob_refcnt == 0) {{ \\\n            destructor d ="),
+    ("Modules/_io/bufferedio.c", "#define ADJUST_POSITION(self, _new_pos) \\\n", """\
+int
+_caisson_buffered_is_idle(PyObject *writer)
+{
+    return Py_IS_TYPE(writer, &PyBufferedWriter_Type) && ((buffered *)writer)->write_end == -1;
+}
+
+#define ADJUST_POSITION(self, _new_pos) \\
+"""),
+    ("Modules/_io/textio.c", "static void\ntextiowrapper_set_decoded_chars(textio *self, PyObject *chars);\n", """\
+int _caisson_buffered_is_idle(PyObject *writer);
+
+int
+_caisson_text_is_idle(PyObject *stream)
+{
+    textio *self = (textio *)stream;
+    return Py_IS_TYPE(stream, &PyTextIOWrapper_Type) && self->ok && !self->detached &&
+           self->pending_bytes == NULL && _caisson_buffered_is_idle(self->buffer);
+}
+
+static void
+textiowrapper_set_decoded_chars(textio *self, PyObject *chars);
+"""),
 ]
 
 

@@ -59,12 +59,14 @@ DurableRuns::DurableRuns(DurableRunsOptions options)
                     .keys = options_.keys,
                     .clock = options_.clock != nullptr ? *options_.clock : system_clock_,
                     .settings = options_.settings,
-                    .holder = NewRunId()} {}
+                    .holder = NewRunId(),
+                    .sessions = options_.sessions} {}
 
 DurableRuns::~DurableRuns() = default;
 
-std::shared_ptr<const CodeSetting> DurableRuns::SettingNamed(const std::string& name) const {
-  if (name.empty()) return options_.setting;
+std::shared_ptr<const CodeSetting> DurableRuns::SettingNamed(const std::string& name,
+                                                             const SessionContext* session) const {
+  if (name.empty()) return options_.setting.For(session);
   const auto found = options_.named_settings.find(name);
   return found == options_.named_settings.end() ? nullptr : found->second;
 }
@@ -138,16 +140,19 @@ void DurableRuns::EvictBeyondMost() {
 // ---- Starting ----
 
 Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& request) const {
+  const auto usual = options_.setting.For(request.context.get());
   LiveRunOrigin origin{.owner = std::move(owner),
                        .id = RunId(NewRunId()),
-                       .setting = request.setting ? request.setting : options_.setting,
+                       .setting = request.setting ? request.setting : usual,
+                       .context = std::move(request.context),
                        .created_at = surroundings_.clock.Now(),
                        .on_output = std::move(request.on_output)};
   origin.record = {.code = std::move(request.code),
                    .session = std::move(request.session),
                    .limits = request.limits.value_or(origin.setting->limits)};
+  if (origin.context) origin.record.context = origin.context->Record();
   TRY(CheckLimits(origin.record.limits, origin.setting->ceiling));
-  if (origin.setting != options_.setting) {
+  if (origin.setting != usual) {
     const auto named = std::ranges::find(options_.named_settings, origin.setting,
                                          [](const auto& entry) { return entry.second; });
     // One that nobody knows by name is gone with this process; no name of ours has a space.
@@ -361,8 +366,7 @@ asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId i
   }
   auto view = co_await FindStored(owner, id);
   if (!view || IsFinished(*view)) co_return view;
-  auto taken = co_await TakeUp(
-      surroundings_, [this](const std::string& name) { return SettingNamed(name); }, owner, id);
+  auto taken = co_await Take(owner, id);
   if (!taken) {
     if (taken.error().code() != ErrorCode::kFailedPrecondition) co_return std::move(taken).error();
     co_return Error(ErrorCode::kFailedPrecondition, "another replica is at it; ask that one");
@@ -375,9 +379,17 @@ asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId i
 
 // ---- Going on with what others left ----
 
+asio::awaitable<Result<TakenRun>> DurableRuns::Take(IsolationKey owner, RunId id) {
+  return TakeUp(
+      surroundings_,
+      [this](const std::string& name, const SessionContext* session) {
+        return SettingNamed(name, session);
+      },
+      std::move(owner), std::move(id));
+}
+
 asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) {
-  auto taken = co_await TakeUp(
-      surroundings_, [this](const std::string& name) { return SettingNamed(name); }, owner, id);
+  auto taken = co_await Take(owner, id);
   if (!taken) co_return std::move(taken).error().Context("resume " + id.str());
   if (taken->lost) {
     co_return co_await EndTaken(surroundings_, std::move(taken->origin),
@@ -394,7 +406,8 @@ asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id)
   const auto view = co_await FindStored(owner, id);
   if (!view || IsFinished(*view)) co_return;
   const auto pending = std::ranges::count(view->outcome.calls, "pending", &OutcomeCall::outcome);
-  if (static_cast<std::size_t>(pending) == view->outcome.approvals.size()) co_return;
+  const bool undecided = static_cast<std::size_t>(pending) == view->outcome.approvals.size();
+  if (view->state == RunState::kWaiting && undecided) co_return;
   static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
 }
 

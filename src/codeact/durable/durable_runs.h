@@ -31,6 +31,7 @@
 #include "codeact/durable/surroundings.h"
 #include "codeact/gate.h"
 #include "codeact/run_service.h"
+#include "codeact/setting_source.h"
 
 namespace caisson {
 
@@ -42,11 +43,12 @@ struct DurableRunsOptions {
   DecisionBell& bell;
   const KeyRing& keys;
   asio::any_io_executor executor;
-  std::shared_ptr<const CodeSetting> setting;
+  SettingSource setting;
   // Others that StartRun may name by pointer. Only a run whose setting has a name here, or is the service's own, is
   // taken up again after a restart.
   std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
-  const Clock* clock = nullptr;  // Null: the system's.
+  SessionHost* sessions = nullptr;  // Without one, runs that act for somebody are not taken up.
+  const Clock* clock = nullptr;     // Null: the system's.
   DurableSettings settings{};
 };
 
@@ -95,7 +97,9 @@ class DurableRuns final : public RunService {
   asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, StartRun& request,
                                                           bool stored_first);
   Result<LiveRunOrigin> MakeOrigin(IsolationKey owner, StartRun& request) const;
-  std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name) const;
+  std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name,
+                                                  const SessionContext* session) const;
+  asio::awaitable<Result<TakenRun>> Take(IsolationKey owner, RunId id);
   // False: closed.
   bool Launch(std::shared_ptr<LiveRun> run);
   std::shared_ptr<LiveRun> FindLive(const IsolationKey& owner, const RunId& id);

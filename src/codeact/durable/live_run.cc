@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "approval/binding.h"
+#include "codeact/durable/resumption.h"
 #include "journal/outcome_record.h"
 
 namespace caisson {
@@ -24,6 +25,10 @@ void Terminate(const std::exception_ptr& thrown) {
 bool MayBeTriedLater(ErrorCode code) {
   return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadlineExceeded ||
          code == ErrorCode::kResourceExhausted;
+}
+
+bool LostItsWorker(const Result<CodeRun>& run) {
+  return run && EndedWithWorker(run->outcome);
 }
 
 Outcome LostOutcome(std::string why) {
@@ -87,7 +92,8 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
   CodeRequest request{.owner = OwnerId(origin_.owner.str()),
                       .code = origin_.record.code,
                       .setting = origin_.setting,
-                      .limits = origin_.record.limits};
+                      .limits = origin_.record.limits,
+                      .context = origin_.context};
   if (origin_.record.session) request.session = SessionRequest{.name = *origin_.record.session};
   request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
     self->Hear(stream, bytes);
@@ -114,12 +120,29 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
 asio::awaitable<void> LiveRun::Live() {
   const auto self = shared_from_this();
   co_await asio::this_coro::throw_if_cancelled(false);
+  auto run = co_await RunInCell();
+  // Once: if it is the run itself that brings workers down, it does so twice.
+  if (LostItsWorker(run) && !waits_in_store() && co_await Recover()) run = co_await RunInCell();
+  if (LostItsWorker(run) && waits_in_store()) asleep_ = true;
+  co_await Conclude(std::move(run));
+}
+
+asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
   auto run = co_await surroundings_.runner.Run(MakeRequest(origin_.sleep.has_value()));
   // Another build than the one that put it to sleep: it begins again, and its journal answers.
   if (!run && origin_.sleep && run.error().code() == ErrorCode::kFailedPrecondition) {
     run = co_await surroundings_.runner.Run(MakeRequest(false));
   }
-  co_await Conclude(std::move(run));
+  co_return run;
+}
+
+// The worker is gone, the store is not. True: the run can go on from there.
+asio::awaitable<bool> LiveRun::Recover() {
+  const bool ours = !abandoned_ && journal_ && journal_->fault() == RunJournal::Fault::kNone;
+  if (!can_be_saved() || !ours) co_return false;
+  const auto why = co_await ReadAgain(surroundings_, origin_);
+  const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
+  co_return why && !*why && asked == asio::cancellation_type::none;
 }
 
 asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
@@ -227,6 +250,7 @@ void LiveRun::OnCell(Cell& cell) {
 }
 
 void LiveRun::OnEnd() {
+  ended_waiting_ = parked_;
   if (parked_ && !asleep_) GoOn();
   clock_.Pause();
   journal_->Stop();
@@ -277,6 +301,7 @@ asio::awaitable<void> LiveRun::Settle() {
       co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
       continue;
     }
+    if (!saved && saved.error().code() == ErrorCode::kUnavailable) break;  // Its worker is gone.
     co_await Park(std::move(saved));
   }
   settling_ = false;
@@ -293,7 +318,9 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
   const std::size_t bytes = sealed ? sealed->sealed.size() : 0;
   Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
   if (sealed) parked = co_await journal_->Park(*std::move(sealed));
-  if (!parked) {
+  if (parked) {
+    stored_bytes_ = bytes;
+  } else {
     abandoned_ = true;
     if (cell_ != nullptr) cell_->Cancel();
   }
@@ -389,13 +416,20 @@ void LiveRun::Decide(const StoredApproval& approval) {
 
 void LiveRun::Hear(OutputStream stream, std::string_view bytes) {
   if (bytes.empty()) return;
+  std::size_t unheard = 0;
   {
     auto news = news_.Lock();
-    Outcome& outcome = news->view.outcome;
-    (stream == OutputStream::kStdout ? outcome.stdout_text : outcome.stderr_text).append(bytes);
+    const bool out = stream == OutputStream::kStdout;
+    std::string& text = out ? news->view.outcome.stdout_text : news->view.outcome.stderr_text;
+    std::size_t& heard = out ? news->heard_stdout : news->heard_stderr;
+    text.append(bytes);
+    unheard = text.size() - std::min(heard, text.size());
+    heard = std::max(heard, text.size());
   }
+  // Code that begins again says again what it said.
+  bytes.remove_prefix(bytes.size() - std::min(unheard, bytes.size()));
   const auto on_output = *on_output_.Lock();
-  if (on_output) on_output(stream, bytes);
+  if (on_output && !bytes.empty()) on_output(stream, bytes);
 }
 
 void LiveRun::Publish(const std::function<void(Awaited&)>& change) {

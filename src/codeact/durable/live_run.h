@@ -5,6 +5,9 @@
 // then on the run outlives this process, and a decision that comes soon finds it warm. A run whose cell cannot be copied
 // (engine native, a session) waits in memory alone and is lost with it.
 //
+// When its worker is lost, by whichever run's fault, a run that waited sleeps in the store, and one that was under way goes
+// on from there, once: what it had called is not done again. A second worker lost ends it as `crashed`.
+//
 // Trust     What the cell says is hostile; see ToolBridge. What is saved is sealed before it leaves (DESIGN 8).
 // Threads   Any, unless said otherwise. The cell is touched on its own executor alone.
 // Lifetime  Shared by the service and those who wait; Live() keeps it.
@@ -40,6 +43,7 @@ struct LiveRunOrigin {
   RunId id;
   RunRecord record{};
   std::shared_ptr<const CodeSetting> setting{};
+  std::shared_ptr<const SessionContext> context{};
   std::optional<Lease> lease{};  // Nothing: not in the store yet.
   SystemTime created_at{};
   // Of a run that was under way before.
@@ -98,12 +102,18 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
     bool ended = false;
     std::optional<Error> error{};
     std::vector<std::shared_ptr<Wakeup>> waiting{};
+    std::size_t heard_stdout = 0;  // How much of its output whoever listens has been told.
+    std::size_t heard_stderr = 0;
   };
 
   bool is_durable() const { return origin_.lease && origin_.record.time; }
   bool can_be_saved() const { return is_durable() && !origin_.record.session; }
+  // When its cell went it was parked, and is in the store as it was then.
+  bool waits_in_store() const { return ended_waiting_ && stored_bytes_ > 0 && !abandoned_; }
   std::shared_ptr<RunJournal> MakeJournal();
   CodeRequest MakeRequest(bool from_sleep);
+  asio::awaitable<Result<CodeRun>> RunInCell();
+  asio::awaitable<bool> Recover();
   asio::awaitable<void> Conclude(Result<CodeRun> run);
   Outcome Complete(Outcome outcome) const;
   asio::awaitable<void> Store(const Outcome& outcome);
@@ -139,7 +149,9 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   std::optional<asio::steady_timer> wall_limit_;
   std::optional<asio::steady_timer> sleep_timer_;
   std::uint64_t parked_changes_ = 0;  // The journal's, when the run was parked last.
+  std::size_t stored_bytes_ = 0;      // Of what was saved then.
   bool parked_ = false;
+  bool ended_waiting_ = false;  // The cell went while it was parked.
   bool settling_ = false;
   bool over_time_ = false;
   bool asleep_ = false;

@@ -1,6 +1,7 @@
 #include "codeact/durable/resumption.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "journal/outcome_record.h"
@@ -21,7 +22,7 @@ Result<SleepRecord> Open(const Surroundings& surroundings, const IsolationKey& o
   return DecodeSleepRecord(opened.bytes);
 }
 
-// Whatever was under way when its host stopped may have happened; the times of such doubts come after all others.
+// Whatever was under way when the run stopped may have happened; the times of such doubts come after all others.
 asio::awaitable<Result<void>> ReadCalls(const Surroundings& surroundings, LiveRunOrigin& origin) {
   RunStore& runs = surroundings.store.runs();
   auto calls = co_await runs.Calls(origin.owner, origin.id);
@@ -94,9 +95,15 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
     co_return taken;
   }
   origin.record = *std::move(record);
-  origin.setting = settings(origin.record.setting);
+  if (origin.record.context && surroundings.sessions != nullptr) {
+    origin.context = std::make_shared<const SessionContext>(
+        SessionContext::FromRecord(*surroundings.sessions, *origin.record.context));
+  }
+  origin.setting = settings(origin.record.setting, origin.context.get());
   if (!origin.setting) {
     taken.lost = "the tools it was started with are not here";
+  } else if (origin.record.context && !origin.context) {
+    taken.lost = "whom it acts for cannot be told to tools here";
   } else if (!origin.record.time || origin.record.session) {
     taken.lost = "the process it ran in is gone";
   } else {
@@ -105,6 +112,16 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
     taken.lost = *std::move(why);
   }
   co_return taken;
+}
+
+asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const Surroundings& surroundings,
+                                                              LiveRunOrigin& origin) {
+  origin.resumed = true;
+  origin.sleep.reset();
+  if (auto read = co_await ReadCalls(surroundings, origin); !read) {
+    co_return std::move(read).error();
+  }
+  co_return co_await ReadSleep(surroundings, origin);
 }
 
 asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,

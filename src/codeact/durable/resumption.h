@@ -18,8 +18,9 @@
 
 namespace caisson {
 
-// The setting of that name; null if there is none here.
-using SettingByName = std::function<std::shared_ptr<const CodeSetting>(const std::string& name)>;
+// The setting of that name, for that session; null if there is none here.
+using SettingByName = std::function<std::shared_ptr<const CodeSetting>(
+    const std::string& name, const SessionContext* session)>;
 
 struct TakenRun {
   LiveRunOrigin origin;
@@ -29,6 +30,11 @@ struct TakenRun {
 // kFailedPrecondition: another holds it, or it has ended. kNotFound: there is none.
 asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, SettingByName settings,
                                          IsolationKey owner, RunId id);
+
+// The same of a run that is held already and has lost its cell: `origin` is what the store has of it now. Tells why it
+// cannot go on; nothing: it can.
+asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const Surroundings& surroundings,
+                                                              LiveRunOrigin& origin);
 
 // What a sleeping run had said so far; nothing if that cannot be read here.
 std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const IsolationKey& owner,

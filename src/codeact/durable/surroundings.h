@@ -13,6 +13,7 @@
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "codeact/code_runner.h"
+#include "context/session_context.h"
 #include "engine/engine.h"
 #include "journal/run_journal.h"
 #include "store/store.h"
@@ -36,7 +37,8 @@ struct Surroundings {
   const KeyRing& keys;
   const Clock& clock;
   const DurableSettings settings;
-  const std::string holder;  // This process, in leases.
+  const std::string holder;               // This process, in leases.
+  SessionHost* const sessions = nullptr;  // For runs that act for somebody and are taken up here.
 };
 
 }  // namespace caisson

@@ -1,9 +1,8 @@
 #include "engine/auto/auto_engine.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/run_on.h"
 #include "engine/auto/auto_cell.h"
 
 namespace caisson {
@@ -64,13 +63,7 @@ asio::awaitable<Result<Engine*>> AutoEngine::NativeEngineStarted() {
     if (!*pool) *pool = std::make_unique<asio::thread_pool>(1);
     starter = pool->get();
   }
-  std::optional<Result<Engine*>> started;  // Filled over there while this coroutine sleeps.
-  const auto start = [&]() -> asio::awaitable<void> {
-    started = StartNative();
-    co_return;
-  };
-  co_await asio::co_spawn(*starter, start(), asio::use_awaitable);
-  co_return *std::move(started);
+  co_return co_await CallOn(starter->get_executor(), [this] { return StartNative(); });
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::OpenNative(OpenOptions options) {

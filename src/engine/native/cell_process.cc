@@ -113,9 +113,9 @@ CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVa
 
 std::vector<UniqueFd> CellProcess::MakeGroup() {
   if (variety_.processes == 1) return {};
-  const std::string name = "caisson-" + std::to_string(::getpid()) + "-" + std::to_string(number_);
-  auto group = jail::Cgroup::Create(
-      name, {.memory_bytes = kMemoryWhileMade, .processes = variety_.processes});
+  auto group =
+      jail::Cgroup::Create(jail::Cgroup::NameFor(number_),
+                           {.memory_bytes = kMemoryWhileMade, .processes = variety_.processes});
   auto doors = group ? group->Doors() : Result<std::vector<UniqueFd>>(group.error());
   if (!doors || doors->size() > wire::kMaxCellGroups) {
     boundary_.missing.emplace_back("cgroup");

@@ -9,34 +9,17 @@
 #include <string_view>
 #include <utility>
 
+#include "base/packet.h"
+
 namespace caisson {
 namespace {
 
 using wire::FromNursery;
 
 constexpr std::size_t kMaxMissingWalls = 64;
-constexpr std::size_t kMaxDescriptors = wire::kCellDescriptors + wire::kMaxCellMounts;
-
-struct Received {
-  std::string_view bytes;
-  std::vector<UniqueFd> descriptors;
-};
 
 Error Violation(const char* what) {
   return Error(ErrorCode::kInternal, std::string("the nursery broke the protocol: ") + what);
-}
-
-void TakeDescriptors(msghdr& message, std::vector<UniqueFd>& out) {
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      out.emplace_back(fd);
-    }
-  }
 }
 
 // The packet's fixed part, and the text that follows it: exactly as long as `length` of it says.
@@ -48,7 +31,7 @@ Result<std::pair<T, std::string_view>> Split(std::string_view bytes) {
   return std::pair(head, bytes.substr(sizeof head));
 }
 
-Result<ControlPacket> ParseReady(Received& received) {
+Result<ControlPacket> ParseReady(Packet& received) {
   TRY_ASSIGN(auto parts, Split<wire::NurseryReady>(received.bytes));
   auto& [head, text] = parts;
   if (head.missing_length != text.size() || !received.descriptors.empty()) {
@@ -64,7 +47,7 @@ Result<ControlPacket> ParseReady(Received& received) {
   return ControlPacket(std::move(ready));
 }
 
-Result<ControlPacket> ParseNews(Received& received) {
+Result<ControlPacket> ParseNews(Packet& received) {
   TRY_ASSIGN(const auto parts, Split<wire::CellNews>(received.bytes));
   const auto& [head, text] = parts;
   if (head.text_length != text.size()) return Violation("a packet of another length");
@@ -84,7 +67,7 @@ Result<ControlPacket> ParseNews(Received& received) {
   return ControlPacket(CellIsPrepared{.cell = head.cell, .descriptors = std::move(descriptors)});
 }
 
-Result<ControlPacket> ParseGone(Received& received) {
+Result<ControlPacket> ParseGone(Packet& received) {
   TRY_ASSIGN(const auto parts, Split<wire::CellGone>(received.bytes));
   const auto& [gone, rest] = parts;
   if (!rest.empty() || !received.descriptors.empty() || gone.signal < 0 || gone.signal > 64) {
@@ -93,7 +76,7 @@ Result<ControlPacket> ParseGone(Received& received) {
   return ControlPacket(gone);
 }
 
-Result<ControlPacket> Parse(Received received) {
+Result<ControlPacket> Parse(Packet received) {
   FromNursery kind{};
   if (received.bytes.size() < sizeof kind) return Violation("a short packet");
   std::memcpy(&kind, received.bytes.data(), sizeof kind);
@@ -114,23 +97,12 @@ Result<ControlPacket> Parse(Received received) {
 
 Result<std::optional<ControlPacket>> ReceiveControl(int socket) {
   static thread_local std::array<char, wire::kMaxControlBytes> buffer;
-  // Room for one descriptor more than there may be; the kernel closes what does not fit, and says so.
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (kMaxDescriptors + 1))> rights;
-  iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = rights.data();
-  message.msg_controllen = rights.size();
-  const ssize_t n = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+  Packet received = ReceivePacket(socket, buffer, MSG_DONTWAIT);
+  if (received.error == EAGAIN || received.error == EWOULDBLOCK)
     return std::optional<ControlPacket>();
-  }
-  if (n < 0) return Error(ErrorCode::kUnavailable, "its control socket failed");
-  Received received{.bytes = {buffer.data(), static_cast<std::size_t>(n)}, .descriptors = {}};
-  TakeDescriptors(message, received.descriptors);
-  if (n == 0) return Error(ErrorCode::kUnavailable, "it closed its control socket");
-  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Violation("a packet is too long");
+  if (received.error != 0) return Error(ErrorCode::kUnavailable, "its control socket failed");
+  if (received.bytes.empty()) return Error(ErrorCode::kUnavailable, "it closed its control socket");
+  if (received.is_cut) return Violation("a packet is too long");
   TRY_ASSIGN(ControlPacket packet, Parse(std::move(received)));
   return std::optional(std::move(packet));
 }

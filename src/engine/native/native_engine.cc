@@ -29,6 +29,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
       options.ceiling, std::move(launcher));
   state->packages = std::move(options.packages);
   std::unique_ptr<NativeEngine> engine(new NativeEngine(std::move(state)));
+  jail::Cgroup::RemoveLeftovers();
   const bool cgroups = jail::Cgroup::Available();
   for (std::size_t i = 0; i < lanes; ++i) {
     const bool pin = options.pin && !cores.empty();

@@ -2,16 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
+
+#include "base/packet.h"
 
 namespace caisson {
 namespace {
@@ -48,26 +48,6 @@ std::string_view AsBytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-bool SendPacket(int socket, std::string& packet, std::span<const int> descriptors) {
-  constexpr std::size_t kMost = wire::kMaxCellGroups + wire::kMaxCellMounts;
-  iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMost)> control{};
-  if (!descriptors.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
-  }
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-         static_cast<ssize_t>(packet.size());
-}
-
 // False: it does not fit the socket's queue.
 bool SendMake(int socket, wire::ToNursery how, std::uint64_t number, const CellVariety& variety,
               const std::vector<UniqueFd>& groups) {
@@ -92,7 +72,7 @@ bool SendMake(int socket, wire::ToNursery how, std::uint64_t number, const CellV
   for (std::size_t i = 0; i < points.size(); ++i) {
     descriptors.push_back(variety.mounts->trees()[i].get());
   }
-  return SendPacket(socket, packet, descriptors);
+  return SendPacket(socket, packet, {}, descriptors, MSG_DONTWAIT) == 0;
 }
 
 }  // namespace

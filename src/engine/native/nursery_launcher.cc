@@ -43,6 +43,7 @@ class JailNurseryLauncher final : public NurseryLauncher {
                                   "--tier=" + std::string(jail::ToString(tier_))};
     if (!spec.kind.preload.empty()) argv.push_back("--preload=" + Joined(spec.kind.preload));
     if (!spec.kind.prefix.empty()) argv.push_back("--prefix=" + spec.kind.prefix);
+    if (spec.kind.is_foreign) argv.emplace_back("--foreign");
     TRY_ASSIGN(jail::Child child, jail::Spawn({.tier = tier_,
                                                .program = &program_,
                                                .argv = std::move(argv),

@@ -20,7 +20,10 @@ namespace caisson {
 // What a nursery's interpreter is, and what it has imported before any code arrives.
 struct NurseryKind {
   std::vector<std::string> preload{};  // Module names.
-  std::string prefix{};                // A virtual environment; empty: the system's Python.
+  // A virtual environment of the Python inside, or another Python, which is then started for each run. Empty: the
+  // system's packages alone.
+  std::string prefix{};
+  bool is_foreign = false;  // Started for each run whatever its version: what tests use.
 
   bool operator==(const NurseryKind&) const = default;
 };

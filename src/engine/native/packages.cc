@@ -12,6 +12,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSystemDirectories[] = {"/usr/lib/python3/dist-packages",
                                                    "/usr/local/lib/python3.11/dist-packages"};
+constexpr std::string_view kEmbeddedPackages = "lib/python3.11/site-packages";
+// Of other Pythons.
+constexpr int kOldestMinor = 9;
+constexpr int kNewestMinor = 14;
 constexpr std::size_t kMaxEntries = 100'000;
 
 constexpr std::string_view kUsual[] = {
@@ -54,10 +58,23 @@ void AddModules(const fs::path& directory, std::vector<std::string>& names) {
 
 }  // namespace
 
+bool IsForEmbedded(const std::string& prefix) {
+  std::error_code ignored;
+  return prefix.empty() || fs::exists(fs::path(prefix) / kEmbeddedPackages, ignored);
+}
+
 std::vector<std::string> InstalledPackages(const std::string& prefix) {
   std::vector<std::string> names;
-  if (!prefix.empty()) AddModules(fs::path(prefix) / "lib/python3.11/site-packages", names);
-  for (const std::string_view directory : kSystemDirectories) AddModules(directory, names);
+  if (IsForEmbedded(prefix)) {
+    if (!prefix.empty()) AddModules(fs::path(prefix) / kEmbeddedPackages, names);
+    for (const std::string_view directory : kSystemDirectories) AddModules(directory, names);
+  } else {
+    const fs::path library = fs::path(prefix) / "lib";
+    for (int minor = kOldestMinor; minor <= kNewestMinor; ++minor) {
+      AddModules(library / ("python3." + std::to_string(minor)) / "site-packages", names);
+    }
+    AddModules(library / "python3/dist-packages", names);
+  }
   std::ranges::sort(names);
   const auto repeated = std::ranges::unique(names);
   names.erase(repeated.begin(), repeated.end());

@@ -13,6 +13,10 @@
 
 namespace caisson {
 
+// Whether `prefix` is a virtual environment of the Python inside nurseries, so that the system's packages are there too.
+// Else it is another Python, with nothing but its own.
+bool IsForEmbedded(const std::string& prefix);
+
 // Top-level module names in the directories for packages that a nursery with this prefix has, sorted. Not
 // the standard library: both engines have that.
 std::vector<std::string> InstalledPackages(const std::string& prefix);

@@ -35,6 +35,15 @@ TEST(PackagesTest, ModulesOfAVirtualEnvironmentAreFoundByWhatTheyAre) {
   fs::remove_all(prefix);
 }
 
+TEST(PackagesTest, AnotherPythonHasNothingButItsOwn) {
+  std::string prefix = ::testing::TempDir() + "python-XXXXXX";
+  ASSERT_NE(::mkdtemp(prefix.data()), nullptr);
+  fs::create_directories(fs::path(prefix) / "lib/python3.13/site-packages/zz_package");
+  EXPECT_FALSE(IsForEmbedded(prefix));
+  EXPECT_THAT(InstalledPackages(prefix), ElementsAre("zz_package"));
+  fs::remove_all(prefix);
+}
+
 TEST(PackagesTest, OnlyWhatIsAllowedIsOffered) {
   EXPECT_THAT(AllowedPackages({"numpy", "paramiko", "yaml"}, UsualPackages()),
               ElementsAre("numpy", "yaml"));

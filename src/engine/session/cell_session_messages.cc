@@ -457,7 +457,7 @@ void CellSession::OnLost(RunReason reason, const std::string& why) {
   } else {
     outcome_.status = RunStatus::kFailed;
     outcome_.reason = reason;
-    outcome_.error = RunError{.type = "WorkerLost", .message = why};
+    outcome_.error = RunError{.type = std::string(kWorkerLost), .message = why};
   }
   FinishRun();
   state_ = State::kLost;

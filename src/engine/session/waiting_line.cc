@@ -22,6 +22,8 @@ class LineEntry : public std::enable_shared_from_this<LineEntry> {
   LineEntry(EngineLane& home, PlaceHandler handler)
       : home_(home), timer_(home.context()), handler_(std::move(handler)) {}
 
+  asio::cancellation_slot slot() const { return asio::get_associated_cancellation_slot(handler_); }
+
   void Join(const OwnerId& owner, std::chrono::nanoseconds wait) {
     auto ticket = home_.state().admission.Join(
         owner, [self = shared_from_this()](Result<Admission::Place> place) {
@@ -64,9 +66,9 @@ class LineEntry : public std::enable_shared_from_this<LineEntry> {
 asio::awaitable<Result<Admission::Place>> AwaitPlace(EngineLane& home, OpenOptions options) {
   return asio::async_initiate<const asio::use_awaitable_t<>, void(Result<Admission::Place>)>(
       [](auto handler, EngineLane* lane, OpenOptions opts) {
-        auto slot = asio::get_associated_cancellation_slot(handler);
         auto entry = std::make_shared<LineEntry>(*lane, PlaceHandler(std::move(handler)));
-        if (slot.is_connected()) {
+        // The entry's, not the handler's own: that one is taken by the PlaceHandler.
+        if (auto slot = entry->slot(); slot.is_connected()) {
           slot.assign([weak = std::weak_ptr(entry), lane](asio::cancellation_type) {
             asio::dispatch(lane->context(), [weak] {
               if (auto line = weak.lock()) line->Leave(ErrorCode::kCancelled, "cancelled");

@@ -190,7 +190,7 @@ void Lane::WithWorkerOf(const OwnerId& owner, WithLink then) {
       return then(Error(ErrorCode::kResourceExhausted, "too many owners have restored cells"));
     }
     auto worker = StartWorker();
-    if (!worker) return then(std::move(worker).error());
+    if (!worker) return then(Error(ErrorCode::kUnavailable, worker.error().message()));
     entry = owner_workers_.emplace(owner, OwnerWorker{.process = *std::move(worker), .waiting = {}})
                 .first;
   }

@@ -63,7 +63,7 @@ asio::awaitable<Result<bool>> ApprovalDialogue::Decide(const IsolationKey& owner
 
 asio::awaitable<ApprovalDialogue::Answered> ApprovalDialogue::AskNow(const RunView& run,
                                                                      Exchange& exchange) const {
-  const IsolationKey& owner = exchange.caller().owner;
+  const IsolationKey& owner = exchange.caller().owner();
   Answered answered = Answered::kAll;
   for (const OutcomeApproval& approval : run.outcome.approvals) {
     auto params = co_await Elicitation(owner, approval.id, exchange.caller());
@@ -82,13 +82,13 @@ asio::awaitable<Result<Dict>> ApprovalDialogue::Question(const RunView& run,
   Dict requests;
   RequestState state{.run = run.id};
   for (const OutcomeApproval& approval : run.outcome.approvals) {
-    auto params = co_await Elicitation(exchange.caller().owner, approval.id, exchange.caller());
+    auto params = co_await Elicitation(exchange.caller().owner(), approval.id, exchange.caller());
     if (!params) co_return std::move(params).error();
     Append(requests, approval.id,
            Object({{"method", "elicitation/create"}, {"params", *std::move(params)}}));
     state.approvals.emplace_back(approval.id);
   }
-  auto sealed = states_.Seal(exchange.caller().owner, purpose, state);
+  auto sealed = states_.Seal(exchange.caller().owner(), purpose, state);
   if (!sealed) co_return std::move(sealed).error();
   co_return InputRequired(std::move(requests), *std::move(sealed));
 }
@@ -96,7 +96,7 @@ asio::awaitable<Result<Dict>> ApprovalDialogue::Question(const RunView& run,
 asio::awaitable<Result<ApprovalDialogue::Answers>> ApprovalDialogue::TakeAnswers(
     const std::string& request_state, const StatePurpose& purpose, const Dict& responses,
     const Exchange& exchange) const {
-  const IsolationKey& owner = exchange.caller().owner;
+  const IsolationKey& owner = exchange.caller().owner();
   const auto state = states_.Open(owner, purpose, request_state);
   if (!state) co_return state.error();
   for (const ApprovalId& id : state->approvals) {

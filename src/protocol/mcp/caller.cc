@@ -22,6 +22,12 @@ bool IsLegacyVersion(std::string_view version) {
   return std::ranges::find(kLegacyVersions, version) != kLegacyVersions.end();
 }
 
+RpcError NoBatches() {
+  return {
+      .code = RpcCode::kInvalidRequest,
+      .message = "batches are part of protocol version " + std::string(kBatchVersion) + " only"};
+}
+
 std::string_view ToString(LogLevel level) {
   return kLevels[std::to_underlying(level)];
 }
@@ -37,7 +43,7 @@ const std::string* MetaVersion(const Dict& params) {
   return meta == nullptr ? nullptr : FindAs<std::string>(*meta, kMetaVersion);
 }
 
-std::variant<Caller, RpcError> ReadModernCaller(const Dict& params, IsolationKey owner) {
+std::variant<Caller, RpcError> ReadModernCaller(const Dict& params, Principal principal) {
   const auto* meta = FindAs<Dict>(params, "_meta");
   if (meta == nullptr) return InvalidMeta("params._meta is missing");
   const auto* version = FindAs<std::string>(*meta, kMetaVersion);
@@ -49,7 +55,7 @@ std::variant<Caller, RpcError> ReadModernCaller(const Dict& params, IsolationKey
     return InvalidMeta("params._meta lacks \"" + std::string(kMetaCapabilities) + "\"");
   }
   if (*version != kModernVersion) return UnsupportedVersion(*version);
-  Caller caller{.owner = std::move(owner),
+  Caller caller{.principal = std::move(principal),
                 .era = Era::kModern,
                 .version = *version,
                 .capabilities = *capabilities};

@@ -10,11 +10,13 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "context/session_context.h"
 #include "identity/identity.h"
 #include "protocol/mcp/message.h"
 #include "wire/value.h"
@@ -29,6 +31,9 @@ inline constexpr std::array<std::string_view, 3> kLegacyVersions = {"2025-11-25"
 inline constexpr std::string_view kNewestLegacyVersion = kLegacyVersions.front();
 inline constexpr std::string_view kOldestVersion = kLegacyVersions.back();
 bool IsLegacyVersion(std::string_view version);
+// The only one that has batches, and must take them.
+inline constexpr std::string_view kBatchVersion = "2025-03-26";
+RpcError NoBatches();
 
 // The names of MCP's own fields in _meta.
 inline constexpr std::string_view kMetaVersion = "io.modelcontextprotocol/protocolVersion";
@@ -41,13 +46,21 @@ enum class LogLevel { kDebug, kInfo, kNotice, kWarning, kError, kCritical, kAler
 std::string_view ToString(LogLevel level);
 std::optional<LogLevel> ParseLogLevel(std::string_view name);
 
-struct Caller {
+// Whom requests are for, as their transport has found out.
+struct Principal {
   IsolationKey owner;
+  std::shared_ptr<const SessionContext>
+      session{};  // What tools act under; null: for nobody in particular.
+};
+
+struct Caller {
+  Principal principal;
   Era era = Era::kLegacy;
   std::string version{};
   Dict capabilities{};                  // Of the client.
   std::optional<LogLevel> log_level{};  // The least that it wants to hear; nothing: nothing.
 
+  const IsolationKey& owner() const { return principal.owner; }
   bool Can(std::string_view capability) const { return capabilities.Find(capability) != nullptr; }
 };
 
@@ -55,7 +68,7 @@ struct Caller {
 const std::string* MetaVersion(const Dict& params);
 
 // The caller of a modern request, or why it cannot be answered.
-std::variant<Caller, RpcError> ReadModernCaller(const Dict& params, IsolationKey owner);
+std::variant<Caller, RpcError> ReadModernCaller(const Dict& params, Principal principal);
 RpcError UnsupportedVersion(std::string_view requested);
 
 // What a request's progress is to be told under; nothing: it is not wanted.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "codeact/door_session.h"
 #include "codeact/execute_code.h"
 #include "codeact/instructions.h"
 #include "protocol/mcp/outcome_result.h"
@@ -60,16 +61,24 @@ double SecondsOf(const Value* given, double usual) {
   return seconds == nullptr ? usual : *seconds;
 }
 
+// An id as the client wrote it, but for the quotes.
+std::string TextOf(const Value& id) {
+  if (const auto* text = id.If<std::string>()) return *text;
+  auto number = ToJson(id);
+  return number ? *std::move(number) : std::string();
+}
+
 class CodeTools {
  public:
-  CodeTools(RunService& runs, const ApprovalDialogue& approvals,
-            std::shared_ptr<const CodeSetting> setting)
+  CodeTools(RunService& runs, const ApprovalDialogue& approvals, SettingSource setting)
       : runs_(runs), approvals_(approvals), setting_(std::move(setting)) {}
+
+  std::string DescribeFor(const Caller& caller) const { return Description(*SettingOf(caller)); }
 
   asio::awaitable<Reply> Execute(Use use, Exchange& exchange) const {
     if (use.request_state)
       co_return co_await Resume(std::string(kExecuteCode), std::move(use), exchange);
-    auto request = ToStartRun(use.arguments);
+    auto request = ToStartRun(use.arguments, exchange);
     if (!request) co_return ErrorResult(request.error().message());
     std::shared_ptr<OutputFeed> feed;
     if (OutputFeed::IsWanted(exchange)) {
@@ -78,7 +87,7 @@ class CodeTools {
         feed->OnOutput(stream, bytes);
       };
     }
-    auto run = co_await runs_.Start(exchange.caller().owner, *std::move(request));
+    auto run = co_await runs_.Start(exchange.caller().owner(), *std::move(request));
     if (feed != nullptr) feed->Close();
     co_return co_await Conclude(std::move(run), {std::string(kExecuteCode), use.arguments},
                                 exchange);
@@ -92,7 +101,7 @@ class CodeTools {
         SecondsOf(use.arguments.Find("timeout_seconds"), kUsualWaitSeconds));
     const auto deadline = std::chrono::steady_clock::now() +
                           std::chrono::duration_cast<std::chrono::nanoseconds>(wait);
-    const IsolationKey& owner = exchange.caller().owner;
+    const IsolationKey& owner = exchange.caller().owner();
     auto run = co_await runs_.Find(owner, id);
     // One that waits for somebody who can be asked here is asked about at once.
     if (run && !(run->state == RunState::kWaiting && exchange.caller().Can("elicitation"))) {
@@ -103,14 +112,22 @@ class CodeTools {
   }
 
  private:
+  std::shared_ptr<const CodeSetting> SettingOf(const Caller& caller) const {
+    return setting_.For(caller.principal.session.get());
+  }
+
   // The arguments have been checked against the schema.
-  Result<StartRun> ToStartRun(const Dict& arguments) const {
-    StartRun request{.code = *FindAs<std::string>(arguments, "code"), .setting = setting_};
+  Result<StartRun> ToStartRun(const Dict& arguments, const Exchange& exchange) const {
+    StartRun request{.code = *FindAs<std::string>(arguments, "code")};
     if (request.code.find_first_not_of(" \t\r\n\f\v") == std::string::npos) {
       return Error(ErrorCode::kInvalidArgument, "there is no code: send some Python");
     }
     if (const auto* session = FindAs<std::string>(arguments, "session")) request.session = *session;
-    TRY_ASSIGN(request.limits, RequestedLimits(arguments, setting_->limits));
+    TRY_ASSIGN(request.limits, RequestedLimits(arguments, SettingOf(exchange.caller())->limits));
+    if (const auto& session = exchange.caller().principal.session) {
+      request.context = ForRequest(*session, {.message_id = TextOf(exchange.request_id()),
+                                              .session = request.session.value_or("")});
+    }
     return request;
   }
 
@@ -126,9 +143,9 @@ class CodeTools {
       }
       const auto answered = co_await approvals_.AskNow(*run, exchange);
       if (exchange.is_unwanted()) {
-        run = co_await runs_.Cancel(caller.owner, run->id);
+        run = co_await runs_.Cancel(caller.owner(), run->id);
       } else if (answered == ApprovalDialogue::Answered::kAll) {
-        run = co_await runs_.Await(caller.owner, run->id,
+        run = co_await runs_.Await(caller.owner(), run->id,
                                    std::chrono::steady_clock::now() + kPatience);
       } else {
         break;
@@ -146,7 +163,7 @@ class CodeTools {
     const auto answers =
         co_await approvals_.TakeAnswers(*use.request_state, purpose, use.input_responses, exchange);
     if (!answers) co_return InvalidParams(answers.error().message());
-    const IsolationKey& owner = exchange.caller().owner;
+    const IsolationKey& owner = exchange.caller().owner();
     // With questions left, the run may go nowhere: they are asked again.
     auto run = answers->answered == ApprovalDialogue::Answered::kAll
                    ? runs_.Await(owner, answers->run, std::chrono::steady_clock::now() + kPatience)
@@ -156,24 +173,23 @@ class CodeTools {
 
   RunService& runs_;
   const ApprovalDialogue& approvals_;
-  const std::shared_ptr<const CodeSetting> setting_;
+  const SettingSource setting_;
 };
 
 }  // namespace
 
 std::vector<ToolFeature> MakeCodeTools(RunService& runs, const ApprovalDialogue& approvals,
-                                       std::shared_ptr<const CodeSetting> setting) {
-  std::string description = Description(*setting);
+                                       SettingSource setting) {
   const auto tools =
       std::make_shared<const CodeTools>(runs, approvals, std::move(setting));  // Shared by both.
   std::vector<ToolFeature> features;
   features.push_back(
       {.definition = Definition(
-           kExecuteCode, "Execute Python", std::move(description), kExecuteCodeInput,
+           kExecuteCode, "Execute Python", "", kExecuteCodeInput,
            Object({{"readOnlyHint", false}, {"destructiveHint", true}, {"openWorldHint", true}})),
-       .call = [tools](Use use, Exchange& exchange) {
-         return tools->Execute(std::move(use), exchange);
-       }});
+       .call = [tools](Use use,
+                       Exchange& exchange) { return tools->Execute(std::move(use), exchange); },
+       .description = [tools](const Caller& caller) { return tools->DescribeFor(caller); }});
   features.push_back(
       {.definition = Definition(kWaitForRun, "Wait for a run", std::string(kWaitForRunDescription),
                                 kWaitForRunInput, Object({{"readOnlyHint", true}})),

@@ -6,10 +6,10 @@
 // Lifetime  The service and the dialogue outlive the tools.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "codeact/run_service.h"
+#include "codeact/setting_source.h"
 #include "protocol/mcp/approval_dialogue.h"
 #include "protocol/mcp/features.h"
 
@@ -17,6 +17,6 @@ namespace caisson::mcp {
 
 // `setting` is the service's own: its tools are described, its limits are where a request's begin.
 std::vector<ToolFeature> MakeCodeTools(RunService& runs, const ApprovalDialogue& approvals,
-                                       std::shared_ptr<const CodeSetting> setting);
+                                       SettingSource setting);
 
 }  // namespace caisson::mcp

@@ -111,7 +111,7 @@ class TestExchange final : public Exchange {
  public:
   TestExchange(Caller caller, std::shared_ptr<Session> session, std::deque<Value> answers,
                asio::any_io_executor executor)
-      : Exchange(std::move(caller), std::nullopt, session),
+      : Exchange(std::move(caller), Request{.id = Value(1), .method = "tools/call"}, session),
         executor_(std::move(executor)),
         session_(std::move(session)),
         answers_(std::move(answers)) {}
@@ -153,14 +153,14 @@ class CodeToolsTest : public testing::Test {
   }
 
   Caller CallerOf(Era era, Dict capabilities, std::string user = "ann") const {
-    return {.owner = OwnerOf(std::move(user)),
+    return {.principal = {.owner = OwnerOf(std::move(user))},
             .era = era,
             .version = std::string(era == Era::kModern ? kModernVersion : kNewestLegacyVersion),
             .capabilities = std::move(capabilities)};
   }
 
   Reply Call(Caller caller, Dict params, std::deque<Value> answers = {}) {
-    const auto session = std::make_shared<Session>(caller.owner, context_.get_executor());
+    const auto session = std::make_shared<Session>(caller.principal, context_.get_executor());
     TestExchange exchange(std::move(caller), session, std::move(answers), context_.get_executor());
     std::optional<Reply> reply;
     const Request request{.id = Value(1), .method = "tools/call", .params = std::move(params)};

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "wire/json.h"
 #include "wire/object.h"
 

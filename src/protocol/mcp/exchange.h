@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "protocol/mcp/caller.h"
+#include "protocol/mcp/message.h"
 #include "protocol/mcp/session.h"
 
 namespace caisson::mcp {
@@ -22,15 +23,17 @@ namespace caisson::mcp {
 class Exchange {
  public:
   // No session: modern requests over HTTP, which leave nothing behind.
-  Exchange(Caller caller, std::optional<Value> progress_token, std::shared_ptr<Session> session)
+  Exchange(Caller caller, const Request& request, std::shared_ptr<Session> session)
       : caller_(std::move(caller)),
-        progress_token_(std::move(progress_token)),
+        id_(request.id),
+        progress_token_(ProgressToken(request.params)),
         session_(std::move(session)) {}
   virtual ~Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   const Caller& caller() const { return caller_; }
+  const Value& request_id() const { return id_; }
   Session* session() const { return session_.get(); }
   // Whether the client has cancelled the request, not merely gone away.
   virtual bool is_unwanted() const = 0;
@@ -54,6 +57,7 @@ class Exchange {
 
  private:
   const Caller caller_;
+  const Value id_;
   const std::optional<Value> progress_token_;
   const std::shared_ptr<Session> session_;
   bool asking_ = false;

@@ -32,6 +32,8 @@ using UseHandler = std::function<asio::awaitable<Reply>(Use use, Exchange& excha
 struct ToolFeature {
   Dict definition;  // As tools/list shows it: name, description, inputSchema...
   UseHandler call;
+  // In place of the definition's, where it is not always the same for everybody.
+  std::function<std::string(const Caller& caller)> description{};
 };
 
 struct PromptFeature {

@@ -12,6 +12,7 @@
 #include <exception>
 #include <utility>
 
+#include "codeact/door_session.h"
 #include "net/sse.h"
 #include "protocol/mcp/http_headers.h"
 #include "wire/object.h"
@@ -74,6 +75,17 @@ std::string BaseUrl(const net::Request& request) {
          (host == nullptr ? std::string() : *host);
 }
 
+// What a session's client says that wants no answer.
+void Deliver(Message message, const std::shared_ptr<HttpSession>& session) {
+  asio::post(session->strand, [session, message = std::move(message)]() mutable {
+    if (auto* notification = std::get_if<Notification>(&message)) {
+      Server::Notice(*notification, *session->session);
+    } else if (auto* response = std::get_if<Response>(&message)) {
+      session->session->questions.Answer(std::move(*response));
+    }
+  });
+}
+
 RequestOrigin OriginOf(const net::Request& request) {
   RequestOrigin origin{.peer = request.peer};
   for (const net::Headers::Field& field : request.headers) {
@@ -84,12 +96,17 @@ RequestOrigin OriginOf(const net::Request& request) {
 
 }  // namespace
 
-// One request being answered: what is said before the answer, in order, and then the answer. The handler of the
-// request may run on another strand than the connection.
+// A POST being answered: what is said before the answers, in order, and then these: one, or those of a batch. The
+// handlers of its requests may run on another strand than the connection.
 class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversation> {
  public:
-  explicit Conversation(const asio::any_io_executor& connection)
-      : wake_(connection, asio::steady_timer::time_point::max()) {}
+  struct Shape {
+    Era era = Era::kLegacy;
+    std::size_t answers = 1;
+    bool is_batch = false;
+  };
+  Conversation(const asio::any_io_executor& connection, Shape shape)
+      : shape_(shape), wake_(connection, asio::steady_timer::time_point::max()) {}
 
   // From any thread.
   void Say(std::string text) {
@@ -98,24 +115,25 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
       self->wake_.cancel();
     });
   }
-  void Finish(Reply reply) {
-    asio::post(wake_.get_executor(),
-               [self = shared_from_this(), reply = std::move(reply)]() mutable {
-                 self->reply_ = std::move(reply);
-                 self->wake_.cancel();
-               });
+  void Finish(const Value& id, Reply reply) {
+    const int status = StatusOf(reply, shape_.era);
+    asio::post(wake_.get_executor(), [self = shared_from_this(), status,
+                                      text = ReplyText(id, std::move(reply))]() mutable {
+      self->answers_.push_back(std::move(text));
+      self->status_ = status;
+      self->wake_.cancel();
+    });
   }
 
-  // On the connection: returns when the request was answered, or is over and nobody listens. Calls `on_gone` if
-  // the client goes before that.
-  asio::awaitable<void> Answer(const Request& request, Era era, net::Headers headers,
-                               net::Exchange& http, std::function<void()> on_gone) {
+  // On the connection: returns when all was answered, or is over and nobody listens. Calls `on_gone` if the client
+  // goes before that.
+  asio::awaitable<void> Answer(net::Exchange& http, std::function<void()> on_gone) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const bool streams = http.request().Accepts("text/event-stream");
     for (;;) {
       while (streams && !gone_ && !unsaid_.empty()) {
         if (!events_) {
-          auto opened = co_await net::EventStream::Open(http, headers);
+          auto opened = co_await net::EventStream::Open(http);
           if (!opened) break;
           events_ = *std::move(opened);
         }
@@ -123,7 +141,7 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
         unsaid_.pop_front();
       }
       unsaid_.clear();
-      if (reply_) break;
+      if (answers_.size() == shape_.answers) break;
       co_await wake_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto state = co_await asio::this_coro::cancellation_state;
       if (!gone_ && state.cancelled() != asio::cancellation_type::none) {
@@ -133,31 +151,33 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
       }
     }
     if (gone_) co_return;
-    const int status = StatusOf(*reply_, era);
-    std::string text = ReplyText(request.id, *std::move(reply_));
     if (events_) {
-      events_->Post({.name = "message", .data = std::move(text)});
+      for (std::string& text : answers_) {
+        events_->Post({.name = "message", .data = std::move(text)});
+      }
+    } else if (shape_.is_batch) {
+      co_await Tell(http, net::JsonResponse(200, BatchText(answers_)));
     } else {
-      net::Response response = net::JsonResponse(status, std::move(text));
-      for (const auto& field : headers) response.headers.Add(field.name, field.value);
-      co_await Tell(http, std::move(response));
+      co_await Tell(http, net::JsonResponse(status_, std::move(answers_.front())));
     }
   }
 
  private:
+  const Shape shape_;
   asio::steady_timer wake_;  // Never expires: cancelled when there is something to do.
   std::deque<std::string> unsaid_;
-  std::optional<Reply> reply_;
+  std::vector<std::string> answers_;
+  int status_ = 200;  // Of the last.
   std::optional<net::EventStream> events_;
   bool gone_ = false;
 };
 
 class HttpEndpoint::HttpExchange final : public Exchange {
  public:
-  HttpExchange(Caller caller, std::optional<Value> progress_token, std::shared_ptr<Session> session,
+  HttpExchange(Caller caller, const Request& request, std::shared_ptr<Session> session,
                std::shared_ptr<Conversation> conversation,
                std::shared_ptr<RequestsUnderWay::Underway> underway)
-      : Exchange(std::move(caller), std::move(progress_token), std::move(session)),
+      : Exchange(std::move(caller), request, std::move(session)),
         conversation_(std::move(conversation)),
         underway_(std::move(underway)) {}
 
@@ -200,10 +220,17 @@ void HttpEndpoint::Mount(net::Router& router) {
   }
 }
 
-asio::awaitable<std::variant<IsolationKey, net::Response>> HttpEndpoint::Identify(
+asio::awaitable<std::variant<Principal, net::Response>> HttpEndpoint::Identify(
     const net::Request& request) const {
   const auto identity = co_await resolver_.Resolve(OriginOf(request));
-  if (identity) co_return IsolationKey(*identity);
+  if (identity) {
+    Principal principal{.owner = IsolationKey(*identity)};
+    if (options_.sessions != nullptr) {
+      principal.session = std::make_shared<const SessionContext>(
+          RemoteSession(*options_.sessions, *identity, "mcp"));
+    }
+    co_return principal;
+  }
   net::Response refusal = net::ToResponse({.status = 401, .detail = "this needs a bearer token"});
   std::string challenge = "Bearer";
   if (options_.tells_metadata) {
@@ -216,8 +243,8 @@ asio::awaitable<std::variant<IsolationKey, net::Response>> HttpEndpoint::Identif
 
 asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
   net::Request& request = http.request();
-  auto owner = co_await Identify(request);
-  if (auto* refusal = std::get_if<net::Response>(&owner)) {
+  auto principal = co_await Identify(request);
+  if (auto* refusal = std::get_if<net::Response>(&principal)) {
     co_return co_await Tell(http, std::move(*refusal));
   }
   // A page cannot send this type to another site without asking first.
@@ -225,7 +252,11 @@ asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
     co_return co_await Tell(http,
                             net::ToResponse({.status = 415, .detail = "send application/json"}));
   }
-  Message message = ReadMessage(request.body);
+  Batch batch = ReadBatch(request.body);
+  if (batch.is_array) {
+    co_return co_await TakeBatch(std::move(batch), std::get<Principal>(std::move(principal)), http);
+  }
+  Message message = std::move(batch.messages.front());
   if (auto* bad = std::get_if<BadMessage>(&message)) {
     co_return co_await Tell(http, ErrorResponse(400, bad->id, std::move(bad->error)));
   }
@@ -236,106 +267,145 @@ asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
                        : told != nullptr ? told->params
                                          : kNoParams;
   if (IsModern(params, request.headers)) {
-    co_await TakeModern(std::move(message), std::get<IsolationKey>(owner), http);
+    co_await TakeModern(std::move(message), std::get<Principal>(std::move(principal)), http);
   } else {
-    co_await TakeLegacy(std::move(message), std::get<IsolationKey>(owner), http);
+    co_await TakeLegacy(std::move(message), std::get<Principal>(std::move(principal)), http);
   }
 }
 
-asio::awaitable<void> HttpEndpoint::TakeModern(Message message, IsolationKey owner,
+asio::awaitable<void> HttpEndpoint::TakeModern(Message message, Principal principal,
                                                net::Exchange& http) {
   auto* request = std::get_if<Request>(&message);
   if (request == nullptr) {
     // Nothing here listens to notifications, and nothing was asked that could be answered.
     co_return co_await Tell(http, Accepted());
   }
-  auto caller = CheckedCaller(*request, http.request().headers, owner);
+  auto caller = CheckedCaller(*request, http.request().headers, principal);
   if (auto* error = std::get_if<RpcError>(&caller)) {
     co_return co_await Tell(http, ErrorResponse(400, request->id, std::move(*error)));
   }
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
-  const auto conversation = std::make_shared<Conversation>(executor);
+  const auto conversation =
+      std::make_shared<Conversation>(executor, Conversation::Shape{.era = Era::kModern});
   const auto underway = std::make_shared<RequestsUnderWay::Underway>();
-  HttpExchange exchange(std::get<Caller>(std::move(caller)), ProgressToken(request->params),
-                        nullptr, conversation, underway);
+  HttpExchange exchange(std::get<Caller>(std::move(caller)), *request, nullptr, conversation,
+                        underway);
   const auto work = [&]() -> asio::awaitable<void> {
     co_await asio::this_coro::throw_if_cancelled(false);
-    conversation->Finish(co_await server_.Handle(*request, exchange));
+    conversation->Finish(request->id, co_await server_.Handle(*request, exchange));
   };
   asio::co_spawn(executor, work,
                  asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, executor)));
-  co_await conversation->Answer(*request, Era::kModern, {}, http, [&] {
+  co_await conversation->Answer(http, [&] {
     underway->unwanted = true;
     underway->stop.emit(asio::cancellation_type::terminal);
   });
 }
 
-asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, IsolationKey owner,
+asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, Principal principal,
                                                    net::Exchange& http) {
-  auto begun = sessions_.Begin(owner);
+  auto begun = sessions_.Begin(principal);
   if (!begun) {
     co_return co_await Tell(
         http, net::ToResponse({.status = 503, .detail = "there are too many sessions"}));
   }
-  const auto conversation = std::make_shared<Conversation>(co_await asio::this_coro::executor);
-  HttpExchange exchange(begun->session->session->LegacyCaller(), std::nullopt,
-                        begun->session->session, conversation,
-                        std::make_shared<RequestsUnderWay::Underway>());
+  const auto conversation =
+      std::make_shared<Conversation>(co_await asio::this_coro::executor, Conversation::Shape());
+  HttpExchange exchange(begun->session->session->LegacyCaller(), request, begun->session->session,
+                        conversation, std::make_shared<RequestsUnderWay::Underway>());
   // The session is nobody else's yet, so that its strand is not needed.
   Reply reply = co_await server_.Handle(request, exchange);
-  if (std::holds_alternative<RpcError>(reply)) sessions_.End(owner, begun->id);
+  if (std::holds_alternative<RpcError>(reply)) sessions_.End(principal.owner, begun->id);
   net::Response response = net::JsonResponse(200, ReplyText(request.id, std::move(reply)));
   response.headers.Add(std::string(kSessionHeader), begun->id);
   co_await Tell(http, std::move(response));
 }
 
-asio::awaitable<void> HttpEndpoint::TakeLegacy(Message message, IsolationKey owner,
+asio::awaitable<void> HttpEndpoint::TakeLegacy(Message message, Principal principal,
                                                net::Exchange& http) {
   auto* request = std::get_if<Request>(&message);
   if (request != nullptr && request->method == "initialize") {
-    co_await TakeInitialize(std::move(*request), std::move(owner), http);
+    co_await TakeInitialize(std::move(*request), std::move(principal), http);
     co_return;
   }
-  const std::string* id = http.request().headers.Find(kSessionHeader);
-  if (id == nullptr) {
-    co_return co_await Tell(
-        http,
-        net::ToResponse({.status = 400,
-                         .detail = "initialize first, then send the Mcp-Session-Id that you get"}));
+  const auto found = SessionOf(http.request(), principal.owner);
+  if (const auto* refusal = std::get_if<net::Response>(&found)) {
+    co_return co_await Tell(http, *refusal);
   }
-  const auto session = sessions_.Find(owner, *id);
-  if (session == nullptr) {
-    co_return co_await Tell(http,
-                            net::ToResponse({.status = 404, .detail = "there is no such session"}));
-  }
+  const auto& session = std::get<std::shared_ptr<HttpSession>>(found);
   if (request == nullptr) {
-    asio::post(session->strand, [session, message = std::move(message)]() mutable {
-      if (auto* notification = std::get_if<Notification>(&message)) {
-        Server::Notice(*notification, *session->session);
-      } else if (auto* response = std::get_if<Response>(&message)) {
-        session->session->questions.Answer(std::move(*response));
-      }
-    });
+    Deliver(std::move(message), session);
     co_return co_await Tell(http, Accepted());
   }
-  co_await AnswerInSession(std::move(*request), session, http);
+  std::vector<Request> requests;
+  requests.push_back(std::move(*request));
+  co_await AnswerInSession(
+      std::move(requests), session,
+      std::make_shared<Conversation>(co_await asio::this_coro::executor, Conversation::Shape()),
+      http);
+}
+
+asio::awaitable<void> HttpEndpoint::TakeBatch(Batch batch, Principal principal,
+                                              net::Exchange& http) {
+  const auto found = SessionOf(http.request(), principal.owner);
+  if (const auto* refusal = std::get_if<net::Response>(&found)) {
+    co_return co_await Tell(http, *refusal);
+  }
+  const auto& session = std::get<std::shared_ptr<HttpSession>>(found);
+  if (session->session->version != kBatchVersion) {
+    co_return co_await Tell(http, ErrorResponse(400, {}, NoBatches()));
+  }
+  std::vector<Request> requests;
+  std::vector<BadMessage> bad;
+  for (Message& message : batch.messages) {
+    if (auto* request = std::get_if<Request>(&message)) {
+      requests.push_back(std::move(*request));
+    } else if (auto* wrong = std::get_if<BadMessage>(&message)) {
+      bad.push_back(std::move(*wrong));
+    } else {
+      Deliver(std::move(message), session);
+    }
+  }
+  if (requests.empty() && bad.empty()) co_return co_await Tell(http, Accepted());
+  const auto conversation = std::make_shared<Conversation>(
+      co_await asio::this_coro::executor,
+      Conversation::Shape{.answers = requests.size() + bad.size(), .is_batch = true});
+  for (BadMessage& each : bad) conversation->Finish(each.id, std::move(each.error));
+  co_await AnswerInSession(std::move(requests), session, conversation, http);
+}
+
+std::variant<std::shared_ptr<HttpSession>, net::Response> HttpEndpoint::SessionOf(
+    const net::Request& request, const IsolationKey& owner) {
+  const std::string* id = request.headers.Find(kSessionHeader);
+  if (id == nullptr) {
+    return net::ToResponse(
+        {.status = 400, .detail = "initialize first, then send the Mcp-Session-Id that you get"});
+  }
+  if (auto session = sessions_.Find(owner, *id)) return session;
+  return net::ToResponse({.status = 404, .detail = "there is no such session"});
 }
 
 // The session's requests run on its strand. One whose client goes away runs on, as the era has it, and is waited for
 // here all the same.
-asio::awaitable<void> HttpEndpoint::AnswerInSession(Request request,
+asio::awaitable<void> HttpEndpoint::AnswerInSession(std::vector<Request> requests,
                                                     std::shared_ptr<HttpSession> session,
+                                                    std::shared_ptr<Conversation> conversation,
                                                     net::Exchange& http) {
-  const auto conversation = std::make_shared<Conversation>(co_await asio::this_coro::executor);
-  const auto underway = std::make_shared<RequestsUnderWay::Underway>();
-  const auto exchange = std::make_shared<HttpExchange>(session->session->LegacyCaller(),
-                                                       ProgressToken(request.params),
-                                                       session->session, conversation, underway);
-  asio::co_spawn(
-      session->strand, WorkInSession(request, session, exchange, conversation, underway),
-      asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, session->strand)));
-  co_await conversation->Answer(request, Era::kLegacy, {}, http, [session, exchange] {
-    asio::post(session->strand, [exchange] { exchange->OnGone(); });
+  std::vector<std::shared_ptr<HttpExchange>> exchanges;
+  for (Request& request : requests) {
+    const auto underway = std::make_shared<RequestsUnderWay::Underway>();
+    const auto exchange = std::make_shared<HttpExchange>(session->session->LegacyCaller(), request,
+                                                         session->session, conversation, underway);
+    exchanges.push_back(exchange);
+    asio::co_spawn(
+        session->strand,
+        WorkInSession(std::move(request), session, exchange, conversation, underway),
+        asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, session->strand)));
+  }
+  co_await conversation->Answer(http, [session, exchanges] {
+    asio::post(session->strand, [exchanges] {
+      for (const auto& exchange : exchanges) exchange->OnGone();
+    });
   });
 }
 
@@ -347,23 +417,24 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
   RequestsUnderWay& requests = session->session->requests;
   if (requests.size() >= kMaxRequestsPerSession || !requests.Begin(request.id, underway)) {
     conversation->Finish(
-        RpcError{.code = RpcCode::kInvalidRequest,
-                 .message = "too many requests, or one of this id, are under way"});
+        request.id, RpcError{.code = RpcCode::kInvalidRequest,
+                             .message = "too many requests, or one of this id, are under way"});
     co_return;
   }
   Reply reply = co_await server_.Handle(request, *exchange);
   requests.End(request.id);
-  conversation->Finish(std::move(reply));
+  conversation->Finish(request.id, std::move(reply));
 }
 
 asio::awaitable<net::Response> HttpEndpoint::Delete(net::Request request) {
-  auto owner = co_await Identify(request);
-  if (auto* refusal = std::get_if<net::Response>(&owner)) co_return std::move(*refusal);
+  auto principal = co_await Identify(request);
+  if (auto* refusal = std::get_if<net::Response>(&principal)) co_return std::move(*refusal);
   const std::string* id = request.headers.Find(kSessionHeader);
   if (id == nullptr) {
     co_return net::ToResponse({.status = 400, .detail = "which session? Send its Mcp-Session-Id"});
   }
-  if (sessions_.End(std::get<IsolationKey>(owner), *id)) co_return net::Response{.status = 204};
+  if (sessions_.End(std::get<Principal>(principal).owner, *id))
+    co_return net::Response{.status = 204};
   co_return net::ToResponse({.status = 404, .detail = "there is no such session"});
 }
 

@@ -32,6 +32,7 @@ struct HttpEndpointOptions {
   // Those who give tokens for this server; with them, or where clients need a key, the metadata of RFC 9728 is served.
   std::vector<std::string> authorization_servers{};
   bool tells_metadata = false;
+  SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
 };
 
 class HttpEndpoint {
@@ -52,13 +53,20 @@ class HttpEndpoint {
   asio::awaitable<net::Response> Metadata(net::Request request) const;
 
   // Whom a request is for, or the answer to one that does not say so believably.
-  asio::awaitable<std::variant<IsolationKey, net::Response>> Identify(
+  asio::awaitable<std::variant<Principal, net::Response>> Identify(
       const net::Request& request) const;
 
-  asio::awaitable<void> TakeModern(Message message, IsolationKey owner, net::Exchange& http);
-  asio::awaitable<void> TakeLegacy(Message message, IsolationKey owner, net::Exchange& http);
-  asio::awaitable<void> TakeInitialize(Request request, IsolationKey owner, net::Exchange& http);
-  asio::awaitable<void> AnswerInSession(Request request, std::shared_ptr<HttpSession> session,
+  asio::awaitable<void> TakeModern(Message message, Principal principal, net::Exchange& http);
+  asio::awaitable<void> TakeLegacy(Message message, Principal principal, net::Exchange& http);
+  asio::awaitable<void> TakeInitialize(Request request, Principal principal, net::Exchange& http);
+  asio::awaitable<void> TakeBatch(Batch batch, Principal principal, net::Exchange& http);
+  // The session that the request names, or the answer to one that names none of this owner's.
+  std::variant<std::shared_ptr<HttpSession>, net::Response> SessionOf(const net::Request& request,
+                                                                      const IsolationKey& owner);
+  // Answers all of them; `conversation` expects as many.
+  asio::awaitable<void> AnswerInSession(std::vector<Request> requests,
+                                        std::shared_ptr<HttpSession> session,
+                                        std::shared_ptr<Conversation> conversation,
                                         net::Exchange& http);
   asio::awaitable<void> WorkInSession(Request request, std::shared_ptr<HttpSession> session,
                                       std::shared_ptr<HttpExchange> exchange,

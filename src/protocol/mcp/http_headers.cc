@@ -56,9 +56,9 @@ bool IsModern(const Dict& params, const net::Headers& headers) {
 }
 
 std::variant<Caller, RpcError> CheckedCaller(const Request& request, const net::Headers& headers,
-                                             const IsolationKey& owner) {
+                                             const Principal& principal) {
   if (headers.Find(kVersionHeader) == nullptr) return Mismatch(kVersionHeader, "is missing");
-  auto caller = ReadModernCaller(request.params, owner);
+  auto caller = ReadModernCaller(request.params, principal);
   const std::string* version = MetaVersion(request.params);
   if (version != nullptr) {
     // A version that both name and we do not speak is told as that; one they disagree on is a mismatch.

@@ -20,6 +20,6 @@ bool IsModern(const Dict& params, const net::Headers& headers);
 
 // The caller of a modern request, or what is wrong with what it says of itself.
 std::variant<Caller, RpcError> CheckedCaller(const Request& request, const net::Headers& headers,
-                                             const IsolationKey& owner);
+                                             const Principal& principal);
 
 }  // namespace caisson::mcp

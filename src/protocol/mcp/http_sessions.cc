@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/aead.h"
-#include "base/base64url.h"
+#include "base/base64.h"
 
 namespace caisson::mcp {
 namespace {
@@ -20,11 +20,11 @@ std::string NewSessionId() {
 
 }  // namespace
 
-std::optional<HttpSessions::Begun> HttpSessions::Begin(const IsolationKey& owner) {
-  Begun begun{.id = NewSessionId(), .session = std::make_shared<HttpSession>(owner, io_)};
+std::optional<HttpSessions::Begun> HttpSessions::Begin(const Principal& principal) {
+  Begun begun{.id = NewSessionId(), .session = std::make_shared<HttpSession>(principal, io_)};
   const Time now = std::chrono::steady_clock::now();
   auto entries = entries_.Lock();
-  if (!MakeRoom(*entries, owner, now)) return std::nullopt;
+  if (!MakeRoom(*entries, principal.owner, now)) return std::nullopt;
   entries->emplace(begun.id, Entry{.session = begun.session, .used = now});
   return begun;
 }
@@ -37,7 +37,7 @@ bool HttpSessions::MakeRoom(Entries& entries, const IsolationKey& owner, Time no
   auto oldest = entries.end();
   std::size_t own = 0;
   for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-    if (entry->second.session->session->owner != owner) continue;
+    if (entry->second.session->session->principal.owner != owner) continue;
     ++own;
     if (oldest == entries.end() || entry->second.used < oldest->second.used) oldest = entry;
   }
@@ -49,7 +49,8 @@ std::shared_ptr<HttpSession> HttpSessions::Find(const IsolationKey& owner, const
   const Time now = std::chrono::steady_clock::now();
   auto entries = entries_.Lock();
   const auto found = entries->find(id);
-  if (found == entries->end() || found->second.session->session->owner != owner) return nullptr;
+  if (found == entries->end() || found->second.session->session->principal.owner != owner)
+    return nullptr;
   if (now - found->second.used > kIdleTime) {
     entries->erase(found);
     return nullptr;
@@ -61,7 +62,8 @@ std::shared_ptr<HttpSession> HttpSessions::Find(const IsolationKey& owner, const
 bool HttpSessions::End(const IsolationKey& owner, const std::string& id) {
   auto entries = entries_.Lock();
   const auto found = entries->find(id);
-  if (found == entries->end() || found->second.session->session->owner != owner) return false;
+  if (found == entries->end() || found->second.session->session->principal.owner != owner)
+    return false;
   entries->erase(found);
   return true;
 }

@@ -21,8 +21,9 @@
 namespace caisson::mcp {
 
 struct HttpSession {
-  HttpSession(const IsolationKey& owner, const asio::any_io_executor& io)
-      : strand(asio::make_strand(io)), session(std::make_shared<Session>(owner, strand)) {}
+  HttpSession(Principal principal, const asio::any_io_executor& io)
+      : strand(asio::make_strand(io)),
+        session(std::make_shared<Session>(std::move(principal), strand)) {}
 
   const asio::any_io_executor strand;
   const std::shared_ptr<Session> session;  // Shared with the exchanges.
@@ -37,7 +38,7 @@ class HttpSessions {
     std::shared_ptr<HttpSession> session;
   };
   // Nothing if there are too many already, none of which is idle.
-  std::optional<Begun> Begin(const IsolationKey& owner);
+  std::optional<Begun> Begin(const Principal& principal);
   std::shared_ptr<HttpSession> Find(const IsolationKey& owner, const std::string& id);
   // Whether there was one. What runs in it goes on.
   bool End(const IsolationKey& owner, const std::string& id);

@@ -10,9 +10,12 @@
 namespace caisson::mcp {
 
 using jsonrpc::BadMessage;
+using jsonrpc::Batch;
+using jsonrpc::BatchText;
 using jsonrpc::Message;
 using jsonrpc::Notification;
 using jsonrpc::NotificationText;
+using jsonrpc::ReadBatch;
 using jsonrpc::ReadMessage;
 using jsonrpc::Reply;
 using jsonrpc::ReplyText;

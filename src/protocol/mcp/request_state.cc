@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/sha256.h"
 #include "wire/canonical_json.h"
 #include "wire/json.h"

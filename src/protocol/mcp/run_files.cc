@@ -38,7 +38,7 @@ void AddFiles(const RunView& run, caisson::List& resources) {
 }  // namespace
 
 asio::awaitable<Reply> RunFiles::List(std::optional<std::string> cursor, Exchange& exchange) {
-  auto page = co_await runs_.List(exchange.caller().owner, RunState::kFinished,
+  auto page = co_await runs_.List(exchange.caller().owner(), RunState::kFinished,
                                   {.after = std::move(cursor), .limit = kRunsPerPage});
   if (!page) {
     if (page.error().code() == ErrorCode::kInvalidArgument) {
@@ -63,7 +63,7 @@ caisson::List RunFiles::Templates() const {
 asio::awaitable<std::optional<caisson::List>> RunFiles::Read(std::string uri, Exchange& exchange) {
   const auto address = ParseFileUri(uri);
   if (!address) co_return std::nullopt;
-  const IsolationKey owner = exchange.caller().owner;
+  const IsolationKey owner = exchange.caller().owner();
   const auto run = co_await runs_.Find(owner, address->run);
   if (!run || address->number >= run->outcome.files.size()) co_return std::nullopt;
   const OutcomeFile& file = run->outcome.files[address->number];

@@ -1,5 +1,6 @@
 #include "protocol/mcp/server.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
@@ -209,9 +210,19 @@ Server::Answer Server::SetLogLevel(const Dict& params, Exchange& exchange) const
   co_return Dict();
 }
 
-Server::Answer Server::ListTools(const Dict& params, Exchange&) const {
+Server::Answer Server::ListTools(const Dict& params, Exchange& exchange) const {
   if (auto refused = RefuseCursor(params)) co_return *std::move(refused);
-  co_return Object({{"tools", Definitions(features_.tools)}});
+  List definitions;
+  for (const ToolFeature& tool : features_.tools) {
+    Dict definition = tool.definition;
+    if (tool.description) {
+      const auto place = std::ranges::find(definition.items, Value("description"),
+                                           [](const auto& item) { return item.first; });
+      if (place != definition.items.end()) place->second = tool.description(exchange.caller());
+    }
+    definitions.items.emplace_back(std::move(definition));
+  }
+  co_return Object({{"tools", std::move(definitions)}});
 }
 
 Server::Answer Server::CallTool(const Dict& params, Exchange& exchange) const {

@@ -44,21 +44,21 @@ class RequestsUnderWay {
 
 class Session {
  public:
-  Session(IsolationKey owner, const asio::any_io_executor& executor)
-      : owner(std::move(owner)), questions(executor) {}
+  Session(Principal principal, const asio::any_io_executor& executor)
+      : principal(std::move(principal)), questions(executor) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   // Who makes legacy requests here.
   Caller LegacyCaller() const {
-    return {.owner = owner,
+    return {.principal = principal,
             .era = Era::kLegacy,
             .version = version,
             .capabilities = capabilities,
             .log_level = log_level};
   }
 
-  const IsolationKey owner;
+  const Principal principal;
   // As the client said in `initialize`; until then as if it could do nothing.
   std::string version{kOldestVersion};
   Dict capabilities{};

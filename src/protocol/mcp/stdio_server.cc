@@ -9,6 +9,7 @@
 #include <chrono>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace caisson::mcp {
 namespace {
@@ -21,9 +22,9 @@ constexpr std::chrono::milliseconds kLastAnswers{500};  // After the client has 
 
 class StdioServer::LineExchange final : public Exchange {
  public:
-  LineExchange(Caller caller, std::optional<Value> progress_token, std::shared_ptr<Session> session,
+  LineExchange(Caller caller, const Request& request, std::shared_ptr<Session> session,
                LineStream& lines, const RequestsUnderWay::Underway& underway)
-      : Exchange(std::move(caller), std::move(progress_token), std::move(session)),
+      : Exchange(std::move(caller), request, std::move(session)),
         lines_(lines),
         underway_(underway) {}
 
@@ -40,11 +41,36 @@ class StdioServer::LineExchange final : public Exchange {
   const RequestsUnderWay::Underway& underway_;
 };
 
-StdioServer::StdioServer(const Server& server, LineStream& lines, const IsolationKey& owner,
+// The answers to what came in one line: each is sent when it is there, or all of a batch together with the last. Shared
+// by those who have an answer to give.
+class StdioServer::Answers {
+ public:
+  Answers(LineStream& lines, bool together) : lines_(lines), together_(together) {}
+  Answers(const Answers&) = delete;
+  Answers& operator=(const Answers&) = delete;
+  ~Answers() {
+    if (!texts_.empty()) lines_.Write(BatchText(texts_));
+  }
+
+  void Give(std::string text) {
+    if (together_) {
+      texts_.push_back(std::move(text));
+    } else {
+      lines_.Write(std::move(text));
+    }
+  }
+
+ private:
+  LineStream& lines_;
+  const bool together_;
+  std::vector<std::string> texts_;
+};
+
+StdioServer::StdioServer(const Server& server, LineStream& lines, Principal principal,
                          const asio::any_io_executor& executor)
     : server_(server),
       lines_(lines),
-      session_(std::make_shared<Session>(owner, executor)),
+      session_(std::make_shared<Session>(std::move(principal), executor)),
       idle_(executor) {}
 
 asio::awaitable<void> StdioServer::Serve() {
@@ -73,27 +99,32 @@ void StdioServer::Take(const Line& line) {
     lines_.Write(ReplyText(
         {}, RpcError{.code = RpcCode::kInvalidRequest, .message = "the message is too long"}));
   } else if (line.text.find_first_not_of(" \t\r") != std::string::npos) {
-    TakeMessage(ReadMessage(line.text));
+    Batch batch = ReadBatch(line.text);
+    if (batch.is_array && session_->version != kBatchVersion) {
+      return lines_.Write(ReplyText({}, NoBatches()));
+    }
+    const auto answers = std::make_shared<Answers>(lines_, batch.is_array);
+    for (Message& message : batch.messages) TakeMessage(std::move(message), answers);
   }
 }
 
-void StdioServer::TakeMessage(Message message) {
+void StdioServer::TakeMessage(Message message, const std::shared_ptr<Answers>& answers) {
   if (auto* request = std::get_if<Request>(&message)) {
-    Begin(std::move(*request));
+    Begin(std::move(*request), answers);
   } else if (auto* notification = std::get_if<Notification>(&message)) {
     Server::Notice(*notification, *session_);
   } else if (auto* response = std::get_if<Response>(&message)) {
     session_->questions.Answer(std::move(*response));
   } else {
     auto& bad = std::get<BadMessage>(message);
-    lines_.Write(ReplyText(bad.id, std::move(bad.error)));
+    answers->Give(ReplyText(bad.id, std::move(bad.error)));
   }
 }
 
-void StdioServer::Begin(Request request) {
+void StdioServer::Begin(Request request, std::shared_ptr<Answers> answers) {
   const auto refuse = [&](std::string why) {
-    lines_.Write(ReplyText(request.id,
-                           RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
+    answers->Give(ReplyText(request.id,
+                            RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
   };
   if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
   auto underway = std::make_shared<RequestsUnderWay::Underway>();
@@ -106,26 +137,28 @@ void StdioServer::Begin(Request request) {
     // What is left of the coroutine lets go of the signal after this has returned.
     asio::post(executor, [underway] {});
   };
-  asio::co_spawn(executor, Answer(std::move(request), underway),
+  asio::co_spawn(executor, Answer(std::move(request), underway, std::move(answers)),
                  asio::bind_cancellation_slot(underway->stop.slot(), on_end));
 }
 
 asio::awaitable<void> StdioServer::Answer(Request request,
-                                          std::shared_ptr<RequestsUnderWay::Underway> underway) {
+                                          std::shared_ptr<RequestsUnderWay::Underway> underway,
+                                          std::shared_ptr<Answers> answers) {
   co_await asio::this_coro::throw_if_cancelled(false);
   std::variant<Caller, RpcError> caller = session_->LegacyCaller();
   const bool modern = MetaVersion(request.params) != nullptr || request.method == "server/discover";
-  if (modern) caller = ReadModernCaller(request.params, session_->owner);
+  if (modern) caller = ReadModernCaller(request.params, session_->principal);
   Reply reply;
   if (auto* error = std::get_if<RpcError>(&caller)) {
     reply = std::move(*error);
   } else {
-    LineExchange exchange(std::get<Caller>(std::move(caller)), ProgressToken(request.params),
-                          session_, lines_, *underway);
+    LineExchange exchange(std::get<Caller>(std::move(caller)), request, session_, lines_,
+                          *underway);
     reply = co_await server_.Handle(request, exchange);
   }
   // A client that has cancelled a request does not want to hear of it.
-  if (!underway->unwanted) lines_.Write(ReplyText(request.id, std::move(reply)));
+  if (!underway->unwanted) answers->Give(ReplyText(request.id, std::move(reply)));
+  answers.reset();  // Before anybody hears that the last request has ended.
   session_->requests.End(request.id);
   if (session_->requests.size() == 0) idle_.cancel();
 }

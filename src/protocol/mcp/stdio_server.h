@@ -1,6 +1,6 @@
 // A StdioServer speaks MCP, of both eras, with the one client at the other end of two pipes.
 //
-//   StdioServer server(mcp_server, lines, owner);
+//   StdioServer server(mcp_server, lines, principal, executor);
 //   co_await server.Serve();                         // until the client is gone
 //
 // Trust     Lines are hostile: too long, too many at once or no message at all gets an answer and nothing else.
@@ -21,7 +21,7 @@ namespace caisson::mcp {
 
 class StdioServer {
  public:
-  StdioServer(const Server& server, LineStream& lines, const IsolationKey& owner,
+  StdioServer(const Server& server, LineStream& lines, Principal principal,
               const asio::any_io_executor& executor);
   StdioServer(const StdioServer&) = delete;
   StdioServer& operator=(const StdioServer&) = delete;
@@ -32,12 +32,14 @@ class StdioServer {
 
  private:
   class LineExchange;
+  class Answers;
 
   void Take(const Line& line);
-  void TakeMessage(Message message);
-  void Begin(Request request);
+  void TakeMessage(Message message, const std::shared_ptr<Answers>& answers);
+  void Begin(Request request, std::shared_ptr<Answers> answers);
   asio::awaitable<void> Answer(Request request,
-                               std::shared_ptr<RequestsUnderWay::Underway> underway);
+                               std::shared_ptr<RequestsUnderWay::Underway> underway,
+                               std::shared_ptr<Answers> answers);
   asio::awaitable<void> WaitForRequests(asio::steady_timer::duration at_most);
 
   const Server& server_;

@@ -16,8 +16,10 @@
 namespace caisson::rest {
 
 struct Caller {
+  Identity identity;
   IsolationKey owner;
-  std::string name;  // For the record of a decision.
+
+  const std::string& name() const { return identity.user(); }  // For the record of a decision.
 };
 
 inline asio::awaitable<Result<Caller>> ResolveCaller(const IdentityResolver& resolver,
@@ -28,7 +30,7 @@ inline asio::awaitable<Result<Caller>> ResolveCaller(const IdentityResolver& res
   }
   auto identity = co_await resolver.Resolve(std::move(origin));
   if (!identity) co_return std::move(identity).error();
-  co_return Caller{.owner = IsolationKey(*identity), .name = identity->user()};
+  co_return Caller{.identity = *identity, .owner = IsolationKey(*identity)};
 }
 
 }  // namespace caisson::rest

@@ -185,7 +185,7 @@ RestApi::Answer RestApi::Decide(Caller caller, net::Request request) const {
   const auto approval =
       co_await services_.runs.Decide(caller.owner, ApprovalId(request.Parameter("id")),
                                      Decision{.verdict = decision->verdict,
-                                              .by = caller.name,
+                                              .by = caller.name(),
                                               .reason = std::move(decision->reason),
                                               .at = services_.clock.Now()});
   if (!approval) co_return approval.error();

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "codeact/run_service.h"
+#include "context/session_context.h"
 #include "identity/resolver.h"
 #include "net/router.h"
 #include "protocol/rest/caller.h"
@@ -32,6 +33,7 @@ struct RestServices {
   IdempotencyStore& idempotency;
   const IdentityResolver& identity;
   const Clock& clock;
+  SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
 };
 
 class RestApi {

@@ -12,6 +12,7 @@
 
 #include "base/json_quote.h"
 #include "base/sha256.h"
+#include "codeact/door_session.h"
 #include "protocol/rest/json.h"
 #include "protocol/rest/output_text.h"
 #include "protocol/rest/status.h"
@@ -37,6 +38,16 @@ Result<std::optional<IdempotencyKey>> ReadKey(const net::Request& request) {
     return Bad("Idempotency-Key must be one text of 1 to 255 printable characters");
   }
   return std::optional(IdempotencyKey("rest/runs/" + *key));
+}
+
+// The key is the client's name for its request, if it has one.
+std::shared_ptr<const SessionContext> ContextFor(SessionHost& sessions, const Caller& caller,
+                                                 const RunRequest& request,
+                                                 const net::Request& asked) {
+  const std::string* key = asked.headers.Find("Idempotency-Key");
+  return ForRequest(
+      RemoteSession(sessions, caller.identity, "rest"),
+      {.message_id = key == nullptr ? "" : *key, .session = request.start.session.value_or("")});
 }
 
 std::string ProblemText(const Error& error) {
@@ -102,6 +113,9 @@ asio::awaitable<Result<RunView>> RunStart::Start() {
   if (auto json = RequireJson(asked); !json) co_return std::move(json).error();
   auto request = ParseRunRequest(asked.body, usual_);
   if (!request) co_return std::move(request).error();
+  if (services_.sessions != nullptr) {
+    request->start.context = ContextFor(*services_.sessions, *caller, *request, asked);
+  }
   auto claim = co_await ClaimKey(caller->owner);
   if (!claim) co_return std::move(claim).error();
   if (asked.Accepts("text/event-stream")) co_await OpenEvents(request->start);

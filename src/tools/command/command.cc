@@ -5,7 +5,6 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/strand.hpp>
@@ -14,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/run_on.h"
 #include "base/utf8.h"
 #include "jail/program.h"
 #include "wire/json.h"
@@ -185,9 +185,8 @@ ToolBody Command(CommandSpec spec, asio::any_io_executor io, CommandLog log) {
     if (!environment) co_return Failed("RuntimeError", environment.error().message());
     auto input = ToJson(Value(std::move(arguments)));
     if (!input) co_return Failed("TypeError", "the arguments: " + input.error().message());
-    co_return co_await asio::co_spawn(
-        asio::make_strand(io), Converse(shared, log, *std::move(input), *std::move(environment)),
-        asio::use_awaitable);
+    co_return co_await RunOn(asio::make_strand(io),
+                             Converse(shared, log, *std::move(input), *std::move(environment)));
   });
 }
 

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "base/guarded.h"
+#include "base/run_on.h"
 #include "base/utf8.h"
 #include "wire/json.h"
 
@@ -328,8 +327,7 @@ Result<ToolBody> Http(HttpToolSpec spec, asio::any_io_executor io, Resolver reso
                                             .certificates = spec.certificates}));
   auto service = std::make_shared<Service>(std::move(spec), std::move(rules), std::move(client));
   return Awaitable([service, io](Dict arguments) -> asio::awaitable<ToolAnswer> {
-    co_return co_await asio::co_spawn(asio::make_strand(io),
-                                      RunFetch(service, std::move(arguments)), asio::use_awaitable);
+    co_return co_await RunOn(asio::make_strand(io), RunFetch(service, std::move(arguments)));
   });
 }
 

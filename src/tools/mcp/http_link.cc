@@ -9,15 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/run_on.h"
 #include "jsonrpc/message.h"
-#include "tools/mcp/run_on.h"
 #include "wire/object.h"
 
 namespace caisson {
 namespace {
-
-// For any answer at all; a tool's own time is counted by whoever calls it.
-constexpr std::chrono::minutes kPatience{1};
 
 std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
   for (const auto& [key, value] : response.headers) {
@@ -44,9 +41,22 @@ std::optional<std::string> NextEvent(std::string_view& stream) {
   return data.empty() ? std::nullopt : std::optional(std::move(data));
 }
 
-// The response to `id`, if that is what the text is.
-std::optional<Result<Dict>> TakeResponse(std::string_view text, const Value& id) {
-  jsonrpc::Message message = jsonrpc::ReadMessage(text);
+// What a status says that comes without an answer.
+Error ErrorOf(int status) {
+  const std::string said = " (status " + std::to_string(status) + ")";
+  if (status == 401 || status == 403) {
+    return Error(ErrorCode::kPermissionDenied, "the server does not accept our token" + said);
+  }
+  if (status >= 300 && status < 400) {
+    return Error(ErrorCode::kUnavailable, "the server sends us elsewhere" + said +
+                                              ", where its token must not go: "
+                                              "configure the URL that it moved to");
+  }
+  return Error(ErrorCode::kUnavailable, "the server gave no answer" + said);
+}
+
+// The response to `id`, if that is what the message is.
+std::optional<Result<Dict>> TakeResponse(jsonrpc::Message message, const Value& id) {
   auto* response = std::get_if<jsonrpc::Response>(&message);
   if (response == nullptr || response->id != id) return std::nullopt;
   if (const auto* error = std::get_if<jsonrpc::RpcError>(&response->outcome)) {
@@ -78,7 +88,7 @@ HttpRequest HttpLink::MakeRequest(const std::string& method, const Dict& params,
 
 asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request) const {
   using asio::experimental::awaitable_operators::operator||;
-  asio::steady_timer deadline(executor_, kPatience);
+  asio::steady_timer deadline(executor_, spec_.patience);
   auto first = co_await (AsOptional(client_->Send(std::move(request), PrivateHosts::kAllow)) ||
                          deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
   if (first.index() == 0 && std::get<0>(first)) co_return *std::get<0>(std::move(first));
@@ -112,13 +122,17 @@ Result<Dict> HttpLink::ReadAnswer(const HttpResponse& response, const Value& id)
   if (HeaderOf(response, "content-type").starts_with("text/event-stream")) {
     std::string_view stream = response.body;
     while (const auto event = NextEvent(stream)) {
-      if (auto answer = TakeResponse(*event, id)) return *std::move(answer);
+      jsonrpc::Message message = jsonrpc::ReadMessage(*event);
+      if (const auto* told = std::get_if<jsonrpc::Notification>(&message)) {
+        const bool changed = told->method == "notifications/tools/list_changed";
+        if (changed && spec_.on_list_changed) spec_.on_list_changed();
+      }
+      if (auto answer = TakeResponse(std::move(message), id)) return *std::move(answer);
     }
-  } else if (auto answer = TakeResponse(response.body, id)) {
+  } else if (auto answer = TakeResponse(jsonrpc::ReadMessage(response.body), id)) {
     return *std::move(answer);
   }
-  return Error(ErrorCode::kUnavailable,
-               "the server answered with status " + std::to_string(response.status));
+  return ErrorOf(response.status);
 }
 
 }  // namespace caisson

@@ -5,7 +5,9 @@
 // Lifetime  As UpstreamLink. The client outlives it.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/strand.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +20,9 @@ namespace caisson {
 struct HttpLinkSpec {
   HttpUrl url;
   std::string bearer{};
+  // For any answer at all; a tool's own time is counted by whoever calls it.
+  std::chrono::nanoseconds patience = std::chrono::minutes(1);
+  OnListChanged on_list_changed{};  // If the server says so while it answers something else.
 };
 
 class HttpLink final : public UpstreamLink {
@@ -44,7 +49,7 @@ class HttpLink final : public UpstreamLink {
   std::string version_;
   std::string session_;  // The Mcp-Session-Id a legacy server gave.
   std::int64_t asked_ = 0;
-  bool broken_ = false;
+  std::atomic<bool> broken_ = false;
 };
 
 }  // namespace caisson

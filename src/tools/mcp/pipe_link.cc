@@ -109,7 +109,7 @@ asio::awaitable<void> PipeLink::Tell(std::string method, Dict params) {
 }
 
 void PipeLink::Close() {
-  if (std::exchange(broken_, true)) return;
+  if (broken_.exchange(true)) return;
   questions_.GiveUp();
   lines_.Close();
   boost::system::error_code ignored;

@@ -6,6 +6,7 @@
 // Lifetime  As UpstreamLink. The program dies with the link, with all its processes (jail/program.h).
 #pragma once
 
+#include <atomic>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstddef>
 #include <memory>
@@ -56,7 +57,7 @@ class PipeLink final : public UpstreamLink, public std::enable_shared_from_this<
   LineStream lines_;
   asio::posix::stream_descriptor log_;
   jsonrpc::Questions questions_;
-  bool broken_ = false;
+  std::atomic<bool> broken_ = false;
 };
 
 }  // namespace caisson

@@ -1,40 +1,21 @@
 #include "tools/mcp/upstream.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "base/base64.h"
 #include "tools/mcp/http_link.h"
 #include "tools/mcp/pipe_link.h"
-#include "tools/mcp/run_on.h"
+#include "wire/canonical_json.h"
 #include "wire/json.h"
 #include "wire/object.h"
 
 namespace caisson {
 namespace {
 
-using Time = std::chrono::steady_clock::time_point;
+using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view kModern = "2026-07-28";
-constexpr std::string_view kLegacy = "2025-11-25";
-constexpr std::size_t kMaxTools = 1000;
-constexpr int kMaxPages = 100;
-constexpr std::size_t kMaxInstances = 64;
-constexpr std::chrono::milliseconds kFirstPause{200};
-constexpr std::chrono::seconds kLongestPause{30};
-
-ToolRaised Raised(std::string type, std::string message) {
-  return {.type = std::move(type), .message = std::move(message)};
-}
-
-Dict ClientInfo() {
-  return Object({{"name", "caisson"}, {"version", "1"}});
-}
+// Servers behind URLs cannot tell us what has changed when nothing is asked.
+constexpr std::chrono::minutes kListLasts{1};
 
 // Any name as one that code can call.
 std::string PythonName(std::string_view name) {
@@ -47,207 +28,213 @@ std::string PythonName(std::string_view name) {
   return made;
 }
 
-// One block of a result as code sees it: text as str, data as bytes, the rest as it is.
-Value ValueOf(const Value& block) {
-  const auto* fields = block.If<Dict>();
-  if (fields == nullptr) return block;
-  if (const auto* text = FindAs<std::string>(*fields, "text")) return *text;
-  const auto* data = FindAs<std::string>(*fields, "data");
-  const auto* resource = FindAs<Dict>(*fields, "resource");
-  if (data == nullptr && resource != nullptr) {
-    if (const auto* text = FindAs<std::string>(*resource, "text")) return *text;
-    data = FindAs<std::string>(*resource, "blob");
-  }
-  if (data == nullptr) return block;
-  auto bytes = DecodeBase64(*data);
-  return bytes ? Value(Bytes{*std::move(bytes)}) : block;
+std::string KeyOf(const std::optional<ChildEnvironment>& environment) {
+  if (!environment) return "";
+  std::string key = "session";
+  for (const std::string& entry : environment->entries()) key.append(1, '\0').append(entry);
+  return key;
 }
 
-std::string TextOf(const List* content) {
-  std::string text;
-  if (content == nullptr) return text;
-  for (const Value& block : content->items) {
-    const auto* fields = block.If<Dict>();
-    const auto* part = fields == nullptr ? nullptr : FindAs<std::string>(*fields, "text");
-    if (part == nullptr) continue;
-    if (!text.empty()) text.push_back('\n');
-    text.append(*part);
-  }
-  return text;
+std::string OriginOf(const UpstreamSpec& spec) {
+  List words;
+  for (const std::string& word : spec.argv) words.items.emplace_back(word);
+  if (spec.url) words.items.emplace_back(spec.url->Text());
+  auto text = CanonicalJson(Value(std::move(words)));
+  return text ? *std::move(text) : spec.name;
 }
 
-ToolAnswer AnswerOf(const Dict& result) {
-  const auto* type = FindAs<std::string>(result, "resultType");
-  if (type != nullptr && *type != "complete") {
-    return Raised("RuntimeError", "the server asks for something that code cannot give");
-  }
-  const auto* content = FindAs<List>(result, "content");
-  const auto* failed = FindAs<bool>(result, "isError");
-  if (failed != nullptr && *failed) return Raised("ToolError", TextOf(content));
-  if (const Value* structured = result.Find("structuredContent")) return *structured;
-  if (content == nullptr || content->items.empty()) return Value();
-  if (content->items.size() == 1) return ValueOf(content->items[0]);
-  List values;
-  for (const Value& block : content->items) values.items.push_back(ValueOf(block));
-  return Value(std::move(values));
+ToolAnswer Refused(const Error& error) {
+  return ToRaised(error);
 }
 
 }  // namespace
 
-// One server as one environment sees it. All but `link`'s own on its strand.
-struct Upstream::Instance {
-  explicit Instance(const asio::any_io_executor& io) : strand(asio::make_strand(io)) {}
+// Whoever uses an instance: while there is one, it does not expire.
+class Upstream::Use {
+ public:
+  Use(std::shared_ptr<Upstream> upstream, std::string key,
+      std::shared_ptr<UpstreamInstance> instance)
+      : upstream_(std::move(upstream)), key_(std::move(key)), instance_(std::move(instance)) {}
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() { upstream_->Leave(key_); }
 
-  const asio::any_io_executor strand;
-  std::shared_ptr<UpstreamLink> link;
-  bool modern = false;
-  bool stale = true;                               // The list has to be fetched.
-  std::map<std::string, std::string> definitions;  // Of its tools, as JSON.
-  std::chrono::milliseconds pause{0};
-  Time not_before{};
-  bool connecting = false;
-  bool closed = false;
+  UpstreamInstance& instance() const { return *instance_; }
+
+ private:
+  const std::shared_ptr<Upstream> upstream_;
+  const std::string key_;
+  const std::shared_ptr<UpstreamInstance> instance_;
 };
 
 std::shared_ptr<Upstream> Upstream::Make(UpstreamSpec spec, UpstreamResources resources) {
   return std::shared_ptr<Upstream>(new Upstream(std::move(spec), std::move(resources)));
 }
 
-Result<ChildEnvironment> Upstream::EnvironmentFor(const CallContext& call) const {
-  if (spec_.url) return ChildEnvironment();  // It has no process.
-  if (call.session != nullptr) return ChildEnvironment::Build(*call.session, spec_.variables);
-  return ChildEnvironment::Build(SessionContext(*resources_.host), spec_.variables);
+Upstream::Upstream(UpstreamSpec spec, UpstreamResources resources)
+    : spec_(std::move(spec)), resources_(std::move(resources)), origin_(OriginOf(spec_)) {}
+
+// ---- Instances ----
+
+Result<std::optional<ChildEnvironment>> Upstream::EnvironmentFor(
+    const SessionContext* session) const {
+  if (spec_.sharing == Sharing::kShared || session == nullptr) {
+    return std::optional<ChildEnvironment>();
+  }
+  // Of one that serves the session's next request too.
+  TRY_ASSIGN(ChildEnvironment environment,
+             ChildEnvironment::Build(session->WithoutRequest(), spec_.variables));
+  return std::optional(std::move(environment));
 }
 
-Result<std::shared_ptr<Upstream::Instance>> Upstream::InstanceFor(
-    const ChildEnvironment& environment) {
-  std::string key;
-  for (const std::string& entry : environment.entries()) key.append(entry).push_back('\0');
+Result<std::shared_ptr<UpstreamLink>> Upstream::Connect(
+    const std::optional<ChildEnvironment>& environment, OnListChanged on_list_changed) const {
+  if (spec_.url) {
+    HttpLinkSpec link{
+        .url = *spec_.url,
+        .bearer = spec_.bearer,
+        .patience = std::max<std::chrono::nanoseconds>(spec_.timeout, std::chrono::minutes(1)),
+        .on_list_changed = std::move(on_list_changed)};
+    return std::shared_ptr<UpstreamLink>(
+        std::make_shared<HttpLink>(resources_.io, resources_.http, std::move(link)));
+  }
+  PipeLinkSpec link{.argv = spec_.argv,
+                    .directory = spec_.directory,
+                    .on_list_changed = std::move(on_list_changed),
+                    .log = resources_.log};
+  if (environment) {
+    link.environment = *environment;
+  } else {
+    TRY_ASSIGN(link.environment,
+               ChildEnvironment::Build(SessionContext(*resources_.host), spec_.variables));
+  }
+  TRY_ASSIGN(std::shared_ptr<UpstreamLink> started,
+             PipeLink::Start(resources_.io, std::move(link)));
+  return started;
+}
+
+Upstream::Place Upstream::MakePlace(const std::string& key,
+                                    const std::optional<ChildEnvironment>& environment) {
+  UpstreamInstanceOptions options{.name = spec_.name};
+  options.connect = [weak = weak_from_this(),
+                     environment](OnListChanged changed) -> Result<std::shared_ptr<UpstreamLink>> {
+    const auto self = weak.lock();
+    if (self == nullptr) return Error(ErrorCode::kUnavailable, "this upstream is closed");
+    return self->Connect(environment, std::move(changed));
+  };
+  options.on_listed = [weak = weak_from_this(), key](const UpstreamDefinitions& definitions) {
+    if (const auto self = weak.lock()) self->OnListed(key, definitions);
+  };
+  if (spec_.url) {
+    options.first_era = FirstEra::kModern;
+    options.list_lasts = kListLasts;
+  }
+  return {.instance = std::make_shared<UpstreamInstance>(resources_.io, std::move(options)),
+          .idle = asio::steady_timer(resources_.io)};
+}
+
+Result<std::shared_ptr<Upstream::Use>> Upstream::Enter(
+    const std::optional<ChildEnvironment>& environment) {
+  std::string key = KeyOf(environment);
   auto state = state_.Lock();
   if (state->closed) return Error(ErrorCode::kUnavailable, "this upstream is closed");
-  const auto found = state->instances.find(key);
-  if (found != state->instances.end()) return found->second;
-  if (state->instances.size() >= kMaxInstances) {
-    return Error(ErrorCode::kResourceExhausted, "too many instances of this upstream are running");
+  auto found = state->places.find(key);
+  if (found == state->places.end()) {
+    const std::size_t others = state->places.size() - state->places.count("");
+    if (!key.empty() && others >= spec_.max_instances) {
+      return Error(ErrorCode::kResourceExhausted,
+                   "all " + std::to_string(spec_.max_instances) + " instances of the server \"" +
+                       spec_.name + "\" are in use by other sessions; try again later");
+    }
+    found = state->places.emplace(key, MakePlace(key, environment)).first;
   }
-  auto instance = std::make_shared<Instance>(resources_.io);
-  state->instances.emplace(std::move(key), instance);
-  return instance;
+  Place& place = found->second;
+  ++place.calls;
+  place.idle.cancel();
+  return std::make_shared<Use>(shared_from_this(), std::move(key), place.instance);
+}
+
+void Upstream::Leave(const std::string& key) {
+  auto state = state_.Lock();
+  const auto found = state->places.find(key);
+  if (found == state->places.end()) return;  // Closed meanwhile.
+  Place& place = found->second;
+  place.used = Clock::now();
+  if (--place.calls > 0 || key.empty()) return;
+  place.idle.expires_at(place.used + spec_.idle);
+  place.idle.async_wait([weak = weak_from_this(), key](boost::system::error_code error) {
+    const auto self = weak.lock();
+    if (!error && self != nullptr) self->Expire(key);
+  });
+}
+
+void Upstream::Expire(const std::string& key) {
+  std::shared_ptr<UpstreamInstance> expired;
+  {
+    auto state = state_.Lock();
+    const auto found = state->places.find(key);
+    if (found == state->places.end()) return;
+    const Place& place = found->second;
+    // It may have been used again since the timer rang.
+    if (place.calls > 0 || Clock::now() < place.used + spec_.idle) return;
+    expired = place.instance;
+    state->places.erase(found);
+  }
+  expired->Close();
 }
 
 void Upstream::Close() {
-  std::map<std::string, std::shared_ptr<Instance>> instances;
+  std::map<std::string, Place> places;
   {
     auto state = state_.Lock();
     state->closed = true;
-    instances.swap(state->instances);
+    places.swap(state->places);
   }
-  for (const auto& [key, instance] : instances) {
-    asio::post(instance->strand, [instance] {
-      instance->closed = true;
-      if (instance->link == nullptr) return;
-      asio::post(instance->link->executor(), [link = instance->link] { link->Close(); });
-    });
-  }
+  for (const auto& [key, place] : places) place.instance->Close();
 }
 
-asio::awaitable<Result<Dict>> Upstream::Ask(Instance& instance, std::string method,
-                                            Dict params) const {
-  if (instance.modern) {
-    Append(params, "_meta",
-           Object({{"io.modelcontextprotocol/protocolVersion", std::string(kModern)},
-                   {"io.modelcontextprotocol/clientCapabilities", Dict()},
-                   {"io.modelcontextprotocol/clientInfo", ClientInfo()}}));
-  }
-  const auto link = instance.link;
-  co_return co_await RunOn(link->executor(), link->Ask(std::move(method), std::move(params)));
+asio::awaitable<Result<void>> Upstream::Open() {
+  const auto use = Enter(std::nullopt);
+  if (!use) co_return use.error();
+  co_return co_await (*use)->instance().Prepare();
 }
 
-// Legacy first: that is what nearly all servers speak, and those that do not say so.
-asio::awaitable<Result<void>> Upstream::Connect(std::shared_ptr<Instance> instance,
-                                                ChildEnvironment environment) const {
-  if (instance->link != nullptr && !instance->link->is_broken()) co_return Result<void>();
-  if (instance->closed) co_return Error(ErrorCode::kUnavailable, "this upstream is closed");
-  if (instance->connecting || std::chrono::steady_clock::now() < instance->not_before) {
-    co_return Error(ErrorCode::kUnavailable,
-                    "the server \"" + spec_.name + "\" is being started; try again");
-  }
-  instance->connecting = true;
-  instance->modern = false;
-  instance->stale = true;
-  instance->pause =
-      std::clamp<std::chrono::milliseconds>(instance->pause * 2, kFirstPause, kLongestPause);
-  instance->not_before = std::chrono::steady_clock::now() + instance->pause;
-  if (spec_.url) {
-    instance->link = std::make_shared<HttpLink>(resources_.io, resources_.http,
-                                                HttpLinkSpec{*spec_.url, spec_.bearer});
-  } else {
-    auto link = PipeLink::Start(
-        resources_.io, {.argv = spec_.argv,
-                        .directory = spec_.directory,
-                        .environment = std::move(environment),
-                        .on_list_changed =
-                            [weak = std::weak_ptr(instance)] {
-                              const auto changed = weak.lock();
-                              if (changed == nullptr) return;
-                              asio::post(changed->strand, [changed] { changed->stale = true; });
-                            },
-                        .log = resources_.log});
-    if (!link) {
-      instance->connecting = false;
-      co_return std::move(link).error();
-    }
-    instance->link = *std::move(link);
-  }
-  auto begun = co_await Ask(*instance, "initialize",
-                            Object({{"protocolVersion", std::string(kLegacy)},
-                                    {"capabilities", Dict()},
-                                    {"clientInfo", ClientInfo()}}));
-  if (begun) {
-    const auto* version = FindAs<std::string>(*begun, "protocolVersion");
-    instance->link->SetVersion(version == nullptr ? std::string(kLegacy) : *version);
-    const auto link = instance->link;
-    co_await asio::co_spawn(link->executor(), link->Tell("notifications/initialized", {}),
-                            asio::use_awaitable);
-  } else {
-    instance->modern = true;
-    instance->link->SetVersion(std::string(kModern));
-    auto discovered = co_await Ask(*instance, "server/discover", {});
-    if (!discovered) {
-      instance->link->Close();
-      instance->connecting = false;
-      co_return std::move(begun).error().Context("upstream \"" + spec_.name + "\"");
-    }
-  }
-  instance->connecting = false;
-  instance->pause = std::chrono::milliseconds(0);
-  co_return Result<void>();
+// ---- Tools ----
+
+std::shared_ptr<const UpstreamTools> Upstream::ToolsFor(const SessionContext* session) {
+  static const auto kNone = std::make_shared<const UpstreamTools>();
+  const auto environment = EnvironmentFor(session);
+  const std::string key = environment ? KeyOf(*environment) : "";
+  auto state = state_.Lock();
+  auto found = state->places.find(key);
+  if (found == state->places.end() || found->second.tools == nullptr)
+    found = state->places.find("");
+  if (found == state->places.end()) return kNone;
+  found->second.instance->RefreshIfOld();
+  return found->second.tools == nullptr ? kNone : found->second.tools;
 }
 
-asio::awaitable<Result<void>> Upstream::List(Instance& instance) const {
-  std::map<std::string, std::string> definitions;
-  std::optional<std::string> cursor;
-  for (int page = 0; page < kMaxPages; ++page) {
-    Dict params;
-    if (cursor) Append(params, "cursor", *cursor);
-    const auto listed = co_await Ask(instance, "tools/list", std::move(params));
-    if (!listed) co_return listed.error();
-    const auto* tools = FindAs<caisson::List>(*listed, "tools");
-    if (tools == nullptr) co_return Error(ErrorCode::kUnavailable, "the server lists no tools");
-    for (const Value& tool : tools->items) {
-      const auto* fields = tool.If<Dict>();
-      const auto* name = fields == nullptr ? nullptr : FindAs<std::string>(*fields, "name");
-      if (name == nullptr || definitions.size() >= kMaxTools) continue;
-      const auto text = ToJson(tool);
-      if (text) definitions.emplace(*name, *text);
+void Upstream::OnListed(const std::string& key, const UpstreamDefinitions& definitions) {
+  {
+    auto state = state_.Lock();
+    const auto place = state->places.find(key);
+    if (place == state->places.end()) return;
+    if (place->second.tools != nullptr && place->second.definitions == definitions) return;
+    // What a session is told is mostly what everybody is.
+    const auto common = state->places.find("");
+    if (common != state->places.end() && common->second.definitions == definitions &&
+        common->second.tools != nullptr) {
+      place->second.definitions = definitions;
+      place->second.tools = common->second.tools;
+      return;
     }
-    const auto* next = FindAs<std::string>(*listed, "nextCursor");
-    if (next == nullptr) break;
-    cursor = *next;
   }
-  instance.definitions = std::move(definitions);
-  instance.stale = false;
-  co_return Result<void>();
+  auto tools = MakeTools(definitions);
+  auto state = state_.Lock();
+  const auto place = state->places.find(key);
+  if (place == state->places.end()) return;
+  place->second.definitions = definitions;
+  place->second.tools = std::move(tools);
 }
 
 bool Upstream::IsWanted(const std::string& tool) const {
@@ -265,6 +252,21 @@ Approval Upstream::ApprovalOf(const std::string& tool, const Dict& definition) c
   return spec_.approval;
 }
 
+std::shared_ptr<const UpstreamTools> Upstream::MakeTools(const UpstreamDefinitions& definitions) {
+  auto tools = std::make_shared<UpstreamTools>();
+  for (const auto& [name, definition] : definitions) {
+    if (!IsWanted(name)) continue;
+    auto tool = MakeTool(name, definition);
+    if (tool) {
+      tools->push_back(*std::move(tool));
+    } else if (resources_.log) {
+      resources_.log("upstream \"" + spec_.name + "\": its tool \"" + name +
+                     "\" is left out: " + tool.error().message() + "\n");
+    }
+  }
+  return tools;
+}
+
 Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
                                                        const std::string& definition) {
   TRY_ASSIGN(const Value value, ParseJson(definition));
@@ -277,72 +279,25 @@ Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
                       .input_schema = input == nullptr ? Value(Dict()) : *input,
                       .output_schema = output == nullptr ? std::nullopt : std::optional(*output),
                       .approval = ApprovalOf(name, fields),
+                      .revision = origin_ + definition,
                       .timeout = spec_.timeout};
-  return Tool::Make(
-      std::move(made),
-      Awaitable([self = shared_from_this(), name, definition](
-                    Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
-        auto environment = self->EnvironmentFor(call);
-        if (!environment) co_return Raised("RuntimeError", environment.error().message());
-        auto instance = self->InstanceFor(*environment);
-        if (!instance) co_return Raised("RuntimeError", instance.error().message());
-        co_return co_await asio::co_spawn(
-            (*instance)->strand,
-            self->Call(*instance, *std::move(environment), name, definition, std::move(arguments)),
-            asio::use_awaitable);
-      }));
+  return Tool::Make(std::move(made), Awaitable([weak = weak_from_this(), name, definition](
+                                                   Dict arguments, CallContext call) {
+                      return Call(weak, name, definition, std::move(arguments), std::move(call));
+                    }));
 }
 
-asio::awaitable<ToolAnswer> Upstream::Call(std::shared_ptr<Instance> instance,
-                                           ChildEnvironment environment, std::string tool,
-                                           std::string definition, Dict arguments) const {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  if (auto connected = co_await Connect(instance, std::move(environment)); !connected) {
-    co_return Raised("ConnectionError", connected.error().message());
-  }
-  if (instance->stale) {
-    if (auto listed = co_await List(*instance); !listed) {
-      co_return Raised("ConnectionError", listed.error().message());
-    }
-  }
-  const auto current = instance->definitions.find(tool);
-  if (current == instance->definitions.end() || current->second != definition) {
-    co_return Raised("RuntimeError", "the server has changed its tool \"" + tool +
-                                         "\" since it was listed here; it is not called any more");
-  }
-  const auto result = co_await Ask(*instance, "tools/call",
-                                   Object({{"name", tool}, {"arguments", std::move(arguments)}}));
-  if (result) co_return AnswerOf(*result);
-  const bool refused = result.error().code() == ErrorCode::kFailedPrecondition;
-  co_return Raised(refused ? "ToolError" : "ConnectionError", result.error().message());
-}
-
-asio::awaitable<Result<std::vector<std::shared_ptr<const Tool>>>> Upstream::Tools() {
-  auto environment = EnvironmentFor({});
-  if (!environment) co_return std::move(environment).error();
-  auto instance = InstanceFor(*environment);
-  if (!instance) co_return std::move(instance).error();
-  const auto list = [](std::shared_ptr<Upstream> self, std::shared_ptr<Instance> in,
-                       ChildEnvironment with) -> asio::awaitable<Result<void>> {
-    auto connected = co_await self->Connect(in, std::move(with));
-    if (!connected) co_return connected;
-    co_return co_await self->List(*in);
-  };
-  auto listed = co_await RunOn((*instance)->strand,
-                               list(shared_from_this(), *instance, *std::move(environment)));
-  if (!listed) co_return std::move(listed).error().Context("upstream \"" + spec_.name + "\"");
-  std::vector<std::shared_ptr<const Tool>> tools;
-  for (const auto& [name, definition] : (*instance)->definitions) {
-    if (!IsWanted(name)) continue;
-    auto tool = MakeTool(name, definition);
-    if (tool) {
-      tools.push_back(*std::move(tool));
-    } else if (resources_.log) {
-      resources_.log("upstream \"" + spec_.name + "\": its tool \"" + name +
-                     "\" is left out: " + tool.error().message() + "\n");
-    }
-  }
-  co_return tools;
+asio::awaitable<ToolAnswer> Upstream::Call(std::weak_ptr<Upstream> upstream, std::string tool,
+                                           std::string definition, Dict arguments,
+                                           CallContext call) {
+  const auto self = upstream.lock();
+  if (self == nullptr) co_return Refused(Error(ErrorCode::kUnavailable, "this upstream is closed"));
+  const auto environment = self->EnvironmentFor(call.session.get());
+  if (!environment) co_return Refused(environment.error());
+  const auto use = self->Enter(*environment);
+  if (!use) co_return Refused(use.error());
+  co_return co_await (*use)->instance().Call(std::move(tool), std::move(definition),
+                                             std::move(arguments));
 }
 
 }  // namespace caisson

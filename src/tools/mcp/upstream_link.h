@@ -28,7 +28,7 @@ class UpstreamLink {
   virtual asio::awaitable<void> Tell(std::string method, Dict params) = 0;
   // What the server and we speak from now on.
   virtual void SetVersion(std::string version) = 0;
-  virtual bool is_broken() const = 0;
+  virtual bool is_broken() const = 0;  // From anywhere.
   virtual void Close() = 0;
 };
 

@@ -12,11 +12,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 
 #include "engine/native/nursery/input_files.h"
 #include "engine/native/nursery/library.h"
 #include "engine/native/nursery/rehearsal.h"
 #include "guest/native/forked.h"
+#include "jail/become.h"
 #include "jail/walls.h"
 
 namespace caisson::nursery {
@@ -66,6 +68,23 @@ void AwaitNextTick() {
   while (Now(CLOCK_REALTIME_COARSE) <= now) ::nanosleep(&kNap, nullptr);
 }
 
+// The header of the first run, which stays in the socket with the rest for the interpreter to read.
+std::optional<wire::StartHeader> PeekStart(int socket) {
+  std::array<char, sizeof(wire::StreamFrame) + sizeof(wire::StartHeader)> bytes{};
+  ssize_t got = 0;
+  do {
+    got = ::recv(socket, bytes.data(), bytes.size(), MSG_PEEK);
+  } while (got < 0 && errno == EINTR);
+  wire::StreamFrame frame{};
+  wire::StartHeader start{};
+  std::memcpy(&frame, bytes.data(), sizeof frame);
+  std::memcpy(&start, bytes.data() + sizeof frame, sizeof start);
+  // The host sends both in one piece.
+  const bool is_start = got == static_cast<ssize_t>(bytes.size()) &&
+                        frame.kind == static_cast<std::uint16_t>(wire::ToWorker::kStart);
+  return is_start ? std::optional(start) : std::nullopt;
+}
+
 }  // namespace
 
 void Cell::Live() {
@@ -76,7 +95,9 @@ void Cell::Live() {
                                                 prepared.error().message(), {}));
     ::_exit(EXIT_FAILURE);
   }
-  if (!CloseAllElse() || !nursery_.last_filter.Load()) ::_exit(EXIT_FAILURE);
+  if (!CloseAllElse()) ::_exit(EXIT_FAILURE);
+  if (nursery_.runner != nullptr) HandOver();
+  if (!nursery_.last_filter.Load()) ::_exit(EXIT_FAILURE);
   Serve();
 }
 
@@ -88,9 +109,7 @@ Result<void> Cell::Prepare() {
                                 std::max(request_.files, kScratchInodes)));
   TRY(OpenStreams());
   if (!mounts_.empty()) TRY(ShowMounts());
-  caisson_reseed();
-  if (request_.kind == wire::ToNursery::kMake) TRY(Rehearse(holder_));
-  TRY_ASSIGN(address_space_bytes_, nursery_.enclosure.AddressSpace());
+  TRY(WarmUp());
   TRY(nursery_.enclosure.Confine(
       {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes}));
   return Announce();
@@ -136,6 +155,17 @@ std::vector<jail::PathRule> Cell::Rules() const {
   return rules;
 }
 
+Result<void> Cell::WarmUp() {
+  if (nursery_.runner != nullptr) {
+    address_space_bytes_ = nursery_.runner->address_space_bytes();
+    return {};
+  }
+  caisson_reseed();
+  if (request_.kind == wire::ToNursery::kMake) TRY(Rehearse(holder_));
+  TRY_ASSIGN(address_space_bytes_, nursery_.enclosure.AddressSpace());
+  return {};
+}
+
 // Not before the host has heard that this cell exists: a byte from the nursery says so.
 Result<void> Cell::Announce() {
   char go = 0;
@@ -152,6 +182,9 @@ Result<void> Cell::Announce() {
 
 // The control socket, whose number the cell's own takes over, and whatever else the nursery holds.
 Result<void> Cell::CloseAllElse() {
+  if (nursery_.runner != nullptr) {
+    return nursery_.runner->PlaceDescriptors(socket_.cell.get(), kSocket);
+  }
   TRY(Place(socket_.cell, kSocket));
   if (::close_range(kSocket + 1, ~0U, 0) != 0) return Error::FromErrno(errno, "close descriptors");
   return {};
@@ -174,6 +207,19 @@ void Cell::Serve() {
   }
 }
 
+// A foreign interpreter comes up with the limits of its run in force and the last filter loaded, so that nothing
+// of either is left to it.
+void Cell::HandOver() {
+  const std::optional<wire::StartHeader> start = PeekStart(kSocket);
+  if (!start) ::_exit(EXIT_SUCCESS);  // The host has changed its mind, or is gone.
+  Result<void> ready = Tighten(*start);
+  if (ready) ready = nursery_.last_filter.Load();
+  if (ready) ready = nursery_.runner->Become();
+  holder_.Connect(kSocket);
+  holder_.Refuse(ready.error().message());
+  ::_exit(EXIT_FAILURE);
+}
+
 // What this process holds by now is the interpreter, warm; the run's memory comes on top of it. Limits
 // only ever get lower, so a session keeps the lowest that any of its runs had.
 Result<void> Cell::Tighten(const wire::StartHeader& start) const {
@@ -183,7 +229,8 @@ Result<void> Cell::Tighten(const wire::StartHeader& start) const {
   }
   std::vector<jail::Limit> limits = {
       {RLIMIT_AS, address_space_bytes_ + start.memory_bytes},
-      {RLIMIT_NOFILE, start.open_files},
+      // Below the number that a successor has (jail/become.h).
+      {RLIMIT_NOFILE, std::min<std::uint64_t>(start.open_files, jail::kSuccessor)},
       {RLIMIT_FSIZE, std::max(start.file_bytes, kScratchFileBytes)},
   };
   // A session's runs share one account of CPU time; the host watches each.

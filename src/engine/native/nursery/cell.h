@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "engine/native/nursery/control.h"
 #include "engine/native/nursery/holder.h"
+#include "engine/native/nursery/runner.h"
 #include "jail/enclosure.h"
 #include "jail/filter.h"
 #include "wire/frames.h"
@@ -33,6 +34,7 @@ struct Inheritance {
   const jail::Filter& last_filter;
   const std::vector<jail::PathRule>& rules;
   const Control& control;
+  const Runner* runner;  // Null: the interpreter is in this process.
 };
 
 class Cell {
@@ -52,9 +54,11 @@ class Cell {
   Result<void> OpenStreams();
   Result<void> ShowMounts();
   std::vector<jail::PathRule> Rules() const;
+  Result<void> WarmUp();
   Result<void> Announce();
   Result<void> CloseAllElse();
   [[noreturn]] void Serve();
+  [[noreturn]] void HandOver();
   Result<void> Tighten(const wire::StartHeader& start) const;
 
   const Inheritance& nursery_;

@@ -1,29 +1,22 @@
 #include "engine/native/nursery/control.h"
 
-#include <sys/socket.h>
-#include <sys/uio.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <ranges>
 #include <string>
 #include <utility>
 
+#include "base/packet.h"
+
 namespace caisson::nursery {
 namespace {
 
-constexpr std::size_t kMaxReceived = wire::kMaxCellGroups + wire::kMaxCellMounts;
-constexpr std::size_t kMaxDescriptors = wire::kCellDescriptors + wire::kMaxCellMounts;
+static_assert(wire::kCellDescriptors + wire::kMaxCellMounts <= kMaxPacketDescriptors);
 
 template <typename T>
 std::string_view AsBytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
-iovec Part(std::string_view bytes) {
-  return {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};  // Only read.
 }
 
 Error Senseless() {
@@ -36,19 +29,6 @@ bool Take(std::string_view& bytes, T& out) {
   std::memcpy(&out, bytes.data(), sizeof out);
   bytes.remove_prefix(sizeof out);
   return true;
-}
-
-std::vector<UniqueFd> TakeDescriptors(msghdr& message) {
-  std::vector<UniqueFd> taken;
-  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return taken;
-  const std::size_t count = (rights->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  for (std::size_t i = 0; i < count; ++i) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(rights) + i * sizeof fd, sizeof fd);
-    taken.emplace_back(fd);
-  }
-  return taken;
 }
 
 Result<CellRequest> Parse(std::string_view bytes, std::vector<UniqueFd> descriptors) {
@@ -77,23 +57,11 @@ Result<CellRequest> Parse(std::string_view bytes, std::vector<UniqueFd> descript
 
 Result<std::optional<CellRequest>> Control::Receive() const {
   static std::array<char, wire::kMaxControlBytes> buffer;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxReceived * sizeof(int))> rights{};
-  iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = rights.data();
-  message.msg_controllen = rights.size();
-  ssize_t size = 0;
-  do {
-    size = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
-  } while (size < 0 && errno == EINTR);
-  if (size < 0) return Error::FromErrno(errno, "receive from the host");
-  if (size == 0) return std::optional<CellRequest>();
-  std::vector<UniqueFd> descriptors = TakeDescriptors(message);
-  if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Senseless();
-  TRY_ASSIGN(CellRequest request,
-             Parse({buffer.data(), static_cast<std::size_t>(size)}, std::move(descriptors)));
+  Packet packet = ReceivePacket(socket_.get(), buffer);
+  if (packet.error != 0) return Error::FromErrno(packet.error, "receive from the host");
+  if (packet.bytes.empty()) return std::optional<CellRequest>();
+  if (packet.is_cut) return Senseless();
+  TRY_ASSIGN(CellRequest request, Parse(packet.bytes, std::move(packet.descriptors)));
   return std::optional(std::move(request));
 }
 
@@ -116,25 +84,9 @@ Result<void> Control::SendGone(const wire::CellGone& gone) const {
 
 Result<void> Control::Send(std::string_view head, std::string_view text,
                            std::span<const int> descriptors) const {
-  std::array<iovec, 2> parts = {Part(head), Part(text)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
-  if (!descriptors.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+  if (const int error = SendPacket(socket_.get(), head, text, descriptors); error != 0) {
+    return Error::FromErrno(error, "send to the host");
   }
-  ssize_t sent = 0;
-  do {
-    sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  if (sent < 0) return Error::FromErrno(errno, "send to the host");
   return {};
 }
 

@@ -80,33 +80,44 @@ std::vector<jail::PathRule> MakeRules(jail::Tier tier, const std::vector<std::st
   return rules;
 }
 
+// It, and nothing else, can be executed; and what the kernel starts it with is found where it looks.
+void AllowStart(const Interpreter& interpreter, Library& library) {
+  library.rules.push_back({interpreter.program, jail::PathRule::Access::kExecute});
+  if (interpreter.loader.empty()) return;
+  library.rules.push_back({interpreter.loader, jail::PathRule::Access::kExecute});
+  if (!interpreter.loader_name.starts_with("/lib/") &&
+      interpreter.loader_name != interpreter.loader) {
+    library.root.links.push_back({interpreter.loader_name, interpreter.loader});
+  }
+}
+
 }  // namespace
 
 Result<Library> MakeLibrary(jail::Tier tier, const LibraryOptions& options) {
+  Library library;
   std::vector<std::string> modules{kPython, kDynamicModules};
-  std::vector<std::string> trees{kPython, "/usr/lib/python3", kLocalPackages, kSharedLibraries};
-  if (!options.prefix.empty()) {
+  std::vector<std::string> trees{kPython, "/usr/lib/python3", kLocalPackages};
+  if (options.is_foreign || (!options.prefix.empty() && !IsForEmbedded(options.prefix))) {
+    TRY_ASSIGN(library.foreign, FindInterpreter(options.prefix));
+    trees = library.foreign->trees;
+  } else if (!options.prefix.empty()) {
     const fs::path packages = fs::path(options.prefix) / "lib" / "python3.11" / "site-packages";
-    if (!Exists(packages)) {
-      return Error(ErrorCode::kNotFound,
-                   options.prefix + " is no virtual environment of Python 3.11: there is no " +
-                       packages.string());
-    }
     modules.push_back(packages.string());
     trees.push_back(packages.string());
   }
   modules.insert(modules.end(), {kLocalPackages, kPackages});
+  trees.emplace_back(kSharedLibraries);
   trees.insert(trees.end(), std::begin(kData), std::end(kData));
   trees.insert(trees.end(), options.extra_paths.begin(), options.extra_paths.end());
 
   for (const std::string& tree : trees) TRY(RequireVisible(tier, tree));
 
-  Library library;
   for (const std::string& path : modules) {
     library.module_path += (library.module_path.empty() ? "" : ":") + path;
   }
   library.root = MakeRoot(trees);
   library.rules = MakeRules(tier, trees);
+  if (library.foreign) AllowStart(*library.foreign, library);
   return library;
 }
 

@@ -6,10 +6,12 @@
 // Lifetime  Values.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "engine/native/nursery/interpreter.h"
 #include "jail/landlock.h"
 #include "jail/root.h"
 #include "jail/tier.h"
@@ -17,12 +19,16 @@
 namespace caisson::nursery {
 
 struct LibraryOptions {
-  std::string prefix{};                    // A virtual environment whose packages come first.
+  // A virtual environment whose packages come first, or another Python.
+  std::string prefix{};
+  bool is_foreign = false;                 // Another Python in any case.
   std::vector<std::string> extra_paths{};  // Further files and directories to see.
 };
 
 struct Library {
-  std::string module_path;  // For the interpreter; colons in between.
+  std::optional<Interpreter>
+      foreign;              // To be started for each run; nothing: the one we are linked with.
+  std::string module_path;  // For the latter; colons in between.
   jail::RootPlan root;
   // What stays allowed to a cell, in addition to its own files.
   std::vector<jail::PathRule> rules;

@@ -10,6 +10,8 @@
 #include <array>
 #include <cerrno>
 
+#include "jail/become.h"
+
 namespace caisson::nursery {
 namespace {
 
@@ -60,7 +62,10 @@ Result<void> Nursery::Prepare() {
   // Tasks are counted per user namespace: without one of its own a cell would be counted together with
   // all that its user runs, so there it stays alone.
   const bool counted = enclosure_.tier() == jail::Tier::kNamespace;
-  jail::InterpreterFilter filter{.own_pids = counted, .threads = counted, .processes = false};
+  jail::InterpreterFilter filter{.own_pids = counted,
+                                 .threads = counted,
+                                 .processes = false,
+                                 .successor = runner_ ? jail::kSuccessor : -1};
   TRY_ASSIGN(jail::Filter::Parts single,
              jail::Enclosure::FilterParts(jail::InterpreterSyscalls(filter)));
   filter.processes = counted;
@@ -107,7 +112,8 @@ Result<void> Nursery::Make(const CellRequest& request) {
   if (!socket) return Fail(request.head, socket.error());
   Result<jail::Enclosure::Forked> forked = enclosure_.Fork();
   if (forked && forked->pid == 0) {
-    const Inheritance inheritance{enclosure_, **filter, rules_, control_};
+    const Inheritance inheritance{enclosure_, **filter, rules_, control_,
+                                  runner_ ? &*runner_ : nullptr};
     Cell(inheritance, request, *std::move(socket)).Live();
   }
   if (!forked) return Fail(request.head, forked.error());

@@ -17,14 +17,20 @@
 #include "engine/native/nursery/cell.h"
 #include "engine/native/nursery/control.h"
 #include "engine/native/nursery/library.h"
+#include "engine/native/nursery/runner.h"
 #include "jail/enclosure.h"
 
 namespace caisson::nursery {
 
 class Nursery {
  public:
-  Nursery(jail::Enclosure enclosure, Control control, std::vector<jail::PathRule> rules)
-      : enclosure_(std::move(enclosure)), control_(std::move(control)), rules_(std::move(rules)) {}
+  // With a `runner`, cells start its interpreter; else this process has one, and they go on with that.
+  Nursery(jail::Enclosure enclosure, Control control, std::vector<jail::PathRule> rules,
+          std::optional<Runner> runner)
+      : enclosure_(std::move(enclosure)),
+        control_(std::move(control)),
+        rules_(std::move(rules)),
+        runner_(std::move(runner)) {}
 
   // Opens what it needs, gives up everything else and tells the host.
   Result<void> Prepare();
@@ -40,6 +46,7 @@ class Nursery {
   jail::Enclosure enclosure_;
   const Control control_;
   const std::vector<jail::PathRule> rules_;
+  const std::optional<Runner> runner_;
   // What cells of one process load last, and those of several.
   std::optional<jail::Filter> single_;
   std::optional<jail::Filter> several_;

@@ -1,20 +1,26 @@
 // caisson-nursery: started by the host with the control socket as wire::kControlFd. Brings Python up
 // inside its private root, gives up what it no longer needs, then forks cells until the host is gone.
 //
-//   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=VENV] [--see=PATH]...
+//   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=PREFIX [--foreign]] [--see=PATH]...
+//
+// PREFIX is a virtual environment of the Python inside, or another Python's: that is started for each run
+// (runner.h), as it is with --foreign in any case.
 #include <malloc.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "engine/native/nursery/code_pages.h"
+#include "engine/native/nursery/environment.h"
 #include "engine/native/nursery/library.h"
 #include "engine/native/nursery/nursery.h"
 #include "engine/native/nursery/rehearsal.h"
+#include "engine/native/nursery/runner.h"
 #include "guest/native/forked.h"
 
 namespace caisson::nursery {
@@ -23,14 +29,6 @@ namespace {
 // A cell's memory is limited by its address space. Reserving less of it leaves more to use: one heap for
 // all threads instead of 64 MiB for each, and stacks that many threads fit.
 constexpr std::size_t kThreadStackBytes = 2 << 20;
-
-// The environment of every cell. BLAS libraries would otherwise start threads in the nursery, which must
-// not have any when it forks.
-constexpr std::pair<const char*, const char*> kEnvironment[] = {
-    {"HOME", "/tmp"},         {"LANG", "C.UTF-8"},           {"MPLBACKEND", "Agg"},
-    {"MPLCONFIGDIR", "/tmp"}, {"MKL_NUM_THREADS", "1"},      {"NUMEXPR_NUM_THREADS", "1"},
-    {"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"},
-};
 
 struct Arguments {
   jail::Tier tier = jail::Tier::kNamespace;
@@ -52,6 +50,8 @@ Result<Arguments> Parse(int argc, char** argv) {
       std::ranges::replace(arguments.preload, ',', ' ');
     } else if (name == "--prefix") {
       arguments.library.prefix = value;
+    } else if (argument == "--foreign") {
+      arguments.library.is_foreign = true;
     } else if (name == "--see") {
       arguments.library.extra_paths.push_back(value);
     } else {
@@ -87,6 +87,14 @@ Result<void> PrepareToFork() {
   return {};
 }
 
+// Inside already: what cannot be imported here could not be imported in a cell either.
+Result<void> BringPythonUp(const Library& library, const std::string& preload) {
+  if (caisson_boot_native(library.module_path.c_str(), preload.c_str()) != 0) {
+    return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
+  }
+  return PrepareToFork();
+}
+
 Result<void> Main(int argc, char** argv) {
   TRY_ASSIGN(const Arguments arguments, Parse(argc, argv));
   SetUpProcess();
@@ -94,12 +102,14 @@ Result<void> Main(int argc, char** argv) {
   TRY_ASSIGN(jail::Enclosure enclosure,
              jail::Enclosure::Open(
                  {.tier = arguments.tier, .name = "caisson-nursery", .root = library.root}));
-  // Inside already: what cannot be imported here could not be imported in a cell either.
-  if (caisson_boot_native(library.module_path.c_str(), arguments.preload.c_str()) != 0) {
-    return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
+  std::optional<Runner> runner;
+  if (library.foreign) {
+    TRY_ASSIGN(runner, Runner::Prepare(enclosure, *library.foreign));
+  } else {
+    TRY(BringPythonUp(library, arguments.preload));
   }
-  TRY(PrepareToFork());
-  Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules);
+  Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules,
+                  std::move(runner));
   TRY(nursery.Prepare());
   return nursery.Run();
 }

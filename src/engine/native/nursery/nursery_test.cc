@@ -73,13 +73,34 @@ Value Echo(const std::string&, const std::vector<Value>& positional) {
   return positional.empty() ? Value() : positional[0];
 }
 
-class NurseryTest : public testing::TestWithParam<Tier> {
+// A nursery with the Python inside, or one that starts the system's for each run, as it would another version's.
+enum class Python { kEmbedded, kForeign };
+struct Setting {
+  Tier tier;
+  Python python;
+};
+constexpr Setting kNamespace{Tier::kNamespace, Python::kEmbedded};
+constexpr Setting kLandlock{Tier::kLandlock, Python::kEmbedded};
+constexpr Setting kForeign{Tier::kNamespace, Python::kForeign};
+constexpr Setting kForeignLandlock{Tier::kLandlock, Python::kForeign};
+
+std::string NameOf(const testing::TestParamInfo<Setting>& info) {
+  return std::string(jail::ToString(info.param.tier)) +
+         (info.param.python == Python::kForeign ? "_foreign" : "");
+}
+
+class NurseryTest : public testing::TestWithParam<Setting> {
  protected:
   Driver& nursery() {
-    if (!driver_) driver_ = StartNursery(GetParam());
+    if (!driver_) {
+      std::vector<std::string> arguments;
+      if (is_foreign()) arguments = {"--foreign", "--prefix=/usr"};
+      driver_ = StartNursery(GetParam().tier, arguments);
+    }
     return *driver_;
   }
-  bool has_namespaces() const { return GetParam() == Tier::kNamespace; }
+  bool has_namespaces() const { return GetParam().tier == Tier::kNamespace; }
+  bool is_foreign() const { return GetParam().python == Python::kForeign; }
 
   // One run in a fresh cell: its value as JSON, or its error.
   std::string Run(const std::string& code, const RunOptions& options = {}) {
@@ -101,13 +122,21 @@ class NurseryTest : public testing::TestWithParam<Tier> {
   std::unique_ptr<Driver> driver_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Tiers, NurseryTest, testing::Values(Tier::kNamespace, Tier::kLandlock),
-                         [](const auto& info) { return std::string(jail::ToString(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Tiers, NurseryTest,
+                         testing::Values(kNamespace, kLandlock, kForeign, kForeignLandlock),
+                         NameOf);
 
 // What needs namespaces.
 class CellTest : public NurseryTest {};
-INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(Tier::kNamespace),
-                         [](const auto& info) { return std::string(jail::ToString(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(kNamespace, kForeign), NameOf);
+
+// What is otherwise without them.
+class LandlockTest : public NurseryTest {};
+INSTANTIATE_TEST_SUITE_P(Tiers, LandlockTest, testing::Values(kLandlock, kForeignLandlock), NameOf);
+
+// What only an interpreter of the nursery's own can have.
+class EmbeddedTest : public NurseryTest {};
+INSTANTIATE_TEST_SUITE_P(Tiers, EmbeddedTest, testing::Values(kNamespace, kLandlock), NameOf);
 
 TEST_P(NurseryTest, RunsCodeAndStreamsItsOutput) {
   DrivenCell cell = nursery().Make();
@@ -330,9 +359,9 @@ TEST_P(NurseryTest, PackagesOfTheSystemCanBeImported) {
   EXPECT_EQ(Run("import numpy as np\nfloat(np.linalg.inv(np.eye(3) * 2)[0, 0])"), "0.5");
 }
 
-TEST_P(NurseryTest, PreloadedPackagesAreReadyAndReseeded) {
+TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
   if (!fs::exists("/usr/lib/python3/dist-packages/numpy")) GTEST_SKIP() << "no numpy here";
-  auto numpy = StartNursery(GetParam(), {"--preload=numpy"});
+  auto numpy = StartNursery(GetParam().tier, {"--preload=numpy"});
   ASSERT_TRUE(numpy);
   std::set<std::string> drawn;
   for (int i = 0; i < 3; ++i) {
@@ -443,8 +472,7 @@ stop.set()
             "[15,\"can't start new thread\"]");
 }
 
-TEST_P(NurseryTest, WithoutNamespacesThereAreNoThreadsToCount) {
-  if (has_namespaces()) GTEST_SKIP();
+TEST_P(LandlockTest, ThereAreNoThreadsSinceTheyCouldNotBeCounted) {
   EXPECT_EQ(Run("import threading\nthreading.Thread(target=print).start()"),
             "RuntimeError: can't start new thread");
 }
@@ -549,7 +577,8 @@ TEST_P(NurseryTest, CodeSeesAnEnvironmentOfOurMaking) {
             R"("NUMEXPR_NUM_THREADS","OMP_NUM_THREADS","OPENBLAS_NUM_THREADS"])");
   if (!has_namespaces()) return;
   EXPECT_EQ(Run("import os\nsorted(os.listdir('/'))"),
-            R"(["dev","etc","files","input","lib","output","tmp","usr"])");
+            is_foreign() ? R"(["dev","etc","files","input","lib","lib64","output","tmp","usr"])"
+                         : R"(["dev","etc","files","input","lib","output","tmp","usr"])");
   EXPECT_EQ(Run("import os\nsorted(os.listdir('/dev'))"),
             R"(["full","null","random","urandom","zero"])");
   EXPECT_EQ(Run("import os, pwd\n[os.getpid(), os.getuid(), pwd.getpwuid(os.getuid()).pw_name]"),
@@ -640,13 +669,13 @@ class Venv {
   fs::path path_;
 };
 
-TEST_P(NurseryTest, PackagesOfAVirtualEnvironmentComeFirst) {
+TEST_P(EmbeddedTest, PackagesOfAVirtualEnvironmentComeFirst) {
   const Venv venv;
-  auto nursery = StartNursery(GetParam(), {"--prefix=" + venv.path()});
+  auto nursery = StartNursery(GetParam().tier, {"--prefix=" + venv.path()});
   ASSERT_TRUE(nursery);
   EXPECT_EQ(nursery->Make().Run("import greeting\ngreeting.text").Result(),
             "\"hello from the venv\"");
-  auto preloaded = StartNursery(GetParam(), {"--prefix=" + venv.path(), "--preload=greeting"});
+  auto preloaded = StartNursery(GetParam().tier, {"--prefix=" + venv.path(), "--preload=greeting"});
   ASSERT_TRUE(preloaded);
   EXPECT_EQ(preloaded->Make().Run("import sys\n'greeting' in sys.modules").Result(), "true");
 }
@@ -673,7 +702,7 @@ TEST(NurseryStart, SaysWhyItCannot) {
   EXPECT_THAT(unknown.error().message(), HasSubstr("No module named 'no_such_module_anywhere'"));
   auto prefix = Driver::Start(Tier::kNamespace, {"--prefix=/nonexistent"});
   ASSERT_FALSE(prefix);
-  EXPECT_THAT(prefix.error().message(), HasSubstr("is no virtual environment"));
+  EXPECT_THAT(prefix.error().message(), HasSubstr("holds no Python"));
   const Venv venv;
   auto threaded =
       Driver::Start(Tier::kNamespace, {"--prefix=" + venv.path(), "--preload=threaded"});

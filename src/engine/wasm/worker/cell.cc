@@ -105,7 +105,7 @@ Left Cell::Go() {
   GuestHost::current = this;
   if (began_ns_ == 0) began_ns_ = MonotonicNow();
   // Reading this clock is a system call, so what the worker itself did since its last reading is counted
-  // here too: next to nothing, but for resets, which read it again.
+  // here too: next to nothing, but for long resets, which read it again.
   if (g_cpu_read_ns == 0) g_cpu_read_ns = ThreadCpuNow();
   cpu_since_ns_ = g_cpu_read_ns;
   const Left left = context_.Go(wait_answer_);
@@ -261,7 +261,7 @@ void Cell::Reset() {
   context_.ResetGlobals();
   files_.Reset();
   inputs_.clear();
-  memory_.Reset();
+  const bool took_long = memory_.Reset();
   messages_.clear();
   answers_.clear();
   open_calls_.clear();
@@ -271,7 +271,7 @@ void Cell::Reset() {
   asking_ = about_to_wait_ = false;
   id_ = 0;
   state_ = CellState::kClean;
-  g_cpu_read_ns = ThreadCpuNow();
+  if (took_long) g_cpu_read_ns = ThreadCpuNow();
 }
 
 std::string Cell::Save(std::span<const std::uint8_t> build_id) {

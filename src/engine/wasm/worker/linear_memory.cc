@@ -173,7 +173,7 @@ bool LinearMemory::GrowTo(std::uint32_t wasm_pages) {
   return true;
 }
 
-void LinearMemory::Reset() {
+bool LinearMemory::Reset() {
   const std::uint64_t base_bytes = base_.memory_bytes();
   if (bytes() > base_bytes) {
     // A fresh mapping over it: the pages go back to the kernel and the addresses fault again.
@@ -186,9 +186,10 @@ void LinearMemory::Reset() {
   if (++resets_ % kForgetWarmAfter == 0) DropWarm();
   for (const PageRange& range : base_.hot()) CopyBack(range);
   for (const PageRange& range : warm_) CopyBack(range);
-  if (clean_at_faults_ != 0 && DirtyPages::Faults() == clean_at_faults_) return;
+  if (clean_at_faults_ != 0 && DirtyPages::Faults() == clean_at_faults_) return false;
   RestoreCold();
   clean_at_faults_ = DirtyPages::Faults();
+  return true;
 }
 
 void LinearMemory::CopyBack(const PageRange& range) {

@@ -61,8 +61,9 @@ class LinearMemory {
 
   // Makes it the base again, bit for bit (I8). Hot pages are copied back and stay mapped; so are some
   // others that recent runs wrote, since the next run is likely to be of their kind (warm pages). All
-  // other pages that were written are dropped, and what was grown is unmapped.
-  void Reset();
+  // other pages that were written are dropped, and what was grown is unmapped. Whether it took long, for
+  // having to look for other pages.
+  bool Reset();
 
   // Takes the page faults of a first run's writes ahead of time. Not those of its reads: every page that
   // is mapped makes looking for dirty ones longer.

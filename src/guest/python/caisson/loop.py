@@ -61,7 +61,11 @@ class EventLoop(base_events.BaseEventLoop):
         raise OSError("asyncio cannot start processes here")
 
 
-class EventLoopPolicy(events.BaseDefaultEventLoopPolicy):
+# It has an underscore since 3.14.
+_Policy = getattr(events, "_BaseDefaultEventLoopPolicy", None) or events.BaseDefaultEventLoopPolicy
+
+
+class EventLoopPolicy(_Policy):
     _loop_factory = EventLoop
 
 

@@ -112,7 +112,7 @@ def modules(forks, preload):
     """Imports, and replaces what a cell does differently.
 
     `forks`: cells are processes of their own, so they sleep and wait by themselves. `preload` names
-    further modules to import.
+    further modules to import; None: not even the usual ones.
     """
     import _caisson
     import _sitebuiltins
@@ -124,7 +124,8 @@ def modules(forks, preload):
     import caisson.without
 
     _open_streams()
-    _preload(forks, preload)
+    if preload is not None:
+        _preload(forks, preload)
 
     # What `site` would define, and code likes to call.
     builtins.exit = _sitebuiltins.Quitter("exit", "")

@@ -1,10 +1,12 @@
 """How an exception is shown to whoever wrote the code: Python's own format, their own frames."""
 
+import builtins
 import linecache
 import sys
 import traceback
 from types import TracebackType
 
+_Group = getattr(builtins, "BaseExceptionGroup", ())  # Since 3.11.
 _library = tuple(path.rstrip("/") + "/" for path in sys.path) + ("<frozen ",)
 
 
@@ -30,7 +32,7 @@ def _trim(exception, seen):
         seen.add(id(one))
         BaseException.__traceback__.__set__(one, _own_frames(one.__traceback__))
         todo += (one.__cause__, one.__context__)
-        if isinstance(one, BaseExceptionGroup):
+        if isinstance(one, _Group):
             todo += one.exceptions
 
 
@@ -74,7 +76,8 @@ def describe(exception, file):
     line = _last_line(exception.__traceback__, file)
     if line is None and isinstance(exception, SyntaxError) and exception.filename == file:
         line = exception.lineno
-    text = "".join(traceback.format_exception(exception))
+    # All three, for versions before 3.10.
+    text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
     message = exception.msg if type(exception) is SyntaxError else _message(exception)
     return _type_name(exception), message, line, text
 

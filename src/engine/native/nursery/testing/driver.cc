@@ -12,6 +12,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/packet.h"
+
 namespace caisson::nursery {
 namespace {
 
@@ -247,29 +249,12 @@ std::string Driver::Log() {
 
 bool Driver::Take() {
   if (!AwaitReadable(control_.get())) return false;
-  std::array<char, wire::kMaxControlBytes> packet{};
-  alignas(cmsghdr) std::array<char, 256> control{};
-  iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t size = ::recvmsg(control_.get(), &message, MSG_CMSG_CLOEXEC);
-  if (size <= 0) return false;
-  std::vector<UniqueFd> descriptors;
-  for (cmsghdr* part_of = CMSG_FIRSTHDR(&message); part_of != nullptr;
-       part_of = CMSG_NXTHDR(&message, part_of)) {
-    const std::size_t count = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part_of) + i * sizeof fd, sizeof fd);
-      descriptors.emplace_back(fd);
-    }
-  }
+  std::array<char, wire::kMaxControlBytes> buffer{};
+  Packet packet = ReceivePacket(control_.get(), buffer);
+  const std::string_view bytes = packet.bytes;
+  if (packet.error != 0 || bytes.empty()) return false;
   wire::FromNursery kind{};
-  std::memcpy(&kind, packet.data(), sizeof kind);
-  const std::string_view bytes(packet.data(), static_cast<std::size_t>(size));
+  std::memcpy(&kind, bytes.data(), sizeof kind);
   if (kind == wire::FromNursery::kReady) {
     ready_ = true;
     missing_ = bytes.substr(sizeof(wire::NurseryReady));
@@ -286,10 +271,10 @@ bool Driver::Take() {
   Known& cell = known_[news.cell];
   if (kind == wire::FromNursery::kBorn) {
     cell.born = true;
-    cell.pidfd = std::move(descriptors.at(0));
+    cell.pidfd = std::move(packet.descriptors.at(0));
   } else if (kind == wire::FromNursery::kPrepared) {
     cell.prepared = cell.born;  // In this order only.
-    cell.descriptors = std::move(descriptors);
+    cell.descriptors = std::move(packet.descriptors);
   } else {
     cell.failed = bytes.substr(sizeof news);
   }

@@ -1,0 +1,19 @@
+// The environment of every cell.
+//
+// Trust     Constants of ours; a run may bring others.
+// Threads   Constants.
+// Lifetime  Constants.
+#pragma once
+
+#include <utility>
+
+namespace caisson::nursery {
+
+// BLAS libraries would otherwise start threads in the nursery, which must not have any when it forks.
+inline constexpr std::pair<const char*, const char*> kEnvironment[] = {
+    {"HOME", "/tmp"},         {"LANG", "C.UTF-8"},           {"MPLBACKEND", "Agg"},
+    {"MPLCONFIGDIR", "/tmp"}, {"MKL_NUM_THREADS", "1"},      {"NUMEXPR_NUM_THREADS", "1"},
+    {"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"},
+};
+
+}  // namespace caisson::nursery

@@ -1,0 +1,321 @@
+"""The cell's end of its socket (wire/nursery.h), and on top of it what the guest logic knows as `_caisson`.
+
+Shares its memory with hostile code, so nothing here is a boundary: what it counts and refuses is for the sake of clear
+errors, and the host checks again (I9). One thread reads for all that wait.
+"""
+
+import struct
+import sys
+import threading
+from collections import deque
+from os import _exit, getpid, pipe, read, set_blocking, write
+from select import POLLIN, poll
+from time import monotonic, monotonic_ns
+
+from caisson import ApprovalDenied, ToolError
+from caisson.runner.values import TooDeep, Unsupported, decode, encode
+
+_START, _ANSWER, _CANCEL, _AGAIN = 1, 2, 3, 6  # wire::ToWorker
+_CALL, _DONE, _REFUSED = 3, 4, 8  # wire::ToHost
+_REPORTED, _RESULT_TOO_BIG, _TOOL_CALLS = 0, 6, 7  # wire::Ending
+_MEMORY_REFUSED, _CELL_KEPT = 4, 8
+_RETURNED, _RAISED, _DENIED = range(3)
+_KEEP_CELL = 1
+_MORE_FOLLOWS = 1
+_MAX_PAYLOAD = 64 << 10
+_REPORT_SLACK = 1 << 20
+_QUEUE_BYTES = 32 << 10
+
+_frame = struct.Struct("<IHH")
+_answer = struct.Struct("<IIQ")
+_call = struct.Struct("<II")
+_done = struct.Struct("<IIQQQQII")
+_start = struct.Struct("<8Q6IQ32s")
+
+
+class Start:
+    """wire::StartHeader, as far as it is wanted here."""
+
+    SIZE = _start.size
+
+    def __init__(self, data):
+        fields = _start.unpack_from(data)
+        self.memory_bytes, self.result_bytes, self.file_bytes = fields[2], fields[5], fields[6]
+        self.open_files, self.tool_calls, self.message_bytes = fields[9:12]
+        self.request_length, flags = fields[12:14]
+        self.is_kept = flags & _KEEP_CELL != 0
+
+
+class _Stream:
+    """Frames, joined to messages."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+        self._arrived = bytearray()
+        self._queued = bytearray()
+
+    def has_next(self):
+        return len(self._arrived) > 0
+
+    def _need(self, size):
+        while len(self._arrived) < size:
+            data = read(self._descriptor, 1 << 16)
+            if not data:
+                _exit(0)  # The host is gone: there is nobody to work for.
+            self._arrived += data
+
+    def read(self):
+        """(kind, payload) of the next message."""
+        message = bytearray()
+        while True:
+            self._need(_frame.size)
+            length, kind, flags = _frame.unpack_from(self._arrived)
+            self._need(_frame.size + length)
+            message += self._arrived[_frame.size : _frame.size + length]
+            del self._arrived[: _frame.size + length]
+            if not flags & _MORE_FOLLOWS:
+                return kind, bytes(message)
+
+    def queue(self, kind, message):
+        for at in range(0, max(len(message), 1), _MAX_PAYLOAD):
+            part = message[at : at + _MAX_PAYLOAD]
+            more = _MORE_FOLLOWS if at + _MAX_PAYLOAD < len(message) else 0
+            self._queued += _frame.pack(len(part), kind, more)
+            self._queued += part
+        if len(self._queued) > _QUEUE_BYTES:
+            self.flush()
+
+    def flush(self):
+        data = memoryview(bytes(self._queued))
+        self._queued.clear()
+        try:
+            while data:
+                data = data[write(self._descriptor, data) :]
+        except OSError:
+            _exit(0)
+
+
+class Bridge:
+    """A cell's conversation with its host, for all its runs."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+        self._stream = _Stream(descriptor)
+        self._owner = getpid()
+        self._changed = threading.Condition(threading.Lock())
+        # All below with the lock held.
+        self._runs = deque()
+        self._is_read = False  # Some thread reads the socket.
+        self._wakes = 0
+        self._seen_wakes = threading.local()
+        self._wake_pipe = None  # Ends that thread's sleep.
+        self._open = set()  # Posted, not answered.
+        self._answers = {}  # seq: (outcome, value)
+        self._claimed = set()  # That some thread waits for by number.
+        self._generation = 0
+        self.start = None
+        self._calls = 0
+        self._arrived_ns = self._began_ns = 0
+
+    # Runs.
+
+    def await_run(self):
+        """(Start, request, files) of the next run, encoded."""
+        with self._changed:
+            while not self._runs:
+                self._await_news(None)
+            self._arrived_ns = monotonic_ns()
+            message = self._runs.popleft()
+            # A thread that an earlier run left behind waits for ever: its call belongs to nobody.
+            self._generation += 1
+            self._open.clear()
+            self._answers.clear()
+            self._calls = 0
+            self.start = Start(message)
+        end = Start.SIZE + self.start.request_length
+        self._began_ns = monotonic_ns()
+        return self.start, message[Start.SIZE : end], message[end:]
+
+    def refuse(self, why):
+        self._stream.queue(_REFUSED, why.encode())
+        self._stream.flush()
+
+    def report(self, message, is_memory_refused):
+        if self._is_forked():
+            _exit(0)
+        if len(message) > self.start.result_bytes + _REPORT_SLACK:
+            self._stop(_RESULT_TOO_BIG)
+        flags = _CELL_KEPT if self.start.is_kept else 0
+        with self._changed:
+            self._send_done(_REPORTED, flags | (_MEMORY_REFUSED if is_memory_refused else 0), message)
+
+    def _send_done(self, ending, flags, message):
+        now = monotonic_ns()
+        # The host's own clock counts CPU time; of memory, the nursery tells.
+        done = _done.pack(
+            ending, 0, self._began_ns - self._arrived_ns, now - self._arrived_ns, 0, 0, flags, self._calls
+        )
+        self._stream.queue(_DONE, done + message)
+        self._stream.flush()
+
+    def _stop(self, ending):
+        with self._changed:
+            self._send_done(ending, 0, b"")
+            _exit(0)
+
+    def _is_forked(self):
+        """A process that code forked from the cell is no part of the conversation."""
+        return getpid() != self._owner
+
+    # Calls.
+
+    def post(self, name, args, kwargs):
+        message = self._encoded([name, list(args), kwargs or {}])
+        if self._is_forked() or len(message) > self.start.message_bytes:
+            raise ToolError(
+                "CallRefused", "this run has used up its tool calls, or the arguments are too large"
+            )
+        if self._calls >= self.start.tool_calls:
+            self._stop(_TOOL_CALLS)
+        with self._changed:
+            seq = self._calls
+            self._calls += 1
+            self._open.add(seq)
+            # Sent when somebody waits: calls that are made together wake the host once.
+            self._stream.queue(_CALL, _call.pack(seq, 0) + message)
+        return seq
+
+    @staticmethod
+    def _encoded(call):
+        try:
+            return encode(call)
+        except Unsupported as error:
+            culprit = error.culprit
+        except TooDeep:
+            raise ValueError("tool arguments are nested too deeply, or contain themselves") from None
+        if isinstance(culprit, str):
+            raise TypeError("a tool cannot be given a str with lone surrogates")
+        raise TypeError(
+            f"a tool cannot be given an object of type '{type(culprit).__name__:.200}'; pass plain data "
+            "(dict, list, tuple, str, bytes, int, float, bool, None)"
+        )
+
+    def finish(self, seq):
+        """The value of a call, or what it raises."""
+        with self._changed:
+            generation = self._generation
+            self._claimed.add(seq)
+            while generation != self._generation or seq not in self._answers:
+                self._await_news(None)
+            self._claimed.discard(seq)
+            answer = self._answers.pop(seq)
+        value, error = self._settled(answer)
+        if error is not None:
+            raise error
+        return value
+
+    def wait(self, timeout):
+        """[(seq, value, error)] of answers that nobody waits for by number, once there is one, or time is over."""
+        deadline = None if timeout is None else monotonic() + max(timeout, 0)
+        with self._changed:
+            looked = False
+            while not self._unclaimed():
+                wakes = getattr(self._seen_wakes, "count", 0)
+                self._seen_wakes.count = self._wakes
+                over = looked and deadline is not None and monotonic() >= deadline
+                if wakes != self._wakes or over or (timeout == 0 and not self._open):
+                    break
+                if self._wake_pipe is None:
+                    self._wake_pipe = pipe()
+                    for end in self._wake_pipe:
+                        set_blocking(end, False)
+                self._await_news(deadline)
+                looked = True
+            answers = [(seq, self._answers.pop(seq)) for seq in self._unclaimed()]
+        return [(seq, *self._settled(answer)) for seq, answer in answers]
+
+    def outstanding(self):
+        with self._changed:
+            return len(self._open) + len(self._answers)
+
+    def wake(self):
+        with self._changed:
+            self._wakes += 1
+            self._changed.notify_all()
+            if self._wake_pipe is not None:
+                try:
+                    write(self._wake_pipe[1], b"w")
+                except BlockingIOError:
+                    pass
+
+    def _unclaimed(self):
+        return [seq for seq in self._answers if seq not in self._claimed]
+
+    @staticmethod
+    def _settled(answer):
+        """(value, error)"""
+        outcome, value = answer
+        if outcome == _RETURNED:
+            return value, None
+        if outcome == _DENIED:
+            return None, ApprovalDenied(*(value if isinstance(value, tuple) else (value,)))
+        if isinstance(value, tuple) and len(value) == 2:
+            return None, ToolError(*value)
+        return None, ToolError("ToolError", value)
+
+    # The socket. All of this with the lock held, except while it is waited for.
+
+    def _await_news(self, deadline):
+        """Until something has happened that this thread may have waited for, or the deadline."""
+        if self._is_forked():
+            _exit(1)  # Nobody will ever answer here.
+        self._stream.flush()
+        if self._is_read:
+            self._changed.wait(None if deadline is None else max(deadline - monotonic(), 0))
+            return
+        self._is_read = True
+        self._changed.release()
+        try:
+            message = self._listen(deadline)
+        finally:
+            self._changed.acquire()
+            self._is_read = False
+        if message is not None:
+            self._deliver(*message)
+        self._changed.notify_all()
+
+    def _listen(self, deadline):
+        if not self._stream.has_next():
+            poller = poll()
+            poller.register(self._descriptor, POLLIN)
+            if self._wake_pipe is not None:
+                poller.register(self._wake_pipe[0], POLLIN)
+            left = None if deadline is None else max(deadline - monotonic(), 0) * 1000
+            ready = [descriptor for descriptor, _ in poller.poll(left)]
+            if self._wake_pipe is not None and self._wake_pipe[0] in ready:
+                read(self._wake_pipe[0], 1 << 10)
+            if self._descriptor not in ready:
+                return None
+        return self._stream.read()
+
+    def _deliver(self, kind, message):
+        if kind in (_START, _AGAIN):
+            self._runs.append(message)
+        elif kind == _ANSWER:
+            seq = _answer.unpack_from(message)[0]
+            if seq in self._open:  # To a call of this run, that is.
+                self._open.discard(seq)
+                self._answers[seq] = decode(message[_answer.size :])[1:]
+        elif kind == _CANCEL:
+            _exit(0)
+        else:
+            sys.exit("no frame of a host")
+
+
+def as_module(bridge, source):
+    """What the guest logic imports as `_caisson`."""
+    module = type(sys)("_caisson")
+    for name in ("post", "finish", "wait", "outstanding", "wake"):
+        setattr(module, name, getattr(bridge, name))
+    module.source = source
+    return module

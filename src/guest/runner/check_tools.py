@@ -1,0 +1,166 @@
+"""Calls of tools that are described, checked against their descriptions (guest/check_tools.h)."""
+
+import ast
+import math
+
+from caisson.runner import tools, walk
+
+_REQUIRED = 0
+
+
+def _literal_type(node):
+    """JSON's name for the type of a literal, or None if it is none or JSON has no such."""
+    if isinstance(node, ast.Constant):
+        value = node.value
+        if value is None:
+            return "null"
+        if isinstance(value, bool):
+            return "boolean"
+        if isinstance(value, int):
+            return "integer"
+        if isinstance(value, float):
+            is_whole = math.isinf(value) or math.floor(value) == value
+            return "integer" if is_whole else "number"
+        return "string" if isinstance(value, str) else None
+    if isinstance(node, ast.JoinedStr):
+        return "string"
+    if isinstance(node, (ast.List, ast.ListComp, ast.Tuple)):
+        return "array"
+    return "object" if isinstance(node, (ast.Dict, ast.DictComp)) else None
+
+
+def _accepts(types, kind):
+    return not types or kind in types or (kind == "integer" and "number" in types)
+
+
+def _parameter_text(name, annotation, presence, default):
+    shown = f"{name:.60}: {annotation:.80}"
+    return (shown, f"{shown} = {default!r:.40}", f"{shown} = ...")[presence]
+
+
+def signature(tool):
+    parts, by_name = [], False
+    for name, annotation, presence, default, _, keyword_only in tool["parameters"]:
+        if keyword_only and not by_name:
+            parts.append("*")
+        by_name = by_name or keyword_only
+        parts.append(_parameter_text(name, annotation, presence, default))
+    if tool.get("more"):
+        parts.append("**more")
+    text = f"{tool['name']:.80}({', '.join(parts):.600})"
+    return text if tool.get("returns") is None else f"{text} -> {tool['returns']:.80}"
+
+
+class _Bound(walk.Walk):
+    """A name that the code binds anywhere may not mean the tool where it is called."""
+
+    def __init__(self):
+        self.names = set()
+
+    def bind(self, name):
+        self.names.add(name)
+
+    def expr(self, node):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            self.bind(node.id)
+        return True
+
+
+class _Call:
+    """One call: what is given, as far as the text tells."""
+
+    def __init__(self, tool, node, findings):
+        self._tool = tool
+        self._node = node
+        self._findings = findings
+        self._parameters = {fields[0]: fields for fields in tool["parameters"]}
+        self._given = set()
+        self._is_unknown = False  # There are *args or **kwargs, or a dict that is not written out.
+
+    def check(self, through_call_tool):
+        args = self._node.args
+        if not through_call_tool:
+            self._give_by_place(args)
+        elif len(args) > 1:
+            self._give_dict(args[1])
+        for keyword in self._node.keywords:
+            if keyword.arg is None:
+                self._is_unknown = True
+            else:
+                self._give_by_name(keyword.arg, keyword.value)
+        for name, fields in self._parameters.items():
+            if not self._is_unknown and fields[2] == _REQUIRED and name not in self._given:
+                self._refuse(self._node, f"needs the argument {name:.80}")
+
+    def _refuse(self, node, what):
+        hint = f"call it as {signature(self._tool)}"
+        joint = "" if what.startswith(":") else " "
+        self._findings.add("tool", node, hint, f"{self._tool['name']:.80}(){joint}{what}")
+
+    def _give(self, name, value):
+        if name in self._given:
+            self._refuse(value, f"gets {name:.80} twice")
+            return
+        self._given.add(name)
+        kind = _literal_type(value)
+        if kind is not None and not _accepts(self._parameters[name][4], kind):
+            self._refuse(value, f": {name:.80} has a value of the wrong type")
+
+    def _give_by_name(self, name, value):
+        if name in self._parameters:
+            self._give(name, value)
+        elif not self._tool.get("more"):
+            self._refuse(value, f"has no argument {name:.80}")
+
+    def _give_by_place(self, args):
+        parameters = self._tool["parameters"]
+        for i, arg in enumerate(args):
+            if isinstance(arg, ast.Starred):
+                self._is_unknown = True
+                return
+            if i >= len(parameters) or parameters[i][5]:
+                self._refuse(arg, "has too many arguments without a name")
+                return
+            self._give(parameters[i][0], arg)
+
+    def _give_dict(self, node):
+        if not isinstance(node, ast.Dict):
+            self._is_unknown = True
+            return
+        for key, value in zip(node.keys, node.values):
+            if isinstance(key, ast.Constant) and type(key.value) is str:
+                self._give_by_name(key.value, value)
+            else:
+                self._is_unknown = True
+
+
+class _Calls(walk.Walk):
+    def __init__(self, described, bound, findings):
+        self._described = described
+        self._bound = bound
+        self._findings = findings
+
+    def expr(self, node):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            return True
+        name = node.func.id
+        if name in self._bound:
+            return True
+        through_call_tool = name == "call_tool"
+        if through_call_tool:
+            first = node.args[0] if node.args else None
+            name = first.value if isinstance(first, ast.Constant) else None
+        tool = self._described.get(name) if type(name) is str else None
+        if tool is not None and (through_call_tool or tools.is_function(tool)):
+            _Call(tool, node, self._findings).check(through_call_tool)
+        return True
+
+
+def check(tree, entries, findings):
+    described = {entry["name"]: entry for entry in entries if isinstance(entry, dict)}
+    bound = _Bound()
+    try:
+        bound.visit_stmts(tree.body)
+        _Calls(described, bound.names, findings).visit_stmts(tree.body)
+    except walk.Unknown:
+        pass  # Under the strict policy the check refuses it; else the host checks every call anyway.

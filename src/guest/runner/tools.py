@@ -1,0 +1,99 @@
+"""The host's tools as functions of the code."""
+
+import builtins
+
+PENDING = "<pending>"  # A name that code cannot write.
+
+_DOC = "A tool of the host: call it like a function, with or without await."
+
+
+class Tool:
+    __module__ = "caisson"
+    __slots__ = ("_bridge", "_description", "__name__", "__qualname__")
+
+    def __init__(self, bridge, name, description):
+        self._bridge = bridge
+        self._description = description
+        self.__name__ = self.__qualname__ = name
+
+    def __call__(self, /, *args, **kwargs):
+        return self._bridge.finish(self._bridge.post(self.__name__, args, kwargs))
+
+    def __repr__(self):
+        return f"<tool {self.__name__}>"
+
+    @property
+    def __doc__(self):
+        return (self._description or {}).get("doc", _DOC)
+
+    def _said(self, what):
+        if self._description is None:
+            raise AttributeError("the host says no more about this tool than its name")
+        from caisson import signature
+
+        return getattr(signature, what)(self._description)
+
+    @property
+    def __signature__(self):
+        return self._said("make")
+
+    @property
+    def __annotations__(self):
+        return self._said("annotations")
+
+
+def name_of(entry):
+    return entry if isinstance(entry, str) else entry["name"]
+
+
+def is_function(entry):
+    """Whether code can call it by name; a tool that is only named always can."""
+    name = name_of(entry)
+    return isinstance(entry, str) or (name.isidentifier() and not hasattr(builtins, name))
+
+
+def _merged(given, more):
+    if given is not None and not isinstance(given, dict):
+        kind = type(given).__name__
+        raise TypeError(f"call_tool: the arguments must be a dict, not '{kind:.200}'")
+    return {**(given or {}), **more}
+
+
+def _require_name(name):
+    if not isinstance(name, str):
+        raise TypeError(f"call_tool() argument 1 must be str, not {type(name).__name__}")
+
+
+def install(bridge):
+    """Puts call_tool into builtins, and what awaited calls are rewritten to."""
+
+    def call_tool(name, arguments=None, /, **more):
+        """Calls any tool of the host by its name."""
+        _require_name(name)
+        return bridge.finish(bridge.post(name, (), _merged(arguments, more)))
+
+    def pending(function):
+        """The twin of a tool that gives an awaitable; of anything else, itself."""
+        from caisson import lazy
+
+        if type(function) is Tool:
+            return lambda *args, **kwargs: lazy.tool_call(function.__name__, args, kwargs)
+        if function is not call_tool:
+            return function
+
+        def pending_call(name, arguments=None, /, **more):
+            _require_name(name)
+            return lazy.tool_call(name, (), _merged(arguments, more))
+
+        return pending_call
+
+    call_tool.__module__ = "builtins"
+    builtins.call_tool = call_tool
+    setattr(builtins, PENDING, pending)
+
+
+def define(bridge, entries, globals):
+    for entry in entries:
+        if is_function(entry):
+            described = None if isinstance(entry, str) else entry
+            globals[name_of(entry)] = Tool(bridge, name_of(entry), described)

@@ -1,0 +1,194 @@
+"""Rewrites the tree of the code, once it was judged: awaited tool calls, and where its value goes."""
+
+import ast
+
+from caisson.runner.tools import PENDING
+
+RESULT = "<result>"  # Names that code cannot write.
+BODY = "<module>"  # As tracebacks call it.
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+_TAKERS = frozenset(
+    "gather create_task ensure_future wait_for shield as_completed run_until_complete".split()
+)
+
+
+# Calls of tools whose values are awaited.
+
+
+class _Awaits:
+    def __init__(self):
+        self.names = set()  # Whose values are awaited somewhere.
+
+    def mark(self, value):
+        """Makes pending what is, or what is inside of the collection that is, `value`: it is awaited."""
+        if isinstance(value, ast.Call):
+            self._mark_call(value)
+        elif isinstance(value, ast.Name):
+            self.names.add(value.id)
+        elif isinstance(value, ast.Starred):
+            self.mark(value.value)
+        elif isinstance(value, ast.IfExp):
+            self.mark(value.body)
+            self.mark(value.orelse)
+        elif isinstance(value, _COMPREHENSIONS):
+            self.mark(value.elt)
+        elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+            for item in value.elts:
+                self.mark(item)
+
+    def _mark_call(self, call):
+        """Tools are not reached through attributes."""
+        function, args = call.func, call.args
+        if isinstance(function, ast.Subscript):
+            call.func = _pending(function)
+        elif not isinstance(function, ast.Name) or takes_awaitables(function):
+            return  # What it takes is marked when the walk gets there.
+        elif function.id == "map" and len(args) >= 2:
+            args[0] = _pending(args[0])
+        elif function.id in ("list", "tuple", "set") and len(args) == 1:
+            self.mark(args[0])
+        else:
+            call.func = _pending(function)
+
+
+def takes_awaitables(function):
+    if isinstance(function, ast.Name):
+        return function.id in _TAKERS
+    if not isinstance(function, ast.Attribute):
+        return False
+    # `run` and `wait` are too common to go by alone.
+    owner = function.value
+    is_asyncio = isinstance(owner, ast.Name) and owner.id == "asyncio"
+    return function.attr in _TAKERS or (is_asyncio and function.attr in ("run", "wait"))
+
+
+def _pending(function):
+    name = ast.copy_location(ast.Name(PENDING, ast.Load()), function)
+    return ast.copy_location(ast.Call(name, [function], []), function)
+
+
+def rewrite_awaited_calls(tree):
+    awaits = _Awaits()
+    for node in list(ast.walk(tree)):
+        if isinstance(node, ast.Await):
+            awaits.mark(node.value)
+        elif isinstance(node, ast.Call) and takes_awaitables(node.func):
+            for argument in node.args:
+                awaits.mark(argument)
+    if not awaits.names:
+        return
+    for node in list(ast.walk(tree)):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            # `tasks = [echo(i) for i in ...]` before `await gather(*tasks)`.
+            if isinstance(node.targets[0], ast.Name) and node.targets[0].id in awaits.names:
+                awaits.mark(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            # `tasks.append(echo(i))`, likewise.
+            owner = node.func.value
+            if node.func.attr == "append" and len(node.args) == 1 and isinstance(owner, ast.Name):
+                if owner.id in awaits.names:
+                    awaits.mark(node.args[0])
+
+
+# The value of the last expression, or of a top-level return.
+
+
+def _top_level(nodes):
+    """All nodes outside of functions, classes and lambdas; those themselves too."""
+    todo = list(reversed(nodes))
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (*_SCOPES, ast.Lambda)):
+            todo += reversed(list(ast.iter_child_nodes(node)))
+
+
+def _syntax_error(file, node, message):
+    return SyntaxError(message, (file, node.lineno, node.col_offset + 1, None))
+
+
+def rewrite_for_result(tree, file):
+    """Whether the code becomes a function called BODY, whose value is the result; else RESULT is bound to it."""
+    if any(isinstance(node, ast.Return) for node in _top_level(tree.body)):
+        _wrap_in_function(tree, file)
+        return True
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        last = tree.body[-1]
+        target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
+        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+    return False
+
+
+class _WithoutAnnotations(ast.NodeTransformer):
+    """In a function a global cannot be annotated, so `x: int = 1` becomes `x = 1`."""
+
+    def _skip(self, node):
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _skip
+
+    def visit_AnnAssign(self, node):
+        if not isinstance(node.target, ast.Name):
+            return node
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+
+def _is_async(node):
+    return isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith)) or any(
+        generator.is_async for generator in getattr(node, "generators", ())
+    )
+
+
+def _bound_names(node):
+    """Names that this node by itself binds."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, _SCOPES):
+        return [node.name]
+    if isinstance(node, ast.alias):
+        return [node.asname or node.name.partition(".")[0]]
+    names = [getattr(node, "name", None), getattr(node, "rest", None)]  # Handlers and patterns.
+    return [name for name in names if isinstance(name, str)]
+
+
+def _prologue(body):
+    """How many statements must stay at the top of the module: a docstring and `from __future__`."""
+    count = 0
+    for i, node in enumerate(body):
+        is_docstring = i == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if is_future:
+            count = i + 1
+        if not is_docstring and not is_future:
+            break
+    return count
+
+
+def _wrap_in_function(tree, file):
+    tree = _WithoutAnnotations().visit(tree)
+    count = _prologue(tree.body)
+    is_async, names = False, set()
+    for node in _top_level(tree.body):
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            raise _syntax_error(file, node, "'yield' outside function")
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            raise _syntax_error(
+                file, node, "'import *' cannot be used in code that has a top-level 'return'"
+            )
+        is_async = is_async or _is_async(node)
+    for node in _top_level(tree.body[count:]):
+        names.update(_bound_names(node))
+    body = tree.body[count:]
+    if isinstance(body[-1], ast.Expr):
+        body[-1] = ast.copy_location(ast.Return(body[-1].value), body[-1])
+    if names:
+        body.insert(0, ast.Global(sorted(names), lineno=1, col_offset=0))
+    # Parsed rather than made: which fields a function has depends on the version.
+    function = ast.parse(("async " if is_async else "") + "def f(): pass").body[0]
+    function.name, function.body = BODY, body
+    ast.fix_missing_locations(function)
+    tree.body[count:] = [function]

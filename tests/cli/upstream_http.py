@@ -1,0 +1,203 @@
+"""Upstream servers behind a URL: ours in the new era, others in the old one, and some that misbehave."""
+
+import __main__
+import contextlib
+import http.server
+import json
+import shutil
+import ssl
+import subprocess
+import threading
+
+import harness
+import serve
+
+TOKEN = "a-token-of-the-upstream-0123456789"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """A server of the old era, with one fault."""
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        server = self.server
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        method, self.id = message["method"], message.get("id")
+        server.heard.append((method, self.headers.get("Mcp-Session-Id"), self.headers.get("Authorization")))
+        if server.fault == "redirect":
+            return self.reply(307, Location="http://127.0.0.1:1/elsewhere")
+        if self.headers.get("Authorization") != "Bearer " + TOKEN:
+            return self.reply(401)
+        if method == "initialize":
+            server.sessions += 1
+            return self.result({"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {}},
+                               **{"Mcp-Session-Id": f"session-{server.sessions}"})
+        if self.headers.get("Mcp-Session-Id") != f"session-{server.sessions}":
+            return self.reply(404 if self.headers.get("Mcp-Session-Id") else 400)
+        if self.id is None:
+            return self.reply(202)
+        if method == "tools/list":
+            return self.result({"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in server.tools]})
+        fault = server.fault
+        if fault == "hang":
+            server.release.wait(harness.PATIENCE)
+        elif fault == "big":
+            return self.result({"content": [{"type": "text", "text": "x" * (9 << 20)}]})
+        elif fault == "dies":
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b'{"jsonrpc"')
+            self.close_connection = True
+            return
+        elif fault == "floods":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while True:
+                    self.wfile.write(b"data: {}\n\n" * 10000)
+        elif fault == "noise":
+            return self.reply(200, b"this is no JSON")
+        if server.grows:
+            server.tools.append("new")
+            changed = json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            answer = json.dumps({"jsonrpc": "2.0", "id": self.id, "result": {"content": [], "structuredContent": 1}})
+            server.grows = False
+            return self.reply(200, f"event: message\r\ndata: {changed}\r\n\r\ndata: {answer}\n\n".encode(),
+                              **{"Content-Type": "text/event-stream"})
+        self.result({"content": [], "structuredContent": {"session": self.headers["Mcp-Session-Id"]}})
+
+    def result(self, result, **headers):
+        body = json.dumps({"jsonrpc": "2.0", "id": self.id, "result": result}).encode()
+        self.reply(200, body, **{"Content-Type": "application/json", **headers})
+
+    def reply(self, status, body=b"", **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class UpstreamHttp(serve.Serve):
+    def upstream(self, fault=None, grows=False):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        server.fault, server.grows, server.sessions = fault, grows, 0
+        server.heard, server.tools, server.release = [], ["add"], threading.Event()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.addCleanup(server.release.set)
+        return server
+
+    def config(self, port, *lines, token=TOKEN, scheme="http", path="/mcp"):
+        self.put("up.token", token)
+        return "\n".join(['[[upstream]]', 'name = "up"', f'url = "{scheme}://127.0.0.1:{port}{path}"',
+                          'bearer_file = "up.token"', *lines, ""])
+
+    def run_with(self, code, server, *lines, **options):
+        config = self.put("run.toml", serve.MEMORY + self.config(server.server_port, *lines, **options))
+        return self.caisson("run", "--json", "--config", config, code=code)
+
+    def test_a_server_of_the_old_era(self):
+        server = self.upstream()
+        done = self.run_with("[up_add(), up_add()]", server)
+        self.assertEqual(done.outcome["result"], [{"session": "session-1"}] * 2, done)
+        self.assertEqual({token for _, _, token in server.heard}, {"Bearer " + TOKEN})
+
+    def test_our_own_in_the_new_era(self):
+        self.put("ann.key", TOKEN)
+        self.put("bob.key", serve.BOB)
+        process = self.serve(serve.MEMORY + serve.KEYS)
+        config = self.put("run.toml", serve.MEMORY + self.config(self.port))
+        done = self.caisson("run", "--json", "--config", config, code="up_execute_code(code='6 * 7')['result']")
+        self.assertEqual(done.outcome["result"], 42, done)
+        refused = self.caisson("run", "--json", "--config", config,
+                               code="try:\n    up_execute_code(code='1', limits={'wall_seconds': 1e9})\n"
+                                    "except ToolError as e:\n    r = str(e)\nr")
+        self.assertIn("wall_seconds", refused.outcome["result"], refused)
+        self.stop(process)
+
+    def test_a_wrong_token_is_told_as_that(self):
+        server = self.upstream()
+        done = self.run_with("1 + 1", server, token="wrong-token-0123456789")
+        self.assertEqual(done.outcome["result"], 2)
+        self.assertIn(b"does not accept our token (status 401)", done.err)
+        self.assertNotIn(b"wrong-token", done.err)
+
+    def test_redirects_are_not_followed(self):
+        server = self.upstream("redirect")
+        done = self.run_with("1 + 1", server)
+        self.assertIn(b"sends us elsewhere (status 307)", done.err)
+
+    def test_what_goes_wrong_harms_its_own_call_only(self):
+        for fault, message in (("big", "longer than"), ("dies", "ended early"), ("floods", "longer than"),
+                               ("noise", "gave no answer")):
+            with self.subTest(fault):
+                server = self.upstream(fault)
+                done = self.run_with("try:\n    up_add()\nexcept ToolError as e:\n    r = str(e)\nr", server)
+                self.assertIn(message, str(done.outcome["result"]), done)
+
+    def test_one_that_hangs_is_not_waited_for(self):
+        server = self.upstream("hang")
+        done = self.run_with("try:\n    up_add()\nexcept ToolError as e:\n    r = str(e)\nr", server,
+                             "timeout_seconds = 0.3")
+        self.assertIn("did not answer within", done.outcome["result"], done)
+
+    def test_one_that_is_not_there(self):
+        server = self.upstream()
+        server.shutdown()
+        server.server_close()
+        done = self.run_with("1 + 1", server)
+        self.assertEqual(done.outcome["result"], 2)
+        self.assertIn(b"no connection to 127.0.0.1", done.err)
+
+    def test_a_certificate_that_nobody_vouches_for_is_refused(self):
+        if shutil.which("openssl") is None:
+            self.skipTest("openssl is not installed")
+        certificate, key = self.top / "cert.pem", self.top / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+        server = self.upstream()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        done = self.run_with("1 + 1", server, scheme="https")
+        self.assertIn(b"no TLS with 127.0.0.1", done.err)
+        self.assertIn(b"certificate", done.err)
+        self.assertEqual(server.heard, [])
+
+    def test_a_session_that_the_server_forgot_is_begun_anew(self):
+        server = self.upstream()
+        self.put("ann.key", serve.ANN)
+        self.put("bob.key", serve.BOB)
+        process = self.serve(serve.MEMORY + serve.KEYS + self.config(server.server_port))
+
+        def call(key):
+            outcome = self.ask("POST", "/v1/runs", {"code": "up_add()['session']"}, key).json["outcome"]
+            return outcome.get("result") or outcome["error"]["message"]
+        # Each user has a session of their own; the first was begun to list the tools. The server knows one at a time.
+        self.assertEqual(call(serve.ANN), "session-2")
+        self.assertEqual(call(serve.BOB), "session-3")
+        self.assertIn("has ended the session", call(serve.ANN))
+        self.wait_until(lambda: call(serve.ANN) == "session-4", "ann has a new one")
+        self.stop(process)
+
+    def test_a_change_that_is_told_along_with_an_answer(self):
+        server = self.upstream(grows=True)
+        process = self.serve(serve.MEMORY + self.config(server.server_port))
+        self.assertEqual(self.run_code("up_add()")["outcome"]["result"], 1)
+        self.assertIn("session", self.run_code("up_new()")["outcome"]["result"])
+        self.stop(process)
+
+
+if __name__ == "__main__":
+    harness.run_suite(__main__)
