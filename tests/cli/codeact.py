@@ -268,6 +268,33 @@ class CodeAct(harness.CliTest):
                 self.assertEqual((done.status, done.out), (2, b""), (mounts, done))
                 self.assertIn(reason.encode(), done.err)
 
+    def test_xml_bombs_end_early_and_external_entities_are_not_read(self):
+        code = """
+import xml.etree.ElementTree as ET, xml.sax, xml.dom.minidom
+bomb = '<!DOCTYPE x [<!ENTITY a0 "' + 'x' * 100 + '">' + ''.join(
+    f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 9)) + ']><x>&a8;</x>'
+outside = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///tmp/secret">]><x>&a;</x>'
+open('/tmp/secret', 'w').write('found')
+class Keep(xml.sax.ContentHandler):
+    def __init__(self): self.parts = []
+    def characters(self, more): self.parts.append(more)
+def by_sax(source):
+    handler = Keep()
+    xml.sax.parseString(source.encode(), handler)
+    return ''.join(handler.parts)
+def ends(parse, source):
+    try: return 'found' if 'found' in str(parse(source)) else 'nothing'
+    except Exception: return 'error'
+ways = (lambda s: ET.fromstring(s).text, by_sax, lambda s: xml.dom.minidom.parseString(s).toxml())
+[[ends(way, source) for way in ways] for source in (bomb, outside)]
+"""
+        for engine in ENGINES:
+            outcome = self.outcome_of(code, "--engine", engine, "--policy", "strict",
+                                      "--limit", "wall_seconds=60", "--limit", "cpu_seconds=60")
+            self.assertEqual(outcome["status"], "completed", outcome)
+            self.assertEqual(outcome["result"][0], ["error"] * 3, outcome)
+            self.assertNotIn("found", outcome["result"][1])
+
     def test_no_stray_null_after_a_final_print(self):
         for engine in ENGINES:
             outcome = self.outcome_of("print('x')", "--engine", engine)

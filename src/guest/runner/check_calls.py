@@ -59,9 +59,14 @@ class Calls(Values):
         self.refuse("format", place, hint, message)
 
     def check_template(self, place, text):
-        if isinstance(text, ast.Constant):
-            if type(text.value) is str:
-                self._check_fields(place, text.value)
+        if isinstance(text, ast.IfExp):
+            self.check_template(place, text.body)
+            self.check_template(place, text.orelse)
+            return
+        joined = names.joined_text(text)
+        if joined is not None:
+            self._check_fields(place, joined)
+        if joined is not None or isinstance(text, ast.Constant):
             return
         binding = self._only_binding(text.id) if isinstance(text, ast.Name) else None
         things = binding.things if binding is not None else []
@@ -124,6 +129,9 @@ class Calls(Values):
         receiver = node.args[0]
         if name in FORMATS:
             self.check_template(node, receiver)
+            return
+        if name == "__dict__":
+            self.check_attribute_name(node, None, name)  # Only x.__dict__ is looked after while the code runs.
             return
         owner, result = self.here(receiver), Possible()
         self.check_members(node, receiver, owner, name, result)

@@ -14,6 +14,25 @@ MODULE, SPECIAL, TEXT, SAME, MEMBER, CLASS, MADE, OTHER = range(8)
 _OTHER = (OTHER, None)
 
 
+_MOST_TEXT, _DEEPEST_TEXT = 64 * 1024, 20
+
+
+def joined_text(node, depth=0):
+    """The text that literals joined by + and * make, as far as fields of str.format go; else None.
+
+    A text that is repeated is there twice, so that all that can stand side by side does.
+    """
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is str else None
+    if not isinstance(node, ast.BinOp) or depth == _DEEPEST_TEXT or not isinstance(node.op, (ast.Add, ast.Mult)):
+        return None
+    first = joined_text(node.left, depth + 1)
+    second = first if isinstance(node.op, ast.Mult) else joined_text(node.right, depth + 1)
+    if first is None or second is None or len(first) + len(second) >= _MOST_TEXT:
+        return None
+    return first + second
+
+
 class Binding:
     def __init__(self):
         self.things = []
@@ -135,8 +154,9 @@ class Declarer(walk.Walk):
     def _thing(self, value):
         if isinstance(value, (ast.Name, ast.Attribute)):
             return SAME, (value, self.names.current)
-        if isinstance(value, ast.Constant) and type(value.value) is str:
-            return TEXT, value.value
+        text = joined_text(value)
+        if text is not None:
+            return TEXT, text
         if isinstance(value, ast.Call):
             return MADE, (value, self.names.current)
         return _OTHER

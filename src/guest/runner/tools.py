@@ -1,8 +1,10 @@
 """The host's tools as functions of the code."""
 
 import builtins
+import types
 
-PENDING = "<pending>"  # A name that code cannot write.
+# Names that code cannot write.
+PENDING, AWAITABLE, AWAITABLES, OWN_DICT = "<pending>", "<awaitable>", "<awaitables>", "<own dict>"
 
 _DOC = "A tool of the host: call it like a function, with or without await."
 
@@ -64,6 +66,39 @@ def _require_name(name):
         raise TypeError(f"call_tool() argument 1 must be str, not {type(name).__name__}")
 
 
+_SCALARS = frozenset((type(None), bool, int, float, str, bytes))
+_COLLECTIONS = frozenset((dict, list, tuple))
+
+
+def _is_answer(value):
+    """Something that a tool may have given. A list of tasks is none: to await that is a mistake."""
+    if type(value) in _SCALARS or type(value) is dict:
+        return True
+    return type(value) in (list, tuple) and all(
+        type(item) in _SCALARS or type(item) in _COLLECTIONS for item in value
+    )
+
+
+def _awaitable(value):
+    """What `await` gets for the value of a call that was waited for where it was made."""
+    from caisson import awaiting
+
+    return awaiting.given(value) if _is_answer(value) else value
+
+
+_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from 3.10 on.
+_HEAP_TYPE = 1 << 9
+
+
+def _own_dict(value):
+    is_pythons = isinstance(value, types.ModuleType) or (
+        isinstance(value, type) and (value.__flags__ & _IMMUTABLE_TYPE or not value.__flags__ & _HEAP_TYPE)
+    )
+    if is_pythons:
+        raise AttributeError("__dict__ is shown of objects of your own classes only")
+    return value.__dict__
+
+
 def install(bridge):
     """Puts call_tool into builtins, and what awaited calls are rewritten to."""
 
@@ -90,6 +125,9 @@ def install(bridge):
     call_tool.__module__ = "builtins"
     builtins.call_tool = call_tool
     setattr(builtins, PENDING, pending)
+    setattr(builtins, AWAITABLE, _awaitable)
+    setattr(builtins, OWN_DICT, _own_dict)
+    setattr(builtins, AWAITABLES, lambda values: [_awaitable(value) for value in values])
 
 
 def define(bridge, entries, globals):

@@ -2,7 +2,7 @@
 
 import ast
 
-from caisson.runner.tools import PENDING
+from caisson.runner.tools import AWAITABLE, AWAITABLES, OWN_DICT, PENDING
 
 RESULT = "<result>"  # Names that code cannot write.
 BODY = "<module>"  # As tracebacks call it.
@@ -64,9 +64,39 @@ def takes_awaitables(function):
     return function.attr in _TAKERS or (is_asyncio and function.attr in ("run", "wait"))
 
 
+def _called(name, value):
+    """<name>(value)"""
+    function = ast.copy_location(ast.Name(name, ast.Load()), value)
+    return ast.copy_location(ast.Call(function, [value], []), value)
+
+
 def _pending(function):
-    name = ast.copy_location(ast.Name(PENDING, ast.Load()), function)
-    return ast.copy_location(ast.Call(name, [function], []), function)
+    return _called(PENDING, function)
+
+
+def _wrap_taken(call):
+    """The awaitables among what a function takes: all that gather gets, the first of the others'."""
+    function = call.func
+    name = function.id if isinstance(function, ast.Name) else function.attr
+    if name in ("wait", "as_completed"):  # They take collections, of tasks for the most part.
+        return
+    for i, argument in enumerate(call.args if name == "gather" else call.args[:1]):
+        if isinstance(argument, ast.Starred):
+            argument.value = _called(AWAITABLES, argument.value)
+        else:
+            call.args[i] = _called(AWAITABLE, argument)
+
+
+class _OwnDicts(ast.NodeTransformer):
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        is_read = node.attr == "__dict__" and isinstance(node.ctx, ast.Load)
+        return _called(OWN_DICT, node.value) if is_read else node
+
+
+def rewrite_dicts(tree):
+    """x.__dict__, where it is read, becomes a call that shows what is the code's own (guest/own_dict.h)."""
+    _OwnDicts().visit(tree)
 
 
 def rewrite_awaited_calls(tree):
@@ -74,9 +104,11 @@ def rewrite_awaited_calls(tree):
     for node in list(ast.walk(tree)):
         if isinstance(node, ast.Await):
             awaits.mark(node.value)
+            node.value = _called(AWAITABLE, node.value)
         elif isinstance(node, ast.Call) and takes_awaitables(node.func):
             for argument in node.args:
                 awaits.mark(argument)
+            _wrap_taken(node)
     if not awaits.names:
         return
     for node in list(ast.walk(tree)):
