@@ -131,8 +131,8 @@ class HttpServer::Parts {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < ThreadCount(); ++i) threads.emplace_back([this] { io_.run(); });
     runs_->Tend();
+    ready_ = true;  // Whoever is answered is answered the truth.
     server_->Start();
-    ready_ = true;
     stop_.get_future().wait();
     ready_ = false;
     WaitFor(asio::make_strand(io_), Close());

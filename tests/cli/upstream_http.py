@@ -57,6 +57,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with contextlib.suppress(OSError):
                 while True:
                     self.wfile.write(b"data: {}\n\n" * 10000)
+            self.close_connection = True
+            return
         elif fault == "noise":
             return self.reply(200, b"this is no JSON")
         if server.grows:
