@@ -103,6 +103,12 @@ struct PythonConfig {
       prefix{};  // A virtual environment, relative to the file; empty: the system's packages alone.
 };
 
+// The workers of engine wasm.
+struct WorkerConfig {
+  std::string
+      keep{};  // A directory of older builds, relative to the file, for runs they put to sleep.
+};
+
 struct MountConfig {
   std::string host;
   std::string guest;
@@ -205,6 +211,7 @@ struct Config {
   ApprovalsConfig approvals{};
   AuditConfig audit{};
   IdentityConfig identity{};
+  WorkerConfig worker{};
   PythonConfig python{};
   EngineConfig engine{};
   Policy policy{};

@@ -41,7 +41,7 @@ IsolationKey LocalOwner() {
 
 McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
     : states_(keys, clock_),
-      approvals_(runs, states_, clock_),
+      approvals_(runs, states_),
       server_(InfoOf(*options.setting), MakeFeatures(runs, approvals_, keys, options)) {}
 
 asio::awaitable<void> McpServer::ServeLines(LineStream& lines) {

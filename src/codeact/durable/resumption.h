@@ -23,6 +23,7 @@ using SettingByName = std::function<std::shared_ptr<const CodeSetting>(const std
 
 struct TakenRun {
   LiveRunOrigin origin;
+  bool cancelled = false;             // Somebody asked for that meanwhile. It is to be ended.
   std::optional<std::string> lost{};  // It cannot go on, and why. It is to be ended.
 };
 
