@@ -106,4 +106,15 @@ std::string ToJson(const StoredApproval& approval) {
   return object + "}";
 }
 
+std::string ToJson(const Grant& grant) {
+  std::string object;
+  Put("id", grant.id.str(), object);
+  Put("tool", grant.tool, object);
+  Put("scope", grant.scope, object);
+  Put("pattern", grant.pattern, object);
+  Put("granted_by", grant.granted_by, object);
+  Put("granted_at", ToRfc3339(grant.granted_at), object);
+  return object + "}";
+}
+
 }  // namespace caisson

@@ -47,5 +47,7 @@ std::string ToText(const Presentation& presentation);
 //   {"id","run_id","seq","tool","arguments","arguments_sha256","state","created_at","expires_at","session","decision"}
 // Where Present has an error, "arguments" is null and there is a "problem".
 std::string ToJson(const StoredApproval& approval);
+// A grant likewise: {"id","tool","scope","pattern","granted_by","granted_at"}
+std::string ToJson(const Grant& grant);
 
 }  // namespace caisson

@@ -80,17 +80,6 @@ std::string Details(const StoredApproval& approval) {
   return text;
 }
 
-Result<std::string> ToJson(const Grant& grant) {
-  TRY_ASSIGN(const std::string text,
-             caisson::ToJson(Value(Dict{{{"id", grant.id.str()},
-                                         {"tool", grant.tool},
-                                         {"scope", grant.scope},
-                                         {"pattern", grant.pattern},
-                                         {"granted_by", grant.granted_by},
-                                         {"granted_at", ToRfc3339(grant.granted_at)}}})));
-  return SpellOutDeceptive(text);
-}
-
 std::string ToText(const Grant& grant) {
   return grant.id.str() + "  " + grant.scope + "  " + SpellOutDeceptive(grant.tool) + "  " +
          SpellOutDeceptive(grant.pattern) + "  by " + SpellOutDeceptive(grant.granted_by) + " at " +
@@ -157,8 +146,7 @@ class Approvals {
     std::string text;
     std::vector<std::string> items;
     for (const Grant& grant : grants) {
-      TRY_ASSIGN(std::string item, ToJson(grant));
-      items.push_back(std::move(item));
+      items.push_back(caisson::ToJson(grant));
       text += ToText(grant);
     }
     if (flags_.json) return JsonList(items, std::nullopt);

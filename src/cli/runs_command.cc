@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/json_quote.h"
 #include "base/rfc3339.h"
 #include "base/run_on.h"
 #include "base/visible.h"
@@ -55,6 +56,10 @@ std::string Headline(const RunView& view) {
 
 std::string Details(const RunView& view) {
   std::string text = Headline(view);
+  if (!view.saved_build.empty()) {
+    text += "  can be taken up by workers of build " + SpellOutDeceptive(view.saved_build) +
+            "; by others it is replayed\n";
+  }
   for (const OutcomeCall& call : view.outcome.calls) {
     text += "  call " + std::to_string(call.seq) + "  " + SpellOutDeceptive(call.tool) + "  " +
             call.outcome + "\n";
@@ -73,6 +78,7 @@ std::string Json(const RunView& view) {
   return "{\"id\":\"" + view.id.str() + "\",\"state\":\"" + std::string(ToString(view.state)) +
          "\",\"created_at\":\"" + ToRfc3339(view.created_at) +
          "\",\"saved_bytes\":" + std::to_string(view.saved_bytes) +
+         ",\"saved_build\":" + (view.saved_build.empty() ? "null" : JsonQuoted(view.saved_build)) +
          ",\"outcome\":" + ToJson(view.outcome, FileData::kOmit) + "}";
 }
 

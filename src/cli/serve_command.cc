@@ -26,6 +26,7 @@ SIGTERM or Ctrl-C lets requests finish and puts waiting runs to sleep; a second 
 struct ServeFlags {
   std::string config;
   std::string listen;
+  std::string worker_directory;
   bool conformance_fixtures = false;
 };
 
@@ -61,6 +62,7 @@ int Serve(const ServeFlags& flags) {
   Output err = Output::Stderr();
   auto server =
       HttpServer::Open({.config = *std::move(config),
+                        .installation = flags.worker_directory,
                         .environment = std::move(environment),
                         .log = [&err](std::string_view line) { err.Write(line); },
                         .mcp_fixtures = flags.conformance_fixtures ? McpFixtures::kConformance
@@ -82,6 +84,7 @@ void AddServeCommand(CLI::App& program, int& exit_status) {
   const auto flags = std::make_shared<ServeFlags>();
   command->add_option("--config", flags->config, "A configuration file (TOML)");
   command->add_option("--listen", flags->listen, "ADDRESS:PORT, by default 127.0.0.1:8080");
+  command->add_option("--worker-dir", flags->worker_directory)->group("");  // For tests.
   command->add_flag("--conformance-fixtures", flags->conformance_fixtures)
       ->group("");  // For tests.
   command->callback([flags, &exit_status] { exit_status = Serve(*flags); });

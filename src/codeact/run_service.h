@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "approval/desk.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "codeact/code_runner.h"
@@ -51,6 +52,7 @@ struct RunView {
   SystemTime created_at{};
   SystemTime updated_at{};
   std::uint64_t saved_bytes = 0;  // Of a run that sleeps in the store.
+  std::string saved_build{};      // And which build's workers can take it up from there.
 };
 
 class RunService {
@@ -82,9 +84,13 @@ class RunService {
                                                                ApprovalId id) = 0;
   virtual asio::awaitable<Result<Page<StoredApproval>>> ListApprovals(
       IsolationKey owner, std::optional<ApprovalState> state, PageQuery query) = 0;
-  // As ApprovalStore::Decide; the run goes on by itself, here or on the replica that has it.
+  // As ApprovalDesk::Decide; the run goes on by itself, here or on the replica that has it.
   virtual asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
-                                                         Decision decision) = 0;
+                                                         Answer answer) = 0;
+  // The standing yeses of this owner; taking one back.
+  virtual asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey owner) = 0;
+  virtual asio::awaitable<Result<void>> RevokeGrant(IsolationKey owner, GrantId id,
+                                                    std::string by) = 0;
 
   // Runs under way are parked in the store where they can be, cancelled where not. Any number of times.
   virtual asio::awaitable<void> Close() = 0;

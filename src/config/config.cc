@@ -73,6 +73,13 @@ PythonConfig ReadPython(TableReader table) {
   return python;
 }
 
+WorkerConfig ReadWorker(TableReader table) {
+  WorkerConfig worker;
+  table.Read("keep", worker.keep);
+  table.Finish();
+  return worker;
+}
+
 // SetLimit knows the names and what they allow.
 void ReadLimits(const toml::table& table, Limits& limits, Problems& problems) {
   for (const auto& [key, node] : table) {
@@ -285,6 +292,7 @@ class ConfigReader {
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });
     With("engine", [&](TableReader table) { config_.engine = ReadEngine(std::move(table)); });
+    With("worker", [&](TableReader table) { config_.worker = ReadWorker(std::move(table)); });
     With("python", [&](TableReader table) { config_.python = ReadPython(std::move(table)); });
     if (const toml::table* table = document_.Table("policy")) ReadPolicy(*table);
     if (const toml::table* table = document_.Table("limits")) {

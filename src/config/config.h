@@ -103,6 +103,12 @@ struct PythonConfig {
   std::string prefix{};
 };
 
+// The workers of engine wasm.
+struct WorkerConfig {
+  std::string
+      keep{};  // A directory of older builds, relative to the file, for runs they put to sleep.
+};
+
 struct MountConfig {
   std::string host;
   std::string guest;
@@ -209,6 +215,7 @@ struct Config {
   ApprovalsConfig approvals{};
   AuditConfig audit{};
   IdentityConfig identity{};
+  WorkerConfig worker{};
   PythonConfig python{};
   EngineConfig engine{};
   Policy policy{};

@@ -54,6 +54,8 @@ value_env = "ANN_KEY"
 [engine]
 default = "native"
 native_packages = ["numpy", "pandas"]
+[worker]
+keep = "kept"
 [python]
 prefix = "venv"
 [policy]
@@ -129,6 +131,7 @@ file = "report.toml"
   EXPECT_EQ(config.identity.keys.at(0).value.environment, "ANN_KEY");
   EXPECT_THAT(config.engine.native_packages, ElementsAre("numpy", "pandas"));
   EXPECT_EQ(config.python.prefix, "venv");
+  EXPECT_EQ(config.worker.keep, "kept");
   EXPECT_EQ(config.limits.wall_time, std::chrono::milliseconds(2500));
   EXPECT_EQ(config.limits.memory_bytes, 1u << 20);
   EXPECT_EQ(config.mounts.at(0).mode, MountMode::kReadOnly);

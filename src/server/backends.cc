@@ -6,6 +6,7 @@
 #include "engine/auto/auto_engine.h"
 #include "engine/native/native_engine.h"
 #include "engine/native/packages.h"
+#include "engine/wasm/kept_workers.h"
 #include "engine/wasm/wasm_engine.h"
 #include "jail/tier.h"
 #include "server/installation.h"
@@ -23,11 +24,24 @@ Result<std::unique_ptr<Engine>> AsEngine(Result<std::unique_ptr<T>> made) {
 
 Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const Installation& found,
                                          jail::Tier tier) {
-  return AsEngine(WasmEngine::Create({.worker_path = found.worker_path,
-                                      .base_path = found.base_path,
-                                      .tier = tier,
-                                      .lanes = options.lanes,
-                                      .pin = options.pin}));
+  auto newest = AsEngine(WasmEngine::Create({.worker_path = found.worker_path,
+                                             .base_path = found.base_path,
+                                             .tier = tier,
+                                             .lanes = options.lanes,
+                                             .pin = options.pin}));
+  if (!newest || options.kept_workers.empty()) return newest;
+  auto kept = FindKeptBuilds(options.kept_workers);
+  if (!kept) return std::move(kept).error().Context("worker.keep");
+  // Older builds only finish what they began: one lane is enough for that.
+  auto start = [tier](const KeptBuild& build) {
+    return AsEngine(WasmEngine::Create({.worker_path = build.worker_path,
+                                        .base_path = build.base_path,
+                                        .tier = tier,
+                                        .lanes = 1,
+                                        .pin = false}));
+  };
+  return std::unique_ptr<Engine>(
+      std::make_unique<KeptWorkers>(*std::move(newest), *std::move(kept), std::move(start)));
 }
 
 std::vector<NurseryKind> KindsOf(const std::vector<std::vector<std::string>>& preloads,

@@ -25,7 +25,9 @@ struct BackendOptions {
   std::vector<std::string>
       native_packages{};        // What code may use of engine native; empty: the usual.
   std::string python_prefix{};  // A virtual environment for engine native; empty: none.
-  std::size_t lanes = 0;        // Cores to use; 0: all that this process may use.
+  std::string
+      kept_workers{};     // A directory of older builds (engine/wasm/kept_workers.h); empty: none.
+  std::size_t lanes = 0;  // Cores to use; 0: all that this process may use.
   // Ties each lane to its core: right for a server that has the machine. A program that runs one piece
   // of code leaves the choice to the kernel, or all of them would queue up on the first core.
   bool pin = true;

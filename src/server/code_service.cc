@@ -28,18 +28,22 @@ std::string NameOf(EngineChoice choice) {
   return "auto";
 }
 
+// A path of the configuration, which is relative to it. Empty stays empty.
+std::string Located(const Config& config, const std::string& path) {
+  if (path.empty()) return path;
+  return std::filesystem::absolute(std::filesystem::path(config.directory) / path)
+      .lexically_normal()
+      .string();
+}
+
 }  // namespace
 
 CodeServiceOptions FromConfig(const Config& config) {
   CodeServiceOptions options;
   options.backend.engine = NameOf(config.engine.choice);
   options.backend.native_packages = config.engine.native_packages;
-  if (!config.python.prefix.empty()) {
-    options.backend.python_prefix =
-        std::filesystem::absolute(std::filesystem::path(config.directory) / config.python.prefix)
-            .lexically_normal()
-            .string();
-  }
+  options.backend.python_prefix = Located(config, config.python.prefix);
+  options.backend.kept_workers = Located(config, config.worker.keep);
   options.setting.limits = config.limits;
   options.setting.policy = config.policy;
   for (const MountConfig& mount : config.mounts) {

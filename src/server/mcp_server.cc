@@ -44,7 +44,7 @@ IsolationKey LocalOwner() {
 McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
     : sessions_(options.sessions),
       states_(keys, clock_),
-      approvals_(runs, states_, clock_),
+      approvals_(runs, states_),
       server_(InfoOf(*options.setting.For(nullptr)),
               MakeFeatures(runs, approvals_, keys, options)) {}
 

@@ -57,13 +57,17 @@ class StoreMaintenance {
  public:
   virtual ~StoreMaintenance() = default;
 
-  // Runs that nobody holds and that can go on: under way when their replica died, or waiting for nothing
-  // any more because somebody has decided. Claim one before touching it.
+  // Runs that nobody holds and that have something ahead of them: under way when their replica died; waiting for
+  // nothing any more because somebody has decided; to be cancelled; or waiting in the memory of a replica that is gone.
+  // Claim one before touching it.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                        std::uint32_t limit) = 0;
   // Runs that `holder` holds and that wait, though somebody has decided, elsewhere perhaps.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> DecidedRuns(std::string holder,
                                                                      std::uint32_t limit) = 0;
+  // Runs that `holder` holds and that somebody, elsewhere perhaps, wants ended.
+  virtual asio::awaitable<Result<std::vector<OwnedRun>>> RunsToCancel(std::string holder,
+                                                                      std::uint32_t limit) = 0;
   // pending -> expired, for those whose time is over. Silence is never consent.
   virtual asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(
       SystemTime now, std::uint32_t limit) = 0;

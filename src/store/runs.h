@@ -63,6 +63,7 @@ struct StoredRun {
   std::string outcome{};  // Of a finished run.
   SystemTime created_at{};
   SystemTime updated_at{};
+  bool cancel_asked = false;  // Whoever holds it, or takes it up, is to end it.
 };
 
 // A run put to sleep in a call: sealed bytes and what they can be restored by.
@@ -110,6 +111,10 @@ class RunStore {
   virtual asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
                                               SystemTime until) = 0;
   virtual asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) = 0;
+
+  // Somebody wants it ended: noted for the one who holds it, or will. A finished run stays as it is.
+  virtual asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, RunId id,
+                                                    SystemTime now) = 0;
 
   // The run waits for somebody; with `saved`, as bytes that replace earlier ones.
   virtual asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,

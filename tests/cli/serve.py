@@ -53,9 +53,10 @@ class Answer:
 
 
 class Serve(harness.CliTest):
-    def serve(self, config=MEMORY, listen="127.0.0.1:0"):
+    def serve(self, config=MEMORY, listen="127.0.0.1:0", worker_dir=None):
         self.put("caisson.toml", config)
-        process = self.start("serve", "--config", "caisson.toml", "--listen", listen,
+        where = ["--worker-dir", str(worker_dir)] if worker_dir else []
+        process = self.start("serve", "--config", "caisson.toml", "--listen", listen, *where,
                              preexec_fn=harness.without_signals)
         line = process.stdout.readline().decode()
         self.assertTrue(line.startswith("listening on http://127.0.0.1:"), (line, process.poll()))

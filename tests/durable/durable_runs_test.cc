@@ -130,8 +130,8 @@ class DurableRunsTest : public ::testing::Test {
   }
   Result<StoredApproval> Decide(Replica& replica, const std::string& id,
                                 ApprovalState verdict = ApprovalState::kApproved) {
-    return loop_.Now(replica.runs().Decide(ann_, ApprovalId(id),
-                                           {.verdict = verdict, .by = "ann", .at = clock_.Now()}));
+    return loop_.Now(
+        replica.runs().Decide(ann_, ApprovalId(id), {.verdict = verdict, .by = "ann"}));
   }
   RunView Await(Replica& replica, const RunId& id) {
     return *loop_.Now(replica.runs().Await(ann_, id, std::chrono::steady_clock::now() + kPatience));
@@ -349,22 +349,62 @@ TEST_F(DurableRunsTest, WhoeverDecidesWhileItFallsAsleepIsHeard) {
   EXPECT_EQ(effects_.size(), 50u);
 }
 
-TEST_F(DurableRunsTest, ChangedBytesNeverReachAWorker) {
-  RunView view = Start(Script({FakeCall{.tool = "send"}}));
+// Somebody who can write to the store, and has no key, gives a sleeping run other bytes.
+TEST_F(DurableRunsTest, BytesThatAreNotTheRunsNeverReachAWorker) {
+  const auto asks = Script({FakeCall{.tool = "send"}, FakeCall{.tool = "send"}});
+  const auto sealed = [&](const IsolationKey& owner, const RunId& id) {
+    return loop_.Now(store_->runs().LoadSaved(owner, id))->sealed;
+  };
+  for (const std::string how : {"changed", "cut", "replayed", "another run's", "another owner's"}) {
+    here_ = Make();
+    const std::string another_runs = sealed(ann_, Start(asks).id);
+    here_->engine().Push(asks);
+    const std::string another_owners =
+        sealed(bob_, loop_.Now(here_->runs().Start(bob_, {.code = "code"}))->id);
+    RunView view = Start(asks);
+    const std::string old = sealed(ann_, view.id);
+    ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id));
+    view = Await(*here_, view.id);
+    ASSERT_EQ(view.state, RunState::kWaiting);
+    loop_.Now(here_->runs().Close());
+    effects_.clear();
+
+    SavedRun forged = *loop_.Now(store_->runs().LoadSaved(ann_, view.id));
+    if (how == "changed") forged.sealed.back() = static_cast<char>(forged.sealed.back() ^ 1);
+    if (how == "cut") forged.sealed.pop_back();
+    if (how == "replayed") forged.sealed = old;
+    if (how == "another run's") forged.sealed = another_runs;
+    if (how == "another owner's") forged.sealed = another_owners;
+    const Lease lease = *loop_.Now(store_->runs().Claim(
+        ann_, view.id, {.holder = "thief", .now = clock_.Now(), .until = clock_.Now() + 1s}));
+    ASSERT_TRUE(loop_.Now(store_->runs().Wait(ann_, view.id, lease, forged, clock_.Now())));
+    Elapse();
+    auto there = Make();
+    there->engine().AdoptSaved(here_->engine());
+    ASSERT_TRUE(Decide(*there, view.outcome.approvals[0].id));
+    EXPECT_EQ(Await(*there, view.id).outcome.reason, RunReason::kLost) << how;
+    EXPECT_THAT(there->engine().requests(), IsEmpty()) << how;
+    EXPECT_THAT(effects_, IsEmpty()) << how;
+  }
+}
+
+// An older copy under its own number opens: what it did since then is not done again.
+TEST_F(DurableRunsTest, AnOlderCopyOfARunRepeatsNothing) {
+  const auto asks = Script({FakeCall{.tool = "send"}, FakeCall{.tool = "send"}});
+  RunView view = Start(asks);
+  const SavedRun old = *loop_.Now(store_->runs().LoadSaved(ann_, view.id));
+  ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id));
+  view = Await(*here_, view.id);
   loop_.Now(here_->runs().Close());
-  Elapse();
-  auto lease = loop_.Now(store_->runs().Claim(
+  const Lease lease = *loop_.Now(store_->runs().Claim(
       ann_, view.id, {.holder = "thief", .now = clock_.Now(), .until = clock_.Now() + 1s}));
-  auto saved = *loop_.Now(store_->runs().LoadSaved(ann_, view.id));
-  saved.sealed.back() = static_cast<char>(saved.sealed.back() ^ 1);
-  ASSERT_TRUE(loop_.Now(store_->runs().Wait(ann_, view.id, *lease, saved, clock_.Now())));
+  ASSERT_TRUE(loop_.Now(store_->runs().Wait(ann_, view.id, lease, old, clock_.Now())));
   Elapse();
   auto there = Make();
   there->engine().AdoptSaved(here_->engine());
   ASSERT_TRUE(Decide(*there, view.outcome.approvals[0].id));
-  view = Await(*there, view.id);
-  EXPECT_EQ(view.outcome.reason, RunReason::kLost);
-  EXPECT_THAT(effects_, IsEmpty());
+  EXPECT_EQ(Await(*there, view.id).outcome.status, RunStatus::kCompleted);
+  EXPECT_THAT(effects_, ElementsAre("send", "send"));
 }
 
 TEST_F(DurableRunsTest, AnEffectThatWasUnderWayWhenItsHostDiedIsUncertain) {
@@ -403,6 +443,30 @@ TEST_F(DurableRunsTest, CancellingEndsAWaitingRunAndItsQuestion) {
   loop_.Now(here_->runs().TendOnce());
   EXPECT_EQ(loop_.Now(here_->runs().Cancel(ann_, view.id))->outcome.status, RunStatus::kCancelled);
   EXPECT_THAT(effects_, IsEmpty());
+}
+
+TEST_F(DurableRunsTest, ARunThatAnotherReplicaHoldsIsCancelledThroughTheStore) {
+  const RunView view = Start(Script({FakeCall{.tool = "send"}}));
+  auto there = Make();
+  here_->runs().Tend();
+  const auto cancelled = loop_.Now(there->runs().Cancel(ann_, view.id));
+  ASSERT_TRUE(cancelled) << cancelled.error().message();
+  EXPECT_EQ(cancelled->outcome.status, RunStatus::kCancelled);
+  EXPECT_EQ(Find(view.id).outcome.status, RunStatus::kCancelled);
+  EXPECT_FALSE(Decide(*there, view.outcome.approvals[0].id));
+  EXPECT_THAT(effects_, IsEmpty());
+}
+
+TEST_F(DurableRunsTest, ACancelIsNotForgottenWhenTheHolderDies) {
+  const RunView view = Start(Script({FakeCall{.tool = "send"}}));
+  ASSERT_TRUE(loop_.Now(store_->runs().AskToCancel(ann_, view.id, clock_.Now())));
+  auto there = Make();
+  loop_.Now(there->runs().TendOnce());
+  EXPECT_EQ(loop_.Now(there->runs().Find(ann_, view.id))->state,
+            RunState::kWaiting);  // It is held.
+  Elapse();
+  loop_.Now(there->runs().TendOnce());
+  EXPECT_EQ(loop_.Now(there->runs().Find(ann_, view.id))->outcome.status, RunStatus::kCancelled);
 }
 
 TEST_F(DurableRunsTest, AnothersRunIsLikeNone) {
@@ -457,6 +521,23 @@ TEST_F(DurableRunsTest, ASessionsRunWaitsInMemoryAndIsLostWithIt) {
   ASSERT_TRUE(Decide(*there, view.outcome.approvals[0].id));
   EXPECT_EQ(Await(*there, view.id).outcome.reason, RunReason::kLost);
   EXPECT_THAT(effects_, ElementsAre("send"));
+}
+
+// Nobody need decide about it first: what cannot go on says so as soon as its host is known to be gone.
+TEST_F(DurableRunsTest, AWaitingRunThatWasInMemoryAloneEndsAsLostWithItsHost) {
+  const RunView view =
+      Start(Script({FakeCall{.tool = "send"}}), {.code = "code", .session = std::string("s")});
+  auto there = Make();
+  loop_.Now(there->runs().TendOnce());
+  EXPECT_EQ(loop_.Now(there->runs().Find(ann_, view.id))->state,
+            RunState::kWaiting);  // It is held.
+  Elapse();
+  loop_.Now(there->runs().TendOnce());
+  const RunView lost = *loop_.Now(there->runs().Find(ann_, view.id));
+  EXPECT_EQ(lost.outcome.reason, RunReason::kLost);
+  EXPECT_THAT(lost.outcome.error->message, HasSubstr("gone"));
+  EXPECT_FALSE(Decide(*there, view.outcome.approvals[0].id));
+  EXPECT_THAT(effects_, IsEmpty());
 }
 
 TEST_F(DurableRunsTest, LimitsAboveTheCeilingAreRefused) {

@@ -32,6 +32,9 @@ class KillingRuns final : public RunStore {
   asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) override {
     return runs_.Release(std::move(owner), std::move(id), std::move(lease));
   }
+  asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, RunId id, SystemTime now) override {
+    return runs_.AskToCancel(std::move(owner), std::move(id), now);
+  }
   asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,
                                      std::optional<SavedRun> saved, SystemTime now) override {
     return Around("Wait", runs_.Wait(std::move(owner), std::move(id), std::move(lease),

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 
+#include "engine/wasm/kept_workers.h"
 #include "tests/durable/host.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
@@ -21,6 +24,9 @@ class RealRunsTest : public ::testing::TestWithParam<BackendKind> {
  protected:
   std::unique_ptr<Host> Open(DurableSettings settings = {}, EngineKind kind = EngineKind::kWasm) {
     return std::make_unique<Host>(StartEngine(kind), backend_->Open(), *keys_, setting_, settings);
+  }
+  std::unique_ptr<Host> Over(std::unique_ptr<Engine> engine) {
+    return std::make_unique<Host>(std::move(engine), backend_->Open(), *keys_, setting_);
   }
   // Appends its text to the effects, and answers how many there are.
   std::shared_ptr<const Tool> Noting(std::string name, Approval approval) {
@@ -113,6 +119,58 @@ TEST_P(RealRunsTest, AReplayGivesTheSameAsGoingOn) {
   EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
   EXPECT_EQ(view.outcome.stdout_text, "1 begin\n2 ask\n3 again\n4 end\n");
   EXPECT_THAT(effects(), ElementsAre("first", "one", "two", "last"));
+}
+
+// The same program under another build id: another build, to whoever looks.
+WasmEngineOptions InstallAnotherBuild(const std::filesystem::path& directory) {
+  WasmEngineOptions options = WasmOptions();
+  std::ifstream file(options.worker_path, std::ios::binary);
+  std::string program(std::istreambuf_iterator<char>(file), {});
+  using namespace std::string_view_literals;
+  constexpr auto kNote = "\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"sv;  // And then the id.
+  char& id = program.at(program.find(kNote) + kNote.size());
+  id = static_cast<char>(id ^ 1);
+  std::filesystem::create_directories(directory);
+  std::filesystem::copy_file(std::filesystem::canonical(options.base_path),
+                             directory / "caisson.base");
+  options.worker_path = directory / "caisson-worker";
+  options.base_path = directory / "caisson.base";
+  std::ofstream(options.worker_path, std::ios::binary) << program;
+  std::filesystem::permissions(options.worker_path, std::filesystem::perms(0755));
+  return options;
+}
+
+TEST_P(RealRunsTest, AfterAnUpgradeKeptWorkersTakeItUpAndOthersReplayIt) {
+  std::string pattern = "/tmp/caisson-kept.XXXXXX";
+  const std::filesystem::path directory = ::mkdtemp(pattern.data());
+  const WasmEngineOptions older = InstallAnotherBuild(directory / "older");
+  auto first = Over(StartWasm(older));
+  RunView view = first->Start(ann_, {.code = kTwoQuestions});
+  ASSERT_EQ(view.state, RunState::kWaiting) << Ending(view.outcome);
+  const std::string build = view.saved_build;
+  first.reset();
+
+  auto kept = FindKeptBuilds(directory);
+  ASSERT_TRUE(kept) << kept.error().message();
+  auto second = Over(
+      std::make_unique<KeptWorkers>(StartWasm(), *std::move(kept), [&](const KeptBuild& found) {
+        EXPECT_EQ(found.worker_path, older.worker_path);
+        return Result<std::unique_ptr<Engine>>(StartWasm(older));
+      }));
+  ASSERT_TRUE(second->Decide(ann_, IdOf(view, "one")));
+  view = second->Await(ann_, view.id);
+  ASSERT_EQ(view.state, RunState::kWaiting) << Ending(view.outcome);
+  EXPECT_EQ(view.saved_build, build);
+  second.reset();
+
+  auto third = Open();
+  EXPECT_EQ(third->Now(third->runs().Find(ann_, view.id))->saved_build, build);
+  ASSERT_TRUE(third->Decide(ann_, IdOf(view, "two")));
+  view = third->Await(ann_, view.id);
+  EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
+  EXPECT_EQ(view.outcome.stdout_text, "1 begin\n2 ask\n3 again\n4 end\n");
+  EXPECT_THAT(effects(), ElementsAre("first", "one", "two", "last"));
+  std::filesystem::remove_all(directory);
 }
 
 TEST_P(RealRunsTest, QuestionsSideBySideAreAnsweredInAnyOrder) {

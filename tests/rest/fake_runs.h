@@ -104,16 +104,42 @@ class FakeRuns final : public RunService {
     co_return page;
   }
   asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
-                                                 Decision decision) override {
+                                                 Answer answer) override {
     auto approval = LookAtApproval(owner, id);
     if (!approval) co_return approval;
-    if (approval->state != ApprovalState::kPending && approval->state != decision.verdict) {
+    if (approval->state != ApprovalState::kPending && approval->state != answer.verdict) {
       co_return Error(ErrorCode::kFailedPrecondition, "it is decided already");
     }
-    approval->state = decision.verdict;
-    approval->decision = decision;
-    state_.Lock()->approvals.insert_or_assign({owner, id}, *approval);
+    if (answer.standing && answer.standing->scope == StandingYes::Scope::kSession) {
+      co_return Error(ErrorCode::kInvalidArgument, "the run is in no session");
+    }
+    approval->state = answer.verdict;
+    approval->decision =
+        Decision{.verdict = answer.verdict, .by = answer.by, .reason = answer.reason};
+    auto locked = state_.Lock();
+    locked->approvals.insert_or_assign({owner, id}, *approval);
+    if (answer.standing) {
+      const bool any = answer.standing->arguments == StandingYes::Arguments::kAny;
+      const GrantId grant("grt_" + id.str());
+      locked->grants.emplace(std::pair(owner, grant), Grant{.id = grant,
+                                                            .tool = "send",
+                                                            .pattern = any ? "any" : "these",
+                                                            .scope = "always",
+                                                            .granted_by = answer.by});
+    }
     co_return approval;
+  }
+  asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey owner) override {
+    std::vector<Grant> grants;
+    auto locked = state_.Lock();
+    for (auto& [key, grant] : locked->grants) {
+      if (key.first == owner) grants.push_back(grant);
+    }
+    co_return grants;
+  }
+  asio::awaitable<Result<void>> RevokeGrant(IsolationKey owner, GrantId id, std::string) override {
+    const bool there = state_.Lock()->grants.erase({owner, id}) == 1;
+    co_return there ? Result<void>() : Error(ErrorCode::kNotFound, "no " + id.str());
   }
   asio::awaitable<void> Close() override { co_return; }
 
@@ -121,6 +147,7 @@ class FakeRuns final : public RunService {
   struct State {
     std::map<std::pair<IsolationKey, RunId>, RunView> runs;
     std::map<std::pair<IsolationKey, ApprovalId>, StoredApproval> approvals;
+    std::map<std::pair<IsolationKey, GrantId>, Grant> grants;
   };
 
   RunView Create(const IsolationKey& owner, const std::string& code) {

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "base/sha256.h"
 #include "identity/key_resolver.h"
 #include "net/client_for_test.h"
 #include "store/sqlite/sqlite_store.h"
@@ -190,7 +195,7 @@ TEST_F(RestTest, AnIdempotentRequestIsDoneOnce) {
   EXPECT_THAT(first, StartsWith("HTTP/1.1 200 "));
   EXPECT_EQ(WithoutDate(Ask("POST", "/v1/runs", kAnn, body, key)), WithoutDate(first));
   EXPECT_EQ(runs_.started(), 1u);
-  EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})", key), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})", key), StartsWith("HTTP/1.1 422 "));
   EXPECT_EQ(runs_.started(), 1u);
   // A key is only ever its owner's.
   EXPECT_THAT(Ask("POST", "/v1/runs", kBob, R"({"code":"7"})", key), StartsWith("HTTP/1.1 200 "));
@@ -205,6 +210,52 @@ TEST_F(RestTest, AnIdempotentRequestIsDoneOnce) {
                           "Idempotency-Key: \xc3\xa9\r\n"}) {
     EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, body, bad), StartsWith("HTTP/1.1 400 ")) << bad;
   }
+}
+
+// As while another connection, or replica, is at it.
+TEST_F(RestTest, AKeyThatIsBeingUsedIsAConflict) {
+  const std::string body = R"({"code":"6*7"})";
+  const SystemTime now = clock_.Now();
+  std::optional<Result<IdempotencyAnswer>> begun;
+  asio::io_context context;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        begun = co_await store_->idempotency().Begin(
+            IsolationKey(*Identity::Create({.tenant = "acme", .user = "ann"})),
+            IdempotencyKey("rest/runs/k"), ToHex(Sha256(body)), now, now + std::chrono::hours(1));
+      },
+      asio::detached);
+  context.run();
+  ASSERT_TRUE(begun && *begun);
+  EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, body, "Idempotency-Key: k\r\n"),
+              AllOf(StartsWith("HTTP/1.1 409 "), HasSubstr("application/problem+json")));
+  EXPECT_EQ(runs_.started(), 0u);
+}
+
+TEST_F(RestTest, AStandingYesIsGivenListedAndTakenBack) {
+  Post("/v1/runs", R"({"code":"wait"})");
+  for (const char* bad :
+       {R"({"decision":"approve","standing":true})", R"({"decision":"approve","standing":{}})",
+        R"({"decision":"approve","standing":{"scope":"forever"}})",
+        R"({"decision":"approve","standing":{"scope":"always","arguments":"some"}})",
+        R"({"decision":"approve","standing":{"scope":"always","tool":"x"}})",
+        R"({"decision":"approve","standing":{"scope":"session"}})"}) {
+    EXPECT_THAT(Post("/v1/approvals/apr_run_100", bad), StartsWith("HTTP/1.1 400 ")) << bad;
+  }
+  EXPECT_THAT(Get("/v1/grants"), EndsWith(R"({"items":[],"next":null})"));
+  EXPECT_THAT(Post("/v1/approvals/apr_run_100",
+                   R"({"decision":"approve","standing":{"scope":"always","arguments":"any"}})"),
+              StartsWith("HTTP/1.1 200 "));
+  const std::string path = "/v1/grants/grt_apr_run_100";
+  EXPECT_THAT(Get("/v1/grants"),
+              AllOf(HasSubstr(R"("id":"grt_apr_run_100")"), HasSubstr(R"("pattern":"any")"),
+                    HasSubstr(R"("granted_by":"ann")")));
+  EXPECT_THAT(Get("/v1/grants", kBob), EndsWith(R"({"items":[],"next":null})"));
+  EXPECT_EQ(WithoutDate(Ask("DELETE", path, kBob)),
+            WithoutDate(Ask("DELETE", "/v1/grants/grt_none", kBob)));
+  EXPECT_THAT(Ask("DELETE", path, kAnn), StartsWith("HTTP/1.1 204 "));
+  EXPECT_THAT(Ask("DELETE", path, kAnn), StartsWith("HTTP/1.1 404 "));
 }
 
 TEST_F(RestTest, OutputIsToldAsItComes) {

@@ -126,6 +126,36 @@ TEST_P(SweepTest, AWaitingRunCanGoOnOnceSomebodyHasDecided) {
   EXPECT_THAT(Resumable(kNow), IsEmpty());
 }
 
+TEST_P(SweepTest, ARunThatIsToBeCancelledIsShownToItsHolderAndThenToAnybody) {
+  const auto unwanted = [&](const std::string& holder) {
+    return Now(store_->maintenance().RunsToCancel(holder, 10))->size();
+  };
+  const Lease lease = StartRun("r");
+  EXPECT_EQ(Now(store_->runs().AskToCancel(ann_, RunId("none"), kNow)).error().code(),
+            ErrorCode::kNotFound);
+  EXPECT_EQ(unwanted(lease.holder), 0u);
+  ASSERT_TRUE(Now(store_->runs().AskToCancel(ann_, RunId("r"), kNow)));
+  ASSERT_TRUE(Now(store_->runs().AskToCancel(ann_, RunId("r"), kNow)));  // Again: nothing new.
+  EXPECT_TRUE(Now(store_->runs().Find(ann_, RunId("r")))->cancel_asked);
+  EXPECT_EQ(unwanted(lease.holder), 1u);
+  EXPECT_EQ(unwanted("another"), 0u);
+  ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("r"), lease, SavedRun{1, "b", "x"}, kNow)));
+  EXPECT_THAT(Resumable(kNow), IsEmpty());
+  EXPECT_THAT(Resumable(After(std::chrono::seconds(30))), testing::ElementsAre("r"));
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, "", {}, kNow)));
+  EXPECT_EQ(unwanted(lease.holder), 0u);
+  EXPECT_THAT(Resumable(After(std::chrono::hours(1))), IsEmpty());
+}
+
+TEST_P(SweepTest, AWaitingRunThatIsNowhereSavedIsShownOnceItsHolderIsGone) {
+  const Lease saved = StartRun("saved");
+  ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("saved"), saved, SavedRun{1, "b", "x"}, kNow)));
+  const Lease lease = StartRun("r");
+  ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("r"), lease, SavedRun{1, "", ""}, kNow)));
+  EXPECT_THAT(Resumable(kNow), IsEmpty());
+  EXPECT_THAT(Resumable(After(std::chrono::minutes(1))), testing::ElementsAre("r"));
+}
+
 INSTANTIATE_OVER_BACKENDS(SweepTest);
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint32_t kAtOnce = 64;  // Runs and approvals looked after in one round.
 constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::size_t kMostShown = 100'000;
+constexpr int kCancelRounds = 4;  // Of looking into the store, until a holder has surely seen it.
 
 bool MayPark(const ToolSet& tools) {
   return std::ranges::any_of(tools.tools(), [](const auto& tool) {
@@ -339,11 +340,8 @@ asio::awaitable<Result<Page<StoredApproval>>> DurableRuns::ListApprovals(
 }
 
 asio::awaitable<Result<StoredApproval>> DurableRuns::Decide(IsolationKey owner, ApprovalId id,
-                                                            Decision decision) {
-  auto decided = co_await options_.desk.Decide(owner, std::move(id),
-                                               {.verdict = decision.verdict,
-                                                .by = std::move(decision.by),
-                                                .reason = std::move(decision.reason)});
+                                                            Answer answer) {
+  auto decided = co_await options_.desk.Decide(owner, std::move(id), std::move(answer));
   if (!decided) co_return decided;
   const RunId run = decided->asked.binding.run;
   if (const auto live = FindLive(owner, run)) {
@@ -358,6 +356,17 @@ asio::awaitable<Result<StoredApproval>> DurableRuns::Decide(IsolationKey owner, 
   co_return decided;
 }
 
+asio::awaitable<Result<std::vector<Grant>>> DurableRuns::Grants(IsolationKey owner) {
+  return options_.desk.Grants(std::move(owner));
+}
+
+asio::awaitable<Result<void>> DurableRuns::RevokeGrant(IsolationKey owner, GrantId id,
+                                                       std::string by) {
+  return options_.desk.Revoke(std::move(owner), std::move(id), std::move(by));
+}
+
+// ---- Ending ----
+
 asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     run->Cancel();
@@ -369,12 +378,27 @@ asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId i
   auto taken = co_await Take(owner, id);
   if (!taken) {
     if (taken.error().code() != ErrorCode::kFailedPrecondition) co_return std::move(taken).error();
-    co_return Error(ErrorCode::kFailedPrecondition, "another replica is at it; ask that one");
+    co_return co_await CancelElsewhere(std::move(owner), std::move(id));
   }
   auto ended = co_await EndTaken(surroundings_, std::move(taken->origin),
                                  Ended(RunStatus::kCancelled, RunReason::kKilled));
   if (!ended) co_return std::move(ended).error();
   co_return co_await FindStored(std::move(owner), std::move(id));
+}
+
+// The one who holds it looks into the store now and then. If it is dead, so is its lease before long, and whoever tends the
+// store next ends the run.
+asio::awaitable<Result<RunView>> DurableRuns::CancelElsewhere(IsolationKey owner, RunId id) {
+  auto asked = co_await options_.store.runs().AskToCancel(owner, id, surroundings_.clock.Now());
+  if (!asked) co_return std::move(asked).error();
+  const auto longest = options_.settings.lease + kCancelRounds * options_.settings.poll;
+  auto view = co_await AwaitView(std::move(owner), std::move(id), IsFinished,
+                                 std::chrono::steady_clock::now() + longest);
+  if (view && !IsFinished(*view)) {
+    co_return Error(ErrorCode::kDeadlineExceeded,
+                    "the replica that has the run has not ended it yet; it is noted");
+  }
+  co_return view;
 }
 
 // ---- Going on with what others left ----
@@ -391,6 +415,10 @@ asio::awaitable<Result<TakenRun>> DurableRuns::Take(IsolationKey owner, RunId id
 asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) {
   auto taken = co_await Take(owner, id);
   if (!taken) co_return std::move(taken).error().Context("resume " + id.str());
+  if (taken->cancelled) {
+    co_return co_await EndTaken(surroundings_, std::move(taken->origin),
+                                Ended(RunStatus::kCancelled, RunReason::kKilled));
+  }
   if (taken->lost) {
     co_return co_await EndTaken(surroundings_, std::move(taken->origin),
                                 Ended(RunStatus::kFailed, RunReason::kLost, *taken->lost));
@@ -427,7 +455,7 @@ asio::awaitable<void> DurableRuns::RenewLeases() {
     state->next_renewal = now + options_.settings.lease / 3;
   }
   for (const auto& run : AllLive()) {
-    if (!run->origin().record.time || !run->origin().lease) continue;
+    if (!run->was_stored_first()) continue;
     auto renewed = co_await options_.store.runs().Renew(
         run->origin().owner, run->origin().id, *run->origin().lease, now + options_.settings.lease);
     const bool lost = !renewed && renewed.error().code() == ErrorCode::kFailedPrecondition;
@@ -443,6 +471,11 @@ asio::awaitable<void> DurableRuns::TendOnce() {
   if (auto decided = co_await maintenance.DecidedRuns(surroundings_.holder, kAtOnce)) {
     for (const OwnedRun& each : *decided) {
       if (const auto run = FindLive(each.owner, each.run)) co_await DeliverDecisions(run);
+    }
+  }
+  if (auto unwanted = co_await maintenance.RunsToCancel(surroundings_.holder, kAtOnce)) {
+    for (const OwnedRun& each : *unwanted) {
+      if (const auto run = FindLive(each.owner, each.run)) run->Cancel();
     }
   }
   auto resumable = co_await maintenance.ResumableRuns(surroundings_.clock.Now(), kAtOnce);

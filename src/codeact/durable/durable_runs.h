@@ -80,7 +80,10 @@ class DurableRuns final : public RunService {
                                                               std::optional<ApprovalState> state,
                                                               PageQuery query) override;
   asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
-                                                 Decision decision) override;
+                                                 Answer answer) override;
+  asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey owner) override;
+  asio::awaitable<Result<void>> RevokeGrant(IsolationKey owner, GrantId id,
+                                            std::string by) override;
   asio::awaitable<void> Close() override;
 
  private:
@@ -115,6 +118,7 @@ class DurableRuns final : public RunService {
   asio::awaitable<Result<RunView>> AwaitView(IsolationKey owner, RunId id,
                                              std::function<bool(const RunView&)> enough,
                                              RunClock::Time deadline);
+  asio::awaitable<Result<RunView>> CancelElsewhere(IsolationKey owner, RunId id);
   void InBackground(asio::awaitable<void> work);
   asio::awaitable<void> TendUntilClosed();
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "approval/binding.h"
+#include "codeact/durable/build_text.h"
 #include "codeact/durable/resumption.h"
 #include "journal/outcome_record.h"
 
@@ -103,6 +104,7 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
     news.view.outcome.stdout_text = from_sleep ? origin_.sleep->stdout_text : "";
     news.view.outcome.stderr_text = from_sleep ? origin_.sleep->stderr_text : "";
   });
+  cell_build_ = from_sleep ? origin_.sleep_build : surroundings_.engine.build();
   journal_ = MakeJournal();
   request.continuity = Continuity{
       .journal = journal_, .keeper = shared_from_this(), .spare_wall_time = SpareWallTime()};
@@ -316,6 +318,7 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
   Result<SavedRun> sealed = SavedRun{.seq = journal_->made()};
   if (saved) sealed = Seal(*std::move(saved));
   const std::size_t bytes = sealed ? sealed->sealed.size() : 0;
+  const std::string build = sealed ? sealed->build : "";
   Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
   if (sealed) parked = co_await journal_->Park(*std::move(sealed));
   if (parked) {
@@ -328,6 +331,7 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
   Publish([&](Awaited& news) {
     news.view.state = RunState::kWaiting;
     news.view.saved_bytes = bytes;
+    news.view.saved_build = build;
     news.view.outcome.status = RunStatus::kWaiting;
     news.view.outcome.reason = RunReason::kApproval;
     news.view.outcome.calls = journal_->calls();
@@ -337,8 +341,7 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
 }
 
 Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
-  const auto build = surroundings_.engine.build();
-  if (!build) return Error(ErrorCode::kInternal, "the engine saves cells and has no build");
+  if (!cell_build_) return Error(ErrorCode::kInternal, "the engine saves cells and has no build");
   SleepRecord record{.active = clock_.active(), .waited = clock_.waited(), .cell = std::move(cell)};
   {
     auto news = news_.Lock();
@@ -349,10 +352,10 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
   TRY_ASSIGN(std::string sealed, surroundings_.keys.SealCell({.owner = OwnerId(origin_.owner.str()),
                                                               .run = origin_.id.str(),
                                                               .call_seq = made,
-                                                              .build_id = build->build_id,
-                                                              .base_hash = build->base_hash},
+                                                              .build_id = cell_build_->build_id,
+                                                              .base_hash = cell_build_->base_hash},
                                                              {Encode(record)}));
-  return SavedRun{.seq = made, .build = "cell", .sealed = std::move(sealed)};
+  return SavedRun{.seq = made, .build = ToText(*cell_build_), .sealed = std::move(sealed)};
 }
 
 // Somebody has decided.

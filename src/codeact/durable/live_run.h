@@ -50,7 +50,8 @@ struct LiveRunOrigin {
   bool resumed = false;
   std::vector<StoredCall> recorded{};
   std::optional<SleepRecord> sleep{};
-  std::uint32_t sleep_seq = 0;  // How many calls it had made when it fell asleep.
+  std::uint32_t sleep_seq = 0;             // How many calls it had made when it fell asleep.
+  std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
   std::function<void(OutputStream, std::string_view)> on_output{};
 };
 
@@ -85,7 +86,8 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   bool can_sleep() const { return news_.Lock()->view.saved_bytes > 0; }
   SystemTime updated_at() const { return news_.Lock()->view.updated_at; }
   const LiveRunOrigin& origin() const { return origin_; }
-  bool fell_asleep() const { return asleep_; }  // Once Live() has returned.
+  bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
+  bool fell_asleep() const { return asleep_; }             // Once Live() has returned.
   std::vector<OutcomeApproval> approvals() const;
   auto strand() const { return strand_; }
   asio::cancellation_slot stop_slot() { return stop_.slot(); }
@@ -136,12 +138,14 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
 
   const Surroundings& surroundings_;
   LiveRunOrigin origin_;
+  const bool stored_first_ = origin_.lease.has_value();
   asio::strand<asio::any_io_executor> strand_;
   asio::cancellation_signal stop_;
   std::shared_ptr<RunJournal> journal_;
   mutable Guarded<Awaited> news_;
   Guarded<std::function<void(OutputStream, std::string_view)>> on_output_;
   Guarded<std::optional<asio::any_io_executor>> cell_executor_;  // While there is a cell.
+  std::optional<CellBuild> cell_build_;                          // What that can be saved for.
 
   // On the cell's executor.
   Cell* cell_ = nullptr;

@@ -4,15 +4,17 @@
 #include <memory>
 #include <utility>
 
+#include "codeact/durable/build_text.h"
 #include "journal/outcome_record.h"
 
 namespace caisson {
 namespace {
 
+// Whichever build it is of: the engine knows which it can restore.
 Result<SleepRecord> Open(const Surroundings& surroundings, const IsolationKey& owner,
                          const RunId& id, const SavedRun& saved) {
-  const auto build = surroundings.engine.build();
-  if (!build) return Error(ErrorCode::kFailedPrecondition, "this engine restores no cells");
+  const auto build = ParseBuild(saved.build);
+  if (!build) return Error(ErrorCode::kFailedPrecondition, "it was saved by a build without name");
   TRY_ASSIGN(const SavedCell opened, surroundings.keys.OpenCell({.owner = OwnerId(owner.str()),
                                                                  .run = id.str(),
                                                                  .call_seq = saved.seq,
@@ -55,6 +57,7 @@ asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const Surroundings
   if (sleep) {
     origin.sleep = *std::move(sleep);
     origin.sleep_seq = saved->seq;
+    origin.sleep_build = ParseBuild(saved->build);
   } else if (sleep.error().code() != ErrorCode::kFailedPrecondition) {
     co_return Why("what was saved of it has been changed");
   }
@@ -84,7 +87,8 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
                             .id = id,
                             .lease = *std::move(lease),
                             .created_at = stored->created_at,
-                            .resumed = true}};
+                            .resumed = true},
+                 .cancelled = stored->cancel_asked};
   LiveRunOrigin& origin = taken.origin;
   auto record = DecodeRunRecord(stored->request);
   if (auto read = co_await ReadCalls(surroundings, origin); !read) {

@@ -24,6 +24,7 @@ using SettingByName = std::function<std::shared_ptr<const CodeSetting>(
 
 struct TakenRun {
   LiveRunOrigin origin;
+  bool cancelled = false;             // Somebody asked for that meanwhile. It is to be ended.
   std::optional<std::string> lost{};  // It cannot go on, and why. It is to be ended.
 };
 

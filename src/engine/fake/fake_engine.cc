@@ -55,7 +55,8 @@ class FakeCell final : public Cell {
 
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override {
     if (running_ && !open_seq_) co_return Error(ErrorCode::kFailedPrecondition, "it computes");
-    const std::string name = "fake cell " + std::to_string(engine_.saved_.size());
+    const std::string name = "fake cell " + std::to_string(engine_.saved_.size()) + " of build " +
+                             std::to_string(engine_.build_.build_id[0]);
     engine_.saved_.emplace(name, std::pair(owner_, play_));
     if (after == AfterSave::kDiscard) {
       saved_away_ = true;
@@ -156,6 +157,9 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Open(OpenOptions opti
 asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Restore(OpenOptions options,
                                                                    SavedCell saved, Limits) {
   if (open_error_) co_return *std::exchange(open_error_, std::nullopt);
+  if (!saved.bytes.ends_with(" of build " + std::to_string(build_.build_id[0]))) {
+    co_return Error(ErrorCode::kFailedPrecondition, "saved by another build");
+  }
   const auto found = saved_.find(saved.bytes);
   // Not yours and not there are the same answer (I4).
   if (found == saved_.end() || found->second.first != options.owner) {

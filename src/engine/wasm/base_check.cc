@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/unique_fd.h"
 
@@ -41,6 +42,18 @@ class Mapping {
 };
 
 }  // namespace
+
+Result<std::array<std::uint8_t, 32>> ReadBaseHash(const std::string& path) {
+  std::array<char, kHeaderBytes> header{};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(header.data(), header.size())) return Damaged(path, "it is too short");
+  if (std::memcmp(header.data(), kMagic, sizeof kMagic) != 0) {
+    return Damaged(path, "it is no file of this kind");
+  }
+  std::array<std::uint8_t, 32> hash{};
+  std::memcpy(hash.data(), header.data() + kHashOffset, hash.size());
+  return hash;
+}
 
 Result<BaseCheck> CheckBase(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -19,6 +19,9 @@ struct BaseCheck {
   std::array<std::uint8_t, 32> sha256{};  // Of its contents; workers report the same.
 };
 
+// The hash that stands in its header, unchecked: which base it is.
+Result<std::array<std::uint8_t, 32>> ReadBaseHash(const std::string& path);
+
 // An error says how it is damaged.
 Result<BaseCheck> CheckBase(const std::string& path);
 

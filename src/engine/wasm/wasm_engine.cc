@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/session/waiting_line.h"
+#include "engine/wasm/kept_workers.h"
 #include "engine/wasm/wasm_cell.h"
 
 namespace caisson {
@@ -81,6 +82,10 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> WasmEngine::Open(OpenOptions opti
 asio::awaitable<Result<std::unique_ptr<Cell>>> WasmEngine::Restore(OpenOptions options,
                                                                    SavedCell saved, Limits limits) {
   if (auto good = CheckLimits(limits, shared_->ceiling); !good) co_return std::move(good).error();
+  // Workers refuse it too; but none need see what it cannot take.
+  if (const auto saved_by = BuildOf(saved); saved_by && saved_by != build()) {
+    co_return Error(ErrorCode::kFailedPrecondition, "the cell was saved by another build");
+  }
   auto cell = co_await Open(std::move(options));
   if (!cell) co_return std::move(cell).error();
   auto restored =

@@ -52,8 +52,7 @@ asio::awaitable<Result<bool>> ApprovalDialogue::Decide(const IsolationKey& owner
                                                        const Value* response) const {
   const auto verdict = VerdictOf(response);
   if (!verdict) co_return false;
-  const auto decided =
-      co_await runs_.Decide(owner, id, {.verdict = *verdict, .by = "mcp", .at = clock_.Now()});
+  const auto decided = co_await runs_.Decide(owner, id, {.verdict = *verdict, .by = "mcp"});
   // Somebody else was faster, or it expired: then that is what counts.
   if (!decided && decided.error().code() != ErrorCode::kFailedPrecondition) {
     co_return decided.error();

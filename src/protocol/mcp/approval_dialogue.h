@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "codeact/run_service.h"
 #include "protocol/mcp/exchange.h"
 #include "protocol/mcp/features.h"
@@ -21,8 +20,7 @@ namespace caisson::mcp {
 
 class ApprovalDialogue {
  public:
-  ApprovalDialogue(RunService& runs, const RequestStates& states, const Clock& clock)
-      : runs_(runs), states_(states), clock_(clock) {}
+  ApprovalDialogue(RunService& runs, const RequestStates& states) : runs_(runs), states_(states) {}
 
   enum class Answered { kAll, kNotAll };
 
@@ -50,7 +48,6 @@ class ApprovalDialogue {
 
   RunService& runs_;
   const RequestStates& states_;
-  const Clock& clock_;
 };
 
 // For a client that cannot be asked: who else can, and how to go on then. Added to the result.

@@ -75,10 +75,16 @@ class AskingRuns final : public RunService {
     co_return Page<StoredApproval>{};
   }
   asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
-                                                 Decision decision) override {
+                                                 Answer answer) override {
     if (verdict) co_return Error(ErrorCode::kFailedPrecondition, "decided");
-    verdict = decision.verdict;
+    verdict = answer.verdict;
     co_return co_await FindApproval(std::move(owner), std::move(id));
+  }
+  asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey) override {
+    co_return std::vector<Grant>();
+  }
+  asio::awaitable<Result<void>> RevokeGrant(IsolationKey, GrantId, std::string) override {
+    co_return Error(ErrorCode::kNotFound, "no grant");
   }
   asio::awaitable<void> Close() override { co_return; }
 
@@ -198,7 +204,7 @@ class CodeToolsTest : public testing::Test {
   const KeyRing keys_ = KeyRing::Generate();
   ManualClock clock_;
   const RequestStates states_{keys_, clock_};
-  const ApprovalDialogue dialogue_{runs_, states_, clock_};
+  const ApprovalDialogue dialogue_{runs_, states_};
   std::optional<Server> server_;
   std::vector<std::string> sent_;
 };

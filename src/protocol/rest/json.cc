@@ -25,7 +25,10 @@ Object Begin(const RunView& run) {
       .Put("state", JsonQuoted(ToString(run.state)))
       .Put("created_at", JsonQuoted(ToRfc3339(run.created_at)))
       .Put("updated_at", JsonQuoted(ToRfc3339(run.updated_at)));
-  if (run.saved_bytes > 0) object.Put("saved_bytes", std::to_string(run.saved_bytes));
+  if (run.saved_bytes > 0) {
+    object.Put("saved_bytes", std::to_string(run.saved_bytes))
+        .Put("saved_build", JsonQuoted(run.saved_build));
+  }
   return object;
 }
 

@@ -109,6 +109,8 @@ void RestApi::Mount(net::Router& router) const {
   router.Add("GET", "/v1/approvals", Handle(&RestApi::ListApprovals));
   router.Add("GET", "/v1/approvals/{id}", Handle(&RestApi::ShowApproval));
   router.Add("POST", "/v1/approvals/{id}", Handle(&RestApi::Decide));
+  router.Add("GET", "/v1/grants", Handle(&RestApi::ListGrants));
+  router.Add("DELETE", "/v1/grants/{id}", Handle(&RestApi::RevokeGrant));
 }
 
 net::Handler RestApi::Handle(Operation operation) const {
@@ -125,7 +127,7 @@ asio::awaitable<void> RestApi::StartRun(net::Exchange& exchange) const {
   co_await start.Perform();
 }
 
-RestApi::Answer RestApi::ListRuns(Caller caller, net::Request request) const {
+RestApi::Reply RestApi::ListRuns(Caller caller, net::Request request) const {
   auto query = ParseListQuery(request);
   if (!query) co_return std::move(query).error();
   const auto state = ParseState<RunState>(query->state, kRunStates);
@@ -135,19 +137,19 @@ RestApi::Answer RestApi::ListRuns(Caller caller, net::Request request) const {
   co_return net::JsonResponse(200, ToJson(*page, Summary));
 }
 
-RestApi::Answer RestApi::ShowRun(Caller caller, net::Request request) const {
+RestApi::Reply RestApi::ShowRun(Caller caller, net::Request request) const {
   const auto run = co_await services_.runs.Find(caller.owner, RunId(request.Parameter("id")));
   if (!run) co_return run.error();
   co_return net::JsonResponse(200, ToJson(*run));
 }
 
-RestApi::Answer RestApi::CancelRun(Caller caller, net::Request request) const {
+RestApi::Reply RestApi::CancelRun(Caller caller, net::Request request) const {
   const auto run = co_await services_.runs.Cancel(caller.owner, RunId(request.Parameter("id")));
   if (!run) co_return run.error();
   co_return net::JsonResponse(200, ToJson(*run));
 }
 
-RestApi::Answer RestApi::ShowFile(Caller caller, net::Request request) const {
+RestApi::Reply RestApi::ShowFile(Caller caller, net::Request request) const {
   const RunId id(request.Parameter("id"));
   const auto number = Number<std::uint32_t>(request.Parameter("n"));
   const auto run = co_await services_.runs.Find(caller.owner, id);
@@ -160,7 +162,7 @@ RestApi::Answer RestApi::ShowFile(Caller caller, net::Request request) const {
   co_return FileResponse(file, *std::move(contents));
 }
 
-RestApi::Answer RestApi::ListApprovals(Caller caller, net::Request request) const {
+RestApi::Reply RestApi::ListApprovals(Caller caller, net::Request request) const {
   auto query = ParseListQuery(request);
   if (!query) co_return std::move(query).error();
   const auto state = ParseState<ApprovalState>(query->state, kApprovalStates);
@@ -171,25 +173,40 @@ RestApi::Answer RestApi::ListApprovals(Caller caller, net::Request request) cons
       200, ToJson(*page, [](const StoredApproval& approval) { return caisson::ToJson(approval); }));
 }
 
-RestApi::Answer RestApi::ShowApproval(Caller caller, net::Request request) const {
+RestApi::Reply RestApi::ShowApproval(Caller caller, net::Request request) const {
   const auto approval =
       co_await services_.runs.FindApproval(caller.owner, ApprovalId(request.Parameter("id")));
   if (!approval) co_return approval.error();
   co_return net::JsonResponse(200, caisson::ToJson(*approval));
 }
 
-RestApi::Answer RestApi::Decide(Caller caller, net::Request request) const {
+RestApi::Reply RestApi::Decide(Caller caller, net::Request request) const {
   if (auto json = RequireJson(request); !json) co_return std::move(json).error();
-  auto decision = ParseDecision(request.body);
-  if (!decision) co_return std::move(decision).error();
-  const auto approval =
-      co_await services_.runs.Decide(caller.owner, ApprovalId(request.Parameter("id")),
-                                     Decision{.verdict = decision->verdict,
-                                              .by = caller.name(),
-                                              .reason = std::move(decision->reason),
-                                              .at = services_.clock.Now()});
+  auto answer = ParseAnswer(request.body);
+  if (!answer) co_return std::move(answer).error();
+  answer->by = caller.name();
+  const auto approval = co_await services_.runs.Decide(
+      caller.owner, ApprovalId(request.Parameter("id")), *std::move(answer));
   if (!approval) co_return approval.error();
   co_return net::JsonResponse(200, caisson::ToJson(*approval));
+}
+
+RestApi::Reply RestApi::ListGrants(Caller caller, net::Request request) const {
+  if (!request.query.empty()) {
+    co_return Error(ErrorCode::kInvalidArgument, "grants are listed all at once");
+  }
+  auto grants = co_await services_.runs.Grants(caller.owner);
+  if (!grants) co_return std::move(grants).error();
+  const Page<Grant> page{.items = *std::move(grants), .next = {}};
+  co_return net::JsonResponse(
+      200, ToJson(page, [](const Grant& grant) { return caisson::ToJson(grant); }));
+}
+
+RestApi::Reply RestApi::RevokeGrant(Caller caller, net::Request request) const {
+  const auto revoked = co_await services_.runs.RevokeGrant(
+      caller.owner, GrantId(request.Parameter("id")), caller.name);
+  if (!revoked) co_return revoked.error();
+  co_return net::Response{.status = 204};
 }
 
 }  // namespace caisson::rest

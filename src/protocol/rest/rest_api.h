@@ -3,7 +3,8 @@
 //   POST /v1/runs                     {"code", "session"?, "limits"?, "wait"?}     200 it stopped, 202 it goes on or waits
 //   GET  /v1/runs[?state=&limit=&after=]        GET /v1/runs/{id}        POST /v1/runs/{id}/cancel
 //   GET  /v1/runs/{id}/files/{n}                GET /v1/approvals[?state=&limit=&after=]
-//   GET  /v1/approvals/{id}                     POST /v1/approvals/{id}  {"decision": "approve"|"deny", "reason"?}
+//   GET  /v1/approvals/{id}                     POST /v1/approvals/{id}  {"decision": "approve"|"deny", "reason"?, "standing"?}
+//   GET  /v1/grants                             DELETE /v1/grants/{id}
 //
 // With `Accept: text/event-stream`, POST /v1/runs tells output as it comes (start_run.h). A client that goes away cancels
 // the run it waits for, unless it gave an Idempotency-Key: then it is expected back.
@@ -45,20 +46,22 @@ class RestApi {
   void Mount(net::Router& router) const;
 
  private:
-  using Answer = asio::awaitable<Result<net::Response>>;
-  using Operation = Answer (RestApi::*)(Caller, net::Request) const;
+  using Reply = asio::awaitable<Result<net::Response>>;
+  using Operation = Reply (RestApi::*)(Caller, net::Request) const;
 
   // Resolves the caller, performs the operation, maps its error.
   net::Handler Handle(Operation operation) const;
   asio::awaitable<void> StartRun(net::Exchange& exchange) const;
 
-  Answer ListRuns(Caller caller, net::Request request) const;
-  Answer ShowRun(Caller caller, net::Request request) const;
-  Answer CancelRun(Caller caller, net::Request request) const;
-  Answer ShowFile(Caller caller, net::Request request) const;
-  Answer ListApprovals(Caller caller, net::Request request) const;
-  Answer ShowApproval(Caller caller, net::Request request) const;
-  Answer Decide(Caller caller, net::Request request) const;
+  Reply ListRuns(Caller caller, net::Request request) const;
+  Reply ShowRun(Caller caller, net::Request request) const;
+  Reply CancelRun(Caller caller, net::Request request) const;
+  Reply ShowFile(Caller caller, net::Request request) const;
+  Reply ListApprovals(Caller caller, net::Request request) const;
+  Reply ShowApproval(Caller caller, net::Request request) const;
+  Reply Decide(Caller caller, net::Request request) const;
+  Reply ListGrants(Caller caller, net::Request request) const;
+  Reply RevokeGrant(Caller caller, net::Request request) const;
 
   const RestServices services_;
   const Limits usual_;

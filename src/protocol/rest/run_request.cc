@@ -66,6 +66,41 @@ Result<void> ReadField(std::string_view name, const Value& value, const Limits& 
   return {};
 }
 
+// The one of two that goes by that name.
+template <typename T>
+Result<T> Choice(std::string_view name, const Value& value,
+                 std::array<std::pair<std::string_view, T>, 2> choices) {
+  const auto* text = value.If<std::string>();
+  for (const auto& [word, choice] : choices) {
+    if (text != nullptr && *text == word) return choice;
+  }
+  return Bad("\"" + std::string(name) + "\" must be \"" + std::string(choices[0].first) +
+             "\" or \"" + std::string(choices[1].first) + "\"");
+}
+
+Result<StandingYes> ReadStanding(const Value& value) {
+  using enum StandingYes::Scope;
+  using enum StandingYes::Arguments;
+  const auto* fields = value.If<Dict>();
+  if (fields == nullptr || fields->Find("scope") == nullptr) {
+    return Bad("\"standing\" must be an object with a \"scope\"");
+  }
+  StandingYes standing;
+  for (const auto& [key, field] : fields->items) {
+    const std::string& name = *key.If<std::string>();
+    if (name == "scope") {
+      TRY_ASSIGN(standing.scope, Choice<StandingYes::Scope>(
+                                     name, field, {{{"session", kSession}, {"always", kAlways}}}));
+    } else if (name == "arguments") {
+      TRY_ASSIGN(standing.arguments,
+                 Choice<StandingYes::Arguments>(name, field, {{{"these", kThese}, {"any", kAny}}}));
+    } else {
+      return Bad("\"" + name + "\" is not known; a standing yes has \"scope\" and \"arguments\"");
+    }
+  }
+  return standing;
+}
+
 }  // namespace
 
 Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual) {
@@ -78,25 +113,29 @@ Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual) {
   return request;
 }
 
-Result<DecisionRequest> ParseDecision(std::string_view body) {
+Result<Answer> ParseAnswer(std::string_view body) {
   TRY_ASSIGN(const Dict fields, ParseObject(body));
-  DecisionRequest request;
+  Answer answer;
+  bool decided = false;
   for (const auto& [key, value] : fields.items) {
     const std::string& name = *key.If<std::string>();
-    if (name != "decision" && name != "reason") {
-      return Bad("\"" + name + "\" is not known; there are \"decision\" and \"reason\"");
+    if (name == "decision") {
+      TRY_ASSIGN(answer.verdict, Choice<ApprovalState>(name, value,
+                                                       {{{"approve", ApprovalState::kApproved},
+                                                         {"deny", ApprovalState::kDenied}}}));
+      decided = true;
+    } else if (name == "reason") {
+      TRY_ASSIGN(answer.reason, Text(name, value));
+    } else if (name == "standing") {
+      TRY_ASSIGN(answer.standing, ReadStanding(value));
+    } else {
+      return Bad("\"" + name +
+                 "\" is not known; there are \"decision\", \"reason\" and \"standing\"");
     }
-    TRY_ASSIGN(std::string text, Text(name, value));
-    if (name == "reason") request.reason = std::move(text);
   }
-  if (request.reason.size() > kMaxReasonBytes) return Bad("\"reason\" is too long");
-  const Value* decision = fields.Find("decision");
-  const Value approve(std::string("approve"));
-  if (decision == nullptr || (*decision != approve && *decision != Value(std::string("deny")))) {
-    return Bad("\"decision\" must be \"approve\" or \"deny\"");
-  }
-  request.verdict = *decision == approve ? ApprovalState::kApproved : ApprovalState::kDenied;
-  return request;
+  if (!decided) return Bad("\"decision\" must be \"approve\" or \"deny\"");
+  if (answer.reason.size() > kMaxReasonBytes) return Bad("\"reason\" is too long");
+  return answer;
 }
 
 }  // namespace caisson::rest

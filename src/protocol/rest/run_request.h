@@ -1,7 +1,7 @@
 // What a client asks for with POST /v1/runs and POST /v1/approvals/{id}.
 //
 //   {"code": "6*7", "session": "notebook", "limits": {"wall_seconds": 5}, "wait": false}
-//   {"decision": "approve", "reason": "as agreed"}
+//   {"decision": "approve", "reason": "as agreed", "standing": {"scope": "always", "arguments": "any"}}
 //
 // Trust     The bodies are hostile: types are checked, unknown names are refused, nothing is guessed.
 // Threads   Pure functions.
@@ -27,10 +27,7 @@ struct RunRequest {
 // Limits that are not named are `usual`. kInvalidArgument, saying what is wrong with which name.
 Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual);
 
-struct DecisionRequest {
-  ApprovalState verdict = ApprovalState::kDenied;
-  std::string reason{};
-};
-Result<DecisionRequest> ParseDecision(std::string_view body);
+// Without who gives it.
+Result<Answer> ParseAnswer(std::string_view body);
 
 }  // namespace caisson::rest

@@ -63,14 +63,14 @@ TEST(RunRequest, MistakesAreNamed) {
 }
 
 TEST(Decision, IsApproveOrDeny) {
-  EXPECT_EQ(ParseDecision(R"({"decision":"approve"})")->verdict, ApprovalState::kApproved);
-  const auto denied = ParseDecision(R"({"reason":"no","decision":"deny"})");
+  EXPECT_EQ(ParseAnswer(R"({"decision":"approve"})")->verdict, ApprovalState::kApproved);
+  const auto denied = ParseAnswer(R"({"reason":"no","decision":"deny"})");
   EXPECT_EQ(denied->verdict, ApprovalState::kDenied);
   EXPECT_EQ(denied->reason, "no");
   for (const char* body :
        {"", "{}", R"({"decision":"yes"})", R"({"decision":true})",
         R"({"decision":"approve","by":"ann"})", R"({"decision":"deny","reason":1})"}) {
-    EXPECT_FALSE(ParseDecision(body)) << body;
+    EXPECT_FALSE(ParseAnswer(body)) << body;
   }
 }
 

@@ -97,13 +97,19 @@ asio::awaitable<void> RunStart::Perform() {
                                  : net::Event{.name = "problem", .data = ProblemText(run.error())};
     told = co_await events_->Send(event);
   } else if (!run) {
-    told = co_await exchange_.Send(ToResponse(run.error()));
+    told = co_await exchange_.Send(Refusal(run.error()));
   } else {
     net::Response response =
         net::JsonResponse(run->state == RunState::kFinished ? 200 : 202, ToJson(*run));
     response.headers.Add("Location", "/v1/runs/" + run->id.str());
     told = co_await exchange_.Send(std::move(response));
   }
+}
+
+// The request is as it should be, and so is the key; only not both together.
+net::Response RunStart::Refusal(const Error& error) const {
+  if (!key_was_used_) return ToResponse(error);
+  return net::ToResponse({.status = 422, .detail = error.message()});
 }
 
 asio::awaitable<Result<RunView>> RunStart::Start() {
@@ -143,6 +149,7 @@ asio::awaitable<Result<RunStart::Claim>> RunStart::ClaimKey(const IsolationKey& 
     case IdempotencyAnswer::Kind::kMismatch:
       break;
   }
+  key_was_used_ = true;
   co_return Bad("this Idempotency-Key was used for another request");
 }
 

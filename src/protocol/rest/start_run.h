@@ -7,7 +7,7 @@
 //   event: problem      in its place, if it could not be started
 //
 // With an Idempotency-Key the run is started once, however often the request comes: the same key and body later find the
-// same run, as it is then.
+// same run, as it is then. Another body under the same key is 422, one that comes while the first is being started 409.
 //
 // Trust     The request is hostile. Output is the code's; it becomes JSON strings.
 // Threads   The connection's strand; output comes from the run's own executor.
@@ -46,6 +46,7 @@ class RunStart {
   };
 
   asio::awaitable<Result<RunView>> Start();
+  net::Response Refusal(const Error& error) const;
   asio::awaitable<Result<Claim>> ClaimKey(const IsolationKey& owner);
   // Starts it and notes its id under the key, as soon as there is one.
   asio::awaitable<Result<RunView>> StartOnce(IsolationKey owner, IdempotencyKey key,
@@ -58,6 +59,7 @@ class RunStart {
   const Limits& usual_;
   net::Exchange& exchange_;
   std::optional<net::EventStream> events_;
+  bool key_was_used_ = false;  // For another request.
 };
 
 }  // namespace caisson::rest

@@ -96,7 +96,15 @@ constexpr Migration kSessionOfApprovals = R"(
 ALTER TABLE approvals ADD COLUMN session {text};
 )";
 
-constexpr std::array<Migration, 2> kMigrations = {kFirst, kSessionOfApprovals};
+constexpr Migration kCancelAsked = R"(
+ALTER TABLE runs ADD COLUMN cancel_asked_at BIGINT;
+CREATE INDEX runs_to_cancel ON runs (holder)
+  WHERE cancel_asked_at IS NOT NULL AND state <> 'finished';
+CREATE INDEX saved_sizes ON saved_runs (owner, sealed_bytes);
+CREATE INDEX saved_nowhere ON saved_runs (owner, run) WHERE sealed_bytes = 0;
+)";
+
+constexpr std::array kMigrations = {kFirst, kSessionOfApprovals, kCancelAsked};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

@@ -66,6 +66,11 @@ class SqlMaintenance final : public StoreMaintenance {
           connection.Run(
               "SELECT owner, id FROM runs WHERE state = 'running' "
               "AND (holder IS NULL OR lease_until <= $1) UNION "
+              "SELECT owner, id FROM runs WHERE cancel_asked_at IS NOT NULL "
+              "AND state <> 'finished' AND (holder IS NULL OR lease_until <= $1) UNION "
+              "SELECT r.owner, r.id FROM saved_runs s CROSS JOIN runs r "
+              "WHERE s.sealed_bytes = 0 AND r.owner = s.owner AND r.id = s.run "
+              "AND r.state = 'waiting' AND (r.holder IS NULL OR r.lease_until <= $1) UNION "
               "SELECT r.owner, r.id FROM approvals a CROSS JOIN calls c CROSS JOIN runs r "
               "WHERE a.state IN ('approved', 'denied', 'expired', 'cancelled') "
               "AND c.owner = a.owner AND c.run = a.run AND c.seq = a.seq AND c.state = 'pending' "
@@ -89,6 +94,18 @@ class SqlMaintenance final : public StoreMaintenance {
               "AND r.owner = a.owner AND r.id = a.run AND r.state <> 'finished' "
               "AND r.holder = $1 LIMIT $2",
               {holder, std::int64_t{limit}}));
+      return ToRuns(found);
+    });
+  }
+
+  asio::awaitable<Result<std::vector<OwnedRun>>> RunsToCancel(std::string holder,
+                                                              std::uint32_t limit) override {
+    using Runs = std::vector<OwnedRun>;
+    return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
+      TRY_ASSIGN(const SqlResult found,
+                 connection.Run("SELECT owner, id FROM runs WHERE holder = $1 "
+                                "AND cancel_asked_at IS NOT NULL AND state <> 'finished' LIMIT $2",
+                                {holder, std::int64_t{limit}}));
       return ToRuns(found);
     });
   }

@@ -9,7 +9,7 @@ namespace caisson {
 namespace {
 
 constexpr std::string_view kRunColumns =
-    "id, state, code_digest, request, outcome, created_at, updated_at";
+    "id, state, code_digest, request, outcome, created_at, updated_at, cancel_asked_at";
 
 Error NoSuchRun() {
   return Error(ErrorCode::kNotFound, "no such run");
@@ -42,7 +42,8 @@ StoredRun ToRun(const SqlRow& row) {
           .request = row.Blob(3),
           .outcome = row.Blob(4),
           .created_at = row.Time(5),
-          .updated_at = row.Time(6)};
+          .updated_at = row.Time(6),
+          .cancel_asked = !row.is_null(7)};
 }
 
 StoredCall ToCall(const SqlRow& row) {
@@ -226,6 +227,16 @@ class SqlRuns final : public RunStore {
                                 "AND id = $2 AND fence = $3 AND holder = $4",
                                 {owner.str(), id.str(), lease.fence, lease.holder}));
       return released.changed == 1 ? Result<void>() : LeaseLost();
+    });
+  }
+
+  asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, RunId id, SystemTime now) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY_ASSIGN(const SqlResult asked,
+                 connection.Run("UPDATE runs SET cancel_asked_at = COALESCE(cancel_asked_at, $3) "
+                                "WHERE owner = $1 AND id = $2",
+                                {owner.str(), id.str(), ToSql(now)}));
+      return asked.changed == 1 ? Result<void>() : NoSuchRun();
     });
   }
 
