@@ -1,12 +1,14 @@
 # Looks for whatever an earlier run may have left. In a clean cell all of this is the same every time, addresses
 # included, because every cell starts as the same bytes; only chance may differ, and must. Native cells start from
-# the same interpreter, but where they put what they import later depends on what the nursery was doing.
+# the same interpreter, but where they put what they import later depends on what the nursery was doing. A foreign
+# interpreter is started for each cell: addresses are its own, and so is the order of what is hashed.
 import sys
 
 _names = sorted(globals())
-_at_start = set(sys.modules)
-_blocks = sys.getallocatedblocks()
-import atexit, builtins, codecs, collections.abc, copyreg, decimal, gc, locale, numbers, os, signal, threading, time, warnings
+_is_started = "caisson.runner" in sys.modules
+_at_start = () if _is_started else set(sys.modules)
+_blocks = None if _is_started else sys.getallocatedblocks()
+import atexit, binascii, builtins, codecs, collections.abc, copyreg, decimal, gc, locale, numbers, os, signal, threading, time, warnings
 
 
 def _described():
@@ -48,7 +50,7 @@ def _first_descriptor():
 _state = {
     "globals": _names,
     "blocks": _blocks,
-    "modules": hash(tuple(map(repr, _described()))),
+    "modules": binascii.crc32(repr(list(_described())).encode("utf-8", "ignore")),
     "builtins": len(vars(builtins)),
     "files": [_listed("/tmp"), _listed("/output"), _listed("/input")],
     "place": [os.getcwd(), sorted(os.environ.items()), sys.argv, sys.path, len(sys.meta_path), len(sys.path_hooks), _first_descriptor()],

@@ -13,7 +13,7 @@ from select import POLLIN, poll
 from time import monotonic, monotonic_ns
 
 from caisson import ApprovalDenied, ToolError
-from caisson.runner.values import TooDeep, Unsupported, decode, encode
+from caisson.runner.values import TooBig, TooDeep, Unsupported, decode, encode
 
 _START, _ANSWER, _CANCEL, _AGAIN = 1, 2, 3, 6  # wire::ToWorker
 _CALL, _DONE, _REFUSED = 3, 4, 8  # wire::ToHost
@@ -170,8 +170,10 @@ class Bridge:
     # Calls.
 
     def post(self, name, args, kwargs):
-        message = self._encoded([name, list(args), kwargs or {}])
-        if self._is_forked() or len(message) > self.start.message_bytes:
+        message = None
+        if not self._is_forked():
+            message = self._encoded([name, list(args), kwargs or {}], self.start.message_bytes)
+        if message is None:
             raise ToolError(
                 "CallRefused", "this run has used up its tool calls, or the arguments are too large"
             )
@@ -186,9 +188,12 @@ class Bridge:
         return seq
 
     @staticmethod
-    def _encoded(call):
+    def _encoded(call, limit):
+        """None if it is too large."""
         try:
-            return encode(call)
+            return encode(call, limit)
+        except TooBig:
+            return None
         except Unsupported as error:
             culprit = error.culprit
         except TooDeep:

@@ -91,9 +91,11 @@ class Runs:
         try:
             value = self._execute(request, code, is_function)
         except BaseException as exception:
-            is_refused = _is_refused_memory(exception)
             if isinstance(exception, MemoryError):
                 self._ballast = None
+                if exception.__traceback__ is None:  # There was not even memory for that.
+                    return reports.OUT_OF_MEMORY, True
+            is_refused = _is_refused_memory(exception)
             return reports.raised(exception, request.file), is_refused
         return reports.returned(value, request.result_bytes), False
 
@@ -142,7 +144,7 @@ class Runs:
 
 def _is_refused_memory(exception):
     """Whether a MemoryError was not raised by the code itself: then it is the limit's doing."""
-    if not isinstance(exception, MemoryError) or exception.__traceback__ is None:
+    if not isinstance(exception, MemoryError):
         return False
     trace = exception.__traceback__
     while trace.tb_next is not None:

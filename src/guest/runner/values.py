@@ -66,6 +66,9 @@ class Encoder:
 
     def head(self, tag, count):
         out = self.out
+        # Whatever is counted takes a byte each: what cannot fit is not even begun.
+        if self._limit is not None and tag > _FLOAT and len(out) + count > self._limit:
+            raise TooBig
         out.append(tag)
         while count >= 0x80:
             out.append(count & 0x7F | 0x80)
@@ -112,8 +115,8 @@ class Encoder:
             self.put(item, depth + 1)
 
 
-def encode(value):
-    encoder = Encoder()
+def encode(value, limit=None):
+    encoder = Encoder(limit=limit)
     encoder.put(value)
     return bytes(encoder.out)
 

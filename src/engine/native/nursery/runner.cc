@@ -69,6 +69,11 @@ Result<void> Place(std::span<const Placed> descriptors) {
   return {};
 }
 
+Result<void> Close(unsigned first, unsigned last) {
+  if (::close_range(first, last, 0) != 0) return Error::FromErrno(errno, "close descriptors");
+  return {};
+}
+
 // The variables of every cell; and one heap for all threads, as nursery_main.cc has it.
 std::vector<std::pair<std::string, std::string>> Environment() {
   std::vector<std::pair<std::string, std::string>> all(std::begin(kEnvironment),
@@ -96,6 +101,8 @@ Result<void> BecomeTrial(const Trial& trial, std::vector<std::string> argv) {
                            {size.get(), kSize},
                            {trial.program, jail::kSuccessor, O_CLOEXEC}};
   TRY(Place(placed));
+  TRY(Close(STDERR_FILENO + 1, kCode - 1));
+  TRY(Close(kSize + 1, jail::kSuccessor - 1));
   return jail::Become({.argv = std::move(argv), .environment = Environment()});
 }
 
@@ -165,11 +172,8 @@ Result<void> Runner::PlaceDescriptors(int socket, int number) const {
   const Placed placed[] = {
       {socket, number}, {code_.get(), kCode}, {program_.get(), jail::kSuccessor, O_CLOEXEC}};
   TRY(Place(placed));
-  if (::close_range(kCode + 1, jail::kSuccessor - 1, 0) != 0 ||
-      ::close_range(jail::kSuccessor + 1, ~0U, 0) != 0) {
-    return Error::FromErrno(errno, "close descriptors");
-  }
-  return {};
+  TRY(Close(kCode + 1, jail::kSuccessor - 1));
+  return Close(jail::kSuccessor + 1, ~0U);
 }
 
 Error Runner::Become() const {
