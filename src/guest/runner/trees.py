@@ -53,15 +53,18 @@ class _Awaits:
             call.func = _pending(function)
 
 
+def _is_of_asyncio(function):
+    owner = function.value if isinstance(function, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == "asyncio"
+
+
 def takes_awaitables(function):
     if isinstance(function, ast.Name):
         return function.id in _TAKERS
     if not isinstance(function, ast.Attribute):
         return False
     # `run` and `wait` are too common to go by alone.
-    owner = function.value
-    is_asyncio = isinstance(owner, ast.Name) and owner.id == "asyncio"
-    return function.attr in _TAKERS or (is_asyncio and function.attr in ("run", "wait"))
+    return function.attr in _TAKERS or (_is_of_asyncio(function) and function.attr in ("run", "wait"))
 
 
 def _called(name, value):
@@ -75,9 +78,10 @@ def _pending(function):
 
 
 def _wrap_taken(call):
-    """The awaitables among what a function takes: all that gather gets, the first of the others'."""
-    function = call.func
-    name = function.id if isinstance(function, ast.Name) else function.attr
+    """The awaitables among what a function of asyncio takes: all that gather gets, the first of the others'."""
+    if not _is_of_asyncio(call.func):
+        return  # The code's own functions get what they were given, whatever they are called.
+    name = call.func.attr
     if name in ("wait", "as_completed"):  # They take collections, of tasks for the most part.
         return
     for i, argument in enumerate(call.args if name == "gather" else call.args[:1]):
