@@ -169,6 +169,7 @@ class Measurement {
     if (!resuming) return std::move(resuming).error().Context("resume");
     Add("resume_parked_us", std::move(resuming->parked_us));
     Add("resume_saved_us", std::move(resuming->saved_us));
+    Add("resume_store_us", std::move(resuming->store_us));
     return {};
   }
 

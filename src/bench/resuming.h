@@ -1,6 +1,7 @@
 // From somebody's yes to the end of the code that waited for it: parked in memory, and asleep in the store.
 //
-// The store is in memory, so what is measured is ours: four small transactions and what lies between them.
+// The store is in memory. What its own writes cost, those that no run can go on without, is measured beside it: the same four
+// transactions one after the other, with nothing between them.
 //
 // Trust     Each run must end rightly, and its effect happen once.
 // Threads   Blocks; not on a lane.
@@ -16,6 +17,7 @@ namespace caisson::bench {
 struct Resuming {
   Samples parked_us{};
   Samples saved_us{};
+  Samples store_us{};
 };
 
 Result<Resuming> ResumeRuns(WasmEngine& engine, int runs);

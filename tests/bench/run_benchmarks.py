@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import page
+import waiting_runs
 
 HERE = pathlib.Path(__file__).resolve().parent
 MONTY = "@pydantic/monty@0.0.18"  # The newest whose binary loads with Debian 12's C library.
@@ -67,6 +68,9 @@ def main():
     metrics, note = measure_monty(args.work, args.quick)
     results["metrics"] |= metrics
     results["notes"] = [note] if note else []
+    if not args.quick:
+        say("10,000 waiting runs")
+        results["metrics"] |= waiting_runs.measure(args.program, 10_000)
     if args.micro:
         say("micro-benchmarks")
         results["micro"] = measure_parts(args.micro, args.quick)
