@@ -204,7 +204,7 @@ RestApi::Reply RestApi::ListGrants(Caller caller, net::Request request) const {
 
 RestApi::Reply RestApi::RevokeGrant(Caller caller, net::Request request) const {
   const auto revoked = co_await services_.runs.RevokeGrant(
-      caller.owner, GrantId(request.Parameter("id")), caller.name);
+      caller.owner, GrantId(request.Parameter("id")), caller.name());
   if (!revoked) co_return revoked.error();
   co_return net::Response{.status = 204};
 }
