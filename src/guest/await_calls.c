@@ -154,19 +154,6 @@ static int MarkAwaited(AwaitPass* pass, expr_ty expr) {
   return 0;
 }
 
-// value becomes <function>(value).
-static int WrapValue(AwaitPass* pass, expr_ty* slot, PyObject* function) {
-  expr_ty value = *slot;
-  asdl_expr_seq* args = _Py_asdl_expr_seq_new(1, pass->arena);
-  expr_ty constant = _PyAST_Constant(function, NULL, value->lineno, value->col_offset,
-                                     value->end_lineno, value->end_col_offset, pass->arena);
-  if (args == NULL || constant == NULL) return -1;
-  args->typed_elements[0] = value;
-  *slot = _PyAST_Call(constant, args, NULL, value->lineno, value->col_offset, value->end_lineno,
-                      value->end_col_offset, pass->arena);
-  return *slot == NULL ? -1 : 0;
-}
-
 // The awaitables among what a function of asyncio takes: all that gather gets, the first of the others'. `wait` and
 // as_completed take collections, of tasks for the most part. The code's own functions get what they were given,
 // whatever they are called.
@@ -183,8 +170,9 @@ static int WrapTaken(AwaitPass* pass, expr_ty call) {
   if (count > 1 && !_PyUnicode_EqualToASCIIString(name, "gather")) count = 1;
   for (Py_ssize_t i = 0; i < count; i++) {
     expr_ty arg = asdl_seq_GET(args, i);
-    int status = arg->kind == Starred_kind ? WrapValue(pass, &arg->v.Starred.value, awaitables)
-                                           : WrapValue(pass, &args->typed_elements[i], awaitable);
+    int status = arg->kind == Starred_kind
+                     ? WrapInCall(&arg->v.Starred.value, awaitables, pass->arena)
+                     : WrapInCall(&args->typed_elements[i], awaitable, pass->arena);
     if (status < 0) return -1;
   }
   return 0;
@@ -195,7 +183,7 @@ static int FindAwaited(TreeVisitor* visitor, expr_ty* slot) {
   expr_ty expr = *slot;
   if (expr->kind == Await_kind) {
     int failed = MarkAwaited(pass, expr->v.Await.value) < 0 ||
-                 WrapValue(pass, &expr->v.Await.value, awaitable) < 0;
+                 WrapInCall(&expr->v.Await.value, awaitable, pass->arena) < 0;
     return failed ? kVisitFailed : kVisitChildren;
   }
   if (expr->kind != Call_kind) return kVisitChildren;

@@ -127,6 +127,8 @@ TEST(GuestAwait, FindsTheValueOfACallThatWasMadeOutOfSight) {
                  "[await gather(1), create_task('b'), Board().create_task('c')]")
                 .ResultJson(),
             R"([1,"b","c"])");
+  EXPECT_EQ(Hold("async def f(): return 1\n[await f(), (await echo(2))]").error_out,
+            "");  // No warnings.
   // What no tool gave is not awaited.
   EXPECT_EQ(Hold("await object()").Error("type"), "TypeError");
   EXPECT_EQ(Hold("async def f(): pass\nc = f()\ntry: await [c]\nfinally: c.close()").Error("type"),

@@ -32,15 +32,8 @@ static int Rewrite(TreeVisitor* visitor, expr_ty* slot) {
       expr->v.Attribute.attr != dict_name) {
     return kVisitChildren;
   }
-  // Constants of the tree may be any object: the function is not found under any name.
-  expr_ty function = _PyAST_Constant(own_dict, NULL, expr->lineno, expr->col_offset,
-                                     expr->end_lineno, expr->end_col_offset, arena);
-  asdl_expr_seq* args = _Py_asdl_expr_seq_new(1, arena);
-  if (function == NULL || args == NULL) return kVisitFailed;
-  args->typed_elements[0] = expr->v.Attribute.value;
-  *slot = _PyAST_Call(function, args, NULL, expr->lineno, expr->col_offset, expr->end_lineno,
-                      expr->end_col_offset, arena);
-  return *slot == NULL ? kVisitFailed : kVisitChildren;
+  *slot = expr->v.Attribute.value;
+  return WrapInCall(slot, own_dict, arena) < 0 ? kVisitFailed : kVisitChildren;
 }
 
 int RewriteDicts(mod_ty tree, PyArena* arena) {

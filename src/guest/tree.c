@@ -383,3 +383,25 @@ int VisitStmts(TreeVisitor* visitor, asdl_stmt_seq* statements) {
   visitor->block = outer;
   return 0;
 }
+
+int WrapInCall(expr_ty* value, PyObject* function, PyArena* arena) {
+  expr_ty inner = *value;
+  // The compiler warns of constants that are called, hence by their method.
+  PyObject* method = PyUnicode_InternFromString("__call__");
+  if (method == NULL) return -1;
+  if (_PyArena_AddPyObject(arena, method) < 0) {
+    Py_DECREF(method);
+    return -1;
+  }
+  asdl_expr_seq* args = _Py_asdl_expr_seq_new(1, arena);
+  expr_ty constant = _PyAST_Constant(function, NULL, inner->lineno, inner->col_offset,
+                                     inner->end_lineno, inner->end_col_offset, arena);
+  if (args == NULL || constant == NULL) return -1;
+  expr_ty callee = _PyAST_Attribute(constant, method, Load, inner->lineno, inner->col_offset,
+                                    inner->end_lineno, inner->end_col_offset, arena);
+  if (callee == NULL) return -1;
+  args->typed_elements[0] = inner;
+  *value = _PyAST_Call(callee, args, NULL, inner->lineno, inner->col_offset, inner->end_lineno,
+                       inner->end_col_offset, arena);
+  return *value == NULL ? -1 : 0;
+}

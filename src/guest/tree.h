@@ -50,4 +50,8 @@ typedef struct TreeVisitor {
 int VisitStmts(TreeVisitor* visitor, asdl_stmt_seq* statements);
 int VisitExpr(TreeVisitor* visitor, expr_ty* slot);
 
+// Puts <function>(value) in the place of `value`. The function is a constant of the tree, which may be any object: the
+// code finds it under no name. It lives as long as the interpreter. 0, or -1 with a Python error set.
+int WrapInCall(expr_ty* value, PyObject* function, PyArena* arena);
+
 #endif  // CAISSON_GUEST_TREE_H_

@@ -279,7 +279,7 @@ class Runs(Serve):
                          (first.status, first.json["id"], first.json["outcome"]["result"]))
         self.assertEqual(len(self.ask("GET", "/v1/runs").json["items"]), 1)
         other = self.ask("POST", "/v1/runs", {"code": "2"}, headers={"Idempotency-Key": "one"})
-        self.assertEqual(other.status, 400)
+        self.assertEqual(other.status, 422)
         self.stop(process)
 
 
