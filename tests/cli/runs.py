@@ -2,6 +2,8 @@
 
 import __main__
 import json
+import pathlib
+import shutil
 import signal
 
 import harness
@@ -19,6 +21,21 @@ line()
 b = send(to="two")
 [n, a, b]
 """
+
+
+def install(source, target, another_build=False):
+    """The worker and its base; as another build, if so wished: the same program under another build id."""
+    target.mkdir(parents=True)
+    for name in ("caisson-worker", "caisson.base"):
+        shutil.copy((source / name).resolve(), target / name)
+    if not another_build:
+        return
+    worker = target / "caisson-worker"
+    program = bytearray(worker.read_bytes())
+    note = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0"  # Sizes of name and id, the type, the name.
+    assert program.count(note) == 1
+    program[program.index(note) + len(note)] ^= 1
+    worker.write_bytes(program)
 
 
 class Runs(serve.Serve):
@@ -68,6 +85,75 @@ class Runs(serve.Serve):
                          ("completed", [2, "sent", "sent"], "1\n2\n"))
         self.assertEqual(self.effects(), ["one", "two"])
         self.stop(process)
+
+    def approve(self, id):
+        self.assertEqual(self.ask("POST", f"/v1/approvals/{id}", {"decision": "approve"}).status, 200)
+
+    def next_question(self, run, number):
+        """What it waits for once it has made so many calls."""
+        found = {}
+        def asked():
+            found.update(self.show(run["id"]))
+            return found["state"] == "waiting" and len(found["outcome"]["calls"]) == number
+        self.wait_until(asked, "it asks again")
+        return found["outcome"]["approvals"][0]["id"]
+
+    def expect_end(self, run):
+        outcome = self.await_run(run["id"])["outcome"]
+        self.assertEqual((outcome["status"], outcome["result"], outcome["stdout"]),
+                         ("completed", [2, "sent", "sent"], "1\n2\n"), outcome)
+        self.assertEqual(self.effects(), ["one", "two"])
+        (self.work / "effects").unlink()
+
+    def test_the_second_half_happens_on_another_replica(self):
+        config = '[store]\nurl = "sqlite:caisson.db"\n' + serve.SEND
+        first = self.serve(config)
+        run = self.run_code(CODE)
+        second = self.serve(config)  # From here on this one is asked.
+        self.approve(run["outcome"]["approvals"][0]["id"])
+        question = self.next_question(run, 2)
+        self.assertEqual(self.effects(), ["one"])
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        self.approve(question)
+        self.expect_end(run)
+        self.stop(second)
+
+    def test_a_run_that_another_replica_holds_is_cancelled(self):
+        config = '[store]\nurl = "sqlite:caisson.db"\n' + serve.SEND
+        first = self.serve(config)
+        run = self.run_code(CODE)
+        second = self.serve(config)
+        answer = self.ask("POST", f"/v1/runs/{run['id']}/cancel")
+        self.assertEqual((answer.status, answer.json["outcome"]["status"]), (200, "cancelled"), answer)
+        self.stop(first)
+        self.stop(second)
+        self.assertEqual(self.effects(), [])
+
+    def test_after_an_upgrade_kept_workers_take_it_up_and_others_replay_it(self):
+        installed = pathlib.Path(harness.PROGRAM).parent
+        newest, older = self.top / "newest", self.top / "kept" / "older"
+        install(installed, newest)
+        install(installed, older, another_build=True)
+        broken = self.top / "broken" / "older"
+        shutil.copytree(older, broken)
+        with open(broken / "caisson-worker", "r+b") as worker:
+            worker.truncate(100_000)  # It still says which build it is.
+        store = '[store]\nurl = "sqlite:caisson.db"\n' + serve.SEND
+        for keep, same_build in ((None, False), (older.parent, True), (broken.parent, False)):
+            with self.subTest(keep=keep):
+                process = self.serve(store, worker_dir=older)
+                run = self.run_code(CODE)
+                saved_by = self.show(run["id"])["saved_build"]
+                self.stop(process)
+                process = self.serve(store + (f'[worker]\nkeep = "{keep}"\n' if keep else ""), worker_dir=newest)
+                self.approve(run["outcome"]["approvals"][0]["id"])
+                question = self.next_question(run, 2)
+                # Whoever took it up has saved it again, for its own build.
+                self.assertEqual(self.show(run["id"])["saved_build"] == saved_by, same_build)
+                self.approve(question)
+                self.expect_end(run)
+                self.stop(process)
 
     def test_what_is_not_there(self):
         config = '[store]\nurl = "sqlite:caisson.db"\n'
