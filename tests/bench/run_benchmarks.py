@@ -6,6 +6,7 @@ run_benchmarks.py --program build/release/caisson --work build/bench --docs docs
 
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -70,7 +71,7 @@ def main():
     results["notes"] = [note] if note else []
     if not args.quick:
         say("10,000 waiting runs")
-        results["metrics"] |= waiting_runs.measure(args.program, 10_000)
+        results["metrics"] |= waiting_runs.measure(os.path.abspath(args.program), 10_000)
     if args.micro:
         say("micro-benchmarks")
         results["micro"] = measure_parts(args.micro, args.quick)
