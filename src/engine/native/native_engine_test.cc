@@ -292,7 +292,7 @@ TEST(NativeEngineTest, ASessionGoesOnInTheSameProcessAndIsCapturedAtItsEnd) {
     EXPECT_EQ(gone.load(), 0);
     auto last = co_await (*cell)->Run({.code = "3"}, events, AfterRun::kDiscard);
     EXPECT_EQ(*first->result, *last->result);
-    EXPECT_EQ(gone.load(), 1);
+    EXPECT_GE(gone.load(), 1);  // The spare one may have gone, too.
     EXPECT_EQ(last->files.size(), 1u);
     EXPECT_EQ(last->files[0].contents, "kept");
     auto fresh = co_await (*cell)->Run({.code = "4"}, events, AfterRun::kDiscard);
