@@ -78,7 +78,9 @@ struct WorkerDescriptors {
 std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
 
 struct InterpreterFilter {
-  bool own_pids = false;   // It sees no process but its own, so it may signal whatever it sees.
+  bool own_pids = false;  // It sees no process but its own, so it may signal whatever it sees.
+  bool own_files =
+      false;  // What it can name is its own or cannot be written to, so it may set modes and times.
   bool threads = false;    // May start threads; RLIMIT_NPROC says how many.
   bool processes = false;  // May fork, likewise.
   int successor = -1;      // May become the program behind this descriptor (become.h). -1: none.

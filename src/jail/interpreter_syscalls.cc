@@ -67,24 +67,61 @@ void Memory(Rules& rules) {
 }
 
 // Which files there are is the business of the mount namespace and of Landlock.
-void Files(Rules& rules) {
-  Allow(rules, {SYS_read,      SYS_write,    SYS_readv,       SYS_writev,          SYS_pread64,
-                SYS_pwrite64,  SYS_preadv,   SYS_pwritev,     SYS_preadv2,         SYS_pwritev2,
-                SYS_lseek,     SYS_close,    SYS_close_range, SYS_openat,          SYS_newfstatat,
-                SYS_fstat,     SYS_statx,    SYS_faccessat,   SYS_faccessat2,      SYS_readlinkat,
-                SYS_getcwd,    SYS_chdir,    SYS_fchdir,      SYS_getdents64,      SYS_mkdirat,
-                SYS_unlinkat,  SYS_renameat, SYS_renameat2,   SYS_linkat,          SYS_symlinkat,
-                SYS_fchmod,    SYS_fchmodat, SYS_truncate,    SYS_ftruncate,       SYS_fallocate,
-                SYS_utimensat, SYS_umask,    SYS_fsync,       SYS_fdatasync,       SYS_statfs,
-                SYS_fstatfs,   SYS_flock,    SYS_fadvise64,   SYS_copy_file_range, SYS_sendfile,
-                SYS_dup,       SYS_dup3,     SYS_pipe2});
+void Files(Rules& rules, const InterpreterFilter& filter) {
+  Allow(rules, {SYS_read,
+                SYS_write,
+                SYS_readv,
+                SYS_writev,
+                SYS_pread64,
+                SYS_pwrite64,
+                SYS_preadv,
+                SYS_pwritev,
+                SYS_preadv2,
+                SYS_pwritev2,
+                SYS_lseek,
+                SYS_close,
+                SYS_close_range,
+                SYS_openat,
+                SYS_newfstatat,
+                SYS_fstat,
+                SYS_statx,
+                SYS_faccessat,
+                SYS_faccessat2,
+                SYS_readlinkat,
+                SYS_getcwd,
+                SYS_chdir,
+                SYS_fchdir,
+                SYS_getdents64,
+                SYS_mkdirat,
+                SYS_unlinkat,
+                SYS_renameat,
+                SYS_renameat2,
+                SYS_linkat,
+                SYS_symlinkat,
+                SYS_truncate,
+                SYS_ftruncate,
+                SYS_fallocate,
+                SYS_umask,
+                SYS_fsync,
+                SYS_fdatasync,
+                SYS_statfs,
+                SYS_fstatfs,
+                SYS_flock,
+                SYS_fadvise64,
+                SYS_copy_file_range,
+                SYS_sendfile,
+                SYS_dup,
+                SYS_dup3,
+                SYS_pipe2});
 #ifdef __x86_64__
   Allow(rules, {SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_mkdir,
-                SYS_rmdir, SYS_unlink, SYS_rename, SYS_link, SYS_symlink, SYS_chmod, SYS_utime,
-                SYS_utimes, SYS_futimesat, SYS_dup2, SYS_pipe});
+                SYS_rmdir, SYS_unlink, SYS_rename, SYS_link, SYS_symlink, SYS_dup2, SYS_pipe});
   Refuse(rules, EPERM, {SYS_chown, SYS_lchown, SYS_mknod});
+  Refuse(rules, filter.own_files ? 0 : EPERM, {SYS_chmod, SYS_utime, SYS_utimes, SYS_futimesat});
   Refuse(rules, ENOSYS, {SYS_getdents, SYS_inotify_init, SYS_signalfd});
 #endif
+  // Landlock has no say in these.
+  Refuse(rules, filter.own_files ? 0 : EPERM, {SYS_fchmod, SYS_fchmodat, SYS_utimensat});
   Refuse(rules, EPERM, {SYS_fchown, SYS_fchownat, SYS_mknodat, SYS_sync, SYS_syncfs, SYS_chroot});
   // Attributes of tmpfs files are kernel memory that no limit counts.
   Refuse(rules, EOPNOTSUPP,
@@ -202,7 +239,7 @@ void Network(Rules& rules) {
 Rules InterpreterSyscalls(const InterpreterFilter& filter) {
   Rules rules;
   Memory(rules);
-  Files(rules);
+  Files(rules, filter);
   Waiting(rules);
   Tasks(rules, filter);
   Machine(rules);

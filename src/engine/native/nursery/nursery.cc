@@ -63,6 +63,7 @@ Result<void> Nursery::Prepare() {
   // all that its user runs, so there it stays alone.
   const bool counted = enclosure_.tier() == jail::Tier::kNamespace;
   jail::InterpreterFilter filter{.own_pids = counted,
+                                 .own_files = counted,
                                  .threads = counted,
                                  .processes = false,
                                  .successor = runner_ ? jail::kSuccessor : -1};
