@@ -222,13 +222,27 @@ asio::awaitable<CallJournal::Ruling> RunJournal::GiveRecorded(std::uint32_t seq)
 
 // ---- Asking ----
 
-asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
+asio::awaitable<Result<void>> RunJournal::CheckWaiting() {
+  const WaitingLimits& most = options_.waiting;
   const auto usage = co_await runs().Usage(options_.owner);
   if (!usage) co_return usage.error();
-  if (usage->waiting_runs >= options_.waiting.runs ||
-      usage->saved_bytes >= options_.waiting.saved_bytes) {
-    co_return Error(ErrorCode::kResourceExhausted, "too many runs wait already");
+  if (usage->waiting_runs >= most.runs) {
+    co_return Error(ErrorCode::kResourceExhausted, "too many of your runs wait already");
   }
+  if (usage->saved_bytes >= most.saved_bytes) {
+    co_return Error(ErrorCode::kResourceExhausted, "your waiting runs take too much room already");
+  }
+  if (options_.total == nullptr) co_return Result<void>();
+  const auto all = co_await options_.total->BeforeOneMore();
+  if (!all) co_return all.error();
+  if (all->waiting_runs >= most.runs_in_all || all->saved_bytes >= most.saved_bytes_in_all) {
+    co_return Error(ErrorCode::kResourceExhausted, "too many runs wait already, of everybody");
+  }
+  co_return Result<void>();
+}
+
+asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
+  if (auto room = co_await CheckWaiting(); !room) co_return std::move(room).error();
   const NewCall call = state_.Lock()->entries.at(seq).stored.call;
   co_return co_await options_.desk.Ask(options_.owner,
                                        {.binding = {.run = options_.run,

@@ -9,7 +9,7 @@ namespace caisson {
 namespace {
 
 constexpr std::string_view kRunColumns =
-    "id, state, code_digest, request, outcome, created_at, updated_at, cancel_asked_at";
+    "id, state, code_digest, request, outcome, created_at, updated_at, cancel_asked_at, attempts";
 
 Error NoSuchRun() {
   return Error(ErrorCode::kNotFound, "no such run");
@@ -43,7 +43,8 @@ StoredRun ToRun(const SqlRow& row) {
           .outcome = row.Blob(4),
           .created_at = row.Time(5),
           .updated_at = row.Time(6),
-          .cancel_asked = !row.is_null(7)};
+          .cancel_asked = !row.is_null(7),
+          .attempts = static_cast<std::uint32_t>(row.Int(8))};
 }
 
 StoredCall ToCall(const SqlRow& row) {
@@ -196,7 +197,8 @@ class SqlRuns final : public RunStore {
     return database_.Transact<Lease>(Access::kWrite, [=](Connection& connection) -> Result<Lease> {
       TRY_ASSIGN(
           const SqlResult claimed,
-          connection.Run("UPDATE runs SET fence = fence + 1, holder = $3, lease_until = $4 "
+          connection.Run("UPDATE runs SET fence = fence + 1, holder = $3, lease_until = $4, "
+                         "attempts = attempts + 1 "
                          "WHERE owner = $1 AND id = $2 AND state <> 'finished' "
                          "AND (holder IS NULL OR lease_until <= $5) RETURNING fence",
                          {owner.str(), id.str(), term.holder, ToSql(term.until), ToSql(term.now)}));
@@ -221,11 +223,18 @@ class SqlRuns final : public RunStore {
   }
 
   asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) override {
+    return Postpone(std::move(owner), std::move(id), std::move(lease), {});
+  }
+
+  asio::awaitable<Result<void>> Postpone(IsolationKey owner, RunId id, Lease lease,
+                                         Setback setback) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY_ASSIGN(const SqlResult released,
-                 connection.Run("UPDATE runs SET holder = NULL, lease_until = 0 WHERE owner = $1 "
+                 connection.Run("UPDATE runs SET holder = NULL, lease_until = 0, retry_at = $5, "
+                                "attempts = attempts - $6 WHERE owner = $1 "
                                 "AND id = $2 AND fence = $3 AND holder = $4",
-                                {owner.str(), id.str(), lease.fence, lease.holder}));
+                                {owner.str(), id.str(), lease.fence, lease.holder,
+                                 ToSql(setback.retry_at), std::int64_t{setback.counts ? 0 : 1}}));
       return released.changed == 1 ? Result<void>() : LeaseLost();
     });
   }
@@ -244,7 +253,9 @@ class SqlRuns final : public RunStore {
                                      std::optional<SavedRun> saved, SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY(connection.Run("UPDATE runs SET state = 'waiting' WHERE owner = $1 AND id = $2",
+      TRY(
+          connection.Run("UPDATE runs SET state = 'waiting', attempts = 0, retry_at = 0 "
+                         "WHERE owner = $1 AND id = $2",
                          {owner.str(), id.str()}));
       if (!saved) return {};
       TRY(
