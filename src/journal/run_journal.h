@@ -137,7 +137,7 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
   asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
   asio::awaitable<Ruling> Retry(const JournaledCall& call);
-  asio::awaitable<Result<CallState>> FirstState(const JournaledCall& call);
+  asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
   asio::awaitable<Result<void>> CheckWaiting();
   asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);

@@ -88,6 +88,7 @@ struct NewCall {
   std::string arguments_digest{};
   std::string idempotency_key{};
   CallState state = CallState::kStarted;  // kPending if a person is asked first.
+  std::optional<GrantId> grant{};  // The standing yes by which it starts. Such effects are audited.
 };
 
 struct StoredCall {
