@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
+#include <boost/asio/detached.hpp>
+#include <optional>
+#include <stdexcept>
 
 #include "server/open_store.h"
 
@@ -15,11 +17,12 @@ class StoreSweeperTest : public testing::Test {
   template <typename T>
   static T Now(asio::awaitable<Result<T>> work) {
     asio::io_context context(1);
-    auto done = asio::co_spawn(context, std::move(work), asio::use_future);
+    std::optional<Result<T>> result;
+    const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
+    asio::co_spawn(context, keep, asio::detached);
     context.run();
-    auto result = done.get();
-    if (!result) throw std::runtime_error(result.error().message());
-    if constexpr (!std::is_void_v<T>) return *std::move(result);
+    if (!*result) throw std::runtime_error(result->error().message());
+    if constexpr (!std::is_void_v<T>) return **std::move(result);
   }
   Lease StartRun(const char* id, SystemTime at) {
     return Now(store_->runs().Create(owner_, {.id = RunId(id)},
