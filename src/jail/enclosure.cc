@@ -162,10 +162,18 @@ Result<void> Enclosure::PutUpWalls(const ConfineSpec& spec) const {
   return ForbidDumping();
 }
 
-Result<UniqueFd> Enclosure::OpenSize() const {
-  UniqueFd fd(::openat(proc_.get(), "self/statm", O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) return Error::FromErrno(errno, "open the size of this process");
+Result<UniqueFd> Enclosure::OpenProc(const char* file) const {
+  UniqueFd fd(::openat(proc_.get(), file, O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) return Error::FromErrno(errno, std::string("open ") + file);
   return fd;
+}
+
+Result<UniqueFd> Enclosure::OpenSize() const {
+  return OpenProc("self/statm");
+}
+
+Result<UniqueFd> Enclosure::OpenMaps() const {
+  return OpenProc("self/maps");
 }
 
 Result<std::uint64_t> Enclosure::AddressSpace() const {

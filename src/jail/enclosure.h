@@ -66,6 +66,8 @@ class Enclosure {
   Result<std::uint64_t> AddressSpace() const;
   // /proc/self/statm of the calling process, which tells of what it becomes, too.
   Result<UniqueFd> OpenSize() const;
+  // Likewise /proc/self/maps.
+  Result<UniqueFd> OpenMaps() const;
 
  private:
   Enclosure(Tier tier, UniqueFd proc, int landlock_abi)
@@ -73,6 +75,7 @@ class Enclosure {
 
   void DieWith(pid_t parent) const;
   Result<void> PutUpWalls(const ConfineSpec& spec) const;
+  Result<UniqueFd> OpenProc(const char* file) const;
   Result<void> WriteProc(const char* file, const std::string& text) const;
 
   Tier tier_;
