@@ -162,22 +162,14 @@ Result<void> Enclosure::PutUpWalls(const ConfineSpec& spec) const {
   return ForbidDumping();
 }
 
-Result<UniqueFd> Enclosure::OpenProc(const char* file) const {
-  UniqueFd fd(::openat(proc_.get(), file, O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) return Error::FromErrno(errno, std::string("open ") + file);
+Result<UniqueFd> Enclosure::OpenOwn(const char* file) const {
+  UniqueFd fd(::openat(proc_.get(), (std::string("self/") + file).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) return Error::FromErrno(errno, std::string("open /proc/self/") + file);
   return fd;
 }
 
-Result<UniqueFd> Enclosure::OpenSize() const {
-  return OpenProc("self/statm");
-}
-
-Result<UniqueFd> Enclosure::OpenMaps() const {
-  return OpenProc("self/maps");
-}
-
 Result<std::uint64_t> Enclosure::AddressSpace() const {
-  TRY_ASSIGN(const UniqueFd fd, OpenSize());
+  TRY_ASSIGN(const UniqueFd fd, OpenOwn("statm"));
   std::array<char, 128> text{};
   if (::read(fd.get(), text.data(), text.size() - 1) <= 0) {
     return Error::FromErrno(errno, "read the size of this process");

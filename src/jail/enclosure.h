@@ -64,10 +64,8 @@ class Enclosure {
   Tier tier() const { return tier_; }
   // The address space of the calling process, in bytes. Before Confine().
   Result<std::uint64_t> AddressSpace() const;
-  // /proc/self/statm of the calling process, which tells of what it becomes, too.
-  Result<UniqueFd> OpenSize() const;
-  // Likewise /proc/self/maps.
-  Result<UniqueFd> OpenMaps() const;
+  // A file of /proc/self, of the calling process and of what it becomes.
+  Result<UniqueFd> OpenOwn(const char* file) const;
 
  private:
   Enclosure(Tier tier, UniqueFd proc, int landlock_abi)
@@ -75,7 +73,6 @@ class Enclosure {
 
   void DieWith(pid_t parent) const;
   Result<void> PutUpWalls(const ConfineSpec& spec) const;
-  Result<UniqueFd> OpenProc(const char* file) const;
   Result<void> WriteProc(const char* file, const std::string& text) const;
 
   Tier tier_;

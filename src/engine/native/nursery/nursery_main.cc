@@ -86,8 +86,9 @@ Result<void> PrepareToFork(const jail::Enclosure& enclosure) {
   Holder holder;
   TRY(RehearseOften(holder));
   CloseHeapGaps();
-  TRY_ASSIGN(const UniqueFd maps, enclosure.OpenMaps());
-  return KeepWhatIsUsed(maps, [&holder] { return RehearseOften(holder); });
+  TRY_ASSIGN(const UniqueFd maps, enclosure.OpenOwn("maps"));
+  TRY_ASSIGN(const UniqueFd pagemap, enclosure.OpenOwn("pagemap"));
+  return KeepWhatIsUsed({maps, pagemap}, [&holder] { return RehearseOften(holder); });
 }
 
 // Inside already: what cannot be imported here could not be imported in a cell either.

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -21,6 +22,9 @@ namespace {
 
 // Smaller ones are not worth it; stacks and thread variables are among them.
 constexpr std::size_t kWorthMoving = 512 << 10;
+// Pages that are used: it takes a fork some work to inherit any.
+constexpr std::size_t kWorthInheriting = 4;
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // In /proc/self/pagemap.
 // Not in the headers of every distribution we build on: Linux 5.11 and 6.7.
 constexpr int kUserModeOnly = 1;                       // UFFD_USER_MODE_ONLY
 constexpr std::uint64_t kWriteProtectAsync = 1 << 15;  // UFFD_FEATURE_WP_ASYNC
@@ -74,8 +78,7 @@ bool MoveToFile(int file, off_t offset, const Range& range) {
                 offset) != MAP_FAILED;
 }
 
-// The heap, the interpreter's arenas, the program's variables. Anonymous memory has no other place that it could be
-// mapped from again.
+// The heap, the interpreter's arenas, the program's variables. Anonymous memory has no other place that it could be mapped from again.
 Result<void> MoveMemoryToFile(const UniqueFd& maps) {
   TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(maps));
   const UniqueFd file(::memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -95,6 +98,10 @@ Result<void> MoveMemoryToFile(const UniqueFd& maps) {
 
 // ---- Code and constants ----
 
+std::size_t PageBytes() {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
 struct Segment {
   Range range;
   int protection = 0;
@@ -111,7 +118,7 @@ bool IsRelocated(const dl_phdr_info& object, const ElfW(Phdr) & dynamic) {
 }
 
 int AddSegments(dl_phdr_info* object, std::size_t, void* segments) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t page = PageBytes();
   const std::span headers(object->dlpi_phdr, object->dlpi_phnum);
   for (const ElfW(Phdr) & header : headers) {
     if (header.p_type == PT_DYNAMIC && IsRelocated(*object, header)) return 0;
@@ -131,6 +138,17 @@ std::vector<Segment> ReadOnlySegments() {
   std::vector<Segment> segments;
   ::dl_iterate_phdr(AddSegments, &segments);
   return segments;
+}
+
+// How many pages of it are mapped.
+std::size_t CountUsed(const Range& range, const UniqueFd& pagemap) {
+  std::vector<std::uint64_t> entries(range.size / PageBytes());
+  const auto first = reinterpret_cast<std::uintptr_t>(range.begin) / PageBytes();
+  const ssize_t got = ::pread(pagemap.get(), entries.data(), entries.size() * sizeof entries[0],
+                              static_cast<off_t>(first * sizeof entries[0]));
+  entries.resize(got > 0 ? static_cast<std::size_t>(got) / sizeof entries[0] : 0);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries, [](std::uint64_t entry) { return (entry & kPresent) != 0; }));
 }
 
 // Fork copies the page table of a file mapping only if some page of it is private. So one is made private, by
@@ -167,18 +185,18 @@ class FaultsByPage {
 
 }  // namespace
 
-Result<void> KeepWhatIsUsed(const UniqueFd& maps, const std::function<Result<void>()>& use) {
-  TRY(MoveMemoryToFile(maps));
-  TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(maps));
+Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use) {
+  TRY(MoveMemoryToFile(files.maps));
+  TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(files.maps));
   const std::vector<Segment> segments = ReadOnlySegments();
-  {
-    const FaultsByPage by_page(mappings);
-    for (const Segment& segment : segments) {
-      ::madvise(segment.range.begin, segment.range.size, MADV_DONTNEED);
-    }
-    TRY(use());
+  const FaultsByPage by_page(mappings);
+  for (const Segment& segment : segments) {
+    ::madvise(segment.range.begin, segment.range.size, MADV_DONTNEED);
   }
-  for (const Segment& segment : segments) LetForksInherit(segment);
+  TRY(use());
+  for (const Segment& segment : segments) {
+    if (CountUsed(segment.range, files.pagemap) >= kWorthInheriting) LetForksInherit(segment);
+  }
   return {};
 }
 

@@ -16,7 +16,13 @@
 
 namespace caisson::nursery {
 
-// `use` does what forked processes will do. `maps` is /proc/self/maps.
-Result<void> KeepWhatIsUsed(const UniqueFd& maps, const std::function<Result<void>()>& use);
+// Of /proc/self.
+struct PageFiles {
+  const UniqueFd& maps;
+  const UniqueFd& pagemap;
+};
+
+// `use` does what forked processes will do.
+Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use);
 
 }  // namespace caisson::nursery
