@@ -62,7 +62,7 @@ static void LeaveRoom(void) {
 // Python touch is a third of all the pages that a cell has to copy.
 static PyObject* seeds[2];
 
-// Sets attributes aside that importing may have drawn for later.
+// And what importing has drawn for later.
 static int ForgetWhatWasDrawn(void) {
   PyObject* prepare = PyImport_ImportModule("caisson.prepare");
   PyObject* done = prepare == NULL ? NULL : PyObject_CallMethod(prepare, "reseed", NULL);
@@ -114,9 +114,14 @@ int32_t caisson_boot_native(const char* module_path, const char* preload) {
   return 0;
 }
 
-void caisson_reseed(void) {
+int32_t caisson_reseed(void) {
   for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
-    if (seeds[i] != NULL) Py_XDECREF(PyObject_CallNoArgs(seeds[i]));
+    PyObject* done = seeds[i] == NULL ? Py_NewRef(Py_None) : PyObject_CallNoArgs(seeds[i]);
+    if (done == NULL) {
+      PyErr_Print();
+      return -1;
+    }
+    Py_DECREF(done);
   }
-  PyErr_Clear();
+  return 0;
 }

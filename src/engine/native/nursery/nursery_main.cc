@@ -75,7 +75,7 @@ void SetUpProcess() {
 
 Result<void> RehearseOften(Holder& holder) {
   for (int i = 0; i < 3; ++i) {
-    caisson_reseed();
+    if (caisson_reseed() != 0) return Error(ErrorCode::kInternal, "Python has no random numbers");
     TRY(Rehearse(holder));
   }
   return {};
