@@ -5,14 +5,13 @@
 // Lifetime  Store and clock outlive it. The destructor waits for a sweep under way.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <functional>
 #include <string_view>
-#include <thread>
 
 #include "base/clock.h"
+#include "server/periodic.h"
 #include "store/store.h"
 
 namespace caisson {
@@ -26,20 +25,14 @@ struct StoreSweeperOptions {
 class StoreSweeper {
  public:
   StoreSweeper(Store& store, const Clock& clock, StoreSweeperOptions options);
-  StoreSweeper(const StoreSweeper&) = delete;
-  StoreSweeper& operator=(const StoreSweeper&) = delete;
-  ~StoreSweeper();
 
  private:
-  asio::awaitable<void> SweepUntilStopped();
+  asio::awaitable<void> Sweep();
 
   Store& store_;
   const Clock& clock_;
   const StoreSweeperOptions options_;
-  asio::io_context context_{1};
-  asio::steady_timer next_{context_};
-  bool stopped_ = false;  // Both are used on the thread alone.
-  std::thread thread_;
+  const Periodic sweeping_;
 };
 
 }  // namespace caisson
