@@ -32,6 +32,7 @@ StoreConfig ReadStore(TableReader table) {
   StoreConfig store;
   table.Read("url", store.url);
   table.ReadSecret("keys", store.keys);
+  table.ReadSeconds("keep_seconds", store.keep);
   const bool known = store.url.starts_with("sqlite:") || store.url == "memory:" ||
                      store.url.starts_with("postgres://") || store.url.starts_with("postgresql://");
   if (!known) table.Complain("url", "must begin with sqlite:, postgres:// or be memory:");
@@ -215,6 +216,7 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("command", upstream.command);
   table.Read("url", upstream.url);
   table.ReadSecret("bearer", upstream.bearer);
+  table.Read("certificates", upstream.certificates);
   table.Read("inherit_env", upstream.inherit_env);
   table.Read("env", upstream.env);
   // Empty is a choice, too.
@@ -228,10 +230,17 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("max_instances", upstream.max_instances);
   table.ReadSeconds("idle_seconds", upstream.idle);
   table.ReadSeconds("timeout_seconds", upstream.timeout);
+  table.ReadSeconds("longest_seconds", upstream.longest);
   upstream.approval = ReadApproval(table, name, problems);
   table.Require("name");
   if (upstream.command.empty() == upstream.url.empty()) {
     table.Complain("command", "or url is needed, one of them");
+  }
+  if (upstream.url.empty() && !upstream.certificates.empty()) {
+    table.Complain("certificates", "are for servers behind a url");
+  }
+  if (upstream.timeout && upstream.longest && *upstream.longest < *upstream.timeout) {
+    table.Complain("longest_seconds", "must not be below timeout_seconds");
   }
   table.Finish();
   return upstream;

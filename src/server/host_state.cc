@@ -32,7 +32,14 @@ HostState::HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& c
       desk_(*store_, bell_, clock_, DeskOptionsOf(config.approvals)),
       poll_(
           std::chrono::ceil<std::chrono::milliseconds>(config.approvals.poll.value_or(kUsualPoll))),
+      keep_(config.store.keep),
       hidden_(StoreFiles(config)) {}
+
+DurableSettings HostState::durable() const {
+  DurableSettings settings{.poll = poll_};
+  if (keep_) settings.keep_finished = std::chrono::ceil<std::chrono::seconds>(*keep_);
+  return settings;
+}
 
 Result<std::unique_ptr<HostState>> HostState::Open(const Config& config, const EnvironmentMap& host,
                                                    std::function<void(std::string_view)> log) {

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "codeact/durable/surroundings.h"
 #include "config/config.h"
 #include "context/session_context.h"
 #include "server/audit_copier.h"
@@ -43,6 +45,8 @@ class HostState {
   ApprovalDesk& desk() { return desk_; }
   // How often the store is asked what other processes decided.
   std::chrono::milliseconds poll() const { return poll_; }
+  // What the configuration says of runs that outlive a request.
+  DurableSettings durable() const;
   // As StoreFiles: what no mount may show.
   const std::vector<std::string>& hidden() const { return hidden_; }
 
@@ -55,6 +59,7 @@ class HostState {
   DecisionBell bell_;
   ApprovalDesk desk_;
   const std::chrono::milliseconds poll_;
+  const std::optional<std::chrono::nanoseconds> keep_;
   const std::vector<std::string> hidden_;
   std::unique_ptr<AuditCopier> audit_;  // Null if no file is configured.
 };

@@ -119,7 +119,7 @@ class HttpServer::Parts {
                                      .setting = code_->settings(),
                                      .sessions = &code_->sessions(),
                                      .clock = &clock_,
-                                     .settings = {.poll = state_->poll()}});
+                                     .settings = state_->durable()});
     TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
     return {};
   }
@@ -159,6 +159,7 @@ class HttpServer::Parts {
     using asio::experimental::awaitable_operators::operator&&;
     const auto drain = options_.config.server.drain.value_or(kUsualDrain);
     asio::steady_timer time(co_await asio::this_coro::executor, drain);
+    mcp_->Close();
     const auto doors = [&]() -> asio::awaitable<void> {
       co_await server_->Close(drain);
       time.cancel();

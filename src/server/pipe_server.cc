@@ -30,7 +30,7 @@ class PipeServer::Parts {
                                      .executor = io_.get_executor(),
                                      .setting = code_->settings(),
                                      .sessions = &code_->sessions(),
-                                     .settings = {.poll = state_->poll()}});
+                                     .settings = state_->durable()});
     mcp_.emplace(*runs_, state_->keys(),
                  McpOptions{.setting = code_->settings(), .sessions = &code_->sessions()});
     lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),

@@ -147,7 +147,8 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
                        .setting = request.setting ? request.setting : usual,
                        .context = std::move(request.context),
                        .created_at = surroundings_.clock.Now(),
-                       .on_output = std::move(request.on_output)};
+                       .on_output = std::move(request.on_output),
+                       .on_progress = std::move(request.on_progress)};
   origin.record = {.code = std::move(request.code),
                    .session = std::move(request.session),
                    .limits = request.limits.value_or(origin.setting->limits)};
@@ -463,11 +464,26 @@ asio::awaitable<void> DurableRuns::RenewLeases() {
   }
 }
 
+asio::awaitable<void> DurableRuns::ForgetOld() {
+  constexpr std::chrono::seconds kOften{1};
+  constexpr std::chrono::hours kSeldom{1};
+  const SystemTime now = surroundings_.clock.Now();
+  {
+    auto state = state_.Lock();
+    if (now < state->next_sweep) co_return;
+    state->next_sweep = now + std::clamp<std::chrono::seconds>(options_.settings.keep_finished / 10,
+                                                               kOften, kSeldom);
+  }
+  static_cast<void>(co_await options_.store.maintenance().Sweep(
+      {.finished_runs = options_.settings.keep_finished}, now));
+}
+
 asio::awaitable<void> DurableRuns::TendOnce() {
   StoreMaintenance& maintenance = options_.store.maintenance();
   co_await RenewLeases();
   EvictBeyondMost();
   static_cast<void>(co_await options_.desk.ExpireDue());
+  co_await ForgetOld();
   if (auto decided = co_await maintenance.DecidedRuns(surroundings_.holder, kAtOnce)) {
     for (const OwnedRun& each : *decided) {
       if (const auto run = FindLive(each.owner, each.run)) co_await DeliverDecisions(run);

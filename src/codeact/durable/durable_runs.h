@@ -92,6 +92,7 @@ class DurableRuns final : public RunService {
     bool closed = false;
     std::map<Key, std::shared_ptr<LiveRun>> live;
     SystemTime next_renewal{};
+    SystemTime next_sweep{};
     std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
     // Questions that somebody has been shown. Forgotten when there are many: then one is shown again.
     std::map<Key, std::set<std::string>> shown;
@@ -124,6 +125,7 @@ class DurableRuns final : public RunService {
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
   asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
+  asio::awaitable<void> ForgetOld();
 
   SystemClock system_clock_;
   const DurableRunsOptions options_;

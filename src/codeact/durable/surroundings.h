@@ -27,6 +27,8 @@ struct DurableSettings {
   std::size_t max_parked = 256;  // Runs that wait in memory; more of them, and the oldest sleep.
   std::chrono::seconds lease{15};
   std::chrono::milliseconds poll{250};  // How often the store is asked what others did.
+  // How long finished runs are remembered, with their files. Those that have not finished are never forgotten.
+  std::chrono::seconds keep_finished = Retention().finished_runs;
 };
 
 struct Surroundings {
