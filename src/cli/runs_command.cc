@@ -169,7 +169,8 @@ Result<Told> Resume(const RunsFlags& flags) {
                     .keys = state->keys(),
                     .executor = background.executor(),
                     .setting = service->settings(),
-                    .sessions = &service->sessions()});
+                    .sessions = &service->sessions(),
+                    .settings = state->runs()});
   auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
   WaitFor(background.executor(), runs.Close());
   if (!view) return std::move(view).error();

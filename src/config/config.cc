@@ -48,6 +48,29 @@ ApprovalsConfig ReadApprovals(TableReader table) {
   return approvals;
 }
 
+RunsConfig ReadRuns(TableReader table) {
+  RunsConfig runs;
+  table.ReadSeconds("park_seconds", runs.park);
+  table.Read("max_parked", runs.max_parked);
+  table.Read("max_parked_bytes", runs.max_parked_bytes);
+  table.Read("max_waiting", runs.max_waiting);
+  table.Read("max_waiting_bytes", runs.max_waiting_bytes);
+  table.Read("max_waiting_in_all", runs.max_waiting_in_all);
+  table.Read("max_waiting_bytes_in_all", runs.max_waiting_bytes_in_all);
+  table.Finish();
+  return runs;
+}
+
+RetentionConfig ReadRetention(TableReader table) {
+  RetentionConfig retention;
+  table.ReadDays("runs_days", retention.runs);
+  table.ReadDays("responses_days", retention.responses);
+  table.ReadDays("sessions_days", retention.sessions);
+  table.ReadDays("checkpoints_days", retention.checkpoints);
+  table.Finish();
+  return retention;
+}
+
 AuditConfig ReadAudit(TableReader table) {
   AuditConfig audit;
   table.Read("file", audit.file);
@@ -288,6 +311,9 @@ class ConfigReader {
     With("store", [&](TableReader table) { config_.store = ReadStore(std::move(table)); });
     With("approvals",
          [&](TableReader table) { config_.approvals = ReadApprovals(std::move(table)); });
+    With("runs", [&](TableReader table) { config_.runs = ReadRuns(std::move(table)); });
+    With("retention",
+         [&](TableReader table) { config_.retention = ReadRetention(std::move(table)); });
     With("audit", [&](TableReader table) { config_.audit = ReadAudit(std::move(table)); });
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });

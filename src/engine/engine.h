@@ -183,7 +183,8 @@ class Engine {
   virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) = 0;
 
   // A cell out of saved bytes, for the owner that saved it, waiting where it was. Refused with the
-  // reason when it was saved by another build. Branching is restoring the same bytes twice.
+  // reason when it was saved by another build; kInternal when it took its worker down. Branching is
+  // restoring the same bytes twice.
   virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options,
                                                                  SavedCell saved,
                                                                  Limits limits) = 0;

@@ -64,7 +64,7 @@ std::uint64_t PeakMemoryBytes() {
 }
 
 // As the guest logic words it.
-std::string OutOfMemoryReport() {
+std::string EncodeOutOfMemory() {
   const auto text = [](const char* bytes) { return Value(std::string(bytes)); };
   Dict error{{{text("type"), text("MemoryError")},
               {text("message"), text("")},
@@ -74,6 +74,12 @@ std::string OutOfMemoryReport() {
   std::string bytes;
   static_cast<void>(EncodeValue(std::move(report), bytes));  // Fails only on deep nesting.
   return bytes;
+}
+
+// One for a nursery and all its cells.
+std::string_view OutOfMemoryReport() {
+  static const std::string report = EncodeOutOfMemory();
+  return report;
 }
 
 }  // namespace

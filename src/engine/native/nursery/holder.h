@@ -67,7 +67,7 @@ class Holder {
 
   FrameStream stream_;
   const pid_t owner_;
-  const std::string out_of_memory_report_;  // Encoded while there is memory.
+  const std::string_view out_of_memory_report_;  // Encoded while there is memory.
 
   wire::StartHeader start_{};
   std::string message_;  // Header, request and files.

@@ -6,9 +6,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -391,6 +393,34 @@ TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
   const RunEnd end = cell.Run("import numpy as np\nnp.ones(10**9)");
   EXPECT_THAT(end.ErrorText("type"), testing::EndsWith("MemoryError"));
   EXPECT_EQ(end.done.flags & wire::kMemoryRefused, wire::kMemoryRefused);
+}
+
+// page_tables.h. Without it they map all that the nursery holds, 12 MB.
+TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
+  utsname kernel{};
+  int major = 0;
+  int minor = 0;
+  ASSERT_EQ(::uname(&kernel), 0);
+  ASSERT_EQ(std::sscanf(kernel.release, "%d.%d", &major, &minor), 2);
+  if (std::pair(major, minor) < std::pair(6, 7)) GTEST_SKIP() << "an older userfaultfd";
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(cell.prepared) << cell.failed;
+  std::ifstream statm("/proc/" + std::to_string(cell.HostPid()) + "/statm");
+  std::size_t all_pages = 0;
+  std::size_t mapped_pages = 0;
+  statm >> all_pages >> mapped_pages;
+  EXPECT_GT(mapped_pages, 100U);
+  EXPECT_LT(mapped_pages * 4096, 7U << 20);
+}
+
+TEST_P(EmbeddedTest, WhatOneCellDoesToItsMemoryNoOtherSees) {
+  DrivenCell waiting = nursery().Make();
+  // However that ends.
+  static_cast<void>(
+      Run("import ctypes, json\njson.mark = 1\nctypes.memset(id(json.loads) & ~4095, 0, 4096)"));
+  EXPECT_EQ(waiting.Run("import json\n[hasattr(json, 'mark'), json.loads('1')]").Result(),
+            "[false,1]");
+  EXPECT_EQ(Run("import json\n[hasattr(json, 'mark'), json.loads('1')]"), "[false,1]");
 }
 
 TEST_P(CellTest, PlotsAreFiles) {
