@@ -159,7 +159,11 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   state_.Lock()->entries.emplace(
       call.seq,
       Entry{.stored = {.call = written.call, .begun_at = now, .updated_at = now}, .asked = true});
-  if (written.call.state == CallState::kPending) co_return co_await AskAndWait(call.seq);
+  if (written.call.state == CallState::kPending) {
+    // Only here: what was asked once stays asked, however many wait by the time the run is taken up.
+    if (auto room = co_await CheckWaiting(); !room) co_return NotAsked(room.error());
+    co_return co_await AskAndWait(call.seq);
+  }
   if (written.refused) co_return Instead{*std::move(written.refused)};
   // A tool that needs a yes has it from a grant.
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
@@ -242,8 +246,12 @@ asio::awaitable<Result<void>> RunJournal::CheckWaiting() {
   co_return Result<void>();
 }
 
+CallJournal::Ruling RunJournal::NotAsked(const Error& why) {
+  if (why.code() != ErrorCode::kResourceExhausted) return Fail(Fault::kLost, why.message());
+  return Instead{ToolDenied{"nobody can be asked now: " + why.message()}};
+}
+
 asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
-  if (auto room = co_await CheckWaiting(); !room) co_return std::move(room).error();
   const NewCall call = state_.Lock()->entries.at(seq).stored.call;
   co_return co_await options_.desk.Ask(options_.owner,
                                        {.binding = {.run = options_.run,
@@ -258,11 +266,7 @@ asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
 
 asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
   auto approval = co_await Ask(seq);
-  if (!approval) {
-    const bool full = approval.error().code() == ErrorCode::kResourceExhausted;
-    if (!full) co_return Fail(Fault::kLost, approval.error().message());
-    co_return Instead{ToolDenied{"nobody can be asked now: " + approval.error().message()}};
-  }
+  if (!approval) co_return NotAsked(approval.error());
   {
     auto state = state_.Lock();
     Entry& entry = state->entries.at(seq);

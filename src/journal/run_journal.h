@@ -140,6 +140,7 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
   asio::awaitable<Result<void>> CheckWaiting();
+  Ruling NotAsked(const Error& why);
   asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
   asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
 

@@ -685,6 +685,18 @@ TEST_F(DurableRunsTest, WaitingRunsAreBoundedPerOwnerAndInAll) {
   EXPECT_EQ(Find(waiting.id).state, RunState::kWaiting);  // Nothing that waits is dropped for it.
 }
 
+// Nobody who was asked once is taken back: not by the bounds of the replica that goes on with the run.
+TEST_F(DurableRunsTest, AYesCountsHoweverManyWaitByThen) {
+  const RunView first = Start(Script({FakeCall{.tool = "send"}}));
+  Start(Script({FakeCall{.tool = "send"}}));
+  loop_.Now(here_->runs().Close());
+  auto there = Make({.waiting = {.runs = 1, .runs_in_all = 1}}, {.max_pending = 1});
+  there->engine().AdoptSaved(here_->engine());
+  ASSERT_TRUE(Decide(*there, first.outcome.approvals[0].id));
+  EXPECT_EQ(Await(*there, first.id).outcome.calls.at(0).outcome, "returned");
+  EXPECT_THAT(effects_, ElementsAre("send"));
+}
+
 // Between two counts too.
 TEST_F(DurableRunsTest, TheBoundInAllHoldsForManyAtOnce) {
   here_ = Make({.waiting = {.runs_in_all = 3}});

@@ -67,12 +67,6 @@ class SqlApprovals final : public ApprovalStore {
   asio::awaitable<Result<void>> Create(IsolationKey owner, NewApproval approval,
                                        std::uint32_t max_pending) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
-      TRY_ASSIGN(const SqlResult pending, connection.Run("SELECT COUNT(*) FROM approvals "
-                                                         "WHERE owner = $1 AND state = 'pending'",
-                                                         {owner.str()}));
-      if (pending.rows.at(0).Int(0) >= std::int64_t{max_pending}) {
-        return Error(ErrorCode::kResourceExhausted, "too many approvals are waiting");
-      }
       const CallBinding& call = approval.binding;
       TRY_ASSIGN(
           const SqlResult made,
@@ -84,8 +78,15 @@ class SqlApprovals final : public ApprovalStore {
               {owner.str(), approval.id.str(), call.run.str(), std::int64_t{call.seq}, call.tool,
                call.tool_digest, call.arguments_digest, call.code_digest, Bytes{approval.arguments},
                ToSql(approval.created_at), ToSql(approval.expires_at), ToSql(approval.session)}));
-      if (made.changed == 1) return {};
-      return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");
+      if (made.changed != 1) {
+        return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");
+      }
+      // Counted with it, so that whoever asks again about one that is there is not told to wait.
+      TRY_ASSIGN(const SqlResult pending, connection.Run("SELECT COUNT(*) FROM approvals "
+                                                         "WHERE owner = $1 AND state = 'pending'",
+                                                         {owner.str()}));
+      if (pending.rows.at(0).Int(0) <= std::int64_t{max_pending}) return {};
+      return Error(ErrorCode::kResourceExhausted, "too many approvals are waiting");
     });
   }
 
