@@ -82,7 +82,7 @@ Result<WorkerUsage> ReadWorkerUsage() {
   return usage;
 }
 
-Result<std::vector<double>> ReadGrandchildrenBytes() {
+std::vector<double> ReadGrandchildrenBytes() {
   std::vector<double> all;
   for (const fs::path& child : Children()) {
     for (const fs::path& cell : ChildrenOf(std::stoull(child.filename().string()))) {
@@ -90,7 +90,6 @@ Result<std::vector<double>> ReadGrandchildrenBytes() {
       if (share) all.push_back(static_cast<double>(*share * kKibibyte));
     }
   }
-  if (all.empty()) return NoProc("how much memory waiting cells use");
   return all;
 }
 

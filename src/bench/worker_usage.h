@@ -25,7 +25,7 @@ Result<WorkerUsage> ReadWorkerUsage();
 
 // Bytes of each process that our children have started, shared pages counted by their share: the cells
 // of nurseries. kUnavailable: /proc does not tell, or not us.
-Result<std::vector<double>> ReadGrandchildrenBytes();
+std::vector<double> ReadGrandchildrenBytes();
 
 // The same memory of this process itself.
 Result<std::uint64_t> ReadOwnBytes();

@@ -32,7 +32,6 @@ StoreConfig ReadStore(TableReader table) {
   StoreConfig store;
   table.Read("url", store.url);
   table.ReadSecret("keys", store.keys);
-  table.ReadSeconds("keep_seconds", store.keep);
   const bool known = store.url.starts_with("sqlite:") || store.url == "memory:" ||
                      store.url.starts_with("postgres://") || store.url.starts_with("postgresql://");
   if (!known) table.Complain("url", "must begin with sqlite:, postgres:// or be memory:");
@@ -47,6 +46,29 @@ ApprovalsConfig ReadApprovals(TableReader table) {
   table.Read("max_pending", approvals.max_pending);
   table.Finish();
   return approvals;
+}
+
+RunsConfig ReadRuns(TableReader table) {
+  RunsConfig runs;
+  table.ReadSeconds("park_seconds", runs.park);
+  table.Read("max_parked", runs.max_parked);
+  table.Read("max_parked_bytes", runs.max_parked_bytes);
+  table.Read("max_waiting", runs.max_waiting);
+  table.Read("max_waiting_bytes", runs.max_waiting_bytes);
+  table.Read("max_waiting_in_all", runs.max_waiting_in_all);
+  table.Read("max_waiting_bytes_in_all", runs.max_waiting_bytes_in_all);
+  table.Finish();
+  return runs;
+}
+
+RetentionConfig ReadRetention(TableReader table) {
+  RetentionConfig retention;
+  table.ReadDays("runs_days", retention.runs);
+  table.ReadDays("responses_days", retention.responses);
+  table.ReadDays("sessions_days", retention.sessions);
+  table.ReadDays("checkpoints_days", retention.checkpoints);
+  table.Finish();
+  return retention;
 }
 
 AuditConfig ReadAudit(TableReader table) {
@@ -297,6 +319,9 @@ class ConfigReader {
     With("store", [&](TableReader table) { config_.store = ReadStore(std::move(table)); });
     With("approvals",
          [&](TableReader table) { config_.approvals = ReadApprovals(std::move(table)); });
+    With("runs", [&](TableReader table) { config_.runs = ReadRuns(std::move(table)); });
+    With("retention",
+         [&](TableReader table) { config_.retention = ReadRetention(std::move(table)); });
     With("audit", [&](TableReader table) { config_.audit = ReadAudit(std::move(table)); });
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });

@@ -40,13 +40,32 @@ struct ServerConfig {
 struct StoreConfig {
   std::string url = "sqlite:caisson.db";
   SecretReference keys{};  // What sealed state is sealed with; by default made beside the database.
-  std::optional<std::chrono::nanoseconds> keep{};  // How long finished runs and files are kept.
 };
 
 struct ApprovalsConfig {
   std::optional<std::chrono::nanoseconds> expire{};  // How long a question stands.
   std::optional<std::chrono::nanoseconds> poll{};    // How often others' decisions are looked for.
   std::optional<std::uint64_t> max_pending{};        // Of one identity.
+};
+
+// Runs that wait for somebody.
+struct RunsConfig {
+  std::optional<std::chrono::nanoseconds> park{};  // How long in memory; then in the store.
+  std::optional<std::uint64_t> max_parked{};       // In memory at once,
+  std::optional<std::uint64_t>
+      max_parked_bytes{};                      // and how much; beyond it the oldest are stored.
+  std::optional<std::uint64_t> max_waiting{};  // Of one identity; beyond it calls are denied.
+  std::optional<std::uint64_t> max_waiting_bytes{};
+  std::optional<std::uint64_t> max_waiting_in_all{};
+  std::optional<std::uint64_t> max_waiting_bytes_in_all{};
+};
+
+// How long things are kept after they were last touched.
+struct RetentionConfig {
+  std::optional<std::chrono::nanoseconds> runs{};  // Once they have ended.
+  std::optional<std::chrono::nanoseconds> responses{};
+  std::optional<std::chrono::nanoseconds> sessions{};  // Snapshots too.
+  std::optional<std::chrono::nanoseconds> checkpoints{};
 };
 
 struct AuditConfig {
@@ -217,6 +236,8 @@ struct Config {
   ServerConfig server{};
   StoreConfig store{};
   ApprovalsConfig approvals{};
+  RunsConfig runs{};
+  RetentionConfig retention{};
   AuditConfig audit{};
   IdentityConfig identity{};
   WorkerConfig worker{};

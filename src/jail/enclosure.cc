@@ -162,14 +162,14 @@ Result<void> Enclosure::PutUpWalls(const ConfineSpec& spec) const {
   return ForbidDumping();
 }
 
-Result<UniqueFd> Enclosure::OpenSize() const {
-  UniqueFd fd(::openat(proc_.get(), "self/statm", O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) return Error::FromErrno(errno, "open the size of this process");
+Result<UniqueFd> Enclosure::OpenOwn(const char* file) const {
+  UniqueFd fd(::openat(proc_.get(), (std::string("self/") + file).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) return Error::FromErrno(errno, std::string("open /proc/self/") + file);
   return fd;
 }
 
 Result<std::uint64_t> Enclosure::AddressSpace() const {
-  TRY_ASSIGN(const UniqueFd fd, OpenSize());
+  TRY_ASSIGN(const UniqueFd fd, OpenOwn("statm"));
   std::array<char, 128> text{};
   if (::read(fd.get(), text.data(), text.size() - 1) <= 0) {
     return Error::FromErrno(errno, "read the size of this process");

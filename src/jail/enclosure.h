@@ -64,8 +64,8 @@ class Enclosure {
   Tier tier() const { return tier_; }
   // The address space of the calling process, in bytes. Before Confine().
   Result<std::uint64_t> AddressSpace() const;
-  // /proc/self/statm of the calling process, which tells of what it becomes, too.
-  Result<UniqueFd> OpenSize() const;
+  // A file of /proc/self, of the calling process and of what it becomes.
+  Result<UniqueFd> OpenOwn(const char* file) const;
 
  private:
   Enclosure(Tier tier, UniqueFd proc, int landlock_abi)

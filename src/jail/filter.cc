@@ -29,6 +29,9 @@ constexpr std::uint32_t kX32Bit = 0x40000000;
 
 using Code = std::vector<sock_filter>;
 
+constexpr std::size_t kFarthestBranch =
+    255;  // Of an instruction that tests; one that does not knows no bound.
+
 constexpr std::uint32_t Narrow(std::size_t n) {
   return static_cast<std::uint32_t>(n);
 }
@@ -110,8 +113,13 @@ Code Search(std::span<const Leaf> leaves) {
   if (leaves.size() == 1) return leaves.front().code;
   const std::size_t half = leaves.size() / 2;
   const Code below = Search(leaves.first(half));
-  Code code{BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, leaves[half].first, 0, 1),
+  Code code;
+  if (below.size() <= kFarthestBranch) {
+    code = {SkipIf(BPF_JGE, leaves[half].first, below.size())};
+  } else {
+    code = {SkipUnless(BPF_JGE, leaves[half].first, 1),
             BPF_STMT(BPF_JMP | BPF_JA, Narrow(below.size()))};
+  }
   Append(code, below);
   Append(code, Search(leaves.subspan(half)));
   return code;

@@ -1,7 +1,6 @@
 #include "jail/landlock.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -87,15 +86,17 @@ Result<void> AddRule(const UniqueFd& ruleset, int abi, const PathRule& rule) {
     if (errno == ENOENT) return {};
     return Error::FromErrno(errno, "allow access to " + rule.path);
   }
-  struct stat info{};
-  if (::fstat(path.get(), &info) != 0) return Error::FromErrno(errno, "look at " + rule.path);
   PathBeneathAttr attr{.allowed_access = Rights(rule.access, abi), .parent_fd = path.get()};
+  const auto add = [&] {
+    return ::syscall(SYS_landlock_add_rule, ruleset.get(), kPathBeneath, &attr, 0) == 0;
+  };
+  if (add()) return {};
   // The kernel refuses rights that only directories have on anything else.
-  if (!S_ISDIR(info.st_mode)) attr.allowed_access &= kOfFiles;
-  if (::syscall(SYS_landlock_add_rule, ruleset.get(), kPathBeneath, &attr, 0) != 0) {
-    return Error::FromErrno(errno, "allow access to " + rule.path);
+  if (errno == EINVAL) {
+    attr.allowed_access &= kOfFiles;
+    if (add()) return {};
   }
-  return {};
+  return Error::FromErrno(errno, "allow access to " + rule.path);
 }
 
 }  // namespace

@@ -166,4 +166,14 @@ Result<void> SetLimits(std::span<const Limit> limits) {
   return {};
 }
 
+// Without privilege the kernel refuses to raise a limit; whether that was the reason is looked at.
+Result<void> LowerLimit(const Limit& limit) {
+  Result<void> set = SetLimits({&limit, 1});
+  if (set) return {};
+  rlimit now{};
+  const bool is_lower = ::getrlimit(limit.resource, &now) == 0 && now.rlim_cur <= limit.value &&
+                        now.rlim_max <= limit.value;
+  return is_lower ? Result<void>() : set;
+}
+
 }  // namespace caisson::jail

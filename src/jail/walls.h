@@ -77,5 +77,7 @@ struct Limit {
 };
 // Hard limits: soft and hard alike.
 Result<void> SetLimits(std::span<const Limit> limits);
+// The same, unless the limit is lower already: then it stays.
+Result<void> LowerLimit(const Limit& limit);
 
 }  // namespace caisson::jail

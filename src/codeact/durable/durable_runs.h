@@ -92,7 +92,6 @@ class DurableRuns final : public RunService {
     bool closed = false;
     std::map<Key, std::shared_ptr<LiveRun>> live;
     SystemTime next_renewal{};
-    SystemTime next_sweep{};
     std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
     // Questions that somebody has been shown. Forgotten when there are many: then one is shown again.
     std::map<Key, std::set<std::string>> shown;
@@ -109,7 +108,7 @@ class DurableRuns final : public RunService {
   std::shared_ptr<LiveRun> FindLive(const IsolationKey& owner, const RunId& id);
   std::vector<std::shared_ptr<LiveRun>> AllLive();
   void Remove(const LiveRun& run);
-  void EvictBeyondMost();
+  void RelievePressure();
 
   // Notes what the view shows.
   Result<RunView> Shown(const IsolationKey& owner, Result<RunView> view);
@@ -125,10 +124,10 @@ class DurableRuns final : public RunService {
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
   asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
-  asio::awaitable<void> ForgetOld();
 
   SystemClock system_clock_;
   const DurableRunsOptions options_;
+  TotalUsage total_;
   const Surroundings surroundings_;
   Gate gate_;
   Guarded<State> state_;

@@ -8,7 +8,6 @@ extern const struct _frozen caisson_frozen[];
 
 static PyMemAllocatorEx raw;
 static volatile int32_t memory_refused;
-static PyObject* reseed;
 
 static void* Noted(void* memory) {
   if (memory == NULL) memory_refused = 1;
@@ -59,20 +58,70 @@ static void LeaveRoom(void) {
   }
 }
 
+// What seeds each thing that draws numbers, to be called without arguments. Not `random.seed` itself: what a few lines of
+// Python touch is a third of all the pages that a cell has to copy.
+static PyObject* seeds[2];
+
+// And what importing has drawn for later.
+static int ForgetWhatWasDrawn(void) {
+  PyObject* prepare = PyImport_ImportModule("caisson.prepare");
+  PyObject* done = prepare == NULL ? NULL : PyObject_CallMethod(prepare, "reseed", NULL);
+  Py_XDECREF(prepare);
+  Py_XDECREF(done);
+  return done == NULL ? -1 : 0;
+}
+
+// The method in C that random's own generator inherits, bound to it.
+static PyObject* RandomsSeed(void) {
+  PyObject* random = PyImport_ImportModule("random");
+  PyObject* generator = random == NULL ? NULL : PyObject_GetAttrString(random, "_inst");
+  PyObject* base = PyImport_ImportModule("_random");
+  PyObject* type = base == NULL ? NULL : PyObject_GetAttrString(base, "Random");
+  PyObject* method = type == NULL ? NULL : PyObject_GetAttrString(type, "seed");
+  PyObject* bound = NULL;
+  if (generator != NULL && method != NULL) {
+    bound = Py_TYPE(method)->tp_descr_get(method, generator, type);
+  }
+  Py_XDECREF(method);
+  Py_XDECREF(type);
+  Py_XDECREF(base);
+  Py_XDECREF(generator);
+  Py_XDECREF(random);
+  return bound;
+}
+
+static int FindSeeds(void) {
+  if (ForgetWhatWasDrawn() < 0) return -1;
+  seeds[0] = RandomsSeed();
+  if (seeds[0] == NULL) return -1;
+  PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.random");
+  if (numpy == NULL) return 0;
+  seeds[1] = PyObject_GetAttrString(numpy, "seed");
+  return seeds[1] == NULL ? -1 : 0;
+}
+
 int32_t caisson_boot_native(const char* module_path, const char* preload) {
   PyImport_FrozenModules = caisson_frozen;
   WatchMemory();
   const BootPlan plan = {.module_path = module_path, .preload = preload, .forks = 1};
   int32_t failed = Boot(&plan);
   if (failed) return failed;
-  PyObject* prepare = PyImport_ImportModule("caisson.prepare");
-  reseed = prepare == NULL ? NULL : PyObject_GetAttrString(prepare, "reseed");
-  Py_XDECREF(prepare);
+  if (FindSeeds() < 0) {
+    PyErr_Print();
+    return 5;
+  }
   LeaveRoom();
-  return reseed == NULL ? 4 : 0;
+  return 0;
 }
 
-void caisson_reseed(void) {
-  Py_XDECREF(PyObject_CallNoArgs(reseed));
-  PyErr_Clear();
+int32_t caisson_reseed(void) {
+  for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
+    PyObject* done = seeds[i] == NULL ? Py_NewRef(Py_None) : PyObject_CallNoArgs(seeds[i]);
+    if (done == NULL) {
+      PyErr_Print();
+      return -1;
+    }
+    Py_DECREF(done);
+  }
+  return 0;
 }

@@ -17,8 +17,8 @@ extern "C" {
 int32_t caisson_boot_native(const char* module_path, const char* preload);
 
 // In a cell, once it is forked: chance of its own. Nothing else needs to be put right, as it would after
-// os.fork(): there was one thread, which held the interpreter's lock and goes on in the child.
-void caisson_reseed(void);
+// os.fork(): there was one thread, which held the interpreter's lock and goes on in the child. 0: done.
+int32_t caisson_reseed(void);
 
 // Whether memory was refused to the interpreter since it was last asked. numpy allocates by itself:
 // a report of its MemoryError counts as well.

@@ -156,14 +156,9 @@ std::vector<jail::PathRule> Cell::Rules() const {
 }
 
 Result<void> Cell::WarmUp() {
-  if (nursery_.runner != nullptr) {
-    address_space_bytes_ = nursery_.runner->address_space_bytes();
-    return {};
-  }
-  caisson_reseed();
-  if (request_.kind == wire::ToNursery::kMake) TRY(Rehearse(holder_));
-  TRY_ASSIGN(address_space_bytes_, nursery_.enclosure.AddressSpace());
-  return {};
+  if (nursery_.runner != nullptr) return {};
+  if (caisson_reseed() != 0) return Error(ErrorCode::kInternal, "a cell without chance of its own");
+  return request_.kind == wire::ToNursery::kMake ? Rehearse(holder_) : Result<void>();
 }
 
 // Not before the host has heard that this cell exists: a byte from the nursery says so.
@@ -220,28 +215,21 @@ void Cell::HandOver() {
   ::_exit(EXIT_FAILURE);
 }
 
-// What this process holds by now is the interpreter, warm; the run's memory comes on top of it. Limits
-// only ever get lower, so a session keeps the lowest that any of its runs had.
+// The run's memory comes on top of what the interpreter holds. Limits only ever get lower, so a session keeps the lowest
+// that any of its runs had.
 Result<void> Cell::Tighten(const wire::StartHeader& start) const {
   if ((start.flags & wire::kVirtualTime) != 0) {
     return Error(ErrorCode::kFailedPrecondition,
                  "engine native has real time and real randomness only");
   }
-  std::vector<jail::Limit> limits = {
-      {RLIMIT_AS, address_space_bytes_ + start.memory_bytes},
-      // Below the number that a successor has (jail/become.h).
-      {RLIMIT_NOFILE, std::min<std::uint64_t>(start.open_files, jail::kSuccessor)},
-      {RLIMIT_FSIZE, std::max(start.file_bytes, kScratchFileBytes)},
-  };
+  TRY(jail::LowerLimit({RLIMIT_AS, nursery_.address_space_bytes + start.memory_bytes}));
+  // Below the number that a successor has (jail/become.h).
+  TRY(jail::LowerLimit(
+      {RLIMIT_NOFILE, std::min<std::uint64_t>(start.open_files, jail::kSuccessor)}));
+  TRY(jail::LowerLimit({RLIMIT_FSIZE, std::max(start.file_bytes, kScratchFileBytes)}));
   // A session's runs share one account of CPU time; the host watches each.
-  if ((start.flags & wire::kKeepCell) == 0) {
-    limits.push_back({RLIMIT_CPU, start.cpu_ns / 1'000'000'000 + 2});
-  }
-  for (jail::Limit& limit : limits) {
-    rlimit now{};
-    if (::getrlimit(limit.resource, &now) == 0) limit.value = std::min(limit.value, now.rlim_max);
-  }
-  return jail::SetLimits(limits);
+  if ((start.flags & wire::kKeepCell) != 0) return {};
+  return jail::LowerLimit({RLIMIT_CPU, start.cpu_ns / 1'000'000'000 + 2});
 }
 
 }  // namespace caisson::nursery

@@ -34,7 +34,8 @@ struct Inheritance {
   const jail::Filter& last_filter;
   const std::vector<jail::PathRule>& rules;
   const Control& control;
-  const Runner* runner;  // Null: the interpreter is in this process.
+  const Runner* runner;               // Null: the interpreter is in this process.
+  std::uint64_t address_space_bytes;  // Of an interpreter that has run nothing.
 };
 
 class Cell {
@@ -70,7 +71,6 @@ class Cell {
   UniqueFd stderr_;
   UniqueFd files_;
   std::vector<UniqueFd> layers_;
-  std::uint64_t address_space_bytes_ = 0;  // Before the first run.
   Holder holder_;
 };
 

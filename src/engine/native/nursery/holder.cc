@@ -64,7 +64,7 @@ std::uint64_t PeakMemoryBytes() {
 }
 
 // As the guest logic words it.
-std::string OutOfMemoryReport() {
+std::string EncodeOutOfMemory() {
   const auto text = [](const char* bytes) { return Value(std::string(bytes)); };
   Dict error{{{text("type"), text("MemoryError")},
               {text("message"), text("")},
@@ -76,13 +76,23 @@ std::string OutOfMemoryReport() {
   return bytes;
 }
 
+// One for a nursery and all its cells.
+std::string_view OutOfMemoryReport() {
+  static const std::string report = EncodeOutOfMemory();
+  return report;
+}
+
 }  // namespace
 
 Holder::Holder() : owner_(::getpid()), out_of_memory_report_(OutOfMemoryReport()) {}
 
 void SetHolder(Holder& holder) {
   g_holder = &holder;
-  std::set_new_handler([] { g_holder->EndOutOfMemory(); });
+  std::set_new_handler(EndOutOfMemory);
+}
+
+void EndOutOfMemory() {
+  if (g_holder != nullptr) g_holder->EndOutOfMemory();
 }
 
 wire::StartHeader Holder::AwaitStart() {

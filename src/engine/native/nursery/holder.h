@@ -67,7 +67,7 @@ class Holder {
 
   FrameStream stream_;
   const pid_t owner_;
-  const std::string out_of_memory_report_;  // Encoded while there is memory.
+  const std::string_view out_of_memory_report_;  // Encoded while there is memory.
 
   wire::StartHeader start_{};
   std::string message_;  // Header, request and files.
@@ -90,5 +90,7 @@ class Holder {
 
 // The one holder of this process, for the functions of guest/abi.h and for operator new.
 void SetHolder(Holder& holder);
+// As that of the holder, if there is one.
+void EndOutOfMemory();
 
 }  // namespace caisson::nursery

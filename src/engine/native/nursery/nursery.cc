@@ -74,6 +74,11 @@ Result<void> Nursery::Prepare() {
              jail::Enclosure::FilterParts(jail::InterpreterSyscalls(filter)));
   single_ = std::move(single.second);
   several_ = std::move(several.second);
+  if (runner_) {
+    address_space_bytes_ = runner_->address_space_bytes();
+  } else {
+    TRY_ASSIGN(address_space_bytes_, enclosure_.AddressSpace());
+  }
   TRY_ASSIGN(const jail::Walls walls, enclosure_.Seal(single.first));
   return control_.SendReady(MissingWalls(walls));
 }
@@ -113,8 +118,9 @@ Result<void> Nursery::Make(const CellRequest& request) {
   if (!socket) return Fail(request.head, socket.error());
   Result<jail::Enclosure::Forked> forked = enclosure_.Fork();
   if (forked && forked->pid == 0) {
-    const Inheritance inheritance{enclosure_, **filter, rules_, control_,
-                                  runner_ ? &*runner_ : nullptr};
+    const Inheritance inheritance{
+        enclosure_,          **filter, rules_, control_, runner_ ? &*runner_ : nullptr,
+        address_space_bytes_};
     Cell(inheritance, request, *std::move(socket)).Live();
   }
   if (!forked) return Fail(request.head, forked.error());

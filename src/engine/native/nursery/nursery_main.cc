@@ -15,10 +15,11 @@
 #include <string>
 #include <string_view>
 
-#include "engine/native/nursery/code_pages.h"
 #include "engine/native/nursery/environment.h"
+#include "engine/native/nursery/heap_gaps.h"
 #include "engine/native/nursery/library.h"
 #include "engine/native/nursery/nursery.h"
+#include "engine/native/nursery/page_tables.h"
 #include "engine/native/nursery/rehearsal.h"
 #include "engine/native/nursery/runner.h"
 #include "guest/native/forked.h"
@@ -72,27 +73,31 @@ void SetUpProcess() {
   for (const auto& [name, value] : kEnvironment) ::setenv(name, value, 1);
 }
 
-// Everything here saves work that each cell would have to do.
-Result<void> PrepareToFork() {
-  // Puts free chunks together, or the first larger allocation of a cell would, and so get itself copies of
-  // half the heap.
-  ::malloc_trim(0);
-  ForgetCodePages();
-  Holder holder;
+Result<void> RehearseOften(Holder& holder) {
   for (int i = 0; i < 3; ++i) {
-    caisson_reseed();
+    if (caisson_reseed() != 0) return Error(ErrorCode::kInternal, "Python has no random numbers");
     TRY(Rehearse(holder));
   }
-  InheritCodePages();
   return {};
 }
 
+// Everything here saves work that each cell would have to do.
+Result<void> PrepareToFork(const jail::Enclosure& enclosure) {
+  Holder holder;
+  TRY(RehearseOften(holder));
+  CloseHeapGaps();
+  TRY_ASSIGN(const UniqueFd maps, enclosure.OpenOwn("maps"));
+  TRY_ASSIGN(const UniqueFd pagemap, enclosure.OpenOwn("pagemap"));
+  return KeepWhatIsUsed({maps, pagemap}, [&holder] { return RehearseOften(holder); });
+}
+
 // Inside already: what cannot be imported here could not be imported in a cell either.
-Result<void> BringPythonUp(const Library& library, const std::string& preload) {
+Result<void> BringPythonUp(const jail::Enclosure& enclosure, const Library& library,
+                           const std::string& preload) {
   if (caisson_boot_native(library.module_path.c_str(), preload.c_str()) != 0) {
     return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
   }
-  return PrepareToFork();
+  return PrepareToFork(enclosure);
 }
 
 Result<void> Main(int argc, char** argv) {
@@ -106,7 +111,7 @@ Result<void> Main(int argc, char** argv) {
   if (library.foreign) {
     TRY_ASSIGN(runner, Runner::Prepare(enclosure, *library.foreign));
   } else {
-    TRY(BringPythonUp(library, arguments.preload));
+    TRY(BringPythonUp(enclosure, library, arguments.preload));
   }
   Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules,
                   std::move(runner));

@@ -6,9 +6,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -359,6 +361,18 @@ TEST_P(NurseryTest, PackagesOfTheSystemCanBeImported) {
   EXPECT_EQ(Run("import numpy as np\nfloat(np.linalg.inv(np.eye(3) * 2)[0, 0])"), "0.5");
 }
 
+// A product, and then how many megabytes there are: OpenBLAS's buffer of 128 is not among the run's 256, nor does a run
+// gain more than that where BLAS is another one's.
+constexpr const char* kMultiplyAndFill =
+    "import numpy as np\na = np.ones((300, 300))\nproduct = float((a @ a)[0, 0])\nkept = []\n"
+    "try:\n    while True: kept.append(np.ones(1 << 17))\nexcept MemoryError: pass\n"
+    "[product, 128 < len(kept) < 256 + 128]";
+
+TEST_P(NurseryTest, MatrixProductsHaveRoomBesideTheRunsMemory) {
+  if (!fs::exists("/usr/lib/python3/dist-packages/numpy")) GTEST_SKIP() << "no numpy here";
+  EXPECT_EQ(Run(kMultiplyAndFill), "[300.0,true]");
+}
+
 TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
   if (!fs::exists("/usr/lib/python3/dist-packages/numpy")) GTEST_SKIP() << "no numpy here";
   auto numpy = StartNursery(GetParam().tier, {"--preload=numpy"});
@@ -374,10 +388,39 @@ TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
     drawn.insert(end.Result());
   }
   EXPECT_EQ(drawn.size(), 3U);
+  EXPECT_EQ(numpy->Make().Run(kMultiplyAndFill).Result(), "[300.0,true]");
   DrivenCell cell = numpy->Make();
   const RunEnd end = cell.Run("import numpy as np\nnp.ones(10**9)");
   EXPECT_THAT(end.ErrorText("type"), testing::EndsWith("MemoryError"));
   EXPECT_EQ(end.done.flags & wire::kMemoryRefused, wire::kMemoryRefused);
+}
+
+// page_tables.h. Without it they map all that the nursery holds, 12 MB.
+TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
+  utsname kernel{};
+  int major = 0;
+  int minor = 0;
+  ASSERT_EQ(::uname(&kernel), 0);
+  ASSERT_EQ(std::sscanf(kernel.release, "%d.%d", &major, &minor), 2);
+  if (std::pair(major, minor) < std::pair(6, 7)) GTEST_SKIP() << "an older userfaultfd";
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(cell.prepared) << cell.failed;
+  std::ifstream statm("/proc/" + std::to_string(cell.HostPid()) + "/statm");
+  std::size_t all_pages = 0;
+  std::size_t mapped_pages = 0;
+  statm >> all_pages >> mapped_pages;
+  EXPECT_GT(mapped_pages, 100U);
+  EXPECT_LT(mapped_pages * 4096, 7U << 20);
+}
+
+TEST_P(EmbeddedTest, WhatOneCellDoesToItsMemoryNoOtherSees) {
+  DrivenCell waiting = nursery().Make();
+  // However that ends.
+  static_cast<void>(
+      Run("import ctypes, json\njson.mark = 1\nctypes.memset(id(json.loads) & ~4095, 0, 4096)"));
+  EXPECT_EQ(waiting.Run("import json\n[hasattr(json, 'mark'), json.loads('1')]").Result(),
+            "[false,1]");
+  EXPECT_EQ(Run("import json\n[hasattr(json, 'mark'), json.loads('1')]"), "[false,1]");
 }
 
 TEST_P(CellTest, PlotsAreFiles) {

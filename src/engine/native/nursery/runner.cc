@@ -92,7 +92,7 @@ struct Trial {
 
 // Like a cell as far as it matters: without privilege, and with nothing open but what it is given.
 Result<void> BecomeTrial(const Trial& trial, std::vector<std::string> argv) {
-  TRY_ASSIGN(const UniqueFd size, trial.enclosure.OpenSize());
+  TRY_ASSIGN(const UniqueFd size, trial.enclosure.OpenOwn("statm"));
   TRY(jail::ForbidNewPrivileges());
   TRY(jail::DropCapabilities());
   const Placed placed[] = {{trial.answer, STDOUT_FILENO},

@@ -1,0 +1,203 @@
+#include "engine/native/nursery/page_tables.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace caisson::nursery {
+namespace {
+
+// Smaller ones are not worth it; stacks and thread variables are among them.
+constexpr std::size_t kWorthMoving = 512 << 10;
+// Pages that are used: it takes a fork some work to inherit any.
+constexpr std::size_t kWorthInheriting = 4;
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // In /proc/self/pagemap.
+// Not in the headers of every distribution we build on: Linux 5.11 and 6.7.
+constexpr int kUserModeOnly = 1;                       // UFFD_USER_MODE_ONLY
+constexpr std::uint64_t kWriteProtectAsync = 1 << 15;  // UFFD_FEATURE_WP_ASYNC
+
+struct Range {
+  char* begin = nullptr;
+  std::size_t size = 0;
+};
+
+struct Mapping {
+  Range range;
+  std::string access;  // As in "r-xp".
+};
+
+Result<std::vector<Mapping>> ReadMappings(const UniqueFd& maps) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  ::lseek(maps.get(), 0, SEEK_SET);
+  while (true) {
+    const ssize_t got = ::read(maps.get(), buffer.data(), buffer.size());
+    if (got < 0) return Error::FromErrno(errno, "read what is mapped");
+    if (got == 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  std::vector<Mapping> mappings;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    Mapping mapping;
+    fields >> std::hex >> begin >> dash >> end >> mapping.access;
+    mapping.range = {reinterpret_cast<char*>(begin), end - begin};
+    mappings.push_back(std::move(mapping));
+  }
+  return mappings;
+}
+
+// ---- Memory that can be written to ----
+
+// Between the two calls nothing may change: it would be lost. So no heap here, nor anything else that has state.
+bool MoveToFile(int file, off_t offset, const Range& range) {
+  for (std::size_t done = 0; done < range.size;) {
+    const ssize_t written =
+        ::pwrite(file, range.begin + done, range.size - done, offset + static_cast<off_t>(done));
+    if (written <= 0) return false;
+    done += static_cast<std::size_t>(written);
+  }
+  return ::mmap(range.begin, range.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,
+                offset) != MAP_FAILED;
+}
+
+// The heap, the interpreter's arenas, the program's variables. Anonymous memory has no other place that it could be mapped from again.
+Result<void> MoveMemoryToFile(const UniqueFd& maps) {
+  TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(maps));
+  const UniqueFd file(::memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.is_open()) return Error::FromErrno(errno, "a file for the memory");
+  off_t offset = 0;
+  for (const auto& [range, access] : mappings) {
+    if (access != "rw-p" || range.size < kWorthMoving) continue;
+    if (!MoveToFile(file.get(), offset, range)) return Error::FromErrno(errno, "move the memory");
+    offset += static_cast<off_t>(range.size);
+  }
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
+    return Error::FromErrno(errno, "seal the memory");
+  }
+  return {};
+}
+
+// ---- Code and constants ----
+
+std::size_t PageBytes() {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+struct Segment {
+  Range range;
+  int protection = 0;
+};
+
+// Whether it was changed while it was loaded, and could not be mapped from its file again.
+bool IsRelocated(const dl_phdr_info& object, const ElfW(Phdr) & dynamic) {
+  const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + dynamic.p_vaddr);
+  for (; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_TEXTREL) return true;
+    if (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL) != 0) return true;
+  }
+  return false;
+}
+
+int AddSegments(dl_phdr_info* object, std::size_t, void* segments) {
+  const std::uintptr_t page = PageBytes();
+  const std::span headers(object->dlpi_phdr, object->dlpi_phnum);
+  for (const ElfW(Phdr) & header : headers) {
+    if (header.p_type == PT_DYNAMIC && IsRelocated(*object, header)) return 0;
+  }
+  for (const ElfW(Phdr) & header : headers) {
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t begin = (object->dlpi_addr + header.p_vaddr) & ~(page - 1);
+    const std::uintptr_t end = object->dlpi_addr + header.p_vaddr + header.p_filesz;
+    static_cast<std::vector<Segment>*>(segments)->push_back(
+        {.range = {reinterpret_cast<char*>(begin), (end - begin + page - 1) & ~(page - 1)},
+         .protection = PROT_READ | ((header.p_flags & PF_X) != 0 ? PROT_EXEC : 0)});
+  }
+  return 0;
+}
+
+std::vector<Segment> ReadOnlySegments() {
+  std::vector<Segment> segments;
+  ::dl_iterate_phdr(AddSegments, &segments);
+  return segments;
+}
+
+// How many pages of it are mapped.
+std::size_t CountUsed(const Range& range, const UniqueFd& pagemap) {
+  std::vector<std::uint64_t> entries(range.size / PageBytes());
+  const auto first = reinterpret_cast<std::uintptr_t>(range.begin) / PageBytes();
+  const ssize_t got = ::pread(pagemap.get(), entries.data(), entries.size() * sizeof entries[0],
+                              static_cast<off_t>(first * sizeof entries[0]));
+  entries.resize(got > 0 ? static_cast<std::size_t>(got) / sizeof entries[0] : 0);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries, [](std::uint64_t entry) { return (entry & kPresent) != 0; }));
+}
+
+// Fork copies the page table of a file mapping only if some page of it is private. So one is made private, by
+// writing back what it holds.
+void LetForksInherit(const Segment& segment) {
+  const auto& [range, protection] = segment;
+  if (::mprotect(range.begin, range.size, protection | PROT_WRITE) != 0) return;
+  auto* first = static_cast<volatile char*>(range.begin);
+  *first = *first;
+  ::mprotect(range.begin, range.size, protection);
+}
+
+// ---- Faults ----
+
+// While there is one, what is touched is mapped by itself and not with the fifteen pages around it: the kernel does so
+// where userfaultfd could be asked to protect pages. It never is. Best effort: without it, more is kept than is used.
+class FaultsByPage {
+ public:
+  explicit FaultsByPage(const std::vector<Mapping>& mappings)
+      : fd_(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly))) {
+    uffdio_api api{.api = UFFD_API, .features = kWriteProtectAsync, .ioctls = 0};
+    if (!fd_.is_open() || ::ioctl(fd_.get(), UFFDIO_API, &api) != 0) return;
+    for (const auto& [range, access] : mappings) {
+      uffdio_register asked{};
+      asked.range = {.start = reinterpret_cast<std::uintptr_t>(range.begin), .len = range.size};
+      asked.mode = UFFDIO_REGISTER_MODE_WP;
+      ::ioctl(fd_.get(), UFFDIO_REGISTER, &asked);
+    }
+  }
+
+ private:
+  UniqueFd fd_;  // Closing it undoes all.
+};
+
+}  // namespace
+
+Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use) {
+  TRY(MoveMemoryToFile(files.maps));
+  TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(files.maps));
+  const std::vector<Segment> segments = ReadOnlySegments();
+  const FaultsByPage by_page(mappings);
+  for (const Segment& segment : segments) {
+    ::madvise(segment.range.begin, segment.range.size, MADV_DONTNEED);
+  }
+  TRY(use());
+  for (const Segment& segment : segments) {
+    if (CountUsed(segment.range, files.pagemap) >= kWorthInheriting) LetForksInherit(segment);
+  }
+  return {};
+}
+
+}  // namespace caisson::nursery
