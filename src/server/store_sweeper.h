@@ -1,4 +1,5 @@
-// A StoreSweeper drops from the store what is older than its retention: when it begins, and every hour.
+// A StoreSweeper drops from the store what is older than its retention: when it begins, and every hour, or oftener
+// where things are kept for a shorter time.
 //
 // Trust     Ours. What may go at all is the store's to know (StoreMaintenance::Sweep).
 // Threads   Has one of its own; `log` is called on it.
@@ -18,8 +19,8 @@ namespace caisson {
 
 struct StoreSweeperOptions {
   Retention retention{};
-  std::chrono::nanoseconds interval = std::chrono::hours(1);
-  std::function<void(std::string_view problem)> log{};  // It is tried again an interval later.
+  std::chrono::nanoseconds longest_interval = std::chrono::hours(1);
+  std::function<void(std::string_view problem)> log{};  // It is tried again.
 };
 
 class StoreSweeper {

@@ -7,7 +7,7 @@ import pathlib
 import harness
 
 CONTROLLERS = ("memory", "pids")
-SEVERAL = ("--limit", "processes=10", "--limit", "memory_bytes=67108864", "--limit", "wall_seconds=50")
+SEVERAL = ("--limit", "processes=10", "--limit", "memory_bytes=67108864", "--limit", "wall_seconds=50", "--limit", "cpu_seconds=100")
 
 # Each process stays within the limit, all together do not. What the kernel ends is one of them, or all.
 FORKED = """

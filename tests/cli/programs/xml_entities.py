@@ -15,9 +15,9 @@ def document(declared, text):
 
 DOCUMENTS = [
     document("<!ELEMENT x ANY>", "&lt;&amp;&#65;"),
-    document('<!ENTITY x "expanded">', "&x;"),
-    document('<!ENTITY x "expanded">', '<i a="&x;"/>'),
-    document("""<!ENTITY % p '<!ENTITY x "expanded">'> %p;""", "&x;"),
+    document('<!ENTITY x "boom">', "&x;"),
+    document('<!ENTITY x "boom">', '<i a="&x;"/>'),
+    document("""<!ENTITY % p '<!ENTITY x "boom">'> %p;""", "&x;"),
 ]
 
 
