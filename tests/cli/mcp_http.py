@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import socket
+import sqlite3
 import sys
 
 import serve
@@ -298,16 +299,30 @@ secret_file = "token.key"
         self.assertEqual(events[-1]["result"]["structuredContent"]["result"], 1)
 
     def test_files_are_there_for_as_long_as_their_runs_are_remembered(self):
-        self.serve(serve.MEMORY + "[retention]\nruns_days = 0.00003\n[approvals]\npoll_seconds = 0.05\n" + serve.KEYS + serve.SEND)
+        self.kept |= {"caisson.db", "caisson.db.keys", "caisson.db-wal", "caisson.db-shm"}
+        config = "[retention]\nruns_days = 30\n" + serve.KEYS + serve.SEND
+        self.serve(config)
         ann = Client(self.port, "ann")
         waiting = ann.run("open('/output/b.txt', 'w').write('b')\nsend(to='ann')")["structuredContent"]
         self.assertEqual(waiting["status"], "waiting", waiting)
         result = ann.run("open('/output/a.txt', 'w').write('a')\n1")
         uri = next(block["uri"] for block in result["content"] if block["type"] == "resource_link")
-        read = lambda what: ann.modern("resources/read", {"uri": what}).message
-        self.assertEqual(read(uri)["result"]["contents"][0]["text"], "a")
-        self.wait_until(lambda: "error" in read(uri), "it expires")
-        self.assertEqual(read(uri)["error"]["code"], -32602)
+        read = lambda: Client(self.port, "ann").modern("resources/read", {"uri": uri}).message
+
+        def later(days):
+            self.process.send_signal(signal.SIGTERM)
+            self.assertEqual(self.process.wait(timeout=PATIENCE), 0)
+            store = sqlite3.connect(self.work / "caisson.db")
+            with store:
+                store.execute("UPDATE runs SET updated_at = updated_at - ?", (days * 86400 * 10**6,))
+            store.close()
+            self.serve(config)
+        later(29)
+        self.assertEqual(read()["result"]["contents"][0]["text"], "a")
+        later(2)
+        self.wait_until(lambda: "error" in read(), "it expires")
+        self.assertEqual(read()["error"]["code"], -32602)
+        ann = Client(self.port, "ann")
         self.assertEqual(ann.modern("resources/list").message["result"]["resources"], [])
         # Whoever waits for a person is never forgotten.
         wait = ann.modern("tools/call", {"name": "wait_for_run", "arguments": {

@@ -1,6 +1,7 @@
 """Upstream servers behind a URL: ours in the new era, others in the old one, and some that misbehave."""
 
 import __main__
+import base64
 import contextlib
 import http.server
 import json
@@ -23,6 +24,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         method, self.id = message["method"], message.get("id")
+        server.headers.append(self.headers)
         server.heard.append((method, self.headers.get("Mcp-Session-Id"), self.headers.get("Authorization")))
         if server.fault == "redirect":
             return self.reply(307, Location="http://127.0.0.1:1/elsewhere")
@@ -93,6 +95,7 @@ class UpstreamHttp(serve.Serve):
         server.daemon_threads = True
         server.fault, server.grows, server.sessions = fault, grows, 0
         server.heard, server.tools, server.release = [], ["add"], threading.Event()
+        server.headers = []
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
@@ -133,6 +136,15 @@ class UpstreamHttp(serve.Serve):
         self.assertEqual(done.outcome["result"], 2)
         self.assertIn(b"does not accept our token (status 401)", done.err)
         self.assertNotIn(b"wrong-token", done.err)
+
+    def test_a_name_cannot_bring_a_header_along(self):
+        server = self.upstream()
+        server.tools = ["a\r\nX-Evil: 1"]
+        done = self.run_with("up_a__X_Evil__1()['session']", server)
+        self.assertEqual(done.outcome["result"], "session-1", done)
+        names = [headers["Mcp-Name"] for headers in server.headers if headers["Mcp-Name"]]
+        self.assertEqual(names, ["=?base64?" + base64.b64encode(server.tools[0].encode()).decode() + "?="])
+        self.assertFalse([headers for headers in server.headers if "X-Evil" in headers])
 
     def test_redirects_are_not_followed(self):
         server = self.upstream("redirect")

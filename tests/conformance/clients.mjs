@@ -1,45 +1,14 @@
 // Uses a caisson as a program would, with one of the real SDK clients: connects, lists, runs, watches, cancels.
 //
-//   node clients.mjs SDK MODE TRANSPORT TARGET...      SDK v1|v2, MODE legacy|auto|pin, TRANSPORT stdio|http
+//   node clients.mjs SDK MODE TRANSPORT TARGET...      as open_client.mjs has it
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
+import { call, client, sdk } from './open_client.mjs';
 
-const [sdk, mode, transportKind, ...target] = process.argv.slice(2);
-const require = createRequire(process.cwd() + '/');
-const load = (name) => import(pathToFileURL(require.resolve(name)).href);
-
-async function open() {
-  const info = { name: 'caisson-test', version: '1' };
-  if (sdk === 'v1') {
-    const { Client } = await load('@modelcontextprotocol/sdk/client/index.js');
-    const { StdioClientTransport } = await load('@modelcontextprotocol/sdk/client/stdio.js');
-    const { StreamableHTTPClientTransport } = await load('@modelcontextprotocol/sdk/client/streamableHttp.js');
-    return { client: new Client(info), transport: make(StdioClientTransport, StreamableHTTPClientTransport) };
-  }
-  const { Client, StreamableHTTPClientTransport } = await load('@modelcontextprotocol/client');
-  const { StdioClientTransport } = await load('@modelcontextprotocol/client/stdio');
-  const negotiation = { legacy: 'legacy', auto: 'auto', pin: { pin: '2026-07-28' } }[mode];
-  const client = new Client(info, { versionNegotiation: { mode: negotiation } });
-  return { client, transport: make(StdioClientTransport, StreamableHTTPClientTransport) };
-}
-
-function make(Stdio, Http) {
-  if (transportKind === 'http') return new Http(new URL(target[0]));
-  return new Stdio({ command: target[0], args: target.slice(1) });
-}
-
-const { client, transport } = await open();
-await client.connect(transport);
 assert.equal(client.getServerVersion()?.name, 'caisson');
 
 const { tools } = await client.listTools();
 assert.deepEqual(tools.map((tool) => tool.name), ['execute_code', 'wait_for_run']);
 
-const call = (args, options) => {
-  const params = { name: 'execute_code', arguments: args };
-  return sdk === 'v1' ? client.callTool(params, undefined, options) : client.callTool(params, options);
-};
 const run = await call({ code: 'print("hi")\n6 * 7' });
 assert.equal(run.structuredContent.result, 42);  // The client has checked it against the outputSchema.
 assert.equal(run.content[0].text, 'hi\n');

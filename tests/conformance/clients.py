@@ -7,6 +7,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from npm import HERE, Packages
@@ -22,8 +23,8 @@ class Clients(unittest.TestCase):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=PATIENCE)
 
-    def expect_content(self, sdk, mode, transport, *target):
-        done = self.run_node(str(HERE / "clients.mjs"), sdk, mode, transport, *target)
+    def expect_content(self, sdk, mode, transport, *target, script="clients.mjs"):
+        done = self.run_node(str(HERE / script), sdk, mode, transport, *target)
         self.assertEqual((done.returncode, done.stdout), (0, b"ok\n"), done.stderr.decode(errors="replace"))
 
     def over_both(self, sdk, mode):
@@ -42,6 +43,16 @@ class Clients(unittest.TestCase):
 
     def test_sdk_v2_pinned(self):
         self.over_both("v2", "pin")
+
+    def test_changed_tools_are_noticed(self):
+        upstream = f'[[upstream]]\nname = "up"\ncommand = ["{sys.executable}", "{HERE / "growing_server.py"}"]\n'
+        for sdk, mode in (("v1", "legacy"), ("v2", "legacy"), ("v2", "pin")):
+            with self.subTest(sdk + " " + mode), tempfile.TemporaryDirectory() as directory:
+                config = pathlib.Path(directory) / "caisson.toml"
+                config.write_text('[store]\nurl = "memory:"\n' + upstream)
+                self.expect_content(sdk, mode, "stdio", PROGRAM, "mcp", "--config", str(config), script="changes.mjs")
+                with Server(PROGRAM, more_config=upstream) as server:
+                    self.expect_content(sdk, mode, "http", server.url, script="changes.mjs")
 
     def inspect(self, *arguments):
         done = self.run_node(PACKAGES.script("@modelcontextprotocol/inspector", "clients/launcher/build/index.js"),

@@ -18,10 +18,10 @@ PATIENCE = 300
 class Server:
     """caisson on a free port of this machine, with a store in memory."""
 
-    def __init__(self, program, *arguments):
+    def __init__(self, program, *arguments, more_config=""):
         self.directory = tempfile.TemporaryDirectory(prefix="caisson-serve-")
         config = pathlib.Path(self.directory.name) / "caisson.toml"
-        config.write_text('[store]\nurl = "memory:"\n')
+        config.write_text('[store]\nurl = "memory:"\n' + more_config)
         self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--config", config, *arguments],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         line = self.process.stdout.readline().decode().strip()

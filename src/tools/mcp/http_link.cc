@@ -1,15 +1,16 @@
 #include "tools/mcp/http_link.h"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <optional>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/run_on.h"
 #include "tools/mcp/event_reader.h"
 #include "tools/mcp/upstream_messages.h"
@@ -28,6 +29,14 @@ std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
     if (key == name) return value;
   }
   return {};
+}
+
+// A name of the server's own choosing, as the value of a header: it cannot begin another one.
+std::string HeaderValue(const std::string& name) {
+  constexpr std::string_view kEncoded = "=?base64?";
+  const bool plain = std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
+  if (plain && !name.starts_with(kEncoded)) return name;
+  return std::string(kEncoded) + EncodeBase64(name) + "?=";
 }
 
 // What a status says that comes without an answer.
@@ -125,7 +134,7 @@ HttpRequest HttpLink::MakeRequest(std::string_view method, const Dict& params,
   // Legacy servers do not look at these.
   if (!method.empty()) request.headers.emplace_back("Mcp-Method", method);
   if (method == "tools/call") {
-    request.headers.emplace_back("Mcp-Name", *FindAs<std::string>(params, "name"));
+    request.headers.emplace_back("Mcp-Name", HeaderValue(*FindAs<std::string>(params, "name")));
   }
   return request;
 }

@@ -9,6 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "base/run_on.h"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr std::string_view kModern = "2026-07-28";
 constexpr std::string_view kLegacy = "2025-11-25";
+// Those that may be answered to it: what we use of them is the same.
+constexpr std::string_view kLegacyVersions[] = {kLegacy, "2025-06-18", "2025-03-26", "2024-11-05"};
 constexpr std::size_t kMaxTools = 1000;
 constexpr int kMaxPages = 100;
 constexpr std::chrono::milliseconds kFirstPause{200};
@@ -221,6 +224,10 @@ asio::awaitable<Result<void>> UpstreamInstance::Greet(FirstEra era) {
   if (!answer) co_return std::move(answer).error();
   if (modern_) co_return Result<void>();
   const auto* version = FindAs<std::string>(*answer, "protocolVersion");
+  if (version != nullptr &&
+      std::ranges::find(kLegacyVersions, *version) == std::end(kLegacyVersions)) {
+    co_return Error(ErrorCode::kUnavailable, "the server speaks no version of MCP that we do");
+  }
   link_->SetVersion(version == nullptr ? std::string(kLegacy) : *version);
   co_await RunOn(link_->executor(), link_->Tell("notifications/initialized", {}));
   co_return Result<void>();

@@ -145,6 +145,17 @@ TEST_F(UpstreamInstanceTest, AnotherEraDoesNotHelpAgainstAWrongToken) {
   EXPECT_THAT(script.asked, ElementsAre("server/discover"));
 }
 
+TEST_F(UpstreamInstanceTest, OneThatAnswersInAVersionOfItsOwnIsNotSpokenTo) {
+  Script script = ServerWithAdd();
+  script.answers.emplace("initialize", Fields(R"({"protocolVersion":"2025-06-18\r\nX-Evil: 1"})"));
+  Make(script, FirstEra::kLegacy);
+  const auto prepared = Now(instance_->Prepare());
+  ASSERT_FALSE(prepared);
+  EXPECT_THAT(prepared.error().message(), HasSubstr("speaks no version"));
+  EXPECT_THAT(script.asked, ElementsAre("initialize", "server/discover"));
+  EXPECT_THAT(script.versions, ElementsAre("", "2026-07-28"));
+}
+
 TEST_F(UpstreamInstanceTest, ACallTellsOfItsProgress) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
