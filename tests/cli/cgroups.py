@@ -150,9 +150,9 @@ class Groups:
 
     @harness.unittest.skipUnless(harness.has_package("numpy"), "numpy is not installed")
     def test_numpy(self):
-        take = "import numpy as np\n        kept = np.ones(10 << 20)\n        kept.sum()"
+        code = "import numpy as np\n" + FORKED.replace("TAKE", "kept = np.ones(10 << 20)")
         limits = [value.replace("67108864", str(200 << 20)) for value in SEVERAL]
-        self.expect_out_of_memory(self.native(FORKED.replace("TAKE", take), *limits))
+        self.expect_out_of_memory(self.native(code, *limits))
 
     def test_a_fork_bomb(self):
         code = "import os, time\nwhile True:\n    try:\n        if os.fork() == 0: time.sleep(60)\n    except OSError: break\n'bounded'"
