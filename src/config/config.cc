@@ -238,6 +238,7 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("command", upstream.command);
   table.Read("url", upstream.url);
   table.ReadSecret("bearer", upstream.bearer);
+  table.Read("certificates", upstream.certificates);
   table.Read("inherit_env", upstream.inherit_env);
   table.Read("env", upstream.env);
   // Empty is a choice, too.
@@ -251,10 +252,17 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("max_instances", upstream.max_instances);
   table.ReadSeconds("idle_seconds", upstream.idle);
   table.ReadSeconds("timeout_seconds", upstream.timeout);
+  table.ReadSeconds("longest_seconds", upstream.longest);
   upstream.approval = ReadApproval(table, name, problems);
   table.Require("name");
   if (upstream.command.empty() == upstream.url.empty()) {
     table.Complain("command", "or url is needed, one of them");
+  }
+  if (upstream.url.empty() && !upstream.certificates.empty()) {
+    table.Complain("certificates", "are for servers behind a url");
+  }
+  if (upstream.timeout && upstream.longest && *upstream.longest < *upstream.timeout) {
+    table.Complain("longest_seconds", "must not be below timeout_seconds");
   }
   table.Finish();
   return upstream;

@@ -192,6 +192,8 @@ struct UpstreamConfig {
   std::vector<std::string> command{};  // Or
   std::string url{};
   SecretReference bearer{};
+  std::string
+      certificates{};  // A PEM file of those who may vouch for it, in place of the system's.
   std::vector<std::string> inherit_env{};
   std::vector<std::pair<std::string, std::string>> env{};
   std::optional<std::string> prefix{};  // Of its tools' names in code; nothing: the name and "_".
@@ -205,7 +207,8 @@ struct UpstreamConfig {
   std::optional<std::uint64_t> max_instances{};  // of which there are at most so many,
   std::optional<std::chrono::nanoseconds>
       idle{};  // and which ends when it was not used for so long.
-  std::optional<std::chrono::nanoseconds> timeout{};
+  std::optional<std::chrono::nanoseconds> timeout{};  // Of a call,
+  std::optional<std::chrono::nanoseconds> longest{};  // begun anew by its progress until this.
 };
 
 struct ModelConfig {

@@ -119,6 +119,9 @@ timeout_seconds = 5
 name = "search"
 url = "https://mcp.example.com"
 bearer_env = "SEARCH"
+certificates = "ca.pem"
+timeout_seconds = 5
+longest_seconds = 90
 [[model]]
 name = "main"
 kind = "openai-chat"
@@ -174,6 +177,8 @@ file = "report.toml"
   EXPECT_EQ(fetch.http.rules.at(0).headers.at(0).value.file, "token");
   EXPECT_EQ(fetch.http.calls_per_minute, 60u);
   EXPECT_EQ(config.upstreams.at(1).bearer.environment, "SEARCH");
+  EXPECT_EQ(config.upstreams.at(1).certificates, "ca.pem");
+  EXPECT_EQ(config.upstreams.at(1).longest, std::chrono::seconds(90));
   EXPECT_EQ(config.upstreams.at(0).prefix, "fs_");
   EXPECT_EQ(config.upstreams.at(0).ask, std::vector<std::string>{"write_file"});
   EXPECT_TRUE(config.upstreams.at(0).trust_read_only);
@@ -279,6 +284,8 @@ TEST(ConfigTest, RefusesWhatCannotBe) {
         "1979-05-27 }",
         "[[upstream]]\nname = \"a\"",
         "[[upstream]]\nname = \"a\"\nurl = \"x\"\ncommand = [\"y\"]",
+        "[[upstream]]\nname = \"a\"\ncommand = [\"y\"]\ncertificates = \"ca.pem\"",
+        "[[upstream]]\nname = \"a\"\nurl = \"x\"\ntimeout_seconds = 9\nlongest_seconds = 8",
         "[[agent]]\nname = \"a\"\nmodel = \"none\"",
         "[[workflow]]\nname = \"a\"\nfile = \"x\"\n[[workflow]]\nname = \"a\"\nfile = \"x\"",
         "[server]\nlisten = \"a\"\nlisten = \"b\"",

@@ -165,6 +165,7 @@ class HttpServer::Parts {
     using asio::experimental::awaitable_operators::operator&&;
     const auto drain = options_.config.server.drain.value_or(kUsualDrain);
     asio::steady_timer time(co_await asio::this_coro::executor, drain);
+    mcp_->Close();
     const auto doors = [&]() -> asio::awaitable<void> {
       co_await server_->Close(drain);
       time.cancel();

@@ -74,7 +74,7 @@ TEST_F(StoreSweeperTest, ItComesAgainAndStopsAtOnce) {
   {
     const StoreSweeper sweeper(*store_, clock_,
                                {.retention = {.finished_runs = std::chrono::hours(24)},
-                                .interval = std::chrono::milliseconds(1)});
+                                .longest_interval = std::chrono::milliseconds(1)});
     Await("second ");
     clock_.Advance(std::chrono::hours(25));
     Await("");

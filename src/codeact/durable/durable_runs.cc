@@ -151,7 +151,8 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
                        .setting = request.setting ? request.setting : usual,
                        .context = std::move(request.context),
                        .created_at = surroundings_.clock.Now(),
-                       .on_output = std::move(request.on_output)};
+                       .on_output = std::move(request.on_output),
+                       .on_progress = std::move(request.on_progress)};
   origin.record = {.code = std::move(request.code),
                    .session = std::move(request.session),
                    .limits = request.limits.value_or(origin.setting->limits)};

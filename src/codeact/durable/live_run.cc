@@ -62,7 +62,8 @@ LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
                              .code = origin_.record.code,
                              .created_at = origin_.created_at,
                              .updated_at = surroundings_.clock.Now()}}),
-      on_output_(std::move(origin_.on_output)) {
+      on_output_(std::move(origin_.on_output)),
+      on_progress_(std::move(origin_.on_progress)) {
   news_.Lock()->view.outcome.run_id = origin_.id.str();
 }
 
@@ -98,6 +99,11 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
   if (origin_.record.session) request.session = SessionRequest{.name = *origin_.record.session};
   request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
     self->Hear(stream, bytes);
+  };
+  request.on_progress = [self = shared_from_this()](const std::string& tool,
+                                                    const ToolProgress& progress) {
+    const auto on_progress = *self->on_progress_.Lock();
+    if (on_progress) on_progress(tool, progress);
   };
   if (!is_durable()) return request;
   Publish([&](Awaited& news) {

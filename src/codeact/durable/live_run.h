@@ -54,6 +54,7 @@ struct LiveRunOrigin {
   std::uint32_t sleep_seq = 0;             // How many calls it had made when it fell asleep.
   std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
   std::function<void(OutputStream, std::string_view)> on_output{};
+  OnToolProgress on_progress{};
 };
 
 class LiveRun final : public CellKeeper, public std::enable_shared_from_this<LiveRun> {
@@ -79,7 +80,10 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   News news() const;
   // Returns when there is news after `version`, or at `deadline`. kCancelled: so was the waiting coroutine.
   asio::awaitable<Wakeup::Reason> AwaitNews(std::uint64_t version, RunClock::Time deadline);
-  void StopStreaming() { *on_output_.Lock() = nullptr; }
+  void StopStreaming() {
+    *on_output_.Lock() = nullptr;
+    *on_progress_.Lock() = nullptr;
+  }
 
   void Decide(const StoredApproval& approval);
   void Cancel();
@@ -150,6 +154,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   std::shared_ptr<RunJournal> journal_;
   mutable Guarded<Awaited> news_;
   Guarded<std::function<void(OutputStream, std::string_view)>> on_output_;
+  Guarded<OnToolProgress> on_progress_;
   Guarded<std::optional<asio::any_io_executor>> cell_executor_;  // While there is a cell.
   std::optional<CellBuild> cell_build_;                          // What that can be saved for.
 
