@@ -47,9 +47,9 @@ def hierarchies(kind):
 
 
 class Delegated:
-    """A part of version 2's tree that is ours, as systemd delegates one: processes in `host`, groups beside it."""
+    """A part of version 2's tree that is the user's, as systemd delegates one: processes in `host`, groups beside it."""
 
-    def __init__(self):
+    def __init__(self, user):
         if not harness.is_root():
             raise harness.unittest.SkipTest("only root can make a part of the cgroup tree its own")
         points = [point for point, _ in hierarchies("cgroup2")]
@@ -67,6 +67,10 @@ class Delegated:
         self.hand_down(self.top)
         self.host = self.top / "host"
         self.host.mkdir()
+        for group in (self.top, self.host):
+            for path in (group, group / "cgroup.procs", group / "cgroup.subtree_control"):
+                os.chown(path, user, user)
+        self.door = os.open(self.host / "cgroup.procs", os.O_WRONLY)  # Only root can bring a process from outside.
 
     @staticmethod
     def hand_down(group):
@@ -75,12 +79,13 @@ class Delegated:
             file.write_text(f"+{name}")
 
     def enter(self):
-        (self.host / "cgroup.procs").write_text("0")
+        os.write(self.door, b"0")
 
     def groups(self):
         return sorted(path.name for path in self.top.iterdir() if path.is_dir() and path != self.host)
 
     def remove(self):
+        os.close(self.door)
         self.host.rmdir()
         self.top.rmdir()
 
@@ -88,7 +93,7 @@ class Delegated:
 class AsItIs:
     """Version 1, where this process's own groups are as good as delegated."""
 
-    def __init__(self):
+    def __init__(self, user):
         points = [point for point, options in hierarchies("cgroup") if set(CONTROLLERS) & set(options)]
         if not harness.is_root() or len(points) < len(CONTROLLERS) or not all(os.access(p, os.W_OK) for p in points):
             raise harness.unittest.SkipTest("no groups can be made in cgroup v1")
@@ -104,11 +109,13 @@ class AsItIs:
 
 
 class Groups:
-    """What holds in every version; `make_tree` says where."""
+    """What holds in every version: `make_tree` says where, and `user` for whom."""
+
+    user = 0
 
     def setUp(self):
         super().setUp()
-        self.tree = self.make_tree()
+        self.tree = self.make_tree(self.user)
         self.addCleanup(self.tree.remove)
 
     def tearDown(self):
@@ -116,7 +123,7 @@ class Groups:
         self.assertEqual(self.tree.groups(), [], "groups are left behind")
 
     def native(self, code, *arguments):
-        return self.outcome_of(code, "--engine", "native", *arguments, preexec_fn=self.tree.enter)
+        return self.outcome_of(code, "--engine", "native", *arguments, preexec_fn=self.tree.enter, user=self.user)
 
     def expect_out_of_memory(self, outcome):
         self.assertNotIn("cgroup", outcome["boundary"]["missing"], outcome)
@@ -143,9 +150,9 @@ class Groups:
 
     @harness.unittest.skipUnless(harness.has_package("numpy"), "numpy is not installed")
     def test_numpy(self):
-        take = "import numpy as np\n        kept = np.ones(10 << 20)\n        kept.sum()"
+        code = "import numpy as np\n" + FORKED.replace("TAKE", "kept = np.ones(10 << 20)")
         limits = [value.replace("67108864", str(200 << 20)) for value in SEVERAL]
-        self.expect_out_of_memory(self.native(FORKED.replace("TAKE", take), *limits))
+        self.expect_out_of_memory(self.native(code, *limits))
 
     def test_a_fork_bomb(self):
         code = "import os, time\nwhile True:\n    try:\n        if os.fork() == 0: time.sleep(60)\n    except OSError: break\n'bounded'"
@@ -165,6 +172,10 @@ class GroupsOfVersion1(Groups, harness.CliTest):
 
 class GroupsOfVersion2(Groups, harness.CliTest):
     make_tree = Delegated
+
+
+class GroupsOfVersion2ForAnOrdinaryUser(GroupsOfVersion2):
+    user = harness.NOBODY
 
 
 if __name__ == "__main__":
