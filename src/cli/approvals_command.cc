@@ -9,9 +9,8 @@
 #include "base/rfc3339.h"
 #include "base/visible.h"
 #include "cli/commands.h"
-#include "cli/exit_status.h"
-#include "cli/output.h"
 #include "cli/store_flags.h"
+#include "cli/tell.h"
 
 namespace caisson::cli {
 namespace {
@@ -182,18 +181,9 @@ class Approvals {
 
 using Action = Result<std::string> (Approvals::*)();
 
-int Perform(const ApprovalsFlags& flags, Action action) {
-  const auto done = [&]() -> Result<std::string> {
-    TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
-    return (Approvals(flags, opened).*action)();
-  }();
-  if (!done) {
-    Output::Stderr().Write("caisson: " + done.error().message() + "\n");
-    return ExitStatus(done.error().code());
-  }
-  Output out = Output::Stdout();
-  out.Write(*done);
-  return out.failed() == 0 ? kExitCompleted : kExitUsage;
+Result<std::string> Perform(const ApprovalsFlags& flags, Action action) {
+  TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
+  return (Approvals(flags, opened).*action)();
 }
 
 }  // namespace
@@ -208,7 +198,7 @@ void AddApprovalsCommand(CLI::App& program, int& exit_status) {
     CLI::App* sub = command->add_subcommand(name, what);
     AddStoreFlags(*sub, flags->store);
     sub->add_flag("--json", flags->json, "Print one line of JSON");
-    sub->callback([flags, action, &exit_status] { exit_status = Perform(*flags, action); });
+    sub->callback([flags, action, &exit_status] { exit_status = Tell(Perform(*flags, action)); });
     return sub;
   };
   const auto add_with_id = [&](const char* name, const char* what, Action action) {

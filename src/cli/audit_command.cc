@@ -13,6 +13,7 @@
 #include "cli/exit_status.h"
 #include "cli/output.h"
 #include "cli/store_flags.h"
+#include "cli/tell.h"
 
 namespace caisson::cli {
 namespace {
@@ -98,23 +99,13 @@ Result<std::string> ToJsonLine(const Result<Heads>& heads) {
   return json + "\n";
 }
 
-int Print(const Result<std::string>& done) {
-  if (!done) {
-    Output::Stderr().Write("caisson: " + done.error().message() + "\n");
-    return ExitStatus(done.error().code());
-  }
-  Output out = Output::Stdout();
-  out.Write(*done);
-  return out.failed() == 0 ? kExitCompleted : kExitUsage;
-}
-
 int RunVerify(const AuditFlags& flags) {
   const auto verified = Verify(flags);
-  if (!verified) return Print(verified.error());
+  if (!verified) return Tell(verified.error());
   const Result<Heads>& heads = *verified;
   if (!heads) Output::Stderr().Write("caisson: " + heads.error().message() + "\n");
-  const int status = flags.json ? Print(ToJsonLine(heads))
-                     : heads    ? Print(ToText(*heads))
+  const int status = flags.json ? Tell(ToJsonLine(heads))
+                     : heads    ? Tell(ToText(*heads))
                                 : kExitCompleted;
   return status == kExitCompleted && !heads ? kExitCodeFailed : status;
 }
@@ -129,7 +120,7 @@ void AddAuditCommand(CLI::App& program, int& exit_status) {
   command->require_subcommand(1);
   CLI::App* list = command->add_subcommand("list", "The entries, oldest first");
   list->add_option("--after", flags->after, "Only those after this number")->type_name("NUMBER");
-  list->callback([flags, &exit_status] { exit_status = Print(List(*flags)); });
+  list->callback([flags, &exit_status] { exit_status = Tell(List(*flags)); });
   CLI::App* verify = command->add_subcommand("verify", "Check that no entry is changed or missing");
   verify->add_option("--file", flags->file, "A copy in a file, in place of the store")
       ->type_name("FILE");

@@ -5,8 +5,7 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/exit_status.h"
-#include "cli/output.h"
+#include "cli/tell.h"
 #include "config/config.h"
 #include "config/print.h"
 
@@ -34,17 +33,6 @@ Result<std::string> Print(const ConfigFlags& flags) {
   return PrintConfig(std::string{std::istreambuf_iterator<char>(file), {}}, flags.path);
 }
 
-int Perform(const ConfigFlags& flags, Result<std::string> (*action)(const ConfigFlags&)) {
-  const auto text = action(flags);
-  if (!text) {
-    Output::Stderr().Write("caisson: " + text.error().message() + "\n");
-    return kExitUsage;
-  }
-  Output out = Output::Stdout();
-  out.Write(*text);
-  return out.failed() == 0 ? kExitCompleted : kExitUsage;
-}
-
 }  // namespace
 
 void AddConfigCommand(CLI::App& program, int& exit_status) {
@@ -58,7 +46,7 @@ void AddConfigCommand(CLI::App& program, int& exit_status) {
     sub->footer(kExamples);
     sub->add_option("--config", flags->path, "The configuration file; by default caisson.toml")
         ->type_name("FILE");
-    sub->callback([flags, action, &exit_status] { exit_status = Perform(*flags, action); });
+    sub->callback([flags, action, &exit_status] { exit_status = Tell(action(*flags)); });
   };
   add("check", "Say what is wrong with it", Check);
   add("print", "Show it as it is read, without secrets", Print);

@@ -19,6 +19,7 @@
 #include "cli/run_report.h"
 #include "cli/statement.h"
 #include "codeact/door_session.h"
+#include "engine/outcome.h"
 #include "server/code_service.h"
 #include "server/single_run.h"
 
@@ -32,8 +33,6 @@ constexpr const char* kExamples = R"(Examples:
 
 Variables, imports and files stay until the end. An empty line ends a block. Ctrl-C clears what you
 have typed, or ends what runs; a run that is ended so, or by a limit, takes the session with it.)";
-
-constexpr const char* kSessionName = "repl";
 
 // A stateful session: reads statements and runs them, one after the other.
 class ReplCommand {
@@ -67,6 +66,7 @@ class ReplCommand {
   std::optional<LineReader> reader_;
   Limits limits_;
   std::unique_ptr<CodeService> service_;
+  const std::string session_ = "repl" + NewRunId().substr(3);  // What tools are told: ours alone.
   int status_ = kExitCompleted;
   std::atomic<bool> ended_ = false;
   Guarded<SingleRun*> running_{nullptr};
@@ -126,10 +126,9 @@ void ReplCommand::RunStatement(const std::string& code) {
       {.owner = OwnerId("local"),
        .code = code,
        .setting = service_->setting(),
-       .session = SessionRequest{.name = kSessionName, .restart = Restart::kIfLost},
+       .session = SessionRequest{.name = session_, .restart = Restart::kIfLost},
        .gate = *std::move(gate),
-       .context =
-           std::make_shared<const SessionContext>(LocalSession(service_->sessions(), "cli"))},
+       .context = ForRequest(LocalSession(service_->sessions(), "cli"), {.session = session_})},
       [&](OutputStream stream, std::string_view bytes) {
         (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);
         if (out_.failed() != 0) run.Cancel();

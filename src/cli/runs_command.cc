@@ -14,8 +14,8 @@
 #include "base/visible.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
-#include "cli/output.h"
 #include "cli/store_flags.h"
+#include "cli/tell.h"
 #include "codeact/durable/durable_runs.h"
 #include "codeact/durable/stored_view.h"
 #include "context/session_context.h"
@@ -169,7 +169,8 @@ Result<Told> Resume(const RunsFlags& flags) {
                     .keys = state->keys(),
                     .executor = background.executor(),
                     .setting = service->settings(),
-                    .sessions = &service->sessions()});
+                    .sessions = &service->sessions(),
+                    .settings = state->runs()});
   auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
   WaitFor(background.executor(), runs.Close());
   if (!view) return std::move(view).error();
@@ -177,14 +178,8 @@ Result<Told> Resume(const RunsFlags& flags) {
 }
 
 int Perform(const RunsFlags& flags, Result<Told> (*action)(const RunsFlags&)) {
-  auto told = action(flags);
-  if (!told) {
-    Output::Stderr().Write("caisson: " + told.error().message() + "\n");
-    return ExitStatus(told.error().code());
-  }
-  Output out = Output::Stdout();
-  out.Write(told->text);
-  return out.failed() == 0 ? told->status : kExitUsage;
+  const auto told = action(flags);
+  return told ? Tell(told->text, told->status) : Tell(told.error());
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
   ToolBridge bridge(cell, request.setting->tools,
                     {.gate = std::move(request.gate),
                      .on_output = std::move(request.on_output),
+                     .on_progress = std::move(request.on_progress),
                      .trace = std::move(request.trace),
                      .session = std::move(request.context),
                      .journal = continuity.journal});

@@ -72,6 +72,7 @@ struct CodeRequest {
   ToolGate gate{};  // Who is asked about calls that need approval; without one they are denied.
   std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
   std::function<void(OutputStream, std::string_view)> on_output{};
+  OnToolProgress on_progress{};
   ToolRun::Trace trace{};
   std::shared_ptr<const SessionContext> context{};  // Whom its tools act for.
   std::optional<Continuity>

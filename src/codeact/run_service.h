@@ -41,6 +41,7 @@ struct StartRun {
   std::shared_ptr<const SessionContext> context{};
   std::function<void(const RunId& id)> on_start{};  // Before anything is executed.
   std::function<void(OutputStream, std::string_view)> on_output{};
+  OnToolProgress on_progress{};
 };
 
 struct RunView {

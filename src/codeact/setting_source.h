@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/bell.h"
 #include "codeact/code_runner.h"
 #include "context/session_context.h"
 
@@ -23,14 +24,18 @@ class SettingSource {
   // Always the same for everybody.
   SettingSource(std::shared_ptr<const CodeSetting> fixed)  // NOLINT(google-explicit-constructor)
       : ask_([fixed = std::move(fixed)](const SessionContext*) { return fixed; }) {}
-  explicit SettingSource(Ask ask) : ask_(std::move(ask)) {}
+  // `changes` rings when it may be another for somebody; null: it never is.
+  explicit SettingSource(Ask ask, Bell* changes = nullptr)
+      : ask_(std::move(ask)), changes_(changes) {}
 
   std::shared_ptr<const CodeSetting> For(const SessionContext* session) const {
     return ask_(session);
   }
+  Bell* changes() const { return changes_; }
 
  private:
   Ask ask_;
+  Bell* changes_ = nullptr;
 };
 
 }  // namespace caisson

@@ -48,6 +48,29 @@ ApprovalsConfig ReadApprovals(TableReader table) {
   return approvals;
 }
 
+RunsConfig ReadRuns(TableReader table) {
+  RunsConfig runs;
+  table.ReadSeconds("park_seconds", runs.park);
+  table.Read("max_parked", runs.max_parked);
+  table.Read("max_parked_bytes", runs.max_parked_bytes);
+  table.Read("max_waiting", runs.max_waiting);
+  table.Read("max_waiting_bytes", runs.max_waiting_bytes);
+  table.Read("max_waiting_in_all", runs.max_waiting_in_all);
+  table.Read("max_waiting_bytes_in_all", runs.max_waiting_bytes_in_all);
+  table.Finish();
+  return runs;
+}
+
+RetentionConfig ReadRetention(TableReader table) {
+  RetentionConfig retention;
+  table.ReadDays("runs_days", retention.runs);
+  table.ReadDays("responses_days", retention.responses);
+  table.ReadDays("sessions_days", retention.sessions);
+  table.ReadDays("checkpoints_days", retention.checkpoints);
+  table.Finish();
+  return retention;
+}
+
 AuditConfig ReadAudit(TableReader table) {
   AuditConfig audit;
   table.Read("file", audit.file);
@@ -215,6 +238,7 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("command", upstream.command);
   table.Read("url", upstream.url);
   table.ReadSecret("bearer", upstream.bearer);
+  table.Read("certificates", upstream.certificates);
   table.Read("inherit_env", upstream.inherit_env);
   table.Read("env", upstream.env);
   // Empty is a choice, too.
@@ -228,10 +252,17 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("max_instances", upstream.max_instances);
   table.ReadSeconds("idle_seconds", upstream.idle);
   table.ReadSeconds("timeout_seconds", upstream.timeout);
+  table.ReadSeconds("longest_seconds", upstream.longest);
   upstream.approval = ReadApproval(table, name, problems);
   table.Require("name");
   if (upstream.command.empty() == upstream.url.empty()) {
     table.Complain("command", "or url is needed, one of them");
+  }
+  if (upstream.url.empty() && !upstream.certificates.empty()) {
+    table.Complain("certificates", "are for servers behind a url");
+  }
+  if (upstream.timeout && upstream.longest && *upstream.longest < *upstream.timeout) {
+    table.Complain("longest_seconds", "must not be below timeout_seconds");
   }
   table.Finish();
   return upstream;
@@ -288,6 +319,9 @@ class ConfigReader {
     With("store", [&](TableReader table) { config_.store = ReadStore(std::move(table)); });
     With("approvals",
          [&](TableReader table) { config_.approvals = ReadApprovals(std::move(table)); });
+    With("runs", [&](TableReader table) { config_.runs = ReadRuns(std::move(table)); });
+    With("retention",
+         [&](TableReader table) { config_.retention = ReadRetention(std::move(table)); });
     With("audit", [&](TableReader table) { config_.audit = ReadAudit(std::move(table)); });
     With("identity",
          [&](TableReader table) { config_.identity = ReadIdentity(std::move(table), problems_); });

@@ -48,6 +48,26 @@ struct ApprovalsConfig {
   std::optional<std::uint64_t> max_pending{};        // Of one identity.
 };
 
+// Runs that wait for somebody.
+struct RunsConfig {
+  std::optional<std::chrono::nanoseconds> park{};  // How long in memory; then in the store.
+  std::optional<std::uint64_t> max_parked{};       // In memory at once,
+  std::optional<std::uint64_t>
+      max_parked_bytes{};                      // and how much; beyond it the oldest are stored.
+  std::optional<std::uint64_t> max_waiting{};  // Of one identity; beyond it calls are denied.
+  std::optional<std::uint64_t> max_waiting_bytes{};
+  std::optional<std::uint64_t> max_waiting_in_all{};
+  std::optional<std::uint64_t> max_waiting_bytes_in_all{};
+};
+
+// How long things are kept after they were last touched.
+struct RetentionConfig {
+  std::optional<std::chrono::nanoseconds> runs{};  // Once they have ended.
+  std::optional<std::chrono::nanoseconds> responses{};
+  std::optional<std::chrono::nanoseconds> sessions{};  // Snapshots too.
+  std::optional<std::chrono::nanoseconds> checkpoints{};
+};
+
 struct AuditConfig {
   std::string file{};  // Gets a line of JSON for each entry; none if empty.
 };
@@ -172,6 +192,8 @@ struct UpstreamConfig {
   std::vector<std::string> command{};  // Or
   std::string url{};
   SecretReference bearer{};
+  std::string
+      certificates{};  // A PEM file of those who may vouch for it, in place of the system's.
   std::vector<std::string> inherit_env{};
   std::vector<std::pair<std::string, std::string>> env{};
   std::optional<std::string> prefix{};  // Of its tools' names in code; nothing: the name and "_".
@@ -185,7 +207,8 @@ struct UpstreamConfig {
   std::optional<std::uint64_t> max_instances{};  // of which there are at most so many,
   std::optional<std::chrono::nanoseconds>
       idle{};  // and which ends when it was not used for so long.
-  std::optional<std::chrono::nanoseconds> timeout{};
+  std::optional<std::chrono::nanoseconds> timeout{};  // Of a call,
+  std::optional<std::chrono::nanoseconds> longest{};  // begun anew by its progress until this.
 };
 
 struct ModelConfig {
@@ -213,6 +236,8 @@ struct Config {
   ServerConfig server{};
   StoreConfig store{};
   ApprovalsConfig approvals{};
+  RunsConfig runs{};
+  RetentionConfig retention{};
   AuditConfig audit{};
   IdentityConfig identity{};
   WorkerConfig worker{};

@@ -43,6 +43,19 @@ keys_env = "RING"
 expire_seconds = 172800
 poll_seconds = 0.5
 max_pending = 20
+[runs]
+park_seconds = 5
+max_parked = 6
+max_parked_bytes = 7
+max_waiting = 8
+max_waiting_bytes = 9
+max_waiting_in_all = 10
+max_waiting_bytes_in_all = 11
+[retention]
+runs_days = 1
+responses_days = 0.5
+sessions_days = 36500
+checkpoints_days = 3
 [audit]
 file = "audit.jsonl"
 [identity]
@@ -106,6 +119,9 @@ timeout_seconds = 5
 name = "search"
 url = "https://mcp.example.com"
 bearer_env = "SEARCH"
+certificates = "ca.pem"
+timeout_seconds = 5
+longest_seconds = 90
 [[model]]
 name = "main"
 kind = "openai-chat"
@@ -127,6 +143,17 @@ file = "report.toml"
   EXPECT_EQ(config.approvals.expire, std::chrono::hours(48));
   EXPECT_EQ(config.approvals.poll, std::chrono::milliseconds(500));
   EXPECT_EQ(config.approvals.max_pending, 20u);
+  EXPECT_EQ(config.runs.park, std::chrono::seconds(5));
+  EXPECT_EQ(config.runs.max_parked, 6u);
+  EXPECT_EQ(config.runs.max_parked_bytes, 7u);
+  EXPECT_EQ(config.runs.max_waiting, 8u);
+  EXPECT_EQ(config.runs.max_waiting_bytes, 9u);
+  EXPECT_EQ(config.runs.max_waiting_in_all, 10u);
+  EXPECT_EQ(config.runs.max_waiting_bytes_in_all, 11u);
+  EXPECT_EQ(config.retention.runs, std::chrono::hours(24));
+  EXPECT_EQ(config.retention.responses, std::chrono::hours(12));
+  EXPECT_EQ(config.retention.sessions, std::chrono::hours(24 * 36'500));
+  EXPECT_EQ(config.retention.checkpoints, std::chrono::hours(72));
   EXPECT_EQ(config.audit.file, "audit.jsonl");
   EXPECT_EQ(config.identity.keys.at(0).value.environment, "ANN_KEY");
   EXPECT_THAT(config.engine.native_packages, ElementsAre("numpy", "pandas"));
@@ -150,6 +177,8 @@ file = "report.toml"
   EXPECT_EQ(fetch.http.rules.at(0).headers.at(0).value.file, "token");
   EXPECT_EQ(fetch.http.calls_per_minute, 60u);
   EXPECT_EQ(config.upstreams.at(1).bearer.environment, "SEARCH");
+  EXPECT_EQ(config.upstreams.at(1).certificates, "ca.pem");
+  EXPECT_EQ(config.upstreams.at(1).longest, std::chrono::seconds(90));
   EXPECT_EQ(config.upstreams.at(0).prefix, "fs_");
   EXPECT_EQ(config.upstreams.at(0).ask, std::vector<std::string>{"write_file"});
   EXPECT_TRUE(config.upstreams.at(0).trust_read_only);
@@ -241,6 +270,10 @@ TEST(ConfigTest, RefusesWhatCannotBe) {
         "[limits]\nwall_seconds = \"3\"",
         "[store]\nurl = \"mysql://x\"",
         "[identity]\nmode = \"keys\"",
+        "[runs]\nmax_parked = 0",
+        "[runs]\nmax_waiting = -1",
+        "[retention]\nruns_days = 0",
+        "[retention]\nruns_days = 36501",
         "[[mount]]\nhost = \"a\"",
         "[[mount]]\nhost = \"a\"\nguest = \"/b\"\nmode = \"readwrite\"",
         "[[tool]]\nname = \"a\"\nkind = \"command\"",
@@ -251,6 +284,8 @@ TEST(ConfigTest, RefusesWhatCannotBe) {
         "1979-05-27 }",
         "[[upstream]]\nname = \"a\"",
         "[[upstream]]\nname = \"a\"\nurl = \"x\"\ncommand = [\"y\"]",
+        "[[upstream]]\nname = \"a\"\ncommand = [\"y\"]\ncertificates = \"ca.pem\"",
+        "[[upstream]]\nname = \"a\"\nurl = \"x\"\ntimeout_seconds = 9\nlongest_seconds = 8",
         "[[agent]]\nname = \"a\"\nmodel = \"none\"",
         "[[workflow]]\nname = \"a\"\nfile = \"x\"\n[[workflow]]\nname = \"a\"\nfile = \"x\"",
         "[server]\nlisten = \"a\"\nlisten = \"b\"",

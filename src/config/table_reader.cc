@@ -150,6 +150,17 @@ void TableReader::ReadSeconds(std::string_view key, std::optional<std::chrono::n
   out = std::chrono::nanoseconds(static_cast<std::int64_t>(std::ceil(*seconds * 1e9)));
 }
 
+void TableReader::ReadDays(std::string_view key, std::optional<std::chrono::nanoseconds>& out) {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return;
+  constexpr double kMost = 36'500;
+  const auto days = node->is_number() ? node->value<double>() : std::nullopt;
+  if (!days || !(*days > 0 && *days <= kMost)) {
+    return Complain(key, "must be a number of days above 0, a hundred years at most");
+  }
+  out = std::chrono::nanoseconds(static_cast<std::int64_t>(std::ceil(*days * 86'400e9)));
+}
+
 void TableReader::ReadSecret(const std::string& key, SecretReference& out) {
   Read(key + "_env", out.environment);
   Read(key + "_file", out.file);

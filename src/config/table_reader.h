@@ -55,6 +55,7 @@ class TableReader {
   void Read(std::string_view key, std::vector<std::pair<std::string, std::string>>& out);
   void Read(std::string_view key, std::optional<Value>& out);  // A schema: any JSON.
   void ReadSeconds(std::string_view key, std::optional<std::chrono::nanoseconds>& out);
+  void ReadDays(std::string_view key, std::optional<std::chrono::nanoseconds>& out);
   // `key`_env or `key`_file.
   void ReadSecret(const std::string& key, SecretReference& out);
   // One of some words.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -256,6 +257,19 @@ TEST_F(SessionContextTest, AScopeRestoresUnsetAsUnset) {
     context.Bind(BindingOf("A"));
   }
   EXPECT_EQ(context.slot(kKey), std::nullopt);
+}
+
+// AC-33
+TEST_F(SessionContextTest, AScopeRestoresWhenItIsLeftInAHurry) {
+  SessionContext context(host_);
+  context.Bind(BindingOf("A"));
+  try {
+    const SessionScope scope(context);
+    context.Bind(BindingOf("B"));
+    throw std::runtime_error("out");
+  } catch (const std::runtime_error&) {
+    EXPECT_EQ(context.Get(kKey), "key-A");
+  }
 }
 
 TEST_F(SessionContextTest, EveryVariableHasItsOwnNameUnderThePrefix) {

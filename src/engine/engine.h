@@ -156,6 +156,17 @@ struct EngineStats {
   std::uint64_t cells_live = 0;
   std::uint64_t waiting = 0;  // Requests waiting for a cell.
   std::uint64_t refused = 0;  // Turned away because too many waited.
+
+  EngineStats& operator+=(const EngineStats& more) {
+    runs_started += more.runs_started;
+    runs_ended += more.runs_ended;
+    workers_started += more.workers_started;
+    workers_lost += more.workers_lost;
+    cells_live += more.cells_live;
+    waiting += more.waiting;
+    refused += more.refused;
+    return *this;
+  }
 };
 
 // What made a saved cell, and what alone can take it back.
@@ -183,7 +194,8 @@ class Engine {
   virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) = 0;
 
   // A cell out of saved bytes, for the owner that saved it, waiting where it was. Refused with the
-  // reason when it was saved by another build. Branching is restoring the same bytes twice.
+  // reason when it was saved by another build; kInternal when it took its worker down. Branching is
+  // restoring the same bytes twice.
   virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options,
                                                                  SavedCell saved,
                                                                  Limits limits) = 0;

@@ -182,6 +182,8 @@ Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits,
     for (const Setting& setting : settings) {
       TRY(WriteFile(path + "/" + std::string(setting.v2_file), std::to_string(setting.value)));
     }
+    // Or what is beyond the limit would go there. The file is missing where the kernel does not count swap.
+    static_cast<void>(WriteFile(path + "/memory.swap.max", "0"));
     return group;
   }
   Cgroup group("cgroup v1", {});

@@ -1,5 +1,5 @@
 // Which files of a cgroup file system are written, and what is left of a crashed host, in a directory that only looks like
-// one. jail_test.cc has the real thing, in the version that the machine has.
+// one. jail_test.cc and cli.cgroups have the real thing, in the versions that the machine has.
 #include "jail/cgroup.h"
 
 #include <gmock/gmock.h>
@@ -66,6 +66,7 @@ TEST_F(DelegatedV2, TheGroupStandsBesideOursAndHasItsLimits) {
   EXPECT_EQ(group->version(), "cgroup v2");
   EXPECT_EQ(Text(root_ / "service/x/memory.max"), "67108864");
   EXPECT_EQ(Text(root_ / "service/x/pids.max"), "4");
+  EXPECT_EQ(Text(root_ / "service/x/memory.swap.max"), "0");
   ASSERT_TRUE(group->LimitMemory(1 << 20));
   EXPECT_THAT(Text(root_ / "service/x/memory.max"), testing::StartsWith("1048576"));
 }

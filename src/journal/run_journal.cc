@@ -128,9 +128,9 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
   co_return co_await std::move(ruling);
 }
 
-// Pending if somebody must be asked.
-asio::awaitable<Result<CallState>> RunJournal::FirstState(const JournaledCall& call) {
-  if (!call.tool->NeedsApproval(call.arguments)) co_return CallState::kStarted;
+// It begins as pending if somebody must be asked.
+asio::awaitable<Result<void>> RunJournal::Judge(const JournaledCall& call, NewCall& row) {
+  if (!call.tool->NeedsApproval(call.arguments)) co_return Result<void>();
   auto judged = co_await options_.desk.Judge(
       options_.owner,
       {.place = {.run = options_.run, .seq = call.seq, .code_digest = options_.code_digest},
@@ -138,7 +138,9 @@ asio::awaitable<Result<CallState>> RunJournal::FirstState(const JournaledCall& c
        .arguments = call.arguments,
        .session = options_.session});
   if (!judged) co_return std::move(judged).error();
-  co_return judged->kind == caisson::Ruling::Kind::kAsk ? CallState::kPending : CallState::kStarted;
+  if (judged->kind == caisson::Ruling::Kind::kAsk) row.state = CallState::kPending;
+  row.grant = std::move(judged->grant);
+  co_return Result<void>();
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& call,
@@ -147,9 +149,8 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
   if (!written.refused) {
-    auto first = co_await FirstState(call);
-    if (!first) co_return Fail(Fault::kLost, first.error().message());
-    written.call.state = *first;
+    auto judged = co_await Judge(call, written.call);
+    if (!judged) co_return Fail(Fault::kLost, judged.error().message());
   }
   const SystemTime now = options_.clock.Now();
   auto begun =
@@ -222,13 +223,27 @@ asio::awaitable<CallJournal::Ruling> RunJournal::GiveRecorded(std::uint32_t seq)
 
 // ---- Asking ----
 
-asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
+asio::awaitable<Result<void>> RunJournal::CheckWaiting() {
+  const WaitingLimits& most = options_.waiting;
   const auto usage = co_await runs().Usage(options_.owner);
   if (!usage) co_return usage.error();
-  if (usage->waiting_runs >= options_.waiting.runs ||
-      usage->saved_bytes >= options_.waiting.saved_bytes) {
-    co_return Error(ErrorCode::kResourceExhausted, "too many runs wait already");
+  if (usage->waiting_runs >= most.runs) {
+    co_return Error(ErrorCode::kResourceExhausted, "too many of your runs wait already");
   }
+  if (usage->saved_bytes >= most.saved_bytes) {
+    co_return Error(ErrorCode::kResourceExhausted, "your waiting runs take too much room already");
+  }
+  if (options_.total == nullptr) co_return Result<void>();
+  const auto all = co_await options_.total->BeforeOneMore();
+  if (!all) co_return all.error();
+  if (all->waiting_runs >= most.runs_in_all || all->saved_bytes >= most.saved_bytes_in_all) {
+    co_return Error(ErrorCode::kResourceExhausted, "too many runs wait already, of everybody");
+  }
+  co_return Result<void>();
+}
+
+asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
+  if (auto room = co_await CheckWaiting(); !room) co_return std::move(room).error();
   const NewCall call = state_.Lock()->entries.at(seq).stored.call;
   co_return co_await options_.desk.Ask(options_.owner,
                                        {.binding = {.run = options_.run,

@@ -31,15 +31,18 @@
 #include "engine/outcome.h"
 #include "identity/identity.h"
 #include "journal/records.h"
+#include "journal/total_usage.h"
 #include "store/store.h"
 #include "tools/call_journal.h"
 
 namespace caisson {
 
-// What one owner's waiting runs may take; beyond it nobody is asked, and the code is told so.
+// What waiting runs may take; beyond it nobody is asked, and the code is told so.
 struct WaitingLimits {
-  std::uint64_t runs = 10'000;
+  std::uint64_t runs = 10'000;  // Of one owner.
   std::uint64_t saved_bytes = std::uint64_t{1} << 30;
+  std::uint64_t runs_in_all = 100'000;
+  std::uint64_t saved_bytes_in_all = std::uint64_t{16} << 30;
 };
 
 struct JournalOptions {
@@ -52,6 +55,7 @@ struct JournalOptions {
   std::string code_digest{};
   std::optional<std::string> session{};  // For answers that hold as long as it.
   WaitingLimits waiting{};
+  TotalUsage* total = nullptr;  // Null: nothing is bounded in all.
   std::vector<StoredCall> recorded{};
   // After anything that changes what the run waits for; on the cell's executor, and not from within Park.
   std::function<void()> on_change{};
@@ -133,8 +137,9 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
   asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
   asio::awaitable<Ruling> Retry(const JournaledCall& call);
-  asio::awaitable<Result<CallState>> FirstState(const JournaledCall& call);
+  asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
+  asio::awaitable<Result<void>> CheckWaiting();
   asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
   asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
 

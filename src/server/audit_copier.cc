@@ -1,10 +1,8 @@
 #include "server/audit_copier.h"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 #include <utility>
 
 namespace caisson {
@@ -19,26 +17,14 @@ Result<std::unique_ptr<AuditCopier>> AuditCopier::Start(Store& store, AuditCopie
 
 AuditCopier::AuditCopier(Store& store, std::optional<AuditFile> file, AuditCopierOptions options)
     : store_(store), file_(std::move(file)), options_(std::move(options)) {
-  asio::co_spawn(context_, CopyUntilStopped(), asio::detached);
-  thread_ = std::thread([this] { context_.run(); });
+  copying_.emplace(options_.interval, [this] { return CopyOnce(); });
 }
 
 AuditCopier::~AuditCopier() {
-  asio::post(context_, [this] {
-    stopped_ = true;
-    next_.cancel();
-  });
-  thread_.join();
-}
-
-asio::awaitable<void> AuditCopier::CopyUntilStopped() {
-  while (!stopped_) {
-    co_await CopyOnce();
-    if (stopped_) break;
-    next_.expires_after(std::chrono::ceil<std::chrono::milliseconds>(options_.interval));
-    co_await next_.async_wait(asio::as_tuple(asio::use_awaitable));
-  }
-  co_await CopyOnce();
+  copying_.reset();
+  asio::io_context last;
+  asio::co_spawn(last, CopyOnce(), asio::detached);
+  last.run();
 }
 
 asio::awaitable<void> AuditCopier::CopyOnce() {

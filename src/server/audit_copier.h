@@ -7,18 +7,17 @@
 // Lifetime  The store outlives it. The destructor copies what is new once more and returns.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "approval/audit_trail.h"
 #include "base/result.h"
+#include "server/periodic.h"
 #include "store/store.h"
 
 namespace caisson {
@@ -40,16 +39,12 @@ class AuditCopier {
 
  private:
   AuditCopier(Store& store, std::optional<AuditFile> file, AuditCopierOptions options);
-  asio::awaitable<void> CopyUntilStopped();
   asio::awaitable<void> CopyOnce();
 
   Store& store_;
   std::optional<AuditFile> file_;  // Nothing as long as it is another's.
   const AuditCopierOptions options_;
-  asio::io_context context_{1};
-  asio::steady_timer next_{context_};
-  bool stopped_ = false;  // Both are used on the thread alone.
-  std::thread thread_;
+  std::optional<Periodic> copying_;
 };
 
 }  // namespace caisson

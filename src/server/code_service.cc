@@ -72,8 +72,11 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
     config.upstreams = std::move(options.upstreams);
     config.directory = std::move(options.tools_directory);
     if (!options.log) options.log = [](std::string_view) {};
-    const ToolResources resources{
-        .io = pool, .pool = pool, .host = service->sessions_, .log = std::move(options.log)};
+    const ToolResources resources{.io = pool,
+                                  .pool = pool,
+                                  .host = service->sessions_,
+                                  .log = std::move(options.log),
+                                  .on_change = [bell = &service->tools_changed_] { bell->Ring(); }};
     TRY_ASSIGN(const auto configured, MakeTools(config, resources));
     TRY_ASSIGN(service->upstreams_, OpenUpstreams(config, resources));
     auto tools = options.setting.tools->tools();

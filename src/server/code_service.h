@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bell.h"
 #include "base/guarded.h"
 #include "base/result.h"
 #include "codeact/code_runner.h"
@@ -58,7 +59,8 @@ class CodeService {
   std::shared_ptr<const CodeSetting> SettingFor(const SessionContext* session) const;
   std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
   SettingSource settings() const {
-    return SettingSource([this](const SessionContext* session) { return SettingFor(session); });
+    return SettingSource([this](const SessionContext* session) { return SettingFor(session); },
+                         upstreams_.empty() ? nullptr : &tools_changed_);
   }
 
   // One run for the owner "local", with the service's setting.
@@ -73,6 +75,7 @@ class CodeService {
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   SessionHost sessions_{CaptureEnvironment()};
+  mutable Bell tools_changed_;  // Of upstreams.
   const std::unique_ptr<Engine> engine_;
   asio::thread_pool pool_{2};  // Gone before the engine: it answers the engine's cells.
   std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.

@@ -22,6 +22,8 @@ struct ToolResources {
   asio::any_io_executor pool;  // Where names are resolved; may block.
   SessionHost& host;           // What commands inherit, as far as the operator lets them.
   CommandLog log{};
+  std::function<void()>
+      on_change{};  // When upstreams have other tools than before; from any thread.
 };
 
 // In the order of the file. The error names the tool and what is wrong with it.

@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
+#include <filesystem>
 #include <future>
 #include <optional>
 #include <utility>
@@ -13,6 +14,8 @@ namespace caisson {
 namespace {
 
 using Opened = std::future<std::optional<Result<void>>>;
+
+constexpr std::size_t kMaxAnswerBytes = 8u << 20;
 
 Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config,
                             const ToolResources& resources) {
@@ -27,6 +30,7 @@ Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config
                     .sharing = upstream.shared ? Sharing::kShared : Sharing::kEachSession};
   TRY_ASSIGN(spec.approval, MakeApproval(upstream.approval));
   if (upstream.timeout) spec.timeout = *upstream.timeout;
+  if (upstream.longest) spec.longest = *upstream.longest;
   if (upstream.max_instances) spec.max_instances = *upstream.max_instances;
   if (upstream.idle) spec.idle = *upstream.idle;
   if (!upstream.url.empty()) {
@@ -45,29 +49,44 @@ Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config
   return spec;
 }
 
+// What a server is spoken to with. Those that the system's authorities vouch for share `usual`.
+Result<std::shared_ptr<const HttpClient>> ClientFor(const UpstreamConfig& upstream,
+                                                    const Config& config,
+                                                    const ToolResources& resources,
+                                                    std::shared_ptr<const HttpClient> usual) {
+  if (upstream.certificates.empty()) return usual;
+  TRY_ASSIGN(std::shared_ptr<const HttpClient> own,
+             HttpClient::Make({.resolver = SystemResolver(resources.pool),
+                               .max_response_bytes = kMaxAnswerBytes,
+                               .certificates = std::filesystem::path(config.directory) /
+                                               upstream.certificates}));
+  return own;
+}
+
 }  // namespace
 
 Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& config,
                                                              const ToolResources& resources) {
   std::vector<std::shared_ptr<Upstream>> upstreams;
   if (config.upstreams.empty()) return upstreams;
-  TRY_ASSIGN(std::shared_ptr<const HttpClient> http,
-             HttpClient::Make(
-                 {.resolver = SystemResolver(resources.pool), .max_response_bytes = 8u << 20}));
+  TRY_ASSIGN(std::shared_ptr<const HttpClient> usual,
+             HttpClient::Make({.resolver = SystemResolver(resources.pool),
+                               .max_response_bytes = kMaxAnswerBytes}));
   // All are looked at before the first is started: a mistake in one leaves nothing running.
-  std::vector<UpstreamSpec> specs;
   for (const UpstreamConfig& upstream : config.upstreams) {
     auto spec = SpecOf(upstream, config, resources);
     if (!spec) return std::move(spec).error().Context("[[upstream]] " + upstream.name);
-    specs.push_back(*std::move(spec));
+    auto client = ClientFor(upstream, config, resources, usual);
+    if (!client) return std::move(client).error().Context("[[upstream]] " + upstream.name);
+    upstreams.push_back(Upstream::Make(*std::move(spec), {.io = resources.io,
+                                                          .host = &resources.host,
+                                                          .http = *std::move(client),
+                                                          .log = resources.log,
+                                                          .on_change = resources.on_change}));
   }
   std::vector<Opened> opened;
-  for (UpstreamSpec& spec : specs) {
-    upstreams.push_back(Upstream::Make(
-        std::move(spec),
-        {.io = resources.io, .host = &resources.host, .http = http, .log = resources.log}));
-    opened.push_back(
-        asio::co_spawn(resources.io, AsOptional(upstreams.back()->Open()), asio::use_future));
+  for (const auto& upstream : upstreams) {
+    opened.push_back(asio::co_spawn(resources.io, AsOptional(upstream->Open()), asio::use_future));
   }
   for (Opened& each : opened) {
     const Result<void> done = *each.get();

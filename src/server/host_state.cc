@@ -10,13 +10,41 @@
 namespace caisson {
 namespace {
 
-constexpr std::chrono::milliseconds kUsualPoll(250);
+template <typename T>
+void Take(T& setting, const std::optional<std::uint64_t>& given) {
+  if (given) setting = static_cast<T>(*given);
+}
+
+template <typename T>
+void Take(T& setting, const std::optional<std::chrono::nanoseconds>& given) {
+  if (given) setting = std::chrono::ceil<T>(*given);
+}
+
+DurableSettings RunSettingsOf(const Config& config) {
+  DurableSettings settings;
+  Take(settings.keep_parked, config.runs.park);
+  Take(settings.max_parked, config.runs.max_parked);
+  Take(settings.max_parked_bytes, config.runs.max_parked_bytes);
+  Take(settings.waiting.runs, config.runs.max_waiting);
+  Take(settings.waiting.saved_bytes, config.runs.max_waiting_bytes);
+  Take(settings.waiting.runs_in_all, config.runs.max_waiting_in_all);
+  Take(settings.waiting.saved_bytes_in_all, config.runs.max_waiting_bytes_in_all);
+  Take(settings.poll, config.approvals.poll);
+  return settings;
+}
+
+Retention RetentionOf(const RetentionConfig& config) {
+  Retention retention;
+  Take(retention.finished_runs, config.runs);
+  Take(retention.responses, config.responses);
+  Take(retention.documents, config.sessions);
+  Take(retention.checkpoints, config.checkpoints);
+  return retention;
+}
 
 DeskOptions DeskOptionsOf(const ApprovalsConfig& approvals) {
   DeskOptions options;
-  if (approvals.expire) {
-    options.expire = std::chrono::ceil<std::chrono::seconds>(*approvals.expire);
-  }
+  Take(options.expire, approvals.expire);
   if (approvals.max_pending) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     options.max_pending = static_cast<std::uint32_t>(std::min(*approvals.max_pending, kMost));
@@ -30,8 +58,8 @@ HostState::HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& c
     : store_(std::move(store)),
       keys_(std::move(keys)),
       desk_(*store_, bell_, clock_, DeskOptionsOf(config.approvals)),
-      poll_(
-          std::chrono::ceil<std::chrono::milliseconds>(config.approvals.poll.value_or(kUsualPoll))),
+      runs_(RunSettingsOf(config)),
+      retention_(RetentionOf(config.retention)),
       hidden_(StoreFiles(config)) {}
 
 Result<std::unique_ptr<HostState>> HostState::Open(const Config& config, const EnvironmentMap& host,
@@ -42,7 +70,7 @@ Result<std::unique_ptr<HostState>> HostState::Open(const Config& config, const E
   if (!config.audit.file.empty()) {
     const auto path = std::filesystem::path(config.directory) / config.audit.file;
     TRY_ASSIGN(state->audit_, AuditCopier::Start(*state->store_, {.path = path.string(),
-                                                                  .interval = state->poll_,
+                                                                  .interval = state->runs_.poll,
                                                                   .log = std::move(log)}));
   }
   return state;

@@ -9,7 +9,6 @@
 // Lifetime  Outlives whatever uses what it holds; the store goes last.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +21,7 @@
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "codeact/durable/surroundings.h"
 #include "config/config.h"
 #include "context/session_context.h"
 #include "server/audit_copier.h"
@@ -41,8 +41,9 @@ class HostState {
   const KeyRing& keys() const { return keys_; }
   DecisionBell& bell() { return bell_; }
   ApprovalDesk& desk() { return desk_; }
-  // How often the store is asked what other processes decided.
-  std::chrono::milliseconds poll() const { return poll_; }
+  // How runs wait, and how long what has ended is kept.
+  const DurableSettings& runs() const { return runs_; }
+  const Retention& retention() const { return retention_; }
   // As StoreFiles: what no mount may show.
   const std::vector<std::string>& hidden() const { return hidden_; }
 
@@ -54,7 +55,8 @@ class HostState {
   SystemClock clock_;
   DecisionBell bell_;
   ApprovalDesk desk_;
-  const std::chrono::milliseconds poll_;
+  const DurableSettings runs_;
+  const Retention retention_;
   const std::vector<std::string> hidden_;
   std::unique_ptr<AuditCopier> audit_;  // Null if no file is configured.
 };

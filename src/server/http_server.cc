@@ -25,6 +25,7 @@
 #include "server/code_service.h"
 #include "server/configured_identity.h"
 #include "server/host_state.h"
+#include "server/store_sweeper.h"
 #include "server/version.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -119,7 +120,7 @@ class HttpServer::Parts {
                                      .setting = code_->settings(),
                                      .sessions = &code_->sessions(),
                                      .clock = &clock_,
-                                     .settings = {.poll = state_->poll()}});
+                                     .settings = state_->runs()});
     TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
     return {};
   }
@@ -131,6 +132,11 @@ class HttpServer::Parts {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < ThreadCount(); ++i) threads.emplace_back([this] { io_.run(); });
     runs_->Tend();
+    const StoreSweeper sweeper(
+        state_->store(), clock_,
+        {.retention = state_->retention(), .log = [this](std::string_view what) {
+           log_.Write(Log::Level::kError, "sweep.failure", {{"message", what}});
+         }});
     ready_ = true;  // Whoever is answered is answered the truth.
     server_->Start();
     stop_.get_future().wait();
@@ -159,6 +165,7 @@ class HttpServer::Parts {
     using asio::experimental::awaitable_operators::operator&&;
     const auto drain = options_.config.server.drain.value_or(kUsualDrain);
     asio::steady_timer time(co_await asio::this_coro::executor, drain);
+    mcp_->Close();
     const auto doors = [&]() -> asio::awaitable<void> {
       co_await server_->Close(drain);
       time.cancel();

@@ -20,6 +20,7 @@ mcp::Features MakeFeatures(RunService& runs, const mcp::ApprovalDialogue& approv
                            const KeyRing& keys, const McpOptions& options) {
   mcp::Features features;
   features.tools = mcp::MakeCodeTools(runs, approvals, options.setting);
+  features.tools_changed = options.setting.changes();
   features.resources = std::make_unique<mcp::RunFiles>(runs);
   if (options.fixtures == McpFixtures::kConformance) {
     mcp::AddConformanceFixtures(keys, features);

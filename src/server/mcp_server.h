@@ -40,6 +40,9 @@ class McpServer {
   // Speaks with one client until it is gone and nothing of it runs any more.
   asio::awaitable<void> ServeLines(LineStream& lines);
 
+  // Ends the streams that clients only listen to.
+  void Close() { server_.changes().Close(); }
+
   // Adds /mcp, once.
   void Mount(net::Router& router, const IdentityResolver& resolver, asio::any_io_executor io,
              mcp::HttpEndpointOptions options = {});

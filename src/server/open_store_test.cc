@@ -31,8 +31,12 @@ TEST_F(OpenStoreTest, TheDatabaseAndItsKeysAreMadeBesideTheConfiguration) {
   ASSERT_TRUE(OpenStore(config_));
   const auto keys = OpenKeys(config_, {});
   ASSERT_TRUE(keys) << keys.error().message();
-  EXPECT_TRUE(std::filesystem::exists(directory_ / "caisson.db"));
-  EXPECT_TRUE(std::filesystem::exists(directory_ / "caisson.db.keys"));
+  // AC-22: nobody else reads what is kept.
+  for (const char* name : {"caisson.db", "caisson.db.keys"}) {
+    EXPECT_EQ(std::filesystem::status(directory_ / name).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+        << name;
+  }
   EXPECT_EQ(OpenKeys(config_, {})->Ids(), keys->Ids());
   EXPECT_THAT(StoreFiles(config_), Contains(directory_ / "caisson.db"));
   EXPECT_THAT(StoreFiles(config_), Contains(directory_ / "caisson.db.keys"));
@@ -64,10 +68,27 @@ TEST_F(OpenStoreTest, KeysMayBeGivenByVariableOrFile) {
 
 TEST_F(OpenStoreTest, AHostStateHasAllThatIsConfigured) {
   config_.approvals.poll = std::chrono::milliseconds(500);
+  config_.runs = {.park = std::chrono::seconds(5),
+                  .max_parked = 6,
+                  .max_parked_bytes = 7,
+                  .max_waiting = 8,
+                  .max_waiting_bytes = 9,
+                  .max_waiting_in_all = 10,
+                  .max_waiting_bytes_in_all = 11};
+  config_.retention.runs = std::chrono::hours(1);
   config_.audit.file = "audit.jsonl";
   const auto state = HostState::Open(config_, {});
   ASSERT_TRUE(state) << state.error().message();
-  EXPECT_EQ((*state)->poll(), std::chrono::milliseconds(500));
+  EXPECT_EQ((*state)->runs().poll, std::chrono::milliseconds(500));
+  EXPECT_EQ((*state)->runs().keep_parked, std::chrono::seconds(5));
+  EXPECT_EQ((*state)->runs().max_parked, 6u);
+  EXPECT_EQ((*state)->runs().max_parked_bytes, 7u);
+  EXPECT_EQ((*state)->runs().waiting.runs, 8u);
+  EXPECT_EQ((*state)->runs().waiting.saved_bytes, 9u);
+  EXPECT_EQ((*state)->runs().waiting.runs_in_all, 10u);
+  EXPECT_EQ((*state)->runs().waiting.saved_bytes_in_all, 11u);
+  EXPECT_EQ((*state)->retention().finished_runs, std::chrono::hours(1));
+  EXPECT_EQ((*state)->retention().documents, Retention().documents);
   EXPECT_EQ((*state)->keys().Ids(), OpenKeys(config_, {})->Ids());
   EXPECT_THAT((*state)->hidden(), Contains(directory_ / "audit.jsonl"));
   EXPECT_TRUE(std::filesystem::exists(directory_ / "audit.jsonl"));

@@ -11,6 +11,7 @@
 #include "net/stdio/line_stream.h"
 #include "server/host_state.h"
 #include "server/mcp_server.h"
+#include "server/store_sweeper.h"
 
 namespace caisson {
 
@@ -18,7 +19,8 @@ namespace caisson {
 class PipeServer::Parts {
  public:
   Result<void> Open(PipeServerOptions options) {
-    TRY_ASSIGN(state_, HostState::Open(options.config, options.environment, options.code.log));
+    log_ = options.code.log;
+    TRY_ASSIGN(state_, HostState::Open(options.config, options.environment, log_));
     options.code.hidden = state_->hidden();
     TRY_ASSIGN(code_, CodeService::Open(std::move(options.code)));
     runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
@@ -30,7 +32,7 @@ class PipeServer::Parts {
                                      .executor = io_.get_executor(),
                                      .setting = code_->settings(),
                                      .sessions = &code_->sessions(),
-                                     .settings = {.poll = state_->poll()}});
+                                     .settings = state_->runs()});
     mcp_.emplace(*runs_, state_->keys(),
                  McpOptions{.setting = code_->settings(), .sessions = &code_->sessions()});
     lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
@@ -43,6 +45,8 @@ class PipeServer::Parts {
   }
 
   void Serve() {
+    const StoreSweeper sweeper(state_->store(), clock_,
+                               {.retention = state_->retention(), .log = log_});
     runs_->Tend();
     Run(ServeAndClose());
   }
@@ -66,6 +70,8 @@ class PipeServer::Parts {
     io_.run();
   }
 
+  const SystemClock clock_{};
+  std::function<void(std::string_view)> log_;
   asio::io_context io_{1};
   std::unique_ptr<HostState> state_;
   std::unique_ptr<CodeService> code_;

@@ -16,6 +16,7 @@
 #include "identity/identity.h"
 #include "store/audit.h"
 #include "store/ids.h"
+#include "store/runs.h"
 
 namespace caisson {
 
@@ -59,7 +60,7 @@ class StoreMaintenance {
 
   // Runs that nobody holds and that have something ahead of them: under way when their replica died; waiting for
   // nothing any more because somebody has decided; to be cancelled; or waiting in the memory of a replica that is gone.
-  // Claim one before touching it.
+  // Not those whose setback is too fresh, unless they are to be cancelled. Claim one before touching it.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                        std::uint32_t limit) = 0;
   // Runs that `holder` holds and that wait, though somebody has decided, elsewhere perhaps.
@@ -68,6 +69,8 @@ class StoreMaintenance {
   // Runs that `holder` holds and that somebody, elsewhere perhaps, wants ended.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> RunsToCancel(std::string holder,
                                                                       std::uint32_t limit) = 0;
+  // What waits, of everybody.
+  virtual asio::awaitable<Result<RunUsage>> Usage() = 0;
   // pending -> expired, for those whose time is over. Silence is never consent.
   virtual asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(
       SystemTime now, std::uint32_t limit) = 0;

@@ -64,6 +64,13 @@ struct StoredRun {
   SystemTime created_at{};
   SystemTime updated_at{};
   bool cancel_asked = false;  // Whoever holds it, or takes it up, is to end it.
+  // How often it was claimed since it last waited: many, and it is the run that brings its replicas down.
+  std::uint32_t attempts = 0;
+};
+
+struct Setback {
+  SystemTime retry_at{};  // Nobody is shown the run before (StoreMaintenance::ResumableRuns).
+  bool counts = true;     // As an attempt. Not if the run has nothing to do with it.
 };
 
 // A run put to sleep in a call: sealed bytes and what they can be restored by.
@@ -81,6 +88,7 @@ struct NewCall {
   std::string arguments_digest{};
   std::string idempotency_key{};
   CallState state = CallState::kStarted;  // kPending if a person is asked first.
+  std::optional<GrantId> grant{};  // The standing yes by which it starts. Such effects are audited.
 };
 
 struct StoredCall {
@@ -106,17 +114,21 @@ class RunStore {
                                                         std::optional<RunState> state,
                                                         PageQuery query) = 0;
 
-  // Takes a run whose lease is over or given back. kFailedPrecondition if it is held or finished.
+  // Takes a run whose lease is over or given back: an attempt. kFailedPrecondition if it is held or finished.
   virtual asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) = 0;
   virtual asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
                                               SystemTime until) = 0;
   virtual asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) = 0;
+  // The same by one who has got nowhere with it.
+  virtual asio::awaitable<Result<void>> Postpone(IsolationKey owner, RunId id, Lease lease,
+                                                 Setback setback) = 0;
 
   // Somebody wants it ended: noted for the one who holds it, or will. A finished run stays as it is.
   virtual asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, RunId id,
                                                     SystemTime now) = 0;
 
-  // The run waits for somebody; with `saved`, as bytes that replace earlier ones.
+  // The run waits for somebody, so it has got somewhere: attempts are counted anew. With `saved`, as bytes that
+  // replace earlier ones.
   virtual asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,
                                              std::optional<SavedRun> saved, SystemTime now) = 0;
   // It goes on; what was saved stays until the next Wait or the end, should this replica die.

@@ -29,6 +29,7 @@
 #include "context/session_context.h"
 #include "engine/engine.h"
 #include "tools/content.h"
+#include "tools/progress.h"
 
 namespace caisson {
 
@@ -46,6 +47,7 @@ struct CallContext {
   std::shared_ptr<const SessionContext>
       session{};                  // Whom it is for; nothing: nobody in particular.
   std::string idempotency_key{};  // The same one if the same call is ever made again (I6).
+  OnProgress on_progress{};       // Whoever wants to know how far it has come; may be empty.
 };
 
 class ToolBody {

@@ -69,7 +69,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         executor_(cell.executor()),
         tools_(std::move(tools)),
         options_(std::move(options)),
-        run_(options_.trace, options_.session),
+        run_(options_.trace, options_.session, options_.on_progress),
         all_landed_(executor_, asio::steady_timer::time_point::max()),
         slot_free_(executor_, asio::steady_timer::time_point::max()) {}
 

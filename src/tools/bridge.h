@@ -46,6 +46,7 @@ struct ToolBridgeOptions {
   std::size_t side_by_side = 32;
   ToolGate gate{};  // Without one, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
+  OnToolProgress on_progress{};
   ToolRun::Trace trace{};
   std::shared_ptr<const SessionContext> session{};  // Whom the calls are for.
   // Sees every call, and decides about those that need approval in the gate's place. Answers are then given one

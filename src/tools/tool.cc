@@ -1,6 +1,8 @@
 #include "tools/tool.h"
 
 #include <algorithm>
+#include <atomic>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -41,6 +43,9 @@ Result<void> CheckDefinition(const ToolDefinition& definition) {
   TRY(CheckName(definition.name));
   if (definition.max_calls_per_run == 0u) return Bad("max_calls_per_run must be at least 1");
   if (definition.timeout.count() <= 0) return Bad("timeout must be above 0");
+  if (definition.longest && *definition.longest < definition.timeout) {
+    return Bad("the longest time of a call must not be below its timeout");
+  }
   const auto* schema = definition.input_schema.If<Dict>();
   if (schema == nullptr) return Bad("the input schema must be an object");
   const Value* type = schema->Find("type");
@@ -69,6 +74,32 @@ bool IsPlain(const Value& schema) {
            return dict->Find(keyword) != nullptr;
          });
 }
+
+// How long a call is waited for. Whoever hears of its progress shares it with whoever waits.
+class Deadline {
+ public:
+  Deadline(const ToolDefinition& definition, Clock::time_point start)
+      : timeout_(definition.timeout),
+        last_(start + definition.longest.value_or(definition.timeout)),
+        at_(std::min(start + timeout_, last_)) {}
+
+  void OnProgress() { at_ = std::min(Clock::now() + timeout_, last_); }
+
+  // Returns when it has come. The timer rings at the times that held when it was set.
+  asio::awaitable<void> Wait() const {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (Clock::time_point at = at_; Clock::now() < at; at = at_) {
+      timer.expires_at(at);
+      const auto [cancelled] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+      if (cancelled) co_return;
+    }
+  }
+
+ private:
+  const std::chrono::nanoseconds timeout_;
+  const Clock::time_point last_;
+  std::atomic<Clock::time_point> at_;
+};
 
 // A call as Python would see it, one step at a time.
 class Binder {
@@ -234,17 +265,23 @@ asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun&
   using asio::experimental::awaitable_operators::operator||;
   if (is_immediate()) co_return PerformNow(std::move(invocation), run);
   const auto start = Clock::now();
+  const auto deadline = std::make_shared<Deadline>(definition_, start);
   CallContext context{.session = run.session_,
-                      .idempotency_key = std::move(invocation.idempotency_key)};
+                      .idempotency_key = std::move(invocation.idempotency_key),
+                      .on_progress = [deadline, name = name(),
+                                      tell = run.on_progress_](const ToolProgress& progress) {
+                        deadline->OnProgress();
+                        if (tell) tell(name, progress);
+                      }};
   auto arguments = Admit(std::move(invocation), run);
   if (!arguments) co_return Refuse(std::move(arguments).error(), run);
-  asio::steady_timer timer(co_await asio::this_coro::executor, definition_.timeout);
-  auto first = co_await (body_.Call(*std::move(arguments), std::move(context)) ||
-                         timer.async_wait(asio::use_awaitable));
+  auto first = co_await (body_.Call(*std::move(arguments), std::move(context)) || deadline->Wait());
   if (auto* reply = std::get_if<ToolReply>(&first)) {
     co_return Finish(std::move(*reply), start, run);
   }
-  const auto seconds = std::chrono::duration<double>(definition_.timeout).count();
+  const bool at_last = definition_.longest && Clock::now() - start >= *definition_.longest;
+  const auto seconds =
+      std::chrono::duration<double>(at_last ? *definition_.longest : definition_.timeout).count();
   co_return Finish({.answer = ToolRaised{.type = "TimeoutError",
                                          .message = name() + " did not answer within " +
                                                     PythonLiteral(Value(seconds)) +

@@ -32,6 +32,7 @@
 #include "tools/approval.h"
 #include "tools/body.h"
 #include "tools/content.h"
+#include "tools/progress.h"
 #include "tools/schema.h"
 #include "tools/signature.h"
 
@@ -52,6 +53,9 @@ struct ToolDefinition {
   std::string revision{};
   std::optional<std::uint64_t> max_calls_per_run{};
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
+  // A call that tells of its progress is given `timeout` anew each time, but no more than this in all. Nothing: one
+  // `timeout`, whatever it tells.
+  std::optional<std::chrono::nanoseconds> longest{};
 };
 
 enum class Consent { kNone, kGiven };  // Of whoever may approve, to exactly this call (I5).
@@ -76,8 +80,11 @@ struct ToolTrace {
 class ToolRun {
  public:
   using Trace = std::function<void(const ToolTrace&)>;
-  explicit ToolRun(Trace trace = {}, std::shared_ptr<const SessionContext> session = {})
-      : trace_(std::move(trace)), session_(std::move(session)) {}
+  explicit ToolRun(Trace trace = {}, std::shared_ptr<const SessionContext> session = {},
+                   OnToolProgress on_progress = {})
+      : trace_(std::move(trace)),
+        session_(std::move(session)),
+        on_progress_(std::move(on_progress)) {}
 
   // A call that was made before, by the same run elsewhere.
   void Count(const std::string& tool) { ++calls_[tool]; }
@@ -86,6 +93,7 @@ class ToolRun {
   friend class Tool;
   Trace trace_;
   std::shared_ptr<const SessionContext> session_;
+  OnToolProgress on_progress_;
   std::unordered_map<std::string, std::uint64_t> calls_;
 };
 

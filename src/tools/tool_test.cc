@@ -8,6 +8,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <future>
@@ -138,6 +139,7 @@ TEST(ToolTest, RefusesDefinitionsThatCannotBe) {
   EXPECT_TRUE(refuses({.name = "a", .output_schema = Json("1")}));
   EXPECT_TRUE(refuses({.name = "a", .max_calls_per_run = 0}));
   EXPECT_TRUE(refuses({.name = "a", .timeout = 0s}));
+  EXPECT_TRUE(refuses({.name = "a", .timeout = 2s, .longest = 1s}));
 }
 
 TEST(ToolTest, RawIsTheValueAndContentsAreForAModel) {
@@ -171,6 +173,43 @@ TEST(ToolTest, CallsAreCountedPerRunOnBothWays) {
   EXPECT_EQ(third.error().code(), ErrorCode::kResourceExhausted);
   EXPECT_FALSE(Await(tool->Invoke({}, run)));
   EXPECT_TRUE(Await(tool->InvokeRaw({}, other)));
+}
+
+// Tells of a step now and then, `steps` times.
+ToolBody InSteps(int steps, std::chrono::milliseconds pace) {
+  return Awaitable([=](Dict, CallContext call) -> asio::awaitable<ToolAnswer> {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    for (int step = 1; step <= steps; ++step) {
+      timer.expires_after(pace);
+      const auto [cancelled] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+      if (cancelled) break;
+      call.on_progress({.done = static_cast<double>(step)});
+    }
+    co_return Value();
+  });
+}
+
+TEST(ToolTest, ProgressGivesACallItsTimeAnew) {
+  std::vector<double> told;
+  ToolRun run({}, {}, [&](const std::string& tool, const ToolProgress& progress) {
+    EXPECT_EQ(tool, "f");
+    told.push_back(progress.done);
+  });
+  const auto tool = Make({.name = "f", .timeout = 100ms, .longest = 1h}, InSteps(5, 40ms));
+  EXPECT_TRUE(std::holds_alternative<Value>(*Await(tool->InvokeRaw({}, run))));
+  EXPECT_THAT(told, ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(ToolTest, ProgressGivesNoTimeUnlessTheToolMayTakeIt) {
+  ToolRun run;
+  const auto tool = Make({.name = "f", .timeout = 100ms}, InSteps(1000, 10ms));
+  EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.1 s"));
+}
+
+TEST(ToolTest, ProgressDoesNotGiveTimeForEver) {
+  ToolRun run;
+  const auto tool = Make({.name = "f", .timeout = 100ms, .longest = 200ms}, InSteps(1000, 10ms));
+  EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.2 s"));
 }
 
 TEST(ToolTest, EveryCallIsTraced) {

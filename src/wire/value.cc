@@ -16,6 +16,14 @@ bool List::operator==(const List&) const = default;
 bool Tuple::operator==(const Tuple&) const = default;
 bool Dict::operator==(const Dict&) const = default;
 
+Value::Value() noexcept = default;
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+bool Value::operator==(const Value& other) const = default;
+
 const Value* Dict::Find(std::string_view key) const {
   for (const auto& [name, value] : items) {
     const auto* text = name.If<std::string>();

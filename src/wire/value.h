@@ -56,7 +56,13 @@ class Value {
   using Variant = std::variant<std::monostate, bool, std::int64_t, BigInt, double, std::string,
                                Bytes, List, Tuple, Dict>;
 
-  Value() = default;
+  // Defined in one place: most files of the host copy and drop values, and a variant of ten compiles slowly.
+  Value() noexcept;
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
   template <typename T>
     requires(!std::is_same_v<std::remove_cvref_t<T>, Value> &&
              std::is_constructible_v<Variant, T &&>)
@@ -69,7 +75,7 @@ class Value {
   const T* If() const {
     return std::get_if<T>(&v_);
   }
-  bool operator==(const Value&) const = default;
+  bool operator==(const Value& other) const;
 
  private:
   Variant v_;

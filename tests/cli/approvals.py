@@ -232,6 +232,15 @@ class AtATerminal(harness.CliTest):
             self.assertEqual(outcome["error"]["type"], "ApprovalDenied", outcome)
         self.assertFalse((self.work / "sent").exists())
 
+    # AC-47
+    def test_a_yes_to_everything_is_none_to_refused_code(self):
+        done = self.caisson("run", "--json", "--config", "caisson.toml", "--approve", "all",
+                            code="send(to='ann')\nimport ctypes")
+        self.assertEqual(done.outcome["status"], "rejected", done)
+        self.assertFalse((self.work / "sent").exists())
+        done = self.caisson("run", "--json", "--config", "caisson.toml", "--approve", "all", code="send(to='ann')")
+        self.assertEqual(done.outcome["result"], "sent", done)
+
     def test_without_a_terminal_nobody_is_asked(self):
         done = self.caisson("run", "--json", "--config", "caisson.toml", "--approve", "ask", code="send(to='ann')",
                             start_new_session=True)

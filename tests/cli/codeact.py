@@ -295,6 +295,15 @@ ways = (lambda s: ET.fromstring(s).text, by_sax, lambda s: xml.dom.minidom.parse
             self.assertEqual(outcome["result"][0], ["error"] * 3, outcome)
             self.assertNotIn("found", outcome["result"][1])
 
+    def test_entities_that_a_document_declares_are_not_expanded(self):
+        code = (harness.pathlib.Path(__file__).parent / "programs/xml_entities.py").read_text()
+        for engine in ENGINES:
+            outcome = self.outcome_of(code, "--engine", engine)
+            self.assertEqual(outcome["status"], "completed", outcome)
+            for way, (plain, *declared) in outcome["result"].items():
+                self.assertEqual(plain, "<&A", (engine, way))
+                self.assertNotIn("boom", "".join(declared), (engine, way))
+
     def test_no_stray_null_after_a_final_print(self):
         for engine in ENGINES:
             outcome = self.outcome_of("print('x')", "--engine", engine)

@@ -25,7 +25,8 @@ class Decisions(serve.ServeSend):
         self.stop(process)
         kinds = [json.loads(line)["kind"] for line in caisson("audit", "list", "--json").out.splitlines()]
         self.assertEqual(kinds, ["approval.approved", "grant.given", "effect.started", "effect.returned",
-                                 "approval.approved", "effect.started", "effect.returned", "grant.used"])
+                                 "approval.approved", "effect.started", "effect.returned",
+                                 "grant.used", "effect.started", "effect.returned"])
         verified = caisson("audit", "verify", "--json").outcome
         self.assertEqual(caisson("audit", "verify", "--json", "--file", "audit.jsonl").outcome, verified)
 

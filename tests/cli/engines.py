@@ -55,6 +55,38 @@ class Native(harness.CliTest):
         code = "import numpy as np; float(np.arange(10).mean())"
         self.assertEqual(self.native(code)["result"], 4.5)
 
+    @harness.unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
+    def test_matrices_are_multiplied_within_the_default_limits(self):
+        self.put("other.toml", '[python]\nprefix = "/usr"\n')
+        code = "import numpy as np\na = np.ones((300, 300))\nfloat((a @ a)[0, 0])"
+        bomb = "import numpy as np\nkept = []\nwhile True: kept.append(np.ones((300, 300)) @ np.ones((300, 300)))"
+        for arguments in ((), ("--tier", "landlock"), ("--env", "A=b"), ("--config", "other.toml")):
+            self.assertEqual(self.native(code, *arguments)["result"], 300, arguments)
+            outcome = self.native(bomb, *arguments)
+            self.assertEqual((outcome["status"], outcome["reason"]), ("limit", "memory"), (arguments, outcome))
+
+    @harness.unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
+    def test_threads_without_room_for_their_products_have_no_memory(self):
+        code = ("import numpy as np, threading\na = np.ones((600, 600))\nbegin = threading.Barrier(8)\n"
+                "def multiply():\n    begin.wait()\n    for _ in range(20): a @ a\n"
+                "threads = [threading.Thread(target=multiply) for _ in range(8)]\n"
+                "for thread in threads: thread.start()\nfor thread in threads: thread.join()\n'done'")
+        limits = "--limit", "wall_seconds=50", "--limit", "cpu_seconds=50"
+        outcome = self.native(code, *limits)
+        if outcome["status"] != "completed":  # A BLAS that needs no buffers gets through.
+            self.assertEqual((outcome["status"], outcome["reason"]), ("limit", "memory"), outcome)
+        self.assertEqual(self.native(code, *limits, "--limit", "memory_bytes=1400000000")["result"], "done")
+
+    def test_entities_that_a_document_declares_are_not_expanded(self):
+        self.put("other.toml", '[python]\nprefix = "/usr"\n')
+        code = (harness.pathlib.Path(__file__).parent / "programs/xml_entities.py").read_text()
+        for arguments in ((), ("--config", "other.toml")):
+            outcome = self.native(code, "--policy", "open", *arguments)
+            self.assertEqual(outcome["status"], "completed", outcome)
+            for way, (plain, *declared) in outcome["result"].items():
+                self.assertIn("<&A", plain, way)
+                self.assertEqual(["undefined entity" in found for found in declared], [True] * 3, (way, declared))
+
     def test_mounts(self):
         data = self.top / "data"
         data.mkdir()

@@ -80,8 +80,8 @@ class CliTest(unittest.TestCase):
         if options.get("user") is not None:
             options.setdefault("group", options["user"])
             options.setdefault("extra_groups", [])
-        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.work,
-                                   env={"TMPDIR": str(self.tmp), "PATH": os.environ["PATH"]}, **options)
+        variables = {"TMPDIR": str(self.tmp), "PATH": os.environ["PATH"], **options.pop("variables", {})}
+        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.work, env=variables, **options)
         self.addCleanup(self.discard, process)
         return process
 

@@ -1,10 +1,12 @@
 """MCP over HTTP as two users and some attackers see it: /mcp of caisson serve."""
 
+import base64
 import concurrent.futures
 import http.client
 import json
 import re
 import signal
+import socket
 import sys
 
 import serve
@@ -13,6 +15,8 @@ from harness import CliTest, PATIENCE, run_suite
 META = "io.modelcontextprotocol/"
 KEYS = {"ann": serve.ANN, "bob": serve.BOB}
 CONFIG = serve.MEMORY + serve.KEYS
+HEAD = (f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {KEYS['bob']}\r\n"
+        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n")
 
 
 def modern(params=None):
@@ -172,6 +176,116 @@ class McpHttp(CliTest):
         self.assertEqual(client.send("POST", "[" * 100000).status, 400)
         self.assertEqual(client.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).status, 400)
 
+    def test_what_is_too_big_is_refused(self):
+        self.serve()
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.sendall((HEAD + f"Content-Length: {17 << 20}\r\n\r\n").encode())
+            self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 413 "))
+        ann = Client(self.port, "ann")
+        self.assertEqual(ann.run("#" * 100_000)["structuredContent"]["status"], "rejected")
+        deep = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": ' + '{"a":' * 50_000 + "1" + "}" * 50_001
+        self.assertEqual(ann.send("POST", deep).status, 400)
+        self.assertEqual(ann.run("1 + 1")["structuredContent"]["result"], 2)
+
+    def test_slow_clients_stall_nobody(self):
+        self.serve()
+        params = modern({"name": "execute_code", "arguments": {"code": "for i in range(60000): print(i)"}})
+        params["_meta"]["progressToken"] = 1
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        deaf = (HEAD + "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: execute_code\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n{body}")
+        # Half of a head, half of a body, and an answer that nobody reads.
+        slow = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(60)]
+        for connection, text in zip(slow, [HEAD[:40], HEAD + "Content-Length: 100\r\n\r\n{", deaf] * 20):
+            connection.sendall(text.encode())
+        ann = Client(self.port, "ann")
+        self.assertEqual([ann.run(f"{i} + 1")["structuredContent"]["result"] for i in range(20)], list(range(1, 21)))
+        for connection in slow:
+            connection.close()
+
+    def test_pictures_are_shown(self):
+        self.serve()
+        picture = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+                                   "gg==")
+        result = Client(self.port, "ann").run(f"open('/output/dot.png', 'wb').write({picture!r})")
+        images = [block for block in result["content"] if block["type"] == "image"]
+        self.assertEqual([(image["mimeType"], base64.b64decode(image["data"])) for image in images],
+                         [("image/png", picture)])
+        self.assertIn("resource_link", [block["type"] for block in result["content"]])
+
+    def serve_gated(self):
+        self.put("send.sh", "#!/bin/sh\ncat > /dev/null\necho x >> sent\necho '\"sent\"'\n")
+        (self.work / "send.sh").chmod(0o755)
+        self.kept.add("sent")
+        self.serve(CONFIG + serve.SEND)
+
+    def sent(self):
+        path = self.work / "sent"
+        return len(path.read_text().split()) if path.exists() else 0
+
+    def test_a_request_state_is_its_caller_s_and_used_once(self):
+        self.serve_gated()
+        ann, bob = Client(self.port, "ann"), Client(self.port, "bob")
+
+        def call(client, code="send(to='x')", **more):
+            params = modern({"name": "execute_code", "arguments": {"code": code}, **more})
+            params["_meta"][META + "clientCapabilities"] = {"elicitation": {}}
+            return client.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+                               MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/call",
+                               Mcp_Name="execute_code").message
+        asked = call(ann)["result"]
+        self.assertEqual(asked["resultType"], "input_required", asked)
+        answers = {"inputResponses": {key: {"action": "accept", "content": {"approved": True}}
+                                      for key in asked["inputRequests"]}, "requestState": asked["requestState"]}
+        for stranger in (call(bob, **answers), call(ann, "send(to='y')", **answers),
+                         call(ann, **{**answers, "requestState": "x" + asked["requestState"]})):
+            self.assertEqual(stranger["error"]["code"], -32602)
+        self.assertEqual(self.sent(), 0)
+        self.assertEqual(call(ann, **answers)["result"]["structuredContent"]["result"], "sent")
+        self.assertEqual(call(ann, **answers)["error"]["code"], -32602)
+        self.assertEqual(self.sent(), 1)
+
+    def test_a_legacy_client_is_asked_on_its_stream(self):
+        self.serve_gated()
+        ann, answering = Client(self.port, "ann"), Client(self.port, "ann")
+        ann.session = answering.session = ann.post({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}}).headers["Mcp-Session-Id"]
+        ann.connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "execute_code", "arguments": {"code": "send(to='x')"}}}), {
+                "Authorization": "Bearer " + KEYS["ann"], "Mcp-Session-Id": ann.session,
+                "Content-Type": "application/json", "Accept": "application/json, text/event-stream"})
+        stream = ann.connection.getresponse()
+        events = (json.loads(line[5:]) for line in stream if line.startswith(b"data:"))
+        question = next(events)
+        self.assertEqual((question["method"], self.sent()), ("elicitation/create", 0))
+        yes = {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"approved": True}}}
+        # Another's answer counts for nothing.
+        bob = Client(self.port, "bob")
+        bob.initialize()
+        self.assertEqual(bob.post(yes, Mcp_Session_Id=bob.session).status, 202)
+        self.assertEqual(self.sent(), 0)
+        self.assertEqual(answering.post(yes, Mcp_Session_Id=ann.session).status, 202)
+        self.assertEqual(next(events)["result"]["structuredContent"]["result"], "sent")
+        self.assertEqual(self.sent(), 1)
+
+    def test_with_tokens_the_metadata_says_who_gives_them(self):
+        self.put("token.key", "a-secret-of-at-least-thirty-two-bytes\n")
+        self.serve(serve.MEMORY + """
+[identity]
+mode = "jwt"
+[identity.jwt]
+issuer = "https://id.example"
+audience = "caisson"
+secret_file = "token.key"
+""")
+        refused = Client(self.port).modern("tools/list", Authorization="Bearer x.y.z")
+        self.assertEqual(refused.status, 401)
+        where = re.search(r'resource_metadata="http://[^/]+(/[^"]+)"', refused.headers["WWW-Authenticate"])[1]
+        for path in (where, "/.well-known/oauth-protected-resource"):
+            metadata = json.loads(Client(self.port).send("GET", path=path).body)
+            self.assertEqual(metadata["authorization_servers"], ["https://id.example"])
+            self.assertEqual(metadata["resource"], f"http://127.0.0.1:{self.port}/mcp")
+
     def test_what_is_printed_comes_before_the_answer(self):
         self.serve()
         params = modern({"name": "execute_code", "arguments": {"code": "print('up')\n1"}})
@@ -182,6 +296,23 @@ class McpHttp(CliTest):
         events = [json.loads(data) for data in re.findall(rb"^data: (.*)$", answer.body, re.MULTILINE)]
         self.assertEqual(events[0]["method"], "notifications/progress")
         self.assertEqual(events[-1]["result"]["structuredContent"]["result"], 1)
+
+    def test_files_are_there_for_as_long_as_their_runs_are_remembered(self):
+        self.serve(serve.MEMORY + "[retention]\nruns_days = 0.00003\n[approvals]\npoll_seconds = 0.05\n" + serve.KEYS + serve.SEND)
+        ann = Client(self.port, "ann")
+        waiting = ann.run("open('/output/b.txt', 'w').write('b')\nsend(to='ann')")["structuredContent"]
+        self.assertEqual(waiting["status"], "waiting", waiting)
+        result = ann.run("open('/output/a.txt', 'w').write('a')\n1")
+        uri = next(block["uri"] for block in result["content"] if block["type"] == "resource_link")
+        read = lambda what: ann.modern("resources/read", {"uri": what}).message
+        self.assertEqual(read(uri)["result"]["contents"][0]["text"], "a")
+        self.wait_until(lambda: "error" in read(uri), "it expires")
+        self.assertEqual(read(uri)["error"]["code"], -32602)
+        self.assertEqual(ann.modern("resources/list").message["result"]["resources"], [])
+        # Whoever waits for a person is never forgotten.
+        wait = ann.modern("tools/call", {"name": "wait_for_run", "arguments": {
+            "run_id": waiting["run_id"], "timeout_seconds": 0}}).message["result"]
+        self.assertEqual(wait["structuredContent"]["status"], "waiting", wait)
 
     def test_two_hundred_clients_at_once(self):
         self.serve()

@@ -368,6 +368,36 @@ class Approvals(ServeSend):
         self.assertEqual(len(ask("GET", "/v1/runs", ANN).json["items"]), 2)
         self.stop(process)
 
+    def test_only_so_many_runs_wait_as_are_configured(self):
+        process = self.serve(MEMORY + KEYS + SEND + "[runs]\nmax_waiting = 1\nmax_waiting_in_all = 2\n")
+        start = lambda key: self.ask("POST", "/v1/runs", {"code": "send(to='x')"}, key).json
+        self.assertEqual(start(ANN)["state"], "waiting")
+        for key, why in ((ANN, "too many of your runs"), (BOB, None), (BOB, "too many of your runs")):
+            run = start(key)
+            if why is None:
+                self.assertEqual(run["state"], "waiting", run)
+                continue
+            error = run["outcome"]["error"]
+            self.assertEqual(error["type"], "ApprovalDenied", run)
+            self.assertIn(why, error["message"])
+        self.assertEqual(self.sent(), [])
+        self.stop(process)
+        process = self.serve(MEMORY + KEYS + SEND + "[runs]\nmax_waiting_in_all = 1\n")
+        self.assertEqual(start(ANN)["state"], "waiting")
+        self.assertIn("of everybody", start(BOB)["outcome"]["error"]["message"])
+        self.stop(process)
+
+    def test_without_strict_isolation_nobody_is_somebody_of_their_own(self):
+        process = self.serve(MEMORY + KEYS.replace("[identity]", "[identity]\nstrict_isolation = false", 1))
+        run = self.ask("POST", "/v1/runs", {"code": "6*7"}).json
+        path = "/v1/runs/" + run["id"]
+        self.assertEqual(run["outcome"]["result"], 42, run)
+        self.assertEqual([self.ask("GET", path, None, key).status for key in (None, ANN, "no-such-key-0123456789")],
+                         [200, 404, 401])
+        hers = self.ask("POST", "/v1/runs", {"code": "1"}, ANN).json
+        self.assertEqual(self.ask("GET", "/v1/runs/" + hers["id"]).status, 404)
+        self.stop(process)
+
 
 class Identity(Serve):
     SECRET = "a-shared-secret-of-32-bytes-or-more"

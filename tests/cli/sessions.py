@@ -85,6 +85,20 @@ class Sessions(serve.Serve):
         out, _ = process.communicate(b"who()", timeout=harness.PATIENCE)
         self.expect(json.loads(out)["result"], platform="cli", user_id="local", chat_id="starter")
 
+    # AC-25, AC-26
+    def test_a_terminal_session_has_an_id_of_its_own(self):
+        config = self.put("caisson.toml", serve.MEMORY + WHO)
+        seen = []
+        for _ in range(2):
+            process = self.start_in({PREFIX + "CHAT_ID": "starter", PREFIX + "ID": "starter"}, "repl", "--config", config,
+                                    stdin=subprocess.PIPE)
+            out, _ = process.communicate(b"who()\nwho()\n", timeout=harness.PATIENCE)
+            first, second = (json.loads(line) for line in out.splitlines())
+            self.assertEqual(first[PREFIX + "ID"], second[PREFIX + "ID"])
+            self.expect(first, chat_id="starter")
+            seen.append(first[PREFIX + "ID"])
+        self.assertEqual(len({*seen, "", "starter"}), 4, seen)
+
     def test_what_started_a_server_is_no_session_of_its_users(self):
         self.put("caisson.toml", serve.MEMORY + serve.KEYS + WHO)
         process = self.start_in({PREFIX + "CHAT_ID": "starter", PREFIX + "CRON": "1"}, "serve", "--config",

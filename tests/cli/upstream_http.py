@@ -161,21 +161,66 @@ class UpstreamHttp(serve.Serve):
         self.assertEqual(done.outcome["result"], 2)
         self.assertIn(b"no connection to 127.0.0.1", done.err)
 
-    def test_a_certificate_that_nobody_vouches_for_is_refused(self):
+    def test_the_token_may_be_in_the_environment(self):
+        server = self.upstream()
+        config = self.config(server.server_port).replace('bearer_file = "up.token"', 'bearer_env = "UP_TOKEN"')
+        self.put("run.toml", serve.MEMORY + config)
+        run = lambda **options: self.caisson("run", "--json", "--config", "run.toml", code="up_add()['session']",
+                                             **options)
+        self.assertEqual(run(variables={"UP_TOKEN": TOKEN}).outcome["result"], "session-1")
+        self.assertEqual({token for _, _, token in server.heard}, {"Bearer " + TOKEN})
+        # Without it there is nothing to start with: a server that gets no token is not called without one.
+        server.heard.clear()
+        refused = run()
+        self.assertEqual((refused.status, server.heard), (2, []), refused)
+        self.assertIn(b"UP_TOKEN is not set", refused.err)
+
+    def openssl(self, *arguments):
         if shutil.which("openssl") is None:
             self.skipTest("openssl is not installed")
-        certificate, key = self.top / "cert.pem", self.top / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                        "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=127.0.0.1",
-                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(["openssl", *arguments], check=True, cwd=self.top, stderr=subprocess.DEVNULL)
+
+    def secure_upstream(self, address="127.0.0.1"):
+        """One whose certificate, for `address`, an authority of the test's own has signed: work/ca.pem."""
+        new = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        self.openssl(*new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=An authority")
+        self.openssl(*new, "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=A server")
+        (self.top / "names").write_text(f"subjectAltName=IP:{address}\n")
+        self.openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                     "-days", "2", "-extfile", "names", "-out", "cert.pem")
+        self.put("ca.pem", (self.top / "ca.pem").read_bytes())
         server = self.upstream()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context.load_cert_chain(self.top / "cert.pem", self.top / "key.pem")
         server.socket = context.wrap_socket(server.socket, server_side=True)
+        return server
+
+    def test_tls_with_an_authority_that_the_operator_trusts(self):
+        server = self.secure_upstream()
+        done = self.run_with("up_add()['session']", server, 'certificates = "ca.pem"', scheme="https")
+        self.assertEqual(done.outcome["result"], "session-1", done)
+        self.assertEqual({token for _, _, token in server.heard}, {"Bearer " + TOKEN})
+
+    def test_a_certificate_that_nobody_vouches_for_is_refused(self):
+        server = self.secure_upstream()
         done = self.run_with("1 + 1", server, scheme="https")
         self.assertIn(b"no TLS with 127.0.0.1", done.err)
         self.assertIn(b"certificate", done.err)
         self.assertEqual(server.heard, [])
+
+    def test_a_certificate_of_another_is_refused(self):
+        server = self.secure_upstream(address="127.0.0.2")
+        done = self.run_with("1 + 1", server, 'certificates = "ca.pem"', scheme="https")
+        self.assertIn(b"no TLS with 127.0.0.1", done.err)
+        self.assertEqual(server.heard, [])
+
+    def test_certificates_that_are_none_are_told_at_once(self):
+        server = self.upstream()
+        self.put("ca.pem", "nothing")
+        for name in ("ca.pem", "missing.pem"):
+            done = self.run_with("1 + 1", server, f'certificates = "{name}"', scheme="https")
+            self.assertEqual(done.status, 2, done)
+            self.assertIn(b"[[upstream]] up", done.err)
 
     def test_a_session_that_the_server_forgot_is_begun_anew(self):
         server = self.upstream()

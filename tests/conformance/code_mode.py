@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 
 from npm import HERE, Packages
@@ -54,6 +55,49 @@ class CodeMode(unittest.TestCase):
     def test_what_a_server_refuses_is_an_exception(self):
         outcome = self.run_code(code="read_text_file(path='/etc/passwd')")
         self.assertEqual((outcome["status"], outcome["error"]["type"]), ("failed", "ToolError"), outcome)
+
+    def converse(self, command, *calls):
+        """The texts of a server's answers, to tools/list and then to calls."""
+        server = subprocess.Popen(command, cwd=self.work, env=PACKAGES.environment, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stdin.close)
+
+        def ask(number, method, params):
+            print(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}), file=server.stdin,
+                  flush=True)
+            for line in server.stdout:
+                if json.loads(line).get("id") == number and "method" not in json.loads(line):
+                    return json.dumps(json.loads(line)["result"], separators=(",", ":"), ensure_ascii=False)
+            self.fail("it has gone")
+        ask(0, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                              "clientInfo": {"name": "t", "version": "1"}})
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}), file=server.stdin, flush=True)
+        return [ask(1, "tools/list", {})] + [ask(number, "tools/call", {"name": name, "arguments": arguments})
+                                             for number, (name, arguments) in enumerate(calls, 2)]
+
+    def test_the_guide_says_what_it_saves(self):
+        config = tomllib.loads((self.work / "caisson.toml").read_text())
+        demo, files = (upstream["command"] for upstream in config["upstream"])
+        weather = [("get-structured-content", {"location": city}) for city in ("New York", "Chicago", "Los Angeles")]
+        of_demo = self.converse(demo, *weather, ("get-sum", {"a": 2, "b": 40}))
+        of_files = self.converse(files, ("read_text_file", {"path": "notes.txt"}))
+        code = (self.work / "code_mode.py").read_text()
+        ours = self.converse([PROGRAM, "mcp", "--config", "caisson.toml"], ("execute_code", {"code": code}))
+        shown = "".join(block["text"] for block in json.loads(ours[1])["content"])
+        size = lambda *texts: sum(len(text.encode()) for text in texts)
+        described = json.dumps(json.loads(ours[0])["tools"][0], separators=(",", ":"), ensure_ascii=False)
+        measured = {"definitions": size(of_demo[0], of_files[0]), "execute_code": size(described),
+                    "results": size(*of_demo[1:], *of_files[1:]), "shown": size(shown)}
+        guide = (HERE.parent.parent / "docs" / "guides" / "mcp.md").read_text()
+        told = {name: int(number.replace(",", "")) for name, number in
+                re.findall(r"<!-- measured: (\w+) --> ([0-9,]+)", guide)}
+        self.assertEqual(sorted(told), sorted(measured), measured)
+        tools = sum(len(json.loads(answers[0])["tools"]) for answers in (of_demo, of_files))
+        self.assertIn(f"({tools} tools;", guide)
+        for name, number in measured.items():  # The weather and the wording of the signatures vary a little.
+            self.assertAlmostEqual(told[name], number, delta=max(40, number // 10), msg=str(measured))
 
     def test_a_public_server_over_http(self):
         with socket.socket() as free:  # It cannot be asked which port it took.

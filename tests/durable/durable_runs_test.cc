@@ -304,6 +304,50 @@ TEST_F(DurableRunsTest, ADecisionMadeElsewhereIsNoticed) {
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
+// AC-39, AC-41, AC-55: of several that wait, exactly the one that is named is decided.
+TEST_F(DurableRunsTest, ADecisionIsOneRunsAlone) {
+  std::vector<RunView> views;
+  for (int i = 0; i < 4; ++i) views.push_back(Start(Script({FakeCall{.tool = "send"}})));
+  EXPECT_THAT(effects_, IsEmpty());
+  ASSERT_TRUE(Decide(*here_, views[2].outcome.approvals[0].id));
+  EXPECT_EQ(Await(*here_, views[2].id).outcome.status, RunStatus::kCompleted);
+  EXPECT_THAT(effects_, ElementsAre("send"));
+  for (const int other : {0, 1, 3}) {
+    EXPECT_EQ(Find(views[static_cast<std::size_t>(other)].id).state, RunState::kWaiting);
+  }
+  // What was decided about, or never asked, decides nothing.
+  EXPECT_FALSE(Decide(*here_, views[2].outcome.approvals[0].id, ApprovalState::kDenied));
+  EXPECT_FALSE(Decide(*here_, "apr_x"));
+  EXPECT_THAT(effects_, ElementsAre("send"));
+}
+
+// AC-36
+TEST_F(DurableRunsTest, CancellingARunLeavesTheOthers) {
+  const RunView first = Start(Script({FakeCall{.tool = "send"}}));
+  const RunView second = Start(Script({FakeCall{.tool = "send"}}));
+  EXPECT_EQ(loop_.Now(here_->runs().Cancel(ann_, first.id))->outcome.status, RunStatus::kCancelled);
+  EXPECT_EQ(Find(second.id).state, RunState::kWaiting);
+  ASSERT_TRUE(Decide(*here_, second.outcome.approvals[0].id));
+  EXPECT_EQ(Await(*here_, second.id).outcome.status, RunStatus::kCompleted);
+}
+
+// AC-38, AC-48, AC-49, AC-65: whom a run is for says its owner; no variable does, and none makes asking unnecessary.
+TEST_F(DurableRunsTest, WhatTheSessionSaysDoesNotDecideWhoIsAskedOrWhether) {
+  SessionHost host({{EnvironmentName(SessionVariable::kUserId), "bob"},
+                    {EnvironmentName(SessionVariable::kCron), "1"}});
+  SessionContext session(host);
+  session.Bind({.values = {{SessionVariable::kUserId, "bob"},
+                           {SessionVariable::kPrincipal, bob_.str()},
+                           {SessionVariable::kKey, bob_.str()}}});
+  session.Set(SessionVariable::kCron, "1");
+  const RunView view =
+      Start(Script({FakeCall{.tool = "send"}}),
+            {.code = "code", .context = std::make_shared<const SessionContext>(session.Fork())});
+  EXPECT_EQ(view.state, RunState::kWaiting);
+  EXPECT_EQ(loop_.Now(here_->runs().ListApprovals(ann_, {}, {}))->items.size(), 1u);
+  EXPECT_THAT(loop_.Now(here_->runs().ListApprovals(bob_, {}, {}))->items, IsEmpty());
+}
+
 TEST_F(DurableRunsTest, SecondThoughtsAreRefused) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id, ApprovalState::kDenied));
@@ -325,6 +369,41 @@ TEST_F(DurableRunsTest, TooManyParkedRunsGoToSleepTheOldestFirst) {
   EXPECT_EQ(Await(*here_, first.id).outcome.status, RunStatus::kCompleted);
   EXPECT_EQ(Await(*here_, second.id).outcome.status, RunStatus::kCompleted);
   EXPECT_THAT(effects_, ElementsAre("send", "send"));
+}
+
+TEST_F(DurableRunsTest, ParkedRunsThatHoldTooMuchGoToSleepTheOldestFirst) {
+  const RunView small = Start(Script({FakeCall{.tool = "send"}}));
+  here_ = Make({.max_parked_bytes = small.saved_bytes * 5 / 2});
+  const RunView first = Start(Script({FakeCall{.tool = "send"}}));
+  clock_.Advance(1s);
+  const RunView second = Start(Script({FakeCall{.tool = "send"}}));
+  EXPECT_EQ(here_->engine().stats().cells_live, 2u);
+  clock_.Advance(1s);
+  Start(Script({FakeCall{.tool = "send"}}));
+  loop_.Until([&] { return here_->engine().stats().cells_live == 2; });
+  // The others are answered where they are, the first is restored.
+  ASSERT_TRUE(Decide(*here_, second.outcome.approvals[0].id));
+  EXPECT_EQ(Await(*here_, second.id).outcome.status, RunStatus::kCompleted);
+  EXPECT_EQ(here_->engine().restored(), 0);
+  ASSERT_TRUE(Decide(*here_, first.outcome.approvals[0].id));
+  EXPECT_EQ(Await(*here_, first.id).outcome.status, RunStatus::kCompleted);
+  EXPECT_EQ(here_->engine().restored(), 1);
+}
+
+TEST_F(DurableRunsTest, AParkedRunThatIsInTheWayOfAnotherSleeps) {
+  const RunView first = Start(Script({FakeCall{.tool = "send"}}));
+  clock_.Advance(1s);
+  const RunView second = Start(Script({FakeCall{.tool = "send"}}));
+  loop_.Now(here_->runs().TendOnce());
+  EXPECT_EQ(here_->engine().stats().cells_live, 2u);
+  here_->engine().PretendWaiting(1);
+  loop_.Now(here_->runs().TendOnce());
+  loop_.Until([&] { return here_->engine().stats().cells_live == 1; });
+  here_->engine().PretendWaiting(0);
+  ASSERT_TRUE(Decide(*here_, second.outcome.approvals[0].id));
+  EXPECT_EQ(Await(*here_, second.id).outcome.status, RunStatus::kCompleted);
+  EXPECT_EQ(here_->engine().restored(), 0);
+  EXPECT_EQ(Find(first.id).state, RunState::kWaiting);
 }
 
 TEST_F(DurableRunsTest, ARunThatWaitedLongEnoughSleeps) {
@@ -430,6 +509,92 @@ TEST_F(DurableRunsTest, AnEffectThatWasUnderWayWhenItsHostDiedIsUncertain) {
   EXPECT_THAT(effects_, ElementsAre("put"));
 }
 
+class SetbackTest : public DurableRunsTest {
+ protected:
+  // A run that sleeps, and that somebody has said yes to.
+  RunView Decided() {
+    RunView view = Start(Script({FakeCall{.tool = "send"}}));
+    loop_.Now(here_->runs().Close());
+    EXPECT_TRUE(loop_.Now(store_->approvals().Decide(
+        ann_, ApprovalId(view.outcome.approvals[0].id),
+        {.verdict = ApprovalState::kApproved, .by = "ann", .at = clock_.Now()})));
+    return view;
+  }
+  // Another process looks after the store, once, and is gone.
+  void Tend(std::optional<Error> failure) {
+    auto there = Make({.max_attempts = 3});
+    there->engine().AdoptSaved(here_->engine());
+    if (failure) there->engine().FailNextOpen(*failure);
+    loop_.Now(there->runs().TendOnce());
+    loop_.Until([&] { return !IsHeld(); });
+  }
+  // Later than any setback here, sooner than the end of a lease.
+  bool IsHeld() {
+    const auto soon = clock_.Now() + 10s;
+    const auto ended = loop_.Now(store_->runs().List(ann_, RunState::kFinished, {}));
+    const auto free = loop_.Now(store_->maintenance().ResumableRuns(soon, 1));
+    return ended->items.empty() && free->empty();
+  }
+  std::uint32_t Attempts(const RunId& id) {
+    return loop_.Now(store_->runs().Find(ann_, id))->attempts;
+  }
+
+  const Error lost_{ErrorCode::kInternal, "the worker was lost"};
+};
+
+TEST_F(SetbackTest, ARestoreThatBringsItsWorkerDownIsTriedAFewTimesEachTimeLater) {
+  const RunView view = Decided();
+  Tend(lost_);
+  EXPECT_EQ(Attempts(view.id), 1u);
+  Tend({});  // Too soon.
+  EXPECT_EQ(Attempts(view.id), 1u);
+  clock_.Advance(1s);
+  Tend(lost_);
+  EXPECT_EQ(Attempts(view.id), 2u);
+  clock_.Advance(3s);
+  Tend({});
+  EXPECT_EQ(Attempts(view.id), 2u);
+  EXPECT_EQ(Find(view.id).state, RunState::kWaiting);
+  clock_.Advance(1s);
+  Tend(lost_);
+  const RunView ended = Find(view.id);
+  EXPECT_EQ(ended.outcome.status, RunStatus::kFailed);
+  EXPECT_EQ(ended.outcome.reason, RunReason::kCrashed);
+  EXPECT_THAT(ended.outcome.error->message, HasSubstr("the worker was lost"));
+  EXPECT_EQ(ended.outcome.calls.at(0).outcome, "pending");
+  clock_.Advance(1h);
+  Tend({});
+  EXPECT_THAT(effects_, IsEmpty());
+}
+
+TEST_F(SetbackTest, HostsThatDieOfARunAreCountedToo) {
+  const RunView view = Decided();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(loop_.Now(store_->runs().Claim(
+        ann_, view.id, {.holder = "dead", .now = clock_.Now(), .until = clock_.Now() + 1s})));
+    Elapse();
+  }
+  Tend({});
+  const RunView ended = Find(view.id);
+  EXPECT_EQ(ended.outcome.reason, RunReason::kCrashed);
+  EXPECT_THAT(ended.outcome.error->message, HasSubstr("3 times"));
+  EXPECT_THAT(effects_, IsEmpty());
+}
+
+TEST_F(SetbackTest, ThatThereIsNoRoomIsNotTheRunsFault) {
+  const RunView view = Decided();
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kDeadlineExceeded,
+                               ErrorCode::kResourceExhausted, ErrorCode::kUnavailable}) {
+    Tend(Error(code, "not now"));
+    EXPECT_EQ(Attempts(view.id), 0u);
+    EXPECT_EQ(Find(view.id).state, RunState::kWaiting);
+    clock_.Advance(1s);
+  }
+  Tend({});
+  EXPECT_EQ(Find(view.id).outcome.status, RunStatus::kCompleted);
+  EXPECT_THAT(effects_, ElementsAre("send"));
+}
+
 TEST_F(DurableRunsTest, CancellingEndsAWaitingRunAndItsQuestion) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   view = *loop_.Now(here_->runs().Cancel(ann_, view.id));
@@ -498,6 +663,36 @@ TEST_F(DurableRunsTest, NobodyIsAskedMoreThanTheOwnerMayWaitFor) {
               HasSubstr("too many"));
   here_ = Make({.waiting = {.runs = 1}});
   EXPECT_EQ(Start(Script({FakeCall{.tool = "send"}})).outcome.calls.at(0).outcome, "denied");
+}
+
+TEST_F(DurableRunsTest, WaitingRunsAreBoundedPerOwnerAndInAll) {
+  const auto told = [&](WaitingLimits limits, const IsolationKey& owner) {
+    here_ = Make({.waiting = limits});
+    here_->engine().Push(Script({FakeCall{.tool = "send"}}));
+    const auto view = loop_.Now(here_->runs().Start(owner, {.code = "code"}));
+    if (view->state == RunState::kWaiting) return std::string("asked");
+    EXPECT_EQ(view->outcome.calls.at(0).outcome, "denied");
+    return std::get<ToolDenied>(here_->engine().answers().at(0).second).message;
+  };
+  const RunView waiting = Start(Script({FakeCall{.tool = "send"}}));
+  const std::uint64_t bytes = waiting.saved_bytes;
+  EXPECT_THAT(told({.runs = 1}, ann_), HasSubstr("too many of your runs"));
+  EXPECT_THAT(told({.saved_bytes = bytes}, ann_), HasSubstr("too much room"));
+  EXPECT_THAT(told({.runs_in_all = 1}, bob_), HasSubstr("of everybody"));
+  EXPECT_THAT(told({.saved_bytes_in_all = bytes}, bob_), HasSubstr("of everybody"));
+  EXPECT_EQ(told({.runs = 1, .saved_bytes = bytes, .runs_in_all = 2}, bob_), "asked");
+  EXPECT_THAT(effects_, IsEmpty());
+  EXPECT_EQ(Find(waiting.id).state, RunState::kWaiting);  // Nothing that waits is dropped for it.
+}
+
+// Between two counts too.
+TEST_F(DurableRunsTest, TheBoundInAllHoldsForManyAtOnce) {
+  here_ = Make({.waiting = {.runs_in_all = 3}});
+  int waiting = 0;
+  for (int i = 0; i < 6; ++i) {
+    waiting += Start(Script({FakeCall{.tool = "send"}})).state == RunState::kWaiting ? 1 : 0;
+  }
+  EXPECT_EQ(waiting, 3);
 }
 
 TEST_F(DurableRunsTest, WhoeverDecidesAtTheDeskWakesTheRun) {

@@ -32,6 +32,10 @@ class KillingRuns final : public RunStore {
   asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) override {
     return runs_.Release(std::move(owner), std::move(id), std::move(lease));
   }
+  asio::awaitable<Result<void>> Postpone(IsolationKey owner, RunId id, Lease lease,
+                                         Setback setback) override {
+    return runs_.Postpone(std::move(owner), std::move(id), std::move(lease), setback);
+  }
   asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, RunId id, SystemTime now) override {
     return runs_.AskToCancel(std::move(owner), std::move(id), now);
   }

@@ -5,8 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <span>
 
+#include "codeact/durable/build_text.h"
 #include "engine/wasm/kept_workers.h"
+#include "engine/wasm/worker/saved_cell.h"
+#include "journal/records.h"
 #include "tests/durable/host.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
@@ -16,6 +20,7 @@ namespace caisson::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -173,6 +178,100 @@ TEST_P(RealRunsTest, AfterAnUpgradeKeptWorkersTakeItUpAndOthersReplayIt) {
   std::filesystem::remove_all(directory);
 }
 
+// More runs than the engine has places: those that wait longest make room.
+TEST_P(RealRunsTest, ParkedRunsGoToTheStoreUnderPressureTheOldestFirst) {
+  WasmEngineOptions options = WasmOptions();
+  options.cells_per_lane = 2;
+  auto host = Over(StartWasm(options));
+  host->runs().Tend();
+  const std::string code = "n = 41\nsend(text=WHO)\nprint(n + 1)";
+  const auto ask = [&](const std::string& who) {
+    return host->Start(ann_, {.code = "WHO = '" + who + "'\n" + code});
+  };
+  std::vector<RunView> runs;
+  for (const char* who : {"a", "b", "c", "d"}) {
+    runs.push_back(ask(who));
+    ASSERT_EQ(runs.back().state, RunState::kWaiting) << Ending(runs.back().outcome);
+    EXPECT_LE(host->engine().stats().cells_live, 2u);
+  }
+  for (const RunView& view : runs) {
+    ASSERT_TRUE(host->Decide(ann_, view.outcome.approvals.at(0).id));
+    const RunView ended = host->Await(ann_, view.id);
+    EXPECT_EQ(ended.outcome.stdout_text, "42\n") << Ending(ended.outcome);
+  }
+  EXPECT_THAT(effects(), ElementsAre("a", "b", "c", "d"));
+}
+
+TEST_P(RealRunsTest, ParkedRunsThatHoldMuchMemoryGoToTheStore) {
+  auto host = Open({.max_parked_bytes = 2u << 20});
+  const auto ask = [&](const std::string& who, std::size_t bytes) {
+    return host->Start(ann_, {.code = "held = bytearray(" + std::to_string(bytes) +
+                                      ")\nfor i in range(0, len(held), 64): held[i] = 7\n" +
+                                      "send(text='" + who + "')\nprint(sum(held) // 7)"});
+  };
+  const auto await_cells = [&](std::uint64_t cells) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (host->engine().stats().cells_live != cells &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(host->engine().stats().cells_live, cells);
+  };
+  const RunView small = ask("small", 64);
+  const RunView big = ask("big", 1 << 20);
+  EXPECT_EQ(host->engine().stats().cells_live, 2u);
+  const RunView bigger = ask("bigger", 3 << 19);
+  await_cells(1);  // Without the small one it was still too much.
+  for (const RunView& view : {small, big, bigger}) {
+    ASSERT_TRUE(host->Decide(ann_, view.outcome.approvals.at(0).id));
+  }
+  EXPECT_EQ(host->Await(ann_, small.id).outcome.stdout_text, "1\n");
+  EXPECT_EQ(host->Await(ann_, big.id).outcome.stdout_text, "16384\n");
+  EXPECT_EQ(host->Await(ann_, bigger.id).outcome.stdout_text, "24576\n");
+  EXPECT_THAT(effects(), UnorderedElementsAre("small", "big", "bigger"));
+}
+
+// One that opens, because it has our seal, and in whose stack there is nothing to return to.
+TEST_P(RealRunsTest, ASavedCellThatCrashesEveryWorkerEndsItsRunAndRepeatsNothing) {
+  auto first = Open();
+  RunView view = first->Start(ann_, {.code = "send(text='x')\nsend(text='y')"});
+  ASSERT_EQ(view.state, RunState::kWaiting) << Ending(view.outcome);
+  first.reset();
+
+  auto second = Open();
+  RunStore& runs = second->store().runs();
+  SavedRun saved = *second->Now(runs.LoadSaved(ann_, view.id));
+  const CellBuild build = *ParseBuild(saved.build);
+  const SealBinding binding{.owner = OwnerId(ann_.str()),
+                            .run = view.id.str(),
+                            .call_seq = saved.seq,
+                            .build_id = build.build_id,
+                            .base_hash = build.base_hash};
+  SleepRecord record = *DecodeSleepRecord(keys_->OpenCell(binding, saved.sealed)->bytes);
+  std::string& bytes = record.cell.bytes;
+  const std::span blob(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  const auto fields = worker::DecodeSaved({build.build_id, build.base_hash}, blob);
+  ASSERT_TRUE(fields) << fields.error().message();
+  bytes.replace(static_cast<std::size_t>(fields->stack.data() - blob.data()), fields->stack.size(),
+                fields->stack.size(), 'A');
+  saved.sealed = *keys_->SealCell(binding, {Encode(record)});
+  const SystemTime now = std::chrono::system_clock::now();
+  const Lease lease = *second->Now(
+      runs.Claim(ann_, view.id, {.holder = "forger", .now = now, .until = now + 1min}));
+  ASSERT_TRUE(second->Now(runs.Wait(ann_, view.id, lease, saved, now)));
+  ASSERT_TRUE(second->Now(runs.Release(ann_, view.id, lease)));
+
+  second->runs().Tend();
+  ASSERT_TRUE(second->Decide(ann_, IdOf(view, "x")));
+  view = second->Await(ann_, view.id);
+  // Into which wall it runs is up to what it finds there.
+  EXPECT_THAT(view.outcome.reason, AnyOf(RunReason::kCrashed, RunReason::kDeniedSyscall))
+      << Ending(view.outcome);
+  EXPECT_LE(second->engine().stats().workers_lost, 2u);
+  EXPECT_THAT(effects(), ElementsAre("x"));
+  EXPECT_EQ(second->Start(ann_, {.code = "1"}).outcome.status, RunStatus::kCompleted);
+}
+
 TEST_P(RealRunsTest, QuestionsSideBySideAreAnsweredInAnyOrder) {
   auto host = Open({.keep_parked = 0ns});
   RunView view = host->Start(ann_, {.code = "import asyncio\n"
@@ -195,6 +294,37 @@ TEST_P(RealRunsTest, QuestionsSideBySideAreAnsweredInAnyOrder) {
   } while (view.state != RunState::kFinished);
   EXPECT_EQ(ResultJson(view.outcome), R"(["no",2,1])");
   EXPECT_THAT(effects(), ElementsAre("c", "b"));
+}
+
+// AC-52: two calls that look alike are two calls; a yes to one is none to the other.
+TEST_P(RealRunsTest, CallsThatLookAlikeAreAskedAboutEach) {
+  auto host = Open();
+  RunView view =
+      host->Start(ann_, {.code = "import asyncio\n"
+                                 "await asyncio.gather(send(text='a'), send(text='a'))"});
+  ASSERT_EQ(view.outcome.approvals.size(), 2u) << Ending(view.outcome);
+  const std::string second = view.outcome.approvals[1].id;
+  ASSERT_TRUE(host->Decide(ann_, view.outcome.approvals[0].id));
+  while (effects().empty()) std::this_thread::yield();
+  EXPECT_THAT(effects(), ElementsAre("a"));
+  ASSERT_TRUE(host->Decide(ann_, second, ApprovalState::kDenied));
+  do {
+    view = host->Await(ann_, view.id);
+  } while (view.state != RunState::kFinished);
+  EXPECT_EQ(view.outcome.error->type, "ApprovalDenied") << Ending(view.outcome);
+  EXPECT_THAT(effects(), ElementsAre("a"));
+}
+
+// AC-57
+TEST_P(RealRunsTest, OneRunsWaitIsNotAnothersTime) {
+  auto host = Open();
+  const RunView waiting = host->Start(ann_, {.code = "send(text='x')"});
+  ASSERT_EQ(waiting.state, RunState::kWaiting);
+  StartRun busy{.code = "while True: pass"};
+  busy.limits = Limits{.wall_time = 300ms};
+  const RunView ended = host->Start(ann_, busy);
+  EXPECT_EQ(ended.outcome.reason, RunReason::kWallTime) << Ending(ended.outcome);
+  EXPECT_EQ(host->Now(host->runs().Find(ann_, waiting.id))->state, RunState::kWaiting);
 }
 
 TEST_P(RealRunsTest, CodeThatCatchesEverythingCannotMakeADeniedEffectHappen) {

@@ -1,63 +1,131 @@
 #!/usr/bin/env python3
-"""Brings CPython 3.9 of Debian 11 into a directory, for the tests of foreign interpreters.
+"""Brings CPythons of other Debian releases into a directory, for the tests of foreign interpreters.
 
     fetch.py DIRECTORY
 
-Exits with 77 if it cannot be had, and says why.
+apt fetches them, into a world of its own and with everything they need down to their C library, and trusts what Debian's
+keys have signed. What cannot be had is named, with the reason; exits with 77 if there is none at all.
 """
 
-import hashlib
 import pathlib
-import platform
 import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.request
 
 _SKIPPED = 77
-_SERVERS = (
-    "http://deb.debian.org/debian/pool/main/p/python3.9/",
-    "http://archive.debian.org/debian/pool/main/p/python3.9/",
-)
-_PACKAGES = {
-    "libpython3.9-minimal_3.9.2-1_amd64.deb": "594283526d67e03e3c4e96534f6bfe5da1bf41da5d49360553c9b79fbf08c4ab",
-    "libpython3.9-stdlib_3.9.2-1_amd64.deb": "32ac64d959ac2dbc5bb289532fc9834dab8f671b5455695a3a9315aad973c65b",
-    "python3.9-minimal_3.9.2-1_amd64.deb": "5d6003c5c20223a2547ac4976e09a9ec778dbe351507a6292bef3b60df5f4aa7",
-}
+_RELEASES = {"3.9": "bullseye", "3.13": "trixie", "3.14": "forky"}
+# Old releases move from the first to the second.
+_SERVERS = ("http://deb.debian.org/debian", "http://archive.debian.org/debian")
+_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+_PROGRAMS = ("apt-get", "dpkg-deb", "patchelf")
 
 
-def fetch(name):
+class Unavailable(Exception):
+    pass
+
+
+class Apt:
+    """One release, to a machine that has nothing installed."""
+
+    def __init__(self, directory, server, release):
+        self._directory = directory
+        for name in ("lists/partial", "archives/partial"):
+            (directory / name).mkdir(parents=True, exist_ok=True)
+        self._write("status", "")
+        self._write("sources", f"deb [arch=amd64 signed-by={_KEYS}] {server} {release} main\n")
+        self._write(
+            "conf",
+            f'Dir::State "{directory}"; Dir::State::status "{directory}/status"; Dir::Cache "{directory}";'
+            f'Dir::Etc::SourceList "{directory}/sources"; Dir::Etc::SourceParts "{directory}/none";'
+            f'Dir::Etc::Preferences "{directory}/none"; Dir::Etc::PreferencesParts "{directory}/none";'
+            'APT::Architecture "amd64"; APT::Install-Recommends "false"; APT::Sandbox::User "";'
+            'APT::Update::Error-Mode "any"; Acquire::Languages "none"; Acquire::Check-Valid-Until "false";'
+            'Acquire::http::Timeout "60"; DPkg::Lock::Timeout "0"; Debug::NoLocking "true";',
+        )
+
+    def _write(self, name, text):
+        (self._directory / name).write_text(text)
+
+    def _run(self, *arguments):
+        command = ["apt-get", "-q", "-y", "-c", str(self._directory / "conf"), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unavailable((done.stderr.strip() or done.stdout.strip()).splitlines()[-1])
+
+    def packages(self, *names):
+        self._run("update")
+        self._run("install", "--download-only", *names)
+        return sorted((self._directory / "archives").glob("*.deb"))
+
+
+def download(version, directory):
     failed = None
-    for server in _SERVERS:
+    for number, server in enumerate(_SERVERS):
         try:
-            with urllib.request.urlopen(server + name, timeout=60) as answer:
-                data = answer.read()
-        except OSError as error:
-            failed = error
-            continue
-        if hashlib.sha256(data).hexdigest() != _PACKAGES[name]:
-            sys.exit(f"{server}{name} is not the package it was")
-        return data
-    print(f"skipped: {name} cannot be fetched: {failed}")
-    sys.exit(_SKIPPED)
+            apt = Apt(directory / str(number), server, _RELEASES[version])
+            return apt.packages(f"python{version}-minimal", f"libpython{version}-stdlib")
+        except Unavailable as error:
+            failed = failed or error
+    raise failed
+
+
+def install(version, root, target):
+    """As an installation in `target`, where it will be at `target` alone: a cell sees its library and nothing of `root`."""
+    program = target / f"bin/python{version}"
+    library = target / f"lib/python{version}"
+    shared = library / "shared"
+    program.parent.mkdir(parents=True)
+    shutil.copytree(root / f"usr/lib/python{version}", library, symlinks=True, ignore_dangling_symlinks=True)
+    packages = root / f"usr/lib/python3/dist-packages"
+    if packages.exists():
+        shutil.copytree(packages, target / "lib/python3/dist-packages")
+    shared.mkdir()
+    for folder in ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"):
+        for file in (root / folder).glob("*.so*"):
+            if not (shared / file.name).exists():
+                shutil.copy(file, shared / file.name)  # What a link means, rather than the link.
+    shutil.copy(root / f"usr/bin/python{version}", program)
+
+
+def link(version, target, final):
+    """The program finds its own loader and libraries where it will be in the end, and so do the modules that it loads."""
+    shared = final / f"lib/python{version}/shared"
+    subprocess.run(
+        ["patchelf", "--set-interpreter", shared / "ld-linux-x86-64.so.2",
+         "--force-rpath", "--set-rpath", shared, target / f"bin/python{version}"], check=True)
+
+
+def bring(version, directory):
+    final = directory / version
+    if final.exists():
+        return
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+        scratch = pathlib.Path(scratch)
+        root = scratch / "root"
+        for package in download(version, scratch / "apt"):
+            subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+        install(version, root, scratch / version)
+        link(version, scratch / version, final)
+        (scratch / version).rename(final)  # All of it, or nothing.
 
 
 def main(directory):
-    target = pathlib.Path(directory) / "3.9"
-    if target.exists():
-        return
-    if platform.machine() != "x86_64" or shutil.which("dpkg-deb") is None:
-        print("skipped: Debian's packages for amd64 cannot be unpacked here")
-        sys.exit(_SKIPPED)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as unpacked:
-        for name in _PACKAGES:
-            package = pathlib.Path(unpacked) / name
-            package.write_bytes(fetch(name))
-            subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True)
-        (pathlib.Path(unpacked) / "usr").rename(target)  # All of it, or nothing.
+    directory = pathlib.Path(directory).resolve()
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if missing:
+        print("skipped: there is no", ", no ".join(missing))
+        return _SKIPPED
+    directory.mkdir(parents=True, exist_ok=True)
+    brought = 0
+    for version in _RELEASES:
+        try:
+            bring(version, directory)
+            brought += 1
+        except Unavailable as error:
+            print(f"skipped: CPython {version} of Debian {_RELEASES[version]} cannot be fetched: {error}")
+    return 0 if brought else _SKIPPED
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    sys.exit(main(sys.argv[1]))

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
@@ -33,6 +34,24 @@ std::unique_ptr<KeyResolver> AnnAndBob() {
   }
   return *KeyResolver::Create(std::move(keys), Isolation::kRequired);
 }
+
+// Counts how often it is asked.
+class CountingResolver final : public IdentityResolver {
+ public:
+  CountingResolver() : IdentityResolver(Isolation::kRequired) {}
+  int asked() const { return asked_; }
+
+ private:
+  asio::awaitable<Result<std::optional<Identity>>> Read(RequestOrigin request) const override {
+    ++asked_;
+    auto identity = co_await keys_->Resolve(std::move(request));
+    if (!identity) co_return std::move(identity).error();
+    co_return std::optional(*std::move(identity));
+  }
+
+  const std::unique_ptr<KeyResolver> keys_ = AnnAndBob();
+  mutable std::atomic<int> asked_ = 0;
+};
 
 class RestTest : public testing::Test {
  protected:
@@ -71,14 +90,12 @@ class RestTest : public testing::Test {
 
   FakeRuns runs_;
   std::unique_ptr<Store> store_ = *OpenMemoryStore();
-  std::unique_ptr<KeyResolver> identity_ = AnnAndBob();
+  CountingResolver identity_;
   ManualClock clock_;
-  RestApi api_{{.runs = runs_,
-                .idempotency = store_->idempotency(),
-                .identity = *identity_,
-                .clock = clock_},
-               {},
-               DefaultCeiling()};
+  RestApi api_{
+      {.runs = runs_, .idempotency = store_->idempotency(), .identity = identity_, .clock = clock_},
+      {},
+      DefaultCeiling()};
   net::TestServer server_{Routes(api_)};
 };
 
@@ -114,6 +131,24 @@ TEST_F(RestTest, WhoIsNobodyIsToldNothing) {
   }
   EXPECT_THAT(Post("/v1/runs", R"({"code":"1"})", ""), StartsWith("HTTP/1.1 401 "));
   EXPECT_EQ(runs_.started(), 0u);
+}
+
+// I2
+TEST_F(RestTest, WhoAsksIsResolvedOncePerRequest) {
+  int requests = 0;
+  const auto once = [&](std::string_view method, std::string_view path, std::string_view body) {
+    Ask(method, path, kAnn, body, "Idempotency-Key: key-" + std::to_string(requests) + "\r\n");
+    EXPECT_EQ(identity_.asked(), ++requests) << method << " " << path;
+  };
+  once("POST", "/v1/runs", R"({"code":"wait"})");
+  once("POST", "/v1/runs", R"({"code":"6*7","detached":true})");
+  for (const char* path : {"/v1/runs", "/v1/runs/run_100", "/v1/runs/run_100/files/0",
+                           "/v1/approvals", "/v1/approvals/apr_x", "/v1/grants"}) {
+    once("GET", path, "");
+  }
+  once("POST", "/v1/runs/run_100/cancel", "");
+  once("POST", "/v1/approvals/apr_x", R"({"decision":"deny"})");
+  once("DELETE", "/v1/grants/gra_x", "");
 }
 
 // I4: what is Ann's and what never was are the same to Bob, byte for byte.

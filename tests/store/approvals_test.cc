@@ -153,6 +153,29 @@ TEST_P(ApprovalStoreTest, AnApprovalIsUsedOnceForItsCall) {
   EXPECT_THAT(AuditKinds(), ElementsAre("approval.approved", "effect.started", "effect.returned"));
 }
 
+TEST_P(ApprovalStoreTest, EffectsUnderAStandingYesAreAuditedToTheirEnd) {
+  const RunId run("r");
+  const Lease lease = StartRun("r");
+  const auto begin = [&](NewCall call) {
+    call.tool = "send";
+    return Now(store_->runs().BeginCall(ann_, run, lease, std::move(call), kNow));
+  };
+  ASSERT_TRUE(begin({.seq = 0}));  // Needs nobody's yes.
+  ASSERT_TRUE(begin({.seq = 1, .grant = GrantId("g")}));
+  ASSERT_TRUE(begin({.seq = 2, .grant = GrantId("g")}));
+  EXPECT_FALSE(begin({.seq = 3, .state = CallState::kPending, .grant = GrantId("g")}));
+  for (const std::uint32_t seq : {0u, 1u}) {
+    ASSERT_TRUE(
+        Now(store_->runs().FinishCall(ann_, run, lease, seq, CallState::kReturned, "", kNow)));
+  }
+  EXPECT_EQ(*Now(store_->runs().DoubtStartedCalls(ann_, run, lease, kNow)), 1u);
+  ASSERT_TRUE(Now(store_->runs().RetryCall(ann_, run, lease, 2, kNow)));
+  EXPECT_THAT(AuditKinds(), ElementsAre("effect.started", "effect.started", "effect.returned",
+                                        "effect.uncertain", "effect.retried"));
+  EXPECT_THAT(Now(store_->audit().Read(ann_, 0, 1))->at(0).event.body,
+              testing::HasSubstr(R"("grant":"g")"));
+}
+
 TEST_P(ApprovalStoreTest, ADeniedCallDoesNotStart) {
   const Lease lease = PendingCall();
   ASSERT_TRUE(Ask(Asked("a")));

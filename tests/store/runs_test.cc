@@ -126,6 +126,25 @@ TEST_P(RunStoreTest, AReleasedRunIsFreeAtOnce) {
   EXPECT_TRUE(Now(runs().Claim(ann_, RunId("r"), Term("other"))));
 }
 
+TEST_P(RunStoreTest, AttemptsCountUntilTheRunWaitsAgain) {
+  const RunId id("r");
+  Lease lease = StartRun("r");
+  const auto attempts = [&] { return Now(runs().Find(ann_, id))->attempts; };
+  EXPECT_EQ(attempts(), 0U);
+  ASSERT_TRUE(Now(runs().Release(ann_, id, lease)));
+  lease = *Now(runs().Claim(ann_, id, Term("a")));
+  EXPECT_EQ(attempts(), 1U);
+  ASSERT_TRUE(Now(runs().Postpone(ann_, id, lease, {})));
+  const Lease old = std::exchange(lease, *Now(runs().Claim(ann_, id, Term("b"))));
+  EXPECT_EQ(attempts(), 2U);
+  EXPECT_FALSE(Now(runs().Postpone(ann_, id, old, {.counts = false})));
+  ASSERT_TRUE(Now(runs().Postpone(ann_, id, lease, {.counts = false})));
+  EXPECT_EQ(attempts(), 1U);
+  lease = *Now(runs().Claim(ann_, id, Term("c")));
+  ASSERT_TRUE(Now(runs().Wait(ann_, id, lease, {}, kNow)));
+  EXPECT_EQ(attempts(), 0U);
+}
+
 TEST_P(RunStoreTest, SavedBytesAreReplacedAndGoWithTheEnd) {
   const Lease lease = StartRun("r");
   EXPECT_EQ(Now(runs().LoadSaved(ann_, RunId("r"))).error().code(), ErrorCode::kNotFound);

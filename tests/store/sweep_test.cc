@@ -126,6 +126,35 @@ TEST_P(SweepTest, AWaitingRunCanGoOnOnceSomebodyHasDecided) {
   EXPECT_THAT(Resumable(kNow), IsEmpty());
 }
 
+TEST_P(SweepTest, ARunWithASetbackIsShownWhenItsTimeHasCome) {
+  const RunId id("r");
+  const auto retry_at = After(std::chrono::seconds(90));
+  const auto soon = After(std::chrono::seconds(89));
+  ASSERT_TRUE(Now(store_->runs().Postpone(ann_, id, StartRun("r"), {.retry_at = retry_at})));
+  EXPECT_THAT(Resumable(soon), IsEmpty());
+  EXPECT_THAT(Resumable(retry_at), testing::ElementsAre("r"));
+  // The same of one that waits and has been decided about.
+  const Lease lease = RunWithPendingCall("waiting");
+  ASSERT_TRUE(Now(store_->approvals().Decide(
+      ann_, ApprovalId("waiting"), {.verdict = ApprovalState::kDenied, .by = "bea", .at = kNow})));
+  ASSERT_TRUE(Now(store_->runs().Postpone(ann_, RunId("waiting"), lease, {.retry_at = retry_at})));
+  EXPECT_THAT(Resumable(soon), IsEmpty());
+  EXPECT_THAT(Resumable(retry_at), testing::UnorderedElementsAre("r", "waiting"));
+  // Whoever wants it ended need not wait.
+  ASSERT_TRUE(Now(store_->runs().AskToCancel(ann_, id, kNow)));
+  EXPECT_THAT(Resumable(soon), testing::ElementsAre("r"));
+}
+
+TEST_P(SweepTest, WhatWaitsIsCountedOverEverybody) {
+  RunWithPendingCall("r");
+  const Lease lease = *Now(store_->runs().Create(bob_, {.id = RunId("r")}, Term("here")));
+  ASSERT_TRUE(Now(store_->runs().Wait(bob_, RunId("r"), lease, SavedRun{0, "b", "four"}, kNow)));
+  StartRun("under way");
+  const RunUsage usage = *Now(store_->maintenance().Usage());
+  EXPECT_EQ(usage.waiting_runs, 2U);
+  EXPECT_EQ(usage.saved_bytes, 5U);
+}
+
 TEST_P(SweepTest, ARunThatIsToBeCancelledIsShownToItsHolderAndThenToAnybody) {
   const auto unwanted = [&](const std::string& holder) {
     return Now(store_->maintenance().RunsToCancel(holder, 10))->size();

@@ -6,7 +6,10 @@ Objects of the snapshot live for ever: their reference counts stay as they are. 
 whatever it looks at, and each page that is written to must be copied back before the next run (docs/adr/0014). A count
 that reaches FOREVER is never changed again; CPython's static objects begin beyond it.
 
-And the streams can be asked whether they hold anything back, so that a run which printed nothing need not flush them.
+The streams can be asked whether they hold anything back, so that a run which printed nothing need not flush them.
+
+And expat expands no entity that a document declares, general or of parameters, in text, attributes or declarations:
+a reference to one is the error of an undefined entity. What is predefined (&lt;) and characters by number are as ever.
 """
 
 import os
@@ -52,6 +55,14 @@ _caisson_text_is_idle(PyObject *stream)
 static void
 textiowrapper_set_decoded_chars(textio *self, PyObject *chars);
 """),
+    ("Modules/expat/xmlparse.c", "  OPEN_INTERNAL_ENTITY *openEntity;\n\n  if (parser->m_freeInternalEntities) {\n",
+     "  OPEN_INTERNAL_ENTITY *openEntity;\n\n  return XML_ERROR_UNDEFINED_ENTITY;\n"
+     "  if (parser->m_freeInternalEntities) {\n"),
+    ("Modules/expat/xmlparse.c", "        result = appendAttributeValue(parser, parser->m_internalEncoding,\n",
+     "        return XML_ERROR_UNDEFINED_ENTITY;\n"
+     "        result = appendAttributeValue(parser, parser->m_internalEncoding,\n"),
+    ("Modules/expat/xmlparse.c", "          result = storeEntityValue(\n",
+     "          return XML_ERROR_UNDEFINED_ENTITY;\n          result = storeEntityValue(\n"),
 ]
 
 

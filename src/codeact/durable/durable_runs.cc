@@ -7,7 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <ranges>
 
 #include "approval/binding.h"
 #include "base/aead.h"
@@ -31,14 +30,6 @@ Error Closed() {
   return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
 }
 
-Outcome Ended(RunStatus status, RunReason reason, std::string why = {}) {
-  Outcome outcome;
-  outcome.status = status;
-  outcome.reason = reason;
-  if (!why.empty()) outcome.error = RunError{.type = "RunLost", .message = std::move(why)};
-  return outcome;
-}
-
 std::set<std::string> ApprovalsOf(const RunView& view) {
   std::set<std::string> ids;
   for (const OutcomeApproval& approval : view.outcome.approvals) ids.insert(approval.id);
@@ -53,6 +44,7 @@ bool IsFinished(const RunView& view) {
 
 DurableRuns::DurableRuns(DurableRunsOptions options)
     : options_(std::move(options)),
+      total_(options_.store.maintenance()),
       surroundings_{.engine = options_.engine,
                     .runner = options_.runner,
                     .store = options_.store,
@@ -61,6 +53,7 @@ DurableRuns::DurableRuns(DurableRunsOptions options)
                     .clock = options_.clock != nullptr ? *options_.clock : system_clock_,
                     .settings = options_.settings,
                     .holder = NewRunId(),
+                    .total = total_,
                     .sessions = options_.sessions} {}
 
 DurableRuns::~DurableRuns() = default;
@@ -126,16 +119,27 @@ void DurableRuns::InBackground(asio::awaitable<void> work) {
                  });
 }
 
-// Memory is for those who are decided soon: of too many, the ones that wait longest sleep.
-void DurableRuns::EvictBeyondMost() {
-  std::vector<std::shared_ptr<LiveRun>> parked;
+// Memory is for those who are decided soon: of too many, or too big ones, those that wait longest sleep. So do as many
+// as are in the way of somebody who waits for a cell.
+void DurableRuns::RelievePressure() {
+  std::vector<std::pair<LiveRun::Parked, std::shared_ptr<LiveRun>>> parked;
+  std::uint64_t bytes = 0;
   for (auto& run : AllLive()) {
-    if (run->is_parked() && run->can_sleep()) parked.push_back(std::move(run));
+    const auto found = run->parked();
+    if (!found) continue;
+    bytes += found->bytes;
+    parked.emplace_back(*found, std::move(run));
   }
-  const std::size_t most = options_.settings.max_parked;
-  if (parked.size() <= most) return;
-  std::ranges::sort(parked, {}, &LiveRun::updated_at);
-  for (const auto& run : parked | std::views::take(parked.size() - most)) run->Evict();
+  std::ranges::sort(parked, {}, [](const auto& each) { return each.first.since; });
+  const DurableSettings& settings = options_.settings;
+  const std::uint64_t in_the_way = options_.engine.stats().waiting;
+  for (std::size_t gone = 0; gone < parked.size(); ++gone) {
+    const bool fits =
+        parked.size() - gone <= settings.max_parked && bytes <= settings.max_parked_bytes;
+    if (fits && gone >= in_the_way) break;
+    bytes -= parked[gone].first.bytes;
+    parked[gone].second->Evict();
+  }
 }
 
 // ---- Starting ----
@@ -147,7 +151,8 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
                        .setting = request.setting ? request.setting : usual,
                        .context = std::move(request.context),
                        .created_at = surroundings_.clock.Now(),
-                       .on_output = std::move(request.on_output)};
+                       .on_output = std::move(request.on_output),
+                       .on_progress = std::move(request.on_progress)};
   origin.record = {.code = std::move(request.code),
                    .session = std::move(request.session),
                    .limits = request.limits.value_or(origin.setting->limits)};
@@ -211,7 +216,7 @@ asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun
   }
   run->StopStreaming();
   co_await asio::this_coro::throw_if_cancelled(throws);
-  if (news.view.state == RunState::kWaiting) EvictBeyondMost();
+  if (news.view.state == RunState::kWaiting) RelievePressure();
   if (news.error) co_return *std::move(news.error);
   if (news.gone && !news.ended) co_return co_await Find(owner, run->origin().id);
   co_return Shown(owner, std::move(news.view));
@@ -381,7 +386,7 @@ asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId i
     co_return co_await CancelElsewhere(std::move(owner), std::move(id));
   }
   auto ended = co_await EndTaken(surroundings_, std::move(taken->origin),
-                                 Ended(RunStatus::kCancelled, RunReason::kKilled));
+                                 {.status = RunStatus::kCancelled, .reason = RunReason::kKilled});
   if (!ended) co_return std::move(ended).error();
   co_return co_await FindStored(std::move(owner), std::move(id));
 }
@@ -415,18 +420,14 @@ asio::awaitable<Result<TakenRun>> DurableRuns::Take(IsolationKey owner, RunId id
 asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) {
   auto taken = co_await Take(owner, id);
   if (!taken) co_return std::move(taken).error().Context("resume " + id.str());
-  if (taken->cancelled) {
-    co_return co_await EndTaken(surroundings_, std::move(taken->origin),
-                                Ended(RunStatus::kCancelled, RunReason::kKilled));
-  }
-  if (taken->lost) {
-    co_return co_await EndTaken(surroundings_, std::move(taken->origin),
-                                Ended(RunStatus::kFailed, RunReason::kLost, *taken->lost));
+  if (taken->end) {
+    co_return co_await EndTaken(surroundings_, std::move(taken->origin), *std::move(taken->end));
   }
   const Lease lease = *taken->origin.lease;
   auto run = std::make_shared<LiveRun>(surroundings_, std::move(taken->origin), options_.executor);
   if (Launch(std::move(run))) co_return Result<void>();
-  static_cast<void>(co_await options_.store.runs().Release(std::move(owner), std::move(id), lease));
+  static_cast<void>(co_await options_.store.runs().Postpone(std::move(owner), std::move(id), lease,
+                                                            {.counts = false}));
   co_return Closed();
 }
 
@@ -466,7 +467,7 @@ asio::awaitable<void> DurableRuns::RenewLeases() {
 asio::awaitable<void> DurableRuns::TendOnce() {
   StoreMaintenance& maintenance = options_.store.maintenance();
   co_await RenewLeases();
-  EvictBeyondMost();
+  RelievePressure();
   static_cast<void>(co_await options_.desk.ExpireDue());
   if (auto decided = co_await maintenance.DecidedRuns(surroundings_.holder, kAtOnce)) {
     for (const OwnedRun& each : *decided) {
@@ -515,7 +516,7 @@ asio::awaitable<void> DurableRuns::Close() {
   }
   for (const auto& each : tending) each->Wake();
   for (const auto& run : AllLive()) {
-    if (run->is_parked() && run->can_sleep()) {
+    if (run->parked()) {
       run->Evict();
     } else {
       run->Cancel();

@@ -108,7 +108,7 @@ class DurableRuns final : public RunService {
   std::shared_ptr<LiveRun> FindLive(const IsolationKey& owner, const RunId& id);
   std::vector<std::shared_ptr<LiveRun>> AllLive();
   void Remove(const LiveRun& run);
-  void EvictBeyondMost();
+  void RelievePressure();
 
   // Notes what the view shows.
   Result<RunView> Shown(const IsolationKey& owner, Result<RunView> view);
@@ -127,6 +127,7 @@ class DurableRuns final : public RunService {
 
   SystemClock system_clock_;
   const DurableRunsOptions options_;
+  TotalUsage total_;
   const Surroundings surroundings_;
   Gate gate_;
   Guarded<State> state_;

@@ -18,6 +18,9 @@ namespace {
 
 // A cell that computes is asked again after this, whether it waits now.
 constexpr std::chrono::milliseconds kAskAgain{20};
+// How soon a run is tried again that could not be tried just now; and one that brought its worker down, after the
+// first time. Four times as long each time after that.
+constexpr std::chrono::seconds kTryAgain{1};
 
 void Terminate(const std::exception_ptr& thrown) {
   if (thrown) std::terminate();
@@ -28,16 +31,12 @@ bool MayBeTriedLater(ErrorCode code) {
          code == ErrorCode::kResourceExhausted;
 }
 
-bool LostItsWorker(const Result<CodeRun>& run) {
-  return run && EndedWithWorker(run->outcome);
+std::chrono::seconds BackOff(std::uint32_t attempts) {
+  return kTryAgain * (1 << 2 * std::clamp<std::uint32_t>(attempts, 1, 8)) / 4;
 }
 
-Outcome LostOutcome(std::string why) {
-  Outcome outcome;
-  outcome.status = RunStatus::kFailed;
-  outcome.reason = RunReason::kLost;
-  outcome.error = RunError{.type = "RunLost", .message = std::move(why)};
-  return outcome;
+bool LostItsWorker(const Result<CodeRun>& run) {
+  return run && EndedWithWorker(run->outcome);
 }
 
 std::vector<ToolCall> CallsBefore(const std::vector<StoredCall>& recorded, std::uint32_t seq) {
@@ -63,7 +62,8 @@ LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
                              .code = origin_.record.code,
                              .created_at = origin_.created_at,
                              .updated_at = surroundings_.clock.Now()}}),
-      on_output_(std::move(origin_.on_output)) {
+      on_output_(std::move(origin_.on_output)),
+      on_progress_(std::move(origin_.on_progress)) {
   news_.Lock()->view.outcome.run_id = origin_.id.str();
 }
 
@@ -77,6 +77,7 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
                                                      .code_digest = CodeDigest(origin_.record.code),
                                                      .session = origin_.record.session,
                                                      .waiting = surroundings_.settings.waiting,
+                                                     .total = &surroundings_.total,
                                                      .recorded = origin_.recorded,
                                                      .on_change = [weak = weak_from_this()] {
                                                        if (const auto self = weak.lock())
@@ -98,6 +99,11 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
   if (origin_.record.session) request.session = SessionRequest{.name = *origin_.record.session};
   request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
     self->Hear(stream, bytes);
+  };
+  request.on_progress = [self = shared_from_this()](const std::string& tool,
+                                                    const ToolProgress& progress) {
+    const auto on_progress = *self->on_progress_.Lock();
+    if (on_progress) on_progress(tool, progress);
   };
   if (!is_durable()) return request;
   Publish([&](Awaited& news) {
@@ -151,10 +157,20 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
   if (asleep_ || abandoned_ || (journal_ && journal_->fault() == RunJournal::Fault::kLost)) {
     co_return co_await GiveBack();
   }
-  if (!run && origin_.resumed && MayBeTriedLater(run.error().code())) co_return co_await GiveBack();
-  if (!run && origin_.resumed) run = CodeRun{LostOutcome(run.error().message())};
+  if (!run && origin_.resumed) {
+    const SystemTime now = surroundings_.clock.Now();
+    const bool crashed = run.error().code() == ErrorCode::kInternal;
+    if (MayBeTriedLater(run.error().code())) {
+      co_return co_await TryLater({.retry_at = now + kTryAgain, .counts = false});
+    }
+    if (crashed && origin_.attempts < surroundings_.settings.max_attempts) {
+      co_return co_await TryLater({.retry_at = now + BackOff(origin_.attempts)});
+    }
+    const RunReason reason = crashed ? RunReason::kCrashed : RunReason::kLost;
+    run = CodeRun{FailedOutcome(reason, run.error().message())};
+  }
   if (!run) {
-    const Outcome failed = Complete(LostOutcome(run.error().message()));
+    const Outcome failed = Complete(FailedOutcome(RunReason::kLost, run.error().message()));
     if (origin_.lease) co_await Store(failed);
     Publish([&](Awaited& news) {
       news.view.state = RunState::kFinished;
@@ -195,10 +211,13 @@ Outcome LiveRun::Complete(Outcome outcome) const {
     outcome.status = RunStatus::kLimit;
     outcome.reason = RunReason::kWallTime;
   }
-  const bool differs =
+  // Code that was taken away before it had come as far as the last time has not done anything else.
+  const bool taken_away =
+      outcome.reason == RunReason::kLost || outcome.reason == RunReason::kCrashed;
+  const bool ended_itself =
       outcome.status == RunStatus::kCompleted || outcome.status == RunStatus::kFailed || ran_out;
   if (journal_->fault() == RunJournal::Fault::kDiverged ||
-      (differs && !journal_->caught_up() && outcome.reason != RunReason::kLost)) {
+      (ended_itself && !taken_away && !journal_->caught_up())) {
     outcome.status = RunStatus::kFailed;
     outcome.reason = RunReason::kDiverged;
     const std::string why = journal_->fault_text();
@@ -236,6 +255,12 @@ asio::awaitable<void> LiveRun::GiveBack() {
   // Refused if another has it already: then there is nothing to give.
   static_cast<void>(
       co_await surroundings_.store.runs().Release(origin_.owner, origin_.id, *origin_.lease));
+  Publish([](Awaited& news) { news.gone = true; });
+}
+
+asio::awaitable<void> LiveRun::TryLater(Setback setback) {
+  static_cast<void>(co_await surroundings_.store.runs().Postpone(origin_.owner, origin_.id,
+                                                                 *origin_.lease, setback));
   Publish([](Awaited& news) { news.gone = true; });
 }
 
@@ -381,8 +406,7 @@ void LiveRun::SleepSoon() {
 
 // What is in the store is as good as what is here: this copy ends.
 void LiveRun::SleepNow() {
-  if (cell_ == nullptr || !parked_ || !can_sleep() || journal_->changes() != parked_changes_)
-    return;
+  if (cell_ == nullptr || !parked_ || !parked() || journal_->changes() != parked_changes_) return;
   journal_->Freeze();
   asleep_ = true;
   cell_->Cancel();
@@ -450,6 +474,13 @@ void LiveRun::Publish(const std::function<void(Awaited&)>& change) {
 LiveRun::News LiveRun::news() const {
   auto news = news_.Lock();
   return {news->view, news->version, news->gone, news->ended, news->error};
+}
+
+std::optional<LiveRun::Parked> LiveRun::parked() const {
+  auto news = news_.Lock();
+  const RunView& view = news->view;
+  if (view.state != RunState::kWaiting || view.saved_bytes == 0) return std::nullopt;
+  return Parked{.since = view.updated_at, .bytes = view.saved_bytes};
 }
 
 std::vector<OutcomeApproval> LiveRun::approvals() const {

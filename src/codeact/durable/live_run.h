@@ -48,11 +48,13 @@ struct LiveRunOrigin {
   SystemTime created_at{};
   // Of a run that was under way before.
   bool resumed = false;
+  std::uint32_t attempts = 0;  // At taking it up; see StoredRun.
   std::vector<StoredCall> recorded{};
   std::optional<SleepRecord> sleep{};
   std::uint32_t sleep_seq = 0;             // How many calls it had made when it fell asleep.
   std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
   std::function<void(OutputStream, std::string_view)> on_output{};
+  OnToolProgress on_progress{};
 };
 
 class LiveRun final : public CellKeeper, public std::enable_shared_from_this<LiveRun> {
@@ -65,6 +67,11 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
     std::optional<Error> error{};  // It could not be run at all.
   };
 
+  struct Parked {
+    SystemTime since{};
+    std::uint64_t bytes = 0;  // What it changed in memory, as it was saved.
+  };
+
   LiveRun(const Surroundings& surroundings, LiveRunOrigin origin, asio::any_io_executor executor);
 
   // From where it is to its end, or until it is elsewhere. Once.
@@ -73,7 +80,10 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   News news() const;
   // Returns when there is news after `version`, or at `deadline`. kCancelled: so was the waiting coroutine.
   asio::awaitable<Wakeup::Reason> AwaitNews(std::uint64_t version, RunClock::Time deadline);
-  void StopStreaming() { *on_output_.Lock() = nullptr; }
+  void StopStreaming() {
+    *on_output_.Lock() = nullptr;
+    *on_progress_.Lock() = nullptr;
+  }
 
   void Decide(const StoredApproval& approval);
   void Cancel();
@@ -82,9 +92,8 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   // Another has it: nothing more happens to it here.
   void Abandon();
 
-  bool is_parked() const { return news_.Lock()->view.state == RunState::kWaiting; }
-  bool can_sleep() const { return news_.Lock()->view.saved_bytes > 0; }
-  SystemTime updated_at() const { return news_.Lock()->view.updated_at; }
+  // If it waits in memory and could sleep.
+  std::optional<Parked> parked() const;
   const LiveRunOrigin& origin() const { return origin_; }
   bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
   bool fell_asleep() const { return asleep_; }             // Once Live() has returned.
@@ -120,6 +129,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   Outcome Complete(Outcome outcome) const;
   asio::awaitable<void> Store(const Outcome& outcome);
   asio::awaitable<void> GiveBack();
+  asio::awaitable<void> TryLater(Setback setback);
   std::chrono::nanoseconds SpareWallTime() const;
 
   // On the cell's executor.
@@ -144,6 +154,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   std::shared_ptr<RunJournal> journal_;
   mutable Guarded<Awaited> news_;
   Guarded<std::function<void(OutputStream, std::string_view)>> on_output_;
+  Guarded<OnToolProgress> on_progress_;
   Guarded<std::optional<asio::any_io_executor>> cell_executor_;  // While there is a cell.
   std::optional<CellBuild> cell_build_;                          // What that can be saved for.
 

@@ -87,15 +87,25 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
                             .id = id,
                             .lease = *std::move(lease),
                             .created_at = stored->created_at,
-                            .resumed = true},
-                 .cancelled = stored->cancel_asked};
+                            .resumed = true,
+                            .attempts = stored->attempts}};
   LiveRunOrigin& origin = taken.origin;
   auto record = DecodeRunRecord(stored->request);
   if (auto read = co_await ReadCalls(surroundings, origin); !read) {
     co_return std::move(read).error();
   }
+  if (stored->cancel_asked) {
+    taken.end = Outcome{.status = RunStatus::kCancelled, .reason = RunReason::kKilled};
+    co_return taken;
+  }
+  if (stored->attempts > surroundings.settings.max_attempts) {
+    taken.end = FailedOutcome(RunReason::kCrashed, "it was taken up " +
+                                                       std::to_string(stored->attempts - 1) +
+                                                       " times, and whoever did so was lost");
+    co_return taken;
+  }
   if (!record) {
-    taken.lost = record.error().message();
+    taken.end = FailedOutcome(RunReason::kLost, record.error().message());
     co_return taken;
   }
   origin.record = *std::move(record);
@@ -104,17 +114,19 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
         SessionContext::FromRecord(*surroundings.sessions, *origin.record.context));
   }
   origin.setting = settings(origin.record.setting, origin.context.get());
+  std::optional<std::string> lost;
   if (!origin.setting) {
-    taken.lost = "the tools it was started with are not here";
+    lost = "the tools it was started with are not here";
   } else if (origin.record.context && !origin.context) {
-    taken.lost = "whom it acts for cannot be told to tools here";
+    lost = "whom it acts for cannot be told to tools here";
   } else if (!origin.record.time || origin.record.session) {
-    taken.lost = "the process it ran in is gone";
+    lost = "the process it ran in is gone";
   } else {
     auto why = co_await ReadSleep(surroundings, origin);
     if (!why) co_return std::move(why).error();
-    taken.lost = *std::move(why);
+    lost = *std::move(why);
   }
+  if (lost) taken.end = FailedOutcome(RunReason::kLost, *std::move(lost));
   co_return taken;
 }
 
@@ -126,6 +138,14 @@ asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const Surroundings
     co_return std::move(read).error();
   }
   co_return co_await ReadSleep(surroundings, origin);
+}
+
+Outcome FailedOutcome(RunReason reason, std::string why) {
+  Outcome outcome;
+  outcome.status = RunStatus::kFailed;
+  outcome.reason = reason;
+  outcome.error = RunError{.type = "RunLost", .message = std::move(why)};
+  return outcome;
 }
 
 asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,

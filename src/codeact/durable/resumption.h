@@ -24,8 +24,8 @@ using SettingByName = std::function<std::shared_ptr<const CodeSetting>(
 
 struct TakenRun {
   LiveRunOrigin origin;
-  bool cancelled = false;             // Somebody asked for that meanwhile. It is to be ended.
-  std::optional<std::string> lost{};  // It cannot go on, and why. It is to be ended.
+  std::optional<Outcome>
+      end{};  // It is to be ended like this: somebody asked for that, or it cannot go on.
 };
 
 // kFailedPrecondition: another holds it, or it has ended. kNotFound: there is none.
@@ -41,6 +41,7 @@ asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const Surroundings
 std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const IsolationKey& owner,
                                      const RunId& id, const SavedRun& saved);
 
+Outcome FailedOutcome(RunReason reason, std::string why);
 // How a run that cannot go on ends.
 asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,
                                        Outcome outcome);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "approval/desk.h"
@@ -24,7 +25,12 @@ struct DurableSettings {
   WaitingLimits waiting{};
   // How long, in all, a run may wait in memory; then it sleeps in the store.
   std::chrono::nanoseconds keep_parked = std::chrono::seconds(60);
-  std::size_t max_parked = 256;  // Runs that wait in memory; more of them, and the oldest sleep.
+  // Runs that wait in memory, and what they changed there, as far as they could sleep. More than that, or somebody waits
+  // for a cell, and the oldest sleep.
+  std::size_t max_parked = 256;
+  std::uint64_t max_parked_bytes = std::uint64_t{256} << 20;
+  // How often a run is taken up without getting anywhere, until it is the run's fault.
+  std::uint32_t max_attempts = 5;
   std::chrono::seconds lease{15};
   std::chrono::milliseconds poll{250};  // How often the store is asked what others did.
 };
@@ -37,7 +43,8 @@ struct Surroundings {
   const KeyRing& keys;
   const Clock& clock;
   const DurableSettings settings;
-  const std::string holder;               // This process, in leases.
+  const std::string holder;  // This process, in leases.
+  TotalUsage& total;
   SessionHost* const sessions = nullptr;  // For runs that act for somebody and are taken up here.
 };
 

@@ -75,15 +75,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::OpenNative(OpenOption
 EngineStats AutoEngine::stats() const {
   EngineStats sum = wasm_->stats();
   auto native = native_.Lock();
-  if (!native->engine) return sum;
-  const EngineStats more = native->engine->stats();
-  sum.runs_started += more.runs_started;
-  sum.runs_ended += more.runs_ended;
-  sum.workers_started += more.workers_started;
-  sum.workers_lost += more.workers_lost;
-  sum.cells_live += more.cells_live;
-  sum.waiting += more.waiting;
-  sum.refused += more.refused;
+  if (native->engine) sum += native->engine->stats();
   return sum;
 }
 

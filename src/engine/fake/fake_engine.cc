@@ -165,6 +165,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Restore(OpenOptions o
   if (found == saved_.end() || found->second.first != options.owner) {
     co_return Error(ErrorCode::kInvalidArgument, "no such saved cell");
   }
+  ++restored_;
   // One that was saved between two runs.
   const auto kept = found->second.second ? FakeCell::State::kNone : FakeCell::State::kKept;
   co_return std::unique_ptr<Cell>(

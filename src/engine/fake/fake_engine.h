@@ -60,6 +60,10 @@ class FakeEngine final : public Engine {
   // Called when the next Open begins; what it posts happens before Open returns.
   void OnNextOpen(std::function<void()> action) { on_open_ = std::move(action); }
 
+  // As if so many waited for a cell.
+  void PretendWaiting(std::uint64_t requests) { stats_.waiting = requests; }
+
+  int restored() const { return restored_; }
   // What was asked and answered, in order.
   const std::vector<std::pair<OwnerId, RunRequest>>& requests() const { return requests_; }
   const std::vector<std::pair<std::uint32_t, ToolAnswer>>& answers() const { return answers_; }
@@ -88,6 +92,7 @@ class FakeEngine final : public Engine {
   std::vector<HostTime> answer_times_;
   CellBuild build_{};
   EngineStats stats_;
+  int restored_ = 0;
 };
 
 }  // namespace caisson

@@ -445,12 +445,14 @@ void CellSession::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
 }
 
 void CellSession::OnLost(RunReason reason, const std::string& why) {
-  const Error error(ErrorCode::kUnavailable, "the worker was lost: " + why);
+  const std::string lost = "the worker was lost: " + why;
   if (restore_done_) {
+    // Another worker may be there at once, and be lost in the same way.
+    const Error error(ErrorCode::kInternal, lost + ", while it restored a cell");
     link_->Defer([done = std::move(restore_done_), error]() mutable { done(error); });
     restore_done_ = nullptr;
   }
-  FinishSave(error);
+  FinishSave(Error(ErrorCode::kUnavailable, lost));
   if (reason == RunReason::kKilled || (state_ == State::kEnding && !distrusted_)) {
     outcome_.status = RunStatus::kCancelled;
     outcome_.reason = RunReason::kKilled;

@@ -3,14 +3,13 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <utility>
 
+#include "base/run_on.h"
 #include "engine/wasm/base_check.h"
 
 namespace caisson {
@@ -125,7 +124,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> KeptWorkers::Restore(OpenOptions 
   if (kept == nullptr) {
     co_return co_await newest_->Restore(std::move(options), std::move(saved), limits);
   }
-  auto engine = co_await Started(*kept);
+  auto engine = co_await CallOn(starter_.get_executor(), [&] { return Start(*kept); });
   if (!engine) {
     co_return Error(ErrorCode::kFailedPrecondition,
                     "start the kept " + kept->worker_path + ": " + engine.error().message());
@@ -143,29 +142,10 @@ Result<Engine*> KeptWorkers::Start(const KeptBuild& kept) {
   return started_.Lock()->emplace(&kept, std::move(engine)).first->second.get();
 }
 
-asio::awaitable<Result<Engine*>> KeptWorkers::Started(const KeptBuild& kept) {
-  std::optional<Result<Engine*>> started;  // Filled over there while this coroutine sleeps.
-  const auto start = [&]() -> asio::awaitable<void> {
-    started = Start(kept);
-    co_return;
-  };
-  co_await asio::co_spawn(starter_, start(), asio::use_awaitable);
-  co_return *std::move(started);
-}
-
 EngineStats KeptWorkers::stats() const {
   EngineStats sum = newest_->stats();
   auto started = started_.Lock();
-  for (const auto& [kept, engine] : *started) {
-    const EngineStats more = engine->stats();
-    sum.runs_started += more.runs_started;
-    sum.runs_ended += more.runs_ended;
-    sum.workers_started += more.workers_started;
-    sum.workers_lost += more.workers_lost;
-    sum.cells_live += more.cells_live;
-    sum.waiting += more.waiting;
-    sum.refused += more.refused;
-  }
+  for (const auto& [kept, engine] : *started) sum += engine->stats();
   return sum;
 }
 

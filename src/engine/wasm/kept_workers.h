@@ -54,7 +54,6 @@ class KeptWorkers final : public Engine {
 
  private:
   const KeptBuild* FindKept(const SavedCell& saved) const;
-  asio::awaitable<Result<Engine*>> Started(const KeptBuild& kept);
   Result<Engine*> Start(const KeptBuild& kept);
 
   const std::unique_ptr<Engine> newest_;

@@ -590,6 +590,23 @@ TEST(WasmEngineTest, SavesAParkedCellAndRestoresItInAWorkerOfItsOwner) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
+// Other than a worker that cannot be had: whoever tries again may have it in hand.
+TEST(WasmEngineTest, ARestoreThatTakesItsWorkerDownIsToldApart) {
+  auto engine = MakeEngine([](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    while (auto message = end.Receive()) {
+      if (message->kind == ToWorker::kRestore) break;
+    }
+    return {};
+  });
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    auto cell = co_await engine->Restore({.owner = OwnerId("a")}, {"bytes"}, Limits{});
+    EXPECT_FALSE(cell);
+    EXPECT_EQ(cell.error().code(), ErrorCode::kInternal);
+  });
+  EXPECT_EQ(engine->stats().cells_live, 0u);
+}
+
 TEST(WasmEngineTest, AWorkerOfAnotherBuildIsNotUsed) {
   auto engine = WasmEngine::Create({.lanes = 2, .pin = false},
                                    std::make_unique<ThreadLauncher>([](WorkerEnd& end, int number) {

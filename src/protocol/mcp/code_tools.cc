@@ -86,6 +86,9 @@ class CodeTools {
       request->on_output = [feed](OutputStream stream, std::string_view bytes) {
         feed->OnOutput(stream, bytes);
       };
+      request->on_progress = [feed](const std::string& tool, const ToolProgress& progress) {
+        feed->OnProgress(tool, progress);
+      };
     }
     auto run = co_await runs_.Start(exchange.caller().owner(), *std::move(request));
     if (feed != nullptr) feed->Close();

@@ -5,6 +5,10 @@
 
 namespace caisson::mcp {
 
+void Exchange::Notify(std::string_view method, Dict params) {
+  Send(NotificationText(method, std::move(params)), Delivery::kNeeded);
+}
+
 void Exchange::Progress(Value done, std::optional<Value> total, std::string message) {
   if (!progress_token_) return;
   Dict params = Object({{"progressToken", *progress_token_}, {"progress", std::move(done)}});

@@ -38,6 +38,7 @@ class Exchange {
   // Whether the client has cancelled the request, not merely gone away.
   virtual bool is_unwanted() const = 0;
 
+  void Notify(std::string_view method, Dict params);
   // Neither waits, and both may be lost on a client that does not listen. Progress is told if it was asked for;
   // `done` must grow from one time to the next. A message is logged if it is grave enough for the client.
   bool wants_progress() const { return progress_token_.has_value(); }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bell.h"
 #include "protocol/mcp/exchange.h"
 #include "protocol/mcp/message.h"
 #include "wire/value.h"
@@ -57,6 +58,7 @@ struct Features {
   std::vector<PromptFeature> prompts{};
   std::unique_ptr<ResourceFeature> resources{};
   std::function<Dict(const Dict& params)> complete{};
+  Bell* tools_changed = nullptr;  // Rings when descriptions may have become others; null: never.
 };
 
 // {"content": [{"type": "text", "text": text}]}, and the same as the report of a failure.

@@ -211,6 +211,9 @@ void HttpEndpoint::Mount(net::Router& router) {
              {.max_body_bytes = kMaxBodyBytes});
   router.Add("DELETE", options_.path,
              net::Answering([this](net::Request request) { return Delete(std::move(request)); }));
+  if (server_.changes().can_happen()) {
+    router.Add("GET", options_.path, [this](net::Exchange& http) { return Get(http); });
+  }
   if (!options_.tells_metadata) return;
   for (const std::string& path :
        {std::string(kMetadataPath), std::string(kMetadataPath) + options_.path}) {
@@ -424,6 +427,39 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
   Reply reply = co_await server_.Handle(request, *exchange);
   requests.End(request.id);
   conversation->Finish(request.id, std::move(reply));
+}
+
+// What a session's client hears unasked.
+asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
+  auto principal = co_await Identify(http.request());
+  if (auto* refusal = std::get_if<net::Response>(&principal)) {
+    co_return co_await Tell(http, std::move(*refusal));
+  }
+  if (!http.request().Accepts("text/event-stream")) {
+    co_return co_await Tell(
+        http, net::ToResponse({.status = 406, .detail = "this is a text/event-stream"}));
+  }
+  const auto found = SessionOf(http.request(), std::get<Principal>(principal).owner);
+  if (const auto* refusal = std::get_if<net::Response>(&found)) {
+    co_return co_await Tell(http, *refusal);
+  }
+  const auto& session = std::get<std::shared_ptr<HttpSession>>(found);
+  const auto place = server_.changes().TakePlace(std::get<Principal>(principal).owner);
+  if (place == nullptr) {
+    co_return co_await Tell(
+        http, net::ToResponse({.status = 429, .detail = "you listen too often already"}));
+  }
+  // What is told is told once.
+  if (session->listening.exchange(true)) {
+    co_return co_await Tell(
+        http, net::ToResponse({.status = 409, .detail = "this session has a stream already"}));
+  }
+  if (auto events = co_await net::EventStream::Open(http)) {
+    co_await server_.changes().Tell(session->session->LegacyCaller(), [&] {
+      events->Post({.name = "message", .data = NotificationText(kToolsChanged, {})});
+    });
+  }
+  session->listening = false;
 }
 
 asio::awaitable<net::Response> HttpEndpoint::Delete(net::Request request) {

@@ -49,6 +49,7 @@ class HttpEndpoint {
   class HttpExchange;
 
   asio::awaitable<void> Post(net::Exchange& http);
+  asio::awaitable<void> Get(net::Exchange& http);
   asio::awaitable<net::Response> Delete(net::Request request);
   asio::awaitable<net::Response> Metadata(net::Request request) const;
 

@@ -6,6 +6,7 @@
 // Lifetime  Shared: a session that was forgotten stays until the requests in it have ended.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
@@ -27,6 +28,7 @@ struct HttpSession {
 
   const asio::any_io_executor strand;
   const std::shared_ptr<Session> session;  // Shared with the exchanges.
+  std::atomic<bool> listening = false;     // Its client has a stream open.
 };
 
 class HttpSessions {

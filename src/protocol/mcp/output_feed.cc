@@ -1,6 +1,8 @@
 #include "protocol/mcp/output_feed.h"
 
+#include <array>
 #include <boost/asio/post.hpp>
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -42,6 +44,20 @@ std::string TailOf(std::string_view text) {
   return std::string(text);
 }
 
+std::string TextOf(double number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), end};
+}
+
+// "copy: 3/10 b.txt"
+std::string TextOf(const std::string& tool, const ToolProgress& progress) {
+  std::string text = tool + ": " + TextOf(progress.done);
+  if (progress.total) text.append("/" + TextOf(*progress.total));
+  if (!progress.message.empty()) text.append(" " + ToUtf8(progress.message));
+  return text;
+}
+
 }  // namespace
 
 void OutputFeed::OnOutput(OutputStream stream, std::string_view bytes) {
@@ -49,8 +65,14 @@ void OutputFeed::OnOutput(OutputStream stream, std::string_view bytes) {
                                      bytes = std::string(bytes)] { self->Take(stream, bytes); });
 }
 
+void OutputFeed::OnProgress(const std::string& tool, const ToolProgress& progress) {
+  const bool waiting = !std::exchange(*latest_progress_.Lock(), TextOf(tool, progress)).empty();
+  if (waiting) return;
+  asio::post(timer_.get_executor(), [self = shared_from_this()] { self->TakeProgress(); });
+}
+
 void OutputFeed::Close() {
-  if (taken_bytes_ > told_bytes_) Tell();
+  if (taken_ > told_) Tell();
   exchange_ = nullptr;
   timer_.cancel();
 }
@@ -58,7 +80,18 @@ void OutputFeed::Close() {
 void OutputFeed::Take(OutputStream stream, const std::string& bytes) {
   if (exchange_ == nullptr) return;
   UntoldOf(stream).append(bytes);
-  taken_bytes_ += static_cast<std::int64_t>(bytes.size());
+  Took(static_cast<std::int64_t>(bytes.size()));
+}
+
+void OutputFeed::TakeProgress() {
+  std::string latest = std::exchange(*latest_progress_.Lock(), {});
+  if (exchange_ == nullptr) return;
+  progress_ = std::move(latest);
+  Took(1);
+}
+
+void OutputFeed::Took(std::int64_t news) {
+  taken_ += news;
   if (!pausing_) Tell();
 }
 
@@ -70,8 +103,9 @@ void OutputFeed::Tell() {
     exchange_->Log(LogLevel::kDebug, stream == OutputStream::kStdout ? "stdout" : "stderr",
                    std::move(text));
   }
-  told_bytes_ = taken_bytes_;
-  exchange_->Progress(told_bytes_, std::nullopt, tail_);
+  told_ = taken_;
+  const bool apart = !tail_.empty() && !tail_.ends_with('\n') && !progress_.empty();
+  exchange_->Progress(told_, std::nullopt, tail_ + (apart ? "\n" : "") + progress_);
   Pause();
 }
 
@@ -81,7 +115,7 @@ void OutputFeed::Pause() {
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
     self->pausing_ = false;
     if (cancelled || self->exchange_ == nullptr) return;
-    if (self->taken_bytes_ > self->told_bytes_) self->Tell();
+    if (self->taken_ > self->told_) self->Tell();
   });
 }
 

@@ -1,8 +1,9 @@
-// An OutputFeed tells a client what code prints while it runs: as progress, if that was asked for, and as log
-// messages of level debug.
+// An OutputFeed tells a client what happens while code runs: what it prints and how far its tools' calls have come, as
+// progress, if that was asked for; what it prints also as log messages of level debug.
 //
-// Trust     Output is the guest's: bounded by the run's limits, made UTF-8 here.
-// Threads   OnOutput from any thread; everything else on the exchange's serial executor.
+// Trust     Output is the guest's: bounded by the run's limits, made UTF-8 here. What tools say of their progress may be
+//           an upstream's: of however much only the latest is kept.
+// Threads   OnOutput and OnProgress from any thread; everything else on the exchange's serial executor.
 // Lifetime  Shared with the callbacks under way. After Close() nothing is said any more: the exchange may go.
 #pragma once
 
@@ -13,8 +14,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/guarded.h"
 #include "engine/engine.h"
 #include "protocol/mcp/exchange.h"
+#include "tools/progress.h"
 
 namespace caisson::mcp {
 
@@ -29,10 +32,13 @@ class OutputFeed : public std::enable_shared_from_this<OutputFeed> {
   }
 
   void OnOutput(OutputStream stream, std::string_view bytes);
+  void OnProgress(const std::string& tool, const ToolProgress& progress);
   void Close();
 
  private:
   void Take(OutputStream stream, const std::string& bytes);
+  void TakeProgress();
+  void Took(std::int64_t news);
   std::string& UntoldOf(OutputStream stream) {
     return stream == OutputStream::kStdout ? untold_stdout_ : untold_stderr_;
   }
@@ -44,8 +50,11 @@ class OutputFeed : public std::enable_shared_from_this<OutputFeed> {
   std::string untold_stdout_;
   std::string untold_stderr_;
   std::string tail_;
-  std::int64_t told_bytes_ = 0;
-  std::int64_t taken_bytes_ = 0;
+  Guarded<std::string> latest_progress_;  // Not empty: it will be taken.
+  std::string progress_;
+  // What the client is told as progress: bytes that were printed, and one more for each word of a tool.
+  std::int64_t told_ = 0;
+  std::int64_t taken_ = 0;
   bool pausing_ = false;
 };
 

@@ -49,6 +49,14 @@ Dict BadArguments(const std::vector<SchemaProblem>& problems) {
   return ErrorResult(std::move(text));
 }
 
+void AddMeta(Dict& result, std::string_view key, Value value) {
+  for (auto& [name, field] : result.items) {
+    auto* meta = std::get_if<Dict>(&field.variant());
+    if (name == Value("_meta") && meta != nullptr) return Append(*meta, key, std::move(value));
+  }
+  Append(result, "_meta", Object({{key, std::move(value)}}));
+}
+
 template <typename T>
 List Definitions(const std::vector<T>& features) {
   List definitions;
@@ -60,7 +68,7 @@ List Definitions(const std::vector<T>& features) {
 
 struct Server::Method {
   enum class In { kBoth, kLegacy, kModern };
-  enum class Part { kCore, kResources, kPrompts, kCompletions };
+  enum class Part { kCore, kResources, kPrompts, kCompletions, kChanges };
   Answer (Server::*answer)(const Dict&, Exchange&) const;
   In in = In::kBoth;
   Part part = Part::kCore;
@@ -77,6 +85,8 @@ const std::unordered_map<std::string_view, Server::Method>& Server::Methods() {
       {"server/discover", {.answer = &Server::Discover, .in = In::kModern, .cacheable = true}},
       {"tools/list", {.answer = &Server::ListTools, .cacheable = true}},
       {"tools/call", {.answer = &Server::CallTool}},
+      {"subscriptions/listen",
+       {.answer = &Server::Listen, .in = In::kModern, .part = Part::kChanges}},
       {"resources/list",
        {.answer = &Server::ListResources, .part = Part::kResources, .cacheable = true}},
       {"resources/templates/list",
@@ -95,7 +105,10 @@ const std::unordered_map<std::string_view, Server::Method>& Server::Methods() {
 }
 
 Server::Server(ServerInfo info, Features features)
-    : info_(std::move(info)), features_(std::move(features)) {
+    : info_(std::move(info)),
+      features_(std::move(features)),
+      changes_(std::make_unique<ToolChanges>(
+          features_.tools_changed, [this](const Caller& caller) { return ShownTools(caller); })) {
   for (const ToolFeature& tool : features_.tools) {
     const auto* name = FindAs<std::string>(tool.definition, "name");
     const Value* schema = tool.definition.Find("inputSchema");
@@ -120,6 +133,8 @@ bool Server::Offers(const Method& method, Era era) const {
       return !features_.prompts.empty();
     case Method::Part::kCompletions:
       return features_.complete != nullptr;
+    case Method::Part::kChanges:
+      return changes_->can_happen();
   }
   return false;
 }
@@ -142,7 +157,7 @@ asio::awaitable<Reply> Server::Handle(const Request& request, Exchange& exchange
 Dict Server::Finished(Dict result, const Method& method, Era era) const {
   if (era != Era::kModern) return result;
   if (result.Find("resultType") == nullptr) Append(result, "resultType", "complete");
-  Append(result, "_meta", Object({{kMetaServerInfo, Implementation()}}));
+  AddMeta(result, kMetaServerInfo, Implementation());
   if (method.cacheable) {
     Append(result, "ttlMs", kListTtlMs);
     Append(result, "cacheScope", "private");
@@ -151,6 +166,7 @@ Dict Server::Finished(Dict result, const Method& method, Era era) const {
 }
 
 void Server::Notice(const Notification& notification, Session& session) {
+  if (notification.method == "notifications/initialized") session.initialized = true;
   if (notification.method != "notifications/cancelled") return;
   if (const Value* id = notification.params.Find("requestId")) session.requests.Cancel(*id);
 }
@@ -162,7 +178,8 @@ Dict Server::Implementation() const {
 }
 
 Dict Server::Capabilities(Era era) const {
-  Dict capabilities = Object({{"tools", Dict()}, {"logging", Dict()}});
+  Dict tools = changes_->can_happen() ? Object({{"listChanged", true}}) : Dict();
+  Dict capabilities = Object({{"tools", std::move(tools)}, {"logging", Dict()}});
   if (features_.resources != nullptr) {
     Append(capabilities, "resources", era == Era::kLegacy ? Object({{"subscribe", true}}) : Dict());
   }
@@ -223,6 +240,34 @@ Server::Answer Server::ListTools(const Dict& params, Exchange& exchange) const {
     definitions.items.emplace_back(std::move(definition));
   }
   co_return Object({{"tools", std::move(definitions)}});
+}
+
+std::string Server::ShownTools(const Caller& caller) const {
+  std::string shown;
+  for (const ToolFeature& tool : features_.tools) {
+    if (tool.description) shown.append(tool.description(caller)).push_back('\0');
+  }
+  return shown;
+}
+
+// Lasts for as long as the client wants it to.
+Server::Answer Server::Listen(const Dict& params, Exchange& exchange) const {
+  const auto* wanted = FindAs<Dict>(params, "notifications");
+  if (wanted == nullptr) co_return InvalidParams("params.notifications must be an object");
+  const auto* wants_tools = FindAs<bool>(*wanted, "toolsListChanged");
+  const bool tells = wants_tools != nullptr && *wants_tools;
+  const auto place = changes_->TakePlace(exchange.caller().owner());
+  if (place == nullptr) {
+    co_return RpcError{.code = RpcCode::kInternalError, .message = "you listen too often already"};
+  }
+  const Dict meta = Object({{kMetaSubscription, exchange.request_id()}});
+  exchange.Notify("notifications/subscriptions/acknowledged",
+                  Object({{"notifications", tells ? Object({{"toolsListChanged", true}}) : Dict()},
+                          {"_meta", meta}}));
+  co_await changes_->Tell(exchange.caller(), [&] {
+    if (tells) exchange.Notify(kToolsChanged, Object({{"_meta", meta}}));
+  });
+  co_return Object({{"_meta", meta}});
 }
 
 Server::Answer Server::CallTool(const Dict& params, Exchange& exchange) const {

@@ -5,11 +5,12 @@
 //
 // Trust     Requests are hostile; what is wrong with one is told to whoever sent it. Limits on size and number are
 //           the transport's.
-// Threads   Immutable: any number of requests at once, each on the serial executor of its exchange.
+// Threads   Immutable, but for those who wait for changes: any number of requests at once, each on the serial executor of its exchange.
 // Lifetime  Outlives the requests it answers.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "protocol/mcp/exchange.h"
 #include "protocol/mcp/features.h"
 #include "protocol/mcp/message.h"
+#include "protocol/mcp/tool_changes.h"
 #include "tools/schema.h"
 
 namespace caisson::mcp {
@@ -38,6 +40,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   asio::awaitable<Reply> Handle(const Request& request, Exchange& exchange) const;
+  // For clients that are told without having asked for it, as in the legacy era.
+  ToolChanges& changes() const { return *changes_; }
   // What a session's client tells it.
   static void Notice(const Notification& notification, Session& session);
 
@@ -56,6 +60,7 @@ class Server {
   Answer SetLogLevel(const Dict& params, Exchange& exchange) const;
   Answer ListTools(const Dict& params, Exchange& exchange) const;
   Answer CallTool(const Dict& params, Exchange& exchange) const;
+  Answer Listen(const Dict& params, Exchange& exchange) const;
   Answer ListResources(const Dict& params, Exchange& exchange) const;
   Answer ListTemplates(const Dict& params, Exchange& exchange) const;
   Answer ReadResource(const Dict& params, Exchange& exchange) const;
@@ -65,6 +70,7 @@ class Server {
   Answer GetPrompt(const Dict& params, Exchange& exchange) const;
   Answer Complete(const Dict& params, Exchange& exchange) const;
 
+  std::string ShownTools(const Caller& caller) const;
   Dict Capabilities(Era era) const;
   Dict Implementation() const;
   bool Offers(const Method& method, Era era) const;
@@ -73,6 +79,7 @@ class Server {
   const ServerInfo info_;
   const Features features_;
   std::unordered_map<std::string, Tool> tools_;
+  const std::unique_ptr<ToolChanges> changes_;
 };
 
 }  // namespace caisson::mcp

@@ -33,4 +33,11 @@ void RequestsUnderWay::StopAll() {
   for (const auto& [id, request] : requests) request->stop.emit(asio::cancellation_type::terminal);
 }
 
+void RequestsUnderWay::StopEndless() {
+  const auto requests = requests_;
+  for (const auto& [id, request] : requests) {
+    if (request->endless) request->stop.emit(asio::cancellation_type::terminal);
+  }
+}
+
 }  // namespace caisson::mcp

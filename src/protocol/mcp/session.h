@@ -29,13 +29,16 @@ class RequestsUnderWay {
   struct Underway {
     asio::cancellation_signal stop{};
     bool unwanted = false;  // The client has cancelled it: nobody waits for the answer.
+    bool endless = false;   // It ends when it is stopped.
   };
 
   // False if a request of that id is under way already.
   [[nodiscard]] bool Begin(const Value& id, std::shared_ptr<Underway> request);
   void End(const Value& id);
   void Cancel(const Value& id);
-  void StopAll();  // Nobody said that they are unwanted; they just cannot go on.
+  // Nobody said that they are unwanted; they just cannot go on.
+  void StopAll();
+  void StopEndless();
   std::size_t size() const { return requests_.size(); }
 
  private:
@@ -62,6 +65,7 @@ class Session {
   // As the client said in `initialize`; until then as if it could do nothing.
   std::string version{kOldestVersion};
   Dict capabilities{};
+  bool initialized = false;  // It is ready to be told things.
   LogLevel log_level = LogLevel::kInfo;
   std::set<std::string> subscriptions{};
 

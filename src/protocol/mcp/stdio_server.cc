@@ -3,6 +3,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -73,12 +74,29 @@ StdioServer::StdioServer(const Server& server, LineStream& lines, Principal prin
       session_(std::make_shared<Session>(std::move(principal), executor)),
       idle_(executor) {}
 
-asio::awaitable<void> StdioServer::Serve() {
+asio::awaitable<void> StdioServer::Read() {
   while (auto line = co_await lines_.Read()) {
     Take(*line);
     if (lines_.is_deaf()) break;
   }
+}
+
+// What a legacy client hears unasked; a modern one listens (subscriptions/listen).
+asio::awaitable<void> StdioServer::TellChanges() {
+  co_await server_.changes().Tell(session_->LegacyCaller(), [this] {
+    if (session_->initialized) lines_.Write(NotificationText(kToolsChanged, {}));
+  });
+}
+
+asio::awaitable<void> StdioServer::Serve() {
+  using asio::experimental::awaitable_operators::operator||;
+  if (server_.changes().can_happen()) {
+    co_await (Read() || TellChanges());
+  } else {
+    co_await Read();
+  }
   session_->questions.GiveUp();
+  session_->requests.StopEndless();
   if (!lines_.is_deaf()) co_await WaitForRequests(kLastAnswers);
   session_->requests.StopAll();
   co_await WaitForRequests(asio::steady_timer::duration::max());
@@ -128,6 +146,7 @@ void StdioServer::Begin(Request request, std::shared_ptr<Answers> answers) {
   };
   if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
   auto underway = std::make_shared<RequestsUnderWay::Underway>();
+  underway->endless = request.method == "subscriptions/listen";
   if (!session_->requests.Begin(request.id, underway)) {
     return refuse("a request of this id is under way");
   }

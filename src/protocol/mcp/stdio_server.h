@@ -34,6 +34,8 @@ class StdioServer {
   class LineExchange;
   class Answers;
 
+  asio::awaitable<void> Read();
+  asio::awaitable<void> TellChanges();
   void Take(const Line& line);
   void TakeMessage(Message message, const std::shared_ptr<Answers>& answers);
   void Begin(Request request, std::shared_ptr<Answers> answers);

@@ -104,7 +104,13 @@ CREATE INDEX saved_sizes ON saved_runs (owner, sealed_bytes);
 CREATE INDEX saved_nowhere ON saved_runs (owner, run) WHERE sealed_bytes = 0;
 )";
 
-constexpr std::array kMigrations = {kFirst, kSessionOfApprovals, kCancelAsked};
+constexpr Migration kAttemptsAndGrants = R"(
+ALTER TABLE runs ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN retry_at BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE calls ADD COLUMN by_grant {text};
+)";
+
+constexpr std::array kMigrations = {kFirst, kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

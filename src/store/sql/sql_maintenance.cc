@@ -64,7 +64,7 @@ class SqlMaintenance final : public StoreMaintenance {
       TRY_ASSIGN(
           const SqlResult found,
           connection.Run(
-              "SELECT owner, id FROM runs WHERE state = 'running' "
+              "SELECT owner, id FROM runs WHERE state = 'running' AND retry_at <= $1 "
               "AND (holder IS NULL OR lease_until <= $1) UNION "
               "SELECT owner, id FROM runs WHERE cancel_asked_at IS NOT NULL "
               "AND state <> 'finished' AND (holder IS NULL OR lease_until <= $1) UNION "
@@ -75,7 +75,7 @@ class SqlMaintenance final : public StoreMaintenance {
               "WHERE a.state IN ('approved', 'denied', 'expired', 'cancelled') "
               "AND c.owner = a.owner AND c.run = a.run AND c.seq = a.seq AND c.state = 'pending' "
               "AND r.owner = a.owner AND r.id = a.run AND r.state = 'waiting' "
-              "AND (r.holder IS NULL OR r.lease_until <= $1) LIMIT $2",
+              "AND r.retry_at <= $1 AND (r.holder IS NULL OR r.lease_until <= $1) LIMIT $2",
               {ToSql(now), std::int64_t{limit}}));
       return ToRuns(found);
     });
@@ -108,6 +108,19 @@ class SqlMaintenance final : public StoreMaintenance {
                                 {holder, std::int64_t{limit}}));
       return ToRuns(found);
     });
+  }
+
+  asio::awaitable<Result<RunUsage>> Usage() override {
+    return database_.Transact<RunUsage>(
+        Access::kRead, [](Connection& connection) -> Result<RunUsage> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("SELECT (SELECT COUNT(*) FROM runs WHERE state = 'waiting'), "
+                                    "(SELECT CAST(COALESCE(SUM(sealed_bytes), 0) AS BIGINT) "
+                                    "FROM saved_runs)"));
+          const SqlRow& row = found.rows.at(0);
+          return RunUsage{static_cast<std::uint64_t>(row.Int(0)),
+                          static_cast<std::uint64_t>(row.Int(1))};
+        });
   }
 
   asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(

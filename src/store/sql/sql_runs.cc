@@ -9,7 +9,7 @@ namespace caisson {
 namespace {
 
 constexpr std::string_view kRunColumns =
-    "id, state, code_digest, request, outcome, created_at, updated_at, cancel_asked_at";
+    "id, state, code_digest, request, outcome, created_at, updated_at, cancel_asked_at, attempts";
 
 Error NoSuchRun() {
   return Error(ErrorCode::kNotFound, "no such run");
@@ -43,7 +43,8 @@ StoredRun ToRun(const SqlRow& row) {
           .outcome = row.Blob(4),
           .created_at = row.Time(5),
           .updated_at = row.Time(6),
-          .cancel_asked = !row.is_null(7)};
+          .cancel_asked = !row.is_null(7),
+          .attempts = static_cast<std::uint32_t>(row.Int(8))};
 }
 
 StoredCall ToCall(const SqlRow& row) {
@@ -87,6 +88,20 @@ Result<void> MoveCall(Connection& connection, const IsolationKey& owner, const R
   return Error(ErrorCode::kFailedPrecondition, "the call is not " + Text(from));
 }
 
+constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect takes it.
+
+// What somebody has said yes to, this once or beforehand, is in the audit log from its start to its end.
+Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, const RunId& id,
+                         std::int64_t seq, const SqlRow& consent, std::string_view what,
+                         SystemTime now) {
+  if (consent.is_null(0) && consent.is_null(1)) return {};
+  const bool granted = consent.is_null(0);
+  return AppendAudit(connection, owner, now, "effect." + std::string(what),
+                     Dict{{{"run", id.str()},
+                           {"seq", seq},
+                           {granted ? "grant" : "approval", consent.Text(granted ? 1 : 0)}}});
+}
+
 // All that an approval is bound to is compared here with what the journal says is about to happen (I5).
 Result<void> Consume(Connection& connection, const IsolationKey& owner, const RunId& id,
                      std::uint32_t seq, const ApprovalId& approval, SystemTime now) {
@@ -104,11 +119,12 @@ Result<void> Consume(Connection& connection, const IsolationKey& owner, const Ru
   if (consumed.changed != 1) {
     return Error(ErrorCode::kFailedPrecondition, "the approval is not one for this call");
   }
-  TRY(connection.Run("UPDATE calls SET approval = $4 WHERE owner = $1 AND run = $2 AND seq = $3",
-                     {owner.str(), id.str(), std::int64_t{seq}, approval.str()}));
-  return AppendAudit(
-      connection, owner, now, "effect.started",
-      Dict{{{"run", id.str()}, {"seq", std::int64_t{seq}}, {"approval", approval.str()}}});
+  TRY_ASSIGN(const SqlResult call,
+             connection.Run("UPDATE calls SET approval = $4 "
+                            "WHERE owner = $1 AND run = $2 AND seq = $3 RETURNING " +
+                                std::string(kConsent),
+                            {owner.str(), id.str(), std::int64_t{seq}, approval.str()}));
+  return AuditEffect(connection, owner, id, seq, call.rows.at(0), "started", now);
 }
 
 // The code has been told: nobody waits for this decision any more.
@@ -196,7 +212,8 @@ class SqlRuns final : public RunStore {
     return database_.Transact<Lease>(Access::kWrite, [=](Connection& connection) -> Result<Lease> {
       TRY_ASSIGN(
           const SqlResult claimed,
-          connection.Run("UPDATE runs SET fence = fence + 1, holder = $3, lease_until = $4 "
+          connection.Run("UPDATE runs SET fence = fence + 1, holder = $3, lease_until = $4, "
+                         "attempts = attempts + 1 "
                          "WHERE owner = $1 AND id = $2 AND state <> 'finished' "
                          "AND (holder IS NULL OR lease_until <= $5) RETURNING fence",
                          {owner.str(), id.str(), term.holder, ToSql(term.until), ToSql(term.now)}));
@@ -221,11 +238,18 @@ class SqlRuns final : public RunStore {
   }
 
   asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) override {
+    return Postpone(std::move(owner), std::move(id), std::move(lease), {});
+  }
+
+  asio::awaitable<Result<void>> Postpone(IsolationKey owner, RunId id, Lease lease,
+                                         Setback setback) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY_ASSIGN(const SqlResult released,
-                 connection.Run("UPDATE runs SET holder = NULL, lease_until = 0 WHERE owner = $1 "
+                 connection.Run("UPDATE runs SET holder = NULL, lease_until = 0, retry_at = $5, "
+                                "attempts = attempts - $6 WHERE owner = $1 "
                                 "AND id = $2 AND fence = $3 AND holder = $4",
-                                {owner.str(), id.str(), lease.fence, lease.holder}));
+                                {owner.str(), id.str(), lease.fence, lease.holder,
+                                 ToSql(setback.retry_at), std::int64_t{setback.counts ? 0 : 1}}));
       return released.changed == 1 ? Result<void>() : LeaseLost();
     });
   }
@@ -244,7 +268,9 @@ class SqlRuns final : public RunStore {
                                      std::optional<SavedRun> saved, SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY(connection.Run("UPDATE runs SET state = 'waiting' WHERE owner = $1 AND id = $2",
+      TRY(
+          connection.Run("UPDATE runs SET state = 'waiting', attempts = 0, retry_at = 0 "
+                         "WHERE owner = $1 AND id = $2",
                          {owner.str(), id.str()}));
       if (!saved) return {};
       TRY(
@@ -332,21 +358,26 @@ class SqlRuns final : public RunStore {
   asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease, NewCall call,
                                           SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
-      if (call.state != CallState::kPending && call.state != CallState::kStarted) {
+      const bool pending = call.state == CallState::kPending;
+      if ((!pending && call.state != CallState::kStarted) || (pending && call.grant)) {
         return Error(ErrorCode::kInvalidArgument, "a call begins as pending or started");
       }
       TRY(CheckLease(connection, owner, id, lease, now));
       TRY_ASSIGN(
           const SqlResult made,
-          connection.Run("INSERT INTO calls (owner, run, seq, state, tool, tool_digest, arguments, "
-                         "arguments_digest, idempotency_key, begun_at, updated_at) "
-                         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) "
-                         "ON CONFLICT (owner, run, seq) DO NOTHING",
-                         {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state),
-                          call.tool, call.tool_digest, Bytes{call.arguments}, call.arguments_digest,
-                          call.idempotency_key, ToSql(now)}));
-      if (made.changed == 1) return {};
-      return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
+          connection.Run(
+              "INSERT INTO calls (owner, run, seq, state, tool, tool_digest, arguments, "
+              "arguments_digest, idempotency_key, by_grant, begun_at, updated_at) "
+              "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) "
+              "ON CONFLICT (owner, run, seq) DO NOTHING RETURNING " +
+                  std::string(kConsent),
+              {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state), call.tool,
+               call.tool_digest, Bytes{call.arguments}, call.arguments_digest, call.idempotency_key,
+               call.grant ? SqlValue(call.grant->str()) : SqlValue(), ToSql(now)}));
+      if (made.rows.empty()) {
+        return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
+      }
+      return AuditEffect(connection, owner, id, call.seq, made.rows[0], "started", now);
     });
   }
 
@@ -366,7 +397,12 @@ class SqlRuns final : public RunStore {
                                           std::uint32_t seq, SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
-      return MoveCall(connection, owner, id, seq, CallState::kUncertain, CallState::kStarted, now);
+      TRY(MoveCall(connection, owner, id, seq, CallState::kUncertain, CallState::kStarted, now));
+      TRY_ASSIGN(const SqlResult call,
+                 connection.Run("SELECT " + std::string(kConsent) +
+                                    " FROM calls WHERE owner = $1 AND run = $2 AND seq = $3",
+                                {owner.str(), id.str(), std::int64_t{seq}}));
+      return AuditEffect(connection, owner, id, seq, call.rows.at(0), "retried", now);
     });
   }
 
@@ -386,14 +422,11 @@ class SqlRuns final : public RunStore {
         TRY(SetUnderWay(connection, owner, id));
       }
       TRY_ASSIGN(const SqlResult call,
-                 connection.Run("UPDATE calls SET result = $4 WHERE owner = $1 AND run = $2 "
-                                "AND seq = $3 RETURNING approval",
+                 connection.Run("UPDATE calls SET result = $4 "
+                                "WHERE owner = $1 AND run = $2 AND seq = $3 RETURNING " +
+                                    std::string(kConsent),
                                 {owner.str(), id.str(), std::int64_t{seq}, Bytes{result}}));
-      const std::optional<std::string> approval = call.rows.at(0).OptionalText(0);
-      if (!approval) return {};
-      return AppendAudit(
-          connection, owner, now, "effect." + Text(end),
-          Dict{{{"run", id.str()}, {"seq", std::int64_t{seq}}, {"approval", *approval}}});
+      return AuditEffect(connection, owner, id, seq, call.rows.at(0), Text(end), now);
     });
   }
 
@@ -405,13 +438,10 @@ class SqlRuns final : public RunStore {
           TRY_ASSIGN(const SqlResult doubted,
                      connection.Run("UPDATE calls SET state = 'uncertain', updated_at = $3 "
                                     "WHERE owner = $1 AND run = $2 AND state = 'started' "
-                                    "RETURNING seq, approval",
+                                    "RETURNING approval, by_grant, seq",
                                     {owner.str(), id.str(), ToSql(now)}));
           for (const SqlRow& row : doubted.rows) {
-            if (row.is_null(1)) continue;
-            TRY(AppendAudit(
-                connection, owner, now, "effect.uncertain",
-                Dict{{{"run", id.str()}, {"seq", row.Int(0)}, {"approval", row.Text(1)}}}));
+            TRY(AuditEffect(connection, owner, id, row.Int(2), row, "uncertain", now));
           }
           return static_cast<std::uint32_t>(doubted.rows.size());
         });

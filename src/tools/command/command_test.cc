@@ -130,6 +130,34 @@ TEST_F(CommandTest, ItKnowsWhomItActsFor) {
   EXPECT_THAT(log_, HasSubstr("Ann \"$(id)\"\n2"));
 }
 
+// AC-19, AC-21, AC-35: one tool, one thread, one after the other; nothing stays behind for the next.
+TEST_F(CommandTest, EachCallKnowsItsOwnSessionAlone) {
+  SessionHost host({});
+  const std::string script =
+      "printf '[\"%s %s %s\"]' \"$CAISSON_SESSION_KEY\" \"$CAISSON_IDEMPOTENCY_KEY\" \"$MODE\"; "
+      "export MODE=left CAISSON_SESSION_KEY=left";
+  for (const std::string who : {"a", "b"}) {
+    SessionContext session(host);
+    session.Bind({.values = {{SessionVariable::kKey, who}}});
+    session_ = std::make_shared<const SessionContext>(session.Fork());
+    idempotency_key_ = "key-" + who;
+    EXPECT_EQ(Shown(Shell(script)), "[\"" + who + " key-" + who + " \"]");
+  }
+  session_.reset();
+  idempotency_key_.clear();
+  EXPECT_EQ(Shown(Shell(script)), "[\"  \"]");
+}
+
+// AC-37
+TEST_F(CommandTest, WhereACommandStartsIsItsOwnAffair) {
+  const auto here = std::filesystem::current_path();
+  const CommandSpec spec{.argv = {"/bin/sh", "-c", "cd / && printf '\"%s\"' \"$OLDPWD\""},
+                         .directory = "/usr"};
+  EXPECT_EQ(Shown(Call(spec)), "\"/usr\"");
+  EXPECT_EQ(std::filesystem::current_path(), here);
+  EXPECT_EQ(Shown(Shell("printf '\"%s\"' \"$PWD\"")), "\"" + here.string() + "\"");
+}
+
 TEST_F(CommandTest, AFailureIsAToolErrorWithTheCommandsWords) {
   EXPECT_EQ(Shown(Shell("echo no such user; exit 3")), "CommandError: no such user");
   EXPECT_THAT(Shown(Shell("exit 3")), HasSubstr("status 3"));

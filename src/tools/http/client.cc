@@ -110,11 +110,12 @@ struct HttpClient::Tls {
 // One request on its way.
 class HttpClient::Exchange {
  public:
-  Exchange(const HttpClient& client, HttpRequest request, PrivateHosts private_hosts,
+  Exchange(const HttpClient& client, HttpRequest request, PrivateHosts private_hosts, BodySink sink,
            const asio::any_io_executor& executor)
       : client_(client),
         request_(std::move(request)),
         private_hosts_(private_hosts),
+        sink_(std::move(sink)),
         socket_(executor),
         timer_(executor) {}
 
@@ -210,6 +211,9 @@ class HttpClient::Exchange {
       if (error == http::error::need_more) error = {};
       if (error == http::error::body_limit) co_return TooLong();
       if (error) co_return Unreachable("the answer is no HTTP: " + error.message());
+      if (parser.is_header_done() && Pour(parser.get()) == Rest::kUnwanted) {
+        co_return Result<void>();
+      }
       if (parser.is_done()) co_return Result<void>();
       if (unread.size() > kMaxHeaderBytes) co_return TooLong();
       const auto [failed, got] = co_await stream.async_read_some(asio::buffer(buffer), kQuietly);
@@ -220,6 +224,13 @@ class HttpClient::Exchange {
       if (failed) co_return Unreachable("the answer ended early: " + failed.message());
       unread.append(buffer.data(), got);
     }
+  }
+
+  // What has come of the body goes to whoever takes it as it comes.
+  Rest Pour(http::response<http::string_body>& message) {
+    if (!sink_ || message.body().empty()) return Rest::kWanted;
+    const std::string piece = std::exchange(message.body(), {});
+    return sink_(Response(message), piece);
   }
 
   Error TooLong() const {
@@ -240,6 +251,7 @@ class HttpClient::Exchange {
   const HttpClient& client_;
   const HttpRequest request_;
   const PrivateHosts private_hosts_;
+  const BodySink sink_;
   tcp::socket socket_;
   asio::steady_timer timer_;
 };
@@ -265,8 +277,10 @@ Result<std::unique_ptr<HttpClient>> HttpClient::Make(HttpClientOptions options) 
 }
 
 asio::awaitable<Result<HttpResponse>> HttpClient::Send(HttpRequest request,
-                                                       PrivateHosts private_hosts) const {
-  Exchange exchange(*this, std::move(request), private_hosts, co_await asio::this_coro::executor);
+                                                       PrivateHosts private_hosts,
+                                                       BodySink sink) const {
+  Exchange exchange(*this, std::move(request), private_hosts, std::move(sink),
+                    co_await asio::this_coro::executor);
   co_return co_await exchange.Run();
 }
 

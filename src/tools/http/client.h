@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,11 @@ struct HttpResponse {
   std::string body{};
 };
 
+// Takes an answer's body as it comes, each piece once; the response that Send returns then has none. kUnwanted: what is
+// here is enough, and the request ends well.
+enum class Rest { kWanted, kUnwanted };
+using BodySink = std::function<Rest(const HttpResponse& head, std::string_view piece)>;
+
 using Resolver =
     std::function<asio::awaitable<Result<std::vector<asio::ip::address>>>(std::string host)>;
 
@@ -57,7 +63,8 @@ class HttpClient {
   static Result<std::unique_ptr<HttpClient>> Make(HttpClientOptions options);
   ~HttpClient();
 
-  asio::awaitable<Result<HttpResponse>> Send(HttpRequest request, PrivateHosts private_hosts) const;
+  asio::awaitable<Result<HttpResponse>> Send(HttpRequest request, PrivateHosts private_hosts,
+                                             BodySink sink = {}) const;
 
  private:
   class Exchange;

@@ -1,44 +1,33 @@
 #include "tools/mcp/http_link.h"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <chrono>
+#include <exception>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/run_on.h"
-#include "jsonrpc/message.h"
+#include "tools/mcp/event_reader.h"
+#include "tools/mcp/upstream_messages.h"
 #include "wire/object.h"
 
 namespace caisson {
 namespace {
+
+// From this version on, whoever closes the connection has cancelled the request.
+constexpr std::string_view kFirstModern = "2026-07-28";
+constexpr std::chrono::seconds kWhisperTime{5};
+constexpr std::size_t kMaxWhispers = 8;  // Of one that asks and asks, the rest is not heard.
 
 std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
   for (const auto& [key, value] : response.headers) {
     if (key == name) return value;
   }
   return {};
-}
-
-// The data of the next event of a stream, which is taken off it; nothing at the end.
-std::optional<std::string> NextEvent(std::string_view& stream) {
-  std::string data;
-  while (!stream.empty()) {
-    const std::size_t end = std::min(stream.find('\n'), stream.size());
-    std::string_view line = stream.substr(0, end);
-    stream.remove_prefix(std::min(end + 1, stream.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() && !data.empty()) return data;
-    if (!line.starts_with("data:")) continue;
-    line.remove_prefix(5);
-    if (line.starts_with(' ')) line.remove_prefix(1);
-    if (!data.empty()) data.push_back('\n');
-    data.append(line);
-  }
-  return data.empty() ? std::nullopt : std::optional(std::move(data));
 }
 
 // What a status says that comes without an answer.
@@ -55,21 +44,76 @@ Error ErrorOf(int status) {
   return Error(ErrorCode::kUnavailable, "the server gave no answer" + said);
 }
 
-// The response to `id`, if that is what the message is.
-std::optional<Result<Dict>> TakeResponse(jsonrpc::Message message, const Value& id) {
-  auto* response = std::get_if<jsonrpc::Response>(&message);
-  if (response == nullptr || response->id != id) return std::nullopt;
-  if (const auto* error = std::get_if<jsonrpc::RpcError>(&response->outcome)) {
+Result<Dict> ResultOf(jsonrpc::Response response) {
+  if (const auto* error = std::get_if<jsonrpc::RpcError>(&response.outcome)) {
     return Error(ErrorCode::kFailedPrecondition, error->message);
   }
-  auto* result = std::get_if<Dict>(&std::get<Value>(response->outcome).variant());
+  auto* result = std::get_if<Dict>(&std::get<Value>(response.outcome).variant());
   if (result == nullptr) return Error(ErrorCode::kUnavailable, "the server's answer is no object");
   return std::move(*result);
 }
 
 }  // namespace
 
-HttpRequest HttpLink::MakeRequest(const std::string& method, const Dict& params,
+// What comes back for one question: the answer, or a stream of events with the answer among them.
+class HttpLink::Incoming {
+ public:
+  Incoming(HttpLink& link, Value id, OnProgress on_progress)
+      : link_(link), id_(std::move(id)), on_progress_(std::move(on_progress)) {}
+
+  Rest Take(const HttpResponse& head, std::string_view piece) {
+    is_stream_ = HeaderOf(head, "content-type").starts_with("text/event-stream");
+    if (is_stream_) {
+      events_.Put(piece);
+      TakeEvents();
+    } else {
+      body_.append(piece);
+    }
+    return answer_ ? Rest::kUnwanted : Rest::kWanted;
+  }
+
+  // Nothing comes any more. Nothing: there was no answer.
+  std::optional<Result<Dict>> End() {
+    if (is_stream_) {
+      events_.End();
+      TakeEvents();
+    } else {
+      TakeMessage(body_);
+    }
+    return std::move(answer_);
+  }
+
+ private:
+  void TakeEvents() {
+    while (auto event = events_.Next()) {
+      if (!answer_) TakeMessage(*event);
+    }
+  }
+
+  void TakeMessage(std::string_view text) {
+    jsonrpc::Message message = jsonrpc::ReadMessage(text);
+    if (auto* response = std::get_if<jsonrpc::Response>(&message)) {
+      if (response->id == id_) answer_ = ResultOf(std::move(*response));
+    } else if (const auto* request = std::get_if<jsonrpc::Request>(&message)) {
+      link_.Whisper("", ReplyToServer(*request));
+    } else if (const auto* told = std::get_if<jsonrpc::Notification>(&message)) {
+      const auto& on_list_changed = link_.spec_.on_list_changed;
+      if (told->method == kListChanged && on_list_changed) on_list_changed();
+      const auto notice = ReadProgress(*told);
+      if (notice && notice->token == id_ && on_progress_) on_progress_(notice->progress);
+    }
+  }
+
+  HttpLink& link_;
+  const Value id_;
+  const OnProgress on_progress_;
+  bool is_stream_ = false;
+  EventReader events_;
+  std::string body_;
+  std::optional<Result<Dict>> answer_;
+};
+
+HttpRequest HttpLink::MakeRequest(std::string_view method, const Dict& params,
                                   std::string body) const {
   HttpRequest request{.method = "POST", .url = spec_.url, .body = std::move(body)};
   request.headers = {{"Content-Type", "application/json"},
@@ -79,60 +123,91 @@ HttpRequest HttpLink::MakeRequest(const std::string& method, const Dict& params,
   if (!session_.empty()) request.headers.emplace_back("Mcp-Session-Id", session_);
   if (!version_.empty()) request.headers.emplace_back("MCP-Protocol-Version", version_);
   // Legacy servers do not look at these.
-  request.headers.emplace_back("Mcp-Method", method);
+  if (!method.empty()) request.headers.emplace_back("Mcp-Method", method);
   if (method == "tools/call") {
     request.headers.emplace_back("Mcp-Name", *FindAs<std::string>(params, "name"));
   }
   return request;
 }
 
-asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request) const {
+asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request, Time until,
+                                                     BodySink sink) {
   using asio::experimental::awaitable_operators::operator||;
-  asio::steady_timer deadline(executor_, spec_.patience);
-  auto first = co_await (AsOptional(client_->Send(std::move(request), PrivateHosts::kAllow)) ||
-                         deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
-  if (first.index() == 0 && std::get<0>(first)) co_return *std::get<0>(std::move(first));
-  co_return Error(ErrorCode::kUnavailable, "the server does not answer");
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::steady_timer deadline(executor_, until);
+  deadlines_.insert(&deadline);
+  auto first = co_await (
+      AsOptional(client_->Send(std::move(request), PrivateHosts::kAllow, std::move(sink))) ||
+      deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
+  deadlines_.erase(&deadline);
+  const bool came = first.index() == 0 && std::get<0>(first);
+  if (came && *std::get<0>(first)) co_return *std::get<0>(std::move(first));
+  const auto state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none) {
+    co_return Error(ErrorCode::kCancelled, "nobody waits for the answer any more");
+  }
+  if (came) co_return *std::get<0>(std::move(first));
+  co_return Error(ErrorCode::kUnavailable,
+                  broken_ ? "the server is gone" : "the server does not answer");
 }
 
-asio::awaitable<Result<Dict>> HttpLink::Ask(std::string method, Dict params) {
+asio::awaitable<Result<Dict>> HttpLink::Ask(std::string method, Dict params,
+                                            OnProgress on_progress) {
   if (broken_) co_return Error(ErrorCode::kUnavailable, "the server is gone");
   const Value id(++asked_);
-  const auto response =
-      co_await Post(MakeRequest(method, params, jsonrpc::RequestText(id, method, params)));
-  if (!response) co_return response.error();
-  co_return ReadAnswer(*response, id);
+  if (on_progress) AddProgressToken(params, id);
+  Incoming incoming(*this, id, std::move(on_progress));
+  const auto head =
+      co_await Post(MakeRequest(method, params, jsonrpc::RequestText(id, method, params)),
+                    method == "tools/call" ? Time::max() : Time::clock::now() + spec_.patience,
+                    [&incoming](const HttpResponse& response, std::string_view piece) {
+                      return incoming.Take(response, piece);
+                    });
+  if (head) co_return Conclude(*head, incoming);
+  // The connection is closed; a legacy server takes that for bad luck, and must be told.
+  const bool legacy = !version_.empty() && version_ < kFirstModern;
+  if (legacy && head.error().code() == ErrorCode::kCancelled) {
+    Whisper("notifications/cancelled", CancelledText(id));
+  }
+  co_return head.error();
 }
 
 asio::awaitable<void> HttpLink::Tell(std::string method, Dict params) {
   // Whether it arrived is nothing we could act on.
   static_cast<void>(
-      co_await Post(MakeRequest(method, params, jsonrpc::NotificationText(method, params))));
+      co_await Post(MakeRequest(method, params, jsonrpc::NotificationText(method, params)),
+                    Time::clock::now() + spec_.patience));
 }
 
-Result<Dict> HttpLink::ReadAnswer(const HttpResponse& response, const Value& id) {
+// Says what nobody waits for.
+void HttpLink::Whisper(std::string_view method, std::string body) {
+  if (broken_ || whispers_ >= kMaxWhispers) return;
+  ++whispers_;
+  const auto say = [](std::shared_ptr<HttpLink> self,
+                      HttpRequest request) -> asio::awaitable<void> {
+    static_cast<void>(co_await self->Post(std::move(request), Time::clock::now() + kWhisperTime));
+    --self->whispers_;
+  };
+  asio::co_spawn(executor_, say(shared_from_this(), MakeRequest(method, {}, std::move(body))),
+                 [](const std::exception_ptr& thrown) {
+                   if (thrown) std::terminate();  // Nothing of ours throws.
+                 });
+}
+
+Result<Dict> HttpLink::Conclude(const HttpResponse& head, Incoming& incoming) {
   // A legacy server that has forgotten the session wants to begin anew.
-  if (response.status == 404 && !session_.empty()) {
+  if (head.status == 404 && !session_.empty()) {
     broken_ = true;
     return Error(ErrorCode::kUnavailable, "the server has ended the session");
   }
-  if (const auto session = HeaderOf(response, "mcp-session-id"); !session.empty()) {
-    session_ = session;
-  }
-  if (HeaderOf(response, "content-type").starts_with("text/event-stream")) {
-    std::string_view stream = response.body;
-    while (const auto event = NextEvent(stream)) {
-      jsonrpc::Message message = jsonrpc::ReadMessage(*event);
-      if (const auto* told = std::get_if<jsonrpc::Notification>(&message)) {
-        const bool changed = told->method == "notifications/tools/list_changed";
-        if (changed && spec_.on_list_changed) spec_.on_list_changed();
-      }
-      if (auto answer = TakeResponse(std::move(message), id)) return *std::move(answer);
-    }
-  } else if (auto answer = TakeResponse(jsonrpc::ReadMessage(response.body), id)) {
-    return *std::move(answer);
-  }
-  return ErrorOf(response.status);
+  if (const auto session = HeaderOf(head, "mcp-session-id"); !session.empty()) session_ = session;
+  if (auto answer = incoming.End()) return *std::move(answer);
+  return ErrorOf(head.status);
+}
+
+void HttpLink::Close() {
+  broken_ = true;
+  for (asio::steady_timer* deadline : deadlines_) deadline->cancel();
 }
 
 }  // namespace caisson

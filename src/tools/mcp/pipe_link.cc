@@ -9,7 +9,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "wire/object.h"
+#include "tools/mcp/upstream_messages.h"
 
 namespace caisson {
 namespace {
@@ -69,31 +69,38 @@ void PipeLink::Take(jsonrpc::Message message) {
   if (auto* response = std::get_if<jsonrpc::Response>(&message)) {
     questions_.Answer(std::move(*response));
   } else if (const auto* notification = std::get_if<jsonrpc::Notification>(&message)) {
-    const bool changed = notification->method == "notifications/tools/list_changed";
-    if (changed && spec_.on_list_changed) spec_.on_list_changed();
+    TakeNotice(*notification);
   } else if (const auto* request = std::get_if<jsonrpc::Request>(&message)) {
     if (lines_.unsent_bytes() > spec_.max_message_bytes)
       return Close();  // It asks and does not listen.
-    jsonrpc::Reply reply = Dict();
-    if (request->method != "ping") {
-      reply = jsonrpc::RpcError{.code = jsonrpc::RpcCode::kMethodNotFound,
-                                .message = "this client answers no \"" + request->method + "\""};
-    }
-    lines_.Write(jsonrpc::ReplyText(request->id, std::move(reply)));
+    lines_.Write(ReplyToServer(*request));
   }
 }
 
-asio::awaitable<Result<Dict>> PipeLink::Ask(std::string method, Dict params) {
+void PipeLink::TakeNotice(const jsonrpc::Notification& notification) {
+  if (notification.method == kListChanged && spec_.on_list_changed) spec_.on_list_changed();
+  const auto notice = ReadProgress(notification);
+  const auto* token = notice ? notice->token.If<std::string>() : nullptr;
+  const auto listener = token == nullptr ? listeners_.end() : listeners_.find(*token);
+  if (listener != listeners_.end()) listener->second(notice->progress);
+}
+
+asio::awaitable<Result<Dict>> PipeLink::Ask(std::string method, Dict params,
+                                            OnProgress on_progress) {
   if (broken_) co_return Error(ErrorCode::kUnavailable, "the server is gone");
-  Value asked;
+  std::string asked;
   auto answer = co_await questions_.Ask([&](const Value& id) {
-    asked = id;
+    asked = *id.If<std::string>();
+    if (on_progress) {
+      AddProgressToken(params, id);
+      listeners_.emplace(asked, std::move(on_progress));
+    }
     lines_.Write(jsonrpc::RequestText(id, method, std::move(params)));
   });
+  listeners_.erase(asked);
   if (!answer) {
     if (answer.error().code() == ErrorCode::kCancelled && method != "initialize") {
-      lines_.Write(jsonrpc::NotificationText(
-          "notifications/cancelled", Object({{"requestId", asked}, {"reason", "not wanted"}})));
+      lines_.Write(CancelledText(asked));
     }
     co_return std::move(answer).error();
   }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ class PipeLink final : public UpstreamLink, public std::enable_shared_from_this<
                                                  PipeLinkSpec spec);
 
   asio::any_io_executor executor() const override { return executor_; }
-  asio::awaitable<Result<Dict>> Ask(std::string method, Dict params) override;
+  asio::awaitable<Result<Dict>> Ask(std::string method, Dict params,
+                                    OnProgress on_progress) override;
   asio::awaitable<void> Tell(std::string method, Dict params) override;
   void SetVersion(std::string) override {}
   bool is_broken() const override { return broken_; }
@@ -50,6 +52,7 @@ class PipeLink final : public UpstreamLink, public std::enable_shared_from_this<
   static asio::awaitable<void> Listen(std::shared_ptr<PipeLink> self);
   static asio::awaitable<void> ReadLog(std::shared_ptr<PipeLink> self);
   void Take(jsonrpc::Message message);
+  void TakeNotice(const jsonrpc::Notification& notification);
 
   const asio::any_io_executor executor_;
   const PipeLinkSpec spec_;
@@ -57,6 +60,7 @@ class PipeLink final : public UpstreamLink, public std::enable_shared_from_this<
   LineStream lines_;
   asio::posix::stream_descriptor log_;
   jsonrpc::Questions questions_;
+  std::map<std::string, OnProgress> listeners_;  // Of the questions that have one, by id.
   std::atomic<bool> broken_ = false;
 };
 

@@ -91,10 +91,7 @@ Result<std::shared_ptr<UpstreamLink>> Upstream::Connect(
     const std::optional<ChildEnvironment>& environment, OnListChanged on_list_changed) const {
   if (spec_.url) {
     HttpLinkSpec link{
-        .url = *spec_.url,
-        .bearer = spec_.bearer,
-        .patience = std::max<std::chrono::nanoseconds>(spec_.timeout, std::chrono::minutes(1)),
-        .on_list_changed = std::move(on_list_changed)};
+        .url = *spec_.url, .bearer = spec_.bearer, .on_list_changed = std::move(on_list_changed)};
     return std::shared_ptr<UpstreamLink>(
         std::make_shared<HttpLink>(resources_.io, resources_.http, std::move(link)));
   }
@@ -181,6 +178,7 @@ void Upstream::Expire(const std::string& key) {
     state->places.erase(found);
   }
   expired->Close();
+  if (resources_.on_change) resources_.on_change();  // Its session is shown what everybody is.
 }
 
 void Upstream::Close() {
@@ -215,6 +213,7 @@ std::shared_ptr<const UpstreamTools> Upstream::ToolsFor(const SessionContext* se
 }
 
 void Upstream::OnListed(const std::string& key, const UpstreamDefinitions& definitions) {
+  std::shared_ptr<const UpstreamTools> tools;
   {
     auto state = state_.Lock();
     const auto place = state->places.find(key);
@@ -222,19 +221,19 @@ void Upstream::OnListed(const std::string& key, const UpstreamDefinitions& defin
     if (place->second.tools != nullptr && place->second.definitions == definitions) return;
     // What a session is told is mostly what everybody is.
     const auto common = state->places.find("");
-    if (common != state->places.end() && common->second.definitions == definitions &&
-        common->second.tools != nullptr) {
-      place->second.definitions = definitions;
-      place->second.tools = common->second.tools;
-      return;
+    if (common != state->places.end() && common->second.definitions == definitions) {
+      tools = common->second.tools;
     }
   }
-  auto tools = MakeTools(definitions);
-  auto state = state_.Lock();
-  const auto place = state->places.find(key);
-  if (place == state->places.end()) return;
-  place->second.definitions = definitions;
-  place->second.tools = std::move(tools);
+  if (tools == nullptr) tools = MakeTools(definitions);
+  {
+    auto state = state_.Lock();
+    const auto place = state->places.find(key);
+    if (place == state->places.end()) return;
+    place->second.definitions = definitions;
+    place->second.tools = std::move(tools);
+  }
+  if (resources_.on_change) resources_.on_change();
 }
 
 bool Upstream::IsWanted(const std::string& tool) const {
@@ -280,7 +279,8 @@ Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
                       .output_schema = output == nullptr ? std::nullopt : std::optional(*output),
                       .approval = ApprovalOf(name, fields),
                       .revision = origin_ + definition,
-                      .timeout = spec_.timeout};
+                      .timeout = spec_.timeout,
+                      .longest = std::max(spec_.timeout, spec_.longest)};
   return Tool::Make(std::move(made), Awaitable([weak = weak_from_this(), name, definition](
                                                    Dict arguments, CallContext call) {
                       return Call(weak, name, definition, std::move(arguments), std::move(call));
@@ -297,7 +297,7 @@ asio::awaitable<ToolAnswer> Upstream::Call(std::weak_ptr<Upstream> upstream, std
   const auto use = self->Enter(*environment);
   if (!use) co_return Refused(use.error());
   co_return co_await (*use)->instance().Call(std::move(tool), std::move(definition),
-                                             std::move(arguments));
+                                             std::move(arguments), std::move(call.on_progress));
 }
 
 }  // namespace caisson

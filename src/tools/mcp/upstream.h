@@ -60,6 +60,8 @@ struct UpstreamSpec {
   std::size_t max_instances = 64;  // Of sessions, at once.
   std::chrono::nanoseconds idle = std::chrono::minutes(10);
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
+  std::chrono::nanoseconds longest =
+      std::chrono::minutes(10);  // With progress, which gives it time anew.
 };
 
 struct UpstreamResources {
@@ -67,6 +69,7 @@ struct UpstreamResources {
   SessionHost* host = nullptr;
   std::shared_ptr<const HttpClient> http{};  // For those with a URL.
   std::function<void(std::string_view text)> log{};
+  std::function<void()> on_change{};  // When ToolsFor may say something else; from any thread.
 };
 
 using UpstreamTools = std::vector<std::shared_ptr<const Tool>>;

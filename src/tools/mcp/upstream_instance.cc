@@ -69,10 +69,10 @@ UpstreamInstance::UpstreamInstance(const asio::any_io_executor& io, UpstreamInst
       old_at_(Clock::time_point::max().time_since_epoch().count()) {}
 
 asio::awaitable<ToolAnswer> UpstreamInstance::Call(std::string tool, std::string definition,
-                                                   Dict arguments) {
+                                                   Dict arguments, OnProgress on_progress) {
   const auto self = shared_from_this();
-  co_return co_await RunOn(strand_,
-                           CallHere(std::move(tool), std::move(definition), std::move(arguments)));
+  co_return co_await RunOn(strand_, CallHere(std::move(tool), std::move(definition),
+                                             std::move(arguments), std::move(on_progress)));
 }
 
 asio::awaitable<Result<void>> UpstreamInstance::Prepare() {
@@ -103,7 +103,7 @@ void UpstreamInstance::CloseLink() {
 }
 
 asio::awaitable<ToolAnswer> UpstreamInstance::CallHere(std::string tool, std::string definition,
-                                                       Dict arguments) {
+                                                       Dict arguments, OnProgress on_progress) {
   co_await asio::this_coro::throw_if_cancelled(false);
   if (const auto ready = co_await BeReady(); !ready) co_return RaisedFor(ready.error());
   const auto current = definitions_.find(tool);
@@ -119,7 +119,8 @@ asio::awaitable<ToolAnswer> UpstreamInstance::CallHere(std::string tool, std::st
   }
   if (co_await IsCancelled()) co_return Raised("CancelledError", "the call was cancelled");
   const auto result =
-      co_await Ask("tools/call", Object({{"name", tool}, {"arguments", std::move(arguments)}}));
+      co_await Ask("tools/call", Object({{"name", tool}, {"arguments", std::move(arguments)}}),
+                   std::move(on_progress));
   // A call that changes what there is to call has done so when it returns.
   if (stale_ && result && !co_await IsCancelled()) static_cast<void>(co_await BeReady());
   if (result) co_return AnswerOf(*result);
@@ -225,7 +226,8 @@ asio::awaitable<Result<void>> UpstreamInstance::Greet(FirstEra era) {
   co_return Result<void>();
 }
 
-asio::awaitable<Result<Dict>> UpstreamInstance::Ask(std::string method, Dict params) {
+asio::awaitable<Result<Dict>> UpstreamInstance::Ask(std::string method, Dict params,
+                                                    OnProgress on_progress) {
   if (modern_) {
     Append(params, "_meta",
            Object({{"io.modelcontextprotocol/protocolVersion", std::string(kModern)},
@@ -233,7 +235,8 @@ asio::awaitable<Result<Dict>> UpstreamInstance::Ask(std::string method, Dict par
                    {"io.modelcontextprotocol/clientInfo", ClientInfo()}}));
   }
   const auto link = link_;
-  co_return co_await RunOn(link->executor(), link->Ask(std::move(method), std::move(params)));
+  co_return co_await RunOn(link->executor(),
+                           link->Ask(std::move(method), std::move(params), std::move(on_progress)));
 }
 
 asio::awaitable<Result<void>> UpstreamInstance::List() {

@@ -2,7 +2,7 @@
 // a pause that grows, when it has died.
 //
 //   auto instance = std::make_shared<UpstreamInstance>(io, {.name = "files", .connect = ..., .on_listed = ...});
-//   ToolAnswer answer = co_await instance->Call("read", definition, arguments);
+//   ToolAnswer answer = co_await instance->Call("read", definition, arguments, on_progress);
 //
 // Both eras are spoken: a program is asked in the old one first, which nearly all speak and the others refuse; a URL in
 // the new one, which needs no session.
@@ -48,7 +48,8 @@ class UpstreamInstance : public std::enable_shared_from_this<UpstreamInstance> {
  public:
   UpstreamInstance(const asio::any_io_executor& io, UpstreamInstanceOptions options);
 
-  asio::awaitable<ToolAnswer> Call(std::string tool, std::string definition, Dict arguments);
+  asio::awaitable<ToolAnswer> Call(std::string tool, std::string definition, Dict arguments,
+                                   OnProgress on_progress);
   // Returns when the server has told its tools.
   asio::awaitable<Result<void>> Prepare();
   // Asks for them again, in the background, if they are older than `list_lasts` or could not be had.
@@ -65,14 +66,15 @@ class UpstreamInstance : public std::enable_shared_from_this<UpstreamInstance> {
 
   // All on the strand.
   asio::awaitable<Result<void>> BeReady();
-  asio::awaitable<ToolAnswer> CallHere(std::string tool, std::string definition, Dict arguments);
+  asio::awaitable<ToolAnswer> CallHere(std::string tool, std::string definition, Dict arguments,
+                                       OnProgress on_progress);
   bool is_ready() const { return link_ != nullptr && !link_->is_broken() && !stale_; }
   Result<void> BeginPreparing();
   asio::awaitable<void> PrepareNow(std::shared_ptr<Preparation> preparation);
   asio::awaitable<Result<void>> Connect();
   asio::awaitable<Result<void>> Greet(FirstEra era);
   asio::awaitable<Result<void>> List();
-  asio::awaitable<Result<Dict>> Ask(std::string method, Dict params);
+  asio::awaitable<Result<Dict>> Ask(std::string method, Dict params, OnProgress on_progress = {});
   void OnStale();
   void CloseLink();
 

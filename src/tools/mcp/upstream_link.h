@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "tools/progress.h"
 #include "wire/value.h"
 
 namespace caisson {
@@ -23,8 +24,10 @@ class UpstreamLink {
 
   virtual asio::any_io_executor executor() const = 0;
   // The fields of the result. kFailedPrecondition: the server answered with an error; kUnavailable: it is not there
-  // (any more); kCancelled: the wait was cancelled, and the server told so.
-  virtual asio::awaitable<Result<Dict>> Ask(std::string method, Dict params) = 0;
+  // (any more); kCancelled: the wait was cancelled, and the server told so. With `on_progress` the server is asked to tell
+  // of its progress.
+  virtual asio::awaitable<Result<Dict>> Ask(std::string method, Dict params,
+                                            OnProgress on_progress) = 0;
   virtual asio::awaitable<void> Tell(std::string method, Dict params) = 0;
   // What the server and we speak from now on.
   virtual void SetVersion(std::string version) = 0;

@@ -88,7 +88,11 @@ Holder::Holder() : owner_(::getpid()), out_of_memory_report_(OutOfMemoryReport()
 
 void SetHolder(Holder& holder) {
   g_holder = &holder;
-  std::set_new_handler([] { g_holder->EndOutOfMemory(); });
+  std::set_new_handler(EndOutOfMemory);
+}
+
+void EndOutOfMemory() {
+  if (g_holder != nullptr) g_holder->EndOutOfMemory();
 }
 
 wire::StartHeader Holder::AwaitStart() {

@@ -90,5 +90,7 @@ class Holder {
 
 // The one holder of this process, for the functions of guest/abi.h and for operator new.
 void SetHolder(Holder& holder);
+// As that of the holder, if there is one.
+void EndOutOfMemory();
 
 }  // namespace caisson::nursery

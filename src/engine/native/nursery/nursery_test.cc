@@ -361,6 +361,18 @@ TEST_P(NurseryTest, PackagesOfTheSystemCanBeImported) {
   EXPECT_EQ(Run("import numpy as np\nfloat(np.linalg.inv(np.eye(3) * 2)[0, 0])"), "0.5");
 }
 
+// A product, and then how many megabytes there are: OpenBLAS's buffer of 128 is not among the run's 256, nor does a run
+// gain more than that where BLAS is another one's.
+constexpr const char* kMultiplyAndFill =
+    "import numpy as np\na = np.ones((300, 300))\nproduct = float((a @ a)[0, 0])\nkept = []\n"
+    "try:\n    while True: kept.append(np.ones(1 << 17))\nexcept MemoryError: pass\n"
+    "[product, 128 < len(kept) < 256 + 128]";
+
+TEST_P(NurseryTest, MatrixProductsHaveRoomBesideTheRunsMemory) {
+  if (!fs::exists("/usr/lib/python3/dist-packages/numpy")) GTEST_SKIP() << "no numpy here";
+  EXPECT_EQ(Run(kMultiplyAndFill), "[300.0,true]");
+}
+
 TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
   if (!fs::exists("/usr/lib/python3/dist-packages/numpy")) GTEST_SKIP() << "no numpy here";
   auto numpy = StartNursery(GetParam().tier, {"--preload=numpy"});
@@ -376,6 +388,7 @@ TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
     drawn.insert(end.Result());
   }
   EXPECT_EQ(drawn.size(), 3U);
+  EXPECT_EQ(numpy->Make().Run(kMultiplyAndFill).Result(), "[300.0,true]");
   DrivenCell cell = numpy->Make();
   const RunEnd end = cell.Run("import numpy as np\nnp.ones(10**9)");
   EXPECT_THAT(end.ErrorText("type"), testing::EndsWith("MemoryError"));

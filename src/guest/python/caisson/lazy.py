@@ -1,43 +1,66 @@
-"""The event loop, brought in when code first wants it: asyncio is more than the rest of Python together."""
+"""What is brought in, or put right, when code first imports a module.
+
+The event loop, since asyncio is more than the rest of Python together; what numpy computes with; what reads XML.
+"""
 
 import sys
-from importlib.machinery import PathFinder
+
+from caisson import blas, entities
 
 
-class _Asyncio:
-    """Finds and loads `asyncio`, and puts the event loop in place."""
+class _FirstImports:
+    """Finds and loads the modules that `then` names, and calls what it says when one is there."""
+
+    def __init__(self, then):
+        self._then = then
+        self._loaders = {}
 
     def find_spec(self, name, path=None, target=None):
         # Being asked is not being wanted: whoever looks for missing modules asks too.
-        if name != "asyncio":
+        if name not in self._then:
             return None
-        spec = PathFinder.find_spec(name)
-        self._loader = spec.loader
-        spec.loader = self
+        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
+        spec = next(filter(None, others), None)
+        if spec is not None:
+            self._loaders[name] = spec.loader
+            spec.loader = self
         return spec
 
     def create_module(self, spec):
-        return None
+        return self._loaders[spec.name].create_module(spec)
 
     def exec_module(self, module):
-        module.__loader__ = module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
-        _loop()
+        name = module.__name__
+        module.__loader__ = module.__spec__.loader = loader = self._loaders[name]
+        loader.exec_module(module)
+        self.forget(name)()
 
+    def forget(self, name):
+        return self._then.pop(name, lambda: None)
 
-_finder = _Asyncio()
+    def install(self):
+        sys.meta_path.insert(0, self)
+        for name in self._then.keys() & sys.modules.keys():
+            self.forget(name)()
 
 
 def _loop():
     """caisson.loop, with its event loop as asyncio's."""
-    if _finder in sys.meta_path:
-        sys.meta_path.remove(_finder)
+    _imports.forget("asyncio")
     loop = sys.modules.get("caisson.loop")
     if loop is None:
         import caisson.loop as loop
 
         loop.install(may_have_threads=True)
     return loop
+
+
+_imports = _FirstImports({
+    "asyncio": _loop,
+    "numpy": blas.settle,
+    "pyexpat": entities.guard_pyexpat,
+    "_elementtree": entities.guard_elementtree,
+})
 
 
 def run(coroutine):
@@ -49,7 +72,4 @@ def tool_call(name, args, kwargs):
 
 
 def install():
-    if "asyncio" in sys.modules:
-        _loop()
-    else:
-        sys.meta_path.insert(0, _finder)
+    _imports.install()

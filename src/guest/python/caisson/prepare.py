@@ -124,6 +124,10 @@ def modules(forks, preload):
     import caisson.without
 
     _open_streams()
+    if forks:
+        import caisson.lazy
+
+        caisson.lazy.install()
     if preload is not None:
         _preload(forks, preload)
 
@@ -133,17 +137,12 @@ def modules(forks, preload):
     builtins.help = _sitebuiltins._Helper()
     builtins.ToolError = caisson.ToolError
     builtins.ApprovalDenied = caisson.ApprovalDenied
-    if not forks:
-        time.sleep = _caisson.sleep
     if logging := sys.modules.get("logging"):
         logging._startTime = _StartTime()
-    if forks:
-        import caisson.lazy
-
-        caisson.lazy.install()
-    else:
+    if not forks:
         import caisson.loop
 
+        time.sleep = _caisson.sleep
         caisson.loop.install(may_have_threads=False)
     caisson.without.install()
     linecache.cache["main.py"] = (_caisson.source,)

@@ -1,0 +1,18 @@
+// How a command that looks something up ends: it prints a text, or what went wrong.
+//
+// Trust     The text is ours to show: what came from elsewhere is escaped.
+// Threads   One.
+// Lifetime  Keeps nothing.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/exit_status.h"
+
+namespace caisson::cli {
+
+// The program's exit status: `status` if the text could be printed.
+int Tell(const Result<std::string>& text, int status = kExitCompleted);
+
+}  // namespace caisson::cli

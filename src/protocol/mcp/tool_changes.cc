@@ -1,0 +1,59 @@
+#include "protocol/mcp/tool_changes.h"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <chrono>
+#include <memory>
+
+#include "base/wakeup.h"
+
+namespace caisson::mcp {
+namespace {
+
+// Servers that cannot say that they have changed are asked by whoever looks.
+constexpr std::chrono::minutes kLookAgain{1};
+constexpr int kMaxPlaces = 32;  // Of one owner.
+
+}  // namespace
+
+std::shared_ptr<void> ToolChanges::TakePlace(const IsolationKey& owner) {
+  auto places = places_.Lock();
+  int& taken = (*places)[owner];
+  if (taken >= kMaxPlaces) return nullptr;
+  ++taken;
+  return std::shared_ptr<void>(this, [this, owner](void*) {
+    auto left = places_.Lock();
+    if (--left->at(owner) == 0) left->erase(owner);
+  });
+}
+
+asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_change) {
+  co_await asio::this_coro::throw_if_cancelled(false);
+  asio::steady_timer look_again(co_await asio::this_coro::executor);
+  std::string shown = show_(caller);
+  auto reason = Wakeup::Reason::kWoken;
+  while (reason == Wakeup::Reason::kWoken) {
+    const auto wakeup = std::make_shared<Wakeup>();  // Shared with whoever wakes us.
+    const auto wake = [wakeup] { wakeup->Wake(); };
+    // Begin to listen, then look: what comes between is not missed.
+    const auto changing = bell_->Listen(wake);
+    const auto closing = closing_.Listen(wake);
+    if (std::string now = show_(caller); now != shown) {
+      shown = std::move(now);
+      on_change();
+    }
+    look_again.expires_after(kLookAgain);
+    look_again.async_wait([wake](const boost::system::error_code&) { wake(); });
+    // A wait that begins after it was cancelled would not end.
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (closed_ || state.cancelled() != asio::cancellation_type::none) co_return;
+    reason = co_await wakeup->Sleep();
+  }
+}
+
+void ToolChanges::Close() {
+  closed_ = true;
+  closing_.Ring();
+}
+
+}  // namespace caisson::mcp
