@@ -24,7 +24,7 @@ struct WorkerUsage {
 Result<WorkerUsage> ReadWorkerUsage();
 
 // Bytes of each process that our children have started, shared pages counted by their share: the cells
-// of nurseries. kUnavailable: /proc does not tell, or not us.
+// of nurseries. None where /proc does not tell, or not us.
 std::vector<double> ReadGrandchildrenBytes();
 
 // The same memory of this process itself.

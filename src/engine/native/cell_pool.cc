@@ -93,9 +93,10 @@ void CellPool::MakeMore() {
       make(waiter.variety, wire::ToNursery::kMakeNow);
     }
   }
-  if (nursery_->making() == 0 && spare_.size() < options_.spare_cells) {
-    make({}, wire::ToNursery::kMake);
-  }
+  if (nursery_->making() > 0 || spare_.size() >= options_.spare_cells) return;
+  // Where runs have used up all spare cells, the next takes this one before it would be warm.
+  const bool is_in_demand = spare_.empty() && nursery_->cells() > 0;
+  make({}, is_in_demand ? wire::ToNursery::kMakeNow : wire::ToNursery::kMake);
 }
 
 void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) {

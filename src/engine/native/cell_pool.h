@@ -1,7 +1,8 @@
 // A CellPool keeps a nursery of one kind alive on its lane, and a few of its cells ready for the next runs.
 //
 // A run takes a cell that waits already; the next is made after that run, not while it is being started,
-// because both share a core. A run that needs another variety of cell waits until one is made for it.
+// because both share a core. Spare cells are warmed, except while runs take them as fast as they are made. A run that
+// needs another variety of cell waits until one is made for it.
 // After enough cells or time the nursery is replaced by a new one, and goes when its last cell has.
 //
 // Trust     Its nurseries are checked; see Nursery.

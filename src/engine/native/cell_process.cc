@@ -55,12 +55,11 @@ std::array<char, kReadBytes>& ReadBuffer() {
 
 Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
   boost::system::error_code error;
-  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0) {
-    return Error::FromErrno(errno, "prepare a cell's descriptor");
-  }
   descriptor.assign(fd.get(), error);
   if (error) return Error(ErrorCode::kInternal, "watch a cell: " + error.message());
   (void)fd.Release();  // Closed by Asio from here on.
+  descriptor.non_blocking(true, error);
+  if (error) return Error(ErrorCode::kInternal, "prepare a cell's descriptor: " + error.message());
   return {};
 }
 

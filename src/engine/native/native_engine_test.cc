@@ -360,6 +360,35 @@ TEST(NativeEngineTest, OtherVarietiesAreMadeWhenNeeded) {
   EXPECT_THAT(processes, ::testing::ElementsAre(8, 1));
 }
 
+TEST(NativeEngineTest, SpareCellsAreWarmedUnlessRunsHaveUsedThemUp) {
+  std::vector<wire::ToNursery> kinds;  // Written by the nursery's thread, read when it is gone.
+  std::promise<void> second_made;
+  NurseryBehaviour behaviour = Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
+    cell.Return(std::int64_t{1}, wire::kCellKept);
+  });
+  behaviour.on_make = [&](FakeNursery& nursery, const wire::MakeCell& make) {
+    kinds.push_back(make.kind);
+    if (kinds.size() == 2) second_made.set_value();
+    nursery.Make(make);
+  };
+  auto engine = MakeEngine(behaviour, {.spare_cells = 1});
+  std::unique_ptr<Cell> session;
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    session = *co_await engine->Open({.owner = OwnerId("a")});
+    Recorder events;
+    EXPECT_TRUE(co_await session->Run({.code = "1"}, events, AfterRun::kKeep));
+  });
+  EXPECT_EQ(second_made.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    session.reset();
+    co_return;
+  });
+  engine.reset();
+  ASSERT_GE(kinds.size(), 2U);
+  EXPECT_EQ(kinds[0], wire::ToNursery::kMake);
+  EXPECT_EQ(kinds[1], wire::ToNursery::kMakeNow);
+}
+
 TEST(NativeEngineTest, ACellThatCannotBeMadeIsAnErrorWithTheReason) {
   NurseryBehaviour behaviour;
   behaviour.on_make = [](FakeNursery& nursery, const wire::MakeCell& make) {

@@ -1,6 +1,7 @@
 #include "engine/native/process_clock.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,8 +21,23 @@ namespace {
 
 constexpr std::size_t kMaxTree = 256;
 
-// The process's number as this process would call it. A pidfd may come from another pid namespace.
-std::optional<pid_t> PidOf(const UniqueFd& pidfd) {
+// The beginning of struct pidfd_info and what asks for it, Linux 6.13: not in the headers of every distribution.
+struct PidInfo {
+  std::uint64_t mask;
+  std::uint64_t cgroup;
+  std::uint32_t pid;
+  std::array<std::uint32_t, 11> rest;
+};
+constexpr unsigned long kGetPidInfo = _IOWR(0xff, 11, PidInfo);
+constexpr std::uint64_t kWantPid = 1;
+
+std::optional<pid_t> AskForPid(const UniqueFd& pidfd) {
+  PidInfo info{.mask = kWantPid, .cgroup = 0, .pid = 0, .rest = {}};
+  if (::ioctl(pidfd.get(), kGetPidInfo, &info) != 0 || info.pid == 0) return std::nullopt;
+  return static_cast<pid_t>(info.pid);
+}
+
+std::optional<pid_t> LookUpPid(const UniqueFd& pidfd) {
   const std::string path = "/proc/self/fdinfo/" + std::to_string(pidfd.get());
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 512> text{};
@@ -35,6 +51,18 @@ std::optional<pid_t> PidOf(const UniqueFd& pidfd) {
   const auto parsed =
       std::from_chars(info.data() + at + kKey.size(), info.data() + info.size(), pid);
   return parsed.ec == std::errc() && pid > 0 ? std::optional(pid) : std::nullopt;
+}
+
+// The process's number as this process would call it. A pidfd may come from another pid namespace.
+std::optional<pid_t> PidOf(const UniqueFd& pidfd) {
+  const auto pid = AskForPid(pidfd);
+  return pid ? pid : LookUpPid(pidfd);
+}
+
+// As clock_getcpuclockid(3) makes it, which would look whether the process is there.
+clockid_t ClockOf(pid_t pid) {
+  constexpr clockid_t kAllItsThreads = 2;  // CPUCLOCK_SCHED
+  return static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3) | kAllItsThreads;
 }
 
 // A process that has not been reaped keeps its number.
@@ -78,9 +106,7 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
 
 std::optional<ProcessClock> ProcessClock::Of(const UniqueFd& pidfd) {
   const auto pid = PidOf(pidfd);
-  clockid_t clock = 0;
-  if (!pid || ::clock_getcpuclockid(*pid, &clock) != 0 || !IsThere(pidfd)) return std::nullopt;
-  return ProcessClock(*pid, clock);
+  return pid ? std::optional(ProcessClock(*pid, ClockOf(*pid))) : std::nullopt;
 }
 
 std::optional<std::chrono::nanoseconds> ProcessClock::Read(const UniqueFd& pidfd) const {

@@ -4,7 +4,7 @@
 # never: done
 import ctypes, json
 libc = ctypes.CDLL(None, use_errno=True)
-libc.mremap.restype = libc.mmap.restype = ctypes.c_long
+libc.mremap.restype = libc.malloc.restype = ctypes.c_long
 MADV_REMOVE, MREMAP_MAYMOVE, MS_SYNC = 9, 1, 4
 for thing in (json, json.loads, json.__dict__, int, None, libc.malloc(1 << 12)):
     page = (thing if isinstance(thing, int) else id(thing)) & ~4095

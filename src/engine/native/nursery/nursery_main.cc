@@ -86,9 +86,11 @@ Result<void> PrepareToFork(const jail::Enclosure& enclosure) {
   Holder holder;
   TRY(RehearseOften(holder));
   CloseHeapGaps();
-  TRY_ASSIGN(const UniqueFd maps, enclosure.OpenOwn("maps"));
-  TRY_ASSIGN(const UniqueFd pagemap, enclosure.OpenOwn("pagemap"));
-  return KeepWhatIsUsed({maps, pagemap}, [&holder] { return RehearseOften(holder); });
+  const auto maps = enclosure.OpenOwn("maps");
+  const auto pagemap = enclosure.OpenOwn("pagemap");
+  // A process whose program it may not read may not read these either. Its cells are only slower.
+  if (!maps || !pagemap) return {};
+  return KeepWhatIsUsed({*maps, *pagemap}, [&holder] { return RehearseOften(holder); });
 }
 
 // Inside already: what cannot be imported here could not be imported in a cell either.

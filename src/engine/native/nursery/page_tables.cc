@@ -34,9 +34,14 @@ struct Range {
   std::size_t size = 0;
 };
 
+std::size_t PageBytes() {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
 struct Mapping {
   Range range;
   std::string access;  // As in "r-xp".
+  bool is_of_file = false;
 };
 
 Result<std::vector<Mapping>> ReadMappings(const UniqueFd& maps) {
@@ -56,18 +61,41 @@ Result<std::vector<Mapping>> ReadMappings(const UniqueFd& maps) {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
     char dash = 0;
-    Mapping mapping;
-    fields >> std::hex >> begin >> dash >> end >> mapping.access;
-    mapping.range = {reinterpret_cast<char*>(begin), end - begin};
-    mappings.push_back(std::move(mapping));
+    std::string access;
+    std::string offset;
+    std::string device;
+    std::uint64_t inode = 0;
+    fields >> std::hex >> begin >> dash >> end >> access >> offset >> device >> std::dec >> inode;
+    mappings.push_back({.range = {reinterpret_cast<char*>(begin), end - begin},
+                        .access = access,
+                        .is_of_file = inode != 0});
   }
   return mappings;
 }
 
 // ---- Memory that can be written to ----
 
+// How many pages of the range are mapped.
+std::size_t CountUsed(const Range& range, const UniqueFd& pagemap) {
+  std::vector<std::uint64_t> entries(range.size / PageBytes());
+  const auto first = reinterpret_cast<std::uintptr_t>(range.begin) / PageBytes();
+  const ssize_t got = ::pread(pagemap.get(), entries.data(), entries.size() * sizeof entries[0],
+                              static_cast<off_t>(first * sizeof entries[0]));
+  entries.resize(got > 0 ? static_cast<std::size_t>(got) / sizeof entries[0] : 0);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries, [](std::uint64_t entry) { return (entry & kPresent) != 0; }));
+}
+
+// Libraries reserve far more than they use. What nobody has touched stays anonymous: as part of the file it would come to
+// be in memory when a cell touches it, and stay there when the cell is gone.
+bool IsWorthMoving(const Mapping& mapping, const UniqueFd& pagemap) {
+  const auto& [range, access, is_of_file] = mapping;
+  return access == "rw-p" && range.size >= kWorthMoving &&
+         (is_of_file || CountUsed(range, pagemap) * PageBytes() * 2 >= range.size);
+}
+
 // Between the two calls nothing may change: it would be lost. So no heap here, nor anything else that has state.
-bool MoveToFile(int file, off_t offset, const Range& range) {
+bool MoveToFile(const Range& range, int file, off_t offset) {
   for (std::size_t done = 0; done < range.size;) {
     const ssize_t written =
         ::pwrite(file, range.begin + done, range.size - done, offset + static_cast<off_t>(done));
@@ -78,16 +106,19 @@ bool MoveToFile(int file, off_t offset, const Range& range) {
                 offset) != MAP_FAILED;
 }
 
-// The heap, the interpreter's arenas, the program's variables. Anonymous memory has no other place that it could be mapped from again.
-Result<void> MoveMemoryToFile(const UniqueFd& maps) {
-  TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(maps));
+// The heap, the interpreter's arenas, the program's variables. Anonymous memory has no other place that it could be
+// mapped from again.
+Result<void> MoveMemoryToFile(const PageFiles& files) {
+  TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(files.maps));
   const UniqueFd file(::memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file.is_open()) return Error::FromErrno(errno, "a file for the memory");
+  if (!file.is_open()) return {};  // A container may refuse it.
   off_t offset = 0;
-  for (const auto& [range, access] : mappings) {
-    if (access != "rw-p" || range.size < kWorthMoving) continue;
-    if (!MoveToFile(file.get(), offset, range)) return Error::FromErrno(errno, "move the memory");
-    offset += static_cast<off_t>(range.size);
+  for (const Mapping& mapping : mappings) {
+    if (!IsWorthMoving(mapping, files.pagemap)) continue;
+    if (!MoveToFile(mapping.range, file.get(), offset)) {
+      return Error::FromErrno(errno, "move the memory");
+    }
+    offset += static_cast<off_t>(mapping.range.size);
   }
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
@@ -97,10 +128,6 @@ Result<void> MoveMemoryToFile(const UniqueFd& maps) {
 }
 
 // ---- Code and constants ----
-
-std::size_t PageBytes() {
-  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
 
 struct Segment {
   Range range;
@@ -140,17 +167,6 @@ std::vector<Segment> ReadOnlySegments() {
   return segments;
 }
 
-// How many pages of it are mapped.
-std::size_t CountUsed(const Range& range, const UniqueFd& pagemap) {
-  std::vector<std::uint64_t> entries(range.size / PageBytes());
-  const auto first = reinterpret_cast<std::uintptr_t>(range.begin) / PageBytes();
-  const ssize_t got = ::pread(pagemap.get(), entries.data(), entries.size() * sizeof entries[0],
-                              static_cast<off_t>(first * sizeof entries[0]));
-  entries.resize(got > 0 ? static_cast<std::size_t>(got) / sizeof entries[0] : 0);
-  return static_cast<std::size_t>(
-      std::ranges::count_if(entries, [](std::uint64_t entry) { return (entry & kPresent) != 0; }));
-}
-
 // Fork copies the page table of a file mapping only if some page of it is private. So one is made private, by
 // writing back what it holds.
 void LetForksInherit(const Segment& segment) {
@@ -171,9 +187,10 @@ class FaultsByPage {
       : fd_(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly))) {
     uffdio_api api{.api = UFFD_API, .features = kWriteProtectAsync, .ioctls = 0};
     if (!fd_.is_open() || ::ioctl(fd_.get(), UFFDIO_API, &api) != 0) return;
-    for (const auto& [range, access] : mappings) {
+    for (const Mapping& mapping : mappings) {
       uffdio_register asked{};
-      asked.range = {.start = reinterpret_cast<std::uintptr_t>(range.begin), .len = range.size};
+      asked.range = {.start = reinterpret_cast<std::uintptr_t>(mapping.range.begin),
+                     .len = mapping.range.size};
       asked.mode = UFFDIO_REGISTER_MODE_WP;
       ::ioctl(fd_.get(), UFFDIO_REGISTER, &asked);
     }
@@ -186,7 +203,7 @@ class FaultsByPage {
 }  // namespace
 
 Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use) {
-  TRY(MoveMemoryToFile(files.maps));
+  TRY(MoveMemoryToFile(files));
   TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(files.maps));
   const std::vector<Segment> segments = ReadOnlySegments();
   const FaultsByPage by_page(mappings);

@@ -22,7 +22,7 @@ struct PageFiles {
   const UniqueFd& pagemap;
 };
 
-// `use` does what forked processes will do.
+// `use` does what forked processes will do. Where the kernel refuses some of the means, more is kept than is used.
 Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use);
 
 }  // namespace caisson::nursery
