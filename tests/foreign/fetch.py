@@ -15,8 +15,7 @@ import tempfile
 
 _SKIPPED = 77
 _RELEASES = {"3.9": "bullseye", "3.13": "trixie", "3.14": "forky"}
-# Old releases move from the first to the second.
-_SERVERS = ("http://deb.debian.org/debian", "http://archive.debian.org/debian")
+_ARCHIVE = "http://archive.debian.org/debian"  # Where old releases go in the end.
 _KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _PROGRAMS = ("apt-get", "dpkg-deb", "patchelf")
 
@@ -59,9 +58,16 @@ class Apt:
         return sorted((self._directory / "archives").glob("*.deb"))
 
 
+def servers():
+    """Where this machine has its own Debian from: mirrors and proxies are whatever it is used to."""
+    asked = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Identifier: Packages"],
+                           capture_output=True, text=True)
+    return [*dict.fromkeys(asked.stdout.split()), _ARCHIVE]
+
+
 def download(version, directory):
     failed = None
-    for number, server in enumerate(_SERVERS):
+    for number, server in enumerate(servers()):
         try:
             apt = Apt(directory / str(number), server, _RELEASES[version])
             return apt.packages(f"python{version}-minimal", f"libpython{version}-stdlib")
