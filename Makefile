@@ -12,6 +12,8 @@ caisson := $(release)/caisson
 # The guest and the worker are built by the release preset only; the others borrow them from build/release.
 configure = cmake --preset $(1) $(if $(wildcard build/$(1)/build.ninja),>/dev/null)
 compile = cmake --build build/$(1) --parallel $(JOBS)
+# One more than there are cores: many tests wait, for limits, restarts and each other.
+run_tests = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
 
 .PHONY: help run programs build test bench asan tsan fuzz format lint install clean
 
@@ -44,7 +46,7 @@ build: build/.packages ## build everything, optimised, into build/release
 	@$(call compile,release)
 
 test: build ## build, then run every test
-	ctest --preset release --parallel $(JOBS)
+	$(call run_tests,release)
 
 bench: build ## measure speed and memory here, compare with peers, write docs/benchmarks.md
 	python3 tests/bench/run_benchmarks.py --program $(caisson) --micro $(release)/micro_bench --work build/bench --docs docs
@@ -52,12 +54,12 @@ bench: build ## measure speed and memory here, compare with peers, write docs/be
 asan: build ## build with address and undefined-behaviour sanitizers, run every test
 	@$(call configure,asan)
 	@$(call compile,asan)
-	ctest --preset asan --parallel $(JOBS)
+	$(call run_tests,asan)
 
 tsan: build ## build with the thread sanitizer, run every test
 	@$(call configure,tsan)
 	@$(call compile,tsan)
-	ctest --preset tsan --parallel $(JOBS)
+	$(call run_tests,tsan)
 
 fuzz: build ## run each fuzz target for FUZZ_SECONDS (60)
 	@$(call configure,fuzz)
