@@ -55,7 +55,7 @@ void ExpectPassAsNobody(const std::string& filter) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) BecomeNobodyAndTest(filter, theirs.get());
-  theirs.Reset();
+  theirs = UniqueFd();
   Show(output.get());
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
