@@ -89,6 +89,7 @@ TEST_F(HostileClient, TrailersAreNoHeaders) {
 }
 
 TEST_F(HostileClient, WhatIsNoRequestIsRefused) {
+  using namespace std::string_literals;
   for (const std::string& bytes : {
            std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 TLS\r\n\r\n"),
            std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
@@ -96,7 +97,7 @@ TEST_F(HostileClient, WhatIsNoRequestIsRefused) {
            std::string("GET /\r\n\r\n"),
            std::string("GET  / HTTP/1.1\r\nHost: x\r\n\r\n"),
            std::string("GET / HTTP/1.1\nHost: x\n\n\r\n\r\n"),
-           std::string("GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n", 38),
+           "GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n"s,
            std::string("GET / HTTP/1.1\r\n\r\n"),
            std::string("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"),
            std::string("GET / HTTP/1.1\r\nHost: x\r\n: empty\r\n\r\n"),
