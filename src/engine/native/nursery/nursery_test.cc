@@ -397,6 +397,9 @@ TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
 
 // page_tables.h. Without it they map all that the nursery holds, 12 MB.
 TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "a sanitizer's memory is mapped too";
+#endif
   utsname kernel{};
   int major = 0;
   int minor = 0;
