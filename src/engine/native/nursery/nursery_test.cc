@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 
+#include "base/sanitized.h"
 #include "engine/native/nursery/testing/driver.h"
 
 namespace caisson::nursery {
@@ -397,9 +398,7 @@ TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
 
 // page_tables.h. Without it they map all that the nursery holds, 12 MB.
 TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "a sanitizer's memory is mapped too";
-#endif
+  if (kIsSanitized) GTEST_SKIP() << "a sanitizer's memory is mapped too";
   utsname kernel{};
   int major = 0;
   int minor = 0;

@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitized.h"
+
 namespace caisson::nursery {
 namespace {
 
@@ -28,13 +30,6 @@ constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // In /proc/self/pag
 // Not in the headers of every distribution we build on: Linux 5.11 and 6.7.
 constexpr int kUserModeOnly = 1;                       // UFFD_USER_MODE_ONLY
 constexpr std::uint64_t kWriteProtectAsync = 1 << 15;  // UFFD_FEATURE_WP_ASYNC
-
-// A sanitizer notes in memory of its own, and there is terabytes of it, whatever is done, also while it would be moved.
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
 
 struct Range {
   char* begin = nullptr;
@@ -210,6 +205,7 @@ class FaultsByPage {
 }  // namespace
 
 Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use) {
+  // A sanitizer writes down in memory of its own, of which there are terabytes, whatever is done while that is moved.
   if (kIsSanitized) return use();
   TRY(MoveMemoryToFile(files));
   TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(files.maps));
