@@ -75,7 +75,7 @@ class CodeService {
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   SessionHost sessions_{CaptureEnvironment()};
-  mutable Bell tools_changed_;  // Of upstreams.
+  mutable Bell<> tools_changed_;  // Of upstreams.
   const std::unique_ptr<Engine> engine_;
   asio::thread_pool pool_{2};  // Gone before the engine: it answers the engine's cells.
   std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.

@@ -58,7 +58,7 @@ struct Features {
   std::vector<PromptFeature> prompts{};
   std::unique_ptr<ResourceFeature> resources{};
   std::function<Dict(const Dict& params)> complete{};
-  Bell* tools_changed = nullptr;  // Rings when descriptions may have become others; null: never.
+  Bell<>* tools_changed = nullptr;  // Rings when descriptions may have become others; null: never.
 };
 
 // {"content": [{"type": "text", "text": text}]}, and the same as the report of a failure.

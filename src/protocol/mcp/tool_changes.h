@@ -32,7 +32,7 @@ class ToolChanges {
   using Show = std::function<std::string(const Caller& caller)>;
 
   // `bell` rings when it may have changed; null: it never does.
-  ToolChanges(Bell* bell, Show show) : bell_(bell), show_(std::move(show)) {}
+  ToolChanges(Bell<>* bell, Show show) : bell_(bell), show_(std::move(show)) {}
 
   bool can_happen() const { return bell_ != nullptr; }
 
@@ -45,11 +45,11 @@ class ToolChanges {
   void Close();
 
  private:
-  Bell* const bell_;
+  Bell<>* const bell_;
   const Show show_;
   Guarded<std::map<IsolationKey, int>> places_;
   std::atomic<bool> closed_ = false;
-  Bell closing_;
+  Bell<> closing_;
 };
 
 }  // namespace caisson::mcp
