@@ -11,12 +11,20 @@ enum { kReturned = 0, kRaised = 1, kDenied = 2 };
 
 static Inbox answers_in;
 static uint8_t post_storage[4096];
-static PyObject* stored;     // {seq: (outcome, value)}: answers nobody has asked for yet.
+static PyObject* stored;     // {call: (outcome, value)}: answers nobody has asked for yet.
 static int32_t outstanding;  // Posted, not yet taken.
+
+// The holder counts a run's calls from 0. Here the run is part of a call's number, so that whatever a session
+// kept of an earlier run's call (a future, a waiting thread) is never taken for that of another.
+static int32_t run;
+
+static int64_t CallOf(int32_t seq) {
+  return (int64_t)run << 32 | seq;
+}
 
 // Calls that some thread waits for by number. Their answers are not CallsWait's to hand out.
 typedef struct Claim {
-  int32_t seq;
+  int64_t call;
   struct Claim* next;
 } Claim;
 static Claim* claims;
@@ -34,7 +42,7 @@ static int32_t Wait(int32_t seq, int64_t timeout_ns) {
 #endif
 }
 
-static int32_t RefusePost(EncodeStatus status, PyObject* culprit) {
+static int64_t RefusePost(EncodeStatus status, PyObject* culprit) {
   if (status == kUnsupported && culprit != NULL) {
     PyErr_Format(PyExc_TypeError,
                  PyUnicode_Check(culprit)
@@ -60,7 +68,7 @@ static void RaiseFromArgs(PyObject* type, PyObject* args) {
   Py_XDECREF(error);
 }
 
-static int32_t Post(Buffer* message) {
+static int64_t Post(Buffer* message) {
   int32_t seq = host_post(message->data, (uint32_t)message->size);
   BufferFree(message);
   if (seq == CAISSON_POST_REFUSED) {
@@ -72,7 +80,7 @@ static int32_t Post(Buffer* message) {
     return -1;
   }
   outstanding++;
-  return seq;
+  return CallOf(seq);
 }
 
 static EncodeStatus EncodeVector(Encoder* encoder, PyObject* name, PyObject* const* args,
@@ -93,7 +101,7 @@ static EncodeStatus EncodeVector(Encoder* encoder, PyObject* name, PyObject* con
   return status;
 }
 
-int32_t CallsPost(PyObject* name, PyObject* const* args, Py_ssize_t positional,
+int64_t CallsPost(PyObject* name, PyObject* const* args, Py_ssize_t positional,
                   PyObject* keywords) {
   Buffer message;
   BufferInit(&message, post_storage, sizeof post_storage, UINT32_MAX / 2);
@@ -117,7 +125,7 @@ static EncodeStatus EncodePacked(Encoder* encoder, PyObject* name, PyObject* arg
   return keywords == NULL ? PutDictHead(encoder->out, 0) : EncodeNested(encoder, keywords, 1);
 }
 
-int32_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords) {
+int64_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords) {
   Buffer message;
   BufferInit(&message, post_storage, sizeof post_storage, UINT32_MAX / 2);
   Encoder encoder = {.out = &message, .mode = kAnyValue};
@@ -128,7 +136,7 @@ int32_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords) {
 }
 
 // Takes one answer apart. 1, or 0 if there is none, or -1 with an error set.
-static int TakeAnswer(int32_t* seq, int* outcome, PyObject** value) {
+static int TakeAnswer(int64_t* call, int* outcome, PyObject** value) {
   Cursor message;
   int taken = InboxTake(&answers_in, &message);
   if (taken <= 0) {
@@ -147,7 +155,7 @@ static int TakeAnswer(int32_t* seq, int* outcome, PyObject** value) {
   *value = DecodeObject(&message);
   if (collects) PyGC_Enable();
   if (*value == NULL) return -1;
-  *seq = (int32_t)number;
+  *call = CallOf((int32_t)number);
   *outcome = (int)how;
   outstanding--;
   return 1;
@@ -170,8 +178,8 @@ static PyObject* Settle(int outcome, PyObject* value) {
   return NULL;
 }
 
-static int StoreAnswer(int32_t seq, int outcome, PyObject* value) {
-  PyObject* key = PyLong_FromLong(seq);
+static int StoreAnswer(int64_t call, int outcome, PyObject* value) {
+  PyObject* key = PyLong_FromLongLong(call);
   PyObject* entry = Py_BuildValue("iN", outcome, value);
   int failed = key == NULL || entry == NULL || PyDict_SetItem(stored, key, entry) < 0;
   Py_XDECREF(key);
@@ -182,19 +190,19 @@ static int StoreAnswer(int32_t seq, int outcome, PyObject* value) {
 // Stores all answers that are there.
 static int StoreArrived(void) {
   for (;;) {
-    int32_t seq;
+    int64_t call;
     int outcome;
     PyObject* value;
-    int taken = TakeAnswer(&seq, &outcome, &value);
+    int taken = TakeAnswer(&call, &outcome, &value);
     if (taken <= 0) return taken;
-    if (StoreAnswer(seq, outcome, value) < 0) return -1;
+    if (StoreAnswer(call, outcome, value) < 0) return -1;
   }
 }
 
-// The stored answer to `seq`, settled; null without an error if there is none.
-static PyObject* FromStore(int32_t seq) {
+// The stored answer to `call`, settled; null without an error if there is none.
+static PyObject* FromStore(int64_t call) {
   if (PyDict_GET_SIZE(stored) == 0) return NULL;
-  PyObject* key = PyLong_FromLong(seq);
+  PyObject* key = PyLong_FromLongLong(call);
   if (key == NULL) return NULL;
   PyObject* entry = _PyDict_Pop(stored, key, Py_None);
   Py_DECREF(key);
@@ -208,18 +216,18 @@ static PyObject* FromStore(int32_t seq) {
   return value;
 }
 
-static PyObject* Finish(int32_t seq) {
+static PyObject* Finish(int64_t call) {
   for (;;) {
-    PyObject* value = FromStore(seq);
+    PyObject* value = FromStore(call);
     if (value != NULL || PyErr_Occurred()) return value;
-    if (!Wait(seq, -1)) {
+    if (!Wait((int32_t)call, -1)) {
       PyErr_SetString(PyExc_SystemError, "the host gave up on a call");
       return NULL;
     }
-    int32_t answered;
+    int64_t answered;
     int outcome, taken;
     while ((taken = TakeAnswer(&answered, &outcome, &value)) > 0) {
-      if (answered == seq) return Settle(outcome, value);
+      if (answered == call) return Settle(outcome, value);
       if (StoreAnswer(answered, outcome, value) < 0) return NULL;
     }
     if (taken < 0) return NULL;
@@ -227,10 +235,10 @@ static PyObject* Finish(int32_t seq) {
   }
 }
 
-PyObject* CallsFinish(int32_t seq) {
-  Claim claim = {.seq = seq, .next = claims};
+PyObject* CallsFinish(int64_t call) {
+  Claim claim = {.call = call, .next = claims};
   claims = &claim;
-  PyObject* value = Finish(seq);
+  PyObject* value = Finish(call);
   Claim** link = &claims;
   while (*link != &claim) link = &(*link)->next;
   *link = claim.next;
@@ -238,13 +246,13 @@ PyObject* CallsFinish(int32_t seq) {
 }
 
 static int IsClaimed(PyObject* key) {
-  long seq = claims == NULL ? -1 : PyLong_AsLong(key);
+  int64_t call = claims == NULL ? -1 : PyLong_AsLongLong(key);
   const Claim* claim = claims;
-  while (claim != NULL && claim->seq != seq) claim = claim->next;
+  while (claim != NULL && claim->call != call) claim = claim->next;
   return claim != NULL;
 }
 
-// [(seq, value, error)] of all that is stored and not claimed.
+// [(call, value, error)] of all that is stored and not claimed.
 static PyObject* DrainStore(void) {
   PyObject* list = PyList_New(0);
   if (list == NULL || PyDict_GET_SIZE(stored) == 0) return list;
@@ -313,4 +321,10 @@ int32_t CallsOutstanding(void) {
 int CallsStart(void) {
   stored = PyDict_New();
   return stored == NULL ? -1 : 0;
+}
+
+void CallsBeginRun(void) {
+  run++;
+  PyDict_Clear(stored);  // Plain data: no code runs when it goes.
+  outstanding = 0;
 }

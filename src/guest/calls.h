@@ -12,18 +12,20 @@
 
 // Once, after the interpreter has started.
 int CallsStart(void);
+// Before each run: what earlier ones of a session left unanswered is nobody's.
+void CallsBeginRun(void);
 
 // Posts a call and returns its number, or -1 with the error set: TypeError for what cannot be sent,
 // ToolError if the holder refuses it. The arguments are a vectorcall's.
-int32_t CallsPost(PyObject* name, PyObject* const* args, Py_ssize_t positional, PyObject* keywords);
+int64_t CallsPost(PyObject* name, PyObject* const* args, Py_ssize_t positional, PyObject* keywords);
 // The same from a tuple and a dict, each of which may be null.
-int32_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords);
+int64_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords);
 
-// Waits for call `seq`: its value (a new reference), or null with ToolError or ApprovalDenied set.
-PyObject* CallsFinish(int32_t seq);
+// Waits for `call`: its value (a new reference), or null with ToolError or ApprovalDenied set.
+PyObject* CallsFinish(int64_t call);
 
 // All answers that are there, waiting up to `timeout_ns` (negative: forever) for the first, as a
-// list of (seq, value, error).
+// list of (call, value, error).
 PyObject* CallsWait(int64_t timeout_ns);
 
 // Makes the CallsWait that another thread is in, or else the next one, return early.

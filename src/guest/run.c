@@ -4,6 +4,7 @@
 
 #include "guest/abi.h"
 #include "guest/await_calls.h"
+#include "guest/calls.h"
 #include "guest/hooks.h"
 #include "guest/own_dict.h"
 #include "guest/policy.h"
@@ -152,6 +153,7 @@ int32_t caisson_run(void) {
   if (SourceKeep() < 0) PyErr_Clear();
   Request request;
   if (TakeRequest(&request) < 0) return 1;
+  CallsBeginRun();
   if (SourceSet(request.file, request.code, request.code_size) < 0) PyErr_Clear();
   Report report;
   RunRequest(&request, &report);

@@ -18,8 +18,8 @@ static PyObject* call_tool;  // The builtin, to recognise it.
 
 static PyObject* CallAndWait(PyObject* callable, PyObject* const* args, size_t nargsf,
                              PyObject* keywords) {
-  int32_t seq = CallsPost(((Tool*)callable)->name, args, PyVectorcall_NARGS(nargsf), keywords);
-  return seq < 0 ? NULL : CallsFinish(seq);
+  int64_t call = CallsPost(((Tool*)callable)->name, args, PyVectorcall_NARGS(nargsf), keywords);
+  return call < 0 ? NULL : CallsFinish(call);
 }
 
 PyObject* ToolNew(PyObject* name, PyObject* description) {
@@ -108,9 +108,9 @@ static int ParseCallTool(PyObject* args, PyObject* keywords, PyObject** name, Py
 static PyObject* CallTool(PyObject* Py_UNUSED(self), PyObject* args, PyObject* keywords) {
   PyObject *name, *merged;
   if (ParseCallTool(args, keywords, &name, &merged) < 0) return NULL;
-  int32_t seq = CallsPostPacked(name, NULL, merged);
+  int64_t call = CallsPostPacked(name, NULL, merged);
   Py_DECREF(merged);
-  return seq < 0 ? NULL : CallsFinish(seq);
+  return call < 0 ? NULL : CallsFinish(call);
 }
 
 // The awaitable twins make a coroutine, which posts when it is first run.
@@ -172,13 +172,13 @@ static PyObject* ModulePost(PyObject* Py_UNUSED(module), PyObject* args) {
     PyErr_SetString(PyExc_TypeError, "post: keywords must be a dict or None");
     return NULL;
   }
-  int32_t seq = CallsPostPacked(name, positional, keywords == Py_None ? NULL : keywords);
-  return seq < 0 ? NULL : PyLong_FromLong(seq);
+  int64_t call = CallsPostPacked(name, positional, keywords == Py_None ? NULL : keywords);
+  return call < 0 ? NULL : PyLong_FromLongLong(call);
 }
 
-static PyObject* ModuleFinish(PyObject* Py_UNUSED(module), PyObject* seq) {
-  long number = PyLong_AsLong(seq);
-  return number == -1 && PyErr_Occurred() ? NULL : CallsFinish((int32_t)number);
+static PyObject* ModuleFinish(PyObject* Py_UNUSED(module), PyObject* number) {
+  int64_t call = PyLong_AsLongLong(number);
+  return call == -1 && PyErr_Occurred() ? NULL : CallsFinish(call);
 }
 
 static PyObject* ModuleWait(PyObject* Py_UNUSED(module), PyObject* timeout) {
@@ -214,9 +214,9 @@ static PyObject* ModuleSource(PyObject* Py_UNUSED(module), PyObject* Py_UNUSED(u
 }
 
 static PyMethodDef module_methods[] = {
-    {"post", ModulePost, METH_VARARGS, "post(name, args, kwargs) -> seq"},
-    {"finish", ModuleFinish, METH_O, "finish(seq) -> value, or raises"},
-    {"wait", ModuleWait, METH_O, "wait(seconds or None) -> [(seq, value, error)]"},
+    {"post", ModulePost, METH_VARARGS, "post(name, args, kwargs) -> call"},
+    {"finish", ModuleFinish, METH_O, "finish(call) -> value, or raises"},
+    {"wait", ModuleWait, METH_O, "wait(seconds or None) -> [(call, value, error)]"},
     {"outstanding", ModuleOutstanding, METH_NOARGS, "outstanding() -> calls not answered yet"},
     {"wake", ModuleWake, METH_NOARGS, "wake()\n\nEnds another thread's wait."},
     {"sleep", ModuleSleep, METH_O, "sleep(seconds)\n\nDelay execution for a number of seconds."},

@@ -73,5 +73,29 @@ TEST_P(SessionsTest, TenRunsEachSeeAllBefore) {
   }
 }
 
+TEST_P(SessionsTest, AnAnswerThatNobodyTookIsNoAnswerToALaterRun) {
+  Guest guest = Guest::Open(*engine_);
+  // The first call is answered while the second is waited for, and its loop never runs again.
+  guest.Start({.code = R"(import asyncio
+loop = asyncio.new_event_loop()
+async def ask(): return await tool('first')
+task = loop.create_task(ask())
+loop.run_until_complete(asyncio.sleep(0))
+tool('second'))",
+               .tools = {"tool"}},
+              AfterRun::kKeep);
+  const ToolCall first = guest.NextCall();
+  const ToolCall second = guest.NextCall();
+  EXPECT_TRUE(guest.Answer(first.seq, Value(1)));
+  EXPECT_TRUE(guest.Answer(second.seq, Value(2)));
+  EXPECT_EQ(guest.End().result, Value(2));
+  for (const char* code : {"tool('third')", "await tool('third')"}) {
+    guest.Start({.code = code, .tools = {"tool"}}, AfterRun::kKeep);
+    const ToolCall third = guest.NextCall();
+    EXPECT_TRUE(guest.Answer(third.seq, Value(3)));
+    EXPECT_EQ(guest.End().result, Value(3)) << code;
+  }
+}
+
 }  // namespace
 }  // namespace caisson::testing

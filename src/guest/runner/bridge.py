@@ -109,10 +109,11 @@ class Bridge:
         self._wakes = 0
         self._seen_wakes = threading.local()
         self._wake_pipe = None  # Ends that thread's sleep.
+        # The host counts a run's calls from 0; here the run is part of a call's number, as in guest/calls.c.
+        self._run = 0
         self._open = set()  # Posted, not answered.
-        self._answers = {}  # seq: (outcome, value)
+        self._answers = {}  # call: (outcome, value)
         self._claimed = set()  # That some thread waits for by number.
-        self._generation = 0
         self.start = None
         self._calls = 0
         self._arrived_ns = self._began_ns = 0
@@ -127,7 +128,7 @@ class Bridge:
             self._arrived_ns = monotonic_ns()
             message = self._runs.popleft()
             # A thread that an earlier run left behind waits for ever: its call belongs to nobody.
-            self._generation += 1
+            self._run += 1
             self._open.clear()
             self._answers.clear()
             self._calls = 0
@@ -182,10 +183,13 @@ class Bridge:
         with self._changed:
             seq = self._calls
             self._calls += 1
-            self._open.add(seq)
+            self._open.add(self._call_of(seq))
             # Sent when somebody waits: calls that are made together wake the host once.
             self._stream.queue(_CALL, _call.pack(seq, 0) + message)
-        return seq
+            return self._call_of(seq)
+
+    def _call_of(self, seq):
+        return self._run << 32 | seq
 
     @staticmethod
     def _encoded(call, limit):
@@ -205,22 +209,21 @@ class Bridge:
             "(dict, list, tuple, str, bytes, int, float, bool, None)"
         )
 
-    def finish(self, seq):
+    def finish(self, call):
         """The value of a call, or what it raises."""
         with self._changed:
-            generation = self._generation
-            self._claimed.add(seq)
-            while generation != self._generation or seq not in self._answers:
+            self._claimed.add(call)
+            while call not in self._answers:
                 self._await_news(None)
-            self._claimed.discard(seq)
-            answer = self._answers.pop(seq)
+            self._claimed.discard(call)
+            answer = self._answers.pop(call)
         value, error = self._settled(answer)
         if error is not None:
             raise error
         return value
 
     def wait(self, timeout):
-        """[(seq, value, error)] of answers that nobody waits for by number, once there is one, or time is over."""
+        """[(call, value, error)] of answers that nobody waits for by number, once there is one, or time is over."""
         deadline = None if timeout is None else monotonic() + max(timeout, 0)
         with self._changed:
             looked = False
@@ -236,8 +239,8 @@ class Bridge:
                         set_blocking(end, False)
                 self._await_news(deadline)
                 looked = True
-            answers = [(seq, self._answers.pop(seq)) for seq in self._unclaimed()]
-        return [(seq, *self._settled(answer)) for seq, answer in answers]
+            answers = [(call, self._answers.pop(call)) for call in self._unclaimed()]
+        return [(call, *self._settled(answer)) for call, answer in answers]
 
     def outstanding(self):
         with self._changed:
@@ -254,7 +257,7 @@ class Bridge:
                     pass
 
     def _unclaimed(self):
-        return [seq for seq in self._answers if seq not in self._claimed]
+        return [call for call in self._answers if call not in self._claimed]
 
     @staticmethod
     def _settled(answer):
@@ -307,10 +310,10 @@ class Bridge:
         if kind in (_START, _AGAIN):
             self._runs.append(message)
         elif kind == _ANSWER:
-            seq = _answer.unpack_from(message)[0]
-            if seq in self._open:  # To a call of this run, that is.
-                self._open.discard(seq)
-                self._answers[seq] = decode(message[_answer.size :])[1:]
+            call = self._call_of(_answer.unpack_from(message)[0])
+            if call in self._open:  # To a call of this run, that is.
+                self._open.discard(call)
+                self._answers[call] = decode(message[_answer.size :])[1:]
         elif kind == _CANCEL:
             _exit(0)
         else:

@@ -243,6 +243,19 @@ TEST_P(NurseryTest, WaitingForNothingIsAnError) {
               StartsWith("RuntimeError: deadlock"));
 }
 
+TEST_P(CellTest, AThreadThatHasJustEndedMayHaveWokenTheLoop) {
+  EXPECT_EQ(Run(R"(
+import asyncio, threading
+loop = asyncio.get_running_loop()
+woken = loop.create_future()
+def last_thread_ends():
+    if not woken.done(): loop.call_soon_threadsafe(woken.set_result, 7)
+    return 1
+threading.active_count = last_thread_ends
+await woken)"),
+            "7");
+}
+
 TEST_P(NurseryTest, TimePasses) {
   EXPECT_EQ(Run("import time\na = time.monotonic()\ntime.sleep(0.02)\n"
                 "0.02 <= time.monotonic() - a < 5"),

@@ -11,11 +11,18 @@ _may_have_threads = False
 class _HostSelector:
     """Waits for answers to tool calls, for other threads, or for time to pass."""
 
+    def __init__(self, loop):
+        self._loop = loop
+
     def select(self, timeout):
-        if timeout is None and not _caisson.outstanding() and not _has_other_threads():
-            # Nothing but a call's answer or a timer can wake a cell: this would wait forever.
+        if timeout is None and self._would_wait_forever():
             raise RuntimeError("deadlock: every task waits for something that no task will do")
         return _caisson.wait(timeout)
+
+    def _would_wait_forever(self):
+        # Nothing but a call's answer, a timer or another thread can wake a cell. Threads are looked for first: when
+        # none is left, what the last of them took or gave us is there to be seen.
+        return not _has_other_threads() and not _caisson.outstanding() and not self._loop._ready
 
 
 def _has_other_threads():
@@ -34,22 +41,20 @@ def _settle(future, value, error):
 class EventLoop(base_events.BaseEventLoop):
     def __init__(self):
         super().__init__()
-        self._selector = _HostSelector()
+        self._selector = _HostSelector(self)
 
     def _process_events(self, event_list):
-        for seq, value, error in event_list:
-            future = _waiting.pop(seq, None)
+        for call, *answer in event_list:
+            future = _meet(call, answer)
             if future is None:
-                if _may_have_threads:
-                    _early[seq] = value, error
                 continue
             # The future may belong to another loop: one that was left before its calls were answered,
             # or one that runs in another thread.
             loop = future.get_loop()
             if loop is not self and loop.is_running():
-                loop.call_soon_threadsafe(_settle, future, value, error)
+                loop.call_soon_threadsafe(_settle, future, *answer)
             else:
-                _settle(future, value, error)
+                _settle(future, *answer)
 
     def _write_to_self(self):
         _caisson.wake()
@@ -69,20 +74,29 @@ class EventLoopPolicy(_Policy):
     _loop_factory = EventLoop
 
 
-_waiting = {}  # call number -> the future that waits for its answer
-_early = {}  # call number -> answer that another thread took before the future was there
+_halves = {}  # call -> what came first: the future that waits, or the answer, which another thread took
 _main_loop = None
+
+
+def _meet(call, half):
+    """The other half of the call, or None if this is the first. One step decides, whichever threads bring them."""
+    first = _halves.setdefault(call, half)
+    if first is half:
+        return None
+    del _halves[call]
+    return first
 
 
 async def tool_call(name, args, kwargs):
     """What a tool call becomes where it is awaited."""
-    seq = _caisson.post(name, args, kwargs)
+    call = _caisson.post(name, args, kwargs)
     loop = events.get_running_loop()
     if not isinstance(loop, EventLoop):
-        return _caisson.finish(seq)
-    future = _waiting[seq] = loop.create_future()
-    if seq in _early:
-        _settle(_waiting.pop(seq), *_early.pop(seq))
+        return _caisson.finish(call)
+    future = loop.create_future()
+    answer = _meet(call, future)
+    if answer is not None:
+        _settle(future, *answer)
     return await future
 
 
