@@ -1,16 +1,19 @@
 # Headers that many files read, parsed once.
 #
-# A precompiled header fits only files that are compiled with the same options, hence several: for what awaits
-# (links Asio), and for the tests, which are not optimised, with Asio and without. Everything must still build
-# without them: the verified header sets and clang-tidy see to it that each file includes what it uses.
-set(asio_headers
+# A precompiled header fits only files that are compiled with the same options, hence those for tests, which are not
+# optimised. Otherwise the more a target links, the more is parsed for it. Everything must still build without
+# them: the verified header sets and clang-tidy see to it that each file includes what it uses.
+set(plain_headers
+  <algorithm> <array> <chrono> <cstdint> <filesystem> <functional> <map> <memory> <optional> <string> <string_view>
+  <utility> <variant> <vector> <base/result.h> <base/unique_fd.h>)
+set(awaiting_headers
   <boost/asio/any_io_executor.hpp> <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp>
   <boost/asio/bind_cancellation_slot.hpp> <boost/asio/bind_executor.hpp> <boost/asio/co_spawn.hpp>
   <boost/asio/detached.hpp> <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp> <boost/asio/post.hpp>
   <boost/asio/posix/stream_descriptor.hpp> <boost/asio/steady_timer.hpp> <boost/asio/strand.hpp>
   <boost/asio/this_coro.hpp> <boost/asio/thread_pool.hpp> <boost/asio/use_awaitable.hpp>
-  <boost/asio/use_future.hpp> <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <string>
-  <variant> <vector>)
+  <boost/asio/use_future.hpp> ${plain_headers})
+set(running_headers ${awaiting_headers} <engine/engine.h>)
 set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
 # precompiled(name HEADERS ... DEPS ... OPTIONS ...): an empty library whose header others take over.
@@ -47,22 +50,39 @@ function(links result target library)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
+# The precompiled header for `target`, or nothing.
+function(precompiled_for result target)
+  get_target_property(type ${target} TYPE)
+  get_target_property(options ${target} COMPILE_OPTIONS)
+  get_target_property(sources ${target} SOURCES)
+  links(ours ${target} project_options)
+  links(awaits ${target} asio_impl)
+  links(runs ${target} engine)
+  set(name "")
+  if(type MATCHES "^(STATIC_LIBRARY|EXECUTABLE)$" AND ours AND NOT sources MATCHES "\\.(c|S)(;|$)" AND
+     NOT target STREQUAL "asio_impl")
+    if(runs)
+      set(name running)
+    elseif(awaits)
+      set(name awaiting)
+    else()
+      set(name plain)
+    endif()
+    if("-O0" IN_LIST options)
+      string(PREPEND name "testing_")
+    elseif(options)
+      set(name "")
+    endif()
+  endif()
+  set(${result} "${name}" PARENT_SCOPE)
+endfunction()
+
 function(precompile_headers_below directory)
   get_property(targets DIRECTORY "${directory}" PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
-    get_target_property(type ${target} TYPE)
-    if(NOT type MATCHES "^(STATIC_LIBRARY|EXECUTABLE)$" OR target STREQUAL "asio_impl")
-      continue()
-    endif()
-    get_target_property(options ${target} COMPILE_OPTIONS)
-    links(awaits ${target} asio_impl)
-    links(tests ${target} GTest::gmock)
-    if("-O0" IN_LIST options AND tests AND awaits)
-      target_precompile_headers(${target} REUSE_FROM testing_awaiting)
-    elseif("-O0" IN_LIST options AND tests)
-      target_precompile_headers(${target} REUSE_FROM testing)
-    elseif(awaits AND NOT "-O0" IN_LIST options)
-      target_precompile_headers(${target} REUSE_FROM awaiting)
+    precompiled_for(name ${target})
+    if(name)
+      target_precompile_headers(${target} REUSE_FROM ${name})
     endif()
   endforeach()
   get_property(deeper DIRECTORY "${directory}" PROPERTY SUBDIRECTORIES)
@@ -73,9 +93,14 @@ endfunction()
 
 # To be called when all targets are known.
 function(precompile_headers)
-  precompiled(awaiting HEADERS ${asio_headers} DEPS asio_impl)
-  precompiled(testing HEADERS ${test_headers} DEPS GTest::gmock OPTIONS -O0)
-  precompiled(testing_awaiting HEADERS ${test_headers} ${asio_headers} DEPS asio_impl GTest::gmock OPTIONS -O0)
+  foreach(name IN ITEMS plain awaiting running)
+    set(deps "")
+    if(NOT name STREQUAL "plain")
+      set(deps asio_impl)
+    endif()
+    precompiled(${name} HEADERS ${${name}_headers} DEPS ${deps})
+    precompiled(testing_${name} HEADERS ${test_headers} ${${name}_headers} DEPS ${deps} GTest::gmock OPTIONS -O0)
+  endforeach()
   precompile_headers_below("${PROJECT_SOURCE_DIR}/src")
   precompile_headers_below("${PROJECT_SOURCE_DIR}/tests")
 endfunction()

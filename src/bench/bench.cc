@@ -143,6 +143,8 @@ class Measurement {
     options_.progress("wasm.gathered_1000_us");
     TRY(Take("wasm.gathered_1000_us",
              ThousandGathered(*engine_, {.runs = amounts_.gathered_runs})));
+    options_.progress("wasm.tools_50_us");
+    TRY(Take("wasm.tools_50_us", FiftyTools(*engine_, {.runs = amounts_.calls_runs})));
     options_.progress("check_200_lines_us");
     TRY(Take("check_200_lines_us", CheckedLines(*engine_, {.runs = amounts_.calls_runs})));
     options_.progress("wasm.session_10_runs_us");

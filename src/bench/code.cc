@@ -1,13 +1,16 @@
 #include "bench/code.h"
 
+#include <array>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "codeact/code_runner.h"
 #include "tools/registry.h"
@@ -27,19 +30,27 @@ Dict Object(std::initializer_list<std::pair<const char*, Value>> items) {
   return dict;
 }
 
-Result<std::shared_ptr<const CodeSetting>> SettingWithEcho() {
+// A function that gives back its first argument, `n`, and wants the others too.
+Result<std::shared_ptr<const Tool>> Echo(std::string name, std::span<const char* const> others) {
   const Dict integer = Object({{"type", Value(std::string("integer"))}});
+  Dict properties = Object({{"n", integer}});
   List required;
   required.items.emplace_back(std::string("n"));
-  TRY_ASSIGN(auto echo,
-             Tool::Make({.name = "echo",
-                         .input_schema = Object({{"type", Value(std::string("object"))},
-                                                 {"properties", Object({{"n", integer}})},
-                                                 {"required", std::move(required)}})},
-                        Inline([](const Dict& given) { return *given.Find("n"); })));
+  for (const char* other : others) {
+    properties.items.emplace_back(Value(std::string(other)), integer);
+    required.items.emplace_back(std::string(other));
+  }
+  return Tool::Make({.name = std::move(name),
+                     .description = "Gives back what it is given.",
+                     .input_schema = Object({{"type", Value(std::string("object"))},
+                                             {"properties", std::move(properties)},
+                                             {"required", std::move(required)}})},
+                    Inline([](const Dict& given) { return *given.Find("n"); }));
+}
+
+std::shared_ptr<const CodeSetting> SettingWith(std::vector<std::shared_ptr<const Tool>> tools) {
   return std::make_shared<const CodeSetting>(
-      CodeSetting{.tools = std::make_shared<const ToolSet>(
-                      std::vector<std::shared_ptr<const Tool>>{std::move(echo)})});
+      CodeSetting{.tools = std::make_shared<const ToolSet>(std::move(tools))});
 }
 
 // Eight lines of everyday code, over and over.
@@ -83,17 +94,32 @@ asio::awaitable<Result<Samples>> TimeCode(Engine& engine, CodeRequest request,
 
 Result<Samples> TimeCalls(const Lanes& lanes, const char* code, std::int64_t result,
                           CodePlan plan) {
-  TRY_ASSIGN(auto setting, SettingWithEcho());
-  return OnLane(lanes, 0,
-                TimeCode(lanes.engine(),
-                         {.owner = OwnerId("bench"), .code = code, .setting = std::move(setting)},
-                         Value(result), plan));
+  TRY_ASSIGN(auto echo, Echo("echo", {}));
+  return OnLane(
+      lanes, 0,
+      TimeCode(lanes.engine(),
+               {.owner = OwnerId("bench"), .code = code, .setting = SettingWith({std::move(echo)})},
+               Value(result), plan));
 }
 
 }  // namespace
 
 Result<Samples> HundredCalls(const Lanes& lanes, CodePlan plan) {
   return TimeCalls(lanes, kHundredCalls, 99, plan);
+}
+
+Result<Samples> FiftyTools(const Lanes& lanes, CodePlan plan) {
+  constexpr std::array kOthers = {"first", "second"};
+  std::vector<std::shared_ptr<const Tool>> tools;
+  for (int i = 0; i < 50; ++i) {
+    TRY_ASSIGN(auto tool, Echo("echo_" + std::to_string(i), kOthers));
+    tools.push_back(std::move(tool));
+  }
+  return OnLane(
+      lanes, 0,
+      TimeCode(lanes.engine(),
+               {.owner = OwnerId("bench"), .code = "1+1", .setting = SettingWith(std::move(tools))},
+               Value(2), plan));
 }
 
 Result<Samples> ThousandGathered(const Lanes& lanes, CodePlan plan) {

@@ -20,7 +20,9 @@ struct CodePlan {
 
 // Microseconds of a run that makes a hundred calls of a C++ function, one after the other.
 Result<Samples> HundredCalls(const Lanes& lanes, CodePlan plan);
-// The same of a thousand calls that are gathered.
+// Microseconds of `1+1` where fifty tools are offered, none of which is called.
+Result<Samples> FiftyTools(const Lanes& lanes, CodePlan plan);
+// Of a run that makes a thousand calls, gathered.
 Result<Samples> ThousandGathered(const Lanes& lanes, CodePlan plan);
 // Microseconds to check 200 lines that an honest model could have written. Nothing is executed.
 Result<Samples> CheckedLines(const Lanes& lanes, CodePlan plan);

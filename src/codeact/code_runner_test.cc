@@ -87,8 +87,10 @@ TEST_F(CodeRunnerTest, TheCellIsToldSignaturesPolicyAndEnvironment) {
   ASSERT_TRUE(
       Run({.owner = kAnn, .code = "1", .setting = std::make_shared<const CodeSetting>(setting)}));
   const RunRequest& request = engine_.requests().at(0).second;
+  std::string description;
+  ASSERT_TRUE(EncodeValue(TestTool("send")->signature().Encode(), description));
   EXPECT_EQ(*DecodeValue(*request.signatures),
-            Value(List{{TestTool("send")->signature().Encode()}}));
+            Value(List{{Tuple{{std::string("send"), Bytes{description}}}}}));
   EXPECT_EQ(request.policy, EncodePolicy(setting.policy));
   EXPECT_EQ(request.environment->at("A"), "b");
 }

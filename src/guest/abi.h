@@ -56,11 +56,13 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //   "code"          bytes   the source, UTF-8 (the guest refuses what is not)
 //   "result_bytes"  int     the encoded result may not be longer
 //   "tools"         list    what becomes functions in __main__                  (optional): names,
-//                           or dicts "name", "doc", "returns" (str), "more" (bool: takes any other
-//                           keyword argument) and "parameters", a list of tuples (name, annotation,
-//                           presence, default, list of JSON types, keyword only); presence 0 is
-//                           required, 1 has that default, 2 may be left out. Calls of tools that
-//                           are described are checked before anything runs
+//                           or tuples of the name and the description, encoded once more so that
+//                           only what is asked for is decoded: a dict with "name", "doc", "returns"
+//                           (str), "more" (bool: takes any other keyword argument) and
+//                           "parameters", a list of tuples (name, annotation, presence, default,
+//                           list of JSON types, keyword only); presence 0 is required, 1 has that
+//                           default, 2 may be left out. Calls of tools that are described are
+//                           checked before anything runs
 //   "argv0"         str     file name shown in tracebacks, default "main.py"    (optional)
 //   "env"           dict    of str to str: all of os.environ for this run       (optional)
 //   "policy"        0       open: no check (the default)                        (optional)

@@ -6,8 +6,8 @@
 #include "guest/tree.h"
 
 typedef struct ToolChecker {
-  PyObject* specs;  // dict: name -> entry of the request, for tools that are described.
-  PyObject* bound;  // set: names of tools that the code binds to something else somewhere.
+  PyObject* described;  // dict: name -> description of the tool, encoded until it is asked for.
+  PyObject* bound;      // set: names of tools that the code binds to something else somewhere.
   Findings* findings;
 } ToolChecker;
 
@@ -186,6 +186,21 @@ static PyObject* CalledByName(expr_ty call) {
   return literal ? first->v.Constant.value : NULL;
 }
 
+// Such a name is Python's, whatever the host calls so.
+static int IsBuiltin(PyObject* name) {
+  return PyDict_GetItemWithError(PyEval_GetBuiltins(), name) != NULL;
+}
+
+// Borrowed; null, without an error if the tool is not described.
+static PyObject* DescriptionOf(ToolChecker* checker, PyObject* name) {
+  PyObject* known = PyDict_GetItemWithError(checker->described, name);
+  if (known == NULL || PyDict_CheckExact(known)) return known;
+  PyObject* description = ToolDescription(known);
+  int failed = description == NULL || PyDict_SetItem(checker->described, name, description) < 0;
+  Py_XDECREF(description);
+  return failed ? NULL : description;
+}
+
 static int CheckExpr(TreeVisitor* visitor, expr_ty* slot) {
   ToolChecker* checker = visitor->state;
   expr_ty call = *slot;
@@ -195,10 +210,11 @@ static int CheckExpr(TreeVisitor* visitor, expr_ty* slot) {
   if (bound != 0) return bound < 0 ? kVisitFailed : kVisitChildren;
   int through_call_tool = _PyUnicode_EqualToASCIIString(name, "call_tool");
   if (through_call_tool) name = CalledByName(call);
-  PyObject* entry = name == NULL ? NULL : PyDict_GetItemWithError(checker->specs, name);
+  if (name == NULL || (!through_call_tool && IsBuiltin(name))) return kVisitChildren;
+  PyObject* description = DescriptionOf(checker, name);
   ToolSpec spec;
-  if (entry == NULL || ToolSpecRead(entry, &spec) < 0) return kVisitChildren;
-  if (!through_call_tool && !ToolIsFunction(&spec)) return kVisitChildren;
+  if (description == NULL) return PyErr_Occurred() ? kVisitFailed : kVisitChildren;
+  if (ToolSpecRead(description, &spec) < 0) return kVisitChildren;
   GivenCall given = {.spec = &spec, .call = call, .given = PySet_New(NULL)};
   int status = given.given == NULL ? -1 : CheckArguments(checker, &given, through_call_tool);
   Py_XDECREF(given.given);
@@ -217,28 +233,28 @@ static int NoteStored(TreeVisitor* visitor, expr_ty* slot) {
 }
 
 static PyObject* DescribedTools(PyObject* tools) {
-  PyObject* specs = PyDict_New();
-  for (Py_ssize_t i = 0; specs != NULL && i < PyList_GET_SIZE(tools); i++) {
+  PyObject* described = PyDict_New();
+  for (Py_ssize_t i = 0; described != NULL && i < PyList_GET_SIZE(tools); i++) {
     PyObject* entry = PyList_GET_ITEM(tools, i);
-    ToolSpec spec;
-    if (!PyDict_CheckExact(entry) || ToolSpecRead(entry, &spec) < 0) continue;
-    if (PyDict_SetItem(specs, spec.name, entry) < 0) Py_CLEAR(specs);
+    PyObject* encoded = ToolEncoded(entry);
+    if (encoded == NULL) continue;
+    if (PyDict_SetItem(described, ToolName(entry), encoded) < 0) Py_CLEAR(described);
   }
-  return specs;
+  return described;
 }
 
 int CheckToolCalls(mod_ty tree, PyObject* tools, Findings* findings) {
   if (tools == NULL || PyList_GET_SIZE(tools) == 0) return 0;
   ToolChecker checker = {
-      .specs = DescribedTools(tools), .bound = PySet_New(NULL), .findings = findings};
-  int status = checker.specs == NULL || checker.bound == NULL ? -1 : 0;
-  if (status == 0 && PyDict_GET_SIZE(checker.specs) > 0) {
+      .described = DescribedTools(tools), .bound = PySet_New(NULL), .findings = findings};
+  int status = checker.described == NULL || checker.bound == NULL ? -1 : 0;
+  if (status == 0 && PyDict_GET_SIZE(checker.described) > 0) {
     TreeVisitor bindings = {.expr = NoteStored, .bind = NoteBound, .state = &checker};
     TreeVisitor calls = {.expr = CheckExpr, .state = &checker};
     status = VisitStmts(&bindings, tree->v.Module.body);
     if (status == 0) status = VisitStmts(&calls, tree->v.Module.body);
   }
-  Py_XDECREF(checker.specs);
+  Py_XDECREF(checker.described);
   Py_XDECREF(checker.bound);
   return status;
 }

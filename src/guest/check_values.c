@@ -115,10 +115,9 @@ static int Collect(Checker* checker, Scope* scope, PyObject* name, expr_ty place
 static int IsTool(const Checker* checker, PyObject* name) {
   PyObject* tools = checker->options->tools;
   for (Py_ssize_t i = 0; tools != NULL && i < PyList_GET_SIZE(tools); i++) {
-    ToolSpec tool;
-    if (ToolSpecRead(PyList_GET_ITEM(tools, i), &tool) == 0 && _PyUnicode_EQ(tool.name, name)) {
-      return ToolIsFunction(&tool);
-    }
+    PyObject* entry = PyList_GET_ITEM(tools, i);
+    PyObject* tool = ToolName(entry);
+    if (tool != NULL && _PyUnicode_EQ(tool, name)) return ToolIsFunction(entry);
   }
   return 0;
 }

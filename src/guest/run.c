@@ -103,10 +103,10 @@ static int Execute(PyCodeObject* code, TreeShape shape, PyObject** result) {
 static int DefineTools(PyObject* tools) {
   for (Py_ssize_t i = 0; tools != NULL && i < PyList_GET_SIZE(tools); i++) {
     PyObject* entry = PyList_GET_ITEM(tools, i);
-    ToolSpec spec;
-    if (ToolSpecRead(entry, &spec) < 0 || !ToolIsFunction(&spec)) continue;
-    PyObject* tool = ToolNew(spec.name, spec.parameters == NULL ? NULL : entry);
-    int failed = tool == NULL || PyDict_SetItem(hooks.main_globals, spec.name, tool) < 0;
+    if (!ToolIsFunction(entry)) continue;
+    PyObject* name = ToolName(entry);
+    PyObject* tool = ToolNew(name, ToolEncoded(entry));
+    int failed = tool == NULL || PyDict_SetItem(hooks.main_globals, name, tool) < 0;
     Py_XDECREF(tool);
     if (failed) return -1;
   }

@@ -1,9 +1,11 @@
 #include "guest/tool_spec.h"
 
+#include "guest/value_codec.h"
+
 enum { kParameterFields = 6 };
 
-static PyObject* Field(PyObject* entry, const char* key, int (*is_right)(PyObject*)) {
-  PyObject* value = PyDict_GetItemString(entry, key);
+static PyObject* Field(PyObject* description, const char* key, int (*is_right)(PyObject*)) {
+  PyObject* value = PyDict_GetItemString(description, key);
   return value != NULL && is_right(value) ? value : NULL;
 }
 
@@ -20,14 +22,45 @@ static int IsParameter(PyObject* item) {
          PyLong_CheckExact(PyTuple_GET_ITEM(item, 2)) && IsList(PyTuple_GET_ITEM(item, 4));
 }
 
-int ToolSpecRead(PyObject* entry, ToolSpec* spec) {
-  *spec = (ToolSpec){.name = entry};
-  if (PyUnicode_CheckExact(entry)) return 0;
-  if (!PyDict_CheckExact(entry)) return -1;
-  spec->name = Field(entry, "name", IsStr);
-  spec->parameters = Field(entry, "parameters", IsList);
-  spec->returns = Field(entry, "returns", IsStr);
-  spec->takes_more = PyDict_GetItemString(entry, "more") == Py_True;
+static int IsDescribed(PyObject* entry) {
+  return PyTuple_CheckExact(entry) && PyTuple_GET_SIZE(entry) == 2 &&
+         IsStr(PyTuple_GET_ITEM(entry, 0)) && PyBytes_CheckExact(PyTuple_GET_ITEM(entry, 1));
+}
+
+PyObject* ToolName(PyObject* entry) {
+  if (IsDescribed(entry)) return PyTuple_GET_ITEM(entry, 0);
+  return IsStr(entry) ? entry : NULL;
+}
+
+PyObject* ToolEncoded(PyObject* entry) {
+  return IsDescribed(entry) ? PyTuple_GET_ITEM(entry, 1) : NULL;
+}
+
+int ToolIsFunction(PyObject* entry) {
+  if (!IsDescribed(entry)) return IsStr(entry);
+  PyObject* name = PyTuple_GET_ITEM(entry, 0);
+  return PyUnicode_IsIdentifier(name) &&
+         PyDict_GetItemWithError(PyEval_GetBuiltins(), name) == NULL;
+}
+
+PyObject* ToolDescription(PyObject* encoded) {
+  const uint8_t* bytes = (const uint8_t*)PyBytes_AS_STRING(encoded);
+  Cursor cursor = {.at = bytes, .end = bytes + PyBytes_GET_SIZE(encoded)};
+  PyObject* description = DecodeObject(&cursor);
+  if (description != NULL && !PyDict_CheckExact(description)) {
+    Py_CLEAR(description);
+    PyErr_SetString(PyExc_SystemError, "malformed description of a tool");
+  }
+  return description;
+}
+
+int ToolSpecRead(PyObject* description, ToolSpec* spec) {
+  *spec = (ToolSpec){
+      .name = Field(description, "name", IsStr),
+      .parameters = Field(description, "parameters", IsList),
+      .returns = Field(description, "returns", IsStr),
+      .takes_more = PyDict_GetItemString(description, "more") == Py_True,
+  };
   if (spec->name == NULL || spec->parameters == NULL) return -1;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(spec->parameters); i++) {
     if (!IsParameter(PyList_GET_ITEM(spec->parameters, i))) return -1;
@@ -35,14 +68,8 @@ int ToolSpecRead(PyObject* entry, ToolSpec* spec) {
   return 0;
 }
 
-int ToolIsFunction(const ToolSpec* spec) {
-  return spec->parameters == NULL ||
-         (PyUnicode_IsIdentifier(spec->name) &&
-          PyDict_GetItemWithError(PyEval_GetBuiltins(), spec->name) == NULL);
-}
-
 Py_ssize_t ToolParameterCount(const ToolSpec* spec) {
-  return spec->parameters == NULL ? 0 : PyList_GET_SIZE(spec->parameters);
+  return PyList_GET_SIZE(spec->parameters);
 }
 
 ToolParameter ToolParameterAt(const ToolSpec* spec, Py_ssize_t index) {

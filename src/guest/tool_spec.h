@@ -2,7 +2,7 @@
 //
 // Trust     Written by the holder from the tool's schema; the text in it may be a stranger's.
 // Threads   With the interpreter's lock held.
-// Lifetime  A ToolSpec borrows from the entry of the request it was read from.
+// Lifetime  A ToolSpec borrows from the description it was read from.
 #ifndef CAISSON_GUEST_TOOL_SPEC_H_
 #define CAISSON_GUEST_TOOL_SPEC_H_
 
@@ -10,7 +10,7 @@
 
 typedef struct ToolSpec {
   PyObject* name;        // str
-  PyObject* parameters;  // list, or null if the request gives no more than the name.
+  PyObject* parameters;  // list
   PyObject* returns;     // str, or null.
   int takes_more;        // Keyword arguments of any other name, too.
 } ToolSpec;
@@ -26,13 +26,19 @@ typedef struct ToolParameter {
   int keyword_only;
 } ToolParameter;
 
-// Reads an entry of the request's "tools", a str or a dict. 0, or -1 if it is neither of the agreed
-// forms; no Python error is set.
-int ToolSpecRead(PyObject* entry, ToolSpec* spec);
+// Of an entry of the request's "tools": its name, and its description, still encoded (bytes). Borrowed, or
+// null if it has none.
+PyObject* ToolName(PyObject* entry);
+PyObject* ToolEncoded(PyObject* entry);
 
 // Whether the tool becomes a function of its name. One that is described does not if the name is no
 // identifier, or a builtin's; call_tool reaches it all the same.
-int ToolIsFunction(const ToolSpec* spec);
+int ToolIsFunction(PyObject* entry);
+
+// Takes what ToolEncoded gave: a new dict, or null with a Python error set.
+PyObject* ToolDescription(PyObject* encoded);
+// 0, or -1 if the description is not of the agreed form; no Python error is set.
+int ToolSpecRead(PyObject* description, ToolSpec* spec);
 
 Py_ssize_t ToolParameterCount(const ToolSpec* spec);
 ToolParameter ToolParameterAt(const ToolSpec* spec, Py_ssize_t index);

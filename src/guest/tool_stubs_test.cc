@@ -22,6 +22,12 @@ struct Param {
   bool keyword_only = false;
 };
 
+Value Entry(const char* name, Value description) {
+  Bytes encoded;
+  EXPECT_TRUE(EncodeValue(description, encoded.data));
+  return Tuple{{Str(name), std::move(encoded)}};
+}
+
 Value Tool(const char* name, const std::vector<Param>& params, bool more = false) {
   List parameters;
   for (const Param& param : params) {
@@ -37,7 +43,7 @@ Value Tool(const char* name, const std::vector<Param>& params, bool more = false
   tool.items.emplace_back(Str("returns"), Str("dict"));
   tool.items.emplace_back(Str("more"), Value(more));
   tool.items.emplace_back(Str("parameters"), std::move(parameters));
-  return tool;
+  return Entry(name, std::move(tool));
 }
 
 HolderOptions Described() {
@@ -168,10 +174,25 @@ TEST(ToolStubs, ADescribedToolNamedLikeABuiltinUnlocksNothing) {
 TEST(ToolStubs, EntriesOfAnotherFormAreLeftOut) {
   HolderOptions options;
   options.described_tools =
-      List{{Value(std::int64_t{5}), Dict{}, Dict{{{Str("name"), Str("a")}}},
-            Dict{{{Str("name"), Str("b")}, {Str("parameters"), List{{Str("x")}}}}}}};
+      List{{Value(std::int64_t{5}), Dict{}, Tuple{{Str("a")}}, Tuple{{Str("a"), Str("no bytes")}},
+            Tuple{{Bytes{"x"}, Bytes{"x"}}}}};
   EXPECT_EQ(Hold("echo(1)", options).ResultJson(), "1");
   EXPECT_EQ(Hold("a()", options).Error("type"), "NameError");
+}
+
+TEST(ToolStubs, ADescriptionOfAnotherFormIsNone) {
+  HolderOptions options;
+  options.described_tools =
+      List{{Entry("a", Dict{{{Str("name"), Str("a")}}}),
+            Entry("b", Dict{{{Str("name"), Str("b")}, {Str("parameters"), List{{Str("x")}}}}})}};
+  EXPECT_EQ(Hold("[a(1), b(2)]", options).ResultJson(), "[1,2]");
+}
+
+TEST(ToolStubs, ADescriptionIsReadOnlyIfItIsAskedFor) {
+  HolderOptions options;
+  options.described_tools = List{{Tuple{{Str("a"), Bytes{"\xff"}}}}};
+  EXPECT_EQ(Hold("callable(a)", options).ResultJson(), "true");
+  EXPECT_EQ(Hold("a.__doc__", options).Error("type"), "ValueError");
 }
 
 }  // namespace

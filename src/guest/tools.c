@@ -6,10 +6,11 @@
 #include "guest/calls.h"
 #include "guest/hooks.h"
 #include "guest/source.h"
+#include "guest/tool_spec.h"
 
 typedef struct Tool {
   PyObject_HEAD PyObject* name;
-  PyObject* description;  // dict, or null.
+  PyObject* encoded;  // Its description (tool_spec.h), or null.
   vectorcallfunc call;
 } Tool;
 
@@ -22,18 +23,18 @@ static PyObject* CallAndWait(PyObject* callable, PyObject* const* args, size_t n
   return call < 0 ? NULL : CallsFinish(call);
 }
 
-PyObject* ToolNew(PyObject* name, PyObject* description) {
+PyObject* ToolNew(PyObject* name, PyObject* encoded) {
   Tool* tool = PyObject_New(Tool, &ToolType);
   if (tool == NULL) return NULL;
   tool->name = Py_NewRef(name);
-  tool->description = Py_XNewRef(description);
+  tool->encoded = Py_XNewRef(encoded);
   tool->call = CallAndWait;
   return (PyObject*)tool;
 }
 
 static void ToolDealloc(PyObject* self) {
   Py_DECREF(((Tool*)self)->name);
-  Py_XDECREF(((Tool*)self)->description);
+  Py_XDECREF(((Tool*)self)->encoded);
   PyObject_Free(self);
 }
 
@@ -42,23 +43,29 @@ static PyObject* ToolRepr(PyObject* self) {
 }
 
 static PyObject* ToolDoc(PyObject* self, void* Py_UNUSED(closure)) {
-  PyObject* description = ((Tool*)self)->description;
+  PyObject* encoded = ((Tool*)self)->encoded;
+  PyObject* description = encoded == NULL ? NULL : ToolDescription(encoded);
+  if (description == NULL && encoded != NULL) return NULL;
   PyObject* doc = description == NULL ? NULL : PyDict_GetItemString(description, "doc");
-  if (doc != NULL) return Py_NewRef(doc);
-  return PyUnicode_FromString(
-      "A tool of the host: call it like a function, with or without await.");
+  doc = doc != NULL ? Py_NewRef(doc)
+                    : PyUnicode_FromString(
+                          "A tool of the host: call it like a function, with or without await.");
+  Py_XDECREF(description);
+  return doc;
 }
 
 // What caisson.signature makes of the description; `closure` names the function.
 static PyObject* ToolSaid(PyObject* self, void* closure) {
-  PyObject* description = ((Tool*)self)->description;
-  if (description == NULL) {
+  PyObject* encoded = ((Tool*)self)->encoded;
+  if (encoded == NULL) {
     PyErr_SetString(PyExc_AttributeError, "the host says no more about this tool than its name");
     return NULL;
   }
-  PyObject* module = PyImport_ImportModule("caisson.signature");
+  PyObject* description = ToolDescription(encoded);
+  PyObject* module = description == NULL ? NULL : PyImport_ImportModule("caisson.signature");
   PyObject* said = module == NULL ? NULL : PyObject_CallMethod(module, closure, "O", description);
   Py_XDECREF(module);
+  Py_XDECREF(description);
   return said;
 }
 

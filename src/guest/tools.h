@@ -18,9 +18,8 @@ int ToolsRegister(void);
 // Puts `call_tool` and CAISSON_PENDING_NAME into builtins. After it has started.
 int ToolsInstall(void);
 
-// A function that calls the tool `name`: a new reference, or null with the error set. `description`
-// is the tool's entry in the request (tool_spec.h), or null; its signature and docstring come from
-// there.
-PyObject* ToolNew(PyObject* name, PyObject* description);
+// A function that calls the tool `name`: a new reference, or null with the error set. Its signature
+// and docstring come from the description, `encoded` (tool_spec.h), which may be null.
+PyObject* ToolNew(PyObject* name, PyObject* encoded);
 
 #endif  // CAISSON_GUEST_TOOLS_H_

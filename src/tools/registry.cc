@@ -17,6 +17,13 @@ auto PlaceOf(Tools& tools, std::string_view name) {
   return std::ranges::find_if(tools, [&](const auto& tool) { return tool->name() == name; });
 }
 
+// What guest/abi.h wants. A default that is nested too deeply for the guest leaves the tool its name.
+Value EntryOf(const Tool& tool) {
+  Bytes description;
+  if (!EncodeValue(tool.signature().Encode(), description.data)) return tool.name();
+  return Tuple{{tool.name(), std::move(description)}};
+}
+
 Error Missing(std::string_view name) {
   return Error(ErrorCode::kNotFound, "there is no tool \"" + std::string(name) + "\"");
 }
@@ -25,15 +32,14 @@ Error Missing(std::string_view name) {
 
 ToolSet::ToolSet(Tools tools) : tools_(std::move(tools)) {
   if (tools_.empty()) return;
-  List signatures;
+  List entries;
   for (const auto& tool : tools_) {
     by_name_.emplace(tool->name(), tool.get());
-    signatures.items.push_back(tool->signature().Encode());
+    entries.items.push_back(EntryOf(*tool));
   }
-  std::string encoded;
-  // Fails on defaults that are nested too deeply for the guest. The tools can be called all the same.
-  if (!EncodeValue(signatures, encoded)) return;
-  signatures_ = std::make_shared<const std::string>(std::move(encoded));
+  auto encoded = std::make_shared<std::string>();
+  (void)EncodeValue(entries, *encoded).has_value();  // Names and bytes: nothing can fail.
+  signatures_ = std::move(encoded);
 }
 
 const Tool* ToolSet::Find(std::string_view name) const {

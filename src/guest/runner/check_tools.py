@@ -1,9 +1,11 @@
 """Calls of tools that are described, checked against their descriptions (guest/check_tools.h)."""
 
 import ast
+import builtins
 import math
 
 from caisson.runner import tools, walk
+from caisson.runner.values import decode
 
 _REQUIRED = 0
 
@@ -136,7 +138,7 @@ class _Call:
 
 class _Calls(walk.Walk):
     def __init__(self, described, bound, findings):
-        self._described = described
+        self._described = described  # {name: description, encoded until it is asked for}
         self._bound = bound
         self._findings = findings
 
@@ -150,14 +152,21 @@ class _Calls(walk.Walk):
         if through_call_tool:
             first = node.args[0] if node.args else None
             name = first.value if isinstance(first, ast.Constant) else None
-        tool = self._described.get(name) if type(name) is str else None
-        if tool is not None and (through_call_tool or tools.is_function(tool)):
-            _Call(tool, node, self._findings).check(through_call_tool)
+        if type(name) is str and (through_call_tool or not hasattr(builtins, name)):
+            tool = self._description(name)
+            if tool is not None:
+                _Call(tool, node, self._findings).check(through_call_tool)
         return True
+
+    def _description(self, name):
+        known = self._described.get(name)
+        if isinstance(known, bytes):
+            known = self._described[name] = decode(known)
+        return known
 
 
 def check(tree, entries, findings):
-    described = {entry["name"]: entry for entry in entries if isinstance(entry, dict)}
+    described = {tools.name_of(entry): tools.encoded_of(entry) for entry in entries}
     bound = _Bound()
     try:
         bound.visit_stmts(tree.body)

@@ -3,6 +3,8 @@
 import builtins
 import types
 
+from caisson.runner.values import decode
+
 # Names that code cannot write.
 PENDING, AWAITABLE, AWAITABLES, OWN_DICT = "<pending>", "<awaitable>", "<awaitables>", "<own dict>"
 
@@ -11,11 +13,11 @@ _DOC = "A tool of the host: call it like a function, with or without await."
 
 class Tool:
     __module__ = "caisson"
-    __slots__ = ("_bridge", "_description", "__name__", "__qualname__")
+    __slots__ = ("_bridge", "_encoded", "__name__", "__qualname__")
 
-    def __init__(self, bridge, name, description):
+    def __init__(self, bridge, name, encoded):
         self._bridge = bridge
-        self._description = description
+        self._encoded = encoded
         self.__name__ = self.__qualname__ = name
 
     def __call__(self, /, *args, **kwargs):
@@ -26,14 +28,14 @@ class Tool:
 
     @property
     def __doc__(self):
-        return (self._description or {}).get("doc", _DOC)
+        return _DOC if self._encoded is None else decode(self._encoded).get("doc", _DOC)
 
     def _said(self, what):
-        if self._description is None:
+        if self._encoded is None:
             raise AttributeError("the host says no more about this tool than its name")
         from caisson import signature
 
-        return getattr(signature, what)(self._description)
+        return getattr(signature, what)(decode(self._encoded))
 
     @property
     def __signature__(self):
@@ -45,7 +47,12 @@ class Tool:
 
 
 def name_of(entry):
-    return entry if isinstance(entry, str) else entry["name"]
+    return entry if isinstance(entry, str) else entry[0]
+
+
+def encoded_of(entry):
+    """Its description, or None if the host gives no more than the name."""
+    return None if isinstance(entry, str) else entry[1]
 
 
 def is_function(entry):
@@ -133,5 +140,4 @@ def install(bridge):
 def define(bridge, entries, globals):
     for entry in entries:
         if is_function(entry):
-            described = None if isinstance(entry, str) else entry
-            globals[name_of(entry)] = Tool(bridge, name_of(entry), described)
+            globals[name_of(entry)] = Tool(bridge, name_of(entry), encoded_of(entry))
