@@ -1,8 +1,10 @@
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "approval/desk.h"
 #include "approval/presentation.h"
@@ -188,38 +190,38 @@ Result<std::string> Perform(const ApprovalsFlags& flags, Action action) {
 
 }  // namespace
 
-void AddApprovalsCommand(CLI::App& program, int& exit_status) {
+void AddApprovalsCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<ApprovalsFlags>();  // Shared by the parser and the callbacks.
-  CLI::App* command =
-      program.add_subcommand("approvals", "See the calls that wait for a yes, and decide");
-  command->footer(kExamples);
-  command->require_subcommand(1);
+  Command command =
+      program.AddSubcommand("approvals", "See the calls that wait for a yes, and decide");
+  command.SetFooter(kExamples);
+  command.RequireSubcommand();
   const auto add = [&](const char* name, const char* what, Action action) {
-    CLI::App* sub = command->add_subcommand(name, what);
-    AddStoreFlags(*sub, flags->store);
-    sub->add_flag("--json", flags->json, "Print one line of JSON");
-    sub->callback([flags, action, &exit_status] { exit_status = Tell(Perform(*flags, action)); });
+    Command sub = command.AddSubcommand(name, what);
+    AddStoreFlags(sub, flags->store);
+    sub.AddFlag("--json", flags->json, "Print one line of JSON");
+    sub.OnChosen([flags, action, &exit_status] { exit_status = Tell(Perform(*flags, action)); });
     return sub;
   };
   const auto add_with_id = [&](const char* name, const char* what, Action action) {
-    CLI::App* sub = add(name, what, action);
-    sub->add_option("ID", flags->id)->required();
+    Command sub = add(name, what, action);
+    sub.AddOption("ID", flags->id, "", {.required = true});
     return sub;
   };
-  CLI::App* list = add("list", "What waits for a decision, newest first", &Approvals::List);
-  list->add_flag("--all", flags->all, "Also what is decided");
-  list->add_option("--after", flags->after, "The next page")->type_name("ID");
+  Command list = add("list", "What waits for a decision, newest first", &Approvals::List);
+  list.AddFlag("--all", flags->all, "Also what is decided");
+  list.AddOption("--after", flags->after, "The next page", {.value = "ID"});
   add_with_id("show", "All about one", &Approvals::Show);
-  CLI::App* approve = add_with_id("approve", "Let the call be made", &Approvals::Approve);
-  CLI::App* deny = add_with_id("deny", "Do not let it be made", &Approvals::Deny);
-  for (CLI::App* decision : {approve, deny}) {
-    decision->add_option("--reason", flags->reason, "Why, for the record")->type_name("TEXT");
+  Command approve = add_with_id("approve", "Let the call be made", &Approvals::Approve);
+  Command deny = add_with_id("deny", "Do not let it be made", &Approvals::Deny);
+  for (Command decision : {approve, deny}) {
+    decision.AddOption("--reason", flags->reason, "Why, for the record", {.value = "TEXT"});
   }
-  CLI::Option* session =
-      approve->add_flag("--session", flags->session, "Also later ones like it in this session");
-  approve->add_flag("--always", flags->always, "Also all later ones like it")->excludes(session);
-  approve->add_flag("--any-arguments", flags->any_arguments,
-                    "With these two: of the same tool, whatever the arguments");
+  approve.AddFlag("--session", flags->session, "Also later ones like it in this session");
+  approve.AddFlag("--always", flags->always, "Also all later ones like it",
+                  {.excludes = "--session"});
+  approve.AddFlag("--any-arguments", flags->any_arguments,
+                  "With these two: of the same tool, whatever the arguments");
   add("grants", "What was said yes to beforehand", &Approvals::Grants);
   add_with_id("revoke", "Take back a grant", &Approvals::Revoke);
 }

@@ -1,10 +1,11 @@
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "approval/audit_trail.h"
 #include "base/rfc3339.h"
@@ -112,22 +113,22 @@ int RunVerify(const AuditFlags& flags) {
 
 }  // namespace
 
-void AddAuditCommand(CLI::App& program, int& exit_status) {
+void AddAuditCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<AuditFlags>();  // Shared by the parser and the callbacks.
-  CLI::App* command =
-      program.add_subcommand("audit", "See who decided what, and that nobody changed the record");
-  command->footer(kExamples);
-  command->require_subcommand(1);
-  CLI::App* list = command->add_subcommand("list", "The entries, oldest first");
-  list->add_option("--after", flags->after, "Only those after this number")->type_name("NUMBER");
-  list->callback([flags, &exit_status] { exit_status = Tell(List(*flags)); });
-  CLI::App* verify = command->add_subcommand("verify", "Check that no entry is changed or missing");
-  verify->add_option("--file", flags->file, "A copy in a file, in place of the store")
-      ->type_name("FILE");
-  verify->callback([flags, &exit_status] { exit_status = RunVerify(*flags); });
-  for (CLI::App* sub : {list, verify}) {
-    AddStoreFlags(*sub, flags->store);
-    sub->add_flag("--json", flags->json, "Print JSON, one line for each entry");
+  Command command =
+      program.AddSubcommand("audit", "See who decided what, and that nobody changed the record");
+  command.SetFooter(kExamples);
+  command.RequireSubcommand();
+  Command list = command.AddSubcommand("list", "The entries, oldest first");
+  list.AddOption("--after", flags->after, "Only those after this number", {.value = "NUMBER"});
+  list.OnChosen([flags, &exit_status] { exit_status = Tell(List(*flags)); });
+  Command verify = command.AddSubcommand("verify", "Check that no entry is changed or missing");
+  verify.AddOption("--file", flags->file, "A copy in a file, in place of the store",
+                   {.value = "FILE"});
+  verify.OnChosen([flags, &exit_status] { exit_status = RunVerify(*flags); });
+  for (Command sub : {list, verify}) {
+    AddStoreFlags(sub, flags->store);
+    sub.AddFlag("--json", flags->json, "Print JSON, one line for each entry");
   }
 }
 

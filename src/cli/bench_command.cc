@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -52,22 +51,20 @@ int RunBench(const BenchFlags& flags) {
 
 }  // namespace
 
-void AddBenchCommand(CLI::App& program, int& exit_status) {
+void AddBenchCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<BenchFlags>();  // Shared by the parser and the callback.
-  CLI::App* command = program.add_subcommand("bench", "Measure speed and memory on this machine");
-  command->footer(
+  Command command = program.AddSubcommand("bench", "Measure speed and memory on this machine");
+  command.SetFooter(
       "Runs go through jailed workers with every check on. On an otherwise idle machine it takes "
       "about a\n"
       "minute; other work on the same cores shows in the numbers.");
-  command->add_flag("--json", flags->json, "The same as one line of JSON");
-  command->add_flag("--quick", flags->quick, "Fewer samples: seconds instead of a minute");
-  command
-      ->add_option("--tier", flags->tier,
-                   "The jail around the workers: namespace, landlock or none")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command->add_option("--worker-dir", flags->installation)->group("");  // For tests.
-  command->callback([flags, &exit_status] { exit_status = RunBench(*flags); });
+  command.AddFlag("--json", flags->json, "The same as one line of JSON");
+  command.AddFlag("--quick", flags->quick, "Fewer samples: seconds instead of a minute");
+  command.AddOption("--tier", flags->tier,
+                    "The jail around the workers: namespace, landlock or none",
+                    {.value = "NAME", .show_default = true});
+  command.AddOption("--worker-dir", flags->installation, "For tests", {.hidden = true});
+  command.OnChosen([flags, &exit_status] { exit_status = RunBench(*flags); });
 }
 
 }  // namespace caisson::cli

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -119,15 +118,15 @@ int RunCheck(const CheckFlags& flags) {
 
 }  // namespace
 
-void AddCheckCommand(CLI::App& program, int& exit_status) {
+void AddCheckCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<CheckFlags>();  // Shared by the parser and the callback.
-  CLI::App* command = program.add_subcommand(
+  Command command = program.AddSubcommand(
       "check", "Say whether code would be run, and in which engine, without running it");
-  command->footer(kExamples);
-  command->add_option("FILE", flags->file, "The code; - or nothing: from stdin");
-  command->add_flag("--json", flags->json, "Print the findings as one line of JSON");
-  AddCodeFlags(*command, flags->code);
-  command->callback([flags, &exit_status] { exit_status = RunCheck(*flags); });
+  command.SetFooter(kExamples);
+  command.AddOption("FILE", flags->file, "The code; - or nothing: from stdin");
+  command.AddFlag("--json", flags->json, "Print the findings as one line of JSON");
+  AddCodeFlags(command, flags->code);
+  command.OnChosen([flags, &exit_status] { exit_status = RunCheck(*flags); });
 }
 
 }  // namespace caisson::cli

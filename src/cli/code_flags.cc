@@ -1,6 +1,5 @@
 #include "cli/code_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -69,37 +68,29 @@ Result<void> SetEnvironment(const CodeFlags& flags, CodeSetting& setting) {
 
 }  // namespace
 
-void AddCodeFlags(CLI::App& command, CodeFlags& flags) {
-  command
-      .add_option("--config", flags.config, "A configuration file: tools, mounts, policy, limits")
-      ->type_name("FILE");
-  command
-      .add_option("--policy", flags.policy,
-                  "What code may contain: strict (the default), open, or a file")
-      ->type_name("NAME");
-  command.add_option("--limit", flags.limits, "Set a limit of the run; can be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  command
-      .add_option("--mount", flags.mounts,
-                  "Show a directory to the code: ro (the default), rw or overlay; can be repeated")
-      ->type_name("HOST:GUEST[:MODE]")
-      ->allow_extra_args(false);
-  command.add_option("--env", flags.environment, "Set a variable in os.environ; can be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  command.add_option("--engine", flags.engine, "auto (the default), wasm or native")
-      ->type_name("NAME");
-  command
-      .add_option("--tier", flags.tier, "How strong the jail must be: namespace, landlock or none")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command
-      .add_option("--approve", flags.approve,
-                  "Calls of tools that need approval: ask at the terminal, all or none")
-      ->type_name("WHICH")
-      ->capture_default_str();
-  command.add_option("--worker-dir", flags.worker_directory)->group("");  // For tests.
+void AddCodeFlags(Command command, CodeFlags& flags) {
+  command.AddOption("--config", flags.config, "A configuration file: tools, mounts, policy, limits",
+                    {.value = "FILE"});
+  command.AddOption("--policy", flags.policy,
+                    "What code may contain: strict (the default), open, or a file",
+                    {.value = "NAME"});
+  command.AddOption("--limit", flags.limits, "Set a limit of the run; can be repeated",
+                    {.value = "NAME=VALUE"});
+  command.AddOption(
+      "--mount", flags.mounts,
+      "Show a directory to the code: ro (the default), rw or overlay; can be repeated",
+      {.value = "HOST:GUEST[:MODE]"});
+  command.AddOption("--env", flags.environment, "Set a variable in os.environ; can be repeated",
+                    {.value = "NAME=VALUE"});
+  command.AddOption("--engine", flags.engine, "auto (the default), wasm or native",
+                    {.value = "NAME"});
+  command.AddOption("--tier", flags.tier,
+                    "How strong the jail must be: namespace, landlock or none",
+                    {.value = "NAME", .show_default = true});
+  command.AddOption("--approve", flags.approve,
+                    "Calls of tools that need approval: ask at the terminal, all or none",
+                    {.value = "WHICH", .show_default = true});
+  command.AddOption("--worker-dir", flags.worker_directory, "For tests", {.hidden = true});
 }
 
 Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {

@@ -9,12 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command.h"
 #include "codeact/code_runner.h"
 #include "server/code_service.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name.
-class App;
-}  // namespace CLI
 
 namespace caisson::cli {
 
@@ -30,7 +27,7 @@ struct CodeFlags {
   std::string worker_directory;
 };
 
-void AddCodeFlags(CLI::App& command, CodeFlags& flags);
+void AddCodeFlags(Command command, CodeFlags& flags);
 
 // What the configuration says, and what the command line says in its place. For one lane: a program that
 // runs one thing at a time.

@@ -6,24 +6,22 @@
 // Lifetime  What a command keeps between parsing and running is owned by its callback.
 #pragma once
 
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name.
-class App;
-}  // namespace CLI
+#include "cli/command.h"
 
 namespace caisson::cli {
 
 // Each adds a subcommand to `program`. Its callback runs it and sets `exit_status`.
-void AddRunCommand(CLI::App& program, int& exit_status);
-void AddCheckCommand(CLI::App& program, int& exit_status);
-void AddReplCommand(CLI::App& program, int& exit_status);
-void AddRunsCommand(CLI::App& program, int& exit_status);
-void AddApprovalsCommand(CLI::App& program, int& exit_status);
-void AddAuditCommand(CLI::App& program, int& exit_status);
-void AddServeCommand(CLI::App& program, int& exit_status);
-void AddMcpCommand(CLI::App& program, int& exit_status);
-void AddConfigCommand(CLI::App& program, int& exit_status);
-void AddDoctorCommand(CLI::App& program, int& exit_status);
-void AddBenchCommand(CLI::App& program, int& exit_status);
+void AddRunCommand(Command program, int& exit_status);
+void AddCheckCommand(Command program, int& exit_status);
+void AddReplCommand(Command program, int& exit_status);
+void AddRunsCommand(Command program, int& exit_status);
+void AddApprovalsCommand(Command program, int& exit_status);
+void AddAuditCommand(Command program, int& exit_status);
+void AddServeCommand(Command program, int& exit_status);
+void AddMcpCommand(Command program, int& exit_status);
+void AddConfigCommand(Command program, int& exit_status);
+void AddDoctorCommand(Command program, int& exit_status);
+void AddBenchCommand(Command program, int& exit_status);
 
 // Parses the arguments, runs the command, returns the exit status.
 int RunProgram(int argc, const char* const* argv);

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -35,18 +34,18 @@ Result<std::string> Print(const ConfigFlags& flags) {
 
 }  // namespace
 
-void AddConfigCommand(CLI::App& program, int& exit_status) {
+void AddConfigCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<ConfigFlags>();  // Shared by the parser and the callbacks.
-  CLI::App* command = program.add_subcommand("config", "Check a configuration file, or show it");
-  command->footer(kExamples);
-  command->require_subcommand(1);
+  Command command = program.AddSubcommand("config", "Check a configuration file, or show it");
+  command.SetFooter(kExamples);
+  command.RequireSubcommand();
   const auto add = [&](const char* name, const char* what,
                        Result<std::string> (*action)(const ConfigFlags&)) {
-    CLI::App* sub = command->add_subcommand(name, what);
-    sub->footer(kExamples);
-    sub->add_option("--config", flags->path, "The configuration file; by default caisson.toml")
-        ->type_name("FILE");
-    sub->callback([flags, action, &exit_status] { exit_status = Tell(action(*flags)); });
+    Command sub = command.AddSubcommand(name, what);
+    sub.SetFooter(kExamples);
+    sub.AddOption("--config", flags->path, "The configuration file; by default caisson.toml",
+                  {.value = "FILE"});
+    sub.OnChosen([flags, action, &exit_status] { exit_status = Tell(action(*flags)); });
   };
   add("check", "Say what is wrong with it", Check);
   add("print", "Show it as it is read, without secrets", Print);

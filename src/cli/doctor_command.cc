@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -117,16 +117,16 @@ int RunDoctor(const DoctorFlags& flags) {
 
 }  // namespace
 
-void AddDoctorCommand(CLI::App& program, int& exit_status) {
+void AddDoctorCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<DoctorFlags>();  // Shared by the parser and the callback.
-  CLI::App* command = program.add_subcommand(
+  Command command = program.AddSubcommand(
       "doctor", "Say what protects runs on this machine, and what is missing");
-  command->footer(
+  command.SetFooter(
       "Tries every wall, checks the installed files and times a run.\n"
       "Exit status: 0 if runs work with the default boundary, 1 if not.");
-  command->add_flag("--json", flags->json, "The same as one line of JSON");
-  command->add_option("--worker-dir", flags->installation)->group("");  // For tests.
-  command->callback([flags, &exit_status] { exit_status = RunDoctor(*flags); });
+  command.AddFlag("--json", flags->json, "The same as one line of JSON");
+  command.AddOption("--worker-dir", flags->installation, "For tests", {.hidden = true});
+  command.OnChosen([flags, &exit_status] { exit_status = RunDoctor(*flags); });
 }
 
 }  // namespace caisson::cli

@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -91,13 +90,13 @@ int RunMcp(const CodeFlags& flags) {
 
 }  // namespace
 
-void AddMcpCommand(CLI::App& program, int& exit_status) {
+void AddMcpCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<CodeFlags>();  // Shared by the parser and the callback.
-  CLI::App* command =
-      program.add_subcommand("mcp", "Serve execute_code to an MCP client on stdin and stdout");
-  command->footer(kExamples);
-  AddCodeFlags(*command, *flags);
-  command->callback([flags, &exit_status] { exit_status = RunMcp(*flags); });
+  Command command =
+      program.AddSubcommand("mcp", "Serve execute_code to an MCP client on stdin and stdout");
+  command.SetFooter(kExamples);
+  AddCodeFlags(command, *flags);
+  command.OnChosen([flags, &exit_status] { exit_status = RunMcp(*flags); });
 }
 
 }  // namespace caisson::cli

@@ -1,11 +1,11 @@
-#include <CLI/CLI.hpp>
 #include <exception>
-#include <optional>
 #include <string>
 
+#include "cli/command.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/output.h"
+#include "cli/tell.h"
 #include "server/version.h"
 
 namespace caisson::cli {
@@ -30,7 +30,7 @@ constexpr const char* kExamples = R"(Examples:
 Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;
 70 a fault of Caisson itself; 130 and 143 when interrupted. `caisson COMMAND --help` tells more.)";
 
-void AddCommands(CLI::App& program, int& exit_status) {
+void AddCommands(Command program, int& exit_status) {
   AddRunCommand(program, exit_status);
   AddCheckCommand(program, exit_status);
   AddReplCommand(program, exit_status);
@@ -49,36 +49,20 @@ int UsageError(const std::string& what) {
   return kExitUsage;
 }
 
-// The exit status if that is all there is to do; nothing if a command was run.
-std::optional<int> Parse(CLI::App& program, int argc, const char* const* argv) {
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::Success& done) {  // --help, --version
-    std::ostringstream text;
-    program.exit(done, text, text);
-    Output out = Output::Stdout();
-    out.Write(text.str());
-    return out.failed() == 0 ? kExitCompleted : kExitUsage;
-  } catch (const CLI::ParseError& error) {
-    return UsageError(error.what());
-  }
-  if (program.get_subcommands().empty()) return UsageError("which command?");
-  return std::nullopt;
-}
-
 }  // namespace
 
 int RunProgram(int argc, const char* const* argv) {
   PrepareStandardStreams();
   int exit_status = kExitCompleted;
   try {
-    CLI::App program(kDescription, "caisson");
-    program.footer(kExamples);
-    program.set_version_flag("--version", "caisson " + std::string(Version()));
-    program.require_subcommand(0, 1);  // None is told below, after unknown words were.
-    AddCommands(program, exit_status);
-    const std::optional<int> finished = Parse(program, argc, argv);
-    return finished ? *finished : exit_status;
+    CommandLine line({.name = "caisson",
+                      .description = kDescription,
+                      .footer = kExamples,
+                      .version = "caisson " + std::string(Version())});
+    AddCommands(line.program(), exit_status);
+    const auto text = line.Parse(argc, argv);
+    if (!text) return UsageError(text.error().message());
+    return *text ? Tell(**text) : exit_status;
   } catch (const std::exception& error) {
     Output::Stderr().Write(std::string("caisson: internal error: ") + error.what() + "\n");
     return kExitOurFault;

@@ -1,7 +1,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -155,13 +154,13 @@ int ReplCommand::Fail(const Error& error) {
 
 }  // namespace
 
-void AddReplCommand(CLI::App& program, int& exit_status) {
+void AddReplCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<CodeFlags>();  // Shared by the parser and the callback.
-  CLI::App* command = program.add_subcommand(
+  Command command = program.AddSubcommand(
       "repl", "A session at the terminal: each statement goes on where the last ended");
-  command->footer(kExamples);
-  AddCodeFlags(*command, *flags);
-  command->callback([flags, &exit_status] { exit_status = ReplCommand(*flags).Execute(); });
+  command.SetFooter(kExamples);
+  AddCodeFlags(command, *flags);
+  command.OnChosen([flags, &exit_status] { exit_status = ReplCommand(*flags).Execute(); });
 }
 
 }  // namespace caisson::cli

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -168,21 +167,19 @@ int RunCommand::StdoutFailed() {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& program, int& exit_status) {
+void AddRunCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<RunFlags>();  // Shared by the parser and the callback.
-  CLI::App* command =
-      program.add_subcommand("run", "Run Python code in a fresh, isolated interpreter");
-  command->footer(kExamples);
-  command->add_option("FILE", flags->file, "The code; - or nothing: from stdin");
-  command->add_flag("--json", flags->json, "Print only the outcome, as one line of JSON");
-  command->add_flag("--file-data", flags->file_data,
-                    "With --json: include the contents of captured files, in base64");
-  command
-      ->add_option("--output", flags->output,
-                   "Save what the code wrote to /output into this directory")
-      ->type_name("DIR");
-  AddCodeFlags(*command, flags->code);
-  command->callback([flags, &exit_status] { exit_status = RunCommand(*flags).Execute(); });
+  Command command =
+      program.AddSubcommand("run", "Run Python code in a fresh, isolated interpreter");
+  command.SetFooter(kExamples);
+  command.AddOption("FILE", flags->file, "The code; - or nothing: from stdin");
+  command.AddFlag("--json", flags->json, "Print only the outcome, as one line of JSON");
+  command.AddFlag("--file-data", flags->file_data,
+                  "With --json: include the contents of captured files, in base64");
+  command.AddOption("--output", flags->output,
+                    "Save what the code wrote to /output into this directory", {.value = "DIR"});
+  AddCodeFlags(command, flags->code);
+  command.OnChosen([flags, &exit_status] { exit_status = RunCommand(*flags).Execute(); });
 }
 
 }  // namespace caisson::cli

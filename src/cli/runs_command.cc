@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <chrono>
@@ -184,26 +183,26 @@ int Perform(const RunsFlags& flags, Result<Told> (*action)(const RunsFlags&)) {
 
 }  // namespace
 
-void AddRunsCommand(CLI::App& program, int& exit_status) {
+void AddRunsCommand(Command program, int& exit_status) {
   auto flags = std::make_shared<RunsFlags>();  // Shared by the parser and the callbacks.
-  CLI::App* command = program.add_subcommand("runs", "See stored runs, and go on with one");
-  command->footer(kExamples);
-  command->require_subcommand(1);
+  Command command = program.AddSubcommand("runs", "See stored runs, and go on with one");
+  command.SetFooter(kExamples);
+  command.RequireSubcommand();
   const auto add = [&](const char* name, const char* what,
                        Result<Told> (*action)(const RunsFlags&)) {
-    CLI::App* sub = command->add_subcommand(name, what);
-    AddStoreFlags(*sub, flags->store);
-    sub->add_flag("--json", flags->json, "Print one line of JSON for each");
-    sub->callback([flags, action, &exit_status] { exit_status = Perform(*flags, action); });
+    Command sub = command.AddSubcommand(name, what);
+    AddStoreFlags(sub, flags->store);
+    sub.AddFlag("--json", flags->json, "Print one line of JSON for each");
+    sub.OnChosen([flags, action, &exit_status] { exit_status = Perform(*flags, action); });
     return sub;
   };
-  CLI::App* list = add("list", "Newest first", List);
-  list->add_flag("--waiting", flags->waiting, "Only those that wait for somebody");
-  list->add_option("--after", flags->after, "The next page")->type_name("ID");
-  add("show", "All about one", Show)->add_option("ID", flags->id)->required();
-  add("resume", "Go on here with one that can, to its end or its next question", Resume)
-      ->add_option("ID", flags->id)
-      ->required();
+  Command list = add("list", "Newest first", List);
+  list.AddFlag("--waiting", flags->waiting, "Only those that wait for somebody");
+  list.AddOption("--after", flags->after, "The next page", {.value = "ID"});
+  Command show = add("show", "All about one", Show);
+  Command resume =
+      add("resume", "Go on here with one that can, to its end or its next question", Resume);
+  for (Command one : {show, resume}) one.AddOption("ID", flags->id, "", {.required = true});
 }
 
 }  // namespace caisson::cli

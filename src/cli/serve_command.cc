@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -78,16 +77,16 @@ int Serve(const ServeFlags& flags) {
 
 }  // namespace
 
-void AddServeCommand(CLI::App& program, int& exit_status) {
-  CLI::App* command = program.add_subcommand("serve", "Serve runs and approvals over HTTP");
-  command->footer(kExamples);
+void AddServeCommand(Command program, int& exit_status) {
+  Command command = program.AddSubcommand("serve", "Serve runs and approvals over HTTP");
+  command.SetFooter(kExamples);
   const auto flags = std::make_shared<ServeFlags>();
-  command->add_option("--config", flags->config, "A configuration file (TOML)");
-  command->add_option("--listen", flags->listen, "ADDRESS:PORT, by default 127.0.0.1:8080");
-  command->add_option("--worker-dir", flags->worker_directory)->group("");  // For tests.
-  command->add_flag("--conformance-fixtures", flags->conformance_fixtures)
-      ->group("");  // For tests.
-  command->callback([flags, &exit_status] { exit_status = Serve(*flags); });
+  command.AddOption("--config", flags->config, "A configuration file (TOML)");
+  command.AddOption("--listen", flags->listen, "ADDRESS:PORT, by default 127.0.0.1:8080");
+  command.AddOption("--worker-dir", flags->worker_directory, "For tests", {.hidden = true});
+  command.AddFlag("--conformance-fixtures", flags->conformance_fixtures, "For tests",
+                  {.hidden = true});
+  command.OnChosen([flags, &exit_status] { exit_status = Serve(*flags); });
 }
 
 }  // namespace caisson::cli

@@ -3,7 +3,6 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 
 #include "identity/local_resolver.h"
@@ -11,13 +10,13 @@
 
 namespace caisson::cli {
 
-void AddStoreFlags(CLI::App& command, StoreFlags& flags) {
-  command.add_option("--config", flags.config, "The configuration file that names the store")
-      ->type_name("FILE");
-  command.add_option("--tenant", flags.tenant, "Act for this tenant")->type_name("NAME");
-  command.add_option("--user", flags.user, "Act for this user; by default the local one")
-      ->type_name("NAME");
-  command.add_option("--chat", flags.chat, "Act in this chat")->type_name("NAME");
+void AddStoreFlags(Command command, StoreFlags& flags) {
+  command.AddOption("--config", flags.config, "The configuration file that names the store",
+                    {.value = "FILE"});
+  command.AddOption("--tenant", flags.tenant, "Act for this tenant", {.value = "NAME"});
+  command.AddOption("--user", flags.user, "Act for this user; by default the local one",
+                    {.value = "NAME"});
+  command.AddOption("--chat", flags.chat, "Act in this chat", {.value = "NAME"});
 }
 
 Result<OpenedStore> OpenStoreOf(const StoreFlags& flags) {

@@ -17,13 +17,10 @@
 #include <utility>
 
 #include "base/result.h"
+#include "cli/command.h"
 #include "config/config.h"
 #include "identity/identity.h"
 #include "store/store.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's own name.
-class App;
-}  // namespace CLI
 
 namespace caisson::cli {
 
@@ -34,7 +31,7 @@ struct StoreFlags {
   std::optional<std::string> chat;
 };
 
-void AddStoreFlags(CLI::App& command, StoreFlags& flags);
+void AddStoreFlags(Command command, StoreFlags& flags);
 
 struct OpenedStore {
   Config config;
