@@ -49,7 +49,7 @@ def _judge(judgement, tree, request):
         from caisson.runner import check_imports
 
         check_imports.find(judgement, tree, request, is_missing)
-    if any(isinstance(entry, dict) for entry in request.tools):
+    if any(isinstance(entry, tuple) for entry in request.tools):
         from caisson.runner import check_tools
 
         check_tools.check(tree, request.tools, judgement.findings)
