@@ -190,7 +190,7 @@ Result<std::string> Perform(const ApprovalsFlags& flags, Action action) {
 
 }  // namespace
 
-void AddApprovalsCommand(Command program, int& exit_status) {
+void AddApprovalsCommand(Command program) {
   auto flags = std::make_shared<ApprovalsFlags>();  // Shared by the parser and the callbacks.
   Command command =
       program.AddSubcommand("approvals", "See the calls that wait for a yes, and decide");
@@ -200,7 +200,7 @@ void AddApprovalsCommand(Command program, int& exit_status) {
     Command sub = command.AddSubcommand(name, what);
     AddStoreFlags(sub, flags->store);
     sub.AddFlag("--json", flags->json, "Print one line of JSON");
-    sub.OnChosen([flags, action, &exit_status] { exit_status = Tell(Perform(*flags, action)); });
+    sub.OnChosen([flags, action] { return Tell(Perform(*flags, action)); });
     return sub;
   };
   const auto add_with_id = [&](const char* name, const char* what, Action action) {

@@ -113,7 +113,7 @@ int RunVerify(const AuditFlags& flags) {
 
 }  // namespace
 
-void AddAuditCommand(Command program, int& exit_status) {
+void AddAuditCommand(Command program) {
   auto flags = std::make_shared<AuditFlags>();  // Shared by the parser and the callbacks.
   Command command =
       program.AddSubcommand("audit", "See who decided what, and that nobody changed the record");
@@ -121,11 +121,11 @@ void AddAuditCommand(Command program, int& exit_status) {
   command.RequireSubcommand();
   Command list = command.AddSubcommand("list", "The entries, oldest first");
   list.AddOption("--after", flags->after, "Only those after this number", {.value = "NUMBER"});
-  list.OnChosen([flags, &exit_status] { exit_status = Tell(List(*flags)); });
+  list.OnChosen([flags] { return Tell(List(*flags)); });
   Command verify = command.AddSubcommand("verify", "Check that no entry is changed or missing");
   verify.AddOption("--file", flags->file, "A copy in a file, in place of the store",
                    {.value = "FILE"});
-  verify.OnChosen([flags, &exit_status] { exit_status = RunVerify(*flags); });
+  verify.OnChosen([flags] { return RunVerify(*flags); });
   for (Command sub : {list, verify}) {
     AddStoreFlags(sub, flags->store);
     sub.AddFlag("--json", flags->json, "Print JSON, one line for each entry");

@@ -51,7 +51,7 @@ int RunBench(const BenchFlags& flags) {
 
 }  // namespace
 
-void AddBenchCommand(Command program, int& exit_status) {
+void AddBenchCommand(Command program) {
   auto flags = std::make_shared<BenchFlags>();  // Shared by the parser and the callback.
   Command command = program.AddSubcommand("bench", "Measure speed and memory on this machine");
   command.SetFooter(
@@ -64,7 +64,7 @@ void AddBenchCommand(Command program, int& exit_status) {
                     "The jail around the workers: namespace, landlock or none",
                     {.value = "NAME", .show_default = true});
   command.AddOption("--worker-dir", flags->installation, "For tests", {.hidden = true});
-  command.OnChosen([flags, &exit_status] { exit_status = RunBench(*flags); });
+  command.OnChosen([flags] { return RunBench(*flags); });
 }
 
 }  // namespace caisson::cli

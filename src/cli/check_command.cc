@@ -118,7 +118,7 @@ int RunCheck(const CheckFlags& flags) {
 
 }  // namespace
 
-void AddCheckCommand(Command program, int& exit_status) {
+void AddCheckCommand(Command program) {
   auto flags = std::make_shared<CheckFlags>();  // Shared by the parser and the callback.
   Command command = program.AddSubcommand(
       "check", "Say whether code would be run, and in which engine, without running it");
@@ -126,7 +126,7 @@ void AddCheckCommand(Command program, int& exit_status) {
   command.AddOption("FILE", flags->file, "The code; - or nothing: from stdin");
   command.AddFlag("--json", flags->json, "Print the findings as one line of JSON");
   AddCodeFlags(command, flags->code);
-  command.OnChosen([flags, &exit_status] { exit_status = RunCheck(*flags); });
+  command.OnChosen([flags] { return RunCheck(*flags); });
 }
 
 }  // namespace caisson::cli

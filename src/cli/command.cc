@@ -26,7 +26,7 @@ CLI::Option& Add(CLI::App& app, std::string_view name, Variable& variable, std::
 }  // namespace
 
 Command Command::AddSubcommand(std::string_view name, std::string_view help) {
-  return Command(*app_->add_subcommand(std::string(name), std::string(help)));
+  return Command(*app_->add_subcommand(std::string(name), std::string(help)), *exit_status_);
 }
 
 void Command::RequireSubcommand() {
@@ -63,37 +63,37 @@ void Command::AddOption(std::string_view name, std::int64_t& variable, std::stri
   Add(*app_, name, variable, help, traits);
 }
 
-void Command::OnChosen(std::function<void()> run) {
-  app_->callback(std::move(run));
+void Command::OnChosen(std::function<int()> run) {
+  app_->callback([run = std::move(run), status = exit_status_] { *status = run(); });
 }
 
 CommandLine::CommandLine(const ProgramTexts& texts)
     : app_(std::make_unique<CLI::App>(texts.description, texts.name)) {
   app_->footer(texts.footer);
   app_->set_version_flag("--version", texts.version);
-  app_->require_subcommand(0, 1);  // None is told by Parse, after unknown words were.
+  app_->require_subcommand(0, 1);  // None is told by Run, after unknown words were.
 }
 
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::program() {
-  return Command(*app_);
+  return Command(*app_, exit_status_);
 }
 
-Result<std::optional<std::string>> CommandLine::Parse(int argc, const char* const* argv) {
+Result<CommandLine::Ran> CommandLine::Run(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
     std::ostringstream text;
     app_->exit(done, text, text);
-    return std::optional(text.str());
+    return Ran(text.str());
   } catch (const CLI::ParseError& error) {
     return Error(ErrorCode::kInvalidArgument, error.what());
   }
   if (app_->get_subcommands().empty()) {
     return Error(ErrorCode::kInvalidArgument, "which command?");
   }
-  return std::optional<std::string>();
+  return Ran(exit_status_);
 }
 
 }  // namespace caisson::cli

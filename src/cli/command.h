@@ -3,7 +3,7 @@
 //   Command greet = program.AddSubcommand("greet", "Say hello");
 //   greet.AddOption("NAME", flags->name, "Whom", {.required = true});
 //   greet.AddFlag("--loud", flags->loud, "In capitals");
-//   greet.OnChosen([flags] { Greet(*flags); });
+//   greet.OnChosen([flags] { return Greet(*flags); });
 //
 // CLI11 does the work and stays in command.cc: its header takes ten seconds to compile.
 //
@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -63,14 +64,15 @@ class Command {
   void AddOption(std::string_view name, std::int64_t& variable, std::string_view help,
                  const OptionTraits& traits = {});
 
-  // Runs when the whole line was understood and this command is in it.
-  void OnChosen(std::function<void()> run);
+  // Runs when the whole line was understood and this command is in it; returns the exit status.
+  void OnChosen(std::function<int()> run);
 
  private:
   friend class CommandLine;
-  explicit Command(CLI::App& app) : app_(&app) {}
+  Command(CLI::App& app, int& exit_status) : app_(&app), exit_status_(&exit_status) {}
 
-  CLI::App* app_;  // Never null.
+  CLI::App* app_;  // Neither is ever null.
+  int* exit_status_;
 };
 
 struct ProgramTexts {
@@ -90,11 +92,13 @@ class CommandLine {
 
   Command program();
 
-  // Runs the chosen command; what it throws goes through. Or else: the text that --help or --version asks
-  // for, or what is wrong with the arguments.
-  Result<std::optional<std::string>> Parse(int argc, const char* const* argv);
+  // Runs the chosen command and returns its exit status; what it throws goes through. Or else: the text that
+  // --help or --version asks for, or what is wrong with the arguments.
+  using Ran = std::variant<int, std::string>;
+  Result<Ran> Run(int argc, const char* const* argv);
 
  private:
+  int exit_status_ = 0;
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -10,18 +10,18 @@
 
 namespace caisson::cli {
 
-// Each adds a subcommand to `program`. Its callback runs it and sets `exit_status`.
-void AddRunCommand(Command program, int& exit_status);
-void AddCheckCommand(Command program, int& exit_status);
-void AddReplCommand(Command program, int& exit_status);
-void AddRunsCommand(Command program, int& exit_status);
-void AddApprovalsCommand(Command program, int& exit_status);
-void AddAuditCommand(Command program, int& exit_status);
-void AddServeCommand(Command program, int& exit_status);
-void AddMcpCommand(Command program, int& exit_status);
-void AddConfigCommand(Command program, int& exit_status);
-void AddDoctorCommand(Command program, int& exit_status);
-void AddBenchCommand(Command program, int& exit_status);
+// Each adds a subcommand to `program`.
+void AddRunCommand(Command program);
+void AddCheckCommand(Command program);
+void AddReplCommand(Command program);
+void AddRunsCommand(Command program);
+void AddApprovalsCommand(Command program);
+void AddAuditCommand(Command program);
+void AddServeCommand(Command program);
+void AddMcpCommand(Command program);
+void AddConfigCommand(Command program);
+void AddDoctorCommand(Command program);
+void AddBenchCommand(Command program);
 
 // Parses the arguments, runs the command, returns the exit status.
 int RunProgram(int argc, const char* const* argv);

@@ -34,7 +34,7 @@ Result<std::string> Print(const ConfigFlags& flags) {
 
 }  // namespace
 
-void AddConfigCommand(Command program, int& exit_status) {
+void AddConfigCommand(Command program) {
   auto flags = std::make_shared<ConfigFlags>();  // Shared by the parser and the callbacks.
   Command command = program.AddSubcommand("config", "Check a configuration file, or show it");
   command.SetFooter(kExamples);
@@ -45,7 +45,7 @@ void AddConfigCommand(Command program, int& exit_status) {
     sub.SetFooter(kExamples);
     sub.AddOption("--config", flags->path, "The configuration file; by default caisson.toml",
                   {.value = "FILE"});
-    sub.OnChosen([flags, action, &exit_status] { exit_status = Tell(action(*flags)); });
+    sub.OnChosen([flags, action] { return Tell(action(*flags)); });
   };
   add("check", "Say what is wrong with it", Check);
   add("print", "Show it as it is read, without secrets", Print);

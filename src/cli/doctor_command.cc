@@ -117,7 +117,7 @@ int RunDoctor(const DoctorFlags& flags) {
 
 }  // namespace
 
-void AddDoctorCommand(Command program, int& exit_status) {
+void AddDoctorCommand(Command program) {
   auto flags = std::make_shared<DoctorFlags>();  // Shared by the parser and the callback.
   Command command = program.AddSubcommand(
       "doctor", "Say what protects runs on this machine, and what is missing");
@@ -126,7 +126,7 @@ void AddDoctorCommand(Command program, int& exit_status) {
       "Exit status: 0 if runs work with the default boundary, 1 if not.");
   command.AddFlag("--json", flags->json, "The same as one line of JSON");
   command.AddOption("--worker-dir", flags->installation, "For tests", {.hidden = true});
-  command.OnChosen([flags, &exit_status] { exit_status = RunDoctor(*flags); });
+  command.OnChosen([flags] { return RunDoctor(*flags); });
 }
 
 }  // namespace caisson::cli

@@ -90,13 +90,13 @@ int RunMcp(const CodeFlags& flags) {
 
 }  // namespace
 
-void AddMcpCommand(Command program, int& exit_status) {
+void AddMcpCommand(Command program) {
   auto flags = std::make_shared<CodeFlags>();  // Shared by the parser and the callback.
   Command command =
       program.AddSubcommand("mcp", "Serve execute_code to an MCP client on stdin and stdout");
   command.SetFooter(kExamples);
   AddCodeFlags(command, *flags);
-  command.OnChosen([flags, &exit_status] { exit_status = RunMcp(*flags); });
+  command.OnChosen([flags] { return RunMcp(*flags); });
 }
 
 }  // namespace caisson::cli

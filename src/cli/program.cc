@@ -30,18 +30,18 @@ constexpr const char* kExamples = R"(Examples:
 Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;
 70 a fault of Caisson itself; 130 and 143 when interrupted. `caisson COMMAND --help` tells more.)";
 
-void AddCommands(Command program, int& exit_status) {
-  AddRunCommand(program, exit_status);
-  AddCheckCommand(program, exit_status);
-  AddReplCommand(program, exit_status);
-  AddRunsCommand(program, exit_status);
-  AddApprovalsCommand(program, exit_status);
-  AddAuditCommand(program, exit_status);
-  AddServeCommand(program, exit_status);
-  AddMcpCommand(program, exit_status);
-  AddConfigCommand(program, exit_status);
-  AddDoctorCommand(program, exit_status);
-  AddBenchCommand(program, exit_status);
+void AddCommands(Command program) {
+  AddRunCommand(program);
+  AddCheckCommand(program);
+  AddReplCommand(program);
+  AddRunsCommand(program);
+  AddApprovalsCommand(program);
+  AddAuditCommand(program);
+  AddServeCommand(program);
+  AddMcpCommand(program);
+  AddConfigCommand(program);
+  AddDoctorCommand(program);
+  AddBenchCommand(program);
 }
 
 int UsageError(const std::string& what) {
@@ -53,16 +53,16 @@ int UsageError(const std::string& what) {
 
 int RunProgram(int argc, const char* const* argv) {
   PrepareStandardStreams();
-  int exit_status = kExitCompleted;
   try {
     CommandLine line({.name = "caisson",
                       .description = kDescription,
                       .footer = kExamples,
                       .version = "caisson " + std::string(Version())});
-    AddCommands(line.program(), exit_status);
-    const auto text = line.Parse(argc, argv);
-    if (!text) return UsageError(text.error().message());
-    return *text ? Tell(**text) : exit_status;
+    AddCommands(line.program());
+    const auto ran = line.Run(argc, argv);
+    if (!ran) return UsageError(ran.error().message());
+    const auto* text = std::get_if<std::string>(&*ran);
+    return text != nullptr ? Tell(*text) : std::get<int>(*ran);
   } catch (const std::exception& error) {
     Output::Stderr().Write(std::string("caisson: internal error: ") + error.what() + "\n");
     return kExitOurFault;

@@ -154,13 +154,13 @@ int ReplCommand::Fail(const Error& error) {
 
 }  // namespace
 
-void AddReplCommand(Command program, int& exit_status) {
+void AddReplCommand(Command program) {
   auto flags = std::make_shared<CodeFlags>();  // Shared by the parser and the callback.
   Command command = program.AddSubcommand(
       "repl", "A session at the terminal: each statement goes on where the last ended");
   command.SetFooter(kExamples);
   AddCodeFlags(command, *flags);
-  command.OnChosen([flags, &exit_status] { exit_status = ReplCommand(*flags).Execute(); });
+  command.OnChosen([flags] { return ReplCommand(*flags).Execute(); });
 }
 
 }  // namespace caisson::cli

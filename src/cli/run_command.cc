@@ -167,7 +167,7 @@ int RunCommand::StdoutFailed() {
 
 }  // namespace
 
-void AddRunCommand(Command program, int& exit_status) {
+void AddRunCommand(Command program) {
   auto flags = std::make_shared<RunFlags>();  // Shared by the parser and the callback.
   Command command =
       program.AddSubcommand("run", "Run Python code in a fresh, isolated interpreter");
@@ -179,7 +179,7 @@ void AddRunCommand(Command program, int& exit_status) {
   command.AddOption("--output", flags->output,
                     "Save what the code wrote to /output into this directory", {.value = "DIR"});
   AddCodeFlags(command, flags->code);
-  command.OnChosen([flags, &exit_status] { exit_status = RunCommand(*flags).Execute(); });
+  command.OnChosen([flags] { return RunCommand(*flags).Execute(); });
 }
 
 }  // namespace caisson::cli

@@ -183,7 +183,7 @@ int Perform(const RunsFlags& flags, Result<Told> (*action)(const RunsFlags&)) {
 
 }  // namespace
 
-void AddRunsCommand(Command program, int& exit_status) {
+void AddRunsCommand(Command program) {
   auto flags = std::make_shared<RunsFlags>();  // Shared by the parser and the callbacks.
   Command command = program.AddSubcommand("runs", "See stored runs, and go on with one");
   command.SetFooter(kExamples);
@@ -193,7 +193,7 @@ void AddRunsCommand(Command program, int& exit_status) {
     Command sub = command.AddSubcommand(name, what);
     AddStoreFlags(sub, flags->store);
     sub.AddFlag("--json", flags->json, "Print one line of JSON for each");
-    sub.OnChosen([flags, action, &exit_status] { exit_status = Perform(*flags, action); });
+    sub.OnChosen([flags, action] { return Perform(*flags, action); });
     return sub;
   };
   Command list = add("list", "Newest first", List);

@@ -77,7 +77,7 @@ int Serve(const ServeFlags& flags) {
 
 }  // namespace
 
-void AddServeCommand(Command program, int& exit_status) {
+void AddServeCommand(Command program) {
   Command command = program.AddSubcommand("serve", "Serve runs and approvals over HTTP");
   command.SetFooter(kExamples);
   const auto flags = std::make_shared<ServeFlags>();
@@ -86,7 +86,7 @@ void AddServeCommand(Command program, int& exit_status) {
   command.AddOption("--worker-dir", flags->worker_directory, "For tests", {.hidden = true});
   command.AddFlag("--conformance-fixtures", flags->conformance_fixtures, "For tests",
                   {.hidden = true});
-  command.OnChosen([flags, &exit_status] { exit_status = Serve(*flags); });
+  command.OnChosen([flags] { return Serve(*flags); });
 }
 
 }  // namespace caisson::cli
