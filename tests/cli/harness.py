@@ -14,6 +14,7 @@ import unittest
 
 PROGRAM = None
 PATIENCE = 60  # Seconds until a test that waits for something gives up. Generous: machines are busy.
+SLOWDOWN = float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))  # How much longer sanitizers may take (CMakePresets.json).
 NOBODY = 65534
 PR_SET_CHILD_SUBREAPER = 36
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from harness import CliTest, PATIENCE, run_suite
+from harness import CliTest, PATIENCE, SLOWDOWN, run_suite
 
 META = "io.modelcontextprotocol/"
 
@@ -468,7 +468,7 @@ class Endings(McpTest):
             client.initialize()
             times.append(time.monotonic() - begun)
             client.close()
-        self.assertLess(min(times), 0.1)
+        self.assertLess(min(times), 0.1 * SLOWDOWN)
 
 
 if __name__ == "__main__":
