@@ -79,7 +79,9 @@ class Streams(harness.CliTest):
         process.stdout.close()
         process.stdout = None
         _, err = process.communicate(timeout=harness.PATIENCE)
-        self.assertEqual((process.returncode, err), (1, b"caisson: cancelled\n"))
+        self.assertEqual((process.returncode, err.splitlines()[-1:]), (1, [b"caisson: cancelled"]), err)
+        if harness.SLOWDOWN == 1:  # Else the code may have printed all it can before we notice.
+            self.assertEqual(err, b"caisson: cancelled\n")
 
     def test_nobody_reads_the_value(self):
         for flags in ([], ["--json"]):

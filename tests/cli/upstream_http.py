@@ -109,7 +109,8 @@ class UpstreamHttp(serve.Serve):
 
     def run_with(self, code, server, *lines, **options):
         config = self.put("run.toml", serve.MEMORY + self.config(server.server_port, *lines, **options))
-        return self.caisson("run", "--json", "--config", config, code=code)
+        limit = f"wall_seconds={min(10 * harness.SLOWDOWN, 60)}"
+        return self.caisson("run", "--json", "--config", config, "--limit", limit, code=code)
 
     def test_a_server_of_the_old_era(self):
         server = self.upstream()

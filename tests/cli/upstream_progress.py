@@ -14,12 +14,13 @@ import mcp_http
 import serve
 
 PACE = 0.5  # Seconds between two words of a server that is slow.
+FLOOD = int(50000 / harness.SLOWDOWN)
 MODERN = "2026-07-28"
 
 # Does what the name of the tool says, and writes down what it hears.
 SERVER = r'''
 import json, sys, threading
-PACE = float(sys.argv[1])
+PACE, FLOOD = float(sys.argv[1]), int(sys.argv[2])
 
 def send(**fields): print(json.dumps({"jsonrpc": "2.0", **fields}), flush=True)
 def tell(token, done, **more):
@@ -28,7 +29,7 @@ def tell(token, done, **more):
 def work(name, id, token):
     pause = threading.Event()
     if name == "flood":
-        for step in range(50000): tell(token, step)
+        for step in range(FLOOD): tell(token, step)
     for step in range(1, 7 if name in ("slow", "mute", "liar") else 10000 if name == "endless" else 1):
         if name in ("slow", "endless"): tell(token, step, total=6, message="step " + str(step))
         if name == "liar":
@@ -119,7 +120,7 @@ class UpstreamProgress(serve.Serve):
         self.put("server.py", SERVER)
         self.kept.add("heard")
         return "\n".join([serve.MEMORY + "[[upstream]]", 'name = "up"',
-                          f'command = ["{sys.executable}", "server.py", "{PACE}"]', *lines, ""])
+                          f'command = ["{sys.executable}", "server.py", "{PACE}", "{FLOOD}"]', *lines, ""])
 
     def url(self, *lines, modern=False):
         server = self.upstream = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

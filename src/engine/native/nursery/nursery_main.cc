@@ -24,6 +24,15 @@
 #include "engine/native/nursery/runner.h"
 #include "guest/native/forked.h"
 
+#if __has_feature(address_sanitizer)
+// Which signals end a cell, and that its memory does, is the host's business and not the sanitizer's.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the sanitizer's own name.
+extern "C" const char* __asan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0:"
+         "allocator_may_return_null=1:detect_leaks=0";
+}
+#endif
+
 namespace caisson::nursery {
 namespace {
 

@@ -66,6 +66,7 @@ class FakeCell {
     pid = ::fork();
     if (pid == 0) {
       ::syscall(SYS_close_range, 3, ~0u, 0);
+      ::signal(SIGSEGV, SIG_DFL);  // Sanitizers catch it.
       for (;;) {
         if (idleness == Idleness::kSleeps) ::pause();
       }
