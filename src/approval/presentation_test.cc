@@ -13,9 +13,7 @@
 namespace caisson {
 namespace {
 
-using testing::ElementsAre;
 using testing::EndsWith;
-using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;

@@ -6,10 +6,10 @@
 namespace caisson {
 
 std::string ToRfc3339(SystemTime time) {
-  using namespace std::chrono;
-  const auto day = floor<days>(time);
-  const year_month_day date(day);
-  const hh_mm_ss clock(floor<milliseconds>(time - day));
+  namespace chrono = std::chrono;
+  const auto day = chrono::floor<chrono::days>(time);
+  const chrono::year_month_day date(day);
+  const chrono::hh_mm_ss clock(chrono::floor<chrono::milliseconds>(time - day));
   char text[48];
   const int size = std::snprintf(
       text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),

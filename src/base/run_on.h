@@ -62,7 +62,8 @@ auto ComeBack(Handler handler) {
 }
 
 inline asio::awaitable<void> Spawn(asio::any_io_executor executor, asio::awaitable<void> work) {
-  const auto initiate = [](auto handler, asio::any_io_executor where, asio::awaitable<void> what) {
+  const auto initiate = [](auto handler, const asio::any_io_executor& where,
+                           asio::awaitable<void> what) {
     const auto shared = std::make_shared<Work>();
     if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
       slot.assign([shared, where](asio::cancellation_type type) {
@@ -121,7 +122,7 @@ asio::awaitable<std::invoke_result_t<Function>> CallOn(asio::any_io_executor exe
 
 // Blocks this thread, which must be none of the executor's, until the work is done there.
 template <typename T>
-T WaitFor(asio::any_io_executor executor, asio::awaitable<T> work) {
+T WaitFor(const asio::any_io_executor& executor, asio::awaitable<T> work) {
   if constexpr (std::is_void_v<T>) {
     asio::co_spawn(executor, std::move(work), asio::use_future).get();
   } else {

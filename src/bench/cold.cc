@@ -32,7 +32,7 @@ std::optional<std::string> FindPython() {
   std::string_view rest = path == nullptr ? "" : path;
   while (!rest.empty()) {
     const std::size_t end = rest.find(':');
-    const std::string candidate = std::string(rest.substr(0, end)) + "/python3";
+    std::string candidate = std::string(rest.substr(0, end)) + "/python3";
     if (::access(candidate.c_str(), X_OK) == 0) return candidate;
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
   }

@@ -166,7 +166,7 @@ class Approvals {
                                   {.verdict = verdict,
                                    .by = CurrentUser(),
                                    .reason = flags_.reason,
-                                   .standing = standing})));
+                                   .standing = std::move(standing)})));
     return Print(approval);
   }
 

@@ -84,7 +84,7 @@ std::string WhyLost(const Outcome& outcome) {
 // is on: an asio signal is nothing for two threads.
 class CodeRunner::Stop : public std::enable_shared_from_this<Stop> {
  public:
-  explicit Stop(asio::any_io_executor executor) : strand_(asio::make_strand(std::move(executor))) {}
+  explicit Stop(const asio::any_io_executor& executor) : strand_(asio::make_strand(executor)) {}
 
   auto strand() const { return strand_; }
   asio::cancellation_slot slot() { return signal_.slot(); }

@@ -99,7 +99,7 @@ void TableReader::Read(std::string_view key, std::optional<bool>& out) {
   if (node == nullptr) return;
   const auto flag = node->value_exact<bool>();
   if (!flag) return Complain(key, "must be true or false");
-  out = *flag;
+  out = flag;
 }
 
 void TableReader::Read(std::string_view key, std::optional<std::uint64_t>& out) {

@@ -92,7 +92,8 @@ ToolBody Awaitable(F f) {
   auto shared = std::make_shared<const F>(std::move(f));
   return ToolBody(
       ToolBody::Async([shared](Dict given, CallContext context) -> asio::awaitable<ToolReply> {
-        const auto kept = shared;  // A coroutine outlives the lambda that made it.
+        // A coroutine outlives the lambda that made it.
+        const auto kept = shared;  // NOLINT(performance-unnecessary-copy-initialization)
         if constexpr (std::is_invocable_v<const F&, Dict, CallContext>) {
           co_return ToReply(co_await (*kept)(std::move(given), std::move(context)));
         } else {

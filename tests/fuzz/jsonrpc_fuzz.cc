@@ -8,7 +8,7 @@
 #include "jsonrpc/message.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace caisson::jsonrpc;
+  using namespace caisson::jsonrpc;  // NOLINT(google-build-using-namespace)
   const std::string_view given(reinterpret_cast<const char*>(data), size);
   const Batch batch = ReadBatch(given);
   if (batch.messages.empty() || batch.messages.size() > kMaxBatch) std::abort();

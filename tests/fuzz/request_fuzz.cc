@@ -20,7 +20,7 @@ void Check(bool holds) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace caisson;
+  using namespace caisson;  // NOLINT(google-build-using-namespace)
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto target = net::ParseTarget(text)) {
     for (const std::string& segment : target->segments) {

@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace caisson;
+using namespace caisson;  // NOLINT(google-build-using-namespace)
 
 std::vector<std::string> Events(std::string_view bytes, std::size_t piece) {
   EventReader reader;

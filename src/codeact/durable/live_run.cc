@@ -54,10 +54,10 @@ std::vector<ToolCall> CallsBefore(const std::vector<StoredCall>& recorded, std::
 }  // namespace
 
 LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
-                 asio::any_io_executor executor)
+                 const asio::any_io_executor& executor)
     : surroundings_(surroundings),
       origin_(std::move(origin)),
-      strand_(asio::make_strand(std::move(executor))),
+      strand_(asio::make_strand(executor)),
       news_(Awaited{.view = {.id = origin_.id,
                              .code = origin_.record.code,
                              .created_at = origin_.created_at,

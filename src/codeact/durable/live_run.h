@@ -72,7 +72,8 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
     std::uint64_t bytes = 0;  // What it changed in memory, as it was saved.
   };
 
-  LiveRun(const Surroundings& surroundings, LiveRunOrigin origin, asio::any_io_executor executor);
+  LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
+          const asio::any_io_executor& executor);
 
   // From where it is to its end, or until it is elsewhere. Once.
   asio::awaitable<void> Live();

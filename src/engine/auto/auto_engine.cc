@@ -29,7 +29,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::Open(OpenOptions opti
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::Restore(OpenOptions options,
                                                                    SavedCell saved, Limits limits) {
-  auto cell = co_await wasm_->Restore(options, std::move(saved), std::move(limits));
+  auto cell = co_await wasm_->Restore(options, std::move(saved), limits);
   if (!cell) co_return std::move(cell).error();
   co_return std::unique_ptr<Cell>(std::make_unique<AutoCell>(
       *this, std::move(options), *std::move(cell), AutoCell::State::kUsed));

@@ -82,6 +82,7 @@ std::vector<Found> Walk(const UniqueFd& root, const std::string& top) {
     directories.pop_back();
     const Directory directory = ListBeneath(root, path);
     if (directory == nullptr) continue;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own.
     while (const dirent* entry = ::readdir(directory.get())) {
       if (found.size() == kMaxEntries) return found;
       const std::string_view name = entry->d_name;

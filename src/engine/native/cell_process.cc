@@ -101,7 +101,7 @@ CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVa
                          const Boundary& boundary)
     : context_(context),
       number_(number),
-      variety_(variety),
+      variety_(std::move(variety)),
       boundary_(boundary),
       socket_(context),
       out_(context, 1),

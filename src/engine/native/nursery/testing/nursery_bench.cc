@@ -145,7 +145,7 @@ void Throughput(jail::Tier tier, const std::string& preload, int cores) {
 }  // namespace caisson::nursery
 
 int main(int argc, char** argv) {
-  using namespace caisson;
+  using namespace caisson;  // NOLINT(google-build-using-namespace)
   auto tier = jail::ParseTier(argc > 1 ? argv[1] : "namespace");
   if (!tier) return 2;
   const std::string preload = argc > 2 ? argv[2] : "";
