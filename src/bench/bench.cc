@@ -1,10 +1,13 @@
 #include "bench/bench.h"
 
+#include <algorithm>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
-#include <functional>
+#include <initializer_list>
 #include <memory>
-#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -94,32 +97,48 @@ class Measurement {
   }
 
  private:
-  Result<std::unique_ptr<WasmEngine>> NewEngine(std::size_t lanes) {
+  Result<std::unique_ptr<WasmEngine>> NewEngine(std::size_t lanes, bool pin = true) {
     return WasmEngine::Create({.worker_path = found_.worker_path,
                                .base_path = found_.base_path,
                                .tier = tier_,
-                               .lanes = lanes});
+                               .lanes = lanes,
+                               .pin = pin});
   }
 
   void Add(std::string name, Samples samples) {
+    if (!Wanted(name)) return;
     report_.metrics.push_back({.name = std::move(name), .value = Summarise(std::move(samples))});
   }
 
+  // Whether this, or something in this group of names, was asked for.
+  bool Wanted(std::string_view name) const {
+    return name.starts_with(options_.only) || std::string_view(options_.only).starts_with(name);
+  }
+  bool WantedAny(std::initializer_list<std::string_view> names) const {
+    return std::ranges::any_of(names, [this](std::string_view name) { return Wanted(name); });
+  }
+
   // What this machine cannot tell is left out; anything else that goes wrong ends the benchmark.
-  Result<void> Take(const std::string& name, Result<Samples> samples) {
+  Result<void> Take(const std::string& name, std::invocable auto measure) {
+    if (!Wanted(name)) return {};
+    options_.progress(name);
+    Result<Samples> samples = measure();
     if (samples) {
       Add(name, *std::move(samples));
     } else if (samples.error().code() == ErrorCode::kUnavailable) {
-      report_.skipped.push_back({.name = name, .why = samples.error().message()});
+      Skip(name, samples.error().message());
     } else {
       return std::move(samples).error().Context(name);
     }
     return {};
   }
 
+  void Skip(std::string name, std::string why) {
+    report_.skipped.push_back({.name = std::move(name), .why = std::move(why)});
+  }
+
   Result<void> Fresh(const std::string& name, LatencyPlan plan) {
-    options_.progress(name);
-    return Take(name, FreshRuns(*engine_, std::move(plan)));
+    return Take(name, [&] { return FreshRuns(*engine_, std::move(plan)); });
   }
 
   Result<void> OneAfterAnother() {
@@ -138,34 +157,43 @@ class Measurement {
                                              .idle = milliseconds(10)}));
     TRY(Fresh("wasm.print_run_us",
               {.request = {.code = "print('hi')"}, .output = "hi\n", .runs = amounts_.runs}));
-    options_.progress("wasm.calls_100_us");
-    TRY(Take("wasm.calls_100_us", HundredCalls(*engine_, {.runs = amounts_.calls_runs})));
-    options_.progress("wasm.gathered_1000_us");
+    TRY(Take("wasm.calls_100_us",
+             [&] { return HundredCalls(*engine_, {.runs = amounts_.calls_runs}); }));
     TRY(Take("wasm.gathered_1000_us",
-             ThousandGathered(*engine_, {.runs = amounts_.gathered_runs})));
-    options_.progress("wasm.tools_50_us");
-    TRY(Take("wasm.tools_50_us", FiftyTools(*engine_, {.runs = amounts_.calls_runs})));
-    options_.progress("check_200_lines_us");
-    TRY(Take("check_200_lines_us", CheckedLines(*engine_, {.runs = amounts_.calls_runs})));
-    options_.progress("wasm.session_10_runs_us");
-    TRY(Take("wasm.session_10_runs_us", TenRunsInOneCell(*engine_, amounts_.sessions)));
-    options_.progress("wasm.timeout_overshoot_us");
-    TRY(Take("wasm.timeout_overshoot_us", TimeoutOvershoot(*engine_, amounts_.timeouts)));
-    options_.progress("wasm.reset_us");
-    TRY(Take("wasm.reset_us", ResetTime(*engine_, amounts_.reset_batches, amounts_.reset_runs)));
+             [&] { return ThousandGathered(*engine_, {.runs = amounts_.gathered_runs}); }));
+    TRY(Take("wasm.tools_50_us",
+             [&] { return FiftyTools(*engine_, {.runs = amounts_.calls_runs}); }));
+    TRY(Take("check_200_lines_us",
+             [&] { return CheckedLines(*engine_, {.runs = amounts_.calls_runs}); }));
+    TRY(Take("wasm.session_10_runs_us",
+             [&] { return TenRunsInOneCell(*engine_, amounts_.sessions); }));
+    TRY(Take("wasm.timeout_overshoot_us",
+             [&] { return TimeoutOvershoot(*engine_, amounts_.timeouts); }));
+    TRY(Take("wasm.reset_us", [&]() -> Result<Samples> {
+      // A worker that is tied to a core watches for work, and all its time is CPU time.
+      TRY_ASSIGN(auto sleeping, NewEngine(1, false));
+      return ResetTime(*sleeping, amounts_.reset_batches, amounts_.reset_runs);
+    }));
     TRY(Saved());
+    TRY(Resumed());
     TRY(Computed());
     engine_.reset();
     return {};
   }
 
   Result<void> Saved() {
+    if (!WantedAny({"wasm.save_us", "wasm.restore_us", "wasm.blob_bytes"})) return {};
     options_.progress("wasm.save_us");
     auto saving = SaveAndRestore(*engine_, amounts_.saved_cells);
     if (!saving) return std::move(saving).error().Context("save and restore");
     Add("wasm.save_us", std::move(saving->save_us));
     Add("wasm.restore_us", std::move(saving->restore_us));
     Add("wasm.blob_bytes", std::move(saving->blob_bytes));
+    return {};
+  }
+
+  Result<void> Resumed() {
+    if (!Wanted("resume_")) return {};
     options_.progress("resume_parked_us");
     auto resuming = ResumeRuns(*engine_, amounts_.saved_cells);
     if (!resuming) return std::move(resuming).error().Context("resume");
@@ -176,9 +204,10 @@ class Measurement {
   }
 
   Result<void> Computed() {
+    if (!Wanted("wasm.compute")) return {};
     const auto python = FindPython();
     if (!python) {
-      report_.skipped.push_back({.name = "wasm.compute_ratio", .why = "there is no python3"});
+      Skip("wasm.compute_ratio", "there is no python3");
       return {};
     }
     options_.progress("wasm.compute_ratio");
@@ -193,9 +222,9 @@ class Measurement {
   }
 
   Result<void> ManyAtOnce() {
-    options_.progress("wasm.runs_per_second");
     TRY_ASSIGN(engine_, NewEngine(0));
-    TRY(Take("wasm.runs_per_second", RunsPerSecond(*engine_, amounts_.periods, amounts_.period)));
+    TRY(Take("wasm.runs_per_second",
+             [&] { return RunsPerSecond(*engine_, amounts_.periods, amounts_.period); }));
     TRY(Memory("wasm.cell_bytes", LiveCellBytes));
     TRY(Memory("wasm.parked_cell_bytes", ParkedCellBytes));
     engine_.reset();
@@ -205,11 +234,12 @@ class Measurement {
   // Each in workers in which nothing has grown yet.
   Result<void> Memory(const std::string& name,
                       Result<double> (*measure)(WasmEngine&, std::size_t)) {
+    if (!Wanted(name)) return {};
     options_.progress(name);
     engine_.reset();
     TRY_ASSIGN(engine_, NewEngine(0));
     auto bytes = measure(*engine_, amounts_.cells);
-    if (!bytes) return Take(name, std::move(bytes).error());
+    if (!bytes) return Take(name, [&] { return Result<Samples>(std::move(bytes).error()); });
     // One measurement over many cells: their mean, and how many they were.
     report_.metrics.push_back(
         {.name = name, .value = {.median = *bytes, .p99 = *bytes, .n = amounts_.cells}});
@@ -226,91 +256,89 @@ class Measurement {
   }
 
   Result<void> Native() {
+    if (!Wanted("native.")) return {};
     if (found_.nursery_path.empty()) {
-      report_.skipped.push_back({.name = "native.*", .why = "engine native is not installed"});
+      Skip("native.*", "engine native is not installed");
       return {};
     }
     TRY(NativeOneAfterAnother());
     TRY(NativeGathered());
     TRY(NativeNumpy());
-    options_.progress("native.empty_pool_us");
-    TRY_ASSIGN(auto empty, NewNative(1, 0));
-    TRY(Take("native.empty_pool_us", OnDemand(*empty, amounts_.native_runs)));
-    empty.reset();
-    options_.progress("native.runs_per_second");
-    TRY_ASSIGN(auto all, NewNative(0, kSpareCells));
-    return Take("native.runs_per_second", RunsPerSecond(*all, amounts_.periods, amounts_.period));
+    TRY(Take("native.empty_pool_us", [&]() -> Result<Samples> {
+      TRY_ASSIGN(auto empty, NewNative(1, 0));
+      return OnDemand(*empty, amounts_.native_runs);
+    }));
+    return Take("native.runs_per_second", [&]() -> Result<Samples> {
+      TRY_ASSIGN(auto all, NewNative(0, kSpareCells));
+      return RunsPerSecond(*all, amounts_.periods, amounts_.period);
+    });
   }
 
   Result<void> NativeOneAfterAnother() {
-    options_.progress("native.fresh_run_us");
     TRY_ASSIGN(auto engine, NewNative(1, kSpareCells));
-    TRY(Take("native.cell_bytes", WaitingCellBytes(kSpareCells)));
-    auto plain = NativeRuns(*engine, {.request = {.code = "1+1"},
-                                      .result = std::int64_t{2},
-                                      .runs = amounts_.native_runs,
-                                      .burst = kBurst});
-    if (!plain) return std::move(plain).error().Context("native.fresh_run_us");
-    Add("native.fresh_run_us", std::move(plain->report_us));
-    Add("native.outcome_us", std::move(plain->outcome_us));
-    options_.progress("native.calls_100_us");
-    TRY(Take("native.calls_100_us",
-             HundredCalls(*engine, {.runs = amounts_.gathered_runs, .pause = kRefilled})));
-    options_.progress("native.kill_us");
-    return Take("native.kill_us", KillTimes(*engine, amounts_.native_kills));
+    TRY(Take("native.cell_bytes", [] { return WaitingCellBytes(kSpareCells); }));
+    if (WantedAny({"native.fresh_run_us", "native.outcome_us"})) {
+      options_.progress("native.fresh_run_us");
+      auto plain = NativeRuns(*engine, {.request = {.code = "1+1"},
+                                        .result = std::int64_t{2},
+                                        .runs = amounts_.native_runs,
+                                        .burst = kBurst});
+      if (!plain) return std::move(plain).error().Context("native.fresh_run_us");
+      Add("native.fresh_run_us", std::move(plain->report_us));
+      Add("native.outcome_us", std::move(plain->outcome_us));
+    }
+    TRY(Take("native.calls_100_us", [&] {
+      return HundredCalls(*engine, {.runs = amounts_.gathered_runs, .pause = kRefilled});
+    }));
+    return Take("native.kill_us", [&] { return KillTimes(*engine, amounts_.native_kills); });
   }
 
   // Where asyncio is imported already, as for all code that imports it in a server.
   Result<void> NativeGathered() {
-    options_.progress("native.gathered_1000_us");
-    TRY_ASSIGN(auto engine, NewNative(1, kSpareCells, {"asyncio"}));
-    return Take("native.gathered_1000_us",
-                ThousandGathered(*engine, {.runs = amounts_.gathered_runs, .pause = kRefilled}));
+    return Take("native.gathered_1000_us", [&]() -> Result<Samples> {
+      TRY_ASSIGN(auto engine, NewNative(1, kSpareCells, {"asyncio"}));
+      return ThousandGathered(*engine, {.runs = amounts_.gathered_runs, .pause = kRefilled});
+    });
   }
 
   Result<void> NativeNumpy() {
-    options_.progress("native.numpy_run_us");
-    auto engine = NewNative(1, kSpareCells, {"numpy"});
-    if (!engine) {
-      report_.skipped.push_back({.name = "native.numpy_run_us", .why = engine.error().message()});
-      return {};
-    }
-    auto times = NativeRuns(**engine, {.request = {.code = "import numpy\n1+1"},
-                                       .result = std::int64_t{2},
-                                       .runs = amounts_.native_runs,
-                                       .burst = kBurst});
-    if (!times) return std::move(times).error().Context("native.numpy_run_us");
-    Add("native.numpy_run_us", std::move(times->report_us));
-    return {};
+    return Take("native.numpy_run_us", [&]() -> Result<Samples> {
+      auto engine = NewNative(1, kSpareCells, {"numpy"});
+      if (!engine) return Error(ErrorCode::kUnavailable, engine.error().message());
+      TRY_ASSIGN(auto times, NativeRuns(**engine, {.request = {.code = "import numpy\n1+1"},
+                                                   .result = std::int64_t{2},
+                                                   .runs = amounts_.native_runs,
+                                                   .burst = kBurst}));
+      return std::move(times.report_us);
+    });
   }
 
   Result<void> Doors() {
-    options_.progress("mcp_http_overhead_us");
-    return Take("mcp_http_overhead_us",
-                McpHttpOverhead(report_.machine.tier, options_.installation, amounts_.http_calls));
+    return Take("mcp_http_overhead_us", [&] {
+      return McpHttpOverhead(report_.machine.tier, options_.installation, amounts_.http_calls);
+    });
   }
 
   Result<void> Processes() {
     if (!options_.program.empty()) {
-      options_.progress("cold_run_us");
       std::vector<std::string> argv{options_.program, "run", "--tier", report_.machine.tier};
       if (!options_.installation.empty()) {
         argv.insert(argv.end(), {"--worker-dir", options_.installation});
       }
-      TRY(Take("cold_run_us", ColdStarts({.argv = std::move(argv),
-                                          .input = "1+1",
-                                          .output = "2\n",
-                                          .runs = amounts_.cold_starts})));
+      TRY(Take("cold_run_us", [&] {
+        return ColdStarts({.argv = std::move(argv),
+                           .input = "1+1",
+                           .output = "2\n",
+                           .runs = amounts_.cold_starts});
+      }));
     }
-    const auto python = FindPython();
-    if (!python) {
-      report_.skipped.push_back({.name = "python_cold_us", .why = "there is no python3"});
-      return {};
-    }
-    options_.progress("python_cold_us");
-    return Take("python_cold_us", ColdStarts({.argv = {*python, "-I", "-c", "print(1)"},
-                                              .output = "1\n",
-                                              .runs = amounts_.cold_starts}));
+    return Take("python_cold_us", [&]() -> Result<Samples> {
+      const auto python = FindPython();
+      if (!python) return Error(ErrorCode::kUnavailable, "there is no python3");
+      return ColdStarts({.argv = {*python, "-I", "-c", "print(1)"},
+                         .output = "1\n",
+                         .runs = amounts_.cold_starts});
+    });
   }
 
   const Options& options_;
@@ -326,7 +354,12 @@ class Measurement {
 Result<Report> Measure(const Options& options) {
   TRY_ASSIGN(const jail::Tier tier, jail::ParseTier(options.tier));
   TRY_ASSIGN(Installation found, FindInstallation(options.installation));
-  return Measurement(options, std::move(found), tier).All();
+  TRY_ASSIGN(Report report, Measurement(options, std::move(found), tier).All());
+  if (report.metrics.empty() && report.skipped.empty()) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "no metric's name begins with \"" + options.only + "\"; `caisson bench` prints all");
+  }
+  return report;
 }
 
 }  // namespace caisson::bench

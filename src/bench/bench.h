@@ -19,6 +19,7 @@ struct Options {
   std::string installation{};  // As FindInstallation has it.
   std::string program{};       // Our own program, for the cold start; empty: not measured.
   bool quick = false;          // Fewer samples: seconds instead of a minute.
+  std::string only{};          // Measured are metrics whose name begins with this.
   std::function<void(std::string_view name)> progress = [](std::string_view) {};
 };
 

@@ -15,6 +15,7 @@ namespace {
 struct BenchFlags {
   bool json = false;
   bool quick = false;
+  std::string only;
   std::string tier{kDefaultTier};
   std::string installation;
 };
@@ -33,7 +34,8 @@ int RunBench(const BenchFlags& flags) {
   bench::Options options{.tier = flags.tier,
                          .installation = flags.installation,
                          .program = OwnProgram(),
-                         .quick = flags.quick};
+                         .quick = flags.quick,
+                         .only = flags.only};
   if (err.is_terminal()) {
     options.progress = [&](std::string_view name) {
       err.Write(std::string(kClearLine) + "measuring " + std::string(name) + " ...");
@@ -60,6 +62,8 @@ void AddBenchCommand(Command program) {
       "minute; other work on the same cores shows in the numbers.");
   command.AddFlag("--json", flags->json, "The same as one line of JSON");
   command.AddFlag("--quick", flags->quick, "Fewer samples: seconds instead of a minute");
+  command.AddOption("--only", flags->only, "Only metrics whose name begins with this",
+                    {.value = "PREFIX"});
   command.AddOption("--tier", flags->tier,
                     "The jail around the workers: namespace, landlock or none",
                     {.value = "NAME", .show_default = true});

@@ -91,18 +91,54 @@ int KeepForever(void) {
 }
 
 #ifdef __wasm__
-// obmalloc.c: pools are pages, and the first word of one counts its blocks in use.
-enum { kPoolBytes = 4096, kBlockStep = 8, kLargestBlock = 512 };
+// obmalloc.c, as in tools/guest/adapt_sources.py: the first word of a pool counts its blocks in use.
+enum { kPoolBytes = 1024, kBlockStep = 8, kLargestBlock = 496 };
+// Memory at the end of the heap that runs find.
+enum { kHeadroomBytes = 1 << 20 };
+
+static PyObjectArenaAllocator g_arenas;
+static int g_new_arenas = 0;
+
+static void* CountNewArena(void* context, size_t bytes) {
+  g_new_arenas++;
+  return g_arenas.alloc(context, bytes);
+}
+
+// What importing the library left free lies scattered over the heap; from its end on, memory is taken in a row.
+static void UseUpHeap(void) {
+  char* end = PyMem_RawMalloc(kHeadroomBytes);  // Larger than any gap.
+  PyMem_RawFree(end);
+  for (size_t size = kHeadroomBytes / 2; size >= sizeof(max_align_t); size = size * 3 / 4) {
+    char* block;
+    do {
+      block = PyMem_RawMalloc(size);  // Never freed: that is the point.
+    } while (block != NULL && block < end);
+    PyMem_RawFree(block);
+  }
+}
+
+// The same for pools: a new arena has them side by side.
+static void UseUpArenas(void) {
+  PyObject_GetArenaAllocator(&g_arenas);
+  PyObjectArenaAllocator counting = g_arenas;
+  counting.alloc = CountNewArena;
+  PyObject_SetArenaAllocator(&counting);
+  while (g_new_arenas == 0 && PyObject_Malloc(kLargestBlock) != NULL) {
+  }
+  PyObject_SetArenaAllocator(&g_arenas);
+}
 
 static int IsAlone(const void* block) {
   return *(const uint32_t*)((uintptr_t)block & ~(uintptr_t)(kPoolBytes - 1)) == 1;
 }
 
 void TakeFreshPools(void) {
+  UseUpHeap();
+  UseUpArenas();
   for (size_t size = kBlockStep; size <= kLargestBlock; size += kBlockStep) {
     const void* block;
     do {
-      block = PyObject_Malloc(size);  // Never freed: that is the point.
+      block = PyObject_Malloc(size);
     } while (block != NULL && !IsAlone(block));
   }
 }

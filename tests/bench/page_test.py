@@ -26,8 +26,12 @@ class PageTest(unittest.TestCase):
         self.assertIn("| pass |", self.row(results(wasm__runs_per_second=20_000), "per second"))
 
     def test_ratios_need_both_sides(self):
-        self.assertIn("not measured", self.row(results(wasm__fresh_run_us=30), "monty"))
-        both = results(wasm__fresh_run_us=30, monty__fresh_run_us=10)
+        self.assertIn("not measured", self.row(results(wasm__fresh_run_us=30), "| the same, times faster"))
+        both = results(wasm__fresh_run_us=30, python_cold_us=9000)
+        self.assertIn("| 300 × | pass |", self.row(both, "| the same, times faster"))
+
+    def test_the_ratio_to_monty_is_the_one_of_the_rounds(self):
+        both = results(wasm__fresh_run_us=50, monty__fresh_run_us=10, wasm__fresh_over_monty_ratio=3)
         self.assertIn("| 3 × | pass |", self.row(both, "monty"))
 
     def test_the_page_names_the_machine_and_what_was_left_out(self):

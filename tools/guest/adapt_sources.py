@@ -6,6 +6,9 @@ Objects of the snapshot live for ever: their reference counts stay as they are. 
 whatever it looks at, and each page that is written to must be copied back before the next run (docs/adr/0014). A count
 that reaches FOREVER is never changed again; CPython's static objects begin beyond it.
 
+A pool, in which the allocator keeps objects of one size, takes a quarter of a page: a small run uses dozens of sizes, and
+would write to a page for each. Two of the largest must fit into one beside its head.
+
 The streams can be asked whether they hold anything back, so that a run which printed nothing need not flush them.
 
 And expat expands no entity that a document declares, general or of parameters, in text, attributes or declarations:
@@ -32,6 +35,9 @@ CHANGES = [
      f"        if (op->ob_refcnt < {FOREVER} && --op->ob_refcnt == 0) {{ \\\n            destructor dealloc ="),
     ("Python/ceval.c", "        if (--op->ob_refcnt == 0) { \\\n            destructor d =",
      f"        if (op->ob_refcnt < {FOREVER} && --op->ob_refcnt == 0) {{ \\\n            destructor d ="),
+    ("Objects/obmalloc.c", "#define POOL_BITS               12                  /* 4 KiB */\n",
+     "#define POOL_BITS               10                  /* 1 KiB */\n"),
+    ("Objects/obmalloc.c", "#define SMALL_REQUEST_THRESHOLD 512\n", "#define SMALL_REQUEST_THRESHOLD 496\n"),
     ("Modules/_io/bufferedio.c", "#define ADJUST_POSITION(self, _new_pos) \\\n", """\
 int
 _caisson_buffered_is_idle(PyObject *writer)

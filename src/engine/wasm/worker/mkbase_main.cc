@@ -26,9 +26,6 @@ namespace caisson::worker {
 namespace {
 
 constexpr std::uint64_t kBootTimeNs = 1'700'000'000'000'000'000;
-// A page is hot if at least this share of the programs writes it. More pages make every reset longer,
-// fewer make more runs fault.
-constexpr double kHotShare = 0.9;
 
 wasm_rt_memory_t& Memory() {
   return GuestInstance().w2c_memory;
@@ -228,6 +225,8 @@ class Trainer {
   wire::RingReader reader_;
 };
 
+// The hot pages: those that every program writes. A page more makes every reset longer; one that is missing makes a
+// cell fault once, which then knows it (LinearMemory).
 Result<std::vector<PageRange>> Train(const BaseFile& base, const LibraryImage& library,
                                      const std::vector<std::string>& programs) {
   TRY_ASSIGN(DirtyPages dirty, DirtyPages::Open());
@@ -247,7 +246,7 @@ Result<std::vector<PageRange>> Train(const BaseFile& base, const LibraryImage& l
   }
   std::vector<PageRange> hot;
   for (std::uint32_t page = 0; page < writers.size(); ++page) {
-    if (writers[page] < kHotShare * static_cast<double>(programs.size())) continue;
+    if (writers[page] < programs.size()) continue;
     if (!hot.empty() && hot.back().first + hot.back().count == page) {
       ++hot.back().count;
     } else {
