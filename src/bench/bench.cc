@@ -18,6 +18,7 @@
 #include "bench/load.h"
 #include "bench/mcp_http.h"
 #include "bench/native.h"
+#include "bench/reset.h"
 #include "bench/resuming.h"
 #include "bench/saving.h"
 #include "engine/native/native_engine.h"
@@ -46,8 +47,7 @@ struct Amounts {
   int periods = 5;
   milliseconds period{1000};
   int timeouts = 50;
-  int reset_batches = 11;
-  int reset_runs = 1000;
+  int resets = 5000;
   int saved_cells = 300;
   std::size_t cells = 1000;
   int cold_starts = 30;
@@ -66,8 +66,7 @@ constexpr Amounts kQuick{.runs = 500,
                          .periods = 2,
                          .period = milliseconds(250),
                          .timeouts = 10,
-                         .reset_batches = 3,
-                         .reset_runs = 300,
+                         .resets = 500,
                          .saved_cells = 30,
                          .cells = 200,
                          .cold_starts = 5,
@@ -97,12 +96,11 @@ class Measurement {
   }
 
  private:
-  Result<std::unique_ptr<WasmEngine>> NewEngine(std::size_t lanes, bool pin = true) {
+  Result<std::unique_ptr<WasmEngine>> NewEngine(std::size_t lanes) {
     return WasmEngine::Create({.worker_path = found_.worker_path,
                                .base_path = found_.base_path,
                                .tier = tier_,
-                               .lanes = lanes,
-                               .pin = pin});
+                               .lanes = lanes});
   }
 
   void Add(std::string name, Samples samples) {
@@ -169,11 +167,7 @@ class Measurement {
              [&] { return TenRunsInOneCell(*engine_, amounts_.sessions); }));
     TRY(Take("wasm.timeout_overshoot_us",
              [&] { return TimeoutOvershoot(*engine_, amounts_.timeouts); }));
-    TRY(Take("wasm.reset_us", [&]() -> Result<Samples> {
-      // A worker that is tied to a core watches for work, and all its time is CPU time.
-      TRY_ASSIGN(auto sleeping, NewEngine(1, false));
-      return ResetTime(*sleeping, amounts_.reset_batches, amounts_.reset_runs);
-    }));
+    TRY(Take("wasm.reset_us", [&] { return ResetTimes(found_.base_path, amounts_.resets); }));
     TRY(Saved());
     TRY(Resumed());
     TRY(Computed());

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bench/lane_work.h"
-#include "bench/worker_usage.h"
 
 namespace caisson::bench {
 namespace {
@@ -37,22 +36,20 @@ asio::awaitable<Result<Samples>> TimeRuns(Engine& engine, LatencyPlan plan) {
   co_return samples;
 }
 
-// Runs `runs` pieces of code in one cell that is kept between them. Gives the guest's CPU time.
-asio::awaitable<Result<std::chrono::nanoseconds>> RunSession(Engine& engine, int runs) {
+// Runs `runs` pieces of code in one cell that is kept between them; gives how many.
+asio::awaitable<Result<int>> RunSession(Engine& engine, int runs) {
   auto cell = co_await engine.Open({.owner = OwnerId("bench")});
   if (!cell) co_return std::move(cell).error();
   EchoEvents events;
   events.cell = cell->get();
-  std::chrono::nanoseconds cpu{};
   for (int i = 1; i <= runs; ++i) {
     RunRequest request{.code = i == 1 ? "n = 1\nn" : "n += 1\nn"};
     auto outcome = co_await (*cell)->Run(std::move(request), events, AfterRun::kKeep);
     if (!outcome) co_return std::move(outcome).error();
     auto right = ExpectResult(*outcome, Value(std::int64_t{i}));
     if (!right) co_return std::move(right).error();
-    cpu += outcome->usage.cpu;
   }
-  co_return cpu;
+  co_return runs;
 }
 
 asio::awaitable<Result<Samples>> TimeSessions(Engine& engine, int sessions) {
@@ -85,27 +82,6 @@ asio::awaitable<Result<Samples>> TimeEndlessLoops(Engine& engine, int runs) {
   co_return samples;
 }
 
-asio::awaitable<Result<std::chrono::nanoseconds>> RunManyFresh(Engine& engine, int runs) {
-  std::chrono::nanoseconds cpu{};
-  for (int i = 0; i < runs; ++i) {
-    auto outcome = co_await RunFresh(engine, {.code = "n = 1\nn"});
-    if (!outcome) co_return std::move(outcome).error();
-    auto right = ExpectResult(*outcome, Value(std::int64_t{1}));
-    if (!right) co_return std::move(right).error();
-    cpu += outcome->usage.cpu;
-  }
-  co_return cpu;
-}
-
-// The workers' CPU time during `work` that is not the guest's, in microseconds per run.
-Result<double> OutsideGuest(WasmEngine& engine, int runs,
-                            asio::awaitable<Result<std::chrono::nanoseconds>> work) {
-  TRY_ASSIGN(const WorkerUsage before, ReadWorkerUsage());
-  TRY_ASSIGN(const std::chrono::nanoseconds guest, OnLane(engine, 0, std::move(work)));
-  TRY_ASSIGN(const WorkerUsage after, ReadWorkerUsage());
-  return Microseconds(after.cpu - before.cpu - guest) / runs;
-}
-
 }  // namespace
 
 Result<Samples> FreshRuns(const Lanes& lanes, LatencyPlan plan) {
@@ -118,18 +94,6 @@ Result<Samples> TenRunsInOneCell(WasmEngine& engine, int sessions) {
 
 Result<Samples> TimeoutOvershoot(WasmEngine& engine, int runs) {
   return OnLane(engine, 0, TimeEndlessLoops(engine, runs));
-}
-
-Result<Samples> ResetTime(WasmEngine& engine, int batches, int runs_per_batch) {
-  Samples samples;
-  for (int i = -1; i < batches; ++i) {  // The first one warms up.
-    TRY_ASSIGN(const double fresh,
-               OutsideGuest(engine, runs_per_batch, RunManyFresh(engine, runs_per_batch)));
-    TRY_ASSIGN(const double kept,
-               OutsideGuest(engine, runs_per_batch, RunSession(engine, runs_per_batch)));
-    if (i >= 0) samples.push_back(fresh - kept);
-  }
-  return samples;
 }
 
 }  // namespace caisson::bench

@@ -33,9 +33,4 @@ Result<Samples> TenRunsInOneCell(WasmEngine& engine, int sessions);
 // How many microseconds after its wall time an endless loop is reported as ended.
 Result<Samples> TimeoutOvershoot(WasmEngine& engine, int runs);
 
-// Microseconds of the worker's CPU time it takes to give a run a clean cell: what the worker spends
-// outside guest code per fresh run, less what it spends there per run in a kept cell. From the
-// kernel's accounting, one sample per batch.
-Result<Samples> ResetTime(WasmEngine& engine, int batches, int runs_per_batch);
-
 }  // namespace caisson::bench

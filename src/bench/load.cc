@@ -54,9 +54,9 @@ Result<double> RunOnePeriod(const Lanes& lanes, std::chrono::nanoseconds period)
 // --- Memory ---
 
 Result<std::uint64_t> BytesNow() {
-  TRY_ASSIGN(const WorkerUsage workers, ReadWorkerUsage());
+  TRY_ASSIGN(const std::uint64_t workers, ReadWorkerBytes());
   TRY_ASSIGN(const std::uint64_t own, ReadOwnBytes());
-  return workers.bytes + own;
+  return workers + own;
 }
 
 Result<double> Growth(std::uint64_t before, std::size_t cells) {

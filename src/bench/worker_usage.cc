@@ -65,21 +65,14 @@ std::vector<fs::path> Children() {
 
 }  // namespace
 
-Result<WorkerUsage> ReadWorkerUsage() {
-  WorkerUsage usage;
-  bool any = false;
+Result<std::uint64_t> ReadWorkerBytes() {
+  std::optional<std::uint64_t> sum;
   for (const fs::path& child : Children()) {
-    std::int64_t cpu_ns = 0;  // The first number is the time on a core.
-    const std::string schedule = ReadAll(child / "schedstat");
-    const auto parsed = std::from_chars(schedule.data(), schedule.data() + schedule.size(), cpu_ns);
     const auto bytes = PrivateBytes(ReadAll(child / "status"));
-    if (parsed.ec != std::errc() || !bytes) continue;  // It has ended.
-    any = true;
-    usage.cpu += std::chrono::nanoseconds(cpu_ns);
-    usage.bytes += *bytes;
+    if (bytes) sum = sum.value_or(0) + *bytes;  // Else it has ended.
   }
-  if (!any) return NoProc("what our workers use");
-  return usage;
+  if (!sum) return NoProc("what our workers use");
+  return *sum;
 }
 
 std::vector<double> ReadGrandchildrenBytes() {

@@ -5,7 +5,6 @@
 // Lifetime  Values.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -13,15 +12,9 @@
 
 namespace caisson::bench {
 
-struct WorkerUsage {
-  std::chrono::nanoseconds cpu{};
-  // Memory that is theirs alone, with its page tables. The mapped snapshot is in the page cache
-  // once.
-  std::uint64_t bytes = 0;
-};
-
-// Of all children of this process together. kUnavailable: /proc does not tell.
-Result<WorkerUsage> ReadWorkerUsage();
+// Memory of all children of this process that is theirs alone, with its page tables. The mapped snapshot is in the page
+// cache once. kUnavailable: /proc does not tell.
+Result<std::uint64_t> ReadWorkerBytes();
 
 // Bytes of each process that our children have started, shared pages counted by their share: the cells
 // of nurseries. None where /proc does not tell, or not us.

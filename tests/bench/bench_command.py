@@ -38,6 +38,16 @@ class BenchCommandTest(unittest.TestCase):
         self.assertGreaterEqual(self.report["machine"]["cores"], 1)
         self.assertEqual(self.report["machine"]["tier"], "namespace")
 
+    def test_one_metric_alone_can_be_measured(self):
+        ran = subprocess.run([PROGRAM, "bench", "--json", "--quick", "--only", "wasm.reset"], capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual(list(json.loads(ran.stdout)["metrics"]), ["wasm.reset_us"])
+
+    def test_a_name_that_no_metric_has_is_a_usage_error(self):
+        ran = subprocess.run([PROGRAM, "bench", "--only", "nonsense"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("nonsense", ran.stderr)
+
     def test_an_unknown_tier_is_a_usage_error(self):
         ran = subprocess.run([PROGRAM, "bench", "--tier", "nonsense"], capture_output=True, text=True, timeout=60)
         self.assertEqual(ran.returncode, 2)
