@@ -217,8 +217,8 @@ struct ChannelLayout {
   // 1: the host sits on another core and watches its ring; the worker does so too before it sleeps.
   alignas(64) std::atomic<std::uint32_t> host_watches;
 };
-// How long either side watches its ring before it sleeps, if they sit on two cores.
-inline constexpr std::int64_t kWatchNs = 50'000;
+// How long either side watches its ring before it sleeps, if they sit on two cores: as long as waking a core can take.
+inline constexpr std::int64_t kWatchNs = 200'000;
 inline constexpr std::size_t kChannelHeaderBytes = 4096;
 static_assert(sizeof(ChannelLayout) <= kChannelHeaderBytes);
 inline constexpr std::size_t kChannelBytes = kChannelHeaderBytes + 2 * kRingBytes;

@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kTick{100};
 // A worker that dies younger than this is not replaced at once.
 constexpr std::chrono::milliseconds kYoung{200};
 // While it watches its worker, the lane looks for other work this often.
-constexpr int kQuietSlices = 10;
+constexpr int kQuietSlices = 40;
 constexpr int kTurnsBetweenPolls = 4;
 constexpr int kFailuresUntilDown = 3;
 constexpr std::chrono::milliseconds kMaxBackoff{5000};

@@ -8,11 +8,11 @@
 namespace caisson {
 namespace {
 
-// A lane is busy when turns follow each other within this on average: about as long as either side
+// A lane is busy when turns follow each other within this on average: well within the time for which either side
 // watches the ring before it sleeps.
 constexpr std::chrono::microseconds kCloseTurns{80};
 // So many in a row make it busy; the periodic look makes it calm again.
-constexpr std::uint32_t kBurst = 256;
+constexpr std::uint32_t kBurst = 64;
 
 }  // namespace
 
@@ -25,10 +25,10 @@ Placement::~Placement() {
 
 void Placement::OnTurn() {
   ++tick_turns_;
+  if (burst_turns_ == 0) burst_began_ = std::chrono::steady_clock::now();
   if (++burst_turns_ < kBurst) return;
   burst_turns_ = 0;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - std::exchange(burst_began_, now) > kBurst * kCloseTurns) return;
+  if (std::chrono::steady_clock::now() - burst_began_ > kBurst * kCloseTurns) return;
   SetBusy(true);
   Choose();
 }
