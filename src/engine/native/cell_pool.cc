@@ -6,6 +6,8 @@
 namespace caisson {
 namespace {
 
+// Making a cell disturbs runs: it waits until none has ended for so long, or half of the spare ones are gone.
+constexpr std::chrono::milliseconds kLull{3};
 constexpr int kFailuresUntilDown = 3;
 constexpr std::chrono::milliseconds kMaxBackoff{5000};
 
@@ -20,7 +22,8 @@ CellPool::CellPool(asio::io_context& context, NativeState& state, Options option
     : context_(context),
       state_(state),
       options_(std::move(options)),
-      on_health_(std::move(on_health)) {}
+      on_health_(std::move(on_health)),
+      refill_(context) {}
 
 void CellPool::Start() {
   if (!nursery_ && !next_ && !start_at_) StartNursery();
@@ -28,6 +31,7 @@ void CellPool::Start() {
 
 void CellPool::Stop() {
   stopping_ = true;
+  refill_.cancel();
   spare_.clear();
   if (next_) std::exchange(next_, nullptr)->Stop();
   if (nursery_) std::exchange(nursery_, nullptr)->Stop();
@@ -143,7 +147,11 @@ void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMa
 
 void CellPool::OnCellGone(Nursery& /*nursery*/, CellProcess& cell) {
   std::erase_if(spare_, [&](const auto& spare) { return spare.get() == &cell; });
-  MakeMore();
+  if (spare_.size() < options_.spare_cells / 2 || !waiting_.empty()) return MakeMore();
+  refill_.expires_after(kLull);
+  refill_.async_wait([this](const boost::system::error_code& put_off) {
+    if (!put_off) MakeMore();
+  });
 }
 
 // --- Nurseries.

@@ -1,7 +1,7 @@
 // A CellPool keeps a nursery of one kind alive on its lane, and a few of its cells ready for the next runs.
 //
-// A run takes a cell that waits already; the next is made after that run, not while it is being started,
-// because both share a core. Spare cells are warmed, except while runs take them as fast as they are made. A run that
+// A run takes a cell that waits already; the next is made in the lull after it, or when half of them are taken: making
+// one takes time from the runs on the same cores. Spare cells are warmed, except while runs take them as fast as they are made. A run that
 // needs another variety of cell waits until one is made for it.
 // After enough cells or time the nursery is replaced by a new one, and goes when its last cell has.
 //
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -87,6 +88,7 @@ class CellPool final : private NurseryObserver {
   NativeState& state_;
   const Options options_;
   const OnHealth on_health_;
+  asio::steady_timer refill_;
   std::shared_ptr<Nursery> nursery_;                // That cells are made in.
   std::shared_ptr<Nursery> next_;                   // Starting; takes its place when ready.
   std::vector<std::shared_ptr<Nursery>> draining_;  // Make no more cells.
