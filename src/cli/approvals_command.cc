@@ -9,6 +9,7 @@
 #include "approval/desk.h"
 #include "approval/presentation.h"
 #include "base/rfc3339.h"
+#include "base/run_here.h"
 #include "base/visible.h"
 #include "cli/commands.h"
 #include "cli/store_flags.h"
@@ -105,7 +106,7 @@ class Approvals {
     PageQuery query;
     if (!flags_.after.empty()) query.after = flags_.after;
     TRY_ASSIGN(const Page<StoredApproval> page,
-               Await(opened_.store->approvals().List(opened_.owner, state, query)));
+               RunHere(opened_.store->approvals().List(opened_.owner, state, query)));
     if (flags_.json) {
       std::vector<std::string> items;
       for (const StoredApproval& approval : page.items) {
@@ -124,7 +125,7 @@ class Approvals {
 
   Result<std::string> Show() {
     TRY_ASSIGN(const StoredApproval approval,
-               Await(opened_.store->approvals().Find(opened_.owner, ApprovalId(flags_.id))));
+               RunHere(opened_.store->approvals().Find(opened_.owner, ApprovalId(flags_.id))));
     return Print(approval);
   }
 
@@ -143,7 +144,7 @@ class Approvals {
   Result<std::string> Deny() { return Decide(ApprovalState::kDenied, std::nullopt); }
 
   Result<std::string> Grants() {
-    TRY_ASSIGN(const std::vector<Grant> grants, Await(desk_.Grants(opened_.owner)));
+    TRY_ASSIGN(const std::vector<Grant> grants, RunHere(desk_.Grants(opened_.owner)));
     std::string text;
     std::vector<std::string> items;
     for (const Grant& grant : grants) {
@@ -155,14 +156,14 @@ class Approvals {
   }
 
   Result<std::string> Revoke() {
-    TRY(Await(desk_.Revoke(opened_.owner, GrantId(flags_.id), CurrentUser())));
+    TRY(RunHere(desk_.Revoke(opened_.owner, GrantId(flags_.id), CurrentUser())));
     return flags_.json ? "{\"revoked\":\"" + flags_.id + "\"}\n" : "revoked " + flags_.id + "\n";
   }
 
  private:
   Result<std::string> Decide(ApprovalState verdict, std::optional<StandingYes> standing) {
     TRY_ASSIGN(const StoredApproval approval,
-               Await(desk_.Decide(opened_.owner, ApprovalId(flags_.id),
+               RunHere(desk_.Decide(opened_.owner, ApprovalId(flags_.id),
                                   {.verdict = verdict,
                                    .by = CurrentUser(),
                                    .reason = flags_.reason,

@@ -9,6 +9,7 @@
 
 #include "approval/audit_trail.h"
 #include "base/rfc3339.h"
+#include "base/run_here.h"
 #include "base/visible.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
@@ -38,7 +39,7 @@ struct AuditFlags {
 Result<std::string> List(const AuditFlags& flags) {
   TRY_ASSIGN(const OpenedStore opened, OpenStoreOf(flags.store));
   TRY_ASSIGN(const std::vector<AuditEntry> entries,
-             Await(opened.store->audit().Read(opened.owner, flags.after, kMostListed)));
+             RunHere(opened.store->audit().Read(opened.owner, flags.after, kMostListed)));
   std::string text;
   for (const AuditEntry& entry : entries) {
     if (flags.json) {
@@ -69,7 +70,7 @@ Result<Result<Heads>> Verify(const AuditFlags& flags) {
     return VerifyAuditLines(text);
   }
   TRY_ASSIGN(const OpenedStore opened, OpenStoreOf(flags.store));
-  const auto head = Await(VerifyAudit(opened.store->audit(), opened.owner));
+  const auto head = RunHere(VerifyAudit(opened.store->audit(), opened.owner));
   if (head) return Result<Heads>(Heads{{opened.owner.str(), *head}});
   if (head.error().code() != ErrorCode::kFailedPrecondition) return head.error();
   return Result<Heads>(head.error());

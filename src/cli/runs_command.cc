@@ -9,6 +9,7 @@
 
 #include "base/json_quote.h"
 #include "base/rfc3339.h"
+#include "base/run_here.h"
 #include "base/run_on.h"
 #include "base/visible.h"
 #include "cli/commands.h"
@@ -96,10 +97,10 @@ Result<Told> List(const RunsFlags& flags) {
   PageQuery query;
   if (!flags.after.empty()) query.after = flags.after;
   const auto state = flags.waiting ? std::optional(RunState::kWaiting) : std::nullopt;
-  TRY_ASSIGN(Page<StoredRun> page, Await(opened.store->runs().List(opened.owner, state, query)));
+  TRY_ASSIGN(Page<StoredRun> page, RunHere(opened.store->runs().List(opened.owner, state, query)));
   Told told;
   for (StoredRun& run : page.items) {
-    TRY_ASSIGN(const RunView view, Await(ViewStored(*opened.store, opened.owner, std::move(run))));
+    TRY_ASSIGN(const RunView view, RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
     told.text += flags.json ? Json(view) + "\n" : Headline(view);
   }
   if (flags.json) return told;
@@ -110,8 +111,8 @@ Result<Told> List(const RunsFlags& flags) {
 
 Result<Told> Show(const RunsFlags& flags) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
-  TRY_ASSIGN(StoredRun run, Await(opened.store->runs().Find(opened.owner, RunId(flags.id))));
-  TRY_ASSIGN(const RunView view, Await(ViewStored(*opened.store, opened.owner, std::move(run))));
+  TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(opened.owner, RunId(flags.id))));
+  TRY_ASSIGN(const RunView view, RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
   return Told{flags.json ? Json(view) + "\n" : Details(view), kExitCompleted};
 }
 
@@ -149,8 +150,8 @@ bool WaitsForAll(const RunView& view) {
 Result<Told> Resume(const RunsFlags& flags) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
   const IsolationKey owner = opened.owner;
-  TRY_ASSIGN(StoredRun run, Await(opened.store->runs().Find(owner, RunId(flags.id))));
-  TRY_ASSIGN(const RunView now, Await(ViewStored(*opened.store, owner, std::move(run))));
+  TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(owner, RunId(flags.id))));
+  TRY_ASSIGN(const RunView now, RunHere(ViewStored(*opened.store, owner, std::move(run))));
   if (now.state == RunState::kFinished || WaitsForAll(now)) {
     return Told{flags.json ? Json(now) + "\n" : Details(now), StatusOf(now)};
   }

@@ -3,14 +3,10 @@
 //   caisson approvals list --config caisson.toml --tenant acme --user ann
 //
 // Trust     Whoever may read the store's file may act for everybody in it; the flags only say for whom.
-// Threads   The main thread; Await blocks it.
+// Threads   The main thread.
 // Lifetime  An OpenedStore owns the store.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,16 +40,5 @@ Result<OpenedStore> OpenStoreOf(const StoreFlags& flags);
 
 // Who sits here, for the record of who decided.
 std::string CurrentUser();
-
-// Runs a coroutine to its end on this thread.
-template <typename T>
-Result<T> Await(asio::awaitable<Result<T>> work) {
-  asio::io_context context(1);
-  std::optional<Result<T>> result;
-  const auto run = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-  asio::co_spawn(context, run, asio::detached);
-  context.run();
-  return *std::move(result);
-}
 
 }  // namespace caisson::cli

@@ -1,9 +1,8 @@
 #include "server/audit_copier.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <utility>
+
+#include "base/run_here.h"
 
 namespace caisson {
 
@@ -22,9 +21,7 @@ AuditCopier::AuditCopier(Store& store, std::optional<AuditFile> file, AuditCopie
 
 AuditCopier::~AuditCopier() {
   copying_.reset();
-  asio::io_context last;
-  asio::co_spawn(last, CopyOnce(), asio::detached);
-  last.run();
+  RunHere(CopyOnce());
 }
 
 asio::awaitable<void> AuditCopier::CopyOnce() {

@@ -1,12 +1,10 @@
 #include "server/code_service.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "base/run_here.h"
 #include "context/child_environment.h"
 #include "server/configured_tools.h"
 #include "server/configured_upstreams.h"
@@ -109,11 +107,7 @@ std::shared_ptr<const CodeSetting> CodeService::SettingFor(const SessionContext*
 }
 
 CodeService::~CodeService() {
-  if (runner_ != nullptr) {
-    asio::io_context context(1);
-    asio::co_spawn(context, runner_->Close(), asio::detached);
-    context.run();
-  }
+  if (runner_ != nullptr) RunHere(runner_->Close());
   for (const auto& upstream : upstreams_) upstream->Close();
   pool_.join();
 }

@@ -1,7 +1,6 @@
 #include "tests/integration/guest.h"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <condition_variable>
 #include <cstdio>
@@ -10,6 +9,8 @@
 #include <future>
 #include <mutex>
 #include <utility>
+
+#include "base/run_here.h"
 
 namespace caisson::testing {
 namespace {
@@ -35,7 +36,8 @@ void Await(const asio::any_io_executor& executor, std::function<asio::awaitable<
 
 // The same on an event loop of this thread's own: from no lane, so that the engine chooses one.
 void AwaitHere(std::function<asio::awaitable<void>()> body) {
-  asio::io_context here;
+  asio::io_context& here = LoopOfThisThread();
+  here.restart();
   bool ended = false;
   asio::co_spawn(
       here, [&]() -> asio::awaitable<void> { co_await body(); },
