@@ -156,7 +156,7 @@ Result<Samples> KillTimes(const Lanes& lanes, int runs) {
 Result<Samples> WaitingCellBytes(std::size_t cells) {
   const auto deadline = Clock::now() + kPatience;
   while (true) {
-    Samples bytes = ReadGrandchildrenBytes();
+    Samples bytes = ReadNativeCellBytes();
     if (bytes.size() >= cells) return bytes;
     if (Clock::now() > deadline) {
       return Error(ErrorCode::kInternal, "a nursery does not make the cells it should");

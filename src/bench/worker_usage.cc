@@ -63,6 +63,24 @@ std::vector<fs::path> Children() {
   return ChildrenOf(static_cast<std::uint64_t>(::getpid()));
 }
 
+std::vector<fs::path> Descendants(const fs::path& process) {
+  std::vector<fs::path> all = ChildrenOf(std::stoull(process.filename().string()));
+  for (std::size_t i = 0; i < all.size(); ++i) {  // Grows while we go through it.
+    const auto children = ChildrenOf(std::stoull(all[i].filename().string()));
+    all.insert(all.end(), children.begin(), children.end());
+  }
+  return all;
+}
+
+// In how many a process has a number: a cell in one more than its nursery.
+std::size_t PidNamespaces(const fs::path& process) {
+  const std::string status = ReadAll(process / "status");
+  const std::size_t at = status.find("\nNSpid:");
+  if (at == status.npos) return 0;
+  const auto line = std::string_view(status).substr(at + 1, status.find('\n', at + 1) - at - 1);
+  return static_cast<std::size_t>(std::ranges::count(line, '\t'));
+}
+
 }  // namespace
 
 Result<std::uint64_t> ReadWorkerBytes() {
@@ -75,12 +93,24 @@ Result<std::uint64_t> ReadWorkerBytes() {
   return *sum;
 }
 
-std::vector<double> ReadGrandchildrenBytes() {
+std::vector<double> ReadNativeCellBytes() {
   std::vector<double> all;
-  for (const fs::path& child : Children()) {
-    for (const fs::path& cell : ChildrenOf(std::stoull(child.filename().string()))) {
-      const auto share = Field(ReadAll(cell / "smaps_rollup"), "\nPss:");
-      if (share) all.push_back(static_cast<double>(*share * kKibibyte));
+  for (const fs::path& nursery : Children()) {
+    const std::size_t depth = PidNamespaces(nursery);
+    std::vector<double> cells;
+    double shared = 0;
+    for (const fs::path& process : Descendants(nursery)) {
+      const auto share = Field(ReadAll(process / "smaps_rollup"), "\nPss:");
+      if (!share) continue;
+      const auto bytes = static_cast<double>(*share * kKibibyte);
+      if (PidNamespaces(process) > depth) {
+        cells.push_back(bytes);
+      } else {
+        shared += bytes;
+      }
+    }
+    for (const double bytes : cells) {
+      all.push_back(bytes + shared / static_cast<double>(cells.size()));
     }
   }
   return all;

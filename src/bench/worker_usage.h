@@ -16,9 +16,9 @@ namespace caisson::bench {
 // cache once. kUnavailable: /proc does not tell.
 Result<std::uint64_t> ReadWorkerBytes();
 
-// Bytes of each process that our children have started, shared pages counted by their share: the cells
-// of nurseries. None where /proc does not tell, or not us.
-std::vector<double> ReadGrandchildrenBytes();
+// Bytes of each cell of our nurseries, shared pages counted by their share; with its part of the processes that
+// nurseries keep to make cells in. None where /proc does not tell, or not us.
+std::vector<double> ReadNativeCellBytes();
 
 // The same memory of this process itself.
 Result<std::uint64_t> ReadOwnBytes();

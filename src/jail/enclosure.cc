@@ -19,7 +19,7 @@
 namespace caisson::jail {
 namespace {
 
-constexpr std::uint64_t kOwnNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID;
+constexpr std::uint64_t kBerthNamespaces = CLONE_NEWUSER | CLONE_NEWNS;
 
 // Limits that are the same for all; those that depend on a run come later.
 constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
@@ -31,10 +31,11 @@ constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
 
 // Beyond what an interpreter may do: making and settling a process, confining it, speaking with whoever
 // asked for it.
-constexpr std::array<int, 20> kNeededToFork = {SYS_clone,
+constexpr std::array<int, 21> kNeededToFork = {SYS_clone,
                                                SYS_fork,
                                                SYS_vfork,
                                                SYS_pidfd_open,
+                                               SYS_setsid,
                                                SYS_mount,
                                                SYS_umount2,
                                                SYS_move_mount,
@@ -98,13 +99,27 @@ Result<Walls> Enclosure::Seal(const Filter& filter) {
 }
 
 Result<Enclosure::Forked> Enclosure::Fork() const {
+  return Clone(kBerthNamespaces | CLONE_NEWPID);
+}
+
+Result<Enclosure::Forked> Enclosure::ForkBerth() const {
+  if (tier_ != Tier::kNamespace) return Error(ErrorCode::kInternal, "a berth without namespaces");
+  return Clone(kBerthNamespaces);
+}
+
+Result<Enclosure::Forked> Enclosure::ForkInBerth() const {
+  return Clone(CLONE_NEWPID);
+}
+
+Result<Enclosure::Forked> Enclosure::Clone(std::uint64_t namespaces) const {
   const pid_t parent = ::getpid();
   int pidfd = -1;
   // glibc has no fork with flags. What its fork would correct in the child, the main thread's id, is
-  // right all the same: parent and child are both pid 1.
+  // right all the same: the process that built the enclosure is pid 1, and so is whoever runs code. (In one that
+  // holds a berth it is wrong, and not asked for.)
   const long pid = tier_ == Tier::kNamespace
-                       ? ::syscall(SYS_clone, kOwnNamespaces | CLONE_PIDFD | SIGCHLD, nullptr,
-                                   &pidfd, nullptr, 0)
+                       ? ::syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd,
+                                   nullptr, 0)
                        : ::fork();
   if (pid < 0) return Error::FromErrno(errno, "fork");
   if (pid == 0) {
@@ -136,12 +151,25 @@ Result<void> Enclosure::WriteProc(const char* file, const std::string& text) con
 Result<void> Enclosure::Settle(const PrivateFiles& files, std::uint64_t bytes,
                                std::uint64_t inodes) const {
   if (tier_ != Tier::kNamespace) return {};
+  TRY(SettleIdentity());
+  return MountPrivateFiles(files, bytes, inodes);
+}
+
+Result<void> Enclosure::SettleIdentity() const {
   // The same single id inside as outside, so that the limit on tasks counts this process tree alone.
   const std::string map = std::to_string(kInsideId) + " " + std::to_string(kInsideId) + " 1";
   TRY(WriteProc("setgroups", "deny"));
   TRY(WriteProc("gid_map", map));
-  TRY(WriteProc("uid_map", map));
-  return MountPrivateFiles(files, bytes, inodes);
+  return WriteProc("uid_map", map);
+}
+
+Result<UniqueFd> Enclosure::MakeRules(std::span<const PathRule> paths) const {
+  if (landlock_abi_ == 0) return UniqueFd();
+  return MakeLandlockRules(landlock_abi_, paths);
+}
+
+Result<void> Enclosure::ApplyRules(const UniqueFd& rules) const {
+  return rules.is_open() ? ApplyLandlockRules(rules) : Result<void>();
 }
 
 Result<void> Enclosure::Confine(const ConfineSpec& spec) const {
@@ -150,7 +178,8 @@ Result<void> Enclosure::Confine(const ConfineSpec& spec) const {
 }
 
 Result<void> Enclosure::PutUpWalls(const ConfineSpec& spec) const {
-  if (landlock_abi_ > 0) TRY(LandlockAllow(landlock_abi_, spec.paths));
+  TRY_ASSIGN(const UniqueFd rules, MakeRules(spec.paths));
+  TRY(ApplyRules(rules));
   if (tier_ == Tier::kNamespace) {
     // A new user namespace brings a full bounding set, and taking it away bit by bit is a fifth of what a cell
     // costs. It bounds what exec could grant, and no exec grants anything here: no_new_privs is inherited.

@@ -54,6 +54,9 @@ class Enclosure {
     UniqueFd pidfd;  // The parent's.
   };
   Result<Forked> Fork() const;
+  // The same for a process that is to hold a Berth (berth.h), which others are forked from in turn: without a pid
+  // namespace of its own. Tier kNamespace only.
+  Result<Forked> ForkBerth() const;
 
   // In the child: an identity, and in tier kNamespace files, of its own.
   Result<void> Settle(const PrivateFiles& files, std::uint64_t bytes, std::uint64_t inodes) const;
@@ -68,10 +71,17 @@ class Enclosure {
   Result<UniqueFd> OpenOwn(const char* file) const;
 
  private:
+  friend class Berth;  // Takes these steps one by one.
+
   Enclosure(Tier tier, UniqueFd proc, int landlock_abi)
       : tier_(tier), proc_(std::move(proc)), landlock_abi_(landlock_abi) {}
 
+  Result<Forked> ForkInBerth() const;
+  Result<Forked> Clone(std::uint64_t namespaces) const;
   void DieWith(pid_t parent) const;
+  Result<void> SettleIdentity() const;
+  Result<UniqueFd> MakeRules(std::span<const PathRule> paths) const;  // Not open: there is no Landlock.
+  Result<void> ApplyRules(const UniqueFd& rules) const;
   Result<void> PutUpWalls(const ConfineSpec& spec) const;
   Result<void> WriteProc(const char* file, const std::string& text) const;
 

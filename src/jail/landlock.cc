@@ -122,10 +122,14 @@ const char* LandlockDenyAll(int abi) {
   return nullptr;
 }
 
-Result<void> LandlockAllow(int abi, std::span<const PathRule> rules) {
-  const UniqueFd ruleset = MakeRuleset(abi);
+Result<UniqueFd> MakeLandlockRules(int abi, std::span<const PathRule> rules) {
+  UniqueFd ruleset = MakeRuleset(abi);
   if (!ruleset.is_open()) return Error::FromErrno(errno, "make the Landlock ruleset");
   for (const PathRule& rule : rules) TRY(AddRule(ruleset, abi, rule));
+  return ruleset;
+}
+
+Result<void> ApplyLandlockRules(const UniqueFd& ruleset) {
   if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) {
     return Error::FromErrno(errno, "apply the Landlock ruleset");
   }

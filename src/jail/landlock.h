@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace caisson::jail {
 
@@ -37,7 +38,9 @@ struct PathRule {
   Access access = Access::kRead;
 };
 
-// As LandlockDenyAll, but for these.
-Result<void> LandlockAllow(int abi, std::span<const PathRule> rules);
+// As LandlockDenyAll, but for these: in two steps, so that several processes can take the second. The files that rules
+// name are those that the paths lead to when the ruleset is made.
+Result<UniqueFd> MakeLandlockRules(int abi, std::span<const PathRule> rules);
+Result<void> ApplyLandlockRules(const UniqueFd& ruleset);
 
 }  // namespace caisson::jail

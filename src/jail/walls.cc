@@ -38,6 +38,28 @@ constexpr unsigned long kSecurebits =
     SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
     SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
+// `kept`: bits of the first word. Then looks.
+Result<void> KeepCapabilities(std::uint32_t kept) {
+  TRY(Prctl("clear ambient capabilities", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL));
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, 2> data{};
+  data[0] = {.effective = kept, .permitted = kept, .inheritable = 0};
+  if (::syscall(SYS_capset, &header, data.data()) != 0) {
+    return Error::FromErrno(errno, "drop capabilities");
+  }
+  if (::syscall(SYS_capget, &header, data.data()) != 0) {
+    return Error::FromErrno(errno, "read capabilities");
+  }
+  data[0].effective &= ~kept;
+  data[0].permitted &= ~kept;
+  for (const auto& word : data) {
+    if ((word.effective | word.permitted | word.inheritable) != 0) {
+      return Missing("capabilities survived");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> WallBuilder::Put(std::string_view name, Need need, const Result<void>& result,
@@ -139,21 +161,11 @@ Result<void> DropPrivilegeSources() {
 }
 
 Result<void> DropCapabilities() {
-  TRY(Prctl("clear ambient capabilities", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL));
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  std::array<__user_cap_data_struct, 2> data{};
-  if (::syscall(SYS_capset, &header, data.data()) != 0) {
-    return Error::FromErrno(errno, "drop capabilities");
-  }
-  if (::syscall(SYS_capget, &header, data.data()) != 0) {
-    return Error::FromErrno(errno, "read capabilities");
-  }
-  for (const auto& word : data) {
-    if ((word.effective | word.permitted | word.inheritable) != 0) {
-      return Missing("capabilities survived");
-    }
-  }
-  return {};
+  return KeepCapabilities(0);
+}
+
+Result<void> KeepMountingOnly() {
+  return KeepCapabilities(1U << CAP_SYS_ADMIN);
 }
 
 Result<void> SetLimits(std::span<const Limit> limits) {

@@ -70,6 +70,8 @@ Result<void> LockSecurebits();
 Result<void> DropPrivilegeSources();
 // Every set; then looks.
 Result<void> DropCapabilities();
+// The same, but for the one capability that mounting and making pid namespaces take.
+Result<void> KeepMountingOnly();
 
 struct Limit {
   __rlimit_resource_t resource;

@@ -69,7 +69,8 @@ struct CellGone {
   std::int32_t signal;  // That killed it, or 0.
   std::uint64_t cell;
   std::int32_t status;  // Of exit; meaningful when signal == 0.
-  std::uint32_t reserved;
+  // 1: nothing was ever done to its private files. They may be another cell's by now: nobody is to look.
+  std::uint32_t files_untouched;
   std::uint64_t cpu_ns;             // With its descendants.
   std::uint64_t peak_memory_bytes;  // Of its largest process.
 };

@@ -146,6 +146,10 @@ void CellProcess::Kill() {
   timer_.cancel();
   if (pidfd_.is_open()) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
   Close(socket_);  // There is nothing more to hear.
+  // What they still hold is read when it is gone; that they end is no news.
+  for (Output* output : {&out_, &err_}) {
+    if (output->descriptor.is_open()) output->rest = UniqueFd(output->descriptor.release());
+  }
 }
 
 void CellProcess::OnGone(const wire::CellGone& gone) {
@@ -157,6 +161,7 @@ void CellProcess::OnGone(const wire::CellGone& gone) {
   cpu_used_ =
       std::max(tree, std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX)));
   peak_memory_bytes_ = gone.peak_memory_bytes;
+  if (gone.files_untouched != 0) files_ = UniqueFd();  // They are not ours to look at any more.
   if (session_) Conclude(gone);
   CloseAll();
 }
@@ -171,8 +176,10 @@ void CellProcess::OnLost(RunReason reason, const std::string& why) {
 
 void CellProcess::CloseAll() {
   Close(socket_);
-  Close(out_.descriptor);
-  Close(err_.descriptor);
+  for (Output* output : {&out_, &err_}) {
+    Close(output->descriptor);
+    output->rest = UniqueFd();
+  }
   files_ = UniqueFd();
   layers_.clear();
   group_.reset();
@@ -372,7 +379,7 @@ void CellProcess::AwaitOutput(Output& output) {
 bool CellProcess::ReadOutput(Output& output) {
   auto& buffer = ReadBuffer();
   buffer[0] = output.stream;
-  const ssize_t n = ::read(output.descriptor.native_handle(), buffer.data() + 1, buffer.size() - 1);
+  const ssize_t n = ::read(output.fd(), buffer.data() + 1, buffer.size() - 1);
   if (n <= 0) return n < 0 && errno == EINTR;
   if (!session_ || !session_->run_may_speak()) return true;  // Between the runs of a session.
   const auto kept = std::min<std::uint64_t>(static_cast<std::uint64_t>(n), output.room);

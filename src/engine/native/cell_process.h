@@ -87,7 +87,9 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   struct Output {
     Output(asio::io_context& context, char stream_number)
         : descriptor(context), stream(stream_number) {}
+    int fd() { return rest.is_open() ? rest.get() : descriptor.native_handle(); }
     Descriptor descriptor;
+    UniqueFd rest;  // What it was, once nobody watches it any more: of a cell that has been killed.
     const char stream;  // As kOutput has it.
     std::uint64_t room = 0;
     bool truncated = false;

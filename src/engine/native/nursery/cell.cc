@@ -25,18 +25,8 @@ namespace caisson::nursery {
 namespace {
 
 constexpr int kSocket = 3;
-// Room for scratch files beyond what is captured in the end, as in the wasm engine.
+// Of one scratch file.
 constexpr std::uint64_t kScratchFileBytes = 32 << 20;
-constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
-constexpr std::uint32_t kScratchInodes = 4096;
-// One process with as many threads as code may sensibly want.
-constexpr std::uint64_t kThreads = 16;
-
-jail::PrivateFiles PrivateFilesOfCell() {
-  jail::PrivateFiles files{.mount_point = kFilesRoot};
-  files.directories.assign(std::begin(kPrivateDirectories), std::end(kPrivateDirectories));
-  return files;
-}
 
 Result<void> Place(const UniqueFd& fd, int number) {
   if (::dup2(fd.get(), number) < 0) return Error::FromErrno(errno, "place a descriptor");
@@ -51,21 +41,6 @@ void ResetSignals() {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-std::chrono::nanoseconds Now(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
-
-// Files are stamped with a clock that stands still for a few milliseconds. The host takes every file that is
-// stamped later than this cell was asked for as changed during the run, so no run begins before that clock is
-// past that time.
-void AwaitNextTick() {
-  const auto now = Now(CLOCK_REALTIME);
-  constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
-  while (Now(CLOCK_REALTIME_COARSE) <= now) ::nanosleep(&kNap, nullptr);
 }
 
 // The header of the first run, which stays in the socket with the rest for the interpreter to read.
@@ -87,6 +62,12 @@ std::optional<wire::StartHeader> PeekStart(int socket) {
 
 }  // namespace
 
+jail::PrivateFiles PrivateFilesOfCell() {
+  jail::PrivateFiles files{.mount_point = kFilesRoot};
+  files.directories.assign(std::begin(kPrivateDirectories), std::end(kPrivateDirectories));
+  return files;
+}
+
 void Cell::Live() {
   const Result<void> prepared = Prepare();
   if (!prepared) {
@@ -103,16 +84,31 @@ void Cell::Live() {
 
 Result<void> Cell::Prepare() {
   ResetSignals();
+  // A process group of its own: kill(0, ...) reaches a whole group, over the borders of pid namespaces.
+  if (::setsid() < 0) return Error::FromErrno(errno, "start a session");
   TRY(EnterGroups());
-  TRY(nursery_.enclosure.Settle(PrivateFilesOfCell(),
-                                std::max(request_.total_file_bytes, kScratchTotalBytes),
-                                std::max(request_.files, kScratchInodes)));
+  if (nursery_.berth == nullptr) TRY(Settle());
   TRY(OpenStreams());
   if (!mounts_.empty()) TRY(ShowMounts());
   TRY(WarmUp());
-  TRY(nursery_.enclosure.Confine(
-      {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes}));
+  TRY(Confine());
   return Announce();
+}
+
+Result<void> Cell::Settle() {
+  TRY(nursery_.enclosure.Settle(PrivateFilesOfCell(),
+                                std::max(request_.total_file_bytes, kScratchTotalBytes),
+                                std::max(request_.files, kScratchInodes)));
+  if (nursery_.enclosure.tier() != jail::Tier::kNamespace) return {};
+  files_ = UniqueFd(::open(kFilesRoot, O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!files_.is_open()) return Error::FromErrno(errno, "open the private files");
+  return {};
+}
+
+Result<void> Cell::Confine() const {
+  if (nursery_.berth != nullptr) return nursery_.berth->Confine();
+  return nursery_.enclosure.Confine(
+      {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes});
 }
 
 Result<void> Cell::EnterGroups() const {
@@ -131,8 +127,6 @@ Result<void> Cell::OpenStreams() {
     TRY(Place(UniqueFd(ends[1]), number));
   }
   if (nursery_.enclosure.tier() != jail::Tier::kNamespace) return {};
-  files_ = UniqueFd(::open(kFilesRoot, O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!files_.is_open()) return Error::FromErrno(errno, "open the private files");
   if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
   return {};
 }
@@ -143,7 +137,8 @@ Result<void> Cell::ShowMounts() {
   }
   TRY_ASSIGN(layers_, jail::AttachTrees(mounts_, kFilesRoot));
   if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
-  if (!layers_.empty()) AwaitNextTick();
+  // The host takes every file that is stamped later than this cell was asked for as changed during the run.
+  if (!layers_.empty()) jail::AwaitNextTick();
   return {};
 }
 
@@ -158,7 +153,9 @@ std::vector<jail::PathRule> Cell::Rules() const {
 Result<void> Cell::WarmUp() {
   if (nursery_.runner != nullptr) return {};
   if (caisson_reseed() != 0) return Error(ErrorCode::kInternal, "a cell without chance of its own");
-  return request_.kind == wire::ToNursery::kMake ? Rehearse(holder_) : Result<void>();
+  if (request_.kind != wire::ToNursery::kMake) return {};
+  TRY(Rehearse(holder_));
+  return Rehearse(holder_);  // The first leaves the heap otherwise than it found it.
 }
 
 // Not before the host has heard that this cell exists: a byte from the nursery says so.
@@ -170,7 +167,8 @@ Result<void> Cell::Announce() {
   } while (got < 0 && errno == EINTR);
   if (got != 1) return Error::FromErrno(errno, "wait for the nursery");
   std::vector<int> descriptors = {socket_.host.get(), stdout_.get(), stderr_.get()};
-  if (files_.is_open()) descriptors.push_back(files_.get());
+  const UniqueFd& files = nursery_.berth != nullptr ? nursery_.berth->files() : files_;
+  if (files.is_open()) descriptors.push_back(files.get());
   for (const UniqueFd& layer : layers_) descriptors.push_back(layer.get());
   return nursery_.control.SendNews(wire::FromNursery::kPrepared, request_.cell, {}, descriptors);
 }

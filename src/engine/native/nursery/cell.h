@@ -15,12 +15,21 @@
 #include "engine/native/nursery/control.h"
 #include "engine/native/nursery/holder.h"
 #include "engine/native/nursery/runner.h"
+#include "jail/berth.h"
 #include "jail/enclosure.h"
 #include "jail/filter.h"
 #include "wire/frames.h"
 #include "wire/nursery.h"
 
 namespace caisson::nursery {
+
+// Room for scratch files beyond what is captured in the end, as in the wasm engine.
+inline constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
+inline constexpr std::uint32_t kScratchInodes = 4096;
+// One process with as many threads as code may sensibly want.
+inline constexpr std::uint64_t kThreads = 16;
+
+jail::PrivateFiles PrivateFilesOfCell();
 
 // Both ends of a cell's socket, until each is where it belongs.
 struct SocketPair {
@@ -36,6 +45,7 @@ struct Inheritance {
   const Control& control;
   const Runner* runner;               // Null: the interpreter is in this process.
   std::uint64_t address_space_bytes;  // Of an interpreter that has run nothing.
+  const jail::Berth* berth = nullptr;  // It was forked in. Null: it has namespaces and files to make.
 };
 
 class Cell {
@@ -52,10 +62,12 @@ class Cell {
  private:
   Result<void> Prepare();
   Result<void> EnterGroups() const;
+  Result<void> Settle();
   Result<void> OpenStreams();
   Result<void> ShowMounts();
   std::vector<jail::PathRule> Rules() const;
   Result<void> WarmUp();
+  Result<void> Confine() const;
   Result<void> Announce();
   Result<void> CloseAllElse();
   [[noreturn]] void Serve();

@@ -78,6 +78,10 @@ Result<void> Control::SendNews(wire::FromNursery kind, std::uint64_t cell, std::
   return Send(AsBytes(news), text, descriptors);
 }
 
+Result<void> Control::SendFailed(std::uint64_t cell, const Error& why) const {
+  return SendNews(wire::FromNursery::kFailed, cell, why.message(), {});
+}
+
 Result<void> Control::SendGone(const wire::CellGone& gone) const {
   return Send(AsBytes(gone), {}, {});
 }

@@ -36,6 +36,7 @@ class Control {
   Result<void> SendReady(std::string_view missing) const;
   Result<void> SendNews(wire::FromNursery kind, std::uint64_t cell, std::string_view text,
                         std::span<const int> descriptors) const;
+  Result<void> SendFailed(std::uint64_t cell, const Error& why) const;
   Result<void> SendGone(const wire::CellGone& gone) const;
 
  private:

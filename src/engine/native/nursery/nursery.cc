@@ -4,41 +4,17 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
+#include "engine/native/nursery/birth.h"
 #include "jail/become.h"
 
 namespace caisson::nursery {
 namespace {
-
-Result<SocketPair> MakeSocket() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::FromErrno(errno, "socket for a cell");
-  }
-  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-std::uint64_t Nanoseconds(const timeval& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_usec) * 1'000;
-}
-
-wire::CellGone Obituary(std::uint64_t cell, int status, const rusage& usage) {
-  return {
-      .kind = wire::FromNursery::kGone,
-      .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-      .cell = cell,
-      .status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
-      .reserved = 0,
-      .cpu_ns = Nanoseconds(usage.ru_utime) + Nanoseconds(usage.ru_stime),
-      .peak_memory_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024,
-  };
-}
 
 std::string MissingWalls(const jail::Walls& walls) {
   std::string missing;
@@ -59,6 +35,7 @@ Result<void> Nursery::Prepare() {
   }
   deaths_ = UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!deaths_.is_open()) return Error::FromErrno(errno, "signalfd");
+  TRY(berths_.Prepare());
   // Tasks are counted per user namespace: without one of its own a cell would be counted together with
   // all that its user runs, so there it stays alone.
   const bool counted = enclosure_.tier() == jail::Tier::kNamespace;
@@ -107,30 +84,20 @@ Result<const jail::Filter*> Nursery::FilterFor(const wire::MakeCell& request) co
                "would outlive their cell");
 }
 
-Result<void> Nursery::Fail(const wire::MakeCell& request, const Error& why) const {
-  return control_.SendNews(wire::FromNursery::kFailed, request.cell, why.message(), {});
-}
-
+// A nursery's first cell is made at once; there may be no other.
 Result<void> Nursery::Make(const CellRequest& request) {
   const Result<const jail::Filter*> filter = FilterFor(request.head);
-  if (!filter) return Fail(request.head, filter.error());
-  Result<SocketPair> socket = MakeSocket();
-  if (!socket) return Fail(request.head, socket.error());
-  Result<jail::Enclosure::Forked> forked = enclosure_.Fork();
-  if (forked && forked->pid == 0) {
-    const Inheritance inheritance{
-        enclosure_,          **filter, rules_, control_, runner_ ? &*runner_ : nullptr,
-        address_space_bytes_};
-    Cell(inheritance, request, *std::move(socket)).Live();
+  if (!filter) return control_.SendFailed(request.head.cell, filter.error());
+  const Inheritance inheritance{enclosure_, **filter,
+                                rules_,     control_,
+                                runner_ ? &*runner_ : nullptr, address_space_bytes_};
+  if (Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true) &&
+      berths_.Take(inheritance, request.head)) {
+    return {};
   }
-  if (!forked) return Fail(request.head, forked.error());
-  cells_.emplace(forked->pid, request.head.cell);
-  const int pidfd = forked->pidfd.get();
-  TRY(control_.SendNews(wire::FromNursery::kBorn, request.head.cell, {}, {&pidfd, 1}));
-  // Now the cell may say that it is prepared.
-  if (::send(socket->host.get(), "g", 1, MSG_NOSIGNAL) != 1) {
-    return Error::FromErrno(errno, "release a cell");
-  }
+  TRY_ASSIGN(const std::optional<pid_t> pid,
+             GiveBirth(inheritance, request, [this] { return enclosure_.Fork(); }));
+  if (pid) cells_.emplace(*pid, request.head.cell);
   return {};
 }
 
@@ -144,6 +111,7 @@ Result<void> Nursery::Reap() {
     const pid_t pid = ::wait4(-1, &status, WNOHANG | __WALL, &usage);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return {};
+    if (berths_.Has(pid)) return Error(ErrorCode::kInternal, "a berth has ended");
     // Others are orphans of cells: the kernel's, and nobody's news.
     if (const auto cell = cells_.extract(pid)) {
       TRY(control_.SendGone(Obituary(cell.mapped(), status, usage)));

@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "base/result.h"
+#include "engine/native/nursery/berths.h"
 #include "engine/native/nursery/cell.h"
 #include "engine/native/nursery/control.h"
 #include "engine/native/nursery/library.h"
@@ -40,7 +41,6 @@ class Nursery {
  private:
   Result<void> Make(const CellRequest& request);
   Result<const jail::Filter*> FilterFor(const wire::MakeCell& request) const;
-  Result<void> Fail(const wire::MakeCell& request, const Error& why) const;
   Result<void> Reap();
 
   jail::Enclosure enclosure_;
@@ -52,7 +52,9 @@ class Nursery {
   std::optional<jail::Filter> several_;
   std::uint64_t address_space_bytes_ = 0;  // As in Inheritance.
   UniqueFd deaths_;                        // Readable when a child has ended.
-  std::unordered_map<pid_t, std::uint64_t> cells_;
+  std::unordered_map<pid_t, std::uint64_t> cells_;  // Those that were made alone.
+  bool wants_berths_ = false;                       // From the second cell on.
+  Berths berths_;
 };
 
 }  // namespace caisson::nursery

@@ -78,18 +78,23 @@ Value Echo(const std::string&, const std::vector<Value>& positional) {
 
 // A nursery with the Python inside, or one that starts the system's for each run, as it would another version's.
 enum class Python { kEmbedded, kForeign };
+// Where cells are made: alone, as a nursery's first, or in a berth, as later ones.
+enum class Place { kAlone, kBerth };
 struct Setting {
   Tier tier;
   Python python;
+  Place place = Place::kAlone;
 };
 constexpr Setting kNamespace{Tier::kNamespace, Python::kEmbedded};
+constexpr Setting kInBerth{Tier::kNamespace, Python::kEmbedded, Place::kBerth};
 constexpr Setting kLandlock{Tier::kLandlock, Python::kEmbedded};
 constexpr Setting kForeign{Tier::kNamespace, Python::kForeign};
 constexpr Setting kForeignLandlock{Tier::kLandlock, Python::kForeign};
 
 std::string NameOf(const testing::TestParamInfo<Setting>& info) {
   return std::string(jail::ToString(info.param.tier)) +
-         (info.param.python == Python::kForeign ? "_foreign" : "");
+         (info.param.python == Python::kForeign ? "_foreign" : "") +
+         (info.param.place == Place::kBerth ? "_berth" : "");
 }
 
 class NurseryTest : public testing::TestWithParam<Setting> {
@@ -99,8 +104,24 @@ class NurseryTest : public testing::TestWithParam<Setting> {
       std::vector<std::string> arguments;
       if (is_foreign()) arguments = {"--foreign", "--prefix=/usr"};
       driver_ = StartNursery(GetParam().tier, arguments);
+      if (GetParam().place == Place::kBerth) AwaitBerth();
     }
     return *driver_;
+  }
+  bool IsInBerth(const DrivenCell& cell) const {
+    return Status(cell.HostPid(), "PPid") != std::to_string(driver_->child().pid());
+  }
+  // Returns when there is a free one, which the next cell is made in.
+  void AwaitBerth() {
+    for (int i = 0; i < 1000; ++i) {
+      DrivenCell cell = driver_->Make();
+      const bool is_in_berth = IsInBerth(cell);
+      cell.Kill();
+      driver_->AwaitGone(cell);
+      if (is_in_berth) return;
+      ::usleep(1000);
+    }
+    FAIL() << "no berth was ever free";
   }
   bool has_namespaces() const { return GetParam().tier == Tier::kNamespace; }
   bool is_foreign() const { return GetParam().python == Python::kForeign; }
@@ -126,12 +147,14 @@ class NurseryTest : public testing::TestWithParam<Setting> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Tiers, NurseryTest,
-                         testing::Values(kNamespace, kLandlock, kForeign, kForeignLandlock),
+                         testing::Values(kNamespace, kInBerth, kLandlock, kForeign,
+                                         kForeignLandlock),
                          NameOf);
 
 // What needs namespaces.
 class CellTest : public NurseryTest {};
-INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(kNamespace, kForeign), NameOf);
+INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(kNamespace, kInBerth, kForeign),
+                         NameOf);
 
 // What is otherwise without them.
 class LandlockTest : public NurseryTest {};
@@ -139,7 +162,101 @@ INSTANTIATE_TEST_SUITE_P(Tiers, LandlockTest, testing::Values(kLandlock, kForeig
 
 // What only an interpreter of the nursery's own can have.
 class EmbeddedTest : public NurseryTest {};
-INSTANTIATE_TEST_SUITE_P(Tiers, EmbeddedTest, testing::Values(kNamespace, kLandlock), NameOf);
+INSTANTIATE_TEST_SUITE_P(Tiers, EmbeddedTest, testing::Values(kNamespace, kInBerth, kLandlock),
+                         NameOf);
+
+// Cells that follow one another in one place.
+class BerthTest : public NurseryTest {
+ protected:
+  // What the next cell in the berth says.
+  std::string RunInBerth(const std::string& code) {
+    DrivenCell cell = nursery().Make();
+    EXPECT_TRUE(cell.prepared) << cell.failed;
+    EXPECT_TRUE(IsInBerth(cell));
+    std::string result = cell.Run(code, {}, Echo).Result();
+    cell.Kill();
+    nursery().AwaitGone(cell);
+    EXPECT_TRUE(cell.gone);
+    untouched_ = cell.gone && cell.gone->files_untouched == 1;
+    // A berth whose files were touched is free again when it has others.
+    if (!untouched_) AwaitBerth();
+    return result;
+  }
+
+  bool untouched_ = false;
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, BerthTest, testing::Values(kInBerth), NameOf);
+
+constexpr const char* kLooks =
+    "import os\n[list(os.stat(p)) + [os.stat(p).st_ctime_ns, os.stat(p).st_atime_ns, "
+    "os.statvfs(p).f_bfree, os.statvfs(p).f_ffree] for p in ('/tmp', '/input', '/output')]";
+
+TEST_P(BerthTest, FilesThatNobodyTouchedServeTheNextCell) {
+  const std::string first = RunInBerth(kLooks);
+  EXPECT_TRUE(untouched_);
+  EXPECT_EQ(RunInBerth(kLooks), first);
+}
+
+TEST_P(BerthTest, WhoTouchesFilesLeavesThemToNobody) {
+  for (const char* touch :
+       {"open('/tmp/x', 'w')", "open('/output/x', 'w')", "import os\nos.mkdir('/input/x')",
+        "import os\nos.listdir('/tmp')", "import os\nos.chmod('/tmp', 0o777)",
+        "import os\nos.chmod('/output', 0o777); os.chmod('/output', 0o700)",
+        "import os\nopen('/tmp/x', 'w'); os.unlink('/tmp/x')", "import os\nos.utime('/tmp', (0, 0))",
+        "import os\nos.utime('/output', ns=(os.stat('/output').st_atime_ns, "
+        "os.stat('/output').st_mtime_ns))",
+        "import os\nos.symlink('/etc', '/tmp/x')"}) {
+    EXPECT_THAT(RunInBerth(touch), testing::Not(HasSubstr("Error"))) << touch;
+    EXPECT_FALSE(untouched_) << touch;
+    EXPECT_EQ(RunInBerth("import os\n[os.listdir(p) for p in ('/tmp', '/input', '/output')]"),
+              "[[],[],[]]");
+    EXPECT_EQ(RunInBerth("import os\n[oct(os.stat(p).st_mode) for p in ('/tmp', '/output')]"),
+              R"(["0o40700","0o40700"])");
+  }
+}
+
+TEST_P(BerthTest, TheHostKeepsTheFilesOfACellThatTouchedThem) {
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(IsInBerth(cell));
+  EXPECT_EQ(cell.Run("open('/output/a', 'w').write('of the first')").Result(), "12");
+  nursery().AwaitGone(cell);
+  AwaitBerth();
+  EXPECT_EQ(RunInBerth("open('/output/a', 'w').write('of the second')"), "13");
+  EXPECT_EQ(ReadBelow(cell.files, "output/a"), "of the first");
+}
+
+TEST_P(BerthTest, NoSignalLeavesACell) {
+  EXPECT_EQ(RunInBerth("import os\n[os.getpid(), os.getppid(), os.getpgid(0), os.getsid(0)]"),
+            "[1,0,1,1]");
+  DrivenCell other = nursery().Make();
+  EXPECT_THAT(Run("import os\nos.kill(0, 9)\n'alive'"), testing::AnyOf("lost", "\"alive\""));
+  EXPECT_EQ(other.Run("1+1").Result(), "2");
+}
+
+TEST_P(BerthTest, ABerthKeepsOneCapabilityAndItsCellsNone) {
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(IsInBerth(cell));
+  const pid_t berth = std::stoi(Status(cell.HostPid(), "PPid"));
+  EXPECT_EQ(Status(berth, "CapEff"), "0000000000200000");  // CAP_SYS_ADMIN, in its user namespace.
+  EXPECT_EQ(Status(berth, "CapPrm"), "0000000000200000");
+  EXPECT_EQ(Status(berth, "NoNewPrivs"), "1");
+  EXPECT_EQ(Status(berth, "Seccomp"), "2");
+  for (const pid_t pid : {berth, cell.HostPid()}) {
+    EXPECT_EQ(Status(pid, "CapInh"), "0000000000000000");
+    EXPECT_EQ(Status(pid, "CapBnd"), "0000000000000000");
+  }
+  EXPECT_EQ(Status(cell.HostPid(), "CapPrm"), "0000000000000000");
+}
+
+TEST_P(BerthTest, ABerthThatEndsTakesTheNurseryAlong) {
+  DrivenCell cell = nursery().Make();
+  ASSERT_TRUE(IsInBerth(cell));
+  ASSERT_EQ(::kill(std::stoi(Status(cell.HostPid(), "PPid")), SIGKILL), 0);
+  auto exit = nursery().child().WaitFor(std::chrono::seconds(20));
+  ASSERT_TRUE(exit && *exit);
+  EXPECT_NE((*exit)->status, 0);
+  EXPECT_TRUE(Ends(cell.pidfd));
+}
 
 TEST_P(NurseryTest, RunsCodeAndStreamsItsOutput) {
   DrivenCell cell = nursery().Make();
@@ -687,8 +804,9 @@ TEST_P(NurseryTest, CrashesAreNews) {
 
 TEST_P(NurseryTest, ManyCellsLeaveNothing) {
   const pid_t pid = nursery().child().pid();
-  ASSERT_EQ(Run("1+1"), "2");
-  const std::size_t before = CountEntries(ProcPath(pid, "fd"));
+  const std::string children = ProcPath(pid, "task/" + std::to_string(pid) + "/children");
+  std::size_t before = 0;
+  std::string berths;
   for (int i = 0; i < 300; ++i) {
     DrivenCell cell = nursery().Make();
     ASSERT_TRUE(cell.prepared) << cell.failed;
@@ -702,9 +820,14 @@ TEST_P(NurseryTest, ManyCellsLeaveNothing) {
     }
     nursery().AwaitGone(cell);
     ASSERT_TRUE(cell.gone);
+    if (i != 50) continue;
+    if (has_namespaces() && !is_foreign()) AwaitBerth();
+    before = CountEntries(ProcPath(pid, "fd"));
+    berths = ReadText(children);
   }
   EXPECT_EQ(CountEntries(ProcPath(pid, "fd")), before);
-  EXPECT_EQ(ReadText(ProcPath(pid, "task/" + std::to_string(pid) + "/children")), "");
+  EXPECT_EQ(ReadText(children), berths);
+  if (is_foreign() || !has_namespaces()) EXPECT_EQ(berths, "");
 }
 
 // A virtual environment as `python3 -m venv` leaves it, with one package.

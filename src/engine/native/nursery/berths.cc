@@ -1,0 +1,165 @@
+#include "engine/native/nursery/berths.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "engine/native/nursery/birth.h"
+#include "jail/berth.h"
+
+namespace caisson::nursery {
+namespace {
+
+// As many cells as a lane has waiting and running when it is busy; what is beyond is made alone.
+constexpr std::size_t kMostBerths = 16;
+
+// What the process of a berth does.
+class Keeper {
+ public:
+  Keeper(const Inheritance& nursery, UniqueFd requests, UniqueFd news, std::uint8_t number)
+      : nursery_(nursery),
+        requests_(std::move(requests)),
+        news_(std::move(news)),
+        number_(number) {}
+
+  [[noreturn]] void Live() {
+    const Result<void> served = Serve();
+    if (!served) {
+      std::fprintf(stderr, "caisson-nursery: a berth: %s\n", served.error().message().c_str());
+    }
+    ::_exit(served ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
+
+ private:
+  // Until the nursery is gone.
+  Result<void> Serve() {
+    TRY_ASSIGN(jail::Berth berth,
+               jail::Berth::Open(nursery_.enclosure,
+                                 {.files = PrivateFilesOfCell(),
+                                  .bytes = kScratchTotalBytes,
+                                  .inodes = kScratchInodes,
+                                  .walls = {.paths = nursery_.rules, .tasks = kThreads}}));
+    Inheritance inheritance = nursery_;
+    inheritance.berth = &berth;
+    jail::AwaitNextTick();
+    if (!HasRequest()) TRY(SayFree());
+    while (true) {
+      CellRequest request;
+      const ssize_t got = ::recv(requests_.get(), &request.head, sizeof request.head, 0);
+      if (got != sizeof request.head) return {};
+      TRY(MakeOne(inheritance, berth, request));
+    }
+  }
+
+  Result<void> MakeOne(const Inheritance& inheritance, jail::Berth& berth,
+                       const CellRequest& request) {
+    TRY_ASSIGN(const std::optional<pid_t> pid,
+               GiveBirth(inheritance, request, [&] { return berth.Fork(); }));
+    if (!pid) return SayFree();
+    int status = 0;
+    rusage usage{};
+    while (::wait4(*pid, &status, __WALL, &usage) < 0) {
+      if (errno != EINTR) return Error::FromErrno(errno, "await the end of a cell");
+    }
+    wire::CellGone gone = Obituary(request.head.cell, status, usage);
+    if (berth.AreFilesUntouched()) {
+      gone.files_untouched = 1;
+      // First, so that nothing is left to do here while the host goes on to the next run.
+      TRY(SayFree());
+      return inheritance.control.SendGone(gone);
+    }
+    TRY(inheritance.control.SendGone(gone));
+    TRY(berth.RenewFiles());
+    jail::AwaitNextTick();
+    return SayFree();
+  }
+
+  bool HasRequest() const {
+    char any = 0;
+    return ::recv(requests_.get(), &any, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  }
+
+  Result<void> SayFree() const {
+    if (::write(news_.get(), &number_, 1) != 1) return Error::FromErrno(errno, "say it is free");
+    return {};
+  }
+
+  const Inheritance& nursery_;
+  UniqueFd requests_;
+  UniqueFd news_;
+  const std::uint8_t number_;
+};
+
+bool Ask(const UniqueFd& berth, const wire::MakeCell& request) {
+  return ::send(berth.get(), &request, sizeof request, MSG_NOSIGNAL) == sizeof request;
+}
+
+}  // namespace
+
+bool Berths::Suit(const Inheritance& inheritance, const wire::MakeCell& request) {
+  return inheritance.enclosure.tier() == jail::Tier::kNamespace && inheritance.runner == nullptr &&
+         request.processes == 1 && request.mounts == 0 && request.groups == 0 &&
+         request.total_file_bytes <= kScratchTotalBytes && request.files <= kScratchInodes;
+}
+
+Result<void> Berths::Prepare() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return Error::FromErrno(errno, "pipe for berths");
+  news_ = UniqueFd(ends[0]);
+  news_end_ = UniqueFd(ends[1]);
+  return {};
+}
+
+bool Berths::Take(const Inheritance& inheritance, const wire::MakeCell& request) {
+  NoteFreeOnes();
+  const auto free = std::ranges::find(places_, true, &Place::is_free);
+  if (free != places_.end()) {
+    free->is_free = false;
+    // One that has ended is noticed as a death.
+    return Ask(free->socket, request);
+  }
+  const bool is_urgent = request.kind == wire::ToNursery::kMakeNow;
+  return Add(inheritance, is_urgent ? nullptr : &request) && !is_urgent;
+}
+
+bool Berths::Add(const Inheritance& inheritance, const wire::MakeCell* first) {
+  std::array<int, 2> ends{};
+  if (places_.size() == kMostBerths ||
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return false;
+  }
+  UniqueFd ours(ends[0]);
+  UniqueFd its(ends[1]);
+  if (first != nullptr && !Ask(ours, *first)) return false;
+  const Result<jail::Enclosure::Forked> forked = inheritance.enclosure.ForkBerth();
+  if (!forked) return false;
+  if (forked->pid == 0) {
+    const auto number = static_cast<std::uint8_t>(places_.size());
+    ours = UniqueFd();
+    places_.clear();  // Or the others' requests would stay open with this one.
+    Keeper(inheritance, std::move(its), std::move(news_end_), number).Live();
+  }
+  places_.push_back({.pid = forked->pid, .socket = std::move(ours)});
+  return true;
+}
+
+void Berths::NoteFreeOnes() {
+  std::array<std::uint8_t, kMostBerths> numbers{};
+  const ssize_t got = ::read(news_.get(), numbers.data(), numbers.size());
+  for (ssize_t i = 0; i < got; ++i) places_[numbers[static_cast<std::size_t>(i)]].is_free = true;
+}
+
+bool Berths::Has(pid_t pid) const {
+  return std::ranges::find(places_, pid, &Place::pid) != places_.end();
+}
+
+}  // namespace caisson::nursery
