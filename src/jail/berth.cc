@@ -47,6 +47,7 @@ Result<void> AppendLooks(const UniqueFd& directory, std::string& looks) {
 }  // namespace
 
 Result<Berth> Berth::Open(const Enclosure& enclosure, BerthSpec spec) {
+  TRY(SetProcessName("caisson-berth"));
   TRY(enclosure.SettleIdentity());
   Berth berth(enclosure, std::move(spec));
   TRY(berth.MakeFiles());

@@ -47,6 +47,29 @@ std::optional<pid_t> ParentOf(const fs::path& process) {
   return parent;
 }
 
+// A nursery has more of them the more cells it has at a time, and keeps them.
+bool IsBerth(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name == "caisson-berth";
+}
+
+// The number after `key` in a file of "Key:   1234 kB" lines, in bytes.
+std::optional<std::uint64_t> KilobytesOf(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with(key)) continue;
+    std::istringstream rest(line.substr(key.size()));
+    std::uint64_t kilobytes = 0;
+    if (rest >> kilobytes) return kilobytes << 10;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<pid_t> Descendants() {
   std::multimap<pid_t, pid_t> children;
   std::error_code error;
@@ -67,29 +90,16 @@ std::vector<pid_t> Descendants() {
   return found;
 }
 
-// The number after `key` in a file of "Key:   1234 kB" lines, in bytes.
-std::optional<std::uint64_t> KilobytesOf(const std::string& path, std::string_view key) {
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    if (!line.starts_with(key)) continue;
-    std::istringstream rest(line.substr(key.size()));
-    std::uint64_t kilobytes = 0;
-    if (rest >> kilobytes) return kilobytes << 10;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 Census TakeCensus() {
   // The thread sanitizer starts a thread of its own together with our first one: let it be there.
   static const bool started = (std::thread([] {}).join(), true);
   (void)started;
+  std::vector<pid_t> processes = Descendants();
+  std::erase_if(processes, IsBerth);
   return {.descriptors = CountEntries("/proc/self/fd"),
           .threads = CountEntries("/proc/self/task"),
           .mounts = CountLines("/proc/self/mountinfo"),
-          .processes = Descendants()};
+          .processes = std::move(processes)};
 }
 
 void PrintTo(const Census& census, std::ostream* out) {

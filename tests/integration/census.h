@@ -18,12 +18,13 @@ struct Census {
   std::size_t descriptors = 0;
   std::size_t threads = 0;
   std::size_t mounts = 0;          // That this process sees: a cell's are not among them.
-  std::vector<pid_t> processes{};  // All descendants, sorted.
+  std::vector<pid_t> processes{};  // All descendants but the berths of nurseries, sorted.
 
   bool operator==(const Census&) const = default;
 };
 
 Census TakeCensus();
+std::vector<pid_t> Descendants();
 // For whoever reads a failed expectation.
 void PrintTo(const Census& census, std::ostream* out);
 

@@ -223,13 +223,14 @@ class Soak {
   }
 
  private:
-  // What died last may be being replaced.
+  // What died last may be being replaced: until all are there, and nothing has changed for a while.
   Census AtRest() const {
     const auto deadline = std::chrono::steady_clock::now() + kSettling;
     Census census = TakeCensus();
-    while (census.processes.size() != ProcessesAtRest(kind_) &&
-           std::chrono::steady_clock::now() < deadline) {
-      census = TakeCensus();
+    while (std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      const Census now = TakeCensus();
+      if (now == std::exchange(census, now) && now.processes.size() == ProcessesAtRest(kind_)) break;
     }
     return census;
   }
@@ -294,9 +295,9 @@ class Soak {
     ++cancelled_;
   }
 
-  // A worker; or a nursery, a cell that waits or one that runs.
+  // A worker; or a nursery, one of its berths, a cell that waits or one that runs.
   void KillOne(std::mt19937& random) {
-    const auto processes = TakeCensus().processes;
+    const auto processes = Descendants();
     if (!processes.empty()) ::kill(processes[random() % processes.size()], SIGKILL);
   }
 

@@ -84,6 +84,7 @@ void Cell::Live() {
 
 Result<void> Cell::Prepare() {
   ResetSignals();
+  TRY(jail::SetProcessName("caisson-cell"));
   // A process group of its own: kill(0, ...) reaches a whole group, over the borders of pid namespaces.
   if (::setsid() < 0) return Error::FromErrno(errno, "start a session");
   TRY(EnterGroups());
