@@ -117,10 +117,10 @@ Result<Enclosure::Forked> Enclosure::Clone(std::uint64_t namespaces) const {
   // glibc has no fork with flags. What its fork would correct in the child, the main thread's id, is
   // right all the same: the process that built the enclosure is pid 1, and so is whoever runs code. (In one that
   // holds a berth it is wrong, and not asked for.)
-  const long pid = tier_ == Tier::kNamespace
-                       ? ::syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd,
-                                   nullptr, 0)
-                       : ::fork();
+  const long pid =
+      tier_ == Tier::kNamespace
+          ? ::syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, 0)
+          : ::fork();
   if (pid < 0) return Error::FromErrno(errno, "fork");
   if (pid == 0) {
     DieWith(parent);

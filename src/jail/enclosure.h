@@ -80,7 +80,8 @@ class Enclosure {
   Result<Forked> Clone(std::uint64_t namespaces) const;
   void DieWith(pid_t parent) const;
   Result<void> SettleIdentity() const;
-  Result<UniqueFd> MakeRules(std::span<const PathRule> paths) const;  // Not open: there is no Landlock.
+  Result<UniqueFd> MakeRules(
+      std::span<const PathRule> paths) const;  // Not open: there is no Landlock.
   Result<void> ApplyRules(const UniqueFd& rules) const;
   Result<void> PutUpWalls(const ConfineSpec& spec) const;
   Result<void> WriteProc(const char* file, const std::string& text) const;

@@ -230,7 +230,8 @@ class Soak {
     while (std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       const Census now = TakeCensus();
-      if (now == std::exchange(census, now) && now.processes.size() == ProcessesAtRest(kind_)) break;
+      if (now == std::exchange(census, now) && now.processes.size() == ProcessesAtRest(kind_))
+        break;
     }
     return census;
   }

@@ -113,7 +113,8 @@ bool Berths::Suit(const Inheritance& inheritance, const wire::MakeCell& request)
 
 Result<void> Berths::Prepare() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return Error::FromErrno(errno, "pipe for berths");
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+    return Error::FromErrno(errno, "pipe for berths");
   news_ = UniqueFd(ends[0]);
   news_end_ = UniqueFd(ends[1]);
   return {};

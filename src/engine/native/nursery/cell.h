@@ -45,7 +45,8 @@ struct Inheritance {
   const Control& control;
   const Runner* runner;               // Null: the interpreter is in this process.
   std::uint64_t address_space_bytes;  // Of an interpreter that has run nothing.
-  const jail::Berth* berth = nullptr;  // It was forked in. Null: it has namespaces and files to make.
+  const jail::Berth* berth =
+      nullptr;  // It was forked in. Null: it has namespaces and files to make.
 };
 
 class Cell {

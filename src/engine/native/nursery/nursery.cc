@@ -88,9 +88,8 @@ Result<const jail::Filter*> Nursery::FilterFor(const wire::MakeCell& request) co
 Result<void> Nursery::Make(const CellRequest& request) {
   const Result<const jail::Filter*> filter = FilterFor(request.head);
   if (!filter) return control_.SendFailed(request.head.cell, filter.error());
-  const Inheritance inheritance{enclosure_, **filter,
-                                rules_,     control_,
-                                runner_ ? &*runner_ : nullptr, address_space_bytes_};
+  const Inheritance inheritance{
+      enclosure_, **filter, rules_, control_, runner_ ? &*runner_ : nullptr, address_space_bytes_};
   if (Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true) &&
       berths_.Take(inheritance, request.head)) {
     return {};

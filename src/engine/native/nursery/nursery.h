@@ -50,8 +50,8 @@ class Nursery {
   // What cells of one process load last, and those of several.
   std::optional<jail::Filter> single_;
   std::optional<jail::Filter> several_;
-  std::uint64_t address_space_bytes_ = 0;  // As in Inheritance.
-  UniqueFd deaths_;                        // Readable when a child has ended.
+  std::uint64_t address_space_bytes_ = 0;           // As in Inheritance.
+  UniqueFd deaths_;                                 // Readable when a child has ended.
   std::unordered_map<pid_t, std::uint64_t> cells_;  // Those that were made alone.
   bool wants_berths_ = false;                       // From the second cell on.
   Berths berths_;

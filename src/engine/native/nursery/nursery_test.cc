@@ -153,8 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Tiers, NurseryTest,
 
 // What needs namespaces.
 class CellTest : public NurseryTest {};
-INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(kNamespace, kInBerth, kForeign),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(kNamespace, kInBerth, kForeign), NameOf);
 
 // What is otherwise without them.
 class LandlockTest : public NurseryTest {};
@@ -202,7 +201,8 @@ TEST_P(BerthTest, WhoTouchesFilesLeavesThemToNobody) {
        {"open('/tmp/x', 'w')", "open('/output/x', 'w')", "import os\nos.mkdir('/input/x')",
         "import os\nos.listdir('/tmp')", "import os\nos.chmod('/tmp', 0o777)",
         "import os\nos.chmod('/output', 0o777); os.chmod('/output', 0o700)",
-        "import os\nopen('/tmp/x', 'w'); os.unlink('/tmp/x')", "import os\nos.utime('/tmp', (0, 0))",
+        "import os\nopen('/tmp/x', 'w'); os.unlink('/tmp/x')",
+        "import os\nos.utime('/tmp', (0, 0))",
         "import os\nos.utime('/output', ns=(os.stat('/output').st_atime_ns, "
         "os.stat('/output').st_mtime_ns))",
         "import os\nos.symlink('/etc', '/tmp/x')"}) {
