@@ -128,8 +128,11 @@ bool Berths::Take(const Inheritance& inheritance, const wire::MakeCell& request)
     // One that has ended is noticed as a death.
     return Ask(free->socket, request);
   }
-  const bool is_urgent = request.kind == wire::ToNursery::kMakeNow;
-  return Add(inheritance, is_urgent ? nullptr : &request) && !is_urgent;
+  return request.kind == wire::ToNursery::kMake && Add(inheritance, &request);
+}
+
+void Berths::Grow(const Inheritance& inheritance) {
+  static_cast<void>(Add(inheritance, nullptr));
 }
 
 bool Berths::Add(const Inheritance& inheritance, const wire::MakeCell* first) {

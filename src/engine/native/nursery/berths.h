@@ -27,9 +27,11 @@ class Berths {
 
   Result<void> Prepare();
 
-  // Whether a berth makes the cell, and tells the host everything about it. Where none is free there will be one more in
-  // a few milliseconds, up to a limit: soon enough for a cell that nobody waits for.
+  // Whether a berth makes the cell, and tells the host everything about it. Where none is free, one more does so in a few
+  // milliseconds, up to a limit: soon enough for a cell that nobody waits for.
   bool Take(const Inheritance& inheritance, const wire::MakeCell& request);
+  // One more, for the cells to come.
+  void Grow(const Inheritance& inheritance);
 
   bool Has(pid_t pid) const;
 

@@ -84,19 +84,19 @@ Result<const jail::Filter*> Nursery::FilterFor(const wire::MakeCell& request) co
                "would outlive their cell");
 }
 
-// A nursery's first cell is made at once; there may be no other.
 Result<void> Nursery::Make(const CellRequest& request) {
   const Result<const jail::Filter*> filter = FilterFor(request.head);
   if (!filter) return control_.SendFailed(request.head.cell, filter.error());
   const Inheritance inheritance{
       enclosure_, **filter, rules_, control_, runner_ ? &*runner_ : nullptr, address_space_bytes_};
-  if (Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true) &&
-      berths_.Take(inheritance, request.head)) {
-    return {};
-  }
+  // Not the first one: there may be no other.
+  const bool suits_berth =
+      Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true);
+  if (suits_berth && berths_.Take(inheritance, request.head)) return {};
   TRY_ASSIGN(const std::optional<pid_t> pid,
              GiveBirth(inheritance, request, [this] { return enclosure_.Fork(); }));
   if (pid) cells_.emplace(*pid, request.head.cell);
+  if (suits_berth) berths_.Grow(inheritance);
   return {};
 }
 
