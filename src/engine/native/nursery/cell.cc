@@ -40,7 +40,7 @@ void ResetSignals() {
   ::signal(SIGXFSZ, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 // The header of the first run, which stays in the socket with the rest for the interpreter to read.

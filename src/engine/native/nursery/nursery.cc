@@ -30,8 +30,8 @@ Result<void> Nursery::Prepare() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGCHLD);
-  if (::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) {
-    return Error::FromErrno(errno, "block SIGCHLD");
+  if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
+    return Error::FromErrno(error, "block SIGCHLD");
   }
   deaths_ = UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!deaths_.is_open()) return Error::FromErrno(errno, "signalfd");
