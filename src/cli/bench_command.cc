@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/output.h"
+#include "cli/tell.h"
 #include "server/backends.h"
 
 namespace caisson::cli {
@@ -48,7 +49,7 @@ int RunBench(const BenchFlags& flags) {
     return ExitStatus(report.error().code());
   }
   out.Write(flags.json ? ToJson(*report) + "\n" : ToTable(*report));
-  return out.failed() == 0 ? kExitCompleted : kExitUsage;
+  return AfterWriting(out, kExitCompleted);
 }
 
 }  // namespace

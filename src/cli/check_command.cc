@@ -7,6 +7,7 @@
 #include "cli/exit_status.h"
 #include "cli/output.h"
 #include "cli/source_input.h"
+#include "cli/tell.h"
 #include "server/code_service.h"
 #include "server/single_run.h"
 
@@ -112,8 +113,8 @@ int RunCheck(const CheckFlags& flags) {
   } else {
     WriteFindings(flags, *outcome, out);
   }
-  if (out.failed() != 0) return kExitUsage;
-  return judged && outcome->findings.empty() ? kExitCompleted : kExitCodeFailed;
+  const bool clean = judged && outcome->findings.empty();
+  return AfterWriting(out, clean ? kExitCompleted : kExitCodeFailed);
 }
 
 }  // namespace

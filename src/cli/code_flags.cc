@@ -7,7 +7,6 @@
 
 #include "cli/output.h"
 #include "cli/source_input.h"
-#include "cli/terminal_question.h"
 #include "policy/toml.h"
 #include "workspace/mount.h"
 
@@ -118,10 +117,11 @@ Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
   return options;
 }
 
-Result<ToolGate> ToGate(const CodeFlags& flags, const asio::any_io_executor& executor) {
+Result<ToolGate> ToGate(const CodeFlags& flags, TerminalQuestion& question,
+                        const asio::any_io_executor& executor) {
   if (flags.approve == "all") return OpenGate();
   if (flags.approve == "none") return ToolGate();
-  if (flags.approve == "ask") return TerminalGate(executor);
+  if (flags.approve == "ask") return question.Gate(executor);
   return Error(ErrorCode::kInvalidArgument,
                "--approve takes ask, all or none; got \"" + flags.approve + "\"");
 }

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "cli/command.h"
+#include "cli/terminal_question.h"
 #include "codeact/code_runner.h"
 #include "server/code_service.h"
 
@@ -33,8 +34,9 @@ void AddCodeFlags(Command command, CodeFlags& flags);
 // runs one thing at a time.
 Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags);
 
-// Whom --approve means. `ask` is the person at the terminal: asked on the thread of `executor`, and nobody if
-// there is no terminal.
-Result<ToolGate> ToGate(const CodeFlags& flags, const asio::any_io_executor& executor);
+// Whom --approve means. `ask` is the person at the terminal: asked with `question` on the thread of `executor`, and
+// nobody if there is no terminal.
+Result<ToolGate> ToGate(const CodeFlags& flags, TerminalQuestion& question,
+                        const asio::any_io_executor& executor);
 
 }  // namespace caisson::cli

@@ -7,6 +7,7 @@
 #include "cli/tell.h"
 #include "config/config.h"
 #include "config/print.h"
+#include "server/config_checks.h"
 
 namespace caisson::cli {
 namespace {
@@ -22,7 +23,7 @@ struct ConfigFlags {
 };
 
 Result<std::string> Check(const ConfigFlags& flags) {
-  TRY(LoadConfig(flags.path));
+  TRY(LoadConfig(flags.path, ChecksOfAStart()));
   return flags.path + ": no mistakes\n";
 }
 

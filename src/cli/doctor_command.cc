@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/output.h"
+#include "cli/tell.h"
 #include "server/diagnosis.h"
 
 namespace caisson::cli {
@@ -111,8 +112,7 @@ int RunDoctor(const DoctorFlags& flags) {
   const Diagnosis diagnosis = Diagnose(flags.installation);
   Output out = Output::Stdout();
   out.Write(flags.json ? ToJson(diagnosis) + "\n" : ToText(diagnosis));
-  if (out.failed() != 0) return kExitUsage;
-  return diagnosis.Healthy() ? 0 : 1;
+  return AfterWriting(out, diagnosis.Healthy() ? 0 : 1);
 }
 
 }  // namespace

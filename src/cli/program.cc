@@ -28,7 +28,7 @@ constexpr const char* kExamples = R"(Examples:
   caisson doctor                                what protects you on this machine, what does not
 
 Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;
-70 a fault of Caisson itself; 130 and 143 when interrupted. `caisson COMMAND --help` tells more.)";
+3 it waits for an approval; 70 a fault of Caisson itself; 130 and 143 when interrupted. `caisson COMMAND --help` tells more.)";
 
 void AddCommands(Command program) {
   AddRunCommand(program);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -17,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/run_report.h"
 #include "cli/statement.h"
+#include "cli/tell.h"
 #include "codeact/door_session.h"
 #include "engine/outcome.h"
 #include "server/code_service.h"
@@ -33,6 +35,13 @@ constexpr const char* kExamples = R"(Examples:
 Variables, imports and files stay until the end. An empty line ends a block. Ctrl-C clears what you
 have typed, or ends what runs; a run that is ended so, or by a limit, takes the session with it.)";
 
+// What people type to leave a Python session, alone in its line.
+bool IsFarewell(std::string_view statement) {
+  const std::size_t end = statement.find_last_not_of(" \t\r\n");
+  const std::string_view word = statement.substr(0, end == statement.npos ? 0 : end + 1);
+  return word == "exit" || word == "exit()" || word == "quit" || word == "quit()";
+}
+
 // A stateful session: reads statements and runs them, one after the other.
 class ReplCommand {
  public:
@@ -42,11 +51,11 @@ class ReplCommand {
     if (auto ready = Prepare(); !ready) return Fail(ready.error());
     while (!ended_) {
       const auto statement = ReadStatement();
-      if (!statement) break;
+      if (!statement || IsFarewell(*statement)) break;
       if (statement->find_first_not_of(" \t\r\n") != std::string::npos) RunStatement(*statement);
     }
     if (prompts_) out_.Write("\n");
-    return out_.failed() == 0 ? status_ : kExitUsage;
+    return AfterWriting(out_, status_);
   }
 
  private:
@@ -63,6 +72,7 @@ class ReplCommand {
   Output err_ = Output::Stderr();
   const bool prompts_ = ::isatty(STDIN_FILENO) == 1;
   std::optional<LineReader> reader_;
+  std::optional<TerminalQuestion> question_;
   Limits limits_;
   std::unique_ptr<CodeService> service_;
   const std::string session_ = "repl" + NewRunId().substr(3);  // What tools are told: ours alone.
@@ -76,9 +86,10 @@ Result<void> ReplCommand::Prepare() {
   TRY_ASSIGN(CodeServiceOptions options, ToServiceOptions(flags_));
   limits_ = options.setting.limits;
   TRY_ASSIGN(reader_, LineReader::Make());
+  TRY_ASSIGN(question_, TerminalQuestion::Make());
   TRY(interrupts_.ListenAlways([this](int signal) { OnSignal(signal); }));
   TRY_ASSIGN(service_, CodeService::Open(std::move(options)));
-  if (prompts_) out_.Write("A session in a cell. Ctrl-D ends it.\n");
+  if (prompts_) out_.Write("A session in a cell. Ctrl-D or exit() ends it.\n");
   return {};
 }
 
@@ -87,6 +98,7 @@ void ReplCommand::OnSignal(int signal) {
   auto running = running_.Lock();
   if (*running != nullptr) {
     (*running)->Cancel();
+    question_->GiveUp();
   } else {
     reader_->Wake();
   }
@@ -113,7 +125,7 @@ std::optional<std::string> ReplCommand::ReadStatement() {
 
 void ReplCommand::RunStatement(const std::string& code) {
   SingleRun run(service_->runner());
-  auto gate = ToGate(flags_, run.executor());
+  auto gate = ToGate(flags_, *question_, run.executor());
   if (!gate) {
     status_ = Fail(gate.error());
     ended_ = true;

@@ -1,13 +1,13 @@
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/run_on.h"
 #include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
@@ -16,8 +16,15 @@
 #include "cli/output_directory.h"
 #include "cli/run_report.h"
 #include "cli/source_input.h"
+#include "cli/tell.h"
+#include "codeact/asking_keeper.h"
 #include "codeact/door_session.h"
+#include "codeact/durable/durable_runs.h"
+#include "identity/local_resolver.h"
+#include "server/background_loop.h"
 #include "server/code_service.h"
+#include "server/host_state.h"
+#include "server/open_store.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -32,6 +39,8 @@ constexpr const char* kExamples = R"(Examples:
   caisson run --config caisson.toml task.py     with the tools of a configuration
 
 What the code prints appears as it comes, then the value of its last expression, as JSON.
+With a configured [store] and no terminal to ask at, a call that needs approval waits there: exit
+status 3, and `caisson approvals` and `caisson runs resume` go on.
 Limits: wall_seconds cpu_seconds memory_bytes processes open_files code_bytes stdout_bytes
 stderr_bytes result_bytes file_bytes total_file_bytes files tool_calls.)";
 
@@ -42,6 +51,23 @@ struct RunFlags {
   std::string output;
   CodeFlags code;
 };
+
+// Returns when the run has ended, or waits in the store. One that can wait in this process's memory alone is told that
+// nobody can be asked.
+asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, StartRun request) {
+  const IsolationKey owner(LocalIdentity());
+  auto view = co_await runs.Start(owner, std::move(request));
+  while (view && view->state == RunState::kWaiting && view->saved_bytes == 0) {
+    for (const OutcomeApproval& approval : view->outcome.approvals) {
+      const auto denied = co_await runs.Decide(
+          owner, ApprovalId(approval.id),
+          {.by = "caisson run", .reason = "there is no terminal to ask at (see --approve)"});
+      if (!denied) co_return denied.error();
+    }
+    view = co_await runs.Await(owner, view->id, std::chrono::steady_clock::time_point::max());
+  }
+  co_return view;
+}
 
 // One execution of the command, step by step; what a step opens stays for the later ones.
 class RunCommand {
@@ -58,11 +84,13 @@ class RunCommand {
  private:
   Result<void> Prepare();
   int RunCode();
+  // The configuration whose store the run can wait in, if nobody can be asked here and now.
+  Result<std::optional<Config>> WhereToWait() const;
+  int RunInStore(CodeService& service, const Config& config);
   void OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes);
   int Finish(const Outcome& outcome);
   Result<void> SaveFiles(const Outcome& outcome) const;
   int Fail(const Error& error, int exit_status);
-  int StdoutFailed();
   const Limits& limits() const { return options_.setting.limits; }
   Boundary Unopened() const {
     const std::string& engine = options_.backend.engine;
@@ -75,12 +103,14 @@ class RunCommand {
   CodeServiceOptions options_;
   std::string code_;
   std::optional<OutputDirectory> directory_;
+  std::optional<TerminalQuestion> question_;
   Guarded<SingleRun*> running_{nullptr};
-  Interrupts interrupts_;  // Goes first: it uses running_.
+  Interrupts interrupts_;  // Goes first: it uses what is above.
 };
 
 Result<void> RunCommand::Prepare() {
   TRY_ASSIGN(options_, ToServiceOptions(flags_.code));
+  TRY_ASSIGN(question_, TerminalQuestion::Make());
   if (!flags_.output.empty()) {
     TRY_ASSIGN(directory_, OutputDirectory::Open(flags_.output));
   }
@@ -103,15 +133,20 @@ int RunCommand::RunCode() {
     // Held, so that the run cannot go meanwhile; Cancel only posts.
     auto running = running_.Lock();
     if (*running != nullptr) (*running)->Cancel();
+    question_->GiveUp();
   };
   if (auto listening = interrupts_.Listen(stop); !listening) {
     return Fail(listening.error(), kExitOurFault);
   }
+  const auto config = WhereToWait();
+  if (!config) return Fail(config.error(), kExitUsage);
+  if (*config) options_.hidden = StoreFiles(**config);
   const auto service = CodeService::Open(options_);
   if (!service) return Fail(service.error(), ExitStatus(service.error().code()));
+  if (*config && MayAsk(*(*service)->setting()->tools)) return RunInStore(**service, **config);
 
   SingleRun run((*service)->runner());
-  auto gate = ToGate(flags_.code, run.executor());
+  auto gate = ToGate(flags_.code, *question_, run.executor());
   if (!gate) return Fail(gate.error(), kExitUsage);
   *running_.Lock() = &run;
   if (interrupts_.signal() != 0) run.Cancel();  // It came before there was anything to cancel.
@@ -127,6 +162,46 @@ int RunCommand::RunCode() {
   return done ? Finish(done->outcome) : Fail(done.error(), ExitStatus(done.error().code()));
 }
 
+// What the command line says besides the limits is not stored, and whoever takes the run up knows the configuration alone.
+Result<std::optional<Config>> RunCommand::WhereToWait() const {
+  const CodeFlags& flags = flags_.code;
+  const bool only_config = flags.mounts.empty() && flags.environment.empty() &&
+                           flags.policy.empty() && flags.engine.empty() &&
+                           flags.tier == kDefaultTier;
+  if (flags.config.empty() || flags.approve != "ask" || !only_config) return std::optional<Config>();
+  if (TerminalQuestion::IsPossible()) return std::optional<Config>();
+  TRY_ASSIGN(Config config, LoadConfig(flags.config));
+  if (!config.store.is_configured || config.store.url == "memory:") return std::optional<Config>();
+  return std::optional(std::move(config));
+}
+
+int RunCommand::RunInStore(CodeService& service, const Config& config) {
+  const auto state = HostState::Open(config, CaptureEnvironment());
+  if (!state) return Fail(state.error(), ExitStatus(state.error().code()));
+  BackgroundLoop background;
+  DurableRuns runs({.engine = service.engine(),
+                    .runner = service.runner(),
+                    .store = (*state)->store(),
+                    .desk = (*state)->desk(),
+                    .bell = (*state)->bell(),
+                    .keys = (*state)->keys(),
+                    .executor = background.executor(),
+                    .setting = service.settings(),
+                    .sessions = &service.sessions(),
+                    .settings = (*state)->runs()});
+  SingleRun run(service.runner());
+  *running_.Lock() = &run;
+  if (interrupts_.signal() != 0) run.Cancel();
+  const auto view = run.Perform(
+      {.code = std::move(code_),
+       .context = std::make_shared<const SessionContext>(LocalSession(service.sessions(), "cli"))},
+      [&](StartRun request) { return StartOrDeny(runs, std::move(request)); },
+      [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
+  *running_.Lock() = nullptr;
+  WaitFor(background.executor(), runs.Close());
+  return view ? Finish(view->outcome) : Fail(view.error(), ExitStatus(view.error().code()));
+}
+
 int RunCommand::Finish(const Outcome& outcome) {
   if (flags_.json) {
     out_.Write(ToJson(outcome, flags_.file_data ? FileData::kInclude : FileData::kOmit) + "\n");
@@ -138,9 +213,8 @@ int RunCommand::Finish(const Outcome& outcome) {
   if (outcome.status == RunStatus::kCancelled && interrupts_.signal() != 0) {
     return kExitSignalBase + interrupts_.signal();
   }
-  if (out_.failed() != 0) return StdoutFailed();
   const int status = ExitStatus(outcome.status);
-  return status == kExitCompleted && !saved ? kExitUsage : status;
+  return AfterWriting(out_, status == kExitCompleted && !saved ? kExitUsage : status);
 }
 
 Result<void> RunCommand::SaveFiles(const Outcome& outcome) const {
@@ -155,14 +229,6 @@ Result<void> RunCommand::SaveFiles(const Outcome& outcome) const {
 int RunCommand::Fail(const Error& error, int exit_status) {
   err_.Write("caisson: " + error.message() + "\n");
   return exit_status;
-}
-
-// A reader that leaves early (`caisson run | head`) is no news to anybody.
-int RunCommand::StdoutFailed() {
-  if (out_.failed() == EPIPE) return kExitCodeFailed;
-  err_.Write("caisson: cannot write to stdout: " +
-             Error::FromErrno(out_.failed(), "write").message() + "\n");
-  return kExitUsage;
 }
 
 }  // namespace

@@ -120,6 +120,16 @@ void ReportValue(const Outcome& outcome, Output& out) {
   out.WriteGuest("\n");
 }
 
+void ReportWaiting(const Outcome& outcome, Output& err) {
+  for (const OutcomeApproval& approval : outcome.approvals) {
+    Say(err, "caisson: a call of ");
+    err.WriteGuest(approval.tool);
+    err.Write(" waits for an approval: caisson approvals show|approve|deny " + approval.id + "\n");
+  }
+  Say(err, "caisson: then go on with: caisson runs resume " + outcome.run_id +
+               " (each with the same --config)\n");
+}
+
 }  // namespace
 
 void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Output& err) {
@@ -136,6 +146,7 @@ void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Ou
     ReportTruncated("stderr", CountAdvice("stderr_bytes", "", &Limits::stderr_bytes, limits), err);
   }
   if (outcome.status == RunStatus::kLimit) ReportLimit(outcome.reason, limits, err);
+  if (outcome.status == RunStatus::kWaiting) ReportWaiting(outcome, err);
   if (outcome.status == RunStatus::kCancelled) Say(err, "caisson: cancelled\n");
   const std::string& tier = outcome.boundary.tier;
   if (!tier.empty() && tier != kDefaultTier && outcome.status != RunStatus::kRejected) {

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/json_quote.h"
@@ -19,6 +17,7 @@
 #include "codeact/durable/durable_runs.h"
 #include "codeact/durable/stored_view.h"
 #include "context/session_context.h"
+#include "server/background_loop.h"
 #include "server/code_service.h"
 #include "server/host_state.h"
 
@@ -100,7 +99,8 @@ Result<Told> List(const RunsFlags& flags) {
   TRY_ASSIGN(Page<StoredRun> page, RunHere(opened.store->runs().List(opened.owner, state, query)));
   Told told;
   for (StoredRun& run : page.items) {
-    TRY_ASSIGN(const RunView view, RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
+    TRY_ASSIGN(const RunView view,
+               RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
     told.text += flags.json ? Json(view) + "\n" : Headline(view);
   }
   if (flags.json) return told;
@@ -115,21 +115,6 @@ Result<Told> Show(const RunsFlags& flags) {
   TRY_ASSIGN(const RunView view, RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
   return Told{flags.json ? Json(view) + "\n" : Details(view), kExitCompleted};
 }
-
-// A loop with a thread of its own, for as long as a run goes on here.
-class Background {
- public:
-  asio::any_io_executor executor() { return context_.get_executor(); }
-  ~Background() {
-    work_.reset();
-    thread_.join();
-  }
-
- private:
-  asio::io_context context_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
-  std::thread thread_{[this] { context_.run(); }};
-};
 
 asio::awaitable<Result<RunView>> ResumeAndWait(DurableRuns& runs, IsolationKey owner, RunId id) {
   auto resumed = co_await runs.Resume(owner, id);
@@ -160,7 +145,7 @@ Result<Told> Resume(const RunsFlags& flags) {
   CodeServiceOptions options = FromConfig(opened.config);
   options.hidden = state->hidden();
   TRY_ASSIGN(auto service, CodeService::Open(std::move(options)));
-  Background background;
+  BackgroundLoop background;
   DurableRuns runs({.engine = service->engine(),
                     .runner = service->runner(),
                     .store = state->store(),

@@ -25,6 +25,8 @@ Result<std::string> ReadAll(const UniqueFd& file, const std::string& name, std::
     } else if (errno == EISDIR) {
       return Error(ErrorCode::kInvalidArgument,
                    name + " is a directory; give a file with Python code");
+    } else if (errno == EBADF) {
+      return Error(ErrorCode::kInvalidArgument, name + " is closed; give a file with Python code");
     } else if (errno != EINTR) {
       return Error::FromErrno(errno, "cannot read " + name);
     }

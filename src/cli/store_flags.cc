@@ -30,7 +30,12 @@ Result<OpenedStore> OpenStoreOf(const StoreFlags& flags) {
   if (!identity) {
     return Error(ErrorCode::kInvalidArgument, identity.error().message());
   }
-  TRY_ASSIGN(auto store, OpenStore(config, MissingStore::kRefuse));
+  auto opened = OpenStore(config, MissingStore::kRefuse);
+  if (!opened && flags.config.empty() && opened.error().code() == ErrorCode::kNotFound) {
+    return Error(ErrorCode::kNotFound,
+                 opened.error().message() + "; --config names a configuration with another");
+  }
+  TRY_ASSIGN(auto store, std::move(opened));
   return OpenedStore{
       .config = std::move(config), .store = std::move(store), .owner = IsolationKey(*identity)};
 }

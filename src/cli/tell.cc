@@ -1,8 +1,16 @@
 #include "cli/tell.h"
 
-#include "cli/output.h"
+#include <cerrno>
 
 namespace caisson::cli {
+
+int AfterWriting(const Output& out, int status) {
+  if (out.failed() == 0) return status;
+  if (out.failed() == EPIPE) return kExitCodeFailed;
+  Output::Stderr().Write("caisson: cannot write to stdout: " +
+                         Error::FromErrno(out.failed(), "write").message() + "\n");
+  return kExitUsage;
+}
 
 int Tell(const Result<std::string>& text, int status) {
   if (!text) {
@@ -11,7 +19,7 @@ int Tell(const Result<std::string>& text, int status) {
   }
   Output out = Output::Stdout();
   out.Write(*text);
-  return out.failed() == 0 ? status : kExitUsage;
+  return AfterWriting(out, status);
 }
 
 }  // namespace caisson::cli

@@ -1,11 +1,21 @@
 #include "cli/terminal_question.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "approval/binding.h"
 #include "approval/presentation.h"
@@ -36,16 +46,35 @@ void WriteAll(const UniqueFd& terminal, std::string_view text) {
   }
 }
 
-// The first line that is typed.
-std::string ReadLine(const UniqueFd& terminal) {
+// The first line that is typed; nothing if GiveUp() comes first.
+std::optional<std::string> ReadLine(const UniqueFd& terminal, const UniqueFd& given_up) {
+  std::array<pollfd, 2> ready{{{.fd = terminal.get(), .events = POLLIN, .revents = 0},
+                               {.fd = given_up.get(), .events = POLLIN, .revents = 0}}};
   std::string line;
-  char c = 0;
-  while (line.size() < kMaxAnswer && ::read(terminal.get(), &c, 1) == 1 && c != '\n') line += c;
+  while (line.size() < kMaxAnswer) {
+    while (::poll(ready.data(), ready.size(), -1) < 0) {
+    }
+    std::uint64_t times = 0;
+    if (ready[1].revents != 0 && ::read(given_up.get(), &times, sizeof times) > 0) {
+      return std::nullopt;
+    }
+    char c = 0;
+    if (::read(terminal.get(), &c, 1) != 1 || c == '\n') break;
+    line += c;
+  }
   return line;
 }
 
-std::optional<ToolDenied> Ask(const GatedCall& call) {
-  const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
+struct GoAhead {};
+struct GivenUp {};
+using Reply = std::variant<GoAhead, ToolDenied, GivenUp>;
+
+UniqueFd OpenTerminal() {
+  return UniqueFd(::open("/dev/tty", O_RDWR | O_CLOEXEC));
+}
+
+Reply Ask(const GatedCall& call, const UniqueFd& given_up) {
+  const UniqueFd terminal = OpenTerminal();
   if (!terminal.is_open()) {
     return ToolDenied{call.tool->name() +
                       " needs an approval, and there is no terminal to ask at (see --approve)"};
@@ -53,17 +82,48 @@ std::optional<ToolDenied> Ask(const GatedCall& call) {
   const auto question = Question(call);
   if (!question) return ToolDenied{"nobody can be asked: " + question.error().message()};
   WriteAll(terminal, *question);
-  const std::string answer = ReadLine(terminal);
-  if (answer == "y" || answer == "Y" || answer == "yes") return std::nullopt;
+  const auto answer = ReadLine(terminal, given_up);
+  if (!answer) {
+    WriteAll(terminal, "\n");
+    return GivenUp{};
+  }
+  if (*answer == "y" || *answer == "Y" || *answer == "yes") return GoAhead{};
   return ToolDenied{"the call of " + call.tool->name() + " was denied"};
+}
+
+// Returns when the call is cancelled.
+asio::awaitable<void> WaitForTheEnd() {
+  asio::steady_timer never(co_await asio::this_coro::executor,
+                           asio::steady_timer::time_point::max());
+  co_await never.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 }  // namespace
 
-ToolGate TerminalGate(asio::any_io_executor executor) {
-  return [executor =
-              std::move(executor)](GatedCall call) -> asio::awaitable<std::optional<ToolDenied>> {
-    co_return co_await CallOn(executor, [&call] { return Ask(call); });
+Result<TerminalQuestion> TerminalQuestion::Make() {
+  UniqueFd given_up(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!given_up.is_open()) return Error::FromErrno(errno, "eventfd");
+  return TerminalQuestion(std::move(given_up));
+}
+
+bool TerminalQuestion::IsPossible() {
+  return OpenTerminal().is_open();
+}
+
+void TerminalQuestion::GiveUp() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(given_up_.get(), &one, sizeof one));
+}
+
+ToolGate TerminalQuestion::Gate(asio::any_io_executor executor) {
+  return [executor = std::move(executor),
+          this](GatedCall call) -> asio::awaitable<std::optional<ToolDenied>> {
+    auto reply = co_await CallOn(executor, [&] { return Ask(call, given_up_); });
+    // An answer, even a no, would let the code go on until it is cancelled.
+    if (std::holds_alternative<GivenUp>(reply)) co_await WaitForTheEnd();
+    if (auto* denied = std::get_if<ToolDenied>(&reply)) co_return std::move(*denied);
+    co_return std::holds_alternative<GoAhead>(reply) ? std::nullopt
+                                                     : std::optional(ToolDenied{"nobody answered"});
   };
 }
 

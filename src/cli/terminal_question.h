@@ -1,18 +1,38 @@
-// TerminalGate asks the person at the terminal whether a call may be made.
+// A TerminalQuestion asks the person at the terminal whether a call may be made.
 //
 // Trust     Arguments are the guest's: shown as approval/presentation.h does, so that they cannot forge
 //           the question. Only "y" or "yes" is a yes. The terminal is opened by its own name: code and answers of
 //           a script come through stdin and are nobody's consent.
-// Threads   The question blocks the thread of `executor`.
-// Lifetime  `executor` outlives the calls.
+// Threads   The question blocks the thread of the gate's executor, so that nothing else is written meanwhile.
+//           GiveUp() from any.
+// Lifetime  Outlives its gates, and their executors the calls.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <utility>
 
+#include "base/result.h"
+#include "base/unique_fd.h"
 #include "tools/bridge.h"
 
 namespace caisson::cli {
 
-ToolGate TerminalGate(asio::any_io_executor executor);
+class TerminalQuestion {
+ public:
+  static Result<TerminalQuestion> Make();
+
+  // Whether there is anybody to ask.
+  static bool IsPossible();
+
+  ToolGate Gate(asio::any_io_executor executor);
+
+  // For who cancels the run: a question that is open is left without an answer, and so is its call.
+  void GiveUp();
+
+ private:
+  explicit TerminalQuestion(UniqueFd given_up) : given_up_(std::move(given_up)) {}
+
+  UniqueFd given_up_;  // eventfd.
+};
 
 }  // namespace caisson::cli

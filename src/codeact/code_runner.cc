@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "base/run_on.h"
+#include "codeact/asking_keeper.h"
 #include "workspace/workspace.h"
 
 namespace caisson {
@@ -25,7 +26,8 @@ CodeRun Lost(const std::string& name, const std::string& why) {
   outcome.error = RunError{
       .type = "SessionLost",
       .message = "session \"" + name + "\" was lost: " + why +
-                 ". Nothing was executed. Its variables are gone: restart it, or use another name"};
+                 ". Nothing was executed. Its variables are gone: begin it afresh with restart, or "
+                 "use another name"};
   return {.outcome = std::move(outcome), .session = SessionFate::kLost};
 }
 
@@ -40,7 +42,7 @@ RunRequest ToRunRequest(CodeRequest& request) {
   run.purpose = request.purpose;
   if (request.continuity) {
     run.virtual_time = request.continuity->virtual_time;
-    run.limits.wall_time += request.continuity->spare_wall_time;
+    run.spare_wall_time = request.continuity->spare_wall_time;
   }
   return run;
 }
@@ -67,10 +69,20 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
   auto going =
       continuity.saved ? cell.Continue(bridge, after) : cell.Run(std::move(run), bridge, after);
   auto outcome = co_await std::move(going);
-  if (continuity.keeper) continuity.keeper->OnEnd();
+  if (continuity.keeper) continuity.keeper->OnEnd(outcome);
   co_await bridge.Close();
+  if (outcome) bridge.Explain(outcome->calls);
   if (continuity.keeper) co_await continuity.keeper->LetGo();
   co_return outcome;
+}
+
+// Somebody may be asked while the code waits: that is not the run's time.
+void KeepTimeWhileAsking(CodeRequest& request) {
+  if (!request.gate || request.continuity || !MayAsk(*request.setting->tools)) return;
+  const Limits& limits = request.limits ? *request.limits : request.setting->limits;
+  const auto keeper = std::make_shared<AskingKeeper>(limits.wall_time);
+  request.gate = keeper->Watch(std::move(request.gate));
+  request.continuity = Continuity{.keeper = keeper, .spare_wall_time = AskingKeeper::kPatience};
 }
 
 std::string WhyLost(const Outcome& outcome) {
@@ -257,6 +269,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::Run(CodeRequest request) {
   const Registration registration(*this, stop);
   if (!registration) co_return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
   if (request.code.size() > limits.code_bytes) co_return CodeRun{RefusedForLength(limits)};
+  KeepTimeWhileAsking(request);
 
   std::optional<Result<CodeRun>> result;
   auto work = [&]() -> asio::awaitable<void> {

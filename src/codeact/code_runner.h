@@ -43,6 +43,8 @@ struct CodeSetting {
   Limits limits{};                    // Of a run that asks for nothing else.
   Limits ceiling = DefaultCeiling();  // The most that a run may ask for.
   Policy policy{};
+  // Packages that the engine has; told to models, and shared by the settings.
+  std::shared_ptr<const std::vector<std::string>> packages{};
   std::vector<workspace::MountSpec> mounts{};
   std::vector<InputFile> files{};
   // All that os.environ holds; shared with the runs.

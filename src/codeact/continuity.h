@@ -23,8 +23,9 @@ class CellKeeper {
   virtual ~CellKeeper() = default;
   // Before the first instruction.
   virtual void OnCell(Cell& cell) = 0;
-  // Nothing is answered any more; calls under way are cancelled next.
-  virtual void OnEnd() = 0;
+  // Nothing is answered any more; calls under way are cancelled next. Before anybody else sees the outcome, the keeper
+  // says in it what the cell cannot know.
+  virtual void OnEnd(Result<Outcome>& outcome) = 0;
   // Returns when the cell is not used any more: it goes then.
   virtual asio::awaitable<void> LetGo() = 0;
 };

@@ -38,9 +38,6 @@ Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& giv
                       .setting = options.setting,
                       .gate = options.gate,
                       .trace = options.trace};
-  if (request.code.find_first_not_of(" \t\r\n\f\v") == std::string::npos) {
-    return Error(ErrorCode::kInvalidArgument, "there is no code: send some Python");
-  }
   TRY_ASSIGN(request.limits, RequestedLimits(given, options.setting->limits));
   if (const Value* session = given.Find("session")) {
     const Value* restart = given.Find("restart");

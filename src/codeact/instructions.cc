@@ -93,7 +93,10 @@ std::string Description(const CodeSetting& setting) {
       "network. ";
   text.append(kResults).append("\n\n");
   text.append(ToolsBlock(setting)).append("\n");
-  text.append(FilesBlock(setting)).append(DescribePolicy(setting.policy)).append("\n");
+  text.append(FilesBlock(setting));
+  text.append(setting.packages ? DescribePolicy(setting.policy, *setting.packages)
+                               : DescribePolicy(setting.policy));
+  text.append("\n");
   text.append(LimitsBlock(setting.limits));
   return text;
 }

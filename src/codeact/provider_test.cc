@@ -213,8 +213,13 @@ TEST_F(ProviderTest, ExecuteCodeTakesLimitsUpToTheCeiling) {
   }
   EXPECT_FALSE(Invoke(scope, R"({"code":"1","limits":{"files":"x"}})"));
   EXPECT_FALSE(Invoke(scope, R"({"code":1})"));
-  EXPECT_TRUE(std::holds_alternative<ErrorContent>(Invoke(scope, R"({"code":" \n"})")->at(0)));
   EXPECT_FALSE(Invoke(scope, R"({"code":"1","other":1})"));
+  EXPECT_EQ(engine_.requests().size(), 1u);
+}
+
+TEST_F(ProviderTest, AnEmptyProgramIsAProgram) {
+  engine_.Push(Completes());
+  EXPECT_TRUE(Invoke(*provider_.BeginRun(kAnn), R"({"code":" \n"})"));
   EXPECT_EQ(engine_.requests().size(), 1u);
 }
 

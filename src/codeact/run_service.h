@@ -35,6 +35,7 @@ namespace caisson {
 struct StartRun {
   std::string code;
   std::optional<std::string> session{};          // A stateful session of this owner.
+  Restart restart = Restart::kNo;                // Of that session.
   std::optional<Limits> limits{};                // Never above the setting's ceiling.
   std::shared_ptr<const CodeSetting> setting{};  // Nothing: the service's own.
   // Whom its tools act for, for as long as it lasts; nothing: nobody in particular.

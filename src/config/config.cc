@@ -29,7 +29,7 @@ ServerConfig ReadServer(TableReader table) {
 }
 
 StoreConfig ReadStore(TableReader table) {
-  StoreConfig store;
+  StoreConfig store{.is_configured = true};
   table.Read("url", store.url);
   table.ReadSecret("keys", store.keys);
   const bool known = store.url.starts_with("sqlite:") || store.url == "memory:" ||
@@ -103,21 +103,26 @@ WorkerConfig ReadWorker(TableReader table) {
   return worker;
 }
 
-// SetLimit knows the names and what they allow.
+// As SetLimit reads it, which knows the names and what they allow. What is no number at all is shown as it stands.
+std::string LimitText(const toml::node& node) {
+  if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
+  if (const auto text = node.value_exact<std::string>()) return "'" + *text + "'";
+  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
+  const auto real = node.value_exact<double>();
+  if (!real) return node.is_table() ? "{...}" : node.is_array() ? "[...]" : "a date";
+  std::array<char, 512> digits;
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), *real, std::chars_format::fixed);
+  return {digits.data(), end.ptr};
+}
+
 void ReadLimits(const toml::table& table, Limits& limits, Problems& problems) {
   for (const auto& [key, node] : table) {
-    std::string text;
-    if (const auto whole = node.value_exact<std::int64_t>()) {
-      text = std::to_string(*whole);
-    } else if (const auto real = node.value_exact<double>()) {
-      std::array<char, 64> digits;
-      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *real,
-                                     std::chars_format::fixed);
-      if (end.ec == std::errc()) text.assign(digits.data(), end.ptr);
-    }
-    if (auto set = SetLimit(limits, key.str(), text); !set) {
-      problems.Add(node, "limits: " + set.error().message());
-    }
+    Limits alone;
+    auto set = SetLimit(alone, key.str(), LimitText(node));
+    if (set) set = CheckLimits(alone, DefaultCeiling());
+    if (set) set = SetLimit(limits, key.str(), LimitText(node));
+    if (!set) problems.Add(node, "limits: " + set.error().message());
   }
 }
 
@@ -311,8 +316,11 @@ WorkflowConfig ReadWorkflow(TableReader table) {
 // Reads one document.
 class ConfigReader {
  public:
-  ConfigReader(const toml::table& document, std::string_view file_name)
-      : problems_(file_name), document_(document, "", problems_) {}
+  ConfigReader(const toml::table& document, std::string_view file_name, const ConfigChecks& checks)
+      : problems_(file_name),
+        document_(document, "", problems_),
+        directory_(std::filesystem::path(file_name).parent_path().string()),
+        checks_(checks) {}
 
   Result<Config> Read() {
     With("server", [&](TableReader table) { config_.server = ReadServer(std::move(table)); });
@@ -332,9 +340,16 @@ class ConfigReader {
     if (const toml::table* table = document_.Table("limits")) {
       ReadLimits(*table, config_.limits, problems_);
     }
-    Each("mount", config_.mounts, ReadMount);
+    document_.EachTable("mount", [&](const toml::table& table, const std::string& name) {
+      config_.mounts.push_back(ReadMount(TableReader(table, name, problems_)));
+      const MountConfig& mount = config_.mounts.back();
+      const bool whole = !mount.host.empty() && !mount.guest.empty();
+      if (checks_.mount && whole) Judge(table, name, checks_.mount(mount, directory_));
+    });
     document_.EachTable("tool", [&](const toml::table& table, const std::string& name) {
       config_.tools.push_back(ReadTool(table, name, problems_));
+      const ToolConfig& tool = config_.tools.back();
+      if (checks_.tool && !tool.name.empty()) Judge(table, name, checks_.tool(tool));
     });
     document_.EachTable("upstream", [&](const toml::table& table, const std::string& name) {
       config_.upstreams.push_back(ReadUpstream(table, name, problems_));
@@ -344,8 +359,10 @@ class ConfigReader {
     Each("workflow", config_.workflows, ReadWorkflow);
     document_.Finish();
     CheckNames();
-    if (problems_.text().empty()) return std::move(config_);
-    return Error(ErrorCode::kInvalidArgument, problems_.text());
+    config_.directory = directory_;
+    const std::string problems = problems_.text();
+    if (problems.empty()) return std::move(config_);
+    return Error(ErrorCode::kInvalidArgument, problems);
   }
 
  private:
@@ -361,6 +378,10 @@ class ConfigReader {
     document_.EachTable(key, [&](const toml::table& table, const std::string& name) {
       out.push_back(read(TableReader(table, name, problems_)));
     });
+  }
+
+  void Judge(const toml::table& table, const std::string& name, const Result<void>& judged) {
+    if (!judged) problems_.Add(table, name + ": " + judged.error().message());
   }
 
   void ReadPolicy(const toml::table& table) {
@@ -397,12 +418,15 @@ class ConfigReader {
 
   Problems problems_;
   TableReader document_;
+  const std::string directory_;
+  const ConfigChecks& checks_;
   Config config_;
 };
 
 }  // namespace
 
-Result<Config> ParseConfig(std::string_view text, std::string_view file_name) {
+Result<Config> ParseConfig(std::string_view text, std::string_view file_name,
+                           const ConfigChecks& checks) {
   toml::table document;
   try {
     document = toml::parse(text);
@@ -411,10 +435,10 @@ Result<Config> ParseConfig(std::string_view text, std::string_view file_name) {
                                                   std::to_string(error.source().begin.line) + ": " +
                                                   std::string(error.description()));
   }
-  return ConfigReader(document, file_name).Read();
+  return ConfigReader(document, file_name, checks).Read();
 }
 
-Result<Config> LoadConfig(const std::string& path) {
+Result<Config> LoadConfig(const std::string& path, const ConfigChecks& checks) {
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxFileBytes + 1, '\0');
   if (!file.read(text.data(), static_cast<std::streamsize>(text.size())) && !file.eof()) {
@@ -424,9 +448,7 @@ Result<Config> LoadConfig(const std::string& path) {
   if (text.size() > kMaxFileBytes) {
     return Error(ErrorCode::kInvalidArgument, path + " is too large for a configuration file");
   }
-  TRY_ASSIGN(Config config, ParseConfig(text, path));
-  config.directory = std::filesystem::path(path).parent_path().string();
-  return config;
+  return ParseConfig(text, path, checks);
 }
 
 }  // namespace caisson

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,7 @@ struct ServerConfig {
 struct StoreConfig {
   std::string url = "sqlite:caisson.db";
   SecretReference keys{};  // What sealed state is sealed with; by default made beside the database.
+  bool is_configured = false;  // The file has this table.
 };
 
 struct ApprovalsConfig {
@@ -254,8 +256,15 @@ struct Config {
   std::string directory{};  // Of the file: what relative paths in it are relative to.
 };
 
-// `file_name` is for messages. The error has one line for each mistake.
-Result<Config> ParseConfig(std::string_view text, std::string_view file_name);
-Result<Config> LoadConfig(const std::string& path);
+// What cannot be judged here, since tools and directories are not known here. Each says what is wrong.
+struct ConfigChecks {
+  std::function<Result<void>(const ToolConfig& tool)> tool{};
+  std::function<Result<void>(const MountConfig& mount, const std::string& directory)> mount{};
+};
+
+// The error has one line for each mistake, in the order of the file.
+Result<Config> ParseConfig(std::string_view text, std::string_view file_name,
+                           const ConfigChecks& checks = {});
+Result<Config> LoadConfig(const std::string& path, const ConfigChecks& checks = {});
 
 }  // namespace caisson

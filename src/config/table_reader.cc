@@ -60,9 +60,18 @@ std::optional<Value> Convert(const toml::node& node, int depth) {
 }  // namespace
 
 void Problems::Add(const toml::node& where, std::string_view what) {
-  if (!text_.empty()) text_ += '\n';
-  text_ += file_name_ + ":" + std::to_string(where.source().begin.line) + ": ";
-  text_ += what;
+  found_.emplace_back(where.source().begin.line, what);
+}
+
+std::string Problems::text() const {
+  auto in_order = found_;
+  std::ranges::sort(in_order);
+  std::string text;
+  for (const auto& [line, what] : in_order) {
+    if (!text.empty()) text += '\n';
+    text += file_name_ + ":" + std::to_string(line) + ": " + what;
+  }
+  return text;
 }
 
 const toml::node* TableReader::Find(std::string_view key) {

@@ -33,11 +33,12 @@ class Problems {
   explicit Problems(std::string_view file_name) : file_name_(file_name) {}
 
   void Add(const toml::node& where, std::string_view what);
-  const std::string& text() const { return text_; }
+  // One line for each, in the order of the file; empty if there is none.
+  std::string text() const;
 
  private:
   std::string file_name_;
-  std::string text_;
+  std::vector<std::pair<std::uint32_t, std::string>> found_;  // With their lines.
 };
 
 class TableReader {

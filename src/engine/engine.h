@@ -58,6 +58,8 @@ enum class Purpose { kRun, kCheck };  // kCheck: nothing is executed; the outcom
 struct RunRequest {
   std::string code;
   Limits limits{};
+  // What the worker gives the run beyond limits.wall_time, because the caller counts that time itself.
+  std::chrono::nanoseconds spare_wall_time{};
   std::vector<std::string> tools{};  // Names that are functions in the code.
   // The same with their signatures, if not empty: the list of guest/abi.h, encoded once for many runs.
   std::shared_ptr<const std::string> signatures{};
@@ -204,6 +206,9 @@ class Engine {
 
   // What cells saved now are bound to; nothing for an engine that saves none.
   virtual std::optional<CellBuild> build() const { return std::nullopt; }
+
+  // Packages beyond the standard library that code may import here, if the policy lets it; null: none.
+  virtual std::shared_ptr<const std::vector<std::string>> native_packages() const { return {}; }
 };
 
 }  // namespace caisson

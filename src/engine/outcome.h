@@ -64,6 +64,7 @@ struct OutcomeCall {
   std::uint32_t seq = 0;
   std::string tool{};
   Value arguments{};
+  List positional{};      // Arguments without a name; whoever knows the tool gives them one.
   std::string outcome{};  // "returned", "raised", "denied", "pending" or "uncertain".
   std::chrono::nanoseconds duration{};
 };

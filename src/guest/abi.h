@@ -40,8 +40,10 @@ void host_wake(void);
 #endif
 
 // Hands over a call, [name, positional list, keyword dict], and returns its number (0, 1, ...) at
-// once, or CAISSON_POST_REFUSED when the run has used up its calls or the message is too big.
-#define CAISSON_POST_REFUSED (-1)
+// once, or why it is refused: the message is too big, or comes from a process that the code forked. The
+// call that is one too many ends the run.
+#define CAISSON_POST_TOO_BIG (-1)
+#define CAISSON_POST_FORKED (-2)
 CAISSON_IMPORT(post) int32_t host_post(const void* message, uint32_t length);
 
 // Copies the next message for the guest into `out` and returns its length. If it is longer than

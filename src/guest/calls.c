@@ -71,10 +71,11 @@ static void RaiseFromArgs(PyObject* type, PyObject* args) {
 static int64_t Post(Buffer* message) {
   int32_t seq = host_post(message->data, (uint32_t)message->size);
   BufferFree(message);
-  if (seq == CAISSON_POST_REFUSED) {
+  if (seq < 0) {
     PyObject* args = Py_BuildValue("ss", "CallRefused",
-                                   "this run has used up its tool calls, or the arguments are too "
-                                   "large");
+                                   seq == CAISSON_POST_FORKED
+                                       ? "a process that the code forked cannot call tools"
+                                       : "the arguments are larger than a call may have (8 MiB)");
     RaiseFromArgs(hooks.tool_error, args);
     Py_XDECREF(args);
     return -1;

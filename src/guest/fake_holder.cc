@@ -248,7 +248,7 @@ int32_t host_post(const void* message, uint32_t length) {
   caisson::Holder& holder = TheHolder();
   auto call = caisson::DecodeValue({static_cast<const char*>(message), length});
   if (!call) _exit(96);
-  if (holder.next_seq >= holder.options.max_calls) return CAISSON_POST_REFUSED;
+  if (holder.next_seq >= holder.options.max_calls) return CAISSON_POST_TOO_BIG;
   holder.pending.emplace_back(holder.next_seq, *std::move(call));
   holder.held.calls++;
   holder.held.most_in_flight =

@@ -64,7 +64,7 @@ TEST(GuestTools, ErrorsReachTheCode) {
 TEST(GuestTools, ARefusedPostIsAToolError) {
   const Held held = Hold("echo(1)\necho(2)\necho(3)", {.max_calls = 2});
   EXPECT_EQ(held.Error("type"), "ToolError");
-  EXPECT_THAT(held.Error("message"), HasSubstr("used up its tool calls"));
+  EXPECT_THAT(held.Error("message"), HasSubstr("larger than a call may have"));
   EXPECT_EQ(held.ErrorLine(), 3);
 }
 

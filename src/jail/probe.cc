@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -148,11 +149,17 @@ Feature TriedFeature(std::string name, const Attempt& attempt, std::string fix) 
           .fix = available ? "" : std::move(fix)};
 }
 
+// The remedy for whatever needs them, if they are not there.
+std::optional<std::string> UserNamespacesFirst(const Report& report) {
+  const auto found = std::ranges::find(report.features, "user_namespaces", &Feature::name);
+  if (found == report.features.end() || found->available) return std::nullopt;
+  return "user_namespaces first";
+}
+
 void AddNamespaces(Report& report) {
   report.features.push_back(UserNamespaceFeature(Try(CLONE_NEWUSER, Nothing)));
-  const std::string fix = report.features.back().available
-                              ? "a kernel with this kind of namespace, not refused by a container"
-                              : "user_namespaces first";
+  const std::string fix = UserNamespacesFirst(report).value_or(
+      "a kernel with this kind of namespace, not refused by a container");
   const std::initializer_list<std::pair<const char*, std::uint64_t>> kinds = {
       {"mount_namespace", CLONE_NEWNS}, {"pid_namespace", CLONE_NEWPID},
       {"net_namespace", CLONE_NEWNET},  {"ipc_namespace", CLONE_NEWIPC},
@@ -160,17 +167,18 @@ void AddNamespaces(Report& report) {
   for (const auto& [name, flag] : kinds) {
     report.features.push_back(TriedFeature(name, Try(CLONE_NEWUSER | flag, Nothing), fix));
   }
-  const std::string root_fix =
+  const std::string root_fix = UserNamespacesFirst(report).value_or(
       "not inside a chroot; no AppArmor profile that refuses mounts in user namespaces "
-      "(kernel.apparmor_restrict_unprivileged_userns=0)";
+      "(kernel.apparmor_restrict_unprivileged_userns=0)");
   report.features.push_back(
       TriedFeature("pivot_root", Try(CLONE_NEWUSER | CLONE_NEWNS, SwapRootInside), root_fix));
 }
 
-Feature OverlayFeature() {
+Feature OverlayFeature(const Report& report) {
   return TriedFeature("overlay_mounts", Try(CLONE_NEWUSER | CLONE_NEWNS, MountOverlayInside),
-                      "Linux 6.6 with overlayfs, for mounts in engine native; engine wasm has them "
-                      "everywhere");
+                      UserNamespacesFirst(report).value_or(
+                          "Linux 6.6 with overlayfs, for mounts in engine native; engine wasm has "
+                          "them everywhere"));
 }
 
 Feature LandlockFeature() {
@@ -314,7 +322,7 @@ Report Probe() {
   AddNamespaces(report);
   report.features.push_back(LandlockFeature());
   AddSimple(report);
-  report.features.push_back(OverlayFeature());
+  report.features.push_back(OverlayFeature(report));
   report.features.push_back(CgroupFeature());
   report.features.push_back(PagemapScanFeature());
   report.features.push_back(BranchFeature());

@@ -80,10 +80,16 @@ std::vector<std::string> PolicyConflicts(const Policy& policy) {
   return conflicts;
 }
 
-std::string DescribePolicy(const Policy& policy) {
-  if (policy.preset == PolicyPreset::kOpen) return "Any Python may be used.";
+std::string DescribePolicy(const Policy& policy, const std::vector<std::string>& packages) {
+  std::set<std::string> present(packages.begin(), packages.end());
+  if (policy.preset == PolicyPreset::kOpen) {
+    return present.empty() ? "Any Python may be used."
+                           : "Any Python may be used, and these packages: " + Join(present) + ".";
+  }
+  for (const std::string& name : policy.imports.block) present.erase(name);
   std::string out = "Only these modules may be imported: ";
   out += Join(Allowed(caisson_strict_imports, policy.imports));
+  if (!present.empty()) out += "; and these packages: " + Join(present);
   out += ". Of os only: " + Join(Allowed(caisson_strict_os_attributes, policy.os_attributes));
   out +=
       ". Not allowed: eval, exec, compile, globals, locals, vars, dir, input, dunder attributes "

@@ -45,6 +45,7 @@ Value EncodePolicy(const Policy& policy);
 std::vector<std::string> PolicyConflicts(const Policy& policy);
 
 // What a model is told before it writes code: a few lines of plain text.
-std::string DescribePolicy(const Policy& policy);
+// `packages` are those beyond the standard library that are there to be imported.
+std::string DescribePolicy(const Policy& policy, const std::vector<std::string>& packages = {});
 
 }  // namespace caisson

@@ -97,6 +97,13 @@ TEST(Policy, DescribesItself) {
   EXPECT_THAT(DescribePolicy({.preset = PolicyPreset::kOpen}), HasSubstr("Any Python"));
 }
 
+TEST(Policy, NamesThePackagesThatAreThere) {
+  const std::vector<std::string> packages{"numpy", "pandas"};
+  EXPECT_THAT(DescribePolicy({}, packages), HasSubstr("these packages: numpy, pandas"));
+  EXPECT_THAT(DescribePolicy({.imports = {.block = {"numpy"}}}, packages), Not(HasSubstr("numpy")));
+  EXPECT_THAT(DescribePolicy({.preset = PolicyPreset::kOpen}, packages), HasSubstr("numpy"));
+}
+
 TEST(PolicyLists, HaveNoNameTwice) {
   for (const char* const* list :
        {caisson_strict_imports, caisson_strict_builtins, caisson_strict_os_attributes,

@@ -36,6 +36,11 @@ std::string Located(const Config& config, const std::string& path) {
 
 }  // namespace
 
+workspace::MountSpec ToMountSpec(const MountConfig& mount, const std::string& directory) {
+  const std::filesystem::path host = std::filesystem::path(directory) / mount.host;
+  return {.host = host.string(), .point = {.guest_path = mount.guest, .mode = mount.mode}};
+}
+
 CodeServiceOptions FromConfig(const Config& config) {
   CodeServiceOptions options;
   options.backend.engine = NameOf(config.engine.choice);
@@ -45,9 +50,7 @@ CodeServiceOptions FromConfig(const Config& config) {
   options.setting.limits = config.limits;
   options.setting.policy = config.policy;
   for (const MountConfig& mount : config.mounts) {
-    const std::filesystem::path host = std::filesystem::path(config.directory) / mount.host;
-    options.setting.mounts.push_back(
-        {.host = host.string(), .point = {.guest_path = mount.guest, .mode = mount.mode}});
+    options.setting.mounts.push_back(ToMountSpec(mount, config.directory));
   }
   options.tools = config.tools;
   options.upstreams = config.upstreams;
@@ -81,6 +84,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
     tools.insert(tools.end(), configured.begin(), configured.end());
     options.setting.tools = std::make_shared<const ToolSet>(std::move(tools));
   }
+  options.setting.packages = service->engine_->native_packages();
   service->setting_ = std::make_shared<const CodeSetting>(std::move(options.setting));
   service->runner_ = std::make_unique<CodeRunner>(
       *service->engine_, CodeRunnerOptions{.sessions = std::move(options.sessions),

@@ -42,6 +42,9 @@ struct CodeServiceOptions {
   std::function<void(std::string_view text)> log{};  // What commands write to stderr.
 };
 
+// `directory` is the configuration's own, which relative paths are relative to.
+workspace::MountSpec ToMountSpec(const MountConfig& mount, const std::string& directory);
+
 // What a configuration says about running code; limits and mounts are checked when they are used.
 CodeServiceOptions FromConfig(const Config& config);
 

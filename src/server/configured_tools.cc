@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "codeact/execute_code.h"
 #include "server/secrets.h"
 #include "tools/http/http.h"
 #include "wire/canonical_json.h"
@@ -81,8 +82,11 @@ Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
   return spec;
 }
 
-Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Config& config,
-                                             const ToolResources& resources) {
+Result<ToolDefinition> MakeDefinition(const ToolConfig& tool) {
+  if (tool.name == kExecuteCode || tool.name == "call_tool") {
+    return Error(ErrorCode::kInvalidArgument,
+                 "the name " + tool.name + " is taken; give this tool another one");
+  }
   ToolDefinition definition{.name = tool.name, .description = tool.description};
   TRY_ASSIGN(definition.approval, MakeApproval(tool.approval));
   if (tool.input_schema) definition.input_schema = *tool.input_schema;
@@ -90,6 +94,12 @@ Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Confi
   definition.repeat = tool.idempotent ? Repeat::kIdempotent : Repeat::kUnsafe;
   definition.max_calls_per_run = tool.max_calls;
   if (tool.timeout) definition.timeout = *tool.timeout;
+  return definition;
+}
+
+Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Config& config,
+                                             const ToolResources& resources) {
+  TRY_ASSIGN(ToolDefinition definition, MakeDefinition(tool));
   if (tool.kind == ToolConfig::Kind::kCommand) {
     TRY_ASSIGN(definition.revision, Revision(tool.command));
     TRY_ASSIGN(ToolBody body, MakeCommand(tool.command, config, resources));
@@ -103,6 +113,12 @@ Result<std::shared_ptr<const Tool>> MakeTool(const ToolConfig& tool, const Confi
 }
 
 }  // namespace
+
+Result<void> CheckTool(const ToolConfig& tool) {
+  TRY_ASSIGN(ToolDefinition definition, MakeDefinition(tool));
+  TRY(Tool::Make(std::move(definition), Inline([](const Dict&) { return Value(); })));
+  return {};
+}
 
 Result<std::vector<std::shared_ptr<const Tool>>> MakeTools(const Config& config,
                                                            const ToolResources& resources) {

@@ -30,6 +30,9 @@ struct ToolResources {
 Result<std::vector<std::shared_ptr<const Tool>>> MakeTools(const Config& config,
                                                            const ToolResources& resources);
 
+// As far as that can be said without starting anything.
+Result<void> CheckTool(const ToolConfig& tool);
+
 Result<Approval> MakeApproval(const ApprovalConfig& approval);
 
 }  // namespace caisson

@@ -32,23 +32,20 @@ std::optional<std::string> KeyFile(const Config& config) {
   return database ? *database + ".keys" : Beside(config, "caisson.keys");
 }
 
-Error NoStore(const std::string& where) {
-  return Error(ErrorCode::kNotFound,
-               "there is no store in " + where + "; --config names another configuration");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Store>> OpenStore(const Config& config, MissingStore missing) {
   if (config.store.url == kMemory) {
-    if (missing == MissingStore::kRefuse) return NoStore("memory that others could see");
+    if (missing == MissingStore::kRefuse) {
+      return Error(ErrorCode::kNotFound, "a store in memory is its own process's alone");
+    }
     return OpenMemoryStore();
   }
   const std::optional<std::string> file = DatabaseFile(config);
   if (!file) return OpenPostgresStore({.url = config.store.url});
   std::error_code error;
   if (missing == MissingStore::kRefuse && !std::filesystem::exists(*file, error)) {
-    return NoStore(*file);
+    return Error(ErrorCode::kNotFound, "nothing is stored yet: there is no database at " + *file);
   }
   return OpenSqliteStore({.path = *file});
 }

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "codeact/code_runner.h"
+#include "codeact/run_service.h"
 
 namespace caisson {
 
@@ -28,6 +29,9 @@ class SingleRun {
 
   // As CodeRunner::Run. All output has been handed over when this returns.
   Result<CodeRun> Perform(CodeRequest request, OnOutput on_output);
+  // As RunService::Start, for a run that may wait in the store. `start` is given the request.
+  using Start = std::function<asio::awaitable<Result<RunView>>(StartRun request)>;
+  Result<RunView> Perform(StartRun request, const Start& start, OnOutput on_output);
 
   // Ends the run with a partial outcome; any number of times, before (then nothing is executed), during
   // and after it.
@@ -37,6 +41,11 @@ class SingleRun {
   asio::any_io_executor executor() { return caller_.get_executor(); }
 
  private:
+  // Hands output on to the thread in Perform(). The queue this makes is bounded by the run's own output limits.
+  OnOutput ToCaller(OnOutput& on_output);
+  // Awaits `work` on this thread, unless it was cancelled before.
+  void Await(std::function<asio::awaitable<void>()> work);
+
   CodeRunner& runner_;
   asio::io_context caller_{1};
   asio::cancellation_signal stop_;

@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <deque>
 #include <exception>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,14 @@ ToolAnswer Sendable(ToolAnswer answer) {
                     .message = "the tool answered with text that is not UTF-8"};
 }
 
+// Of a call whose arguments cannot be bound: the positional ones stand under a name that no parameter has.
+Dict Unbound(List positional, Dict keywords) {
+  if (!positional.items.empty()) {
+    keywords.items.emplace_back(std::string("*args"), std::move(positional));
+  }
+  return keywords;
+}
+
 ToolAnswer Flatten(Result<ToolAnswer> answer) {
   if (!answer) return ToRaised(answer.error());
   return *std::move(answer);
@@ -95,6 +104,17 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     slot_free_.cancel();
     const auto flights = flights_;  // Cancelling one may end it at once.
     for (const auto& flight : flights) flight->emit(asio::cancellation_type::terminal);
+  }
+
+  void Explain(OutcomeCall& call) const {
+    if (call.outcome == "pending" && begun_.contains(call.seq)) call.outcome = "uncertain";
+    const auto* keywords = call.arguments.If<Dict>();
+    if (keywords == nullptr || call.positional.items.empty()) return;
+    const Tool* tool = tools_->Find(call.tool);
+    auto bound = tool != nullptr ? tool->Bind(call.positional, *keywords)
+                                 : Result<Dict>(tools_->NoSuchTool(call.tool));
+    call.arguments = bound ? *std::move(bound) : Unbound(call.positional, *keywords);
+    call.positional = {};
   }
 
   asio::awaitable<void> AwaitLanding() {
@@ -174,10 +194,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
       }
       bound.refused = ToRaised(arguments.error());
     }
-    bound.arguments = std::move(call.keywords);
-    if (!call.positional.items.empty()) {
-      bound.arguments.items.emplace_back(std::string("*args"), std::move(call.positional));
-    }
+    bound.arguments = Unbound(std::move(call.positional), std::move(call.keywords));
     return bound;
   }
 
@@ -189,6 +206,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     }
     if (cell_ == nullptr) co_return std::nullopt;
     ++effects_;
+    begun_.insert(call.seq);
     std::optional<ToolAnswer> answer;
     try {
       answer =
@@ -239,6 +257,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         invocation.consent = Consent::kGiven;
       }
     }
+    begun_.insert(call.seq);
     auto answer = co_await tool->InvokeRaw(std::move(invocation), run_);
     co_return Flatten(std::move(answer));
   }
@@ -257,7 +276,9 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     if (cell_ == nullptr) return;
     const auto sent = cell_->AnswerAt(seq, std::move(answer), at);
     // Refused because the run ended meanwhile: nobody waits for it any more.
-    if (sent || sent.error().code() == ErrorCode::kFailedPrecondition) return;
+    if (!sent && sent.error().code() == ErrorCode::kFailedPrecondition) return;
+    begun_.erase(seq);
+    if (sent) return;
     static_cast<void>(cell_->AnswerAt(
         seq, ToolRaised{.type = "LimitError", .message = sent.error().message()}, at));
   }
@@ -269,6 +290,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   ToolRun run_;
   std::deque<ToolCall> waiting_;
   std::vector<Flight> flights_;
+  std::set<std::uint32_t> begun_;  // Calls whose tools were called, and that have no answer.
   asio::steady_timer all_landed_;  // Cancelled whenever no flight is left.
   std::deque<std::pair<std::uint32_t, ToolAnswer>> unwritten_;
   bool writing_ = false;
@@ -297,6 +319,10 @@ void ToolBridge::OnCall(ToolCall call) {
 
 void ToolBridge::Reopen(std::vector<ToolCall> calls) {
   for (ToolCall& call : calls) traffic_->Take(std::move(call));
+}
+
+void ToolBridge::Explain(std::vector<OutcomeCall>& calls) const {
+  for (OutcomeCall& call : calls) traffic_->Explain(call);
 }
 
 asio::awaitable<void> ToolBridge::Close() {

@@ -68,6 +68,10 @@ class ToolBridge final : public RunEvents {
 
   asio::awaitable<void> Close();
 
+  // Says of the run's calls what its cell cannot know: the names of their arguments, and which of those without an answer
+  // may have been done all the same (I6).
+  void Explain(std::vector<OutcomeCall>& calls) const;
+
  private:
   class Traffic;
   std::shared_ptr<Traffic> traffic_;  // Shared with the calls under way, which may outlive us.

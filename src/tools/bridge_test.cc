@@ -122,6 +122,41 @@ class ToolBridgeTest : public ::testing::Test {
   int most_running_ = 0;
 };
 
+TEST_F(ToolBridgeTest, OnlyWhatWasBegunIsUncertain) {
+  Add({.name = "held"}, Held());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 2});
+  for (std::uint32_t seq = 0; seq < 3; ++seq) Call(bridge, seq, "held");
+  Poll();
+  Release(0);
+  Poll();
+  EXPECT_EQ(Shown(0), "null");
+  std::vector<OutcomeCall> calls{{.seq = 0, .tool = "held", .outcome = "returned"},
+                                 {.seq = 1, .tool = "held", .outcome = "pending"},
+                                 {.seq = 2, .tool = "held", .outcome = "pending"},
+                                 {.seq = 3, .tool = "held", .outcome = "pending"}};
+  Close(bridge);
+  bridge.Explain(calls);
+  EXPECT_EQ(calls[0].outcome, "returned");
+  EXPECT_EQ(calls[1].outcome, "uncertain");
+  EXPECT_EQ(calls[2].outcome, "uncertain");
+  EXPECT_EQ(calls[3].outcome, "pending");
+}
+
+TEST_F(ToolBridgeTest, PositionalArgumentsGetTheirNames) {
+  Add({.name = "echo"}, Inline([](const Dict& given) { return Value(given); }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  const auto call = [](std::string tool, Value argument) {
+    return OutcomeCall{
+        .tool = std::move(tool), .arguments = Dict{}, .positional = List{{std::move(argument)}}};
+  };
+  std::vector<OutcomeCall> calls{call("echo", std::int64_t{7}), call("echo", std::string("no")),
+                                 call("none", std::int64_t{7})};
+  bridge.Explain(calls);
+  EXPECT_EQ(*ToJson(calls[0].arguments), R"({"x":7})");
+  EXPECT_EQ(*ToJson(calls[1].arguments), R"({"*args":["no"]})");
+  EXPECT_EQ(*ToJson(calls[2].arguments), R"({"*args":[7]})");
+}
+
 TEST_F(ToolBridgeTest, InlineToolsAnswerAtOnce) {
   Add({.name = "echo"}, Inline([](const Dict& given) { return Value(given); }));
   ToolBridge bridge(cell_, registry_.Snapshot(), {});

@@ -143,7 +143,11 @@ Result<MountSpec> ParseMount(std::string_view text) {
   if (!rest.substr(colon + 1).starts_with('/')) {
     const auto* mode = std::ranges::find(kModes, rest.substr(colon + 1),
                                          [](const auto& known) { return known.first; });
-    if (mode == std::end(kModes)) return bad("its mode is none of ro, rw, overlay");
+    if (mode == std::end(kModes)) {
+      const bool names_path = rest.substr(0, colon).find(":/") != rest.npos;
+      return bad(names_path ? "its mode is none of ro, rw, overlay"
+                            : "its path in the cell is not absolute");
+    }
     spec.point.mode = mode->second;
     rest = rest.substr(0, colon);
     colon = rest.rfind(':');
@@ -154,6 +158,8 @@ Result<MountSpec> ParseMount(std::string_view text) {
   if (colon == 0) return bad("it names no directory of the host");
   spec.host = rest.substr(0, colon);
   spec.point.guest_path = rest.substr(colon + 1);
+  std::string& guest = spec.point.guest_path;
+  if (guest.size() > 1 && guest.ends_with('/')) guest.pop_back();
   TRY(CheckGuestPath(spec.point.guest_path));
   return spec;
 }

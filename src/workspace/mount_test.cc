@@ -19,6 +19,7 @@ TEST(ParseMountTest, TakesHostGuestAndMode) {
   EXPECT_EQ(ParseMount("/a/b:/work:rw")->point.mode, MountMode::kReadWrite);
   EXPECT_EQ(ParseMount(".:/work:overlay")->point.mode, MountMode::kOverlay);
   EXPECT_EQ(ParseMount("a:b:/work:ro")->host, "a:b");
+  EXPECT_EQ(ParseMount("data:/input/")->point.guest_path, "/input");
 }
 
 TEST(ParseMountTest, SaysWhatIsWrong) {
@@ -28,13 +29,14 @@ TEST(ParseMountTest, SaysWhatIsWrong) {
   };
   EXPECT_THAT(message("data"), HasSubstr("no path in the cell"));
   EXPECT_THAT(message("data:/work:rx"), HasSubstr("none of ro, rw, overlay"));
-  EXPECT_THAT(message("data:work"), HasSubstr("none of ro, rw, overlay"));
+  EXPECT_THAT(message("data:work"), HasSubstr("not absolute"));
+  EXPECT_THAT(message("data:"), HasSubstr("not absolute"));
   EXPECT_THAT(message("data:work:ro"), HasSubstr("not absolute"));
   EXPECT_THAT(message(":/work"), HasSubstr("no directory"));
   EXPECT_THAT(message("data:/"), HasSubstr("root of a cell"));
   EXPECT_THAT(message("data:/a/../b"), HasSubstr("not a plain one"));
   EXPECT_THAT(message("data:/a//b"), HasSubstr("not a plain one"));
-  EXPECT_THAT(message("data:/a/"), HasSubstr("not a plain one"));
+  EXPECT_THAT(message("data:/a//"), HasSubstr("not a plain one"));
   EXPECT_THAT(message("data:/tmp/x"), HasSubstr("/tmp is the cell's own"));
   EXPECT_THAT(message("data:/usr"), HasSubstr("/usr is the cell's own"));
   EXPECT_THAT(message("data:/output/x"), HasSubstr("/output"));

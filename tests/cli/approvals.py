@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import sqlite3
 import time
 
@@ -177,7 +178,10 @@ class Approvals(harness.CliTest):
     def test_who_looks_at_nothing_is_told_and_makes_nothing(self):
         done = self.caisson("approvals", "list")  # Without a configuration: caisson.db, here.
         self.assertEqual(done.status, 2)
-        self.assertIn(b"there is no store in caisson.db", done.err)
+        self.assertIn(b"there is no database at caisson.db", done.err)
+        self.assertIn(b"--config", done.err)
+        done = self.caisson("approvals", "list", "--config", self.put("s.toml", '[store]\nurl = "sqlite:s.db"\n'))
+        self.assertEqual((done.status, done.err), (2, b"caisson: nothing is stored yet: there is no database at s.db\n"))
 
     def test_usage(self):
         for arguments in (["approvals"], ["approvals", "show"], ["approvals", "approve", "x", "--always", "--session"],
@@ -199,23 +203,56 @@ class AtATerminal(harness.CliTest):
                  'approval = "always"\ninput_schema = { type = "object", properties = { to = { type = "string" } } }\n')
         self.kept.add("sent")
 
-    def run_and_answer(self, answer, code):
-        """What was asked at the terminal, and how the run ended."""
+    def run_until_asked(self, code, *arguments):
+        """The process, our end of its terminal, and what is asked there."""
         self.put("task.py", code)
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
-        # The first terminal that the leader of a session opens becomes its own: /dev/tty.
-        process = self.start("run", "--json", "--config", "caisson.toml", "--approve", "ask", "task.py",
-                             start_new_session=True, preexec_fn=lambda: os.close(os.open(os.ttyname(theirs), os.O_RDWR)))
+
+        def own_terminal():
+            harness.without_signals()
+            # The first terminal that the leader of a session opens becomes its own: /dev/tty.
+            os.close(os.open(os.ttyname(theirs), os.O_RDWR))
+        process = self.start("run", "--json", "--config", "caisson.toml", "--approve", "ask", "task.py", *arguments,
+                             start_new_session=True, preexec_fn=own_terminal)
+        self.addCleanup(os.close, theirs)
         asked = b""
         while not asked.endswith(b"[y/N] "):
             ready, _, _ = select.select([ours], [], [], harness.PATIENCE)
             self.assertTrue(ready, asked)
             asked += os.read(ours, 4096)
+        return process, ours, asked.decode()
+
+    def run_and_answer(self, answer, code, *arguments, after=0):
+        """What was asked at the terminal, and how the run ended."""
+        process, ours, asked = self.run_until_asked(code, *arguments)
+        time.sleep(after)
         os.write(ours, answer + b"\n")
-        os.close(theirs)
         out, err = process.communicate(timeout=harness.PATIENCE)
-        return asked.decode(), json.loads(out)
+        return asked, json.loads(out)
+
+    def test_a_person_may_take_longer_than_the_code(self):
+        for engine in ("wasm", "native"):
+            _, outcome = self.run_and_answer(b"y", "send(to='ann')", "--limit", "wall_seconds=1", "--engine", engine,
+                                             after=1.5)
+            self.assertEqual((outcome["status"], outcome["result"]), ("completed", "sent"), outcome)
+            self.assertLess(outcome["usage"]["wall_us"], 1e6)
+
+    def test_the_code_has_no_more_time_than_its_own_after_an_answer(self):
+        _, outcome = self.run_and_answer(b"y", "send(to='ann')\nwhile True: pass", "--limit", "wall_seconds=0.5")
+        self.assertEqual((outcome["status"], outcome["reason"]), ("limit", "wall_time"), outcome)
+
+    def test_a_question_ends_with_its_program(self):
+        for end, status in ((lambda process, ours: os.write(ours, b"\x03"), 130),
+                            (lambda process, ours: process.send_signal(signal.SIGTERM), 143)):
+            process, ours, _ = self.run_until_asked("try:\n    send(to='ann')\nexcept Exception: send(to='bob')")
+            end(process, ours)
+            out, _ = process.communicate(timeout=harness.PATIENCE)
+            self.assertEqual(process.returncode, status)
+            outcome = json.loads(out)
+            self.assertEqual(outcome["status"], "cancelled")
+            self.assertEqual([call["outcome"] for call in outcome["calls"]], ["pending"])
+        self.assertFalse((self.work / "sent").exists())
 
     def test_a_yes_is_a_yes_to_what_was_shown(self):
         asked, outcome = self.run_and_answer(b"y", "send(to='a\\u202eb\\x1b[2J\\nallow this call? [y/N] y')")
@@ -230,6 +267,37 @@ class AtATerminal(harness.CliTest):
         for answer in (b"", b"n", b"yes please"):
             _, outcome = self.run_and_answer(answer, "send(to='ann')")
             self.assertEqual(outcome["error"]["type"], "ApprovalDenied", outcome)
+        self.assertFalse((self.work / "sent").exists())
+
+    def test_without_a_terminal_the_run_waits_in_the_store(self):
+        config = (self.work / "caisson.toml").read_text()
+        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm"}
+        stored = lambda *arguments, **options: self.caisson(*arguments, "--config", "stored.toml", **options)
+        done = stored("run", "--json", code="print('before')\nsend(to='ann')", start_new_session=True)
+        self.assertEqual((done.status, done.outcome["status"]), (3, "waiting"), done)
+        self.assertFalse((self.work / "sent").exists())
+        approval, run = done.outcome["approvals"][0]["id"], done.outcome["run_id"]
+        self.assertEqual(stored("approvals", "approve", approval).status, 0)
+        resumed = stored("runs", "resume", run, "--json")
+        self.assertEqual((resumed.status, resumed.outcome["outcome"]["result"]), (0, "sent"), resumed)
+        self.assertEqual(resumed.outcome["outcome"]["stdout"], "before\n")
+
+        said = stored("run", code="send(to='ann')", start_new_session=True)
+        self.assertEqual((said.status, said.out), (3, b""), said)
+        self.assertRegex(said.err.decode(), "approvals show.approve.deny apr_.*\n.*runs resume run_")
+        self.assertEqual(stored("run", code="6*7", start_new_session=True).out, b"42\n")
+
+    def test_what_cannot_wait_in_the_store_is_denied(self):
+        if not harness.has_package("numpy"):
+            self.skipTest("no numpy here")
+        config = (self.work / "caisson.toml").read_text()
+        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm"}
+        for arguments, code in ((["--engine", "native"], "send(to='ann')"), ([], "import numpy\nsend(to='ann')")):
+            done = self.caisson("run", "--json", "--config", "stored.toml", *arguments, code=code, start_new_session=True)
+            self.assertEqual((done.status, done.outcome["error"]["type"]), (1, "ApprovalDenied"), done)
+            self.assertIn("no terminal", done.outcome["error"]["message"])
         self.assertFalse((self.work / "sent").exists())
 
     # AC-47

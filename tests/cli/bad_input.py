@@ -37,8 +37,8 @@ class BadInput(harness.CliTest):
         self.expect_usage(self.caisson("run", "private.py", user=user), "private.py", "ermission denied")
 
     def test_closed_stdin(self):
-        done = self.caisson("run", stdin=None, preexec_fn=lambda: os.close(0))
-        self.assertEqual((done.status, done.out), (0, b""), done)  # Nothing there: an empty program.
+        for command in ("run", "check"):
+            self.expect_usage(self.caisson(command, stdin=None, preexec_fn=lambda: os.close(0)), "stdin is closed")
 
     def test_an_empty_program_completes(self):
         self.put("empty.py", "")

@@ -268,6 +268,20 @@ class CodeAct(harness.CliTest):
                 self.assertEqual((done.status, done.out), (2, b""), (mounts, done))
                 self.assertIn(reason.encode(), done.err)
 
+    def test_calls_are_shown_with_the_names_of_their_arguments(self):
+        tools = self.config(self.tool("add", "print(json.dumps(given))", '{ type = "object", properties = '
+                                      '{ a = { type = "integer" }, b = { type = "integer" } } }'))
+        for engine in ENGINES:
+            outcome = self.outcome_of("add(1, b=2)\ntry: add(*[1, 2, 3])\nexcept ToolError: pass", "--engine", engine, *tools)
+            self.assertEqual([call["arguments"] for call in outcome["calls"]], [{"a": 1, "b": 2}, {"*args": [1, 2, 3]}])
+
+    def test_a_call_that_was_begun_and_not_answered_is_uncertain(self):
+        tools = self.config(self.tool("slow", "signal.pause()"))
+        for engine in ENGINES:
+            for code in ("slow()", "import asyncio\ntry: await asyncio.wait_for(slow(), .2)\nexcept TimeoutError: pass"):
+                outcome = self.outcome_of(code, "--engine", engine, "--limit", "wall_seconds=1", *tools)
+                self.assertEqual([call["outcome"] for call in outcome["calls"]], ["uncertain"], outcome)
+
     def test_xml_bombs_end_early_and_external_entities_are_not_read(self):
         code = """
 import xml.etree.ElementTree as ET, xml.sax, xml.dom.minidom

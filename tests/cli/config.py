@@ -28,6 +28,43 @@ class Config(harness.CliTest):
         self.put("again.toml", done.out)
         self.assertEqual(self.caisson("config", "print", "--config", "again.toml").out, done.out)
 
+    def test_what_a_start_would_refuse_is_found_in_the_order_of_the_file(self):
+        self.put("bad.toml", """[[tool]]
+name = "a b"
+kind = "command"
+command = ["x"]
+[[tool]]
+name = "b"
+kind = "command"
+command = ["x"]
+input_schema = { type = "objct" }
+[[tool]]
+name = "execute_code"
+kind = "command"
+command = ["x"]
+[[tool]]
+name = "call_tool"
+kind = "command"
+command = ["x"]
+[[mount]]
+host = "nowhere"
+guest = "/input"
+[limits]
+wall_seconds = 1000000
+memory_bytes = "x"
+[server]
+lissten = 1
+""")
+        done = self.caisson("config", "check", "--config", "bad.toml")
+        self.assertEqual(done.status, 2, done)
+        lines = done.err.decode().removeprefix("caisson: ").splitlines()
+        expected = ((1, "a b"), (5, "object"), (10, "execute_code"), (14, "call_tool"), (18, "no such directory"),
+                    (22, "at most 300"), (23, "x"), (25, "lissten"))
+        self.assertEqual(len(lines), len(expected), done)
+        for line, (number, words) in zip(lines, expected):
+            self.assertTrue(line.startswith(f"bad.toml:{number}: "), line)
+            self.assertIn(words, line)
+
     def test_a_file_that_is_not_there(self):
         self.assertEqual(self.caisson("config", "check", "--config", "none.toml").status, 2)
 

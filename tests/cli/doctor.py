@@ -123,6 +123,9 @@ class Doctor(harness.CliTest):
         self.assertIn("user_namespaces", report["tiers"][0]["why_not"])
         feature = next(f for f in report["features"] if f["name"] == "user_namespaces")
         self.assertIn("max_user_namespaces", feature["fix"])
+        for name in ("mount_namespace", "pivot_root", "overlay_mounts"):
+            feature = next(f for f in report["features"] if f["name"] == name)
+            self.assertEqual(feature["fix"], "user_namespaces first", feature)
         self.assertIn("✗ user_namespaces", self.without_user_namespaces("doctor").out.decode())
 
         refused = self.without_user_namespaces("run", code=b"print('ran')")

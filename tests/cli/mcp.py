@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from harness import CliTest, PATIENCE, SLOWDOWN, run_suite
+from harness import CliTest, PATIENCE, SLOWDOWN, has_package, run_suite
 
 META = "io.modelcontextprotocol/"
 
@@ -146,7 +146,8 @@ class LegacyEra(McpTest):
         client.initialize()
         for arguments in ({}, {"code": 1}, {"code": None}, {"code": "1", "limits": {"wall_seconds": "x"}},
                           {"code": "1", "limits": {"wall_seconds": 1e9}}, {"code": "1", "limits": {"other": 1}},
-                          {"code": "  \n"}, {"code": "1", "session": 5}):
+                          {"code": "1", "session": 5}, {"code": "1", "session": "s", "restart": "yes"},
+                          {"code": "1", "resart": True}):
             result = client.result("tools/call", {"name": "execute_code", "arguments": arguments})
             self.assertTrue(result["isError"], arguments)
             self.assertTrue(self.texts(result)[0], arguments)
@@ -158,6 +159,43 @@ class LegacyEra(McpTest):
                                                          "arguments": {"code": code, "session": "s"}})
         self.assertFalse(call("x = 20")["isError"])
         self.assertEqual(call("x + 1")["structuredContent"]["result"], 21)
+
+    def test_an_unknown_argument_is_named(self):
+        client = self.client()
+        client.initialize()
+        result = client.result("tools/call", {"name": "execute_code", "arguments": {"code": "1", "timeout": 5}})
+        self.assertTrue(result["isError"])
+        self.assertIn("timeout", self.texts(result)[0])
+
+    def test_empty_code_completes(self):
+        client = self.client()
+        client.initialize()
+        for code in ("", "  \n"):
+            self.assertEqual(client.run_code(code)["structuredContent"]["status"], "completed")
+
+    def test_a_lost_session_says_why_and_begins_afresh_when_asked_to(self):
+        self.put("tool.toml", '[[tool]]\nname = "send"\nkind = "command"\ncommand = ["true"]\napproval = "always"\n'
+                              '[store]\nurl = "memory:"\n')
+        client = self.client("--config", "tool.toml")
+        client.initialize()
+        call = lambda code, **more: client.result("tools/call", {"name": "execute_code", "arguments": {
+            "code": code, "session": "s", **more}})["structuredContent"]
+        self.assertEqual(call("x = 1")["status"], "completed")
+        self.assertEqual(call("while True: pass", limits={"wall_seconds": 1})["reason"], "wall_time")
+        lost = call("x")
+        self.assertEqual(lost["error"]["type"], "SessionLost")
+        self.assertIn("limit (wall_time)", lost["error"]["message"])
+        self.assertEqual(call("2", restart=True)["result"], 2)
+        self.assertEqual(call("3")["result"], 3)
+
+    def test_the_description_lists_the_packages_of_engine_native(self):
+        if not has_package("numpy"):
+            self.skipTest("no numpy here")
+        for engine, listed in (("auto", True), ("wasm", False)):
+            client = self.client("--engine", engine)
+            client.initialize()
+            tool = next(t for t in client.result("tools/list")["tools"] if t["name"] == "execute_code")
+            self.assertEqual("numpy" in tool["description"], listed, tool["description"])
 
     def test_errors_have_the_codes_of_the_protocol(self):
         client = self.client()

@@ -44,6 +44,11 @@ class Repl(harness.CliTest):
         self.assertIn(b"caisson: refused, line 1", done.err)
         self.assertEqual(done.out, b"5\n")
 
+    def test_people_leave_as_they_leave_python(self):
+        for farewell in ("exit", "exit()", "quit", "quit()"):
+            done = self.repl(f"1\n{farewell}\n2\n")
+            self.assertEqual((done.status, done.out, done.err), (0, b"1\n", b""), farewell)
+
     def test_bad_options_are_told(self):
         self.assertEqual(self.repl("1\n", "--limit", "nonsense=1").status, 2)
         self.assertEqual(self.repl("1\n", "--approve", "perhaps").status, 2)

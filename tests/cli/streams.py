@@ -111,6 +111,14 @@ class Streams(harness.CliTest):
         self.assertEqual(process.returncode, 2)
         self.assertIn(b"No space left", err)
 
+    def test_every_command_says_that_it_cannot_write(self):
+        self.put("value.py", "6*7")
+        for arguments in (["--version"], ["--help"], ["doctor"], ["check", "value.py"]):
+            with open("/dev/full", "wb") as full:
+                done = self.caisson(*arguments, stdout=full)
+            self.assertEqual(done.status, 2, arguments)
+            self.assertIn(b"cannot write to stdout", done.err, arguments)
+
     def test_stdout_that_does_not_block(self):
         reader, writer = os.pipe()
         os.set_blocking(writer, False)

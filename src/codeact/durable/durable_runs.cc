@@ -10,6 +10,7 @@
 
 #include "approval/binding.h"
 #include "base/aead.h"
+#include "codeact/asking_keeper.h"
 #include "codeact/durable/stored_view.h"
 
 namespace caisson {
@@ -19,12 +20,6 @@ constexpr std::uint32_t kAtOnce = 64;  // Runs and approvals looked after in one
 constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::size_t kMostShown = 100'000;
 constexpr int kCancelRounds = 4;  // Of looking into the store, until a holder has surely seen it.
-
-bool MayPark(const ToolSet& tools) {
-  return std::ranges::any_of(tools.tools(), [](const auto& tool) {
-    return tool->definition().approval.mode() != Approval::Mode::kNever;
-  });
-}
 
 Error Closed() {
   return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
@@ -151,6 +146,7 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
                        .setting = request.setting ? request.setting : usual,
                        .context = std::move(request.context),
                        .created_at = surroundings_.clock.Now(),
+                       .restart = request.restart,
                        .on_output = std::move(request.on_output),
                        .on_progress = std::move(request.on_progress)};
   origin.record = {.code = std::move(request.code),
@@ -164,7 +160,7 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
     // One that nobody knows by name is gone with this process; no name of ours has a space.
     origin.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
   }
-  if (MayPark(*origin.setting->tools)) {
+  if (MayAsk(*origin.setting->tools)) {
     const AeadKey random = AeadKey::Random();
     origin.record.time =
         VirtualTime{.seed = std::string(random.bytes().begin(), random.bytes().end()),

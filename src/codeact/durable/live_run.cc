@@ -96,7 +96,9 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
                       .setting = origin_.setting,
                       .limits = origin_.record.limits,
                       .context = origin_.context};
-  if (origin_.record.session) request.session = SessionRequest{.name = *origin_.record.session};
+  if (origin_.record.session) {
+    request.session = SessionRequest{.name = *origin_.record.session, .restart = origin_.restart};
+  }
   request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
     self->Hear(stream, bytes);
   };
@@ -205,12 +207,7 @@ Outcome LiveRun::Complete(Outcome outcome) const {
   }
   outcome.calls = journal_->calls();
   outcome.approvals.clear();
-  outcome.usage.wall = clock_.active();
-  const bool ran_out = outcome.status == RunStatus::kCancelled && over_time_;
-  if (ran_out) {
-    outcome.status = RunStatus::kLimit;
-    outcome.reason = RunReason::kWallTime;
-  }
+  const bool ran_out = outcome.reason == RunReason::kWallTime;
   // Code that was taken away before it had come as far as the last time has not done anything else.
   const bool taken_away =
       outcome.reason == RunReason::kLost || outcome.reason == RunReason::kCrashed;
@@ -268,18 +265,18 @@ asio::awaitable<void> LiveRun::TryLater(Setback setback) {
 
 void LiveRun::OnCell(Cell& cell) {
   cell_ = &cell;
-  wall_limit_.emplace(cell.executor());
   sleep_timer_.emplace(cell.executor());
   *cell_executor_.Lock() = cell.executor();
-  clock_.Begin(origin_.sleep ? origin_.sleep->active : RunClock::Duration{},
-               origin_.sleep ? origin_.sleep->waited : RunClock::Duration{});
-  ArmWallLimit();
+  WallLimit::Spent before;
+  if (origin_.sleep) before = {.active = origin_.sleep->active, .waited = origin_.sleep->waited};
+  wall_limit_ = WallLimit::Begin(cell, origin_.record.limits.wall_time, before);
 }
 
-void LiveRun::OnEnd() {
+void LiveRun::OnEnd(Result<Outcome>& outcome) {
   ended_waiting_ = parked_;
   if (parked_ && !asleep_) GoOn();
-  clock_.Pause();
+  wall_limit_->LetGo();
+  if (outcome) wall_limit_->Correct(*outcome);
   journal_->Stop();
 }
 
@@ -291,19 +288,7 @@ asio::awaitable<void> LiveRun::LetGo() {
     }
   }
   cell_ = nullptr;
-  wall_limit_.reset();
   sleep_timer_.reset();
-}
-
-void LiveRun::ArmWallLimit() {
-  const auto left = origin_.record.limits.wall_time - clock_.active();
-  wall_limit_->expires_after(std::max(left, RunClock::Duration{}));
-  wall_limit_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
-    const auto self = weak.lock();
-    if (error || !self || self->cell_ == nullptr || self->parked_) return;
-    self->over_time_ = true;
-    self->cell_->Cancel();
-  });
 }
 
 void LiveRun::OnChange() {
@@ -336,7 +321,7 @@ asio::awaitable<void> LiveRun::Settle() {
 }
 
 asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
-  clock_.Pause();
+  wall_limit_->Pause();
   parked_ = true;
   parked_changes_ = journal_->changes();
   // No bytes: it waits in memory alone, which whoever finds it in the store must know.
@@ -367,7 +352,9 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
 
 Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
   if (!cell_build_) return Error(ErrorCode::kInternal, "the engine saves cells and has no build");
-  SleepRecord record{.active = clock_.active(), .waited = clock_.waited(), .cell = std::move(cell)};
+  SleepRecord record{.active = wall_limit_->clock().active(),
+                     .waited = wall_limit_->clock().waited(),
+                     .cell = std::move(cell)};
   {
     auto news = news_.Lock();
     record.stdout_text = news->view.outcome.stdout_text;
@@ -386,9 +373,8 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
 // Somebody has decided.
 void LiveRun::GoOn() {
   parked_ = false;
-  clock_.Continue();
+  wall_limit_->Continue();
   sleep_timer_->cancel();
-  ArmWallLimit();
   Publish([&](Awaited& news) {
     news.view.state = RunState::kRunning;
     news.view.outcome.approvals.clear();
@@ -397,7 +383,8 @@ void LiveRun::GoOn() {
 
 void LiveRun::SleepSoon() {
   const auto longest = std::min(surroundings_.settings.keep_parked, SpareWallTime());
-  sleep_timer_->expires_after(std::max(longest - clock_.waited(), RunClock::Duration{}));
+  sleep_timer_->expires_after(
+      std::max(longest - wall_limit_->clock().waited(), RunClock::Duration{}));
   sleep_timer_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
     const auto self = weak.lock();
     if (!error && self) self->SleepNow();

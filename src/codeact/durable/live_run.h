@@ -29,9 +29,9 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "base/wakeup.h"
-#include "codeact/durable/run_clock.h"
 #include "codeact/durable/surroundings.h"
 #include "codeact/run_service.h"
+#include "codeact/wall_limit.h"
 #include "journal/records.h"
 #include "journal/run_journal.h"
 
@@ -46,6 +46,7 @@ struct LiveRunOrigin {
   std::shared_ptr<const SessionContext> context{};
   std::optional<Lease> lease{};  // Nothing: not in the store yet.
   SystemTime created_at{};
+  Restart restart = Restart::kNo;  // Of the record's session.
   // Of a run that was under way before.
   bool resumed = false;
   std::uint32_t attempts = 0;  // At taking it up; see StoredRun.
@@ -103,7 +104,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   asio::cancellation_slot stop_slot() { return stop_.slot(); }
 
   void OnCell(Cell& cell) override;
-  void OnEnd() override;
+  void OnEnd(Result<Outcome>& outcome) override;
   asio::awaitable<void> LetGo() override;
 
  private:
@@ -139,7 +140,6 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   asio::awaitable<void> Park(Result<SavedCell> saved);
   Result<SavedRun> Seal(SavedCell cell) const;
   void GoOn();
-  void ArmWallLimit();
   void SleepSoon();
   void SleepNow();
   void OnCellExecutor(std::function<void()> action);
@@ -161,15 +161,13 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
 
   // On the cell's executor.
   Cell* cell_ = nullptr;
-  RunClock clock_;
-  std::optional<asio::steady_timer> wall_limit_;
+  std::shared_ptr<WallLimit> wall_limit_;
   std::optional<asio::steady_timer> sleep_timer_;
   std::uint64_t parked_changes_ = 0;  // The journal's, when the run was parked last.
   std::size_t stored_bytes_ = 0;      // Of what was saved then.
   bool parked_ = false;
   bool ended_waiting_ = false;  // The cell went while it was parked.
   bool settling_ = false;
-  bool over_time_ = false;
   bool asleep_ = false;
   bool abandoned_ = false;
   std::shared_ptr<Wakeup> settled_;

@@ -41,12 +41,12 @@ class AutoEngine final : public Engine {
                                                          Limits limits) override;
   EngineStats stats() const override;
   std::optional<CellBuild> build() const override { return wasm_->build(); }
+  std::shared_ptr<const std::vector<std::string>> native_packages() const override {
+    return options_.native_packages;
+  }
 
   // For cells: one of engine native, which is started if need be.
   asio::awaitable<Result<std::unique_ptr<Cell>>> OpenNative(OpenOptions options);
-  const std::shared_ptr<const std::vector<std::string>>& native_packages() const {
-    return options_.native_packages;
-  }
 
  private:
   struct Native {

@@ -94,8 +94,11 @@ class FakeCell final : public Cell {
       }
       const auto& call = std::get<FakeCall>(step);
       open_seq_ = play_->next_seq++;
-      calls_.push_back(
-          {.seq = *open_seq_, .tool = call.tool, .arguments = call.keywords, .outcome = "pending"});
+      calls_.push_back({.seq = *open_seq_,
+                        .tool = call.tool,
+                        .arguments = call.keywords,
+                        .positional = call.positional,
+                        .outcome = "pending"});
       events.OnCall({.seq = *open_seq_,
                      .tool = call.tool,
                      .positional = call.positional,

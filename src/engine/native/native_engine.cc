@@ -53,6 +53,10 @@ NativeEngine::~NativeEngine() {
   state_->admission.Close();
 }
 
+std::shared_ptr<const std::vector<std::string>> NativeEngine::native_packages() const {
+  return state_->packages;
+}
+
 EngineLane* NativeEngine::CurrentLane() const {
   EngineLane* lane = EngineLane::Current();
   return lane != nullptr && &lane->state() == state_.get() ? lane : nullptr;

@@ -63,6 +63,7 @@ class NativeEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
   EngineStats stats() const override { return state_->stats(); }
+  std::shared_ptr<const std::vector<std::string>> native_packages() const override;
 
   std::size_t lanes() const { return lanes_.size(); }
   asio::any_io_executor lane_executor(std::size_t lane) const { return lanes_[lane]->executor(); }

@@ -61,7 +61,9 @@ Result<void> CellSession::Again(RunRequest request, RunEvents& events, AfterRun 
 }
 
 Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun after) {
-  wire::StartHeader header = MakeStartHeader(request.limits);
+  Limits limits = request.limits;
+  limits.wall_time += request.spare_wall_time;
+  wire::StartHeader header = MakeStartHeader(limits);
   if (after == AfterRun::kKeep) header.flags |= wire::kKeepCell;
   if (request.virtual_time) {
     if (request.virtual_time->seed.size() != sizeof header.seed) {
@@ -77,7 +79,7 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
   header.request_length = static_cast<std::uint32_t>(body.size());
   AppendFiles(request.files, mounts(), body);
   TRY(link_->Send(kind, id_, AsBytes(header), body));
-  limits_ = request.limits;
+  limits_ = limits;
   may_keep_ = after == AfterRun::kKeep;
   virtual_time_ = request.virtual_time.has_value();
   unheard_ = kind == ToWorker::kStart;

@@ -79,15 +79,6 @@ std::string Explain(wire::Omitted omitted) {
   return {};
 }
 
-// What an outcome shows: the keywords, and positional arguments under a name no keyword can have.
-Value ArgumentsOf(const ToolCall& call) {
-  Dict arguments = call.keywords;
-  if (!call.positional.items.empty()) {
-    arguments.items.emplace_back(std::string("*args"), call.positional);
-  }
-  return arguments;
-}
-
 }  // namespace
 
 std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
@@ -220,12 +211,13 @@ Result<void> CellSession::OnCall(std::string_view message) {
 void CellSession::Deliver(std::uint32_t seq, std::string_view encoded) {
   auto call = ParseCall(seq, encoded);
   if (!call) return Distrust(call.error().message());
+  OutcomeCall& made = outcome_.calls.emplace_back();
+  made = {.seq = seq, .tool = call->tool, .outcome = "pending"};
   kept_argument_bytes_ += encoded.size();
-  outcome_.calls.push_back(
-      {.seq = seq,
-       .tool = call->tool,
-       .arguments = kept_argument_bytes_ <= kMaxKeptArgumentBytes ? ArgumentsOf(*call) : Value(),
-       .outcome = "pending"});
+  if (kept_argument_bytes_ <= kMaxKeptArgumentBytes) {
+    made.arguments = call->keywords;
+    made.positional = call->positional;
+  }
   open_calls_.push_back({.seq = seq, .index = outcome_.calls.size() - 1, .since = Now()});
   SetDeadline();
   events_->OnCall(*std::move(call));

@@ -171,13 +171,11 @@ class Bridge:
     # Calls.
 
     def post(self, name, args, kwargs):
-        message = None
-        if not self._is_forked():
-            message = self._encoded([name, list(args), kwargs or {}], self.start.message_bytes)
+        if self._is_forked():
+            raise ToolError("CallRefused", "a process that the code forked cannot call tools")
+        message = self._encoded([name, list(args), kwargs or {}], self.start.message_bytes)
         if message is None:
-            raise ToolError(
-                "CallRefused", "this run has used up its tool calls, or the arguments are too large"
-            )
+            raise ToolError("CallRefused", "the arguments are larger than a call may have (8 MiB)")
         if self._calls >= self.start.tool_calls:
             self._stop(_TOOL_CALLS)
         with self._changed:

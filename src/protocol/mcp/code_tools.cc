@@ -22,9 +22,11 @@ constexpr std::string_view kExecuteCodeInput = R"({
 "properties":{
  "code":{"type":"string","description":"Python to execute."},
  "session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},
+ "restart":{"type":"boolean","description":"Begin the session afresh if it was lost."},
  "limits":{"type":"object","description":"Other limits for this run.","properties":{
   "wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},
   "additionalProperties":false}},
+"additionalProperties":false,
 "required":["code"]})";
 
 constexpr std::string_view kWaitForRunInput = R"({
@@ -32,6 +34,7 @@ constexpr std::string_view kWaitForRunInput = R"({
 "properties":{
  "run_id":{"type":"string","description":"The run_id that execute_code gave."},
  "timeout_seconds":{"type":"number","minimum":0,"maximum":60,"description":"How long to wait; 20 if nothing is said."}},
+"additionalProperties":false,
 "required":["run_id"]})";
 
 constexpr std::string_view kWaitForRunDescription =
@@ -122,10 +125,10 @@ class CodeTools {
   // The arguments have been checked against the schema.
   Result<StartRun> ToStartRun(const Dict& arguments, const Exchange& exchange) const {
     StartRun request{.code = *FindAs<std::string>(arguments, "code")};
-    if (request.code.find_first_not_of(" \t\r\n\f\v") == std::string::npos) {
-      return Error(ErrorCode::kInvalidArgument, "there is no code: send some Python");
-    }
     if (const auto* session = FindAs<std::string>(arguments, "session")) request.session = *session;
+    if (const bool* restart = FindAs<bool>(arguments, "restart"); restart != nullptr && *restart) {
+      request.restart = Restart::kIfLost;
+    }
     TRY_ASSIGN(request.limits, RequestedLimits(arguments, SettingOf(exchange.caller())->limits));
     if (const auto& session = exchange.caller().principal.session) {
       request.context = ForRequest(*session, {.message_id = TextOf(exchange.request_id()),

@@ -28,6 +28,12 @@ Result<std::string> Text(std::string_view name, const Value& value) {
   return Bad("\"" + std::string(name) + "\" must be a string");
 }
 
+Result<bool> YesOrNo(std::string_view name, const Value& value) {
+  const bool* yes = value.If<bool>();
+  if (yes == nullptr) return Bad("\"" + std::string(name) + "\" must be true or false");
+  return *yes;
+}
+
 // As SetLimit reads it. Anything but a number is no text at all, which it refuses by name.
 std::string NumberText(const Value& value) {
   if (const auto* whole = value.If<std::int64_t>()) return std::to_string(*whole);
@@ -56,12 +62,15 @@ Result<void> ReadField(std::string_view name, const Value& value, const Limits& 
   } else if (name == "limits") {
     TRY_ASSIGN(request.start.limits, ReadLimits(value, usual));
   } else if (name == "wait") {
-    const bool* wait = value.If<bool>();
-    if (wait == nullptr) return Bad("\"wait\" must be true or false");
-    request.wait = *wait ? Wait::kUntilItStops : Wait::kNotAtAll;
+    TRY_ASSIGN(const bool wait, YesOrNo(name, value));
+    request.wait = wait ? Wait::kUntilItStops : Wait::kNotAtAll;
+  } else if (name == "restart") {
+    TRY_ASSIGN(const bool restart, YesOrNo(name, value));
+    request.start.restart = restart ? Restart::kIfLost : Restart::kNo;
   } else {
-    return Bad("\"" + std::string(name) +
-               "\" is not known; a run has \"code\", \"session\", \"limits\" and \"wait\"");
+    return Bad(
+        "\"" + std::string(name) +
+        "\" is not known; a run has \"code\", \"session\", \"restart\", \"limits\" and \"wait\"");
   }
   return {};
 }

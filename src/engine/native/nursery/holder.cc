@@ -230,7 +230,8 @@ void Holder::Wake() {
 }
 
 std::int32_t Holder::Post(std::string_view message) {
-  if (IsForked() || message.size() > start_.message_bytes) return CAISSON_POST_REFUSED;
+  if (IsForked()) return CAISSON_POST_FORKED;
+  if (message.size() > start_.message_bytes) return CAISSON_POST_TOO_BIG;
   if (calls_ >= start_.tool_calls) Stop(wire::Ending::kToolCalls);
   const wire::CallHeader header{.seq = calls_++, .reserved = 0};
   {

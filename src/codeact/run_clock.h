@@ -24,6 +24,7 @@ class RunClock {
   void Pause() { Turn(false); }
   void Continue() { Turn(true); }
 
+  bool counts() const { return counts_; }
   Duration active() const { return active_ + (counts_ ? Passed() : Duration{}); }
   Duration waited() const { return waited_ + (counts_ ? Duration{} : Passed()); }
 
