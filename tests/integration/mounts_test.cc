@@ -262,6 +262,64 @@ TEST_P(NativeMountsTest, WhatTheHostRemovedMeanwhileIsAConflict) {
   EXPECT_EQ(host_.Tree(), "d/ d/b.txt ");
 }
 
+TEST_P(MountsTest, FilesOfTheHostAreRenamedHoweverOneLikes) {
+  const auto rename = [](const std::string& from, const std::string& to) {
+    return "import os\nos.rename('/data/" + from + "', '/data/" + to + "')\n";
+  };
+  const auto write = [](const std::string& path, const std::string& text) {
+    return "open('/data/" + path + "', 'w').write('" + text + "')\n";
+  };
+  struct Shape {
+    std::string code;
+    std::string tree;
+    std::vector<std::pair<std::string, std::string>> contents;
+  };
+  const std::vector<Shape> shapes = {
+      {rename("a.txt", "q"), "d/ d/b.txt q ", {{"q", "alpha\n"}}},
+      {rename("a.txt", "d/q"), "d/ d/b.txt d/q ", {{"d/q", "alpha\n"}}},
+      {rename("d/b.txt", "q"), "a.txt d/ q ", {{"q", "beta\n"}}},
+      {write("n", "new") + rename("n", "q"), "a.txt d/ d/b.txt q ", {{"q", "new"}}},
+      {rename("a.txt", "q") + write("q", "more"), "d/ d/b.txt q ", {{"q", "more"}}},
+      {rename("a.txt", "p") + rename("p", "q"), "d/ d/b.txt q ", {{"q", "alpha\n"}}},
+      {rename("a.txt", "q") + rename("q", "a.txt"), "a.txt d/ d/b.txt ", {{"a.txt", "alpha\n"}}},
+      {rename("a.txt", "t") + rename("d/b.txt", "a.txt") + rename("t", "d/b.txt"),
+       "a.txt d/ d/b.txt ",
+       {{"a.txt", "beta\n"}, {"d/b.txt", "alpha\n"}}},
+      {rename("a.txt", "d/b.txt"), "d/ d/b.txt ", {{"d/b.txt", "alpha\n"}}},
+      {rename("a.txt", "q") + write("a.txt", "again"),
+       "a.txt d/ d/b.txt q ",
+       {{"a.txt", "again"}, {"q", "alpha\n"}}},
+      {"import os\nos.makedirs('/data/n/m')\n" + rename("a.txt", "n/m/q"),
+       "d/ d/b.txt n/ n/m/ n/m/q ",
+       {{"n/m/q", "alpha\n"}}},
+      {rename("d/b.txt", "b") + "os.rmdir('/data/d')\n" + rename("b", "d"),
+       "a.txt d ",
+       {{"d", "beta\n"}}},
+  };
+  for (const Shape& shape : shapes) {
+    std::filesystem::remove_all(host_.path());
+    host_.Put("a.txt", "alpha\n");
+    host_.Put("d/b.txt", "beta\n");
+    const Outcome outcome = Run(MountMode::kReadWrite, shape.code);
+    EXPECT_EQ(outcome.status, RunStatus::kCompleted) << shape.code << Ending(outcome);
+    EXPECT_EQ(host_.Tree(), shape.tree) << shape.code;
+    for (const auto& [path, contents] : shape.contents) {
+      EXPECT_EQ(host_.Get(path), contents) << shape.code;
+    }
+  }
+}
+
+TEST_P(NativeMountsTest, WhatMayHaveBeenRemovedByTheHostIsNoRename) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
+  guest.Start(
+      {.code = "import os\nos.rename('/data/a.txt', '/data/q')\ntool()", .tools = {"tool"}});
+  const ToolCall call = guest.NextCall();
+  std::filesystem::remove(host_.path() / "a.txt");
+  ASSERT_TRUE(guest.Answer(call.seq, Value(1)));
+  EXPECT_THAT(Ending(guest.End()), HasSubstr("MountConflict"));
+  EXPECT_EQ(host_.Tree(), "d/ d/b.txt ");
+}
+
 TEST_P(NativeMountsTest, ASessionHasNoRwMount) {
   Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
   guest.Start({.code = "1"}, AfterRun::kKeep);
