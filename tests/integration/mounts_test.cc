@@ -219,6 +219,55 @@ TEST_P(WasmMountsTest, LinksAndPipesOfTheHostAreNotThere) {
   EXPECT_EQ(ResultJson(outcome), R"([["a.txt","d"],false,false,false,false])");
 }
 
+TEST_P(MountsTest, ALinkOfTheHostIsLeftAloneAndTheConflictSaysThatItIsOne) {
+  std::filesystem::create_symlink("a.txt", host_.path() / "link");
+  const bool is_wasm = GetParam() == EngineKind::kWasm;
+  const Outcome outcome =
+      Run(MountMode::kReadWrite,
+          is_wasm ? "open('/data/link', 'w').write('mine')" : "import os\nos.remove('/data/link')");
+  EXPECT_THAT(Ending(outcome), HasSubstr("link is a link on the host"));
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt link ");
+  EXPECT_EQ(host_.Get("a.txt"), "alpha\n");
+}
+
+TEST_P(MountsTest, NothingIsMadeTooDeep) {
+  const Outcome outcome = Run(MountMode::kReadWrite,
+                              "import os\nos.chdir('/data')\n"
+                              "for i in range(200): os.mkdir('e'); os.chdir('e')");
+  EXPECT_EQ(outcome.status, RunStatus::kFailed) << Ending(outcome);
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+}
+
+TEST_P(MountsTest, FilesOfTheOutcomeAreInPathOrder) {
+  host_.Put("d/c/x", "x");
+  const Outcome outcome = Run(MountMode::kReadWrite, R"(
+import os, shutil
+shutil.rmtree('/data/d')
+open('/data/d', 'w').write('now a file')
+open('/data/c', 'w').write('c')
+open('/output/o', 'w').write('o')
+)");
+  std::string files;
+  for (const OutcomeFile& file : outcome.files) files += file.change + " " + file.path + "; ";
+  EXPECT_EQ(files,
+            "created /data/c; created /data/d; deleted /data/d/b.txt; deleted /data/d/c/x; "
+            "created /output/o; ")
+      << Ending(outcome);
+}
+
+TEST_P(MountsTest, AFileTooLargeForTheOutcomeIsNotAppliedAndTheLimitIsNamed) {
+  Limits limits;
+  limits.file_bytes = 1 << 20;
+  const Outcome outcome = Run(MountMode::kReadWrite,
+                              "open('/tmp/scratch', 'wb').write(bytes(2 << 20))\n"
+                              "open('/data/n', 'wb').write(bytes(2 << 20))",
+                              limits);
+  EXPECT_EQ(outcome.status, RunStatus::kFailed);
+  EXPECT_THAT(Ending(outcome),
+              HasSubstr(GetParam() == EngineKind::kWasm ? "OSError" : "(file_bytes)"));
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+}
+
 // The layer is an overlay of the kernel's: what is no file shows, and leads nowhere.
 TEST_P(NativeMountsTest, LinksOfTheHostLeadNowhereAndItsPipesAreNotConnected) {
   std::filesystem::create_symlink("/etc/passwd", host_.path() / "link");

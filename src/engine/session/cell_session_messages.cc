@@ -65,6 +65,17 @@ Result<ToolCall> ParseCall(std::uint32_t seq, std::string_view encoded) {
   return call;
 }
 
+// What an outcome shows: the keywords, and positional arguments under a name no keyword can have.
+Value ArgumentsOf(const ToolCall& call) {
+  Dict arguments = call.keywords;
+  if (!call.positional.items.empty()) {
+    arguments.items.emplace_back(std::string("*args"), call.positional);
+  }
+  return arguments;
+}
+
+}  // namespace
+
 std::string Explain(wire::Omitted omitted) {
   switch (omitted) {
     case wire::Omitted::kNot:
@@ -78,17 +89,6 @@ std::string Explain(wire::Omitted omitted) {
   }
   return {};
 }
-
-// What an outcome shows: the keywords, and positional arguments under a name no keyword can have.
-Value ArgumentsOf(const ToolCall& call) {
-  Dict arguments = call.keywords;
-  if (!call.positional.items.empty()) {
-    arguments.items.emplace_back(std::string("*args"), call.positional);
-  }
-  return arguments;
-}
-
-}  // namespace
 
 std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
   const bool running =
