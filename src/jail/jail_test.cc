@@ -264,6 +264,11 @@ TEST_P(JailTest, NeverRunsAsRoot) {
   EXPECT_EQ(Observe("wide", "own_id"), "ok " + std::to_string(expected) + "\nexit 0");
 }
 
+TEST_P(JailTest, TheHostsNameIsNotTold) {
+  if (!IsNamespace()) GTEST_SKIP() << "there is no name but the host's";
+  EXPECT_EQ(Observe("wide", "host_name"), "ok 0\nexit 0");
+}
+
 // MDWE, where the kernel has it: data never becomes code, even with mprotect allowed.
 TEST_P(JailTest, DataCannotBecomeCodeWithoutTheFilter) {
   if (Observe("narrow", "walls").find("+no_exec_gain") == std::string::npos)

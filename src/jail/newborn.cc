@@ -19,21 +19,14 @@ namespace caisson::jail {
 namespace {
 
 constexpr std::array kStepNames = {
-    "wait for the parent",
-    "start a session",
-    "reset the personality",
-    "reset signals",
-    "pin to a core",
-    "drop the bounding set",
-    "drop groups",
-    "switch the gid",
-    "switch the uid",
-    "set no_new_privs",
-    "hand down two capabilities",
-    "set the death signal",
-    "pass descriptors",
-    "execute the program",
+    "wait for the parent",   "start a session",  "reset the personality",
+    "name the machine",      "reset signals",    "pin to a core",
+    "drop the bounding set", "drop groups",      "switch the gid",
+    "switch the uid",        "set no_new_privs", "hand down two capabilities",
+    "set the death signal",  "pass descriptors", "execute the program",
 };
+
+constexpr std::string_view kHostName = "caisson";
 
 bool IsKept(Tier tier, int capability) {
   return tier == Tier::kNamespace && (capability == CAP_SYS_ADMIN || capability == CAP_SETPCAP);
@@ -50,6 +43,7 @@ void Newborn::Run() {
   DieWithParent();  // For the wait below: we hold a copy of its other end, so it would never end.
   AwaitGo();
   LeaveSession();
+  if (plan_.tier == Tier::kNamespace) ForgetHostName();
   Must(Step::kSignals, ResetSignals());
   if (plan_.pin) {
     Must(Step::kAffinity, ::syscall(SYS_sched_setaffinity, 0, sizeof plan_.cpus, &plan_.cpus));
@@ -86,6 +80,12 @@ void Newborn::LeaveSession() const {
   // An inherited READ_IMPLIES_EXEC would turn every readable page into code; an inherited
   // ADDR_NO_RANDOMIZE would tell where it lies.
   Must(Step::kPersonality, ::syscall(SYS_personality, 0));
+}
+
+// A new UTS namespace is a copy: what runs inside would read the host's names there.
+void Newborn::ForgetHostName() const {
+  Must(Step::kHostName, ::syscall(SYS_sethostname, kHostName.data(), kHostName.size()));
+  Must(Step::kHostName, ::syscall(SYS_setdomainname, "", 0));
 }
 
 // Outside a user namespace of our own this needs CAP_SETPCAP, which an ordinary user lacks; the

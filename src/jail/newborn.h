@@ -24,6 +24,7 @@ enum class Step : int {
   kWaitForParent,
   kSession,
   kPersonality,
+  kHostName,
   kSignals,
   kAffinity,
   kBoundingSet,
@@ -74,6 +75,7 @@ class Newborn {
   void Must(Step step, long result) const;
   void AwaitGo() const;
   void LeaveSession() const;
+  void ForgetHostName() const;
   void DropBoundingSet() const;
   void SwitchIds() const;
   void KeepTwoCapabilities() const;

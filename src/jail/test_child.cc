@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,6 +195,13 @@ const std::map<std::string_view, std::function<long()>>& Attempts() {
       {"capabilities", CountCapabilities},
       {"bounding_set", CountBoundingSet},
       {"own_id", [] { return ::syscall(SYS_getuid); }},
+      {"host_name",
+       [] {
+         struct utsname names{};
+         if (::uname(&names) != 0) return -1L;
+         const bool ours = names.nodename == std::string_view("caisson") && !*names.domainname;
+         return ours ? 0L : 1L;
+       }},
       {"dumpable", [] { return ::syscall(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0); }},
       {"new_privs", [] { return ::syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); }},
   };
@@ -207,7 +215,7 @@ std::vector<SyscallRule> Filter(std::string_view width) {
        {SYS_capget,  SYS_open,   SYS_openat,   SYS_stat,     SYS_newfstatat, SYS_socket,
         SYS_connect, SYS_mount,  SYS_clone,    SYS_unshare,  SYS_ptrace,     SYS_getppid,
         SYS_kill,    SYS_execve, SYS_execveat, SYS_dup,      SYS_prlimit64,  SYS_setresuid,
-        SYS_getuid,  SYS_prctl,  SYS_mmap,     SYS_mprotect, SYS_close}) {
+        SYS_getuid,  SYS_prctl,  SYS_mmap,     SYS_mprotect, SYS_close,      SYS_uname}) {
     rules.push_back({.number = number});
   }
   return rules;

@@ -154,6 +154,9 @@ struct FileHeader {
 // The mounts of a cell are numbered as the host gave them. Paths below one are relative to it, without
 // "." and ".."; the empty path is its root. A cell has at most one kFileList or kFileRead open.
 
+// Names in a path that is made below a mount.
+inline constexpr int kMaxMountDepth = 64;
+
 // The mode, in the files Value, of a mount below which nothing may change.
 inline constexpr std::int64_t kReadOnlyMount = 0;
 

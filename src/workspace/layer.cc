@@ -66,7 +66,7 @@ class LayerReader {
     } else if (below) {
       Remove(entry.mount, entry.path, *below);
     } else if (entry.copied) {
-      Conflict(entry.mount, entry.path, "was removed on the host while the run went on");
+      RequireUnmissed(entry.mount, entry.path);
     }
     change.file = files_.size();
     files_.push_back(std::move(entry.file));
@@ -124,6 +124,22 @@ class LayerReader {
   void RequireOld(std::uint32_t mount, const std::string& path, const struct ::stat& below) {
     if (TimeOf(below.st_ctim) > layer_.since) {
       Conflict(mount, path, "was changed on the host while the run went on");
+    }
+  }
+
+  // A file that came from the directory and has no place there: the run has moved it here, or the host has removed
+  // what the run wrote to. If nobody changed the directory it would be in, it was the run.
+  void RequireUnmissed(std::uint32_t mount, const std::string& path) {
+    std::string parent = path;
+    std::optional<struct ::stat> below;
+    while (!below && !parent.empty()) {
+      const std::size_t slash = parent.rfind('/');
+      parent.erase(slash == parent.npos ? 0 : slash);
+      below = Look(mount, parent);
+    }
+    if (!below || TimeOf(below->st_ctim) > layer_.since) {
+      Conflict(mount, path,
+               "may have been removed on the host: its directory changed while the run went on");
     }
   }
 

@@ -95,8 +95,14 @@ TEST_F(LayerTest, WhatTheHostChangedSinceIsAConflict) {
     ASSERT_TRUE(read.conflict) << entry.path;
     EXPECT_THAT(read.conflict->message(), HasSubstr("was changed on the host"));
   }
-  EXPECT_TRUE(Read({File("gone", true)}).conflict);  // Copied from what is not there any more.
+  EXPECT_TRUE(Read({File("gone", true)}, long_ago).conflict);  // Perhaps not there any more.
   EXPECT_FALSE(Read({File("new")}, long_ago).conflict);
+}
+
+TEST_F(LayerTest, WhatCameFromADirectoryThatNobodyChangedWasMovedByTheRun) {
+  EXPECT_THAT(Seen(Read({Removed("a.txt"), File("d/q", true), Directory("n"), File("n/q", true)})),
+              ElementsAre("deleted a.txt", "created d/q", "created n/", "created n/q"));
+  EXPECT_FALSE(Read({File("d/q", true), File("n/q", true)}).conflict);
 }
 
 TEST_F(LayerTest, AnOverlayHasNoConflicts) {

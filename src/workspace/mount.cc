@@ -65,7 +65,7 @@ Result<std::vector<Identity>> Ancestry(const UniqueFd& directory) {
   std::vector<Identity> ancestry;
   UniqueFd here(::openat(directory.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (int depth = 0; depth < kMaxDepth; ++depth) {
-    if (!here.is_open()) return Error::FromErrno(errno, "look around");
+    if (!here.is_open()) return Error::FromErrno(errno, "find out where it lies");
     TRY_ASSIGN(const Identity identity, IdentityOf(here));
     if (!ancestry.empty() && ancestry.back() == identity)
       return ancestry;  // The root's own parent.
@@ -118,8 +118,9 @@ Result<std::vector<std::vector<Identity>>> Hidden(std::span<const std::string> h
     const UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory.is_open() && errno == ENOENT) continue;
     if (!directory.is_open() && errno != ENOTDIR) return Error::FromErrno(errno, "look at " + path);
-    TRY_ASSIGN(auto ancestry, directory.is_open() ? Ancestry(directory) : FileAncestry(path));
-    ancestries.push_back(std::move(ancestry));
+    auto ancestry = directory.is_open() ? Ancestry(directory) : FileAncestry(path);
+    if (!ancestry) return std::move(ancestry).error().Context("look at " + path);
+    ancestries.push_back(*std::move(ancestry));
   }
   return ancestries;
 }
@@ -172,7 +173,12 @@ Result<std::vector<Mount>> OpenMounts(std::vector<MountSpec> specs,
   for (MountSpec& spec : specs) {
     TRY(CheckGuestPath(spec.point.guest_path));
     TRY_ASSIGN(UniqueFd directory, OpenRoot(spec.host));
-    TRY_ASSIGN(auto ancestry, Ancestry(directory));
+    auto looked = Ancestry(directory);
+    if (!looked) {
+      return std::move(looked).error().Context("cannot mount " + spec.host + " at " +
+                                               spec.point.guest_path);
+    }
+    std::vector<Identity> ancestry = *std::move(looked);
     if (ancestry.size() == 1) return Refused(spec.host, "it is the root of the file system");
     for (const auto& secret : hidden_ancestries) {
       if (Overlap(ancestry, secret)) {

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "workspace/testing/test_directory.h"
 
@@ -85,6 +88,19 @@ TEST_F(OpenMountsTest, RefusesWhatIsNoDirectory) {
   EXPECT_THAT(Refusal({Spec(root_.path() / "link")}), HasSubstr("is a link"));
   EXPECT_THAT(Refusal({Spec((root_.path() / "link").string() + "/")}), HasSubstr("is a link"));
   EXPECT_THAT(Refusal({Spec("")}), HasSubstr("no directory is named"));
+}
+
+TEST_F(OpenMountsTest, NamesTheMountThatItsUserMayNotEnter) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  root_.Put("private/x", "");
+  const auto closed = root_.path() / "private";
+  std::filesystem::permissions(root_.path(), std::filesystem::perms::all);
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
+  ASSERT_EQ(::seteuid(65534), 0);
+  const std::string refusal = Refusal({Spec(closed, "/input")});
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_THAT(refusal, HasSubstr("cannot mount " + closed.string() + " at /input: "));
+  EXPECT_THAT(refusal, HasSubstr("Permission denied"));
 }
 
 TEST_F(OpenMountsTest, RefusesWhatMustNotBeShown) {

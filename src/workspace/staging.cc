@@ -63,6 +63,20 @@ bool IsOurs(std::string_view path) {
   return path.starts_with(kReservedPrefix);
 }
 
+std::string_view KindOf(const struct ::stat& stat) {
+  if (S_ISLNK(stat.st_mode)) return "a link";
+  if (S_ISFIFO(stat.st_mode)) return "a pipe";
+  if (S_ISSOCK(stat.st_mode)) return "a socket";
+  return "a device";
+}
+
+// Something else is there than the run found. What runs are not shown may well have been there all along.
+Error Unexpected(const std::string& path, const std::optional<struct ::stat>& now,
+                 std::string_view otherwise = "was changed on the host while the run went on") {
+  if (!now || S_ISREG(now->st_mode) || S_ISDIR(now->st_mode)) return Conflict(path, otherwise);
+  return Conflict(path, "is " + std::string(KindOf(*now)) + " on the host, and left alone");
+}
+
 template <typename Each>
 void ForEachEntry(const UniqueFd& directory, Each each) {
   UniqueFd opened = OpenBeneath(directory, "", O_RDONLY | O_DIRECTORY);
@@ -100,6 +114,11 @@ Result<Staging> Staging::Prepare(const UniqueFd& root, const std::vector<WantedC
       return Error(ErrorCode::kInvalidArgument, "'" + change.path + "' cannot be changed");
     }
     const bool there = change.expected.inode != 0;
+    if (!there && std::ranges::count(change.path, '/') >= wire::kMaxMountDepth) {
+      return Error(ErrorCode::kInvalidArgument,
+                   change.path + " lies too deep: nothing is made below more than " +
+                       std::to_string(wire::kMaxMountDepth - 1) + " directories of a mount");
+    }
     if (!there && change.wanted == Wanted::kNothing) continue;
     if (there && change.wanted == Wanted::kDirectory) {
       staging.versions_[i] = change.expected;
@@ -160,9 +179,7 @@ Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
     // Early, so that a conflict there is already touches nothing. Commit() looks again.
     TRY_ASSIGN(const Slot slot, SlotOf(*root_, step.path));
     const auto now = StatOf(slot.directory, slot.name);
-    if (!now || !IsExpected(*now, step.expected)) {
-      return Conflict(step.path, "was changed on the host while the run went on");
-    }
+    if (!now || !IsExpected(*now, step.expected)) return Unexpected(step.path, now);
     mode = now->st_mode & 0777;
   }
   if (step.kind == Kind::kTake) return {};
@@ -221,7 +238,10 @@ Result<void> Staging::Do(std::size_t number) {
       : step.kind == Kind::kInsert ? ::renameat2(staged, here, target, there, RENAME_NOREPLACE)
                                    : ::renameat2(staged, here, target, there, RENAME_EXCHANGE);
   if (failed != 0) {
-    if (errno == EEXIST) return Conflict(step.path, "was made on the host while the run went on");
+    if (errno == EEXIST) {
+      return Unexpected(step.path, StatOf(slot.directory, slot.name),
+                        "was made on the host while the run went on");
+    }
     if (errno == ENOENT)
       return Conflict(step.path, "was removed on the host while the run went on");
     return Error::FromErrno(errno, "put " + step.path + " in place");
@@ -239,9 +259,7 @@ Result<void> Staging::CheckTaken(std::size_t number) const {
   const Step& step = steps_[number];
   const std::string name = std::to_string(number);
   const auto taken = StatOf(directory_, name);
-  if (!taken || !IsExpected(*taken, step.expected)) {
-    return Conflict(step.path, "was changed on the host while the run went on");
-  }
+  if (!taken || !IsExpected(*taken, step.expected)) return Unexpected(step.path, taken);
   if (!S_ISDIR(taken->st_mode)) return {};
   bool empty = true;
   const UniqueFd directory = OpenBeneath(directory_, name, O_PATH | O_DIRECTORY);

@@ -42,6 +42,10 @@ class StagingTest : public testing::Test {
     staging.Finish();
     return {};
   }
+  std::string Refusal(const std::vector<WantedChange>& changes) {
+    const Result<void> applied = Apply(changes);
+    return applied ? "" : applied.error().message();
+  }
   static constexpr const char* kTree = "a.txt d/ d/c.txt d/e/ d/e/f.txt ";
 
   TestDirectory root_;
@@ -176,6 +180,31 @@ TEST_P(CrashTest, WhatACrashLeftIsUndone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BeforeAndAfterCommit, CrashTest, testing::Bool());
+
+TEST_F(StagingTest, WhatIsNeitherFileNorDirectoryIsLeftAloneAndCalledByItsName) {
+  std::filesystem::create_symlink("a.txt", root_.path() / "link");
+  ASSERT_EQ(::mkfifo((root_.path() / "pipe").c_str(), 0600), 0);
+  const std::string tree = root_.Tree();
+  WantedChange unseen = Write("link", "mine");
+  unseen.expected = {};
+  for (const WantedChange& change : {Write("link", "mine"), Remove("link"), unseen}) {
+    EXPECT_THAT(Refusal({change}), HasSubstr("link is a link on the host"));
+  }
+  EXPECT_THAT(Refusal({Remove("pipe")}), HasSubstr("pipe is a pipe on the host"));
+  EXPECT_EQ(root_.Tree(), tree);
+  EXPECT_EQ(root_.Get("a.txt"), "alpha");
+}
+
+TEST_F(StagingTest, NothingIsMadeTooDeep) {
+  std::string path = "0";
+  std::vector<WantedChange> changes = {Make(path)};
+  while (changes.size() < wire::kMaxMountDepth) changes.push_back(Make(path += "/d"));
+  EXPECT_TRUE(Apply(changes));
+  const std::string tree = root_.Tree();
+  EXPECT_THAT(Refusal({Write("a.txt", "mine"), Make(path + "/d")}), HasSubstr("too deep"));
+  EXPECT_EQ(root_.Tree(), tree);
+  EXPECT_EQ(root_.Get("a.txt"), "alpha");
+}
 
 TEST_F(StagingTest, WhatAnotherProcessIsDoingIsLeftAlone) {
   const std::vector<WantedChange> changes = {Write("a.txt", "mine")};

@@ -103,6 +103,10 @@ void Workspace::SettleNow(LayerChanges found, Outcome& outcome, Applied& applied
   }
   std::size_t index = 0;
   std::erase_if(outcome.files, [&](const OutcomeFile&) { return unchanged.contains(index++); });
+  // What is gone comes before what took its place.
+  std::ranges::sort(outcome.files, {}, [](const OutcomeFile& file) {
+    return std::pair(std::string_view(file.path), file.change != "deleted");
+  });
 }
 
 // A file that was written to but holds what it held is none that was modified.

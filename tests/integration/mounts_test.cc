@@ -219,6 +219,55 @@ TEST_P(WasmMountsTest, LinksAndPipesOfTheHostAreNotThere) {
   EXPECT_EQ(ResultJson(outcome), R"([["a.txt","d"],false,false,false,false])");
 }
 
+TEST_P(MountsTest, ALinkOfTheHostIsLeftAloneAndTheConflictSaysThatItIsOne) {
+  std::filesystem::create_symlink("a.txt", host_.path() / "link");
+  const bool is_wasm = GetParam() == EngineKind::kWasm;
+  const Outcome outcome =
+      Run(MountMode::kReadWrite,
+          is_wasm ? "open('/data/link', 'w').write('mine')" : "import os\nos.remove('/data/link')");
+  EXPECT_THAT(Ending(outcome), HasSubstr("link is a link on the host"));
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt link ");
+  EXPECT_EQ(host_.Get("a.txt"), "alpha\n");
+}
+
+TEST_P(MountsTest, NothingIsMadeTooDeep) {
+  const Outcome outcome = Run(MountMode::kReadWrite,
+                              "import os\nos.chdir('/data')\n"
+                              "for i in range(200): os.mkdir('e'); os.chdir('e')");
+  EXPECT_EQ(outcome.status, RunStatus::kFailed) << Ending(outcome);
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+}
+
+TEST_P(MountsTest, FilesOfTheOutcomeAreInPathOrder) {
+  host_.Put("d/c/x", "x");
+  const Outcome outcome = Run(MountMode::kReadWrite, R"(
+import os, shutil
+shutil.rmtree('/data/d')
+open('/data/d', 'w').write('now a file')
+open('/data/c', 'w').write('c')
+open('/output/o', 'w').write('o')
+)");
+  std::string files;
+  for (const OutcomeFile& file : outcome.files) files += file.change + " " + file.path + "; ";
+  EXPECT_EQ(files,
+            "created /data/c; created /data/d; deleted /data/d/b.txt; deleted /data/d/c/x; "
+            "created /output/o; ")
+      << Ending(outcome);
+}
+
+TEST_P(MountsTest, AFileTooLargeForTheOutcomeIsNotAppliedAndTheLimitIsNamed) {
+  Limits limits;
+  limits.file_bytes = 1 << 20;
+  const Outcome outcome = Run(MountMode::kReadWrite,
+                              "open('/tmp/scratch', 'wb').write(bytes(2 << 20))\n"
+                              "open('/data/n', 'wb').write(bytes(2 << 20))",
+                              limits);
+  EXPECT_EQ(outcome.status, RunStatus::kFailed);
+  EXPECT_THAT(Ending(outcome),
+              HasSubstr(GetParam() == EngineKind::kWasm ? "OSError" : "(file_bytes)"));
+  EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
+}
+
 // The layer is an overlay of the kernel's: what is no file shows, and leads nowhere.
 TEST_P(NativeMountsTest, LinksOfTheHostLeadNowhereAndItsPipesAreNotConnected) {
   std::filesystem::create_symlink("/etc/passwd", host_.path() / "link");
@@ -259,6 +308,64 @@ TEST_P(NativeMountsTest, WhatTheHostRemovedMeanwhileIsAConflict) {
   ASSERT_TRUE(guest.Answer(call.seq, Value(1)));
   const Outcome outcome = guest.End();
   EXPECT_THAT(Ending(outcome), HasSubstr("MountConflict"));
+  EXPECT_EQ(host_.Tree(), "d/ d/b.txt ");
+}
+
+TEST_P(MountsTest, FilesOfTheHostAreRenamedHoweverOneLikes) {
+  const auto rename = [](const std::string& from, const std::string& to) {
+    return "import os\nos.rename('/data/" + from + "', '/data/" + to + "')\n";
+  };
+  const auto write = [](const std::string& path, const std::string& text) {
+    return "open('/data/" + path + "', 'w').write('" + text + "')\n";
+  };
+  struct Shape {
+    std::string code;
+    std::string tree;
+    std::vector<std::pair<std::string, std::string>> contents;
+  };
+  const std::vector<Shape> shapes = {
+      {rename("a.txt", "q"), "d/ d/b.txt q ", {{"q", "alpha\n"}}},
+      {rename("a.txt", "d/q"), "d/ d/b.txt d/q ", {{"d/q", "alpha\n"}}},
+      {rename("d/b.txt", "q"), "a.txt d/ q ", {{"q", "beta\n"}}},
+      {write("n", "new") + rename("n", "q"), "a.txt d/ d/b.txt q ", {{"q", "new"}}},
+      {rename("a.txt", "q") + write("q", "more"), "d/ d/b.txt q ", {{"q", "more"}}},
+      {rename("a.txt", "p") + rename("p", "q"), "d/ d/b.txt q ", {{"q", "alpha\n"}}},
+      {rename("a.txt", "q") + rename("q", "a.txt"), "a.txt d/ d/b.txt ", {{"a.txt", "alpha\n"}}},
+      {rename("a.txt", "t") + rename("d/b.txt", "a.txt") + rename("t", "d/b.txt"),
+       "a.txt d/ d/b.txt ",
+       {{"a.txt", "beta\n"}, {"d/b.txt", "alpha\n"}}},
+      {rename("a.txt", "d/b.txt"), "d/ d/b.txt ", {{"d/b.txt", "alpha\n"}}},
+      {rename("a.txt", "q") + write("a.txt", "again"),
+       "a.txt d/ d/b.txt q ",
+       {{"a.txt", "again"}, {"q", "alpha\n"}}},
+      {"import os\nos.makedirs('/data/n/m')\n" + rename("a.txt", "n/m/q"),
+       "d/ d/b.txt n/ n/m/ n/m/q ",
+       {{"n/m/q", "alpha\n"}}},
+      {rename("d/b.txt", "b") + "os.rmdir('/data/d')\n" + rename("b", "d"),
+       "a.txt d ",
+       {{"d", "beta\n"}}},
+  };
+  for (const Shape& shape : shapes) {
+    std::filesystem::remove_all(host_.path());
+    host_.Put("a.txt", "alpha\n");
+    host_.Put("d/b.txt", "beta\n");
+    const Outcome outcome = Run(MountMode::kReadWrite, shape.code);
+    EXPECT_EQ(outcome.status, RunStatus::kCompleted) << shape.code << Ending(outcome);
+    EXPECT_EQ(host_.Tree(), shape.tree) << shape.code;
+    for (const auto& [path, contents] : shape.contents) {
+      EXPECT_EQ(host_.Get(path), contents) << shape.code;
+    }
+  }
+}
+
+TEST_P(NativeMountsTest, WhatMayHaveBeenRemovedByTheHostIsNoRename) {
+  Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
+  guest.Start(
+      {.code = "import os\nos.rename('/data/a.txt', '/data/q')\ntool()", .tools = {"tool"}});
+  const ToolCall call = guest.NextCall();
+  std::filesystem::remove(host_.path() / "a.txt");
+  ASSERT_TRUE(guest.Answer(call.seq, Value(1)));
+  EXPECT_THAT(Ending(guest.End()), HasSubstr("MountConflict"));
   EXPECT_EQ(host_.Tree(), "d/ d/b.txt ");
 }
 

@@ -125,6 +125,13 @@ bool MeansRemoved(const UniqueFd& root, const std::string& path) {
 
 }  // namespace
 
+wire::Omitted FileCapture::Fits(std::uint64_t size) const {
+  if (full()) return wire::Omitted::kFiles;
+  if (size > start_.file_bytes) return wire::Omitted::kFileBytes;
+  return size > start_.total_file_bytes - bytes_ ? wire::Omitted::kTotalFileBytes
+                                                 : wire::Omitted::kNot;
+}
+
 OutcomeFile FileCapture::Capture(const UniqueFd& root, const std::string& path,
                                  std::string shown_as) {
   OutcomeFile captured{.path = std::move(shown_as), .change = "created", .omitted = kUnreadable};
@@ -135,9 +142,9 @@ OutcomeFile FileCapture::Capture(const UniqueFd& root, const std::string& path,
     return captured;
   }
   captured.size = static_cast<std::uint64_t>(status.st_size);
-  if (full() || captured.size > start_.file_bytes ||
-      captured.size > start_.total_file_bytes - bytes_) {
-    captured.omitted = kFileOmitted;
+  const wire::Omitted omitted = Fits(captured.size);
+  if (omitted != wire::Omitted::kNot) {
+    captured.omitted = Explain(omitted);
     return captured;
   }
   auto contents = ReadWhole(file, captured.size);

@@ -34,6 +34,8 @@ class FileCapture {
 
  private:
   bool full() const { return files_ > start_.files; }
+  // kNot: it does.
+  wire::Omitted Fits(std::uint64_t size) const;
   OutcomeFile Capture(const UniqueFd& root, const std::string& path, std::string shown_as);
 
   const wire::StartHeader& start_;

@@ -33,8 +33,8 @@ namespace caisson {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Why the contents of a captured file are not there.
-inline constexpr std::string_view kFileOmitted = "larger than allowed, or one too many";
+// Why the contents of a captured file are not there: names the limit. Empty for kNot.
+std::string Explain(wire::Omitted omitted);
 
 // How a run ended whose cell had no word in it: its process died, or was killed.
 struct Verdict {

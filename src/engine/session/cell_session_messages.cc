@@ -65,6 +65,8 @@ Result<ToolCall> ParseCall(std::uint32_t seq, std::string_view encoded) {
   return call;
 }
 
+}  // namespace
+
 std::string Explain(wire::Omitted omitted) {
   switch (omitted) {
     case wire::Omitted::kNot:
@@ -78,8 +80,6 @@ std::string Explain(wire::Omitted omitted) {
   }
   return {};
 }
-
-}  // namespace
 
 std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
   const bool running =

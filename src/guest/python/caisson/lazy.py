@@ -1,11 +1,12 @@
 """What is brought in, or put right, when code first imports a module.
 
-The event loop, since asyncio is more than the rest of Python together; what numpy computes with; what reads XML.
+The event loop, since asyncio is more than the rest of Python together; what numpy computes with; what reads XML; what
+asks the kernel for more than it gives.
 """
 
 import sys
 
-from caisson import blas, entities
+from caisson import blas, entities, without
 
 
 class _FirstImports:
@@ -60,6 +61,9 @@ _imports = _FirstImports({
     "numpy": blas.settle,
     "pyexpat": entities.guard_pyexpat,
     "_elementtree": entities.guard_elementtree,
+    "subprocess": without.explain_programs,
+    "socket": without.explain_sockets,
+    "multiprocessing.synchronize": without.explain_semaphores,
 })
 
 

@@ -1,4 +1,4 @@
-"""What a cell of the wasm engine does not have says so, and names the engine that has it."""
+"""What a cell does not have says so, and names the engine that has it or what to use instead."""
 
 import sys
 
@@ -20,6 +20,13 @@ _MODULES = frozenset(
 
 _HTTP = frozenset("requests httpx aiohttp".split())
 
+_NO_NETWORK = "code here has no network; use the host's tools instead"
+_NO_PROGRAMS = "no program can be started here; use the host's tools instead"
+_NO_SEMAPHORES = (
+    "multiprocessing has no locks, queues and pools here; use threads"
+    " (concurrent.futures.ThreadPoolExecutor), or multiprocessing.Process with Pipe(duplex=False)"
+)
+
 
 class _Missing:
     """The last finder: gives the error for a missing module a sentence on what to do instead."""
@@ -32,7 +39,7 @@ class _Missing:
         if self._is_wasm and name in _MODULES:
             hint = f"it needs {_NATIVE}"
         elif name in _HTTP:
-            hint = "code here has no network; use the host's tools instead"
+            hint = _NO_NETWORK
         elif self._is_wasm and name in _PACKAGES:
             hint = f"it needs {_NATIVE}, with the package installed there"
         if hint is None:
@@ -40,11 +47,39 @@ class _Missing:
         raise ModuleNotFoundError(f"No module named {name!r}: {hint}", name=name)
 
 
-def _refuse(what, error=OSError):
+def _refuse(message, error=OSError):
     def refused(*args, **kwargs):
-        raise error(f"{what} not available here; they need {_NATIVE}")
+        raise error(message)
 
     return refused
+
+
+def _explain(owner, name, text):
+    """What the kernel refuses stays refused, and says why."""
+    attempt = getattr(owner, name)
+
+    def explained(*args, **kwargs):
+        try:
+            return attempt(*args, **kwargs)
+        except (PermissionError, BlockingIOError, FileNotFoundError) as error:
+            raise type(error)(error.errno, text) from None
+
+    explained.__name__ = name
+    setattr(owner, name, explained)
+
+
+def explain_programs():
+    _explain(sys.modules["subprocess"].Popen, "__init__", _NO_PROGRAMS)
+
+
+def explain_sockets():
+    socket = sys.modules["socket"]
+    _explain(socket.socket, "__init__", _NO_NETWORK)
+    _explain(socket, "socketpair", _NO_NETWORK)
+
+
+def explain_semaphores():
+    _explain(sys.modules["multiprocessing.synchronize"].SemLock, "__init__", _NO_SEMAPHORES)
 
 
 def _install_wasm():
@@ -53,15 +88,22 @@ def _install_wasm():
     import subprocess
     import threading
 
-    start = _refuse("threads are", RuntimeError)
+    start = _refuse(f"threads are not available here; they need {_NATIVE}", RuntimeError)
     _thread.start_new_thread = _thread.start_new = threading._start_new_thread = start
-    for name in """fork forkpty system popen execv execve execl execle execlp execlpe execvp execvpe
-            posix_spawn posix_spawnp spawnv spawnve spawnl spawnle spawnlp spawnlpe spawnvp spawnvpe
-            kill wait waitpid pipe""".split():
-        refused = _refuse(f"os.{name}: processes are")
-        refused.__name__ = name
-        setattr(os, name, refused)
-    subprocess.Popen.__init__ = _refuse("subprocess: processes are")
+    processes = f"processes are not available here; they need {_NATIVE}"
+    for names, reason in (
+        ("fork forkpty kill wait waitpid pipe", processes),
+        (
+            """system popen execv execve execl execle execlp execlpe execvp execvpe posix_spawn posix_spawnp
+            spawnv spawnve spawnl spawnle spawnlp spawnlpe spawnvp spawnvpe""",
+            _NO_PROGRAMS,
+        ),
+    ):
+        for name in names.split():
+            refused = _refuse(f"os.{name}: {reason}")
+            refused.__name__ = name
+            setattr(os, name, refused)
+    subprocess.Popen.__init__ = _refuse(f"subprocess: {_NO_PROGRAMS}")
     subprocess.Popen.__del__ = lambda self: None
 
 

@@ -3,9 +3,7 @@
 `import socket`, and with it asyncio, urllib and http, works; opening a connection does not.
 """
 
-_REASON = (
-    "no network here: sockets need the native engine (--engine native), or use the host's tools"
-)
+_REASON = "code here has no network; use the host's tools instead"
 
 error = OSError
 timeout = TimeoutError

@@ -14,7 +14,6 @@ namespace {
 constexpr std::uint32_t kFirstReadBytes = 64 << 10;
 // Files whose bytes are kept around: enough for code that reads several side by side.
 constexpr std::size_t kMaxWindows = 32;
-constexpr int kMaxDepth = 64;  // Of directories below a mount.
 
 Errno ErrnoOf(wire::FileError error) {
   switch (error) {
@@ -262,7 +261,7 @@ Errno FileTree::MayName(NodeId directory, std::string_view name) const {
   if (directory == root && name.starts_with(kReservedPrefix)) return Errno::kAcces;
   int depth = 0;
   for (NodeId id = directory; id != root; id = node(id).parent) {
-    if (++depth >= kMaxDepth) return Errno::kNametoolong;
+    if (++depth >= wire::kMaxMountDepth) return Errno::kNametoolong;
   }
   return Errno::kSuccess;
 }

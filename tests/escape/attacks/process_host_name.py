@@ -1,0 +1,8 @@
+# harm: the machine's own name is told
+# engines: native
+# expect: completed
+# never: had
+import os, socket
+names = os.uname()
+if names.nodename != "caisson" or socket.gethostname() != "caisson":
+    print("had", names.nodename)
