@@ -110,11 +110,10 @@ class PendingCall:
             # It may belong to another loop: one that was left before its calls were answered, or one that runs in
             # another thread.
             loop = future.get_loop()
-            if loop.is_running() and loop is not events._get_running_loop():
+            if loop is not events._get_running_loop() and loop.is_running():
                 loop.call_soon_threadsafe(_wake, future)
             else:
                 _wake(future)
-        self._waiting.clear()
 
     def finish(self):
         """Waits in place, whatever the loop."""
@@ -136,9 +135,6 @@ class PendingCall:
                     await future
             else:
                 self.finish()
-        return self.result()
-
-    def result(self):
         value, error = self._answer
         if error is not None:
             raise error
@@ -147,24 +143,23 @@ class PendingCall:
     def __await__(self):
         return self._wait().__await__()
 
-    def _drive(self, step, *args):
-        if self._driven is None:
-            self._driven = self._wait()
+    def send(self, value):
+        driven = self._driven
+        if driven is None:
+            driven = self._driven = self._wait()
         try:
-            return getattr(self._driven, step)(*args)
-        except BaseException:  # It has ended; another task may start anew.
-            self._driven = None
+            return driven.send(value)
+        except BaseException:
+            self._driven = None  # It has ended; another task may start anew.
             raise
 
-    def send(self, value):
-        return self._drive("send", value)
-
     def throw(self, *error):
-        return self._drive("throw", *error)
+        driven, self._driven = self._driven or self._wait(), None
+        return driven.throw(*error)
 
     def close(self):
         if self._driven is not None:
-            self._drive("close")
+            self._driven.close()
 
     def conclude(self):
         """What became of a call that nobody awaited is not lost."""
