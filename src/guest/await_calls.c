@@ -488,11 +488,13 @@ static int WrapReturned(AwaitPass* pass, stmt_ty stmt, int is_async) {
   if (call == NULL || call->kind != Call_kind) return 0;
   if (!is_async) return WrapFunction(pass, &call->v.Call.func, awaiting.returned);
   expr_ty func = call->v.Call.func;
-  if (WrapFunction(pass, &call->v.Call.func, awaiting.awaited) < 0) return -1;
+  if (WrapFunction(pass, &call->v.Call.func, awaiting.twin) < 0) return -1;
   if (call->v.Call.func == func) return 0;
-  stmt->v.Return.value = _PyAST_Await(call, call->lineno, call->col_offset, call->end_lineno,
-                                      call->end_col_offset, pass->arena);
-  return stmt->v.Return.value == NULL ? -1 : 0;
+  expr_ty* value = &stmt->v.Return.value;
+  if (WrapInCall(value, awaiting.given, pass->arena) < 0) return -1;
+  *value = _PyAST_Await(*value, call->lineno, call->col_offset, call->end_lineno,
+                        call->end_col_offset, pass->arena);
+  return *value == NULL ? -1 : 0;
 }
 
 static int WrapReturns(AwaitPass* pass, asdl_stmt_seq* block, int is_async) {

@@ -81,6 +81,7 @@ inline constexpr const char* kOneByOne[] = {
     "def f(n): return [echo(1)] if n == 0 else f(0) + [echo(1)]\nawait f(1)",
     "def f(n): return g(n)\ndef g(n): return echo(n)\nx = f(1)\n[x, await f(1)]",
     "def rows():\n    yield 1\n    return echo(1)\n[*rows()] + [await echo(1)]",
+    "async def f(a): return locals()\n[(await f(1))['a'], await echo(1)]",
     "async def f(): return g()\nasync def g(): return 1\n[await (await f()), await echo(1)]",
 };
 

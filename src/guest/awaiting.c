@@ -31,10 +31,13 @@ static PyObject* Awaitable(PyObject* Py_UNUSED(self), PyObject* value) {
   return IsAnswer(value) ? PyObject_CallOneArg(hooks.given, value) : Py_NewRef(value);
 }
 
+// What asyncio would make a task of is given to it as a future, which is less.
 static PyObject* Awaitables(PyObject* self, PyObject* values) {
   PyObject* list = PySequence_List(values);
   for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
-    PyObject* one = Awaitable(self, PyList_GET_ITEM(list, i));
+    PyObject* value = PyList_GET_ITEM(list, i);
+    PyObject* one =
+        IsPendingCall(value) ? PyObject_CallMethod(value, "future", NULL) : Awaitable(self, value);
     if (one == NULL) {
       Py_CLEAR(list);
     } else {
@@ -95,30 +98,26 @@ static PyObject* Returned(PyObject* self, PyObject* callable) {
   return is_awaited ? Pending(self, callable) : Py_NewRef(callable);
 }
 
-static PyObject* CallAndGive(PyObject* function, PyObject* args, PyObject* keywords) {
-  PyObject* value = PyObject_Call(function, args, keywords);
-  PyObject* given = value == NULL ? NULL : PyObject_CallOneArg(hooks.given, value);
-  Py_XDECREF(value);
-  return given;
+static PyObject* Twin(PyObject* Py_UNUSED(self), PyObject* callable) {
+  PyObject* twin = PendingTwin(callable);
+  return twin != NULL || PyErr_Occurred() ? twin : Py_NewRef(callable);
 }
 
-static PyMethodDef call_and_give = {"await", (PyCFunction)(void (*)(void))CallAndGive,
-                                    METH_VARARGS | METH_KEYWORDS, NULL};
-
-static PyObject* Awaited(PyObject* Py_UNUSED(self), PyObject* callable) {
-  PyObject* twin = PendingTwin(callable);
-  return twin != NULL || PyErr_Occurred() ? twin : PyCFunction_New(&call_and_give, callable);
+static PyObject* Given(PyObject* Py_UNUSED(self), PyObject* value) {
+  return IsPendingCall(value) ? Py_NewRef(value) : PyObject_CallOneArg(hooks.given, value);
 }
 
 static PyMethodDef definitions[] = {
     {"await", Awaitable, METH_O, NULL}, {"await", Awaitables, METH_O, NULL},
     {"await", Tasks, METH_O, NULL},     {"await", Pending, METH_O, NULL},
-    {"await", Returned, METH_O, NULL},  {"await", Awaited, METH_O, NULL},
+    {"await", Returned, METH_O, NULL},  {"await", Twin, METH_O, NULL},
+    {"await", Given, METH_O, NULL},
 };
 
 int AwaitingStart(void) {
   PyObject** const functions[] = {&awaiting.awaitable, &awaiting.awaitables, &awaiting.tasks,
-                                  &awaiting.pending,   &awaiting.returned,   &awaiting.awaited};
+                                  &awaiting.pending,   &awaiting.returned,   &awaiting.twin,
+                                  &awaiting.given};
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     *functions[i] = PyCFunction_New(&definitions[i], NULL);
     if (*functions[i] == NULL) return -1;

@@ -21,9 +21,9 @@ typedef struct Awaiting {
   // Of a function f in `return f(...)`: as above, if whoever called the function that returns awaits
   // what that gives; else itself.
   PyObject* returned;
-  // Of a function f in `return f(...)` in an async function: one whose calls can be awaited, and
-  // give what those of f give.
-  PyObject* awaited;
+  // Of a function: a tool's twin, or itself. Of what its calls give, then: something to await.
+  PyObject* twin;
+  PyObject* given;
 } Awaiting;
 
 extern Awaiting awaiting;

@@ -120,12 +120,19 @@ static PyObject* CallTool(PyObject* Py_UNUSED(self), PyObject* args, PyObject* k
   return call < 0 ? NULL : CallsFinish(call);
 }
 
-static int has_pending;  // Since calls were last concluded.
+static int has_pending;             // Since calls were last concluded.
+static PyTypeObject* pending_type;  // Where asyncio comes late, known with the first.
 
 static PyObject* MakePending(PyObject* name, PyObject* args, PyObject* keywords) {
+  PyObject* call = PyObject_CallFunctionObjArgs(hooks.tool_call, name, args,
+                                                keywords == NULL ? Py_None : keywords, NULL);
+  if (call != NULL) pending_type = Py_TYPE(call);
   has_pending = 1;
-  return PyObject_CallFunctionObjArgs(hooks.tool_call, name, args,
-                                      keywords == NULL ? Py_None : keywords, NULL);
+  return call;
+}
+
+int IsPendingCall(PyObject* value) {
+  return Py_IS_TYPE(value, pending_type);
 }
 
 static PyObject* PendingTool(PyObject* self, PyObject* args, PyObject* keywords) {

@@ -22,6 +22,9 @@ PyObject* ToolNew(PyObject* name, PyObject* encoded);
 // new reference; null, without an error, if `callable` is neither.
 PyObject* PendingTwin(PyObject* callable);
 
+// Whether it is one of those calls (python/caisson/loop.py, PendingCall).
+int IsPendingCall(PyObject* value);
+
 // Before a run ends: waits for pending calls that nothing awaits, and shows what went wrong with
 // them. Leaves the error that is set as it is.
 void ConcludeCalls(void);

@@ -3,7 +3,7 @@
 import ast
 
 from caisson.runner import walk
-from caisson.runner.tools import AWAITABLE, AWAITABLES, AWAITED, PENDING, RETURNED, TASKS
+from caisson.runner.tools import AWAITABLE, AWAITABLES, GIVEN, PENDING, RETURNED, TASKS, TWIN
 from caisson.runner.trees import called
 
 # What becomes of a value: it is awaited (0), or is a collection, of what is awaited (1), of such collections (2).
@@ -299,9 +299,9 @@ class _Flows(_Scopes):
         if not isinstance(call, ast.Call):
             return
         function = call.func
-        call.func = _wrapped(function, AWAITED if is_async else RETURNED)
+        call.func = _wrapped(function, TWIN if is_async else RETURNED)
         if is_async and call.func is not function:
-            node.value = ast.copy_location(ast.Await(call), call)
+            node.value = ast.copy_location(ast.Await(called(GIVEN, call)), call)
 
     def _wrap_returns(self, block, is_async):
         """`return f(...)`, where nothing happens between the call and the end of the function."""

@@ -7,7 +7,7 @@ import types
 from caisson.runner.values import decode
 
 # Names that code cannot write.
-PENDING, RETURNED, AWAITED, OWN_DICT = "<pending>", "<returned>", "<awaited>", "<own dict>"
+PENDING, RETURNED, TWIN, GIVEN, OWN_DICT = "<pending>", "<returned>", "<twin>", "<given>", "<own dict>"
 AWAITABLE, AWAITABLES, TASKS = "<awaitable>", "<awaitables>", "<tasks>"
 
 _DOC = "A tool of the host: call it like a function, with or without await."
@@ -95,8 +95,19 @@ def _awaitable(value):
     return awaiting.given(value) if _is_answer(value) else value
 
 
+def _is_pending_call(value):
+    loop = sys.modules.get("caisson.loop")
+    return loop is not None and type(value) is loop.PendingCall
+
+
+def _given(value):
+    from caisson import awaiting
+
+    return value if _is_pending_call(value) else awaiting.given(value)
+
+
 def _awaitables(values):
-    return [_awaitable(value) for value in values]
+    return [value.future() if _is_pending_call(value) else _awaitable(value) for value in values]
 
 
 def _tasks(values):
@@ -114,12 +125,6 @@ def _returns_what_it_returns(function):
 
 def _call_awaited(function, args, kwargs):
     return function(*args, **kwargs)
-
-
-def _call_and_give(function, args, kwargs):
-    from caisson import awaiting
-
-    return awaiting.given(function(*args, **kwargs))
 
 
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from 3.10 on.
@@ -161,25 +166,26 @@ def install(bridge):
     # As in guest/awaiting.h.
 
     def pending(function):
-        twin = pending_twin(function)
-        if twin is None and _returns_what_it_returns(function):
+        made = twin(function)
+        if made is function and _returns_what_it_returns(function):
             return lambda *args, **kwargs: _call_awaited(function, args, kwargs)
-        return twin or function
+        return made
 
     def returned(function):
         caller = sys._getframe(1).f_back  # Of the function that returns; a thread's first has none.
         is_awaited = caller is not None and caller.f_code is _call_awaited.__code__
         return pending(function) if is_awaited else function
 
-    def awaited(function):
-        return pending_twin(function) or (lambda *args, **kwargs: _call_and_give(function, args, kwargs))
+    def twin(function):
+        return pending_twin(function) or function
 
     call_tool.__module__ = "builtins"
     builtins.call_tool = call_tool
     hidden = {
         PENDING: pending,
         RETURNED: returned,
-        AWAITED: awaited,
+        TWIN: twin,
+        GIVEN: _given,
         AWAITABLE: _awaitable,
         AWAITABLES: _awaitables,
         TASKS: _tasks,

@@ -30,9 +30,13 @@ def _has_other_threads():
     return _may_have_threads and threading.active_count() > 1
 
 
-def _wake(future):
-    if not future.done():
-        future.set_result(None)
+def _settle(future, value, error):
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
 
 
 class EventLoop(base_events.BaseEventLoop):
@@ -111,9 +115,9 @@ class PendingCall:
             # another thread.
             loop = future.get_loop()
             if loop is not events._get_running_loop() and loop.is_running():
-                loop.call_soon_threadsafe(_wake, future)
+                loop.call_soon_threadsafe(_settle, future, *answer)
             else:
-                _wake(future)
+                _settle(future, *answer)
 
     def finish(self):
         """Waits in place, whatever the loop."""
@@ -124,17 +128,25 @@ class PendingCall:
         _halves.pop(self._call, None)
         self.settle(answer)
 
+    def future(self):
+        """Its answer, for functions of asyncio that would make a task of it; itself on a loop that is not ours."""
+        loop = events._get_running_loop()
+        if not isinstance(loop, EventLoop):
+            return self
+        _unawaited.pop(self, None)
+        future = loop.create_future()
+        self._waiting.append(future)
+        if self._answer is not None:  # Looked at last: another thread may have settled it meanwhile.
+            _settle(future, *self._answer)
+        return future
+
     async def _wait(self):
         _unawaited.pop(self, None)
         if self._answer is None:
-            loop = events.get_running_loop()
-            if isinstance(loop, EventLoop):
-                future = loop.create_future()
-                self._waiting.append(future)
-                if self._answer is None:  # Looked at again: another thread settles first, then wakes.
-                    await future
-            else:
-                self.finish()
+            future = self.future()
+            if future is not self:
+                return await future
+            self.finish()
         value, error = self._answer
         if error is not None:
             raise error
