@@ -4,6 +4,7 @@
 
 #include "guest/abi.h"
 #include "guest/await_calls.h"
+#include "guest/awaiting.h"
 #include "guest/calls.h"
 #include "guest/forever.h"
 #include "guest/hooks.h"
@@ -94,7 +95,9 @@ static int FetchHooks(const BootPlan* plan) {
   hooks.default_file = PyUnicode_InternFromString("main.py");
   return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
                  Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
+                 Fetch(&hooks.conclude, loop, "conclude") < 0 ||
                  Fetch(&hooks.given, "caisson.awaiting", "given") < 0 ||
+                 Fetch(&hooks.tasks, "caisson.awaiting", "tasks") < 0 ||
                  Fetch(&hooks.describe, "caisson.report", "describe") < 0 ||
                  Fetch(&hooks.set_environment, "caisson.environment", "replace") < 0 ||
                  Fetch(&hooks.is_missing, "caisson.imports", "is_missing") < 0 ||
@@ -130,9 +133,9 @@ void WarmUp(void) {
 
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
-  if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitCallsStart() < 0 ||
-      OwnDictStart() < 0 || Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 ||
-      ReportStart() < 0 || PolicyStart() < 0) {
+  if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitingStart() < 0 ||
+      AwaitCallsStart() < 0 || OwnDictStart() < 0 || Prepare("modules", plan) < 0 ||
+      FetchHooks(plan) < 0 || ReportStart() < 0 || PolicyStart() < 0) {
     PyErr_Print();
     return 2;
   }

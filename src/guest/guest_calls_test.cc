@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "guest/awaited_for_test.h"
 #include "guest/fake_holder.h"
 
 namespace caisson {
@@ -155,6 +156,69 @@ TEST(GuestAwait, GatheredCallsRunSideBySide) {
     EXPECT_EQ(held.ResultJson(), "[1,2,3]") << code << held.Error("traceback");
     EXPECT_EQ(held.most_in_flight, 3) << code;
   }
+}
+
+TEST(GuestAwait, CallsThatAreOnlyAwaitedRunSideBySideWhereverTheyWereKept) {
+  for (const char* code : kSideBySide) {
+    const Held held = Hold(code);
+    EXPECT_EQ(held.ResultJson(), "[1,2,3]") << code << held.Error("traceback");
+    EXPECT_EQ(held.most_in_flight, 3) << code;
+    EXPECT_EQ(held.error_out, "") << code;
+  }
+}
+
+TEST(GuestAwait, ACallWhoseValueMayBeUsedOtherwiseIsWaitedForWhereItIsMade) {
+  for (const char* code : kOneByOne) {
+    const Held held = Hold(code);
+    EXPECT_EQ(held.ResultJson(), "[1,1]") << code << held.Error("traceback");
+    EXPECT_EQ(held.most_in_flight, 1) << code;
+    EXPECT_EQ(held.error_out, "") << code;
+  }
+}
+
+TEST(GuestAwait, APendingCallMayBeAwaitedAgain) {
+  EXPECT_EQ(Hold("import asyncio\na = echo(1)\nx = await a\ny = await a\n"
+                 "[x, y, *await asyncio.gather(a), *await asyncio.gather(a)]")
+                .ResultJson(),
+            "[1,1,1,1]");
+  EXPECT_EQ(Hold(std::vector<std::string>{"a = echo(1)\nb = await a", "[await a, b]"}).ResultJson(),
+            "[1,1]");
+}
+
+TEST(GuestAwait, AFailingCallRaisesOnlyWhereItIsAwaited) {
+  const Held held = Hold(R"(
+p = [echo(1), fail(), echo({1}), echo(3)]
+r = []
+for c in p:
+    try:
+        r.append(await c)
+    except (ToolError, TypeError) as e:
+        r.append(type(e).__name__)
+r)");
+  EXPECT_EQ(held.ResultJson(), R"([1,"ToolError","TypeError",3])") << held.Error("traceback");
+  EXPECT_EQ(held.most_in_flight, 3);
+  const Held raised = Hold("a = fail()\nb = echo(2)\nx = await b\ny = await a");
+  EXPECT_EQ(raised.ErrorLine(), 4);
+}
+
+TEST(GuestAwait, ACallThatIsNeverReachedByItsAwaitHappensAndItsErrorIsShown) {
+  const Held held = Hold("p = [fail(), echo(1), fail()]\nfor c in p: await c");
+  EXPECT_EQ(held.Error("type"), "ToolError");
+  EXPECT_EQ(held.calls, 3);
+  EXPECT_EQ(held.error_out,
+            "ToolError: ValueError: boom\n  in a call of fail that was never awaited\n");
+  const Held unasked = Hold("a = echo(1)\nif a is None: await a\n'end'");
+  EXPECT_EQ(unasked.ResultJson(), "\"end\"");
+  const Held left = Hold("a = echo(1)\nif not __name__: await a\n'end'");
+  EXPECT_EQ(left.ResultJson(), "\"end\"");
+  EXPECT_EQ(left.calls, 1);
+  EXPECT_EQ(left.error_out, "");
+}
+
+TEST(GuestAwait, AFunctionOfTheCodeGivesTheValueToWhoeverDoesNotAwaitIt) {
+  EXPECT_EQ(Hold(std::vector<std::string>{"def f(i): return echo(i)\nx = await f(1)", "[f(2), x]"})
+                .ResultJson(),
+            "[2,1]");
 }
 
 TEST(GuestAwait, ASynchronousCallDoesNotLoseOtherAnswers) {

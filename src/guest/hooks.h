@@ -13,8 +13,10 @@
 
 typedef struct Hooks {
   PyObject* run_coroutine;  // caisson.loop.run(coroutine) -> value
-  PyObject* tool_call;      // caisson.loop.tool_call(name, args, kwargs) -> coroutine
+  PyObject* tool_call;      // caisson.loop.tool_call(name, args, kwargs) -> PendingCall
+  PyObject* conclude;       // caisson.loop.conclude()
   PyObject* given;          // caisson.awaiting.given(value) -> coroutine
+  PyObject* tasks;          // caisson.awaiting.tasks(awaitables) -> tasks
   PyObject* describe;       // caisson.report.describe(exception, file) -> type, message, line, text
   PyObject* set_environment;  // caisson.environment.replace(dict of str)
   PyObject* is_missing;       // caisson.imports.is_missing(top-level name) -> bool

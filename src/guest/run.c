@@ -124,8 +124,10 @@ static int SetEnvironment(PyObject* environment) {
 // or calls tools does so within the run.
 static void RunCode(const Request* request, PyCodeObject* code, TreeShape shape, Report* report) {
   PyObject* result = NULL;
-  if (SetEnvironment(request->environment) < 0 || DefineTools(request->tools) < 0 ||
-      Execute(code, shape, &result) < 0) {
+  int failed = SetEnvironment(request->environment) < 0 || DefineTools(request->tools) < 0 ||
+               Execute(code, shape, &result) < 0;
+  ConcludeCalls();
+  if (failed) {
     ReportRaised(report, request->file);
   } else {
     ReportReturned(report, result, request->result_bytes);

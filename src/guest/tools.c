@@ -120,10 +120,19 @@ static PyObject* CallTool(PyObject* Py_UNUSED(self), PyObject* args, PyObject* k
   return call < 0 ? NULL : CallsFinish(call);
 }
 
-// The awaitable twins make a coroutine, which posts when it is first run.
+static int has_pending;             // Since calls were last concluded.
+static PyTypeObject* pending_type;  // Where asyncio comes late, known with the first.
+
 static PyObject* MakePending(PyObject* name, PyObject* args, PyObject* keywords) {
-  return PyObject_CallFunctionObjArgs(hooks.tool_call, name, args,
-                                      keywords == NULL ? Py_None : keywords, NULL);
+  PyObject* call = PyObject_CallFunctionObjArgs(hooks.tool_call, name, args,
+                                                keywords == NULL ? Py_None : keywords, NULL);
+  if (call != NULL) pending_type = Py_TYPE(call);
+  has_pending = 1;
+  return call;
+}
+
+int IsPendingCall(PyObject* value) {
+  return Py_IS_TYPE(value, pending_type);
 }
 
 static PyObject* PendingTool(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -145,27 +154,31 @@ static PyMethodDef pending_tool = {"pending_tool", (PyCFunction)(void (*)(void))
 static PyMethodDef pending_call_tool = {"call_tool", (PyCFunction)(void (*)(void))PendingCallTool,
                                         METH_VARARGS | METH_KEYWORDS, NULL};
 
-static PyObject* Pending(PyObject* Py_UNUSED(self), PyObject* callable) {
+PyObject* PendingTwin(PyObject* callable) {
   if (Py_IS_TYPE(callable, &ToolType)) return PyCFunction_New(&pending_tool, callable);
-  if (callable == call_tool) return PyCFunction_New(&pending_call_tool, NULL);
-  return Py_NewRef(callable);
+  return callable == call_tool ? PyCFunction_New(&pending_call_tool, NULL) : NULL;
+}
+
+void ConcludeCalls(void) {
+  if (!has_pending) return;
+  has_pending = 0;
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyObject* done = PyObject_CallNoArgs(hooks.conclude);
+  if (done == NULL) PyErr_Clear();  // The code's own stream, for one, refused the news.
+  Py_XDECREF(done);
+  PyErr_Restore(type, error, trace);
 }
 
 static PyMethodDef call_tool_def = {
     "call_tool", (PyCFunction)(void (*)(void))CallTool, METH_VARARGS | METH_KEYWORDS,
     "call_tool(name, arguments=None, /, **more)\n--\n\nCalls any tool of the host by its name."};
-static PyMethodDef pending_def = {CAISSON_PENDING_NAME, Pending, METH_O, NULL};
 
 int ToolsInstall(void) {
   if (PyType_Ready(&ToolType) < 0) return -1;
   PyObject* builtins = PyEval_GetBuiltins();
   call_tool = PyCFunction_New(&call_tool_def, NULL);
-  PyObject* pending = PyCFunction_New(&pending_def, NULL);
-  int failed = call_tool == NULL || pending == NULL ||
-               PyDict_SetItemString(builtins, "call_tool", call_tool) < 0 ||
-               PyDict_SetItemString(builtins, CAISSON_PENDING_NAME, pending) < 0;
-  Py_XDECREF(pending);
-  return failed ? -1 : 0;
+  return call_tool == NULL || PyDict_SetItemString(builtins, "call_tool", call_tool) < 0 ? -1 : 0;
 }
 
 // The module `_caisson`.

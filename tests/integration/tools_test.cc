@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "guest/awaited_for_test.h"
 #include "tests/integration/guest.h"
 
 namespace caisson::testing {
@@ -15,7 +16,8 @@ class ToolsTest : public OnEachEngine {
 
   Guest Start(std::string code, Limits limits = {}) {
     Guest guest = Guest::Open(*engine_);
-    guest.Start({.code = std::move(code), .limits = limits, .tools = {"tool", "other"}});
+    guest.Start(
+        {.code = std::move(code), .limits = limits, .tools = {"tool", "other", "echo", "fail"}});
     return guest;
   }
 
@@ -70,6 +72,42 @@ TEST_P(ToolsTest, GatheredCallsAreOpenSideBySide) {
     ASSERT_TRUE(guest.Answer(call->seq, Echo(*call)));
   }
   EXPECT_EQ(ResultJson(guest.End()), "[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19]");
+}
+
+TEST_P(ToolsTest, CallsThatAreOnlyAwaitedAreOpenSideBySide) {
+  for (const char* code : kSideBySide) {
+    Guest guest = Start(code);
+    std::vector<ToolCall> calls;
+    for (int i = 0; i < 3; ++i) {
+      const std::optional<ToolCall> call = guest.NextCallOrEnd();
+      ASSERT_TRUE(call) << code;
+      calls.push_back(*call);
+    }
+    for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+      ASSERT_TRUE(guest.Answer(call->seq, Echo(*call)));
+    }
+    EXPECT_EQ(ResultJson(guest.End()), "[1,2,3]") << code;
+  }
+}
+
+TEST_P(ToolsTest, CallsThatMayBeMoreThanAwaitedAreMadeOneByOne) {
+  for (const char* code : kOneByOne) {
+    Guest guest = Start(code);
+    const Outcome outcome = guest.Serve([](const ToolCall& call) -> ToolAnswer {
+      if (call.tool == "fail") return ToolRaised{.type = "ValueError", .message = "boom"};
+      return Echo(call);
+    });
+    EXPECT_EQ(ResultJson(outcome), "[1,1]") << code << Ending(outcome);
+  }
+}
+
+TEST_P(ToolsTest, ACallThatIsNeverAwaitedIsAnsweredBeforeTheRunEnds) {
+  Guest guest = Start("p = [echo(1), tool(2)]\nif not __name__: await p[0]\n7");
+  const Outcome outcome = guest.Serve(Echo);
+  EXPECT_EQ(outcome.result, Value(7)) << Ending(outcome);
+  ASSERT_EQ(outcome.calls.size(), 2u);
+  EXPECT_EQ(outcome.calls[0].outcome, "returned");
+  EXPECT_EQ(outcome.calls[1].outcome, "returned");
 }
 
 TEST_P(ToolsTest, AnAnswerThatRaisesIsAToolError) {

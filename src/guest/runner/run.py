@@ -6,7 +6,7 @@ import sys
 from opcode import opmap
 
 from caisson import environment, lazy
-from caisson.runner import judge, reports, tools, trees
+from caisson.runner import awaits, judge, reports, tools, trees
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CO_COROUTINE = 0x80
@@ -51,6 +51,13 @@ def _may_await_tools(request):
     return has_tools and (b"await" in request.code or b"async" in request.code)
 
 
+def _conclude_calls():
+    try:
+        lazy.conclude()
+    except Exception:
+        pass  # The code's own stream, for one, refused the news.
+
+
 class _Judged(Exception):
     """The code is not to be executed: `report` says why."""
 
@@ -89,7 +96,10 @@ class Runs:
             end = "checked" if request.is_check else "rejected"
             return reports.refused(error, request.file, end), False
         try:
-            value = self._execute(request, code, is_function)
+            try:
+                value = self._execute(request, code, is_function)
+            finally:
+                _conclude_calls()
         except BaseException as exception:
             if isinstance(exception, MemoryError):
                 self._ballast = None
@@ -110,7 +120,7 @@ class Runs:
             if request.policy != 0:
                 trees.rewrite_dicts(tree)
             if _may_await_tools(request):
-                trees.rewrite_awaited_calls(tree)
+                awaits.rewrite_awaited_calls(tree)
             is_function = trees.rewrite_for_result(tree, request.file)
             code = compile(tree, request.file, "exec", _FLAGS, True)
             if request.is_check:

@@ -1,12 +1,14 @@
 """The host's tools as functions of the code."""
 
 import builtins
+import sys
 import types
 
 from caisson.runner.values import decode
 
 # Names that code cannot write.
-PENDING, AWAITABLE, AWAITABLES, OWN_DICT = "<pending>", "<awaitable>", "<awaitables>", "<own dict>"
+PENDING, RETURNED, TWIN, GIVEN, OWN_DICT = "<pending>", "<returned>", "<twin>", "<given>", "<own dict>"
+AWAITABLE, AWAITABLES, TASKS = "<awaitable>", "<awaitables>", "<tasks>"
 
 _DOC = "A tool of the host: call it like a function, with or without await."
 
@@ -93,6 +95,38 @@ def _awaitable(value):
     return awaiting.given(value) if _is_answer(value) else value
 
 
+def _is_pending_call(value):
+    loop = sys.modules.get("caisson.loop")
+    return loop is not None and type(value) is loop.PendingCall
+
+
+def _given(value):
+    from caisson import awaiting
+
+    return value if _is_pending_call(value) else awaiting.given(value)
+
+
+def _awaitables(values):
+    return [value.future() if _is_pending_call(value) else _awaitable(value) for value in values]
+
+
+def _tasks(values):
+    from caisson import awaiting
+
+    return awaiting.tasks(_awaitables(values))
+
+
+_MADE_BY_CALLING = 0x20 | 0x80 | 0x200  # Generators, coroutines, async generators.
+
+
+def _returns_what_it_returns(function):
+    return type(function) is types.FunctionType and not function.__code__.co_flags & _MADE_BY_CALLING
+
+
+def _call_awaited(function, args, kwargs):
+    return function(*args, **kwargs)
+
+
 _IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from 3.10 on.
 _HEAP_TYPE = 1 << 9
 
@@ -114,14 +148,14 @@ def install(bridge):
         _require_name(name)
         return bridge.finish(bridge.post(name, (), _merged(arguments, more)))
 
-    def pending(function):
-        """The twin of a tool that gives an awaitable; of anything else, itself."""
+    def pending_twin(function):
+        """The twin of a tool whose calls are pending; None of anything else."""
         from caisson import lazy
 
         if type(function) is Tool:
             return lambda *args, **kwargs: lazy.tool_call(function.__name__, args, kwargs)
         if function is not call_tool:
-            return function
+            return None
 
         def pending_call(name, arguments=None, /, **more):
             _require_name(name)
@@ -129,12 +163,36 @@ def install(bridge):
 
         return pending_call
 
+    # As in guest/awaiting.h.
+
+    def pending(function):
+        made = twin(function)
+        if made is function and _returns_what_it_returns(function):
+            return lambda *args, **kwargs: _call_awaited(function, args, kwargs)
+        return made
+
+    def returned(function):
+        caller = sys._getframe(1).f_back  # Of the function that returns; a thread's first has none.
+        is_awaited = caller is not None and caller.f_code is _call_awaited.__code__
+        return pending(function) if is_awaited else function
+
+    def twin(function):
+        return pending_twin(function) or function
+
     call_tool.__module__ = "builtins"
     builtins.call_tool = call_tool
-    setattr(builtins, PENDING, pending)
-    setattr(builtins, AWAITABLE, _awaitable)
-    setattr(builtins, OWN_DICT, _own_dict)
-    setattr(builtins, AWAITABLES, lambda values: [_awaitable(value) for value in values])
+    hidden = {
+        PENDING: pending,
+        RETURNED: returned,
+        TWIN: twin,
+        GIVEN: _given,
+        AWAITABLE: _awaitable,
+        AWAITABLES: _awaitables,
+        TASKS: _tasks,
+        OWN_DICT: _own_dict,
+    }
+    for name, function in hidden.items():
+        setattr(builtins, name, function)
 
 
 def define(bridge, entries, globals):

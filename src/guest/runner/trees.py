@@ -1,132 +1,31 @@
-"""Rewrites the tree of the code, once it was judged: awaited tool calls, and where its value goes."""
+"""Rewrites the tree of the code, once it was judged: what it may see of objects, and where its value goes."""
 
 import ast
 
-from caisson.runner.tools import AWAITABLE, AWAITABLES, OWN_DICT, PENDING
+from caisson.runner.tools import OWN_DICT
 
 RESULT = "<result>"  # Names that code cannot write.
 BODY = "<module>"  # As tracebacks call it.
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
-_TAKERS = frozenset(
-    "gather create_task ensure_future wait_for shield as_completed run_until_complete".split()
-)
 
 
-# Calls of tools whose values are awaited.
-
-
-class _Awaits:
-    def __init__(self):
-        self.names = set()  # Whose values are awaited somewhere.
-
-    def mark(self, value):
-        """Makes pending what is, or what is inside of the collection that is, `value`: it is awaited."""
-        if isinstance(value, ast.Call):
-            self._mark_call(value)
-        elif isinstance(value, ast.Name):
-            self.names.add(value.id)
-        elif isinstance(value, ast.Starred):
-            self.mark(value.value)
-        elif isinstance(value, ast.IfExp):
-            self.mark(value.body)
-            self.mark(value.orelse)
-        elif isinstance(value, _COMPREHENSIONS):
-            self.mark(value.elt)
-        elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
-            for item in value.elts:
-                self.mark(item)
-
-    def _mark_call(self, call):
-        """Tools are not reached through attributes."""
-        function, args = call.func, call.args
-        if isinstance(function, ast.Subscript):
-            call.func = _pending(function)
-        elif not isinstance(function, ast.Name) or takes_awaitables(function):
-            return  # What it takes is marked when the walk gets there.
-        elif function.id == "map" and len(args) >= 2:
-            args[0] = _pending(args[0])
-        elif function.id in ("list", "tuple", "set") and len(args) == 1:
-            self.mark(args[0])
-        else:
-            call.func = _pending(function)
-
-
-def _is_of_asyncio(function):
-    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
-        return False
-    return function.value.id == "asyncio"
-
-
-def takes_awaitables(function):
-    if isinstance(function, ast.Name):
-        return function.id in _TAKERS
-    if not isinstance(function, ast.Attribute):
-        return False
-    # `run` and `wait` are too common to go by alone.
-    return function.attr in _TAKERS or (_is_of_asyncio(function) and function.attr in ("run", "wait"))
-
-
-def _called(name, value):
+def called(name, value):
     """<name>(value)"""
     function = ast.copy_location(ast.Name(name, ast.Load()), value)
     return ast.copy_location(ast.Call(function, [value], []), value)
-
-
-def _pending(function):
-    return _called(PENDING, function)
-
-
-def _wrap_taken(call):
-    """The awaitables among what a function of asyncio takes: all that gather gets, the first of the others'."""
-    if not _is_of_asyncio(call.func):
-        return
-    name = call.func.attr
-    if name in ("wait", "as_completed"):  # They take collections, of tasks for the most part.
-        return
-    for i, argument in enumerate(call.args if name == "gather" else call.args[:1]):
-        if isinstance(argument, ast.Starred):
-            argument.value = _called(AWAITABLES, argument.value)
-        else:
-            call.args[i] = _called(AWAITABLE, argument)
 
 
 class _OwnDicts(ast.NodeTransformer):
     def visit_Attribute(self, node):
         self.generic_visit(node)
         is_read = node.attr == "__dict__" and isinstance(node.ctx, ast.Load)
-        return _called(OWN_DICT, node.value) if is_read else node
+        return called(OWN_DICT, node.value) if is_read else node
 
 
 def rewrite_dicts(tree):
     """x.__dict__, where it is read, becomes a call that shows what is the code's own (guest/own_dict.h)."""
     _OwnDicts().visit(tree)
-
-
-def rewrite_awaited_calls(tree):
-    awaits = _Awaits()
-    for node in list(ast.walk(tree)):
-        if isinstance(node, ast.Await):
-            awaits.mark(node.value)
-            node.value = _called(AWAITABLE, node.value)
-        elif isinstance(node, ast.Call) and takes_awaitables(node.func):
-            for argument in node.args:
-                awaits.mark(argument)
-            _wrap_taken(node)
-    if not awaits.names:
-        return
-    for node in list(ast.walk(tree)):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            # `tasks = [echo(i) for i in ...]` before `await gather(*tasks)`.
-            if isinstance(node.targets[0], ast.Name) and node.targets[0].id in awaits.names:
-                awaits.mark(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            # `tasks.append(echo(i))`, likewise.
-            owner = node.func.value
-            if node.func.attr == "append" and len(node.args) == 1 and isinstance(owner, ast.Name):
-                if owner.id in awaits.names:
-                    awaits.mark(node.args[0])
 
 
 # The value of the last expression, or of a top-level return.

@@ -75,5 +75,11 @@ def tool_call(name, args, kwargs):
     return _loop().tool_call(name, args, kwargs)
 
 
+def conclude():
+    loop = sys.modules.get("caisson.loop")
+    if loop is not None:
+        loop.conclude()
+
+
 def install():
     _imports.install()

@@ -2,6 +2,7 @@
 
 import _caisson
 import asyncio
+import sys
 import threading
 from asyncio import base_events, events, runners
 
@@ -45,16 +46,9 @@ class EventLoop(base_events.BaseEventLoop):
 
     def _process_events(self, event_list):
         for call, *answer in event_list:
-            future = _meet(call, answer)
-            if future is None:
-                continue
-            # The future may belong to another loop: one that was left before its calls were answered,
-            # or one that runs in another thread.
-            loop = future.get_loop()
-            if loop is not self and loop.is_running():
-                loop.call_soon_threadsafe(_settle, future, *answer)
-            else:
-                _settle(future, *answer)
+            pending = _meet(call, answer)
+            if pending is not None:
+                pending.settle(answer)
 
     def _write_to_self(self):
         _caisson.wake()
@@ -74,7 +68,8 @@ class EventLoopPolicy(_Policy):
     _loop_factory = EventLoop
 
 
-_halves = {}  # call -> what came first: the future that waits, or the answer, which another thread took
+_halves = {}  # call -> what came first: the PendingCall, or the answer, which another thread took
+_unawaited = {}  # PendingCall -> None: nothing has asked for their answers yet.
 _main_loop = None
 
 
@@ -87,17 +82,116 @@ def _meet(call, half):
     return first
 
 
-async def tool_call(name, args, kwargs):
-    """What a tool call becomes where it is awaited."""
-    call = _caisson.post(name, args, kwargs)
-    loop = events.get_running_loop()
-    if not isinstance(loop, EventLoop):
-        return _caisson.finish(call)
-    future = loop.create_future()
-    answer = _meet(call, future)
-    if answer is not None:
-        _settle(future, *answer)
-    return await future
+class PendingCall:
+    """What a tool call becomes where it is awaited: made at once, and awaited as often as the code likes.
+
+    A coroutine to asyncio, so that tasks are made of it.
+    """
+
+    __slots__ = ("_name", "_call", "_answer", "_waiting", "_driven")
+
+    def __init__(self, name, args, kwargs):
+        self._name = name
+        self._answer = None  # [value, error]
+        self._waiting = []
+        self._driven = None
+        _unawaited[self] = None
+        try:
+            self._call = _caisson.post(name, args, kwargs)
+        except Exception as error:  # Raised where the call is awaited, as all that goes wrong with it.
+            self._answer = [None, error]
+            return
+        answer = _meet(self._call, self)
+        if answer is not None:
+            self._answer = answer
+
+    def __repr__(self):
+        return f"<pending call of {self._name}>"
+
+    def settle(self, answer):
+        self._answer = answer
+        for future in self._waiting:
+            # It may belong to another loop: one that was left before its calls were answered, or one that runs in
+            # another thread.
+            loop = future.get_loop()
+            if loop is not events._get_running_loop() and loop.is_running():
+                loop.call_soon_threadsafe(_settle, future, *answer)
+            else:
+                _settle(future, *answer)
+
+    def finish(self):
+        """Waits in place, whatever the loop."""
+        try:
+            answer = [_caisson.finish(self._call), None]
+        except Exception as error:
+            answer = [None, error]
+        _halves.pop(self._call, None)
+        self.settle(answer)
+
+    def future(self):
+        """Its answer, for functions of asyncio that would make a task of it; itself on a loop that is not ours."""
+        loop = events._get_running_loop()
+        if not isinstance(loop, EventLoop):
+            return self
+        _unawaited.pop(self, None)
+        future = loop.create_future()
+        self._waiting.append(future)
+        if self._answer is not None:  # Looked at last: another thread may have settled it meanwhile.
+            _settle(future, *self._answer)
+        return future
+
+    async def _wait(self):
+        _unawaited.pop(self, None)
+        if self._answer is None:
+            future = self.future()
+            if future is not self:
+                return await future
+            self.finish()
+        value, error = self._answer
+        if error is not None:
+            raise error
+        return value
+
+    def __await__(self):
+        return self._wait().__await__()
+
+    def send(self, value):
+        driven = self._driven
+        if driven is None:
+            driven = self._driven = self._wait()
+        try:
+            return driven.send(value)
+        except BaseException:
+            self._driven = None  # It has ended; another task may start anew.
+            raise
+
+    def throw(self, *error):
+        driven, self._driven = self._driven or self._wait(), None
+        return driven.throw(*error)
+
+    def close(self):
+        if self._driven is not None:
+            self._driven.close()
+
+    def conclude(self):
+        """What became of a call that nobody awaited is not lost."""
+        if self._answer is None:
+            self.finish()
+        error = self._answer[1]
+        if error is not None:
+            text = f"{type(error).__name__}: {error}"
+            print(f"{text}\n  in a call of {self._name} that was never awaited", file=sys.stderr)
+
+
+tool_call = PendingCall
+
+
+def conclude():
+    """Before a run ends: what it called has happened, awaited or not."""
+    while _unawaited:
+        pending = next(iter(_unawaited))
+        del _unawaited[pending]
+        pending.conclude()
 
 
 def run(coroutine):

@@ -1,0 +1,126 @@
+#include "guest/awaiting.h"
+
+#include <internal/pycore_frame.h>
+
+#include "guest/hooks.h"
+#include "guest/tools.h"
+
+Awaiting awaiting;
+
+static int IsScalar(PyObject* value) {
+  return value == Py_None || PyBool_Check(value) || PyLong_CheckExact(value) ||
+         PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyBytes_CheckExact(value);
+}
+
+// Something that a tool may have given. A list of tasks is none: to await that is a mistake, and
+// Python says so.
+static int IsAnswer(PyObject* value) {
+  if (IsScalar(value) || PyDict_CheckExact(value)) return 1;
+  if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return 0;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(value, i);
+    if (!IsScalar(item) && !PyDict_CheckExact(item) && !PyList_CheckExact(item) &&
+        !PyTuple_CheckExact(item)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static PyObject* Awaitable(PyObject* Py_UNUSED(self), PyObject* value) {
+  return IsAnswer(value) ? PyObject_CallOneArg(hooks.given, value) : Py_NewRef(value);
+}
+
+// What asyncio would make a task of is given to it as a future, which is less.
+static PyObject* Awaitables(PyObject* self, PyObject* values) {
+  PyObject* list = PySequence_List(values);
+  for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+    PyObject* value = PyList_GET_ITEM(list, i);
+    PyObject* one =
+        IsPendingCall(value) ? PyObject_CallMethod(value, "future", NULL) : Awaitable(self, value);
+    if (one == NULL) {
+      Py_CLEAR(list);
+    } else {
+      PyList_SetItem(list, i, one);
+    }
+  }
+  return list;
+}
+
+static PyObject* Tasks(PyObject* self, PyObject* values) {
+  PyObject* list = Awaitables(self, values);
+  PyObject* tasks = list == NULL ? NULL : PyObject_CallOneArg(hooks.tasks, list);
+  Py_XDECREF(list);
+  return tasks;
+}
+
+// A call of a function of the code's own, whose value is awaited. Its frame is the one of
+// `function` that `caller` called: a frame that waits for a call has no other above it.
+typedef struct AwaitedCall {
+  PyObject* function;
+  const struct _PyInterpreterFrame* caller;
+} AwaitedCall;
+
+static _Thread_local AwaitedCall awaited_call;
+
+static const struct _PyInterpreterFrame* CurrentFrame(void) {
+  return PyThreadState_Get()->cframe->current_frame;
+}
+
+static PyObject* CallAwaited(PyObject* function, PyObject* args, PyObject* keywords) {
+  AwaitedCall outer = awaited_call;
+  awaited_call = (AwaitedCall){.function = function, .caller = CurrentFrame()};
+  PyObject* value = PyObject_Call(function, args, keywords);
+  awaited_call = outer;
+  return value;
+}
+
+static PyMethodDef call_awaited = {"await", (PyCFunction)(void (*)(void))CallAwaited,
+                                   METH_VARARGS | METH_KEYWORDS, NULL};
+
+static int ReturnsWhatItReturns(PyObject* callable) {
+  const int made_by_calling = CO_COROUTINE | CO_GENERATOR | CO_ASYNC_GENERATOR;
+  return PyFunction_Check(callable) &&
+         (((PyCodeObject*)PyFunction_GET_CODE(callable))->co_flags & made_by_calling) == 0;
+}
+
+static PyObject* Pending(PyObject* Py_UNUSED(self), PyObject* callable) {
+  PyObject* twin = PendingTwin(callable);
+  if (twin != NULL || PyErr_Occurred()) return twin;
+  return ReturnsWhatItReturns(callable) ? PyCFunction_New(&call_awaited, callable)
+                                        : Py_NewRef(callable);
+}
+
+static PyObject* Returned(PyObject* self, PyObject* callable) {
+  const struct _PyInterpreterFrame* frame = CurrentFrame();
+  int is_awaited = awaited_call.function != NULL && frame->previous == awaited_call.caller &&
+                   (PyObject*)frame->f_func == awaited_call.function;
+  return is_awaited ? Pending(self, callable) : Py_NewRef(callable);
+}
+
+static PyObject* Twin(PyObject* Py_UNUSED(self), PyObject* callable) {
+  PyObject* twin = PendingTwin(callable);
+  return twin != NULL || PyErr_Occurred() ? twin : Py_NewRef(callable);
+}
+
+static PyObject* Given(PyObject* Py_UNUSED(self), PyObject* value) {
+  return IsPendingCall(value) ? Py_NewRef(value) : PyObject_CallOneArg(hooks.given, value);
+}
+
+static PyMethodDef definitions[] = {
+    {"await", Awaitable, METH_O, NULL}, {"await", Awaitables, METH_O, NULL},
+    {"await", Tasks, METH_O, NULL},     {"await", Pending, METH_O, NULL},
+    {"await", Returned, METH_O, NULL},  {"await", Twin, METH_O, NULL},
+    {"await", Given, METH_O, NULL},
+};
+
+int AwaitingStart(void) {
+  PyObject** const functions[] = {&awaiting.awaitable, &awaiting.awaitables, &awaiting.tasks,
+                                  &awaiting.pending,   &awaiting.returned,   &awaiting.twin,
+                                  &awaiting.given};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    *functions[i] = PyCFunction_New(&definitions[i], NULL);
+    if (*functions[i] == NULL) return -1;
+  }
+  return 0;
+}
