@@ -3,10 +3,11 @@
 import builtins
 import types
 
+from caisson import own
 from caisson.runner.values import decode
 
 # Names that code cannot write.
-PENDING, AWAITABLE, AWAITABLES, OWN_DICT = "<pending>", "<awaitable>", "<awaitables>", "<own dict>"
+PENDING, AWAITABLE, AWAITABLES, OWN = "<pending>", "<awaitable>", "<awaitables>", "<own {}>"
 
 _DOC = "A tool of the host: call it like a function, with or without await."
 
@@ -93,17 +94,35 @@ def _awaitable(value):
     return awaiting.given(value) if _is_answer(value) else value
 
 
-_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from 3.10 on.
-_HEAP_TYPE = 1 << 9
-
-
 def _own_dict(value):
-    is_pythons = isinstance(value, types.ModuleType) or (
-        isinstance(value, type) and (value.__flags__ & _IMMUTABLE_TYPE or not value.__flags__ & _HEAP_TYPE)
-    )
-    if is_pythons:
+    if own.is_pythons(value):
         raise AttributeError("__dict__ is shown of objects of your own classes only")
-    return value.__dict__
+    return own.lookup(value, "__dict__")
+
+
+def _own_obj(value):
+    what = value if issubclass(type(value), type) else type(value)
+    if BaseException in type.__getattribute__(what, "__mro__"):
+        raise AttributeError("the attribute obj of exceptions is not shown")
+    return own.lookup(value, "obj")
+
+
+def _no_module(name):
+    def read(value):
+        attribute = getattr(value, name)
+        if issubclass(type(attribute), types.ModuleType):
+            raise AttributeError("this attribute is a module, which is not shown")
+        return attribute
+
+    return read
+
+
+# Attributes that are asked for by functions of ours under the strict policy (guest/own_attributes.h).
+OWN_ATTRIBUTES = {
+    "__dict__": _own_dict,
+    "obj": _own_obj,
+    **{name: _no_module(name) for name in ("os", "sys", "socket")},
+}
 
 
 def install(bridge):
@@ -133,7 +152,8 @@ def install(bridge):
     builtins.call_tool = call_tool
     setattr(builtins, PENDING, pending)
     setattr(builtins, AWAITABLE, _awaitable)
-    setattr(builtins, OWN_DICT, _own_dict)
+    for name, read in OWN_ATTRIBUTES.items():
+        setattr(builtins, OWN.format(name), read)
     setattr(builtins, AWAITABLES, lambda values: [_awaitable(value) for value in values])
 
 

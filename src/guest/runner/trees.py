@@ -2,7 +2,7 @@
 
 import ast
 
-from caisson.runner.tools import AWAITABLE, AWAITABLES, OWN_DICT, PENDING
+from caisson.runner.tools import AWAITABLE, AWAITABLES, OWN, OWN_ATTRIBUTES, PENDING
 
 RESULT = "<result>"  # Names that code cannot write.
 BODY = "<module>"  # As tracebacks call it.
@@ -92,16 +92,17 @@ def _wrap_taken(call):
             call.args[i] = _called(AWAITABLE, argument)
 
 
-class _OwnDicts(ast.NodeTransformer):
+class _OwnAttributes(ast.NodeTransformer):
     def visit_Attribute(self, node):
         self.generic_visit(node)
-        is_read = node.attr == "__dict__" and isinstance(node.ctx, ast.Load)
-        return _called(OWN_DICT, node.value) if is_read else node
+        is_read = node.attr in OWN_ATTRIBUTES and isinstance(node.ctx, ast.Load)
+        return _called(OWN.format(node.attr), node.value) if is_read else node
 
 
-def rewrite_dicts(tree):
-    """x.__dict__, where it is read, becomes a call that shows what is the code's own (guest/own_dict.h)."""
-    _OwnDicts().visit(tree)
+def rewrite_own_attributes(tree):
+    """x.__dict__ and its like, where they are read, become calls that show what is the code's own
+    (guest/own_attributes.h)."""
+    _OwnAttributes().visit(tree)
 
 
 def rewrite_awaited_calls(tree):

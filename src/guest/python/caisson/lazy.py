@@ -1,11 +1,11 @@
 """What is brought in, or put right, when code first imports a module.
 
-The event loop, since asyncio is more than the rest of Python together; what numpy computes with; what reads XML.
+The event loop, since asyncio is more than the rest of Python together; what numpy computes with; what reads XML; what hands over what is Python's own.
 """
 
 import sys
 
-from caisson import blas, entities
+from caisson import blas, entities, own
 
 
 class _FirstImports:
@@ -57,6 +57,8 @@ def _loop():
 
 _imports = _FirstImports({
     "asyncio": _loop,
+    "contextlib": own.guard_contextlib,
+    "functools": own.guard_functools,
     "numpy": blas.settle,
     "pyexpat": entities.guard_pyexpat,
     "_elementtree": entities.guard_elementtree,
