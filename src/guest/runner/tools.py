@@ -58,8 +58,11 @@ def encoded_of(entry):
 
 def is_function(entry):
     """Whether code can call it by name; a tool that is only named always can."""
-    name = name_of(entry)
-    return isinstance(entry, str) or (name.isidentifier() and not hasattr(builtins, name))
+    return isinstance(entry, str) or is_function_name(name_of(entry))
+
+
+def is_function_name(name):
+    return name.isidentifier() and not hasattr(builtins, name)
 
 
 def _merged(given, more):
