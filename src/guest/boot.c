@@ -8,7 +8,7 @@
 #include "guest/calls.h"
 #include "guest/forever.h"
 #include "guest/hooks.h"
-#include "guest/own_dict.h"
+#include "guest/own_attributes.h"
 #include "guest/policy.h"
 #include "guest/report.h"
 #include "guest/result_tree.h"
@@ -134,7 +134,7 @@ void WarmUp(void) {
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
   if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitingStart() < 0 ||
-      AwaitCallsStart() < 0 || OwnDictStart() < 0 || Prepare("modules", plan) < 0 ||
+      AwaitCallsStart() < 0 || OwnAttributesStart() < 0 || Prepare("modules", plan) < 0 ||
       FetchHooks(plan) < 0 || ReportStart() < 0 || PolicyStart() < 0) {
     PyErr_Print();
     return 2;

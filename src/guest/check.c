@@ -1,5 +1,6 @@
 #include "guest/checker.h"
 #include "guest/declare.h"
+#include "guest/own_attributes.h"
 
 static PyObject* match_args_name;
 
@@ -23,7 +24,7 @@ static const CaissonRefusal unbindable[] = {
 int CheckStart(void) {
   match_args_name = PyUnicode_InternFromString("__match_args__");
   return match_args_name == NULL || CheckValuesStart() < 0 || CheckCallsStart() < 0 ||
-                 CheckPatternsStart() < 0
+                 CheckPackagesStart() < 0 || CheckPatternsStart() < 0
              ? -1
              : 0;
 }
@@ -100,6 +101,17 @@ static int CheckBelowOs(Checker* checker, alias_ty alias, PyObject* module) {
                          "the module %.80U is not allowed", module);
 }
 
+// `import asyncio.__main__`: what packages keep to themselves runs code, starts processes, reads anything.
+static int CheckPublic(Checker* checker, alias_ty alias, PyObject* module) {
+  for (Py_ssize_t i = 1; i < PyUnicode_GET_LENGTH(module); i++) {
+    if (PyUnicode_READ_CHAR(module, i - 1) != '.' || PyUnicode_READ_CHAR(module, i) != '_')
+      continue;
+    return AddAt(checker, "import", alias->lineno, alias->col_offset,
+                 "use what the module offers publicly", "the module %.80U is private", module);
+  }
+  return 0;
+}
+
 static int CheckImport(Checker* checker, stmt_ty stmt) {
   asdl_alias_seq* names = stmt->v.Import.names;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(names); i++) {
@@ -107,7 +119,7 @@ static int CheckImport(Checker* checker, stmt_ty stmt) {
     Verdict verdict = ModuleVerdict(&checker->modules, alias->name);
     int status = verdict == kAllowed ? CheckBelowOs(checker, alias, alias->name)
                                      : RefuseImport(checker, alias, alias->name, verdict);
-    if (status < 0) return -1;
+    if (status < 0 || CheckPublic(checker, alias, alias->name) < 0) return -1;
     if (CheckModuleName(checker, alias, alias->asname == NULL ? alias->name : alias->asname) < 0) {
       return -1;
     }
@@ -159,7 +171,8 @@ static int CheckImportFrom(Checker* checker, stmt_ty stmt) {
     int listed = verdict == kAllowed ? 1 : IsListed(checker, module, alias->name);
     if (listed < 0) return -1;
     if (!listed) return RefuseImport(checker, alias, module, verdict);
-    if (CheckBelowOs(checker, alias, module) < 0 || CheckFromOne(checker, alias, module) < 0) {
+    if (CheckBelowOs(checker, alias, module) < 0 || CheckPublic(checker, alias, module) < 0 ||
+        CheckFromOne(checker, alias, module) < 0) {
       return -1;
     }
   }
@@ -207,11 +220,16 @@ static int CheckAssign(Checker* checker, stmt_ty stmt) {
   return 0;
 }
 
+// A field called `os` is read as x.os, which is looked after.
+static int IsOwnField(PyObject* name) {
+  return IsOwnAttribute(name) && !IsDunder(name);
+}
+
 static int CheckAnnAssign(Checker* checker, stmt_ty stmt) {
   expr_ty target = stmt->v.AnnAssign.target, value = stmt->v.AnnAssign.value;
-  // A dataclass makes __match_args__ of its fields.
+  // A dataclass makes source text of its fields.
   if (checker->names.current->kind == kClassScope && target->kind == Name_kind &&
-      target->v.Name.id != match_args_name &&
+      target->v.Name.id != match_args_name && !IsOwnField(target->v.Name.id) &&
       CheckAttributeName(checker, target, NULL, target->v.Name.id) < 0) {
     return -1;
   }
@@ -219,6 +237,34 @@ static int CheckAnnAssign(Checker* checker, stmt_ty stmt) {
   int named = target->kind == Name_kind && MayNameModule(checker, target->v.Name.id);
   if (named) checker->excused[0] = value;
   return CheckMatchArgs(checker, target, value);
+}
+
+// `x.obj += y` hands what it reads to y.__radd__, past the function that reads it elsewhere.
+static int CheckAugAssign(Checker* checker, stmt_ty stmt) {
+  expr_ty target = stmt->v.AugAssign.target;
+  if (target->kind != Attribute_kind || !IsOwnAttribute(target->v.Attribute.attr)) return 0;
+  return Refuse(checker, "attribute", target, "write it as an assignment: x.a = x.a + b",
+                "the attribute %.80U is not allowed here", target->v.Attribute.attr);
+}
+
+// `case x.obj:` would hand it to the __eq__ of what is matched.
+static int CheckCompared(Checker* checker, expr_ty value) {
+  for (; value->kind == Attribute_kind; value = value->v.Attribute.value) {
+    PyObject* name = value->v.Attribute.attr;
+    if (IsOwnAttribute(name) &&
+        Refuse(checker, "attribute", value, "compare with if, or with a variable of your own",
+               "the attribute %.80U is not allowed here", name) < 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int CheckKeys(Checker* checker, asdl_expr_seq* keys) {
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(keys); i++) {
+    if (CheckCompared(checker, asdl_seq_GET(keys, i)) < 0) return -1;
+  }
+  return 0;
 }
 
 static int CheckDeclared(Checker* checker, asdl_identifier_seq* names) {
@@ -245,6 +291,8 @@ static int CheckStmt(TreeVisitor* visitor, stmt_ty* slot) {
       return CheckAssign(checker, stmt);
     case AnnAssign_kind:
       return CheckAnnAssign(checker, stmt);
+    case AugAssign_kind:
+      return CheckAugAssign(checker, stmt);
     case Global_kind:
       return CheckDeclared(checker, stmt->v.Global.names);
     case If_kind:
@@ -319,7 +367,18 @@ static int CheckPattern(TreeVisitor* visitor, pattern_ty pattern) {
   if (!(checker->rules->patterns >> pattern->kind & 1)) {
     return RefuseNode(checker, PatternName(pattern));
   }
-  return pattern->kind == MatchClass_kind ? CheckClassPattern(checker, pattern) : 0;
+  switch (pattern->kind) {
+    case MatchClass_kind:
+      return CheckCompared(checker, pattern->v.MatchClass.cls) < 0
+                 ? -1
+                 : CheckClassPattern(checker, pattern);
+    case MatchMapping_kind:
+      return CheckKeys(checker, pattern->v.MatchMapping.keys);
+    case MatchValue_kind:
+      return CheckCompared(checker, pattern->v.MatchValue.value);
+    default:
+      return 0;
+  }
 }
 
 static int CheckBind(TreeVisitor* visitor, PyObject* name) {

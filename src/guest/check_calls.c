@@ -230,8 +230,8 @@ static int CheckWrapper(Checker* checker, expr_ty call, PyObject* function) {
   return literal ? 0 : RefuseComputed(checker, call, function);
 }
 
-// super().__setattr__(name, value) can only change the object itself; object.__setattr__(x, ...)
-// is setattr.
+// super().__setattr__(name, value) can only change the object itself; object.__setattr__(x, ...) is
+// setattr, and so is super(A, x).__setattr__(...).
 static int CheckSetattrMethod(Checker* checker, expr_ty call) {
   expr_ty func = call->v.Call.func, receiver = func->v.Attribute.value;
   Possible ignored = {.count = 0}, maker = {.count = 0};
@@ -240,11 +240,34 @@ static int CheckSetattrMethod(Checker* checker, expr_ty call) {
       Evaluate(checker, checker->names.current, receiver->v.Call.func, &maker, 0) < 0) {
     return -1;
   }
-  if (maker.builtin == super_name) return 0;
+  if (maker.builtin == super_name) {
+    return asdl_seq_LEN(receiver->v.Call.args) == 0
+               ? 0
+               : Refuse(checker, "attribute", call, "write super() without arguments",
+                        "%.80U of super() with arguments is not allowed", func->v.Attribute.attr);
+  }
   PyObject* text = LiteralText(call->v.Call.args, 1);
   if (text == NULL) return RefuseComputed(checker, call, func->v.Attribute.attr);
   PyObject* name = AsName(checker, text);
   return name == NULL ? -1 : CheckAttributeName(checker, call, NULL, name);
+}
+
+// xml.sax.make_parser(names) imports modules by these names.
+static int CheckMaker(Checker* checker, expr_ty call, PyObject* function) {
+  if (asdl_seq_LEN(call->v.Call.args) + asdl_seq_LEN(call->v.Call.keywords) == 0) return 0;
+  return Refuse(checker, "attribute", call, "call it without arguments",
+                "%.80U imports modules by the names it is given", function);
+}
+
+static int CheckSpecial(Checker* checker, expr_ty call, PyObject* function) {
+  switch (PyUnicode_READ_CHAR(function, 0)) {
+    case 'f':  // functools
+      return CheckWrapper(checker, call, function);
+    case 'x':  // xml.sax
+      return CheckMaker(checker, call, function);
+    default:
+      return CheckGetter(checker, call, function);
+  }
 }
 
 int CheckCall(Checker* checker, expr_ty call) {
@@ -260,7 +283,7 @@ int CheckCall(Checker* checker, expr_ty call) {
     if (CheckFormatCall(checker, call) < 0) return -1;
   }
   Possible callee = {.count = 0};
-  if (CheckOperand(checker, func, &callee) < 0) return -1;
+  if (CheckOperand(checker, func, &callee) < 0 || CheckPackageCall(checker, call) < 0) return -1;
   checker->done = func;
   if (callee.too_many) {
     return FindingAdd(checker->findings, "module", call->lineno, call->col_offset,
@@ -268,10 +291,7 @@ int CheckCall(Checker* checker, expr_ty call) {
   }
   for (int i = 0; i < callee.count; i++) {
     if (callee.of[i].kind != kSpecial) continue;
-    int is_wrapper = PyUnicode_READ_CHAR(callee.of[i].name, 0) == 'f';
-    int status = is_wrapper ? CheckWrapper(checker, call, callee.of[i].name)
-                            : CheckGetter(checker, call, callee.of[i].name);
-    if (status < 0) return -1;
+    if (CheckSpecial(checker, call, callee.of[i].name) < 0) return -1;
   }
   if (callee.builtin == NULL) return 0;
   if (TakesAttributeName(callee.builtin)) return CheckNamedAccess(checker, call, callee.builtin);

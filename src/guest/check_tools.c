@@ -1,6 +1,7 @@
 #include "guest/check_tools.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "guest/tool_spec.h"
 #include "guest/tree.h"
@@ -71,10 +72,101 @@ static int Accepts(PyObject* types, const char* type) {
   return 0;
 }
 
+// What an annotation says of the inside of a literal. The functions below return 0 if it certainly does not fit.
+
+static int Fits(expr_ty type, expr_ty value);
+
+static int FitsName(PyObject* name, const char* literal) {
+  static const struct {
+    const char *python, *json;
+  } names[] = {{"str", "string"},   {"int", "integer"}, {"float", "number"},
+               {"bool", "boolean"}, {"list", "array"},  {"dict", "object"}};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (!_PyUnicode_EqualToASCIIString(name, names[i].python)) continue;
+    return strcmp(names[i].json, literal) == 0 ||
+           (strcmp(names[i].json, "number") == 0 && strcmp(literal, "integer") == 0);
+  }
+  return 1;
+}
+
+static int AllFit(expr_ty type, asdl_expr_seq* values) {
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(values); i++) {
+    if (!Fits(type, asdl_seq_GET(values, i))) return 0;
+  }
+  return 1;
+}
+
+// Numbers that are equal are the same to JSON; a bool is no number there.
+static int IsChoice(expr_ty choice, expr_ty value) {
+  if (choice->kind != Constant_kind || value->kind == JoinedStr_kind) return 1;
+  if (value->kind != Constant_kind) return 0;
+  PyObject *one = choice->v.Constant.value, *other = value->v.Constant.value;
+  int same =
+      PyBool_Check(one) == PyBool_Check(other) && PyUnicode_Check(one) == PyUnicode_Check(other)
+          ? PyObject_RichCompareBool(one, other, Py_EQ)
+          : 0;
+  if (same < 0) PyErr_Clear();
+  return same != 0;
+}
+
+static int IsAnyChoice(expr_ty choices, expr_ty value) {
+  if (choices->kind != Tuple_kind) return IsChoice(choices, value);
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(choices->v.Tuple.elts); i++) {
+    if (IsChoice(asdl_seq_GET(choices->v.Tuple.elts, i), value)) return 1;
+  }
+  return 0;
+}
+
+// list[X], dict[str, X], Literal[...].
+static int FitsInside(PyObject* outer, expr_ty inner, expr_ty value) {
+  if (_PyUnicode_EqualToASCIIString(outer, "Literal")) return IsAnyChoice(inner, value);
+  if (!FitsName(outer, LiteralType(value))) return 0;
+  if (value->kind == List_kind || value->kind == Tuple_kind) {
+    return AllFit(inner, value->v.List.elts);  // The two have one layout.
+  }
+  int is_dict = value->kind == Dict_kind && inner->kind == Tuple_kind &&
+                asdl_seq_LEN(inner->v.Tuple.elts) == 2;
+  return !is_dict || AllFit(asdl_seq_GET(inner->v.Tuple.elts, 1), value->v.Dict.values);
+}
+
+static int Fits(expr_ty type, expr_ty value) {
+  const char* literal = LiteralType(value);
+  if (literal == NULL) return 1;
+  switch (type->kind) {
+    case BinOp_kind:
+      return Fits(type->v.BinOp.left, value) || Fits(type->v.BinOp.right, value);
+    case Constant_kind:
+      return type->v.Constant.value != Py_None || strcmp(literal, "null") == 0;
+    case Name_kind:
+      return FitsName(type->v.Name.id, literal);
+    case Subscript_kind:
+      return type->v.Subscript.value->kind != Name_kind ||
+             FitsInside(type->v.Subscript.value->v.Name.id, type->v.Subscript.slice, value);
+    default:
+      return 1;
+  }
+}
+
+// Whether `value` fits what the parameter's annotation says. One that cannot be read says nothing.
+static int FitsAnnotation(PyObject* annotation, expr_ty value) {
+  const char* text = PyUnicode_AsUTF8(annotation);
+  PyArena* arena = text == NULL || strchr(text, '[') == NULL ? NULL : _PyArena_New();
+  PyCompilerFlags flags = _PyCompilerFlags_INIT;
+  PyObject* file = arena == NULL ? NULL : PyUnicode_FromString("<annotation>");
+  mod_ty tree =
+      file == NULL ? NULL : _PyParser_ASTFromString(text, file, Py_eval_input, &flags, arena);
+  int fits = tree == NULL || Fits(tree->v.Expression.body, value);
+  if (PyErr_Occurred()) PyErr_Clear();
+  Py_XDECREF(file);
+  if (arena != NULL) _PyArena_Free(arena);
+  return fits;
+}
+
 static int CheckLiteral(ToolChecker* checker, const GivenCall* given,
                         const ToolParameter* parameter, expr_ty value) {
   const char* type = LiteralType(value);
-  if (type == NULL || Accepts(parameter->types, type)) return 0;
+  if (type == NULL) return 0;
+  if (Accepts(parameter->types, type) && FitsAnnotation(parameter->annotation, value)) return 0;
   return Refuse(checker, given->spec, value, "%.80U(): %.80U has a value of the wrong type",
                 parameter->name);
 }

@@ -1,9 +1,8 @@
 #include "guest/checker.h"
 #include "guest/hooks.h"
+#include "guest/own_attributes.h"
 #include "guest/tool_spec.h"
 
-static PyObject* self_name;
-static PyObject* obj_name;
 static PyObject* dict_name;
 static PyObject* os_path_name;
 static PyObject* by_name[4];
@@ -14,9 +13,8 @@ int CheckValuesStart(void) {
     PyObject** slot;
     const char* text;
   } names[] = {
-      {&by_name[0], "getattr"}, {&by_name[1], "setattr"},   {&by_name[2], "hasattr"},
-      {&by_name[3], "delattr"}, {&self_name, "self"},       {&obj_name, "obj"},
-      {&dict_name, "__dict__"}, {&os_path_name, "os.path"},
+      {&by_name[0], "getattr"}, {&by_name[1], "setattr"}, {&by_name[2], "hasattr"},
+      {&by_name[3], "delattr"}, {&dict_name, "__dict__"}, {&os_path_name, "os.path"},
   };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     *names[i].slot = PyUnicode_InternFromString(names[i].text);
@@ -228,11 +226,24 @@ static int MayShowDict(Checker* checker, expr_ty receiver) {
   return what.builtin == NULL && !what.too_many && what.count == 0;
 }
 
+// `except E as e: e.obj`.
+static int IsCaught(const Checker* checker, expr_ty receiver) {
+  if (receiver->kind != Name_kind) return 0;
+  for (Scope* at = checker->names.current; at != NULL; at = at->parent) {
+    Binding* binding = FindBinding(&checker->names, at, receiver->v.Name.id);
+    if (binding != NULL && binding->is_caught) return 1;
+  }
+  return 0;
+}
+
 int CheckAttributeName(Checker* checker, expr_ty place, expr_ty receiver, PyObject* name) {
   Verdict verdict = LookUp(checker->rules->attributes, name);
   if (verdict == kUnlisted && !IsDunder(name)) return 0;
-  int on_self = receiver != NULL && receiver->kind == Name_kind && receiver->v.Name.id == self_name;
-  if (verdict == kRefused && name == obj_name && on_self) return 0;
+  // With a dot, it is looked after while the code runs.
+  int with_dot = receiver != NULL && place->kind == Attribute_kind;
+  if (verdict == kRefused && with_dot && IsOwnAttribute(name) && !IsCaught(checker, receiver)) {
+    return 0;
+  }
   if (verdict == kAllowed && name == dict_name) {
     int may = receiver == NULL ? 0 : MayShowDict(checker, receiver);
     if (may != 0) return may < 0 ? -1 : 0;
@@ -307,6 +318,7 @@ static int CheckAttribute(Checker* checker, expr_ty expr, Possible* possible) {
                   "it cannot be told what %.80U is an attribute of", name);
   }
   if (CheckMembers(checker, expr, receiver, &owner, name, possible) < 0) return -1;
+  if (owner.count == 0 && CheckBelowPackage(checker, expr) < 0) return -1;
   if (expr->v.Attribute.ctx == Load) {
     if (!IsFormatMethod(name) || expr == checker->formatting) return 0;
     return CheckTemplate(checker, expr, receiver);

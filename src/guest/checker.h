@@ -1,5 +1,6 @@
 // The parts of the check, for one another: check.c (statements and the walk), check_values.c (names
-// and attributes), check_calls.c (calls), check_patterns.c (class patterns).
+// and attributes), check_calls.c (calls), check_packages.c (what packages offer), check_patterns.c
+// (class patterns).
 //
 // Trust     As check.h.
 // Threads   As check.h.
@@ -60,6 +61,9 @@ int CheckMembers(Checker* checker, expr_ty place, expr_ty receiver, const Possib
 int RefuseMember(Checker* checker, int line, int offset, PyObject* module, PyObject* name,
                  const Member* member);
 int CheckCall(Checker* checker, expr_ty call);
+// What is reached through packages that are not Python's own, and calls that make them execute text.
+int CheckBelowPackage(Checker* checker, expr_ty attribute);
+int CheckPackageCall(Checker* checker, expr_ty call);
 // The attributes that a class pattern reads.
 int CheckClassPattern(Checker* checker, pattern_ty pattern);
 // The fields of a text that str.format fills in: they read attributes too.
@@ -79,6 +83,7 @@ int RefuseNode(Checker* checker, const char* name);
 
 int CheckValuesStart(void);
 int CheckCallsStart(void);
+int CheckPackagesStart(void);
 int CheckPatternsStart(void);
 
 #endif  // CAISSON_GUEST_CHECKER_H_

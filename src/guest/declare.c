@@ -174,7 +174,7 @@ static int DeclareHandlers(Declarer* declarer, asdl_excepthandler_seq* handlers)
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(handlers); i++) {
     PyObject* name = asdl_seq_GET(handlers, i)->v.ExceptHandler.name;
     Binding* binding = name == NULL ? NULL : BindingForStore(declarer->names, name);
-    if (binding != NULL) binding->is_deleted = 1;
+    if (binding != NULL) binding->is_deleted = binding->is_caught = 1;
   }
   return 0;
 }

@@ -4,9 +4,10 @@
 
 static PyObject* standard_names;  // sys.stdlib_module_names
 
-// Functions that reach attributes by name.
+// Functions that reach attributes or modules by name.
 static const char* const specials[] = {"functools.update_wrapper", "functools.wraps",
-                                       "operator.attrgetter", "operator.methodcaller"};
+                                       "operator.attrgetter", "operator.methodcaller",
+                                       "xml.sax.make_parser"};
 enum { kSpecials = sizeof specials / sizeof specials[0] };
 static PyObject* special_names[kSpecials];
 
@@ -61,7 +62,7 @@ static PyObject* LoadedDict(PyObject* module) {
   return loaded != NULL && PyModule_Check(loaded) ? PyModule_GetDict(loaded) : NULL;
 }
 
-static int IsStandard(PyObject* dotted) {
+int IsStandard(PyObject* dotted) {
   PyObject* top = TopLevelName(dotted);
   int standard = top == NULL ? 0 : PySet_Contains(standard_names, top) > 0;
   Py_XDECREF(top);
@@ -148,6 +149,19 @@ static int Guess(const ModulePolicy* policy, PyObject* module, PyObject* qualifi
   return 0;
 }
 
+PyObject* LoadedMember(const ModulePolicy* policy, PyObject* dotted) {
+  Py_ssize_t size = PyUnicode_GET_LENGTH(dotted);
+  Py_ssize_t dot = PyUnicode_FindChar(dotted, '.', 0, size, -1);
+  PyObject* module = PyUnicode_Substring(dotted, 0, dot < 0 ? 0 : dot);
+  PyObject* name = module == NULL ? NULL : PyUnicode_Substring(dotted, dot + 1, size);
+  if (name != NULL) LoadStandard(policy, module);
+  PyObject* dict = name == NULL ? NULL : LoadedDict(module);
+  PyObject* value = dict == NULL ? NULL : PyDict_GetItemWithError(dict, name);
+  Py_XDECREF(module);
+  Py_XDECREF(name);
+  return value;
+}
+
 static int IsSpecial(PyObject* qualified) {
   for (int i = 0; i < kSpecials; i++) {
     if (_PyUnicode_EQ(qualified, special_names[i])) return 1;
@@ -157,9 +171,10 @@ static int IsSpecial(PyObject* qualified) {
 
 PyObject* SpecialName(PyObject* value) {
   for (int i = 0; i < kSpecials; i++) {
-    PyObject* module = TopLevelName(special_names[i]);
+    const char* name = strrchr(specials[i], '.');
+    PyObject* module = PyUnicode_Substring(special_names[i], 0, name - specials[i]);
     PyObject* dict = module == NULL ? NULL : LoadedDict(module);
-    int same = dict != NULL && PyDict_GetItemString(dict, strchr(specials[i], '.') + 1) == value;
+    int same = dict != NULL && PyDict_GetItemString(dict, name + 1) == value;
     Py_XDECREF(module);
     if (same) return special_names[i];
   }

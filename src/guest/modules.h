@@ -37,12 +37,18 @@ typedef struct Member {
   const char* hint;
 } Member;
 
+// Whether what is reached by that path is Python's own.
+int IsStandard(PyObject* dotted);
+
 // Loads a module of the standard library that the code may import and will, so that it can be looked
 // into. None of the code's own runs; a module that cannot be loaded is left for the code to find out.
 void LoadStandard(const ModulePolicy* policy, PyObject* dotted);
 
 // What `module.name` is. 0, or -1 with a Python error set.
 int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, Member* member);
+
+// What the module of that standard or loaded member has under its name; null if that cannot be told. Borrowed.
+PyObject* LoadedMember(const ModulePolicy* policy, PyObject* dotted);
 
 // The dotted name of the special member that `value` is, or null. Borrowed.
 PyObject* SpecialName(PyObject* value);

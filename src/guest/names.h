@@ -47,6 +47,7 @@ typedef struct Binding {
   unsigned is_global : 1;    // Means the module's name.
   unsigned is_nonlocal : 1;  // Means the enclosing function's.
   unsigned is_deleted : 1;   // May be unbound again.
+  unsigned is_caught : 1;    // An exception, at least once: `except E as name`.
   unsigned is_followed : 1;  // Being looked into just now: a cycle ends here.
   struct Binding* next;
 } Binding;

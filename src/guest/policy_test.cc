@@ -460,7 +460,7 @@ TEST(PolicySession, KnowsTheClassesThatEarlierPiecesDefined) {
   EXPECT_EQ(
       SummaryOfSession({"class M(type): pass\nP = M('P', (), {'__match_args__': ('gi_frame',)})",
                         "match 1:\n  case P(x): 1"}),
-      "rejected\n2:8 attribute: it cannot be told which attributes this pattern reads");
+      "rejected\n2:8 attribute: the attribute gi_frame is not allowed");
   EXPECT_EQ(SummaryOfSession({"from functools import wraps as w", "w(print, assigned=n)"}),
             "rejected\n1:1 attribute: functools.wraps needs the attribute's name as a literal");
 }
@@ -478,14 +478,82 @@ TEST(PolicyDict, ShowsTheCodesOwnObjects) {
 
 TEST(PolicyDict, HidesWhatIsPythonsOwn) {
   for (const char* code : {
-           "[type][0].__dict__['__subclasses__']", "def f(t): return t.__dict__\nf(object)",
-           "class C: t = type\nC.t.__dict__", "for t in [type(lambda: 0)]: t.__dict__",
+           "[type][0].__dict__['__subclasses__']",
+           "def f(t): return t.__dict__\nf(object)",
+           "class C: t = type\nC.t.__dict__",
+           "for t in [type(lambda: 0)]: t.__dict__",
            "t = type(i for i in ())\nt.__dict__['gi_frame']",
            "[type][0].__\uff44ict__",  // An odd spelling of the same name.
+           "import weakref\nfor p in [weakref.proxy(object)]: p.__dict__",
+           "for a in [list[int]]: a.__dict__",
        }) {
     const Held held = Hold(code, Strict());
     EXPECT_EQ(held.Error("type"), "AttributeError") << code << "\n" << Summary(held);
   }
+}
+
+TEST(PolicyDict, DecoratorsCopyNothingThatIsPythonsOwn) {
+  for (const char* copy : {"functools.lru_cache(object)", "contextlib.contextmanager(object)",
+                           "functools.wraps(object)(lambda: 0)"}) {
+    const Held held = Hold("import contextlib, functools\nx = " + std::string(copy) +
+                               "\n'__getattribute__' in x.__dict__",
+                           Strict());
+    EXPECT_EQ(*ToJson(*held.Field("result")), "false") << copy;
+  }
+  const Held held = Hold(
+      "import functools\ndef f(): pass\nf.a = 1\n@functools.wraps(f)\ndef g(): pass\n"
+      "[g.a, g.__name__, g.__wrapped__ is f]",
+      Strict());
+  EXPECT_EQ(*ToJson(*held.Field("result")), R"([1,"f",true])");
+}
+
+TEST(PolicyOwnAttributes, AreReadFromTheCodesOwnObjects) {
+  const Held held = Hold(
+      "from dataclasses import dataclass\nclass W:\n  def __init__(self, obj): self.obj = obj\n"
+      "  def get(self): return self.obj\n@dataclass\nclass Server:\n  os: str\n"
+      "[W(1).get(), W(2).obj, Server('linux').os]",
+      Strict());
+  EXPECT_EQ(*ToJson(*held.Field("result")), R"([1,2,"linux"])");
+}
+
+TEST(PolicyOwnAttributes, AreNotReadFromExceptionsAndGiveNoModules) {
+  const std::string caught = "try: print.nothere\nexcept AttributeError as e: k = e\n";
+  for (const char* code :
+       {"class W:\n  def get(self): return self.obj\nW.get(k)", "k.obj",
+        "import codecs\ncodecs.StreamReader(k).obj", "import types\ntypes.GenericAlias(k, ()).obj",
+        "for c in [type(k)]: c.obj", "import logging\nfor c in [logging]: pass"}) {
+    const Held held = Hold(caught + code, Strict());
+    if (held.End() == "rejected") continue;
+    EXPECT_EQ(held.Error("type"), "AttributeError") << code << "\n" << Summary(held);
+  }
+}
+
+TEST(PolicyRedirect, RedirectsStreamsOnly) {
+  const Held held = Hold(
+      "import contextlib\nclass R(contextlib.redirect_stdout): _stream = 'modules'\n"
+      "R({}).__enter__()",
+      Strict());
+  EXPECT_EQ(held.Error("type"), "ValueError");
+}
+
+// `case P(a, b)` reads what the text says, whatever __match_args__ is by then.
+TEST(PolicyPatterns, PositionalNamesAreSettledBeforeTheCodeRuns) {
+  const Held held = Hold(
+      "from dataclasses import dataclass, field\nfrom typing import ClassVar, NamedTuple\n"
+      "from collections import namedtuple\n@dataclass\nclass A:\n  kind: ClassVar[str] = 'k'\n  x: "
+      "int\n"
+      "  hidden: int = field(default=9, init=False)\n  y: int = 0\n@dataclass\nclass B(A):\n  z: "
+      "int = 3\n"
+      "class T(NamedTuple):\n  a: int\n  b: int\nN = namedtuple('N', 'c, d')\n"
+      "class M:\n  __match_args__ = ('p', 'q')\n  p = 1\n  q = 2\n"
+      "def f(v):\n  match v:\n    case B(x, y, z): return [x, y, z]\n    case A(x, y): return [x, "
+      "y]\n"
+      "    case T(a, b): return [a, b]\n    case N(c, d=d): return [c, d]\n    case M(p, q): "
+      "return [p, q]\n"
+      "    case str(s) | bytes(s): return s\n"
+      "[f(v) for v in (B(1, 2), A(4, 5), T(6, 7), N(8, 9), M(), 's')]",
+      Strict());
+  EXPECT_EQ(*ToJson(*held.Field("result")), R"([[1,2,3],[4,5],[6,7],[8,9],[1,2],"s"])");
 }
 
 // What the interpreter lacks.
@@ -509,6 +577,52 @@ class PolicyAuto : public testing::TestWithParam<bool> {
 };
 INSTANTIATE_TEST_SUITE_P(Policies, PolicyAuto, testing::Bool(),
                          [](const auto& info) { return info.param ? "Strict" : "Open"; });
+
+TEST(PolicyPackages, WhatExecutesTextIsRefusedByItsPath) {
+  const HolderOptions options =
+      Auto(Strict(), {"joblib", "numpy", "pandas", "six", "sympy", "yaml"});
+  ExpectRefused(
+      {
+          "import six\nsix.exec_('1')",
+          "from six import exec_",
+          "import numpy as np\nnp.testing.runstring('1', {})",
+          "from numpy import testing\ntesting.rundocs('x')",
+          "import numpy as np\nnp.core._methods",
+          "import numpy as np\nt = np.core\nt._methods",
+          "import numpy as np\nnp.lib.operator.attrgetter(n)",
+          "import numpy as np\nnp.load('a.npy', allow_pickle=True)",
+          "import numpy as np\nnp.load('a.npy', None, True)",
+          "import numpy as np\nnp.load('a.npy', **options)",
+          "import pandas as pd\npd.read_pickle('a')",
+          "import pandas as pd\npd.eval('a')",
+          "import pandas as pd\ndf = pd.DataFrame()\ndf.query(text)",
+          "import pandas as pd\ndf = pd.DataFrame()\ndf.eval(f'{a}')",
+          "import pandas as pd\ndf = pd.DataFrame()\ndf.eval('@f.x')",
+          "import pandas as pd\ndf = pd.DataFrame()\ndf.eval('@ f (1)')",
+          "import pandas as pd\ndf = pd.DataFrame()\ndf.query('a.__globals__ == 1')",
+          "import pandas as pd\ndf = pd.DataFrame()\ndf.query('@__builtins__ == 1')",
+          "import sympy\nsympy.sympify('x')",
+          "from sympy import parse_expr",
+          "from sympy.parsing.sympy_parser import parse_expr",
+          "import sympy as s\ns.lambdify(x, e)",
+          "import yaml\nyaml.unsafe_load(t)",
+          "import yaml\nyaml.load(t, Loader=yaml.FullLoader)",
+          "import yaml\nyaml.loader.UnsafeLoader",
+          "import yaml.constructor",
+          "import joblib\njoblib.load('a')",
+      },
+      options);
+  ExpectAllowed(
+      {
+          "import pandas as pd\nn = 1\ndf = pd.DataFrame()\ndf.query('a > @n and b.str.len() > 1')",
+          "import pandas as pd\ndf = pd.DataFrame()\ndf.query('os == 1')\ndf.eval('c = a + b')",
+          "import numpy as np\nnp.load('a.npy')\nnp.load('a.npy', allow_pickle=False)\n"
+          "list(map(np.sqrt, [1]))\nnp.random.default_rng(1)\nnp.linalg.norm([1])",
+          "import yaml\nyaml.safe_load(t)\nyaml.load(t, Loader=yaml.SafeLoader)",
+          "import sympy\nx = sympy.Symbol('x')\nsympy.diff(x ** 2, x)",
+      },
+      options);
+}
 
 TEST_P(PolicyAuto, HandsOverWhatOnlyNativeHas) {
   const HolderOptions options = Options({"nothere_a", "nothere_b"});

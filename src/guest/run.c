@@ -6,7 +6,7 @@
 #include "guest/await_calls.h"
 #include "guest/calls.h"
 #include "guest/hooks.h"
-#include "guest/own_dict.h"
+#include "guest/own_attributes.h"
 #include "guest/policy.h"
 #include "guest/report.h"
 #include "guest/report_judged.h"
@@ -29,7 +29,7 @@ static int RewriteAwaits(const Request* request, mod_ty tree, PyArena* arena) {
 }
 
 static int RewriteForPolicy(const Request* request, mod_ty tree, PyArena* arena) {
-  return request->is_strict ? RewriteDicts(tree, arena) : 0;
+  return request->is_strict ? RewriteOwnAttributes(tree, arena) : 0;
 }
 
 // The parser and the compiler say MemoryError or RecursionError when code is nested beyond them.

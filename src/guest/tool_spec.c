@@ -36,11 +36,13 @@ PyObject* ToolEncoded(PyObject* entry) {
   return IsDescribed(entry) ? PyTuple_GET_ITEM(entry, 1) : NULL;
 }
 
-int ToolIsFunction(PyObject* entry) {
-  if (!IsDescribed(entry)) return IsStr(entry);
-  PyObject* name = PyTuple_GET_ITEM(entry, 0);
+static int IsFunctionName(PyObject* name) {
   return PyUnicode_IsIdentifier(name) &&
          PyDict_GetItemWithError(PyEval_GetBuiltins(), name) == NULL;
+}
+
+int ToolIsFunction(PyObject* entry) {
+  return IsDescribed(entry) ? IsFunctionName(PyTuple_GET_ITEM(entry, 0)) : IsStr(entry);
 }
 
 PyObject* ToolDescription(PyObject* encoded) {
@@ -94,36 +96,49 @@ static void Append(PyObject** parts, PyObject* part) {
   Py_XDECREF(part);
 }
 
-static PyObject* ParameterText(const ToolParameter* parameter) {
+// `to: str`, or `"to": str`.
+static PyObject* ParameterText(const ToolParameter* parameter, const char* quote) {
   switch (parameter->presence) {
     case kRequired:
-      return PyUnicode_FromFormat("%.60U: %.80U", parameter->name, parameter->annotation);
+      return PyUnicode_FromFormat("%s%.60U%s: %.80U", quote, parameter->name, quote,
+                                  parameter->annotation);
     case kHasDefault:
-      return PyUnicode_FromFormat("%.60U: %.80U = %.40R", parameter->name, parameter->annotation,
-                                  parameter->fallback);
+      return PyUnicode_FromFormat("%s%.60U%s: %.80U = %.40R", quote, parameter->name, quote,
+                                  parameter->annotation, parameter->fallback);
     default:
-      return PyUnicode_FromFormat("%.60U: %.80U = ...", parameter->name, parameter->annotation);
+      return PyUnicode_FromFormat("%s%.60U%s: %.80U = ...", quote, parameter->name, quote,
+                                  parameter->annotation);
   }
 }
 
-PyObject* ToolSignature(const ToolSpec* spec) {
+// What stands between the brackets.
+static PyObject* ParametersText(const ToolSpec* spec, int is_function) {
   PyObject* parts = PyList_New(0);
-  int by_name = 0;
+  int by_name = !is_function;
   for (Py_ssize_t i = 0; parts != NULL && i < ToolParameterCount(spec); i++) {
     ToolParameter parameter = ToolParameterAt(spec, i);
     if (parameter.keyword_only && !by_name) Append(&parts, PyUnicode_FromString("*"));
     by_name |= parameter.keyword_only;
-    Append(&parts, ParameterText(&parameter));
+    Append(&parts, ParameterText(&parameter, is_function ? "" : "\""));
   }
   if (spec->takes_more) Append(&parts, PyUnicode_FromString("**more"));
   PyObject* comma = PyUnicode_FromString(", ");
   PyObject* list = parts == NULL || comma == NULL ? NULL : PyUnicode_Join(comma, parts);
   Py_XDECREF(parts);
   Py_XDECREF(comma);
+  return list;
+}
+
+PyObject* ToolSignature(const ToolSpec* spec) {
+  int is_function = IsFunctionName(spec->name);
+  PyObject* list = ParametersText(spec, is_function);
   if (list == NULL) return NULL;
-  PyObject* text = spec->returns == NULL ? PyUnicode_FromFormat("%.80U(%.600U)", spec->name, list)
-                                         : PyUnicode_FromFormat("%.80U(%.600U) -> %.80U",
-                                                                spec->name, list, spec->returns);
+  PyObject* call = is_function
+                       ? PyUnicode_FromFormat("%.80U(%.600U)", spec->name, list)
+                       : PyUnicode_FromFormat("call_tool(\"%.80U\", {%.600U})", spec->name, list);
   Py_DECREF(list);
+  if (call == NULL || spec->returns == NULL) return call;
+  PyObject* text = PyUnicode_FromFormat("%U -> %.80U", call, spec->returns);
+  Py_DECREF(call);
   return text;
 }

@@ -43,7 +43,8 @@ int ToolSpecRead(PyObject* description, ToolSpec* spec);
 Py_ssize_t ToolParameterCount(const ToolSpec* spec);
 ToolParameter ToolParameterAt(const ToolSpec* spec, Py_ssize_t index);
 
-// "send(to: str, subject: str = ...) -> dict": a new reference, or null with a Python error set.
+// "send(to: str, subject: str = ...) -> dict", or `call_tool("my.send", {"to": str})` where that is the only way to call
+// it: a new reference, or null with a Python error set.
 PyObject* ToolSignature(const ToolSpec* spec);
 
 #endif  // CAISSON_GUEST_TOOL_SPEC_H_

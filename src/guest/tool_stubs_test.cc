@@ -58,9 +58,10 @@ HolderOptions Described() {
       {.name = "content-type", .annotation = "str", .presence = 2},
       {.name = "rate", .annotation = "float", .types = {"number"}, .keyword_only = true},
   };
-  return {.described_tools = List{{Tool("send", params), Tool("free", {}, true),
-                                   Tool("print", {{.name = "page", .annotation = "int"}}),
-                                   Tool("un-named", {{.name = "x", .annotation = "int"}})}}};
+  return {.described_tools =
+              List{{Tool("send", params), Tool("free", {}, true),
+                    Tool("print", {{.name = "page", .annotation = "int"}}),
+                    Tool("un-named", {{.name = "x", .annotation = "int", .types = {"integer"}}})}}};
 }
 
 std::string Refusals(const std::string& code, const HolderOptions& options = Described()) {
@@ -146,6 +147,49 @@ TEST(ToolStubs, BadCallsAreFindings) {
             "send() needs the argument rate; send() has no argument rat");
   EXPECT_EQ(Refusals("call_tool('send', to=1, rate=1)"),
             "send(): to has a value of the wrong type");
+}
+
+// "message (hint)" of each finding.
+std::string Found(const std::string& code, const HolderOptions& options) {
+  const Held held = Hold(code, options);
+  const Value* findings = held.Field("findings");
+  if (findings == nullptr) return held.End();
+  std::string out;
+  for (const Value& item : findings->If<List>()->items) {
+    const Dict& finding = *item.If<Dict>();
+    out += *finding.Find("message")->If<std::string>() + " (" +
+           *finding.Find("hint")->If<std::string>() + ")";
+  }
+  return out;
+}
+
+TEST(ToolStubs, WhatIsInsideOfLiteralsIsCheckedToo) {
+  const HolderOptions options{
+      .described_tools = List{{Tool(
+          "put", {{.name = "items", .annotation = "list[float]", .presence = 2, .types = {"array"}},
+                  {.name = "kind", .annotation = R"(Literal["a", "b", 1] | None)", .presence = 2},
+                  {.name = "sizes", .annotation = "dict[str, list[int]]", .presence = 2}})}}};
+  for (const char* given :
+       {"items=['a']", "items=[1, [2]]", "items=(None,)", "kind='c'", "kind=True", "kind=['a']",
+        "sizes={'a': 1}", "sizes={'a': [1], 'b': ['x']}", "sizes=[1]"}) {
+    EXPECT_THAT(Found("put(" + std::string(given) + ")", options),
+                HasSubstr("has a value of the wrong type (call it as put(items: list[float] = ..."))
+        << given;
+  }
+  for (const char* given :
+       {"items=[1, 2.5]", "items=[]", "items=[x, f()]", "items=[*xs, -1]", "kind='a'", "kind=1.0",
+        "kind=None", "kind=k", "kind=f'{k}'", "sizes={}", "sizes={'a': [1], **d}", "items=xs"}) {
+    EXPECT_EQ(Found("x = xs = d = k = 1\nif 0: put(" + std::string(given) + ")", options),
+              "returned")
+        << given;
+  }
+}
+
+TEST(ToolStubs, AToolThatIsNoFunctionIsCalledByItsName) {
+  EXPECT_EQ(Found("call_tool('un-named', {'x': 'a'})", Described()),
+            "un-named(): x has a value of the wrong type (call it as call_tool(\"un-named\", "
+            "{\"x\": int}) -> dict)");
+  EXPECT_THAT(Found("call_tool('print')", Described()), HasSubstr("call_tool(\"print\", {"));
 }
 
 TEST(ToolStubs, NamesThatTheCodeBindsAreItsOwn) {

@@ -75,6 +75,9 @@ const char* const caisson_nodes[] = {
 
 #define FRAME_HINT "use traceback.format_exc() for the text of an error"
 #define MODULE_HINT "import the module by its own name, if it is allowed"
+#define PICKLE_HINT "what was pickled runs code when it is loaded: use json, csv or numpy.save"
+#define SAFE_LOAD_HINT "use yaml.safe_load"
+#define SYMPY_HINT "build the expression from symbols: x = sympy.Symbol('x'); x**2 + 1"
 #define PROCESS_HINT "processes cannot be started here; call a tool of the host instead"
 
 const CaissonRefusal caisson_refused_attributes[] = {
@@ -96,6 +99,7 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"cr_origin", FRAME_HINT},
     {"ctypes", MODULE_HINT},
     {"enable_load_extension", "SQLite's own functions are all there is here"},
+    {"exec_", "write the code itself"},
     {"exec_module", MODULE_HINT},
     {"f_back", FRAME_HINT},
     {"f_builtins", FRAME_HINT},
@@ -119,6 +123,8 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"pathmod", MODULE_HINT},
     {"pickle", MODULE_HINT},
     {"posix", MODULE_HINT},
+    {"read_pickle", PICKLE_HINT},
+    {"runstring", "write the code itself"},
     {"shutil", MODULE_HINT},
     {"socket", "there is no network here; if it is an attribute of yours, give it another name"},
     {"subprocess", PROCESS_HINT},
@@ -129,6 +135,25 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"tb_next", FRAME_HINT},
     {"tempfile", MODULE_HINT},
     {"threading", MODULE_HINT},
+    {"unsafe_load", SAFE_LOAD_HINT},
+    {"unsafe_load_all", SAFE_LOAD_HINT},
+    {NULL, NULL}};
+
+const CaissonRefusal caisson_refused_below_packages[] = {
+    {"code", MODULE_HINT},
+    {"codeop", MODULE_HINT},
+    {"contextlib", MODULE_HINT},
+    {"doctest", MODULE_HINT},
+    {"functools", MODULE_HINT},
+    {"gc", MODULE_HINT},
+    {"marshal", MODULE_HINT},
+    {"operator", MODULE_HINT},
+    {"pdb", MODULE_HINT},
+    {"pkgutil", MODULE_HINT},
+    {"pydoc", MODULE_HINT},
+    {"runpy", MODULE_HINT},
+    {"timeit", MODULE_HINT},
+    {"unittest", MODULE_HINT},
     {NULL, NULL}};
 
 const CaissonRefusal caisson_refused_members[] = {
@@ -136,11 +161,23 @@ const CaissonRefusal caisson_refused_members[] = {
     {"asyncio.create_subprocess_exec", PROCESS_HINT},
     {"asyncio.create_subprocess_shell", PROCESS_HINT},
     {"asyncio.subprocess", PROCESS_HINT},
+    {"copy.dispatch_table", "define __copy__ or __deepcopy__"},
     {"dataclasses.make_dataclass", "write the class with @dataclass"},
     {"functools.singledispatch", "use match, or isinstance"},
     {"functools.singledispatchmethod", "use match, or isinstance"},
+    {"joblib.load", PICKLE_HINT},
     {"logging.config", "use logging.basicConfig"},
+    {"numpy.testing.rundocs", "write the code itself"},
+    {"numpy.testing.runstring", "write the code itself"},
+    {"pandas.eval", "compute with the DataFrames themselves"},
+    {"pandas.read_pickle", PICKLE_HINT},
+    {"six.exec_", "write the code itself"},
     {"string.Formatter", "use an f-string"},
+    {"sympy.lambdify", "use expr.subs(x, value), or expr.evalf(subs={x: value})"},
+    {"sympy.parse_expr", SYMPY_HINT},
+    {"sympy.parsing", SYMPY_HINT},
+    {"sympy.sympify", SYMPY_HINT},
+    {"torch.load", PICKLE_HINT},
     {"types.CodeType", "write the function in the code"},
     {"types.FrameType", FRAME_HINT},
     {"types.FunctionType", "write the function in the code"},
@@ -150,6 +187,22 @@ const CaissonRefusal caisson_refused_members[] = {
     {"types.new_class", "write the class in the code"},
     {"typing.ForwardRef", "write the type itself"},
     {"typing.get_type_hints", "write the types out"},
+    {"xml.dom.domreg", "use xml.dom.minidom.getDOMImplementation()"},
+    {"xml.dom.getDOMImplementation", "use xml.dom.minidom.getDOMImplementation()"},
+    {"xml.sax.default_parser_list", "call xml.sax.make_parser()"},
+    {"yaml.CFullLoader", SAFE_LOAD_HINT},
+    {"yaml.CLoader", SAFE_LOAD_HINT},
+    {"yaml.CUnsafeLoader", SAFE_LOAD_HINT},
+    {"yaml.FullLoader", SAFE_LOAD_HINT},
+    {"yaml.Loader", SAFE_LOAD_HINT},
+    {"yaml.UnsafeLoader", SAFE_LOAD_HINT},
+    {"yaml.constructor", SAFE_LOAD_HINT},
+    {"yaml.cyaml", SAFE_LOAD_HINT},
+    {"yaml.full_load", SAFE_LOAD_HINT},
+    {"yaml.full_load_all", SAFE_LOAD_HINT},
+    {"yaml.loader", SAFE_LOAD_HINT},
+    {"yaml.unsafe_load", SAFE_LOAD_HINT},
+    {"yaml.unsafe_load_all", SAFE_LOAD_HINT},
     {NULL, NULL}};
 
 const CaissonRefusal caisson_import_hints[] = {

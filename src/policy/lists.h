@@ -30,6 +30,8 @@ typedef struct CaissonRefusal {
 // Attributes that lead out of the code's own objects whatever they are read from: frames, code
 // objects, modules held by other objects. An operator may allow them by name.
 extern const CaissonRefusal caisson_refused_attributes[];
+// The same for what is reached through a package that is not Python's own: modules that those import for themselves.
+extern const CaissonRefusal caisson_refused_below_packages[];
 // "module.member": what an allowed module has that runs code, starts processes or reads attributes
 // by computed names. An operator may allow them by that name.
 extern const CaissonRefusal caisson_refused_members[];

@@ -166,11 +166,12 @@ class Annotator {
       return text == kAny ? std::string() : text;
     };
     if (type == "array") {
-      const std::string item = inner("items");
+      const std::string item = dict.Find("prefixItems") == nullptr ? inner("items") : "";
       return item.empty() ? "list" : "list[" + item + "]";
     }
-    const std::string value =
-        dict.Find("properties") == nullptr ? inner("additionalProperties") : "";
+    const bool is_plain =
+        dict.Find("properties") == nullptr && dict.Find("patternProperties") == nullptr;
+    const std::string value = is_plain ? inner("additionalProperties") : "";
     return value.empty() ? "dict" : "dict[str, " + value + "]";
   }
 

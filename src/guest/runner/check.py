@@ -7,7 +7,7 @@ patterns.
 
 import ast
 
-from caisson.runner import lists, names, walk
+from caisson.runner import lists, names, tools, walk
 from caisson.runner.check_calls import Calls
 from caisson.runner.check_patterns import Patterns
 from caisson.runner.modules import ALLOWED
@@ -82,6 +82,12 @@ class Checker(Calls, Patterns):
         if module.startswith("os.") and self.rules.os_attributes.get(module[3:]) is not ALLOWED:
             self.refuse("import", alias, "use pathlib", f"the module {module:.80} is not allowed")
 
+    def _check_public(self, alias, module):
+        """`import asyncio.__main__`: what packages keep to themselves runs code, starts processes, reads anything."""
+        if "._" in module:
+            message = f"the module {module:.80} is private"
+            self.refuse("import", alias, "use what the module offers publicly", message)
+
     def _check_Import(self, node):
         for alias in node.names:
             verdict = self.modules.verdict(alias.name)
@@ -89,6 +95,7 @@ class Checker(Calls, Patterns):
                 self._check_below_os(alias, alias.name)
             else:
                 self._refuse_import(alias, alias.name, verdict)
+            self._check_public(alias, alias.name)
             self._check_module_name(alias, alias.asname or alias.name)
             if alias.asname is not None:
                 self.bind(alias.asname)
@@ -108,6 +115,7 @@ class Checker(Calls, Patterns):
                 self._refuse_import(alias, module, verdict)
                 break
             self._check_below_os(alias, module)
+            self._check_public(alias, module)
             self._check_from_one(alias, module)
         return False
 
@@ -147,9 +155,10 @@ class Checker(Calls, Patterns):
     def _check_AnnAssign(self, node):
         target = node.target
         is_name = isinstance(target, ast.Name)
-        # A dataclass makes __match_args__ of its fields.
+        # A dataclass makes source text of its fields; one called `os` is read as x.os, which is looked after.
         in_class = self.names.current.kind == walk.CLASS
-        if in_class and is_name and target.id != "__match_args__":
+        is_own = is_name and target.id in tools.OWN_ATTRIBUTES and target.id != "__dict__"
+        if in_class and is_name and target.id != "__match_args__" and not is_own:
             self.check_attribute_name(target, None, target.id)
         if node.value is not None:
             if is_name and self._may_name_module(target.id):
@@ -171,6 +180,13 @@ class Checker(Calls, Patterns):
         if not is_literal:
             hint = "write the names as literals"
             self.refuse("attribute", value, hint, "__match_args__ needs its names as literals")
+
+    def _check_AugAssign(self, node):
+        """`x.obj += y` hands what it reads to y.__radd__, past the function that reads it elsewhere."""
+        if isinstance(node.target, ast.Attribute) and node.target.attr in tools.OWN_ATTRIBUTES:
+            message = f"the attribute {node.target.attr:.80} is not allowed here"
+            self.refuse("attribute", node.target, "write it as an assignment: x.a = x.a + b", message)
+        return True
 
     def _check_Global(self, node):
         for name in node.names:
@@ -223,6 +239,25 @@ class Checker(Calls, Patterns):
             self.refuse("annotation", node, "write the name of a type", "this annotation is code")
         return True
 
+    # Patterns.
+
     def pattern(self, node):
-        if self.is_allowed_kind(node) and walk.kind_of(node) == "MatchClass":
+        if not self.is_allowed_kind(node):
+            return
+        kind = walk.kind_of(node)
+        if kind == "MatchValue":
+            self._check_compared(node.value)
+        elif kind == "MatchMapping":
+            for key in node.keys:
+                self._check_compared(key)
+        elif kind == "MatchClass":
+            self._check_compared(node.cls)
             self.check_class_pattern(node)
+
+    def _check_compared(self, value):
+        """`case x.obj:` would hand it to the __eq__ of what is matched."""
+        while isinstance(value, ast.Attribute):
+            if value.attr in tools.OWN_ATTRIBUTES:
+                message = f"the attribute {value.attr:.80} is not allowed here"
+                self.refuse("attribute", value, "compare with if, or with a variable of your own", message)
+            value = value.value

@@ -3,7 +3,8 @@
 import ast
 
 from caisson.runner import names, walk
-from caisson.runner.check_values import BY_NAME, FORMATS, Possible, Values
+from caisson.runner.check_packages import Packages
+from caisson.runner.check_values import BY_NAME, FORMATS, Possible
 
 
 def _literal_text(args, index):
@@ -15,7 +16,7 @@ def _literal_text(args, index):
     return text if type(text) is str and text else None
 
 
-class Calls(Values):
+class Calls(Packages):
     # Templates: str.format reads attributes too.
 
     def _check_fields(self, place, text):
@@ -89,6 +90,7 @@ class Calls(Values):
             self.formatting = function
             self._check_format_call(node)
         callee = self.check_operand(function)
+        self.check_package_call(node)
         self.done = function
         if callee.is_too_much:
             hint = "use the module by one name"
@@ -96,8 +98,7 @@ class Calls(Values):
             return True
         for kind, name in callee.things:
             if kind == names.SPECIAL:
-                is_wrapper = name.startswith("functools.")
-                (self._check_wrapper if is_wrapper else self._check_getter)(node, name)
+                self._specials[name.partition(".")[0]](self, node, name)
         if callee.builtin in BY_NAME:
             self._check_named_access(node, callee.builtin)
         elif callee.builtin == "type":
@@ -174,13 +175,25 @@ class Calls(Values):
             self._refuse_computed(node, function)
 
     def _check_setattr_method(self, node):
-        """super().__setattr__(name, value) can only change the object itself; object.__setattr__(x, ...) is setattr."""
+        """super().__setattr__(name, value) can only change the object itself; object.__setattr__(x, ...) is setattr, and so is
+        super(A, x).__setattr__(...)."""
         receiver = node.func.value
         self.check_operand(receiver)
         if isinstance(receiver, ast.Call) and self.here(receiver.func).builtin == "super":
+            if receiver.args:
+                message = f"{node.func.attr:.80} of super() with arguments is not allowed"
+                self.refuse("attribute", node, "write super() without arguments", message)
             return
         name = _literal_text(node.args, 1)
         if name is None:
             self._refuse_computed(node, node.func.attr)
         else:
             self.check_attribute_name(node, None, name)
+
+    def _check_maker(self, node, function):
+        """xml.sax.make_parser(names) imports modules by these names."""
+        if node.args or node.keywords:
+            message = f"{function:.80} imports modules by the names it is given"
+            self.refuse("attribute", node, "call it without arguments", message)
+
+    _specials = {"functools": _check_wrapper, "operator": _check_getter, "xml": _check_maker}

@@ -35,21 +35,78 @@ def _accepts(types, kind):
     return not types or kind in types or (kind == "integer" and "number" in types)
 
 
+_JSON_NAMES = {
+    "str": ("string",),
+    "int": ("integer",),
+    "float": ("number", "integer"),
+    "bool": ("boolean",),
+    "list": ("array",),
+    "dict": ("object",),
+}
+
+
+def _is_choice(choice, value):
+    """Numbers that are equal are the same to JSON; a bool is no number there."""
+    if not isinstance(choice, ast.Constant) or isinstance(value, ast.JoinedStr):
+        return True
+    if not isinstance(value, ast.Constant):
+        return False
+    one, other = choice.value, value.value
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _fits(annotation, value):
+    """False if a literal certainly is not what an annotation says, or something inside of it is not."""
+    literal = _literal_type(value)
+    if literal is None:
+        return True
+    if isinstance(annotation, ast.BinOp):
+        return _fits(annotation.left, value) or _fits(annotation.right, value)
+    if isinstance(annotation, ast.Constant):
+        return annotation.value is not None or literal == "null"
+    if isinstance(annotation, ast.Name):
+        return literal in _JSON_NAMES.get(annotation.id, (literal,))
+    if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.value, ast.Name):
+        return True
+    inner = annotation.slice
+    if annotation.value.id == "Literal":
+        choices = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        return any(_is_choice(choice, value) for choice in choices)
+    if not _fits(annotation.value, value):
+        return False
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return all(_fits(inner, item) for item in value.elts)
+    is_dict = isinstance(value, ast.Dict) and isinstance(inner, ast.Tuple) and len(inner.elts) == 2
+    return not is_dict or all(_fits(inner.elts[1], item) for item in value.values)
+
+
+def _fits_annotation(text, value):
+    """An annotation that cannot be read says nothing."""
+    try:
+        return "[" not in text or _fits(ast.parse(text, mode="eval").body, value)
+    except SyntaxError:
+        return True
+
+
 def _parameter_text(name, annotation, presence, default):
-    shown = f"{name:.60}: {annotation:.80}"
+    shown = f"{name}: {annotation:.80}"
     return (shown, f"{shown} = {default!r:.40}", f"{shown} = ...")[presence]
 
 
 def signature(tool):
-    parts, by_name = [], False
+    is_function = tools.is_function_name(tool["name"])
+    parts, by_name = [], not is_function
     for name, annotation, presence, default, _, keyword_only in tool["parameters"]:
         if keyword_only and not by_name:
             parts.append("*")
         by_name = by_name or keyword_only
-        parts.append(_parameter_text(name, annotation, presence, default))
+        shown = f"{name:.60}" if is_function else f'"{name:.60}"'
+        parts.append(_parameter_text(shown, annotation, presence, default))
     if tool.get("more"):
         parts.append("**more")
-    text = f"{tool['name']:.80}({', '.join(parts):.600})"
+    listed = ", ".join(parts)[:600]
+    name = tool["name"][:80]
+    text = f"{name}({listed})" if is_function else f'call_tool("{name}", {{{listed}}})'
     return text if tool.get("returns") is None else f"{text} -> {tool['returns']:.80}"
 
 
@@ -105,7 +162,8 @@ class _Call:
             return
         self._given.add(name)
         kind = _literal_type(value)
-        if kind is not None and not _accepts(self._parameters[name][4], kind):
+        _, annotation, _, _, types, _ = self._parameters[name]
+        if kind is not None and not (_accepts(types, kind) and _fits_annotation(annotation, value)):
             self._refuse(value, f": {name:.80} has a value of the wrong type")
 
     def _give_by_name(self, name, value):

@@ -201,13 +201,24 @@ class Values(walk.Walk):
         what = self.here(named) if isinstance(named, ast.Name) else Possible()
         return what.builtin is None and not what.is_too_much and not what.things
 
+    def _is_caught(self, receiver):
+        """`except E as e: e.obj`."""
+        at = self.names.current if isinstance(receiver, ast.Name) else None
+        while at is not None:
+            binding = at.find(receiver.id)
+            if binding is not None and binding.is_caught:
+                return True
+            at = at.parent
+        return False
+
     def check_attribute_name(self, place, receiver, name):
         """Whether `name` may be read from (written to, deleted from) something unknown."""
         verdict = self.rules.attributes.get(name)
         if verdict is None and not is_dunder(name):
             return
-        on_self = isinstance(receiver, ast.Name) and receiver.id == "self"
-        if verdict is REFUSED and name == "obj" and on_self:
+        # With a dot, it is looked after while the code runs.
+        with_dot = receiver is not None and isinstance(place, ast.Attribute)
+        if verdict is REFUSED and with_dot and name in tools.OWN_ATTRIBUTES and not self._is_caught(receiver):
             return
         if verdict is ALLOWED:
             if name == "__dict__" and (receiver is None or not self._may_show_dict(receiver)):
@@ -261,6 +272,8 @@ class Values(walk.Walk):
             self.refuse("module", node, "use the module by one name", message)
             return
         self.check_members(node, node.value, owner, node.attr, possible)
+        if not owner.things:
+            self.check_below_package(node)
         if isinstance(node.ctx, ast.Load):
             if node.attr in FORMATS and node is not self.formatting:
                 self.check_template(node, node.value)

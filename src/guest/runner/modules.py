@@ -13,12 +13,13 @@ ALLOWED, REFUSED = True, False  # Verdicts; None: unlisted.
 # "refused", "foreign" (a module that may not be imported), "private" or "missing".
 Member = namedtuple("Member", "kind name hint", defaults=(None, None))
 
-# Functions that reach attributes by name.
+# Functions that reach attributes or modules by name.
 _SPECIAL = (
     "functools.update_wrapper",
     "functools.wraps",
     "operator.attrgetter",
     "operator.methodcaller",
+    "xml.sax.make_parser",
 )
 _SHOWN = ("__name__", "__doc__", "__version__")
 
@@ -64,7 +65,7 @@ class Rules:
 class Modules:
     def __init__(self, rules, native_packages):
         self._rules = rules
-        self._native = native_packages or ()
+        self.native = native_packages or ()
         self._standard = _standard_names()
         self._imported = set()  # Dotted names that the code imports.
 
@@ -79,15 +80,19 @@ class Modules:
         while True:
             verdict = self._rules.imports.get(dotted)
             above, dot, _ = dotted.rpartition(".")
-            if verdict is None and not dot and dotted in self._native:
+            if verdict is None and not dot and dotted in self.native:
                 return ALLOWED
             if verdict is not None or not dot:
                 return verdict
             dotted = above
 
+    def is_standard(self, dotted):
+        """Whether what is reached by that path is Python's own."""
+        return dotted.partition(".")[0] in self._standard
+
     def _load_standard(self, dotted):
         """Loads a module that the code may import and will, so that it can be looked into."""
-        if dotted in sys.modules or dotted.partition(".")[0] not in self._standard:
+        if dotted in sys.modules or not self.is_standard(dotted):
             return
         if self.verdict(dotted) is ALLOWED:
             try:
@@ -99,10 +104,16 @@ class Modules:
         loaded = sys.modules.get(module)
         return loaded.__dict__ if isinstance(loaded, ModuleType) else None
 
+    def loaded_member(self, dotted):
+        """What the module of a standard or loaded member has under its name; None if that cannot be told."""
+        module, _, name = dotted.rpartition(".")
+        self._load_standard(module)
+        return (self._loaded(module) or {}).get(name)
+
     def special_name(self, value):
         """By which such a function is known, or None."""
         for qualified in _SPECIAL:
-            module, _, name = qualified.partition(".")
+            module, _, name = qualified.rpartition(".")
             contents = self._loaded(module)
             if contents is not None and contents.get(name) is value:
                 return qualified
@@ -161,7 +172,7 @@ class Modules:
         """A standard module has no use for another one's name, except to hold it."""
         if qualified in self._imported:
             return Member("module", qualified)
-        is_standard = module.partition(".")[0] in self._standard and name in self._standard
+        is_standard = self.is_standard(module) and name in self._standard
         is_foreign = is_standard and self.verdict(name) is not ALLOWED
         return Member("foreign" if is_foreign else "plain", name)
 

@@ -38,6 +38,7 @@ class Binding:
         self.things = []
         self.sure = []  # Stretches of the source, ((line, offset), (line, offset)), in which it is certainly bound.
         self.is_global = self.is_nonlocal = self.is_deleted = False
+        self.is_caught = False  # An exception, at least once: `except E as name`.
         self.is_followed = False  # Being looked into just now: a cycle ends here.
 
     def is_sure_at(self, node):
@@ -212,7 +213,8 @@ class Declarer(walk.Walk):
         """`except E as name` unbinds the name at its end."""
         for handler in node.handlers:
             if handler.name is not None:
-                self.names.for_store(handler.name).is_deleted = True
+                binding = self.names.for_store(handler.name)
+                binding.is_deleted = binding.is_caught = True
         return True
 
     _declare_TryStar = _declare_Try

@@ -118,7 +118,7 @@ class Runs:
             if judgement.findings or not (judgement.may_run() or request.is_check):
                 raise _Judged(judgement.report(request, source))
             if request.policy != 0:
-                trees.rewrite_dicts(tree)
+                trees.rewrite_own_attributes(tree)
             if _may_await_tools(request):
                 awaits.rewrite_awaited_calls(tree)
             is_function = trees.rewrite_for_result(tree, request.file)

@@ -4,10 +4,11 @@ import builtins
 import sys
 import types
 
+from caisson import own
 from caisson.runner.values import decode
 
 # Names that code cannot write.
-PENDING, RETURNED, TWIN, GIVEN, OWN_DICT = "<pending>", "<returned>", "<twin>", "<given>", "<own dict>"
+PENDING, RETURNED, TWIN, GIVEN, OWN = "<pending>", "<returned>", "<twin>", "<given>", "<own {}>"
 AWAITABLE, AWAITABLES, TASKS = "<awaitable>", "<awaitables>", "<tasks>"
 
 _DOC = "A tool of the host: call it like a function, with or without await."
@@ -59,8 +60,11 @@ def encoded_of(entry):
 
 def is_function(entry):
     """Whether code can call it by name; a tool that is only named always can."""
-    name = name_of(entry)
-    return isinstance(entry, str) or (name.isidentifier() and not hasattr(builtins, name))
+    return isinstance(entry, str) or is_function_name(name_of(entry))
+
+
+def is_function_name(name):
+    return name.isidentifier() and not hasattr(builtins, name)
 
 
 def _merged(given, more):
@@ -127,17 +131,35 @@ def _call_awaited(function, args, kwargs):
     return function(*args, **kwargs)
 
 
-_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from 3.10 on.
-_HEAP_TYPE = 1 << 9
-
-
 def _own_dict(value):
-    is_pythons = isinstance(value, types.ModuleType) or (
-        isinstance(value, type) and (value.__flags__ & _IMMUTABLE_TYPE or not value.__flags__ & _HEAP_TYPE)
-    )
-    if is_pythons:
+    if own.is_pythons(value):
         raise AttributeError("__dict__ is shown of objects of your own classes only")
-    return value.__dict__
+    return own.lookup(value, "__dict__")
+
+
+def _own_obj(value):
+    what = value if issubclass(type(value), type) else type(value)
+    if BaseException in type.__getattribute__(what, "__mro__"):
+        raise AttributeError("the attribute obj of exceptions is not shown")
+    return own.lookup(value, "obj")
+
+
+def _no_module(name):
+    def read(value):
+        attribute = getattr(value, name)
+        if issubclass(type(attribute), types.ModuleType):
+            raise AttributeError("this attribute is a module, which is not shown")
+        return attribute
+
+    return read
+
+
+# Attributes that are asked for by functions of ours under the strict policy (guest/own_attributes.h).
+OWN_ATTRIBUTES = {
+    "__dict__": _own_dict,
+    "obj": _own_obj,
+    **{name: _no_module(name) for name in ("os", "sys", "socket")},
+}
 
 
 def install(bridge):
@@ -189,7 +211,7 @@ def install(bridge):
         AWAITABLE: _awaitable,
         AWAITABLES: _awaitables,
         TASKS: _tasks,
-        OWN_DICT: _own_dict,
+        **{OWN.format(name): read for name, read in OWN_ATTRIBUTES.items()},
     }
     for name, function in hidden.items():
         setattr(builtins, name, function)

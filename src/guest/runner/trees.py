@@ -2,7 +2,7 @@
 
 import ast
 
-from caisson.runner.tools import OWN_DICT
+from caisson.runner.tools import OWN, OWN_ATTRIBUTES
 
 RESULT = "<result>"  # Names that code cannot write.
 BODY = "<module>"  # As tracebacks call it.
@@ -16,16 +16,17 @@ def called(name, value):
     return ast.copy_location(ast.Call(function, [value], []), value)
 
 
-class _OwnDicts(ast.NodeTransformer):
+class _OwnAttributes(ast.NodeTransformer):
     def visit_Attribute(self, node):
         self.generic_visit(node)
-        is_read = node.attr == "__dict__" and isinstance(node.ctx, ast.Load)
-        return called(OWN_DICT, node.value) if is_read else node
+        is_read = node.attr in OWN_ATTRIBUTES and isinstance(node.ctx, ast.Load)
+        return called(OWN.format(node.attr), node.value) if is_read else node
 
 
-def rewrite_dicts(tree):
-    """x.__dict__, where it is read, becomes a call that shows what is the code's own (guest/own_dict.h)."""
-    _OwnDicts().visit(tree)
+def rewrite_own_attributes(tree):
+    """x.__dict__ and its like, where they are read, become calls that show what is the code's own
+    (guest/own_attributes.h)."""
+    _OwnAttributes().visit(tree)
 
 
 # The value of the last expression, or of a top-level return.

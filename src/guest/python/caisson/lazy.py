@@ -1,12 +1,12 @@
 """What is brought in, or put right, when code first imports a module.
 
 The event loop, since asyncio is more than the rest of Python together; what numpy computes with; what reads XML; what
-asks the kernel for more than it gives.
+asks the kernel for more than it gives; what hands over what is Python's own.
 """
 
 import sys
 
-from caisson import blas, entities, without
+from caisson import blas, entities, own, without
 
 
 class _FirstImports:
@@ -58,6 +58,8 @@ def _loop():
 
 _imports = _FirstImports({
     "asyncio": _loop,
+    "contextlib": own.guard_contextlib,
+    "functools": own.guard_functools,
     "numpy": blas.settle,
     "pyexpat": entities.guard_pyexpat,
     "_elementtree": entities.guard_elementtree,

@@ -121,6 +121,7 @@ def modules(forks, preload):
     import time
 
     import caisson
+    import caisson.own
     import caisson.without
 
     _open_streams()
@@ -144,6 +145,8 @@ def modules(forks, preload):
 
         time.sleep = _caisson.sleep
         caisson.loop.install(may_have_threads=False)
+        caisson.own.guard_contextlib()
+        caisson.own.guard_functools()
     caisson.without.install()
     linecache.cache["main.py"] = (_caisson.source,)
     main = sys.modules["__main__"]

@@ -1,0 +1,71 @@
+"""What is the code's own, and what is Python's.
+
+The strict policy keeps code away from what Python's own classes and modules hold. Some functions of the standard library would
+hand it over, by names or objects that the code gives them; here they are put right.
+"""
+
+import sys
+import types
+
+_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from 3.10 on.
+_HEAP_TYPE = 1 << 9
+_STREAMS = ("stdin", "stdout", "stderr")
+
+
+def lookup(value, name):
+    """Asks the object itself: a proxy, an alias of a class or a __getattr__ would answer for another one."""
+    # isinstance() believes what proxies say.
+    owner = type if issubclass(type(value), type) else object
+    return owner.__getattribute__(value, name)
+
+
+def is_pythons(value):
+    if not issubclass(type(value), type):
+        return issubclass(type(value), types.ModuleType)
+    flags = type.__getattribute__(value, "__flags__")
+    return bool(flags & _IMMUTABLE_TYPE) or not flags & _HEAP_TYPE
+
+
+def guard_functools():
+    """update_wrapper, and all that decorates with it, copies no __dict__ but that of objects of the code's own."""
+    import functools
+
+    update = functools.update_wrapper
+
+    def update_wrapper(wrapper, wrapped, assigned=functools.WRAPPER_ASSIGNMENTS, updated=functools.WRAPPER_UPDATES):
+        if "__dict__" in updated:
+            try:
+                held = {} if is_pythons(wrapped) else lookup(wrapped, "__dict__")
+            except AttributeError:
+                held = {}
+            wrapper.__dict__.update(held)
+            updated = [name for name in updated if name != "__dict__"]
+        return update(wrapper, wrapped, assigned, updated)
+
+    update_wrapper.__doc__ = update.__doc__
+    update_wrapper.__module__ = "functools"
+    functools.update_wrapper = update_wrapper
+
+
+def guard_contextlib():
+    """redirect_stdout redirects a stream, whatever a class made from it names: not sys.modules."""
+    import contextlib
+
+    def stream_of(redirection):
+        name = redirection._stream
+        if type(name) is not str or name not in _STREAMS:
+            raise ValueError("only stdin, stdout and stderr can be redirected")
+        return name
+
+    class _RedirectStream(contextlib._RedirectStream):
+        def __enter__(self):
+            name = stream_of(self)
+            self._old_targets.append(getattr(sys, name))
+            setattr(sys, name, self._new_target)
+            return self._new_target
+
+        def __exit__(self, kind, error, trace):
+            setattr(sys, stream_of(self), self._old_targets.pop())
+
+    for method in ("__enter__", "__exit__"):
+        setattr(contextlib._RedirectStream, method, _RedirectStream.__dict__[method])

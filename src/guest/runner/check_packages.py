@@ -1,0 +1,92 @@
+"""What packages that are not Python's own offer: some of it executes text, or unpickles.
+
+They are not loaded when the check runs, so what is below them is known by its path alone: numpy.testing may be a module or
+anything else.
+"""
+
+import ast
+import re
+
+from caisson.runner import lists, names
+from caisson.runner.check_values import MAX_ALIAS_DEPTH, MAX_ALIAS_STEPS, Possible, Values, is_dunder
+from caisson.runner.modules import REFUSED
+
+
+class Packages(Values):
+    def _path(self, node, scope=None, depth=0):
+        """The dotted path by which `node` is reached from a package, or None."""
+        scope = scope or self.names.current
+        self.steps += 1
+        if depth > MAX_ALIAS_DEPTH or self.steps > MAX_ALIAS_STEPS:
+            return None
+        if isinstance(node, ast.Attribute):
+            above = self._path(node.value, scope, depth + 1)
+            return None if above is None else f"{above}.{node.attr}"
+        if not isinstance(node, ast.Name):
+            return None
+        found = self.evaluate(scope, node, Possible(), depth).things
+        if found:
+            return found[0][1] if found[0][0] == names.MODULE else None
+        while scope is not None:
+            binding = scope.find(node.id)
+            for kind, thing in binding.things if binding is not None else ():
+                path = thing if kind == names.MEMBER else None
+                if kind == names.SAME:
+                    path = self._path(*thing, depth + 1)
+                if path is not None:
+                    return path
+            scope = scope.parent
+        return None
+
+    def check_below_package(self, node):
+        path = self._path(node) if self.modules.native else None
+        if path is None or self.modules.is_standard(path):
+            return
+        hint = lists.refused_below_packages.get(node.attr)
+        message = f"{path:.80} is not allowed"
+        if node.attr.startswith("_") and not is_dunder(node.attr):
+            hint, message = "use what the package offers publicly", f"{path:.80} is private to the package"
+        elif self.rules.imports.get(path) is REFUSED:
+            hint = lists.refused_members.get(path, "leave it out")
+        if hint is not None:
+            self.refuse("attribute", node, hint, message)
+
+    def check_package_call(self, node):
+        if not self.modules.native:
+            return
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else None
+        if method in ("query", "eval") and "pandas" in self.modules.native:
+            self._check_query(node)
+        if self._allows_pickle(node):
+            hint = "leave allow_pickle out: arrays of numbers need none"
+            self.refuse("attribute", node, hint, "allow_pickle runs code that the file has")
+
+    def _check_query(self, node):
+        """df.query(text), df.eval(text): pandas evaluates the text, with the variables of the code."""
+        text = node.args[0] if node.args else None
+        if isinstance(text, ast.Constant) and type(text.value) is str:
+            for word in re.finditer(r"\w+", text.value):
+                self._check_word(node, word)
+            return
+        hint = "write the text as a literal, with @name for a variable: df.query('a > @n')"
+        self.refuse("attribute", node, hint, f"it cannot be told what {node.func.attr:.80}() evaluates")
+
+    def _check_word(self, node, word):
+        """An attribute, if there is a dot before it. `@name` is a variable of the code, of which nothing is read or called
+        here."""
+        name = word.group()
+        before = word.string[: word.start()].rstrip()[-1:]
+        after = word.string[word.end() :].lstrip()[:1]
+        if before == "@" and after in (".", "("):
+            message = f"attributes and calls of @{name:.80} are not allowed"
+            self.refuse("attribute", node, "put the value into a variable of its own", message)
+        elif before == "." or is_dunder(name):
+            self.check_attribute_name(node, None, name)
+
+    def _allows_pickle(self, node):
+        is_load = self._path(node.func) == "numpy.load"
+        for keyword in node.keywords:
+            is_false = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+            if keyword.arg == "allow_pickle" and not is_false or keyword.arg is None and is_load:
+                return True
+        return is_load and (len(node.args) > 2 or any(isinstance(one, ast.Starred) for one in node.args))
