@@ -76,6 +76,8 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //   "native_packages" list  top-level modules that engine `native` has and code may use. With this
 //                           key, what is missing here is known before anything runs (optional)
 //   "check"         bool    parse, check and compile, but execute nothing       (optional)
+//   "keep"          bool    another run follows in this cell: what a program does when it ends (exit
+//                           handlers...) is not done after this one             (optional)
 //
 // Answer: tuple (seq, outcome, value), outcome 0 = returned value, 1 = raised (type, message),
 //   2 = denied (message)

@@ -6,6 +6,7 @@
 #include "guest/await_calls.h"
 #include "guest/awaiting.h"
 #include "guest/calls.h"
+#include "guest/ending.h"
 #include "guest/forever.h"
 #include "guest/hooks.h"
 #include "guest/own_attributes.h"
@@ -133,9 +134,10 @@ void WarmUp(void) {
 
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
-  if (CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitingStart() < 0 ||
-      AwaitCallsStart() < 0 || OwnAttributesStart() < 0 || Prepare("modules", plan) < 0 ||
-      FetchHooks(plan) < 0 || ReportStart() < 0 || PolicyStart() < 0) {
+  if (EndingStart() < 0 || CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 ||
+      AwaitingStart() < 0 || AwaitCallsStart() < 0 || OwnAttributesStart() < 0 ||
+      Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 || ReportStart() < 0 ||
+      PolicyStart() < 0) {
     PyErr_Print();
     return 2;
   }
@@ -144,6 +146,7 @@ int32_t Boot(const BootPlan* plan) {
     PyErr_Print();
     return 3;
   }
+  EndingKnowHandlers();
   // Where cells are forked, CPython is the system's, and counts everything.
   if (!plan->forks && KeepForever() < 0) return 4;
   TakeFreshPools();

@@ -86,7 +86,9 @@ std::string ReadAll(int fd) {
   return content;
 }
 
-std::string EncodeRequest(const std::string& code, const HolderOptions& options) {
+enum class Place { kLast, kBeforeAnother };
+
+std::string EncodeRequest(const std::string& code, Place place, const HolderOptions& options) {
   Dict request;
   request.items.emplace_back(Str("code"), Bytes{code});
   request.items.emplace_back(Str("result_bytes"), Value(options.result_bytes));
@@ -94,6 +96,7 @@ std::string EncodeRequest(const std::string& code, const HolderOptions& options)
   for (const std::string& tool : options.tools) tools.items.push_back(Str(tool));
   request.items.emplace_back(Str("tools"), std::move(tools));
   if (options.argv0) request.items.emplace_back(Str("argv0"), Str(*options.argv0));
+  if (place == Place::kBeforeAnother) request.items.emplace_back(Str("keep"), Value(true));
   for (const auto& [key, value] : options.more.items) request.items.emplace_back(key, value);
   return Encode(std::move(request));
 }
@@ -132,7 +135,8 @@ void LimitMemory(std::size_t bytes) {
   List run_ns;
   for (const std::string& code : pieces) {
     holder.inbox.clear();
-    holder.inbox.push_back(EncodeRequest(code, options));
+    const Place place = &code == &pieces.back() ? Place::kLast : Place::kBeforeAnother;
+    holder.inbox.push_back(EncodeRequest(code, place, options));
     const std::int64_t start = CpuNow();
     if (caisson_run() != 0) _exit(98);
     run_ns.items.emplace_back(CpuNow() - start);

@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
 
 #include "guest/fake_holder.h"
 
@@ -452,6 +456,90 @@ TEST(GuestStreams, TheResultsDelRunsWithinTheRun) {
       Hold("class D:\n  def __repr__(s): return 'D'\n  def __del__(s): print('gone')\nD()");
   EXPECT_EQ(held.Repr(), "D");
   EXPECT_EQ(held.out, "gone\n");
+}
+
+// Ends.
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+TEST(GuestEnding, FilesThatTheCodeStillHoldsAreWrittenOut) {
+  const std::string path = testing::TempDir() + "/caisson_ending_" + std::to_string(getpid());
+  for (const char* end : {"5", "1/0", "raise SystemExit(3)", "import sys; sys.exit()"}) {
+    const Held held = Hold("path = '" + path + R"('
+import csv, gzip, zipfile
+rows = csv.writer(open(path + '.csv', 'w', newline=''))
+rows.writerow([1, 2])
+archive = zipfile.ZipFile(path + '.zip', 'w')
+archive.writestr('a', 'b')
+class Holder: pass
+holder = Holder()
+holder.itself = holder
+holder.file = open(path + '.cycle', 'w')
+holder.file.write('cycle')
+Holder.file = open(path + '.class', 'wb')
+Holder.file.write(b'class')
+)" + end);
+    EXPECT_EQ(held.error_out, "");
+    EXPECT_EQ(Contents(path + ".csv"), "1,2\r\n") << end;
+    EXPECT_THAT(Contents(path + ".zip"), HasSubstr("PK\5\6")) << "its directory: " << end;
+    EXPECT_EQ(Contents(path + ".cycle"), "cycle") << end;
+    EXPECT_EQ(Contents(path + ".class"), "class") << end;
+    for (const char* name : {".csv", ".zip", ".cycle", ".class"}) unlink((path + name).c_str());
+  }
+}
+
+TEST(GuestEnding, ExitHandlersRunInPythonsOrderAndChangeNothing) {
+  const Held held = Hold(R"(
+import atexit
+atexit.register(print, 'last')
+@atexit.register
+def middle(): raise SystemExit(9)
+atexit.register(print, 'first')
+[1, 2])");
+  EXPECT_EQ(held.ResultJson(), "[1,2]");
+  EXPECT_EQ(held.out, "first\nlast\n");
+  EXPECT_THAT(held.error_out, HasSubstr("Exception ignored in atexit callback"));
+  const Held log = Hold(R"(
+import logging, logging.handlers, sys
+memory = logging.handlers.MemoryHandler(10, target=logging.StreamHandler(sys.stdout))
+logging.getLogger().addHandler(memory)
+logging.warning('kept until the end'))");
+  EXPECT_EQ(log.out, "kept until the end\n");
+}
+
+TEST(GuestEnding, ComesOnlyWithTheLastRunOfACell) {
+  const Held held = Hold(std::vector<std::string>{
+      "import atexit\nx = atexit.register(print, 'bye')\nprint('one')", "print('two')"});
+  EXPECT_EQ(held.out, "one\ntwo\nbye\n");
+  const Held files = Hold(std::vector<std::string>{
+      "import tempfile\nf = tempfile.NamedTemporaryFile('w')\nf.write('abc')",
+      "open(f.name).read()"});
+  EXPECT_EQ(files.ResultJson(), "\"abc\"");
+}
+
+TEST(GuestEnding, HostileLeftoversChangeNothing) {
+  const Held held = Hold(R"(
+import gc, io, sys, tempfile
+class Text(io.TextIOWrapper):
+    def flush(self):
+        for one in gc.get_objects():
+            if type(one) is list and any(type(i) is Text for i in one): one.clear()
+        raise SystemExit(7)
+sys.texts = [Text(open(tempfile.mkdtemp() + '/x', 'wb')) for _ in range(3)]
+sys.empty = io.TextIOWrapper.__new__(io.TextIOWrapper)
+class Key(str):
+    def __hash__(self): return 5
+    def __eq__(self, other): raise SystemExit(8)
+globals()[Key('x')] = 1
+class Del:
+    def __del__(self): globals().clear()
+d = Del()
+5)");
+  EXPECT_FALSE(held.crashed);
+  EXPECT_EQ(held.ResultJson(), "5");
 }
 
 }  // namespace

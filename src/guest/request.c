@@ -57,6 +57,9 @@ static int TakeField(Request* request, Cursor* message) {
   } else if (IsKey(key, size, "check")) {
     request->is_check = value != Py_False && value != Py_None;
     Py_DECREF(value);
+  } else if (IsKey(key, size, "keep")) {
+    request->keeps_cell = value == Py_True;
+    Py_DECREF(value);
   } else if (IsKey(key, size, "argv0") && PyUnicode_CheckExact(value)) {
     PyUnicode_InternInPlace(&value);
     Py_XSETREF(request->file, value);

@@ -19,6 +19,7 @@ typedef struct Request {
   PyObject* environment;      // Owned: dict of str, or null.
   int is_strict;              // The code is checked against the policy.
   int is_check;               // Nothing is executed.
+  int keeps_cell;             // Another run follows in this cell.
 } Request;
 
 // 0, or -1 if the holder sent no request or none of the agreed form.

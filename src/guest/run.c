@@ -5,6 +5,7 @@
 #include "guest/abi.h"
 #include "guest/await_calls.h"
 #include "guest/calls.h"
+#include "guest/ending.h"
 #include "guest/hooks.h"
 #include "guest/own_attributes.h"
 #include "guest/policy.h"
@@ -133,6 +134,7 @@ static void RunCode(const Request* request, PyCodeObject* code, TreeShape shape,
     ReportReturned(report, result, request->result_bytes);
   }
   Py_XDECREF(result);
+  EndProgram(request->keeps_cell ? kKeepCell : kDiscardCell);
 }
 
 static void RunRequest(const Request* request, Report* report) {
@@ -169,6 +171,7 @@ void RunWarmUp(const char* code) {
   Request request = {.code = code,
                      .code_size = strlen(code),
                      .result_bytes = 4096,
+                     .keeps_cell = 1,
                      .file = Py_NewRef(hooks.default_file)};
   Report report;
   RunRequest(&request, &report);

@@ -75,7 +75,7 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
   }
   std::string body;
   body.reserve(request.code.size() + 64);
-  AppendRequest(request, body);
+  AppendRequest(request, after, body);
   header.request_length = static_cast<std::uint32_t>(body.size());
   AppendFiles(request.files, mounts(), body);
   TRY(link_->Send(kind, id_, AsBytes(header), body));

@@ -81,7 +81,7 @@ wire::StartHeader MakeStartHeader(const Limits& limits) {
   return header;
 }
 
-void AppendRequest(const RunRequest& request, std::string& out) {
+void AppendRequest(const RunRequest& request, AfterRun after, std::string& out) {
   DictWriter dict(out);
   dict.Key("code");
   AppendText(kBytes, request.code, out);
@@ -104,6 +104,10 @@ void AppendRequest(const RunRequest& request, std::string& out) {
   }
   if (request.purpose == Purpose::kCheck) {
     dict.Key("check");
+    out.push_back(kTrue);
+  }
+  if (after == AfterRun::kKeep) {
+    dict.Key("keep");
     out.push_back(kTrue);
   }
   if (!request.policy.is_none()) {

@@ -17,7 +17,7 @@ namespace caisson {
 wire::StartHeader MakeStartHeader(const Limits& limits);
 
 // Appends the request Value of guest/abi.h.
-void AppendRequest(const RunRequest& request, std::string& out);
+void AppendRequest(const RunRequest& request, AfterRun after, std::string& out);
 
 // Appends the files Value: a list of tuples (path str, contents bytes) for files and (path str, mode
 // int, write_bytes_limit int) for mounts. Nothing if there are none.

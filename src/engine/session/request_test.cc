@@ -9,7 +9,7 @@ TEST(RequestTest, DecodesToWhatTheGuestExpects) {
   RunRequest request{.code = std::string("print(1)\0\xff", 10), .tools = {"add", "send"}};
   request.limits.result_bytes = 300;
   std::string bytes;
-  AppendRequest(request, bytes);
+  AppendRequest(request, AfterRun::kDiscard, bytes);
   auto value = DecodeValue(bytes);
   ASSERT_TRUE(value) << value.error().message();
   const Dict& dict = *value->If<Dict>();
@@ -26,7 +26,7 @@ TEST(RequestTest, PolicyCheckAndPackagesAreThereWhenAskedFor) {
   request.purpose = Purpose::kCheck;
   request.native_packages = std::make_shared<const std::vector<std::string>>(1, "numpy");
   std::string bytes;
-  AppendRequest(request, bytes);
+  AppendRequest(request, AfterRun::kDiscard, bytes);
   auto value = DecodeValue(bytes);
   ASSERT_TRUE(value) << value.error().message();
   const Dict& dict = *value->If<Dict>();
@@ -34,6 +34,17 @@ TEST(RequestTest, PolicyCheckAndPackagesAreThereWhenAskedFor) {
   EXPECT_EQ(*dict.Find("policy"), Value(std::int64_t{1}));
   EXPECT_EQ(*dict.Find("check"), Value(true));
   EXPECT_EQ(*dict.Find("native_packages"), Value(List{{Value(std::string("numpy"))}}));
+}
+
+TEST(RequestTest, SaysWhetherAnotherRunFollows) {
+  for (const AfterRun after : {AfterRun::kDiscard, AfterRun::kKeep}) {
+    std::string bytes;
+    AppendRequest({.code = "1"}, after, bytes);
+    auto value = DecodeValue(bytes);
+    ASSERT_TRUE(value) << value.error().message();
+    const Value* keep = value->If<Dict>()->Find("keep");
+    EXPECT_EQ(keep != nullptr && *keep == Value(true), after == AfterRun::kKeep);
+  }
 }
 
 TEST(RequestTest, SignaturesStandInForNamesAndTheEnvironmentIsADict) {
@@ -45,7 +56,7 @@ TEST(RequestTest, SignaturesStandInForNamesAndTheEnvironmentIsADict) {
   request.environment = std::make_shared<const std::map<std::string, std::string>>(
       std::map<std::string, std::string>{{"A", "b"}});
   std::string bytes;
-  AppendRequest(request, bytes);
+  AppendRequest(request, AfterRun::kDiscard, bytes);
   auto value = DecodeValue(bytes);
   ASSERT_TRUE(value) << value.error().message();
   const Dict& dict = *value->If<Dict>();
@@ -58,7 +69,7 @@ TEST(RequestTest, SignaturesStandInForNamesAndTheEnvironmentIsADict) {
 TEST(RequestTest, LongCodeKeepsItsLength) {
   for (const std::size_t size : {0u, 1u, 127u, 128u, 16'383u, 16'384u, 3'000'000u}) {
     std::string bytes;
-    AppendRequest({.code = std::string(size, 'x')}, bytes);
+    AppendRequest({.code = std::string(size, 'x')}, AfterRun::kDiscard, bytes);
     auto value = DecodeValue(bytes);
     ASSERT_TRUE(value) << size;
     EXPECT_EQ(value->If<Dict>()->Find("code")->If<Bytes>()->data.size(), size);

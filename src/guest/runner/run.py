@@ -6,7 +6,7 @@ import sys
 from opcode import opmap
 
 from caisson import environment, lazy
-from caisson.runner import awaits, judge, reports, tools, trees
+from caisson.runner import awaits, ending, judge, reports, tools, trees
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CO_COROUTINE = 0x80
@@ -26,6 +26,7 @@ class Request:
         self.policy = fields.get("policy") or 0
         self.native_packages = fields.get("native_packages")
         self.is_check = bool(fields.get("check"))
+        self.keeps_cell = bool(fields.get("keep"))
         if self.code.startswith(b"\xef\xbb\xbf"):
             self.code = self.code[3:]
 
@@ -72,6 +73,7 @@ class Runs:
     def __init__(self, bridge):
         self._bridge = bridge
         self._globals = sys.modules["__main__"].__dict__
+        self._ending = ending.Ending(self._globals)
         self._streams = [sys.stdout, sys.stderr]
         self._ballast = None  # Given back when there is no memory, so that even that can be described.
         self.source = ""
@@ -106,8 +108,12 @@ class Runs:
                 if exception.__traceback__ is None:  # There was not even memory for that.
                     return reports.OUT_OF_MEMORY, True
             is_refused = _is_refused_memory(exception)
-            return reports.raised(exception, request.file), is_refused
-        return reports.returned(value, request.result_bytes), False
+            report = reports.raised(exception, request.file), is_refused
+        else:
+            report = reports.returned(value, request.result_bytes), False
+            del value
+        self._ending.end_program(request.keeps_cell)
+        return report
 
     def _compile(self, request):
         self.source = source = _text(request)

@@ -400,10 +400,43 @@ TEST_P(CellTest, AThreadThatARunLeavesBehindDisturbsNoOther) {
     kinds.insert(message->kind);
   }
   EXPECT_EQ(kinds, (std::set{wire::ToHost::kCall, wire::ToHost::kDone}));
-  EXPECT_EQ(
-      cell.Run("[echo(i) for i in range(5)]", {.tools = {"echo"}, .again = true}, Echo).Result(),
-      "[0,1,2,3,4]");
+  const RunEnd second =
+      cell.Run("[echo(i) for i in range(5)]",
+               {.tools = {"echo"}, .flags = wire::kKeepCell, .again = true}, Echo);
+  EXPECT_EQ(second.Result(), "[0,1,2,3,4]");
   EXPECT_EQ(cell.Output(), "");
+}
+
+TEST_P(CellTest, ThreadsAreJoinedWhenTheCodeEndsUnlessTheCellGoesOn) {
+  const std::string code =
+      "import threading, time\n"
+      "def late():\n  time.sleep(0.05)\n  print('late')\n"
+      "threading.Thread(target=late).start()\n"
+      "threading.Thread(target=time.sleep, args=[1000], daemon=True).start()\n5";
+  DrivenCell cell = nursery().Make();
+  EXPECT_EQ(cell.Run(code).Result(), "5");
+  EXPECT_EQ(cell.Output(), "late\n");
+  cell = nursery().Make();
+  EXPECT_EQ(cell.Run(code, {.flags = wire::kKeepCell}).Result(), "5");
+  EXPECT_EQ(cell.Output(), "");
+}
+
+TEST_P(CellTest, FilesThatAreLeftOpenAreWrittenOut) {
+  DrivenCell cell = nursery().Make();
+  const RunEnd end = cell.Run(
+      "import atexit, gzip\n"
+      "text = open('/tmp/text', 'w'); text.write('text')\n"
+      "zipped = gzip.open('/tmp/gz', 'wt'); zipped.write('zipped')\n"
+      "class Witness:\n"
+      "  def __del__(self): print(open('/tmp/text').read(), gzip.open('/tmp/gz', 'rt').read())\n"
+      "witness = Witness()\n"
+      "atexit.register(print, 'handler')\n");
+  EXPECT_EQ(end.Text("end"), "returned");
+  EXPECT_EQ(cell.Output(), "handler\ntext zipped\n");
+  cell = nursery().Make();
+  cell.Run("f = open('/tmp/text', 'w'); n = f.write('kept')", {.flags = wire::kKeepCell});
+  EXPECT_EQ(cell.Run("open('/tmp/text').read() + str(f.write('on'))", {.again = true}).Result(),
+            "\"kept2\"");
 }
 
 TEST_P(NurseryTest, VirtualTimeIsRefused) {

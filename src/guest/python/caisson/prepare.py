@@ -1,5 +1,6 @@
 """Makes the interpreter ready to be snapshotted. Runs once, when the snapshot is made."""
 
+import atexit
 import gc
 import importlib
 import importlib.machinery
@@ -54,6 +55,19 @@ class _StartTime:
     def __rsub__(self, now):
         sys.modules["logging"]._startTime = now
         return 0.0
+
+
+def _shut_down_when_used(logging):
+    """Registers what logging does at the end with the first handler that code makes, which few runs do."""
+    add = logging._addHandlerRef
+
+    def add_first(handler):
+        logging._addHandlerRef = add
+        atexit.register(logging.shutdown)
+        add(handler)
+
+    atexit.unregister(logging.shutdown)
+    logging._addHandlerRef = add_first
 
 
 class _Loader:
@@ -140,6 +154,7 @@ def modules(forks, preload):
     builtins.ApprovalDenied = caisson.ApprovalDenied
     if logging := sys.modules.get("logging"):
         logging._startTime = _StartTime()
+        _shut_down_when_used(logging)
     if not forks:
         import caisson.loop
 

@@ -80,6 +80,8 @@ std::string EncodeRequest(const std::string& code, const RunOptions& options) {
   List tools;
   for (const std::string& tool : options.tools) tools.items.push_back(Str(tool));
   request.items.emplace_back(Str("tools"), std::move(tools));
+  const bool keep = (options.flags & wire::kKeepCell) != 0;
+  if (keep) request.items.emplace_back(Str("keep"), Value(true));
   std::string bytes;
   static_cast<void>(EncodeValue(std::move(request), bytes));
   return bytes;
