@@ -57,11 +57,10 @@ def _loop():
 
 _imports = _FirstImports({
     "asyncio": _loop,
-    "contextlib": own.guard_contextlib,
-    "functools": own.guard_functools,
     "numpy": blas.settle,
     "pyexpat": entities.guard_pyexpat,
     "_elementtree": entities.guard_elementtree,
+    **own.GUARDS,
 })
 
 
