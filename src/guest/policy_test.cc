@@ -528,6 +528,18 @@ TEST(PolicyOwnAttributes, AreNotReadFromExceptionsAndGiveNoModules) {
   }
 }
 
+TEST(PolicyDict, NamespacesShowOnlyTheirOwn) {
+  const Held held = Hold(
+      "import argparse\nclass Y:\n  def __eq__(self, other): got.append(other); return True\ngot = "
+      "[]\n"
+      "a = argparse.Namespace(x=1)\nb = argparse.Namespace(x=Y())\n"
+      "[argparse.Namespace._get_kwargs(object), argparse.Namespace.__eq__(object, b) is "
+      "NotImplemented, "
+      "got, a == argparse.Namespace(x=1), repr(a)]",
+      Strict());
+  EXPECT_EQ(*ToJson(*held.Field("result")), R"j([[],true,[],true,"Namespace(x=1)"])j");
+}
+
 TEST(PolicyRedirect, RedirectsStreamsOnly) {
   const Held held = Hold(
       "import contextlib\nclass R(contextlib.redirect_stdout): _stream = 'modules'\n"

@@ -8,7 +8,7 @@ const char* const caisson_strict_imports[] = {
     "bz2", "calendar", "cmath", "codecs", "collections", "colorsys", "configparser", "contextlib",
     "contextvars", "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "email", "enum",
     "errno", "filecmp", "fnmatch", "fractions", "functools", "getopt", "glob", "graphlib", "gzip",
-    "hashlib", "heapq", "hmac", "html", "io", "ipaddress", "itertools", "json", "keyword", "locale",
+    "hashlib", "heapq", "hmac", "html", "http.HTTPStatus", "io", "ipaddress", "itertools", "json", "keyword", "locale",
     "logging", "lzma", "math", "mimetypes", "numbers", "operator", "os", "pathlib", "plistlib",
     "pprint", "queue", "quopri", "random", "re", "reprlib", "sched", "secrets", "shlex", "sqlite3",
     "stat", "statistics", "string", "stringprep", "struct", "tarfile", "textwrap", "time", "token",
@@ -140,21 +140,11 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {NULL, NULL}};
 
 const CaissonRefusal caisson_refused_below_packages[] = {
-    {"code", MODULE_HINT},
-    {"codeop", MODULE_HINT},
-    {"contextlib", MODULE_HINT},
-    {"doctest", MODULE_HINT},
-    {"functools", MODULE_HINT},
-    {"gc", MODULE_HINT},
-    {"marshal", MODULE_HINT},
-    {"operator", MODULE_HINT},
-    {"pdb", MODULE_HINT},
-    {"pkgutil", MODULE_HINT},
-    {"pydoc", MODULE_HINT},
-    {"runpy", MODULE_HINT},
-    {"timeit", MODULE_HINT},
-    {"unittest", MODULE_HINT},
-    {NULL, NULL}};
+    {"code", MODULE_HINT},    {"codeop", MODULE_HINT},    {"contextlib", MODULE_HINT},
+    {"doctest", MODULE_HINT}, {"functools", MODULE_HINT}, {"gc", MODULE_HINT},
+    {"marshal", MODULE_HINT}, {"operator", MODULE_HINT},  {"pdb", MODULE_HINT},
+    {"pkgutil", MODULE_HINT}, {"pydoc", MODULE_HINT},     {"runpy", MODULE_HINT},
+    {"timeit", MODULE_HINT},  {"unittest", MODULE_HINT},  {NULL, NULL}};
 
 const CaissonRefusal caisson_refused_members[] = {
     {"ast.iter_fields", "use ast.walk, or name the fields"},
@@ -222,7 +212,10 @@ const CaissonRefusal caisson_import_hints[] = {
     {"signal", "handle errors with try and except"},
     {"socket", "there is no network here; call a tool of the host instead"},
     {"subprocess", PROCESS_HINT},
-    {"sys", "leave it out: print() writes to stdout, raise ends the code, there are no arguments"},
+    {"sys",
+     "leave it out: print() writes to stdout, contextlib.redirect_stdout(io.StringIO()) catches "
+     "it, "
+     "raise ends the code, there are no arguments"},
     {"tempfile", "/tmp is private to this code: open('/tmp/name', 'w')"},
     {"threading", "use asyncio.gather to call tools side by side"},
     {"timeit", "use time.perf_counter"},

@@ -58,14 +58,13 @@ def _loop():
 
 _imports = _FirstImports({
     "asyncio": _loop,
-    "contextlib": own.guard_contextlib,
-    "functools": own.guard_functools,
     "numpy": blas.settle,
     "pyexpat": entities.guard_pyexpat,
     "_elementtree": entities.guard_elementtree,
     "subprocess": without.explain_programs,
     "socket": without.explain_sockets,
     "multiprocessing.synchronize": without.explain_semaphores,
+    **own.GUARDS,
 })
 
 

@@ -69,3 +69,23 @@ def guard_contextlib():
 
     for method in ("__enter__", "__exit__"):
         setattr(contextlib._RedirectStream, method, _RedirectStream.__dict__[method])
+
+
+def guard_argparse():
+    """Namespaces show what they hold themselves, not what a class holds that is given to their methods."""
+    import argparse
+
+    def _get_kwargs(self):
+        return list(lookup(self, "__dict__").items()) if not is_pythons(self) else []
+
+    def __eq__(self, other):
+        if not issubclass(type(self), argparse.Namespace) or not issubclass(type(other), argparse.Namespace):
+            return NotImplemented
+        return lookup(self, "__dict__") == lookup(other, "__dict__")
+
+    argparse._AttributeHolder._get_kwargs = _get_kwargs
+    argparse.Namespace.__eq__ = __eq__
+
+
+# What to call once each of these modules is there.
+GUARDS = {"argparse": guard_argparse, "contextlib": guard_contextlib, "functools": guard_functools}

@@ -160,8 +160,8 @@ def modules(forks, preload):
 
         time.sleep = _caisson.sleep
         caisson.loop.install(may_have_threads=False)
-        caisson.own.guard_contextlib()
-        caisson.own.guard_functools()
+        for guard in caisson.own.GUARDS.values():
+            guard()
     caisson.without.install()
     linecache.cache["main.py"] = (_caisson.source,)
     main = sys.modules["__main__"]
