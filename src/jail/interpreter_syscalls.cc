@@ -44,6 +44,14 @@ void AllowValues(Rules& rules, int number, unsigned argument,
   rules.push_back({.number = number, .error = error});
 }
 
+// A file without a name leaves no mark on its directory, and yet takes an inode's number, by which the next cell of a
+// berth could tell that somebody was there. Libraries make one with a name instead.
+void AllowNamedFiles(Rules& rules, int number, unsigned flags) {
+  constexpr std::uint64_t kNameless = O_TMPFILE & ~O_DIRECTORY;
+  rules.push_back({.number = number, .checks = {{flags, Op::kNoneOf, kNameless}}});
+  rules.push_back({.number = number, .error = EOPNOTSUPP});
+}
+
 void Memory(Rules& rules) {
   Allow(rules, {SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_msync});
   // Extension modules are mapped from files that nobody can write. No other memory becomes code: not
@@ -68,58 +76,24 @@ void Memory(Rules& rules) {
 
 // Which files there are is the business of the mount namespace and of Landlock.
 void Files(Rules& rules, const InterpreterFilter& filter) {
-  Allow(rules, {SYS_read,
-                SYS_write,
-                SYS_readv,
-                SYS_writev,
-                SYS_pread64,
-                SYS_pwrite64,
-                SYS_preadv,
-                SYS_pwritev,
-                SYS_preadv2,
-                SYS_pwritev2,
-                SYS_lseek,
-                SYS_close,
-                SYS_close_range,
-                SYS_openat,
-                SYS_newfstatat,
-                SYS_fstat,
-                SYS_statx,
-                SYS_faccessat,
-                SYS_faccessat2,
-                SYS_readlinkat,
-                SYS_getcwd,
-                SYS_chdir,
-                SYS_fchdir,
-                SYS_getdents64,
-                SYS_mkdirat,
-                SYS_unlinkat,
-                SYS_renameat,
-                SYS_renameat2,
-                SYS_linkat,
-                SYS_symlinkat,
-                SYS_truncate,
-                SYS_ftruncate,
-                SYS_fallocate,
-                SYS_umask,
-                SYS_fsync,
-                SYS_fdatasync,
-                SYS_statfs,
-                SYS_fstatfs,
-                SYS_flock,
-                SYS_fadvise64,
-                SYS_copy_file_range,
-                SYS_sendfile,
-                SYS_dup,
-                SYS_dup3,
-                SYS_pipe2});
+  Allow(rules, {SYS_read,      SYS_write,     SYS_readv,       SYS_writev,     SYS_pread64,
+                SYS_pwrite64,  SYS_preadv,    SYS_pwritev,     SYS_preadv2,    SYS_pwritev2,
+                SYS_lseek,     SYS_close,     SYS_close_range, SYS_newfstatat, SYS_fstat,
+                SYS_statx,     SYS_faccessat, SYS_faccessat2,  SYS_readlinkat, SYS_getcwd,
+                SYS_chdir,     SYS_fchdir,    SYS_getdents64,  SYS_mkdirat,    SYS_unlinkat,
+                SYS_renameat,  SYS_renameat2, SYS_linkat,      SYS_symlinkat,  SYS_truncate,
+                SYS_ftruncate, SYS_fallocate, SYS_umask,       SYS_fsync,      SYS_fdatasync,
+                SYS_statfs,    SYS_fstatfs,   SYS_flock,       SYS_fadvise64,  SYS_copy_file_range,
+                SYS_sendfile,  SYS_dup,       SYS_dup3,        SYS_pipe2});
 #ifdef __x86_64__
-  Allow(rules, {SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_mkdir,
-                SYS_rmdir, SYS_unlink, SYS_rename, SYS_link, SYS_symlink, SYS_dup2, SYS_pipe});
+  AllowNamedFiles(rules, SYS_open, 1);
+  Allow(rules, {SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_mkdir, SYS_rmdir,
+                SYS_unlink, SYS_rename, SYS_link, SYS_symlink, SYS_dup2, SYS_pipe});
   Refuse(rules, EPERM, {SYS_chown, SYS_lchown, SYS_mknod});
   Refuse(rules, filter.own_files ? 0 : EPERM, {SYS_chmod, SYS_utime, SYS_utimes, SYS_futimesat});
   Refuse(rules, ENOSYS, {SYS_getdents, SYS_inotify_init, SYS_signalfd});
 #endif
+  AllowNamedFiles(rules, SYS_openat, 2);
   // Landlock has no say in these.
   Refuse(rules, filter.own_files ? 0 : EPERM, {SYS_fchmod, SYS_fchmodat, SYS_utimensat});
   Refuse(rules, EPERM, {SYS_fchown, SYS_fchownat, SYS_mknodat, SYS_sync, SYS_syncfs, SYS_chroot});

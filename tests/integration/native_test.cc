@@ -158,6 +158,51 @@ TEST_F(NativeTest, NumpyPreloadedDoesNotShareChanceEither) {
   EXPECT_NE(ResultJson(RunCode(*engine, code)), ResultJson(RunCode(*engine, code)));
 }
 
+// What one cell does to itself, the next one must not see, be it in the same berth or another.
+TEST_F(NativeTest, ACellFindsNothingOfTheOnesBefore) {
+  const std::string look =
+      "import fcntl, os\n"
+      "def nameless():\n"
+      "  try: fd = os.open('/tmp', os.O_TMPFILE | os.O_RDWR)\n"
+      "  except OSError: return None\n"
+      "  number = os.fstat(fd).st_ino\n"
+      "  os.close(fd)\n"
+      "  return number\n"
+      "found = [fcntl.fcntl(0, fcntl.F_GETFL), nameless()]\n";
+  const std::string leave =
+      "fcntl.fcntl(0, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)\n"
+      "for _ in range(100): nameless()\n";
+  std::set<std::string> seen;
+  for (int i = 0; i < 30; ++i) seen.insert(ResultJson(Run(look + leave + "found")));
+  EXPECT_EQ(seen.size(), 1u) << ::testing::PrintToString(seen);
+}
+
+// The stack of a cell is a copy of one on which it was known how others had ended.
+TEST_F(NativeTest, ACellsMemoryDoesNotTellWhatTheOneBeforeTook) {
+  for (int i = 0; i < 8; ++i) {
+    Run("kept = bytearray(77 << 20)\nfor i in range(0, len(kept), 4096): kept[i] = 1\nlen(kept)");
+    const Outcome outcome = Run(
+        "import ctypes\nsize = 96 << 10\n"
+        "top = ctypes.c_void_p.in_dll(ctypes.CDLL(None), 'program_invocation_name').value & ~7\n"
+        "words = set((ctypes.c_uint64 * (size // 8)).from_address(top - size))\n"
+        "[kib for kib in range(77 << 10, 128 << 10) if kib in words and kib << 10 in words]");
+    EXPECT_EQ(ResultJson(outcome), "[]") << Ending(outcome);
+  }
+}
+
+TEST_F(NativeTest, WhatTheKernelRefusesNamesAWayOut) {
+  const auto message = [this](const char* code, std::uint64_t processes) {
+    return Ending(Run(code, {.processes = processes}));
+  };
+  EXPECT_THAT(message("import socket\nsocket.socket()", 1), HasSubstr("has no network"));
+  EXPECT_THAT(message("import socket\nsocket.socketpair()", 1), HasSubstr("has no network"));
+  const char* run = "import subprocess\nsubprocess.run(['id'])";
+  EXPECT_THAT(message(run, 1), HasSubstr("no program can be started here"));
+  EXPECT_THAT(message(run, 4), HasSubstr("no program can be started here"));
+  EXPECT_THAT(message("import multiprocessing\nmultiprocessing.Pool(2)", 4),
+              HasSubstr("ThreadPoolExecutor"));
+}
+
 TEST_F(NativeTest, WhatItCannotDoIsRefusedWithTheReason) {
   Guest guest = Guest::Open(*engine_);
   guest.Start({.code = "tool()", .tools = {"tool"}});

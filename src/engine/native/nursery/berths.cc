@@ -66,18 +66,18 @@ class Keeper {
                GiveBirth(inheritance, request, [&] { return berth.Fork(); }));
     if (!pid) return SayFree();
     int status = 0;
-    rusage usage{};
-    while (::wait4(*pid, &status, __WALL, &usage) < 0) {
+    Wiped<rusage> usage;
+    while (::wait4(*pid, &status, __WALL, &usage.value) < 0) {
       if (errno != EINTR) return Error::FromErrno(errno, "await the end of a cell");
     }
-    wire::CellGone gone = Obituary(request.head.cell, status, usage);
+    Wiped<wire::CellGone> gone{Obituary(request.head.cell, status, usage.value)};
     if (berth.AreFilesUntouched()) {
-      gone.files_untouched = 1;
+      gone.value.files_untouched = 1;
       // First, so that nothing is left to do here while the host goes on to the next run.
       TRY(SayFree());
-      return inheritance.control.SendGone(gone);
+      return inheritance.control.SendGone(gone.value);
     }
-    TRY(inheritance.control.SendGone(gone));
+    TRY(inheritance.control.SendGone(gone.value));
     TRY(berth.RenewFiles());
     jail::AwaitNextTick();
     return SayFree();

@@ -5,6 +5,7 @@
 // Lifetime  Functions.
 #pragma once
 
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -25,6 +26,13 @@ using Fork = std::function<Result<jail::Enclosure::Forked>()>;
 // The host is told of it, then it may go on. Nothing: it was not born, and the host knows why.
 Result<std::optional<pid_t>> GiveBirth(const Inheritance& inheritance, const CellRequest& request,
                                        const Fork& fork);
+
+// Whoever is forked later has a copy of this process's stack: what is known of one cell does not stay there.
+template <typename T>
+struct Wiped {
+  T value{};
+  ~Wiped() { ::explicit_bzero(&value, sizeof value); }
+};
 
 // `status`: as wait4() tells it.
 wire::CellGone Obituary(std::uint64_t cell, int status, const rusage& usage);

@@ -120,6 +120,10 @@ Result<void> Cell::EnterGroups() const {
 }
 
 Result<void> Cell::OpenStreams() {
+  // The nursery's own would be one open file for all cells: its flags and locks would outlive this one.
+  UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing.is_open()) return Error::FromErrno(errno, "open /dev/null");
+  TRY(Place(nothing, STDIN_FILENO));
   for (const auto& [number, read_end] :
        {std::pair(STDOUT_FILENO, &stdout_), {STDERR_FILENO, &stderr_}}) {
     std::array<int, 2> ends{};

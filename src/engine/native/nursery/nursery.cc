@@ -106,14 +106,15 @@ Result<void> Nursery::Reap() {
   static_cast<void>(!::read(deaths_.get(), &ignored, sizeof ignored));
   while (true) {
     int status = 0;
-    rusage usage{};
-    const pid_t pid = ::wait4(-1, &status, WNOHANG | __WALL, &usage);
+    Wiped<rusage> usage;
+    const pid_t pid = ::wait4(-1, &status, WNOHANG | __WALL, &usage.value);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return {};
     if (berths_.Has(pid)) return Error(ErrorCode::kInternal, "a berth has ended");
     // Others are orphans of cells: the kernel's, and nobody's news.
     if (const auto cell = cells_.extract(pid)) {
-      TRY(control_.SendGone(Obituary(cell.mapped(), status, usage)));
+      const Wiped<wire::CellGone> gone{Obituary(cell.mapped(), status, usage.value)};
+      TRY(control_.SendGone(gone.value));
     }
   }
 }
