@@ -433,6 +433,14 @@ static int FollowKept(AwaitPass* pass, expr_ty call) {
   return Follow(pass, asdl_seq_GET(args, 0), adds ? ItemLevel(level) : level);
 }
 
+// `if p:`, `while p:`, `if not p:` ask a collection whether it is empty.
+static int FollowTest(AwaitPass* pass, expr_ty test) {
+  if (test->kind == UnaryOp_kind && test->v.UnaryOp.op == Not) test = test->v.UnaryOp.operand;
+  if (test->kind != Name_kind) return 0;
+  int level = LevelOf(pass, test->v.Name.id);
+  return level == kAwaited || level == kAnything ? 0 : FollowName(pass, test, kNothing);
+}
+
 static int FollowUsed(AwaitPass* pass, expr_ty call) {
   int takes = TakesAwaitables(call->v.Call.func);
   if (takes < 0) return -1;
@@ -467,6 +475,9 @@ static int FindUses(TreeVisitor* visitor, expr_ty* slot) {
       break;
     case DictComp_kind:
       failed = FollowGenerators(pass, expr, expr->v.DictComp.generators) < 0;
+      break;
+    case IfExp_kind:
+      failed = FollowTest(pass, expr->v.IfExp.test) < 0;
       break;
     case Lambda_kind:
       failed = pass->rewrites && expr->v.Lambda.body->kind == Call_kind &&
@@ -534,6 +545,10 @@ static int FindFlows(TreeVisitor* visitor, stmt_ty* slot) {
       break;
     case For_kind:
       failed = FollowIterated(pass, pass->names, stmt->v.For.target, stmt->v.For.iter) < 0;
+      break;
+    case If_kind:
+    case While_kind:  // The two have one layout.
+      failed = FollowTest(pass, stmt->v.If.test) < 0;
       break;
     case FunctionDef_kind:
     case AsyncFunctionDef_kind:

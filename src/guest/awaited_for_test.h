@@ -22,6 +22,7 @@ inline constexpr const char* kSideBySide[] = {
     "for i, c in enumerate(p): r[i] = await c\n[*r.values()]",
     "p = [echo(i) for i in (1, 2, 3)]\n[await c for k, c in zip('abc', p)]",
     "p = [echo(i) for i in (1, 2, 3)]\nq = list(p)\n[await c for c in q]",
+    "p = [echo(i) for i in (3, 2, 1)]\nr = []\nwhile p: r += [await p.pop()]\nr",
     // Names.
     "a = echo(1); b = echo(2); c = echo(3)\nx = await a\ny = await b\n[x, y, await c]",
     "a, b, c = echo(1), echo(2), echo(3)\n[await a, await b, await c]",
@@ -65,6 +66,7 @@ inline constexpr const char* kOneByOne[] = {
     "a = echo(1)\nprint(a)\nb = await a\n[a, b]",
     "a = echo(1)\na += 0\n[await a, await echo(1)]",
     "a = echo(1)\nb = a\n[await a, b]",
+    "a = echo(0)\nif a: await echo(2)\nx = await a\n[1 if a else x + 1, 1]",
     "p = [echo(1), echo(1)]\nfor c in p: await c\np",
     "p = [echo(1), echo(1)]\n[await p[0], max(p)]",
     "a = echo([1, 1])\nr = [await x for x in a]\nlen(a)\nr",

@@ -274,6 +274,13 @@ class _Flows(_Scopes):
             self._follow_name(owner, _NOTHING)
             self.follow(args[0], level if method in ("extend", "update") else _item_level(level))
 
+    def _follow_test(self, test):
+        """`if p:`, `while p:`, `if not p:` ask a collection whether it is empty."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test = test.operand
+        if isinstance(test, ast.Name) and self._level_of(test.id) not in (_AWAITED, _ANYTHING):
+            self._follow_name(test, _NOTHING)
+
     def expr(self, node):
         if isinstance(node, ast.Await):
             self.follow(node.value, _AWAITED)
@@ -286,6 +293,8 @@ class _Flows(_Scopes):
                 self._follow_kept(node)
         elif isinstance(node, _COMPREHENSIONS):
             self._follow_generators(node)
+        elif isinstance(node, ast.IfExp):
+            self._follow_test(node.test)
         elif isinstance(node, ast.Lambda):
             if self.rewrites and isinstance(node.body, ast.Call):
                 node.body.func = _wrapped(node.body.func, RETURNED)
@@ -325,6 +334,8 @@ class _Flows(_Scopes):
             self._follow_added(node.target, node.value)
         elif isinstance(node, ast.For):
             self._follow_iterated(self.names, node.target, node.iter)
+        elif isinstance(node, (ast.If, ast.While)):
+            self._follow_test(node.test)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and self.rewrites:
             self._wrap_returns(node.body, isinstance(node, ast.AsyncFunctionDef))
         return True
