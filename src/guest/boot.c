@@ -131,9 +131,9 @@ void WarmUp(void) {
 
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
-  if (EndingStart() < 0 || CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 || AwaitCallsStart() < 0 ||
-      OwnDictStart() < 0 || Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 ||
-      ReportStart() < 0 || PolicyStart() < 0) {
+  if (EndingStart() < 0 || CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 ||
+      AwaitCallsStart() < 0 || OwnDictStart() < 0 || Prepare("modules", plan) < 0 ||
+      FetchHooks(plan) < 0 || ReportStart() < 0 || PolicyStart() < 0) {
     PyErr_Print();
     return 2;
   }
