@@ -89,6 +89,7 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //   "repr"      str: repr of a result JSON cannot hold
 //   "error"     dict type, message, line (int or None), traceback (str)   for raised, for rejected
 //               if it is Python that refuses the code, and for exited with a status other than 0
+//   "memory"    1: it was a MemoryError, and not one that the code raised itself  for raised
 //   "status"    int: the status of SystemExit                              for exited
 //   "findings"  list of dicts rule, message, line, column, hint            for rejected and checked,
 //               in the order of the source; line and column count from 1, columns in characters

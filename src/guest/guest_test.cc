@@ -189,8 +189,24 @@ TEST(GuestSource, AcceptsBomAndCarriageReturns) {
   EXPECT_EQ(Hold("\xef\xbb\xbfx = 1\r\ny = 2\r\nx + y\r\n").ResultJson(), "3");
 }
 
-TEST(GuestSource, IgnoresACodingCookie) {
-  EXPECT_EQ(Hold("# -*- coding: latin-1 -*-\nlen('\xc3\xa9')").ResultJson(), "1");
+TEST(GuestSource, RefusesToBeReadInAnEncodingOtherThanUtf8) {
+  for (const char* name : {"latin-1", "utf-16", "utf-7", "rot13", "nope"}) {
+    const Held held = Hold("\n# -*- coding: " + std::string(name) + " -*-\nprint(1)");
+    EXPECT_EQ(held.End(), "rejected") << name;
+    EXPECT_EQ(Finding(held, "line"), "2");
+    EXPECT_EQ(Finding(held, "column"), "15");
+    EXPECT_THAT(Finding(held, "hint"), HasSubstr("save it as UTF-8"));
+    EXPECT_EQ(held.out, "");
+  }
+  EXPECT_EQ(Hold("#!/usr/bin/python\r\n# vim: set fileencoding=cp1252 :\r\n1").End(), "rejected");
+  for (const char* name : {"utf-8", "UTF8", "utf_8", "ascii", "us-ascii"}) {
+    EXPECT_EQ(Hold("# coding: " + std::string(name) + "\nlen('\xc3\xa9')").ResultJson(), "1")
+        << name;
+  }
+  for (const char* code : {"x = 1\n# coding: nope\n1", "\n\n# coding: nope\n1", "'coding: nope'\n1",
+                           "# coding:\n1", "# decoding is hard\n1"}) {
+    EXPECT_EQ(Hold(code).ResultJson(), "1") << code;
+  }
 }
 
 TEST(GuestSource, RefusesNulAndInvalidUtf8WithTheirPlace) {
@@ -382,6 +398,25 @@ TEST(GuestError, RecursionAndMemoryErrorsAreWhatTheyAre) {
 #endif
 }
 
+TEST(GuestError, SaysWhetherItWasMemoryThatWasMissing) {
+  const auto says_so = [](const std::string& code) {
+    return Hold(code).Field("memory") != nullptr;
+  };
+#if !__has_feature(thread_sanitizer)
+  EXPECT_TRUE(says_so("x = [0] * (1 << 60)"));
+  EXPECT_TRUE(says_so("try:\n  x = [0] * (1 << 60)\nexcept MemoryError as e:\n  raise e"));
+#endif
+  EXPECT_FALSE(says_so("raise MemoryError"));
+  EXPECT_FALSE(says_so("def f(): raise MemoryError('x')\nf()"));
+  EXPECT_FALSE(says_so("1/0"));
+  const Held hostile = Hold(
+      "import sys, types\n"
+      "raise MemoryError().with_traceback("
+      "types.TracebackType(None, sys._getframe(), 1 << 30, 1))");
+  EXPECT_EQ(hostile.Error("type"), "MemoryError");
+  EXPECT_FALSE(hostile.crashed);
+}
+
 TEST(GuestError, RunningOutOfMemoryBitByBitIsReported) {
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
   GTEST_SKIP() << "the sanitizer does not survive a limited address space";
@@ -391,6 +426,16 @@ TEST(GuestError, RunningOutOfMemoryBitByBitIsReported) {
   EXPECT_EQ(held.End(), "raised");
   EXPECT_EQ(held.Error("type"), "MemoryError");
   EXPECT_EQ(held.ErrorLine(), 3);
+}
+
+TEST(GuestError, CoroutinesThatNobodyAwaitsAreNamedAtALineOfTheCode) {
+  const Held held = Hold("import asyncio\nasync def a(): pass\nt = asyncio.create_task(a())\n");
+  EXPECT_EQ(held.Error("type"), "RuntimeError");
+  EXPECT_THAT(held.error_out,
+              StartsWith("main.py:2: RuntimeWarning: coroutine 'a' was never awaited\n"));
+  EXPECT_THAT(held.error_out, Not(HasSubstr("caisson")));
+  EXPECT_THAT(Hold("async def a(): pass\n\nfor i in range(3): x = a()\nx = 1\n").error_out,
+              StartsWith("main.py:3: RuntimeWarning: coroutine 'a' was never awaited\n"));
 }
 
 TEST(GuestError, KeyboardInterruptIsAnOrdinaryError) {

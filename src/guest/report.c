@@ -1,5 +1,6 @@
 #include "guest/report.h"
 
+#include <opcode.h>
 #include <string.h>
 
 #include "guest/abi.h"
@@ -7,8 +8,6 @@
 
 // What a message and a traceback are cut to.
 enum { kMaxMessageBytes = 16 * 1024, kMaxTracebackBytes = 64 * 1024 };
-
-int reported_foreign_memory_error;
 
 static uint8_t report_storage[4096];
 
@@ -25,9 +24,15 @@ void ReportBegin(Report* report, size_t entries, const char* end) {
   PutCStr(&report->bytes, end);
 }
 
+static void PutMemory(Report* report) {
+  PutCStr(&report->bytes, "memory");
+  PutInt(&report->bytes, 1);
+}
+
 static void BeginOutOfMemory(Report* report) {
   BufferFree(&report->bytes);
-  ReportBegin(report, 2, "raised");
+  ReportBegin(report, 3, "raised");
+  PutMemory(report);
   PutCStr(&report->bytes, "error");
   PutDictHead(&report->bytes, 4);
   PutCStr(&report->bytes, "type");
@@ -232,19 +237,36 @@ static void ReportExited(Report* report, PyObject* exception, PyObject* file) {
   Py_XDECREF(description.fields);
 }
 
+// Whether it was an instruction of Python code that raised the exception, not what one called.
+static int IsRaisedByCode(PyObject* exception) {
+  PyObject* trace = PyException_GetTraceback(exception);
+  PyTracebackObject* last = (PyTracebackObject*)trace;
+  while (last != NULL && last->tb_next != NULL) last = last->tb_next;
+  int opcode = -1;
+  if (last != NULL) {
+    PyCodeObject* code = PyFrame_GetCode(last->tb_frame);
+    int at = last->tb_lasti / (int)sizeof(_Py_CODEUNIT);  // Code can make tracebacks of its own.
+    if (at >= 0 && at < Py_SIZE(code)) opcode = _Py_OPCODE(_PyCode_CODE(code)[at]);
+    Py_DECREF(code);
+  }
+  Py_XDECREF(trace);
+  return opcode == RAISE_VARARGS || opcode == RERAISE;
+}
+
 void ReportRaised(Report* report, PyObject* file) {
   PyObject* exception = TakeException();
   if (exception == NULL) {
     BeginOutOfMemory(report);
     return;
   }
-  reported_foreign_memory_error = !Py_IS_TYPE(exception, (PyTypeObject*)PyExc_MemoryError) &&
-                                  PyErr_GivenExceptionMatches(exception, PyExc_MemoryError);
+  int is_out_of_memory =
+      PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) && !IsRaisedByCode(exception);
   if (PyErr_GivenExceptionMatches(exception, PyExc_SystemExit)) {
     ReportExited(report, exception, file);
   } else {
     Description description = Describe(exception, file);
-    ReportBegin(report, 2, "raised");
+    ReportBegin(report, is_out_of_memory ? 3 : 2, "raised");
+    if (is_out_of_memory) PutMemory(report);
     PutError(&report->bytes, &description);
     Py_XDECREF(description.fields);
   }

@@ -30,10 +30,6 @@ EncodeStatus PutText(Buffer* out, PyObject* text, size_t limit);
 void PutFinding(Buffer* out, const char* rule, PyObject* message, long line, long column,
                 PyObject* hint);
 
-// Whether the run raised a MemoryError of a type that is not Python's own: its module has an allocator of
-// its own, as numpy does.
-extern int reported_foreign_memory_error;
-
 // Flushes the standard streams, whatever code has made of them.
 void FlushStreams(void);
 

@@ -121,7 +121,67 @@ static size_t CharacterSize(const uint8_t* at, const uint8_t* end) {
   return size;
 }
 
+static const char* SkipBlanks(const char* at, const char* end) {
+  while (at < end && (*at == ' ' || *at == '\t' || *at == '\f')) at++;
+  return at;
+}
+
+static size_t EncodingNameSize(const char* at, const char* end) {
+  const char* name = at;
+  while (at < end && (Py_ISALNUM((unsigned char)*at) || *at == '-' || *at == '_' || *at == '.'))
+    at++;
+  return (size_t)(at - name);
+}
+
+// The name of the encoding that a line declares (PEP 263), and its size; 0 if it declares none.
+static size_t DeclaredEncoding(const char* line, const char* end, const char** name) {
+  const char* at = SkipBlanks(line, end);
+  if (at == end || *at != '#') return 0;
+  for (; end - at > 7; at++) {
+    if (memcmp(at, "coding", 6) != 0 || (at[6] != ':' && at[6] != '=')) continue;
+    *name = SkipBlanks(at + 7, end);
+    size_t size = EncodingNameSize(*name, end);
+    if (size > 0) return size;
+  }
+  return 0;
+}
+
+static int IsUtf8Name(const char* name, size_t size) {
+  static const char* const names[] = {"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"};
+  char lower[16];
+  if (size >= sizeof lower) return 0;
+  for (size_t i = 0; i < size; i++) lower[i] = name[i] == '_' ? '-' : (char)Py_TOLOWER(name[i]);
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (IsKey(lower, size, names[i])) return 1;
+  }
+  return 0;
+}
+
+// Python would read the code otherwise than it was sent. A second line counts if the first has no code.
+static int CheckEncoding(const Request* request) {
+  const char* line = request->code;
+  const char* end = line + request->code_size;
+  for (int number = 1; number <= 2 && line < end; number++) {
+    const char* next = line;
+    while (next < end && *next != '\n' && *next != '\r') next++;
+    const char* name;
+    size_t size = DeclaredEncoding(line, next, &name);
+    if (size > 0 && !IsUtf8Name(name, size)) {
+      char shown[41] = {0};
+      memcpy(shown, name, size < sizeof shown ? size : sizeof shown - 1);
+      PyErr_Format(PyExc_SyntaxError, "the code says it is %s, and code is always UTF-8", shown);
+      PyErr_SyntaxLocationObject(request->file, number, (int)(name - line) + 1);
+      return -1;
+    }
+    const char* first = SkipBlanks(line, next);
+    if (size > 0 || (first < next && *first != '#')) return 0;
+    line = next + (next + 1 < end && next[0] == '\r' && next[1] == '\n' ? 2 : 1);
+  }
+  return 0;
+}
+
 int CheckSource(const Request* request) {
+  if (CheckEncoding(request) < 0) return -1;
   const uint8_t* at = (const uint8_t*)request->code;
   const uint8_t* end = at + request->code_size;
   int line = 1, column = 1;

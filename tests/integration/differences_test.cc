@@ -52,6 +52,23 @@ constexpr Difference kDifferences[] = {
      "made, and not captured"},
     {"a symbolic link in `/tmp`",
      "import os\nseen(lambda: os.symlink('/tmp/a', '/tmp/b') or 'made')", "OSError", "made"},
+    {"`errno.ENOENT`, `EACCES`, `EROFS`",
+     "import errno\nstr([errno.ENOENT, errno.EACCES, errno.EROFS])", "[44, 2, 69]", "[2, 13, 30]"},
+    {"`open('')`", "seen(lambda: open(''))", "IsADirectoryError", "FileNotFoundError"},
+    {"`os.umask`", "import os\nseen(lambda: os.umask and 'there')", "AttributeError", "there"},
+    {"`os.dup2(1, 9)`", "import os\nseen(lambda: os.dup2(1, 9))", "AttributeError", "9"},
+    {"`os.mkfifo('/tmp/f')`", "import os\nseen(lambda: os.mkfifo('/tmp/f'))", "AttributeError",
+     "PermissionError"},
+    {"`os.statvfs`, `shutil.disk_usage`",
+     "import os, shutil\nseen(lambda: os.statvfs and shutil.disk_usage and 'there')",
+     "AttributeError", "there"},
+    {"`time.tzset`", "import time\nseen(lambda: time.tzset and 'there')", "AttributeError",
+     "there"},
+    {"`hashlib.scrypt`", "import hashlib\nseen(lambda: hashlib.scrypt and 'there')",
+     "AttributeError", "there"},
+    {"`http.client.HTTPSConnection`",
+     "import http.client\nseen(lambda: http.client.HTTPSConnection and 'there')", "AttributeError",
+     "there"},
 };
 
 class DifferencesTest : public OnEachEngine {};

@@ -106,9 +106,10 @@ TEST_P(EngineTest, EveryWayToEndIsNamed) {
                 "KeyboardInterrupt"},
            Case{"import os; os._exit(0)", RunStatus::kCompleted, RunReason::kReturned, ""},
            Case{"import os; os._exit(7)", RunStatus::kFailed, RunReason::kRaised, "SystemExit"},
-           Case{"import os; os.abort()", RunStatus::kFailed, RunReason::kCrashed,
-                GetParam() == EngineKind::kWasm ? "Abort" : "Crash"},
+           Case{"import os; os.abort()", RunStatus::kFailed, RunReason::kCrashed, "Abort"},
            Case{"def f(): f()\nf()", RunStatus::kFailed, RunReason::kRaised, "RecursionError"},
+           Case{"x = [0] * 10**9", RunStatus::kLimit, RunReason::kMemory, "MemoryError"},
+           Case{"# coding: utf-16\n1", RunStatus::kRejected, RunReason::kPolicy, "SyntaxError"},
            Case{"raise MemoryError", RunStatus::kFailed, RunReason::kRaised, "MemoryError"},
            Case{"1 +", RunStatus::kRejected, RunReason::kPolicy, "SyntaxError"},
        }) {
@@ -187,6 +188,67 @@ TEST_P(EngineTest, InputFilesAreReadAndOutputFilesCaptured) {
   EXPECT_EQ(outcome.files[0].change, "created");
   EXPECT_EQ(outcome.files[0].contents, "[['a', 'b'], ['1', '2']]");
   EXPECT_THAT(outcome.stdout_text, Not(::testing::IsEmpty()));
+}
+
+TEST_P(EngineTest, FilesThatAreLeftOpenAreCapturedWhole) {
+  for (const char* end : {"", "1/0", "raise SystemExit(1)"}) {
+    const Outcome outcome =
+        Run(std::string("import csv, zipfile\n"
+                        "rows = csv.writer(open('/output/a.csv', 'w', newline=''))\n"
+                        "rows.writerow([1, 2])\n"
+                        "archive = zipfile.ZipFile('/output/a.zip', 'w')\n"
+                        "archive.writestr('a', 'b')\n") +
+            end);
+    ASSERT_EQ(outcome.files.size(), 2U) << Ending(outcome);
+    EXPECT_EQ(outcome.files[0].contents, "1,2\r\n");
+    EXPECT_THAT(outcome.files[1].contents, HasSubstr("PK\5\6")) << "its directory";
+  }
+}
+
+TEST_P(EngineTest, ExitHandlersRunWithinTheRunAndItsLimits) {
+  const Outcome outcome = Run("import atexit\natexit.register(print, 'bye')\n5");
+  EXPECT_EQ(outcome.stdout_text, "bye\n");
+  EXPECT_EQ(ResultJson(outcome), "5");
+  Limits limits;
+  limits.wall_time = std::chrono::milliseconds(200);
+  ExpectLimit("import atexit\n@atexit.register\ndef f():\n  while True: pass", limits,
+              RunReason::kWallTime);
+}
+
+TEST_P(EngineTest, StreamsCanBeReconfiguredAndWrapped) {
+  const Outcome outcome =
+      Run("import io, sys\n"
+          "sys.stdout.reconfigure(encoding='utf-8')\n"
+          "print('one')\n"
+          "sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\n"
+          "print('two')");
+  EXPECT_EQ(outcome.stdout_text, "one\ntwo\n") << Ending(outcome);
+}
+
+TEST_P(EngineTest, FilesCanBeReadByWhoUnpacksAnArchiveOfThem) {
+  const Outcome outcome =
+      Run("import os, stat\n"
+          "open('/tmp/a', 'w').close()\nos.mkdir('/tmp/b')\n"
+          "[stat.filemode(os.stat(path).st_mode) for path in ('/tmp/a', '/tmp/b')]");
+  EXPECT_EQ(ResultJson(outcome), "[\"-rw-r--r--\",\"drwxr-xr-x\"]");
+}
+
+TEST_P(EngineTest, AsManyFilesCanBeOpenAsTheLimitSays) {
+  Limits limits;
+  limits.open_files = 10;
+  const Outcome outcome =
+      Run("files = []\n"
+          "try:\n  while True: files.append(open('/tmp/a', 'w'))\n"
+          "except OSError: pass\n"
+          "len(files)",
+          limits);
+  EXPECT_EQ(ResultJson(outcome), "10") << Ending(outcome);
+}
+
+TEST_P(EngineTest, CodeIsAUserWithAHome) {
+  EXPECT_EQ(ResultJson(Run("import getpass, os, pathlib\n"
+                           "[getpass.getuser(), str(pathlib.Path.home()), os.getuid()]")),
+            "[\"user\",\"/tmp\",65534]");
 }
 
 TEST_P(EngineTest, PartialWorkIsKeptOnFailure) {

@@ -99,9 +99,12 @@ void TakeResult(Dict& report, Outcome& outcome) {
   }
 }
 
-void TakeRaised(const wire::DoneHeader& header, Outcome& outcome) {
-  const bool out_of_memory = (header.flags & wire::kMemoryRefused) != 0 && outcome.error &&
-                             outcome.error->type.ends_with("MemoryError");
+// Not every request for too much memory gets as far as being refused: it may be more than can be counted.
+void TakeRaised(const wire::DoneHeader& header, const Dict& report, Outcome& outcome) {
+  const bool refused =
+      (header.flags & wire::kMemoryRefused) != 0 || report.Find("memory") != nullptr;
+  const bool out_of_memory =
+      refused && outcome.error && outcome.error->type.ends_with("MemoryError");
   if (out_of_memory) {
     End(outcome, RunStatus::kLimit, RunReason::kMemory);
   } else {
@@ -123,7 +126,7 @@ Result<void> TakeReported(const wire::DoneHeader& header, std::string_view bytes
     TakeResult(*report, outcome);
     End(outcome, RunStatus::kCompleted, RunReason::kReturned);
   } else if (end == "raised") {
-    TakeRaised(header, outcome);
+    TakeRaised(header, *report, outcome);
   } else if (end == "rejected") {
     End(outcome, RunStatus::kRejected, RunReason::kPolicy);
   } else if (end == "needs_native") {

@@ -1,7 +1,6 @@
 #include "guest/native/forked.h"
 
 #include "guest/boot.h"
-#include "guest/report.h"
 
 // Made by tools/guest/freeze.py out of python/caisson.
 extern const struct _frozen caisson_frozen[];
@@ -35,9 +34,8 @@ static void WatchMemory(void) {
 }
 
 int32_t caisson_memory_refused(void) {
-  int32_t refused = memory_refused || reported_foreign_memory_error;
+  int32_t refused = memory_refused;
   memory_refused = 0;
-  reported_foreign_memory_error = 0;
   return refused;
 }
 

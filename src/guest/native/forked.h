@@ -20,8 +20,7 @@ int32_t caisson_boot_native(const char* module_path, const char* preload);
 // os.fork(): there was one thread, which held the interpreter's lock and goes on in the child. 0: done.
 int32_t caisson_reseed(void);
 
-// Whether memory was refused to the interpreter since it was last asked. numpy allocates by itself:
-// a report of its MemoryError counts as well.
+// Whether memory was refused to the interpreter since it was last asked.
 int32_t caisson_memory_refused(void);
 
 #ifdef __cplusplus

@@ -17,7 +17,8 @@ from caisson.runner.values import TooBig, TooDeep, Unsupported, decode, encode
 
 _START, _ANSWER, _CANCEL, _AGAIN = 1, 2, 3, 6  # wire::ToWorker
 _CALL, _DONE, _REFUSED = 3, 4, 8  # wire::ToHost
-_REPORTED, _RESULT_TOO_BIG, _TOOL_CALLS = 0, 6, 7  # wire::Ending
+_REPORTED, _TRAP, _RESULT_TOO_BIG, _TOOL_CALLS = 0, 1, 6, 7  # wire::Ending
+_UNREACHABLE = 4  # wire::Trap
 _MEMORY_REFUSED, _CELL_KEPT = 4, 8
 _RETURNED, _RAISED, _DENIED = range(3)
 _KEEP_CELL = 1
@@ -150,11 +151,17 @@ class Bridge:
         with self._changed:
             self._send_done(_REPORTED, flags | (_MEMORY_REFUSED if is_memory_refused else 0), message)
 
-    def _send_done(self, ending, flags, message):
+    def abort(self):
+        """What os.abort() is: of SIGABRT itself, the first process of a pid namespace cannot die."""
+        if not self._is_forked():
+            self._send_done(_TRAP, 0, b"", _UNREACHABLE)
+        _exit(1)
+
+    def _send_done(self, ending, flags, message, detail=0):
         now = monotonic_ns()
         # The host's own clock counts CPU time; of memory, the nursery tells.
         done = _done.pack(
-            ending, 0, self._began_ns - self._arrived_ns, now - self._arrived_ns, 0, 0, flags, self._calls
+            ending, detail, self._began_ns - self._arrived_ns, now - self._arrived_ns, 0, 0, flags, self._calls
         )
         self._stream.queue(_DONE, done + message)
         self._stream.flush()

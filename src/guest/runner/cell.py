@@ -12,6 +12,7 @@ from caisson.runner import run, tools
 from caisson.runner.values import decode
 
 _THREAD_STACK_BYTES = 2 << 20
+_OPEN_ALREADY = 4  # The streams and the socket.
 
 
 def _make_main():
@@ -46,7 +47,7 @@ def _tighten(first, start):
 
     address_space = resource.getrlimit(resource.RLIMIT_AS)[1]
     lower(resource.RLIMIT_AS, address_space - max(first.memory_bytes - start.memory_bytes, 0))
-    lower(resource.RLIMIT_NOFILE, start.open_files)
+    lower(resource.RLIMIT_NOFILE, start.open_files + _OPEN_ALREADY)
 
 
 def serve(descriptor):
@@ -58,6 +59,7 @@ def serve(descriptor):
     sys.modules["_caisson"] = bridges.as_module(bridge, lambda: runs.source)
     prepare.modules(True, None)
     tools.install(bridge)
+    os.abort = bridge.abort
     runs = run.Runs(bridge)
     first = None
     while True:

@@ -6,11 +6,9 @@ import gc
 import sys
 from types import ModuleType
 
+from caisson import report
+
 _BUFFERS = (_io.TextIOWrapper, _io.BufferedWriter, _io.BufferedRandom)  # The outermost first.
-
-
-def _unraisable(error, about):
-    sys.unraisablehook(sys.UnraisableHookArgs((type(error), error, error.__traceback__, None, about)))
 
 
 def _attempt(function, about, *arguments):
@@ -19,7 +17,8 @@ def _attempt(function, about, *arguments):
         function(*arguments)
     except BaseException as error:
         try:
-            _unraisable(error, about)
+            trace = report.own_frames(error.__traceback__)
+            sys.unraisablehook(sys.UnraisableHookArgs((type(error), error, trace, None, about)))
         except BaseException:
             pass
 
@@ -48,6 +47,13 @@ def _flush_files():
             _attempt(_flush, file, file)
 
 
+def _call_handlers():
+    try:
+        atexit._run_exitfuncs()
+    except BaseException:
+        pass  # It has been shown: only 3.9 raises it, too.
+
+
 class Ending:
     def __init__(self, main_globals):
         self._globals = main_globals
@@ -57,10 +63,11 @@ class Ending:
         if not keeps_cell:
             if threading := sys.modules.get("threading"):
                 _attempt(threading._shutdown, threading)
-            _attempt(atexit._run_exitfuncs, atexit)
-            self._release_globals()
+            _call_handlers()
         if not any(map(_is_open_for_writing, _made_since_boot(_io.FileIO))):
             return
+        if not keeps_cell:
+            self._release_globals()
         # In a cycle a file may be closed before what writes to it is finalized.
         _flush_files()
         if not keeps_cell:

@@ -2,6 +2,7 @@
 
 import ast
 import linecache
+import re
 import sys
 from opcode import opmap
 
@@ -33,6 +34,7 @@ class Request:
 
 def _text(request):
     """The code as a str; a SyntaxError says where it is none."""
+    _check_encoding(request)
     try:
         text = request.code.decode("utf-8")
         if "\0" not in text:
@@ -44,6 +46,22 @@ def _text(request):
     before = request.code[:at].decode("utf-8", "replace")
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     raise SyntaxError(message, (request.file, line, column, None))
+
+
+_CODING = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_NO_CODE = re.compile(rb"[ \t\f]*(#|$)")
+_UTF8_NAMES = (b"utf-8", b"utf8", b"utf-8-sig", b"ascii", b"us-ascii")
+
+
+def _check_encoding(request):
+    """Python would read the code otherwise than it was sent."""
+    for number, line in enumerate(re.split(rb"\r\n|\r|\n", request.code, maxsplit=2)[:2], 1):
+        found = _CODING.match(line)
+        if found and found[1].lower().replace(b"_", b"-") not in _UTF8_NAMES:
+            message = f"the code says it is {found[1][:40].decode()}, and code is always UTF-8"
+            raise SyntaxError(message, (request.file, number, found.start(1) + 1, None))
+        if found or not _NO_CODE.match(line):
+            return
 
 
 def _may_await_tools(request):
@@ -165,4 +183,5 @@ def _is_refused_memory(exception):
     trace = exception.__traceback__
     while trace.tb_next is not None:
         trace = trace.tb_next
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] not in _RAISES
+    at = trace.tb_lasti  # Code can make tracebacks of its own.
+    return _RAISES.isdisjoint(trace.tb_frame.f_code.co_code[at : at + 1])

@@ -190,6 +190,7 @@ Result<void> Cell::CloseAllElse() {
 
 void Cell::Serve() {
   SetHolder(holder_);
+  CatchAborts();
   holder_.Connect(kSocket);
   while (true) {
     const wire::StartHeader start = holder_.AwaitStart();
@@ -226,9 +227,10 @@ Result<void> Cell::Tighten(const wire::StartHeader& start) const {
                  "engine native has real time and real randomness only");
   }
   TRY(jail::LowerLimit({RLIMIT_AS, nursery_.address_space_bytes + start.memory_bytes}));
-  // Below the number that a successor has (jail/become.h).
+  // Besides what every cell has open. Below the number that a successor has (jail/become.h).
   TRY(jail::LowerLimit(
-      {RLIMIT_NOFILE, std::min<std::uint64_t>(start.open_files, jail::kSuccessor)}));
+      {RLIMIT_NOFILE,
+       std::min<std::uint64_t>(std::uint64_t{start.open_files} + kSocket + 1, jail::kSuccessor)}));
   TRY(jail::LowerLimit({RLIMIT_FSIZE, std::max(start.file_bytes, kScratchFileBytes)}));
   // A session's runs share one account of CPU time; the host watches each.
   if ((start.flags & wire::kKeepCell) != 0) return {};

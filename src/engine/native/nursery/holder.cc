@@ -1,6 +1,7 @@
 #include "engine/native/nursery/holder.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -93,6 +94,16 @@ void SetHolder(Holder& holder) {
 
 void EndOutOfMemory() {
   if (g_holder != nullptr) g_holder->EndOutOfMemory();
+}
+
+void CatchAborts() {
+  struct sigaction action{};
+  action.sa_handler = [](int) {
+    g_holder->EndAborted();
+    ::raise(SIGABRT);
+  };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+  ::sigaction(SIGABRT, &action, nullptr);
 }
 
 wire::StartHeader Holder::AwaitStart() {
@@ -263,20 +274,29 @@ void Holder::Report(std::string_view report) {
   const std::uint32_t flags = (caisson_memory_refused() != 0 ? wire::kMemoryRefused : 0) |
                               ((start_.flags & wire::kKeepCell) != 0 ? wire::kCellKept : 0);
   const Lock lock(mutex_);
-  SendDone(wire::Ending::kReported, flags, report);
+  SendDone(MakeDone(wire::Ending::kReported, flags), report);
   reported_ = true;
 }
 
 void Holder::EndOutOfMemory() {
-  if (!IsForked()) SendDone(wire::Ending::kReported, wire::kMemoryRefused, out_of_memory_report_);
+  if (!IsForked()) {
+    SendDone(MakeDone(wire::Ending::kReported, wire::kMemoryRefused), out_of_memory_report_);
+  }
   ::_exit(EXIT_SUCCESS);
 }
 
-// With the mutex held, unless there is no memory: then whoever holds it may be us.
-void Holder::SendDone(wire::Ending ending, std::uint32_t flags, std::string_view report) {
+void Holder::EndAborted() {
+  if (IsForked()) return;  // It dies of the next one, as any process does.
+  wire::DoneHeader done = MakeDone(wire::Ending::kTrap, 0);
+  done.detail = static_cast<std::uint32_t>(wire::Trap::kUnreachable);
+  SendDone(done, {});
+  ::_exit(EXIT_FAILURE);
+}
+
+wire::DoneHeader Holder::MakeDone(wire::Ending ending, std::uint32_t flags) const {
   const std::uint64_t now = Now();
   const bool is_kept = (flags & wire::kCellKept) != 0;
-  const wire::DoneHeader done{
+  return {
       .ending = ending,
       .detail = 0,
       .start_ns = began_ns_ - arrived_ns_,
@@ -286,13 +306,17 @@ void Holder::SendDone(wire::Ending ending, std::uint32_t flags, std::string_view
       .flags = flags,
       .calls = calls_,
   };
+}
+
+// With the mutex held, unless there is no memory or it aborts: then whoever holds it may be us.
+void Holder::SendDone(const wire::DoneHeader& done, std::string_view report) {
   stream_.Write(wire::ToHost::kDone, AsBytes(done), report);
 }
 
 // The run is over, whatever its threads do.
 void Holder::Stop(wire::Ending ending) {
   const Lock lock(mutex_);
-  SendDone(ending, 0, {});
+  SendDone(MakeDone(ending, 0), {});
   ::_exit(EXIT_SUCCESS);
 }
 

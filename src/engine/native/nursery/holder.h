@@ -47,6 +47,9 @@ class Holder {
 
   // There is no memory for what the host sent: the run has used it up, and ends as one that did.
   [[noreturn]] void EndOutOfMemory();
+  // For SIGABRT, of which the first process of a pid namespace cannot die: abort() would go on and make
+  // a fault that looks like another.
+  void EndAborted();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -62,7 +65,8 @@ class Holder {
   void AwaitNews(Lock& lock, Deadline deadline);
   std::optional<Message> Listen(Deadline deadline);
   void Deliver(Message message);
-  void SendDone(wire::Ending ending, std::uint32_t flags, std::string_view report);
+  wire::DoneHeader MakeDone(wire::Ending ending, std::uint32_t flags) const;
+  void SendDone(const wire::DoneHeader& done, std::string_view report);
   [[noreturn]] void Stop(wire::Ending ending);
 
   FrameStream stream_;
@@ -92,5 +96,7 @@ class Holder {
 void SetHolder(Holder& holder);
 // As that of the holder, if there is one.
 void EndOutOfMemory();
+// From now on SIGABRT is the holder's.
+void CatchAborts();
 
 }  // namespace caisson::nursery

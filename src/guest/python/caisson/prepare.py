@@ -5,6 +5,7 @@ import gc
 import importlib
 import importlib.machinery
 import io
+import os
 import sys
 
 # What code usually imports, and what that imports in turn.
@@ -100,9 +101,25 @@ def _set_random_aside():
     sys.meta_path.insert(0, _Reseeding())
 
 
+def _open_as_pipe(descriptor, name):
+    """The stream as a cell has it. Whether it can seek is asked only here, where it may be a file."""
+    kept, ends = os.dup(descriptor), os.pipe()
+    os.dup2(ends[1], descriptor)
+    stream = open(descriptor, "w", closefd=False)
+    stream.buffer.raw.name, stream.mode = f"<{name}>", "w"
+    os.dup2(kept, descriptor)
+    for one in (kept, *ends):
+        os.close(one)
+    return stream
+
+
 def _open_streams():
-    for name in ("stdout", "stderr"):
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
         stream = getattr(sys, name)
+        if stream.seekable():
+            stream = _open_as_pipe(descriptor, name)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8")
 
@@ -133,10 +150,12 @@ def modules(forks, preload):
     import builtins
     import linecache
     import time
+    import warnings
 
     import caisson
     import caisson.own
     import caisson.without
+    from caisson import report
 
     _open_streams()
     if forks:
@@ -163,6 +182,7 @@ def modules(forks, preload):
         for guard in caisson.own.GUARDS.values():
             guard()
     caisson.without.install()
+    warnings._warn_unawaited_coroutine = report.warn_unawaited
     linecache.cache["main.py"] = (_caisson.source,)
     main = sys.modules["__main__"]
     main.__file__ = "main.py"

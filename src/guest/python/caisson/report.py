@@ -4,16 +4,31 @@ import builtins
 import linecache
 import sys
 import traceback
+import warnings
 from types import TracebackType
 
 _Group = getattr(builtins, "BaseExceptionGroup", ())  # Since 3.11.
 _library = tuple(path.rstrip("/") + "/" for path in sys.path) + ("<frozen ",)
 
 
-def _own_frames(trace):
+def _outermost_code():
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code
+
+
+_starter = _outermost_code()  # Of an interpreter that was started for a run, it is below all that runs.
+
+
+def _is_ours(code):
+    return code is _starter or code.co_filename.startswith(_library)
+
+
+def own_frames(trace):
     frames = []
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_library):
+        if not _is_ours(trace.tb_frame.f_code):
             frames.append(trace)
         trace = trace.tb_next
     result = None
@@ -30,7 +45,7 @@ def _trim(exception, seen):
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        BaseException.__traceback__.__set__(one, _own_frames(one.__traceback__))
+        BaseException.__traceback__.__set__(one, own_frames(one.__traceback__))
         todo += (one.__cause__, one.__context__)
         if isinstance(one, _Group):
             todo += one.exceptions
@@ -82,6 +97,26 @@ def describe(exception, file):
     return _type_name(exception), message, line, text
 
 
+def warn_unawaited(coroutine):
+    """warnings._warn_unawaited_coroutine, at a line of the code's own: what lets go of it may be us."""
+    frame = sys._getframe()
+    while frame is not None and _is_ours(frame.f_code):
+        frame = frame.f_back
+    if frame is not None:
+        file, line, place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals
+    else:
+        code, place = coroutine.cr_code, coroutine.cr_frame.f_globals if coroutine.cr_frame else {}
+        file, line = code.co_filename, code.co_firstlineno
+    warnings.warn_explicit(
+        f"coroutine '{coroutine.__qualname__}' was never awaited",
+        RuntimeWarning,
+        file,
+        line,
+        registry=place.setdefault("__warningregistry__", {}),
+        source=coroutine,
+    )
+
+
 _HINTS = (
     ("nested too deeply", "split the expression into smaller statements"),
     ("was never closed", "add the missing closing bracket"),
@@ -102,6 +137,7 @@ _HINTS = (
     ("import *", "import the names you need"),
     ("null bytes", "remove the NUL bytes"),
     ("not UTF-8", "send the code as UTF-8"),
+    ("code is always UTF-8", "save it as UTF-8, and leave the coding line out"),
     ("=='", "compare with ==, assign with ="),
 )
 

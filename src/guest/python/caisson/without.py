@@ -14,9 +14,11 @@ _PACKAGES = frozenset(
 # Modules of the standard library that are built on what the wasm engine does not have.
 _MODULES = frozenset(
     """_ctypes ctypes curses tkinter turtle _multiprocessing _posixsubprocess
-    _posixshmem _ssl mmap fcntl termios resource grp pwd readline _curses _tkinter pty tty syslog nis crypt spwd ossaudiodev _dbm _gdbm
+    _posixshmem _ssl mmap fcntl termios resource grp readline _curses _tkinter pty tty syslog nis crypt spwd ossaudiodev _dbm _gdbm
     """.split()
 )
+
+_USER = 65534  # As in the native engine, and in wasm/pwd.py.
 
 _HTTP = frozenset("requests httpx aiohttp".split())
 
@@ -103,6 +105,8 @@ def _install_wasm():
             refused = _refuse(f"os.{name}: {reason}")
             refused.__name__ = name
             setattr(os, name, refused)
+    for name in ("getuid", "geteuid", "getgid", "getegid"):
+        setattr(os, name, lambda: _USER)
     subprocess.Popen.__init__ = _refuse(f"subprocess: {_NO_PROGRAMS}")
     subprocess.Popen.__del__ = lambda self: None
 
