@@ -168,7 +168,8 @@ Result<std::optional<Config>> RunCommand::WhereToWait() const {
   const bool only_config = flags.mounts.empty() && flags.environment.empty() &&
                            flags.policy.empty() && flags.engine.empty() &&
                            flags.tier == kDefaultTier;
-  if (flags.config.empty() || flags.approve != "ask" || !only_config) return std::optional<Config>();
+  if (flags.config.empty() || flags.approve != "ask" || !only_config)
+    return std::optional<Config>();
   if (TerminalQuestion::IsPossible()) return std::optional<Config>();
   TRY_ASSIGN(Config config, LoadConfig(flags.config));
   if (!config.store.is_configured || config.store.url == "memory:") return std::optional<Config>();

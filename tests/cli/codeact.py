@@ -275,6 +275,12 @@ class CodeAct(harness.CliTest):
             outcome = self.outcome_of("add(1, b=2)\ntry: add(*[1, 2, 3])\nexcept ToolError: pass", "--engine", engine, *tools)
             self.assertEqual([call["arguments"] for call in outcome["calls"]], [{"a": 1, "b": 2}, {"*args": [1, 2, 3]}])
 
+    def test_arguments_that_are_too_large_are_told_so(self):
+        tools = self.config(self.tool("add", "pass"))
+        for engine in ENGINES:
+            outcome = self.outcome_of("add(x='x' * 9_000_000)", "--engine", engine, *tools)
+            self.assertIn("larger than a call may have", outcome["error"]["message"], outcome)
+
     def test_a_call_that_was_begun_and_not_answered_is_uncertain(self):
         tools = self.config(self.tool("slow", "signal.pause()"))
         for engine in ENGINES:
