@@ -350,8 +350,8 @@ Result<Report> Measure(const Options& options) {
   TRY_ASSIGN(Installation found, FindInstallation(options.installation));
   TRY_ASSIGN(Report report, Measurement(options, std::move(found), tier).All());
   if (report.metrics.empty() && report.skipped.empty()) {
-    return Error(ErrorCode::kInvalidArgument,
-                 "no metric's name begins with \"" + options.only + "\"; `caisson bench` prints all");
+    return Error(ErrorCode::kInvalidArgument, "no metric's name begins with \"" + options.only +
+                                                  "\"; `caisson bench` prints all");
   }
   return report;
 }

@@ -164,10 +164,10 @@ class Approvals {
   Result<std::string> Decide(ApprovalState verdict, std::optional<StandingYes> standing) {
     TRY_ASSIGN(const StoredApproval approval,
                RunHere(desk_.Decide(opened_.owner, ApprovalId(flags_.id),
-                                  {.verdict = verdict,
-                                   .by = CurrentUser(),
-                                   .reason = flags_.reason,
-                                   .standing = std::move(standing)})));
+                                    {.verdict = verdict,
+                                     .by = CurrentUser(),
+                                     .reason = flags_.reason,
+                                     .standing = std::move(standing)})));
     return Print(approval);
   }
 
