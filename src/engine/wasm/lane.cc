@@ -194,6 +194,7 @@ void Lane::WithWorkerOf(const OwnerId& owner, WithLink then) {
     entry = owner_workers_.emplace(owner, OwnerWorker{.process = *std::move(worker), .waiting = {}})
                 .first;
   }
+  if (main_ && main_->ready()) main_->link().LetSleep();
   if (entry->second.process->ready()) return then(&entry->second.process->link());
   entry->second.waiting.push_back(std::move(then));
 }

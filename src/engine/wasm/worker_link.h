@@ -74,6 +74,8 @@ class WorkerLink final : public CellLink {
   // While the lane watches the ring itself, it is not told of frames. Once it has stopped, it looks at
   // the ring once more before it sleeps.
   void SetWatching(bool watching);
+  // Another worker is to have the core: this one need not watch for us meanwhile.
+  void LetSleep() { host_watches_.store(0, std::memory_order_relaxed); }
   bool Watch(std::int64_t time_ns) const { return reader_.Watch(time_ns); }
 
   std::size_t sessions() const { return sessions_.size(); }

@@ -75,10 +75,19 @@ std::optional<wire::Frame> HostChannel::Next() {
   return *frame;
 }
 
+// As long as the host does: when it turns to another worker on this core, that one needs the core.
+bool HostChannel::Watch(std::int64_t time_ns) const {
+  constexpr std::int64_t kSliceNs = wire::kWatchNs / 20;
+  for (; time_ns > 0 && host_watches_.load(std::memory_order_relaxed) != 0; time_ns -= kSliceNs) {
+    if (reader_.Watch(std::min(time_ns, kSliceNs))) return true;
+  }
+  return false;
+}
+
 void HostChannel::Wait(std::int64_t timeout_ns) {
   if (host_watches_.load(std::memory_order_relaxed) != 0) {
     const bool short_wait = timeout_ns >= 0 && timeout_ns < wire::kWatchNs;
-    if (reader_.Watch(short_wait ? timeout_ns : wire::kWatchNs) || short_wait) return;
+    if (Watch(short_wait ? timeout_ns : wire::kWatchNs) || short_wait) return;
   }
   std::atomic<std::uint32_t>& waits = reader_.header().reader_waits;
   waits.store(1, std::memory_order_seq_cst);

@@ -42,6 +42,7 @@ class HostChannel {
  private:
   HostChannel(UniqueFd notify, wire::ChannelLayout& layout, std::uint8_t* rings);
   void Notify();
+  bool Watch(std::int64_t time_ns) const;
 
   UniqueFd notify_;
   const std::atomic<std::uint32_t>& host_watches_;
