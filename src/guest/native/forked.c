@@ -112,6 +112,12 @@ int32_t caisson_boot_native(const char* module_path, const char* preload) {
   return 0;
 }
 
+void caisson_touch_pools(void) {
+  for (size_t size = kBlockStep; size <= kLargestBlock; size += kBlockStep) {
+    PyObject_Free(PyObject_Malloc(size));
+  }
+}
+
 int32_t caisson_reseed(void) {
   for (size_t i = 0; i < sizeof seeds / sizeof seeds[0]; i++) {
     PyObject* done = seeds[i] == NULL ? Py_NewRef(Py_None) : PyObject_CallNoArgs(seeds[i]);

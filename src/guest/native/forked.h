@@ -20,6 +20,9 @@ int32_t caisson_boot_native(const char* module_path, const char* preload);
 // os.fork(): there was one thread, which held the interpreter's lock and goes on in the child. 0: done.
 int32_t caisson_reseed(void);
 
+// In a cell that waits for its run: takes the pages that small objects of any size will come to lie in.
+void caisson_touch_pools(void);
+
 // Whether memory was refused to the interpreter since it was last asked.
 int32_t caisson_memory_refused(void);
 

@@ -159,6 +159,7 @@ Result<void> Cell::WarmUp() {
   if (nursery_.runner != nullptr) return {};
   if (caisson_reseed() != 0) return Error(ErrorCode::kInternal, "a cell without chance of its own");
   if (request_.kind != wire::ToNursery::kMake) return {};
+  caisson_touch_pools();
   TRY(Rehearse(holder_));
   return Rehearse(holder_);  // The first leaves the heap otherwise than it found it.
 }

@@ -189,7 +189,8 @@ void Holder::AwaitNews(Lock& lock, Deadline deadline) {
 
 // The next message, or nothing if the thread was woken or its time has passed.
 std::optional<Holder::Message> Holder::Listen(Deadline deadline) {
-  if (!stream_.HasNext()) {
+  const bool only_host_can_wake = !deadline && wake_fd_ < 0;
+  if (!stream_.HasNext() && !only_host_can_wake) {
     const std::uint64_t left_ns = deadline ? Until(*deadline) : 0;
     const timespec left{.tv_sec = static_cast<time_t>(left_ns / kSecondNs),
                         .tv_nsec = static_cast<long>(left_ns % kSecondNs)};
