@@ -11,7 +11,8 @@ would write to a page for each. Two of the largest must fit into one beside its 
 
 The streams can be asked whether they hold anything back, so that a run which printed nothing need not flush them.
 
-WASI knows no permissions: files have 0644 and directories 0755, so that an archive of them can be read.
+WASI knows no permissions: files have 0644 and directories 0755, so that an archive of them can be read. And its C library takes
+"now" for the beginning of time: os.utime says what time it is.
 
 And expat expands no entity that a document declares, general or of parameters, in text, attributes or declarations:
 a reference to one is the error of an undefined entity. What is predefined (&lt;) and characters by number are as ever.
@@ -66,6 +67,12 @@ textiowrapper_set_decoded_chars(textio *self, PyObject *chars);
     ("Modules/posixmodule.c", "    PyStructSequence_SET_ITEM(v, 0, PyLong_FromLong((long)st->st_mode));\n", """\
     long mode = (long)st->st_mode | (S_ISDIR(st->st_mode) ? 0755 : 0644);
     PyStructSequence_SET_ITEM(v, 0, PyLong_FromLong(mode));
+"""),
+    ("Modules/posixmodule.c", "        utime.now = 1;\n", """\
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        utime.atime_s = utime.mtime_s = now.tv_sec;
+        utime.atime_ns = utime.mtime_ns = now.tv_nsec;
 """),
     ("Modules/expat/xmlparse.c", "  OPEN_INTERNAL_ENTITY *openEntity;\n\n  if (parser->m_freeInternalEntities) {\n",
      "  OPEN_INTERNAL_ENTITY *openEntity;\n\n  return XML_ERROR_UNDEFINED_ENTITY;\n"

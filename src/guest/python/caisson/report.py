@@ -97,6 +97,15 @@ def describe(exception, file):
     return _type_name(exception), message, line, text
 
 
+def _created_at(coroutine):
+    """Where it was called, if code has asked to be told (sys.set_coroutine_origin_tracking_depth)."""
+    if coroutine.cr_origin is None:
+        return ""
+    places = [(*place, linecache.getline(*place[:2])) for place in reversed(coroutine.cr_origin)]
+    lines = "".join(traceback.format_list(places))
+    return f"\nCoroutine created at (most recent call last)\n{lines}".rstrip("\n")
+
+
 def warn_unawaited(coroutine):
     """warnings._warn_unawaited_coroutine, at a line of the code's own: what lets go of it may be us."""
     frame = sys._getframe()
@@ -108,7 +117,7 @@ def warn_unawaited(coroutine):
         code, place = coroutine.cr_code, coroutine.cr_frame.f_globals if coroutine.cr_frame else {}
         file, line = code.co_filename, code.co_firstlineno
     warnings.warn_explicit(
-        f"coroutine '{coroutine.__qualname__}' was never awaited",
+        f"coroutine '{coroutine.__qualname__}' was never awaited" + _created_at(coroutine),
         RuntimeWarning,
         file,
         line,
