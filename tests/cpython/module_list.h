@@ -1,6 +1,6 @@
 // The list of CPython's test modules that have to pass, and what is left out of each for a reason.
 //
-//   test_bisect quick               a module; `quick` ones are part of `make test`
+//   test_bisect quick               a module; `quick` ones run under a sanitizer, too
 //       TestClass.test_name  why    left out: a pattern over the end of a test's name, the reason
 //
 // Trust     Ours.
