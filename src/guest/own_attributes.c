@@ -1,5 +1,6 @@
 #include "guest/own_attributes.h"
 
+#include "guest/modules.h"
 #include "guest/tree.h"
 
 static PyObject* Refuse(const char* message) {
@@ -14,23 +15,27 @@ static PyObject* OwnLookup(PyObject* object, PyObject* name) {
 }
 
 static int IsPythonsOwn(PyObject* object) {
-  return PyModule_Check(object) ||
-         (PyType_Check(object) &&
-          PyType_HasFeature((PyTypeObject*)object, Py_TPFLAGS_IMMUTABLETYPE));
+  if (!PyType_Check(object)) return PyModule_Check(object);
+  if (PyType_HasFeature((PyTypeObject*)object, Py_TPFLAGS_IMMUTABLETYPE)) return 1;
+  PyObject* module = PyDict_GetItemString(((PyTypeObject*)object)->tp_dict, "__module__");
+  return module != NULL && PyUnicode_CheckExact(module) && IsStandard(module);
+}
+
+static int HoldsModule(PyObject* dict) {
+  PyObject* value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict, &at, NULL, &value);) {
+    if (PyModule_Check(value)) return 1;
+  }
+  return 0;
 }
 
 static PyObject* OwnDict(PyObject* name, PyObject* object) {
-  return IsPythonsOwn(object) ? Refuse("__dict__ is shown of objects of your own classes only")
-                              : OwnLookup(object, name);
-}
-
-static int IsException(PyObject* object) {
-  return PyExceptionInstance_Check(object) || PyExceptionClass_Check(object);
-}
-
-static PyObject* OwnObj(PyObject* name, PyObject* object) {
-  return IsException(object) ? Refuse("the attribute obj of exceptions is not shown")
-                             : OwnLookup(object, name);
+  if (IsPythonsOwn(object)) return Refuse("__dict__ is shown of objects of your own classes only");
+  PyObject* shown = OwnLookup(object, name);
+  PyObject* dict = PyType_Check(object) ? ((PyTypeObject*)object)->tp_dict : shown;
+  if (shown == NULL || !PyDict_Check(dict) || !HoldsModule(dict)) return shown;
+  Py_DECREF(shown);
+  return Refuse("__dict__ holds a module, which is not shown");
 }
 
 static PyObject* NoModule(PyObject* name, PyObject* object) {
@@ -38,6 +43,41 @@ static PyObject* NoModule(PyObject* name, PyObject* object) {
   if (value == NULL || !PyModule_Check(value)) return value;
   Py_DECREF(value);
   return Refuse("this attribute is a module, which is not shown");
+}
+
+// AttributeError.obj. Whatever an object is asked through (proxies, super(), aliases of types, a __getattr__ of the
+// library), it ends here.
+
+static int shows_obj;
+
+static PyObject* GetObj(PyObject* error, void* Py_UNUSED(closure)) {
+  PyObject* obj = ((PyAttributeErrorObject*)error)->obj;
+  return Py_NewRef(shows_obj && obj != NULL ? obj : Py_None);
+}
+
+static int SetObj(PyObject* error, PyObject* obj, void* Py_UNUSED(closure)) {
+  Py_XSETREF(((PyAttributeErrorObject*)error)->obj, Py_XNewRef(obj));
+  return 0;
+}
+
+static int GuardObj(void) {
+  static PyGetSetDef guarded = {.name = "obj", .get = GetObj, .set = SetObj};
+  PyTypeObject* type = (PyTypeObject*)PyExc_AttributeError;
+  PyObject* descriptor = PyDescr_NewGetSet(type, &guarded);
+  int status = descriptor == NULL ? -1 : PyDict_SetItemString(type->tp_dict, "obj", descriptor);
+  Py_XDECREF(descriptor);
+  PyType_Modified(type);
+  return status;
+}
+
+static int IsAttributeError(PyObject* object) {
+  PyTypeObject* type = PyType_Check(object) ? (PyTypeObject*)object : Py_TYPE(object);
+  return PyType_IsSubtype(type, (PyTypeObject*)PyExc_AttributeError);
+}
+
+static PyObject* OwnObj(PyObject* name, PyObject* object) {
+  return IsAttributeError(object) ? Refuse("the attribute obj of an AttributeError is not shown")
+                                  : NoModule(name, object);
 }
 
 // Each function has its attribute's name as `self`, and no name in the code.
@@ -58,7 +98,12 @@ int OwnAttributesStart(void) {
     own[i].function = own[i].name == NULL ? NULL : PyCFunction_New(&methods[i], own[i].name);
     if (own[i].function == NULL) return -1;
   }
-  return 0;
+  return GuardObj();
+}
+
+void GuardExceptions(ExceptionsShow show) {
+  int shows = show == kShowAll;
+  if (shows_obj != shows) shows_obj = shows;  // A page that is not written to is shared.
 }
 
 static PyObject* FunctionFor(PyObject* name) {

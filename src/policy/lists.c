@@ -82,6 +82,7 @@ const char* const caisson_nodes[] = {
 
 const CaissonRefusal caisson_refused_attributes[] = {
     {"_evaluate", "write the type itself"},
+    {"_flavour", MODULE_HINT},
     {"_module", MODULE_HINT},
     {"_os", MODULE_HINT},
     {"_sys", MODULE_HINT},
@@ -109,6 +110,7 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"f_trace", FRAME_HINT},
     {"func_code", FRAME_HINT},
     {"func_globals", FRAME_HINT},
+    {"genericpath", MODULE_HINT},
     {"gi_code", FRAME_HINT},
     {"gi_frame", FRAME_HINT},
     {"gi_yieldfrom", FRAME_HINT},
@@ -118,11 +120,13 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"load_extension", "SQLite's own functions are all there is here"},
     {"load_module", MODULE_HINT},
     {"multiprocessing", MODULE_HINT},
+    {"ntpath", MODULE_HINT},
     {"obj", "keep the object in a variable of your own, under another name"},
     {"os", "if it is an attribute of yours, give it another name; the module is os itself"},
     {"pathmod", MODULE_HINT},
     {"pickle", MODULE_HINT},
     {"posix", MODULE_HINT},
+    {"posixpath", MODULE_HINT},
     {"read_pickle", PICKLE_HINT},
     {"runstring", "write the code itself"},
     {"shutil", MODULE_HINT},
@@ -137,6 +141,7 @@ const CaissonRefusal caisson_refused_attributes[] = {
     {"threading", MODULE_HINT},
     {"unsafe_load", SAFE_LOAD_HINT},
     {"unsafe_load_all", SAFE_LOAD_HINT},
+    {"zlib", MODULE_HINT},
     {NULL, NULL}};
 
 const CaissonRefusal caisson_refused_below_packages[] = {

@@ -1,6 +1,7 @@
 """The host's tools as functions of the code."""
 
 import builtins
+import gc
 import sys
 import types
 
@@ -131,27 +132,57 @@ def _call_awaited(function, args, kwargs):
     return function(*args, **kwargs)
 
 
+def _is_module(value):
+    return issubclass(type(value), types.ModuleType)
+
+
 def _own_dict(value):
     if own.is_pythons(value):
         raise AttributeError("__dict__ is shown of objects of your own classes only")
-    return own.lookup(value, "__dict__")
-
-
-def _own_obj(value):
-    what = value if issubclass(type(value), type) else type(value)
-    if BaseException in type.__getattribute__(what, "__mro__"):
-        raise AttributeError("the attribute obj of exceptions is not shown")
-    return own.lookup(value, "obj")
+    shown = own.lookup(value, "__dict__")
+    held = own.held_by(value) if issubclass(type(value), type) else shown
+    values = held.values() if held is not shown else dict.values(held) if issubclass(type(held), dict) else ()
+    if any(map(_is_module, list(values))):
+        raise AttributeError("__dict__ holds a module, which is not shown")
+    return shown
 
 
 def _no_module(name):
     def read(value):
         attribute = getattr(value, name)
-        if issubclass(type(attribute), types.ModuleType):
+        if _is_module(attribute):
             raise AttributeError("this attribute is a module, which is not shown")
         return attribute
 
     return read
+
+
+def _own_obj(value):
+    what = value if issubclass(type(value), type) else type(value)
+    if AttributeError in type.__getattribute__(what, "__mro__"):
+        raise AttributeError("the attribute obj of an AttributeError is not shown")
+    return _read_obj(value)
+
+
+_read_obj = _no_module("obj")
+_shows_obj = False
+
+
+def guard_exceptions(is_strict):
+    global _shows_obj
+    _shows_obj = not is_strict
+
+
+def _guard_obj():
+    """AttributeError.obj is whatever Python looked into. Whatever an object is asked through (proxies, super(), aliases of types,
+    a __getattr__ of the library), it ends here."""
+    member = AttributeError.__dict__.get("obj")
+    if member is None:  # Before 3.10.
+        return
+    get = member.__get__
+    held = gc.get_referents(AttributeError.__dict__)[0]
+    held["obj"] = property(lambda error: get(error) if _shows_obj else None, member.__set__, member.__delete__)
+    sys._clear_type_cache()
 
 
 # Attributes that are asked for by functions of ours under the strict policy (guest/own_attributes.h).
@@ -201,6 +232,7 @@ def install(bridge):
     def twin(function):
         return pending_twin(function) or function
 
+    _guard_obj()
     call_tool.__module__ = "builtins"
     builtins.call_tool = call_tool
     hidden = {

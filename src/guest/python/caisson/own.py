@@ -4,6 +4,7 @@ The strict policy keeps code away from what Python's own classes and modules hol
 hand it over, by names or objects that the code gives them; here they are put right.
 """
 
+import os
 import sys
 import types
 
@@ -19,11 +20,33 @@ def lookup(value, name):
     return owner.__getattribute__(value, name)
 
 
+def standard_names():
+    if hasattr(sys, "stdlib_module_names"):  # Since 3.10.
+        return sys.stdlib_module_names
+    names = set(sys.builtin_module_names)
+    for directory in sys.path[:2]:  # The library and its extension modules.
+        try:
+            names.update(entry.partition(".")[0] for entry in os.listdir(directory))
+        except OSError:
+            pass
+    return names - {"site-packages", "dist-packages", "__pycache__"}
+
+
+def held_by(a_class):
+    return type.__dict__["__dict__"].__get__(a_class)
+
+
 def is_pythons(value):
     if not issubclass(type(value), type):
         return issubclass(type(value), types.ModuleType)
     flags = type.__getattribute__(value, "__flags__")
-    return bool(flags & _IMMUTABLE_TYPE) or not flags & _HEAP_TYPE
+    if flags & _IMMUTABLE_TYPE or not flags & _HEAP_TYPE:
+        return True
+    module = held_by(value).get("__module__")
+    return type(module) is str and module.partition(".")[0] in _standard
+
+
+_standard = standard_names()
 
 
 def guard_functools():
@@ -87,5 +110,24 @@ def guard_argparse():
     argparse.Namespace.__eq__ = __eq__
 
 
+def guard_warnings():
+    """catch_warnings keeps no module among what it holds."""
+    import warnings
+
+    def module(self):
+        return lookup(self, "__dict__").get("_other", warnings)
+
+    def set_module(self, value):
+        if value is not warnings:
+            lookup(self, "__dict__")["_other"] = value
+
+    warnings.catch_warnings._module = property(module, set_module)
+
+
 # What to call once each of these modules is there.
-GUARDS = {"argparse": guard_argparse, "contextlib": guard_contextlib, "functools": guard_functools}
+GUARDS = {
+    "argparse": guard_argparse,
+    "contextlib": guard_contextlib,
+    "functools": guard_functools,
+    "warnings": guard_warnings,
+}
