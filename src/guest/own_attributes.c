@@ -18,7 +18,10 @@ static int IsPythonsOwn(PyObject* object) {
   if (!PyType_Check(object)) return PyModule_Check(object);
   if (PyType_HasFeature((PyTypeObject*)object, Py_TPFLAGS_IMMUTABLETYPE)) return 1;
   PyObject* module = PyDict_GetItemString(((PyTypeObject*)object)->tp_dict, "__module__");
-  return module != NULL && PyUnicode_CheckExact(module) && IsStandard(module);
+  if (module == NULL || !PyUnicode_CheckExact(module)) return 0;
+  if (_PyUnicode_EqualToASCIIString(module, "__main__")) return 0;
+  return IsStandard(module) ||
+         PyDict_GetItemWithError(PyImport_GetModuleDict(), module) != NULL;  // A package's.
 }
 
 static int HoldsModule(PyObject* dict) {
@@ -80,20 +83,44 @@ static PyObject* OwnObj(PyObject* name, PyObject* object) {
                                   : NoModule(name, object);
 }
 
+// The name of the module that a callable comes from: borrowed, or null.
+static PyObject* ModuleOf(PyObject* callable) {
+  while (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
+  PyObject* held =
+      PyFunction_Check(callable) ? PyFunction_GET_GLOBALS(callable) : Py_TYPE(callable)->tp_dict;
+  return PyDict_GetItemString(held, PyFunction_Check(callable) ? "__name__" : "__module__");
+}
+
+// DataFrame.query, DataFrame.eval: where they are called, the check sees their text.
+static PyObject* NoEvaluator(PyObject* name, PyObject* object) {
+  PyObject* value = PyObject_GetAttr(object, name);
+  if (value == NULL || !PyCallable_Check(value)) return value;
+  PyObject* module = ModuleOf(value);
+  int is_known = module == NULL || !PyUnicode_CheckExact(module) || IsStandard(module) ||
+                 _PyUnicode_EqualToASCIIString(module, "__main__");
+  if (is_known) return value;
+  Py_DECREF(value);
+  return Refuse("call it where it stands, with the text as a literal: df.query('a > @n')");
+}
+
 // Each function has its attribute's name as `self`, and no name in the code.
-static PyMethodDef methods[] = {{"__dict__", OwnDict, METH_O, NULL},
-                                {"obj", OwnObj, METH_O, NULL},
-                                {"os", NoModule, METH_O, NULL},
-                                {"sys", NoModule, METH_O, NULL},
-                                {"socket", NoModule, METH_O, NULL}};
-enum { kOwnAttributes = sizeof methods / sizeof methods[0] };
+static PyMethodDef methods[] = {
+    {"__dict__", OwnDict, METH_O, NULL}, {"obj", OwnObj, METH_O, NULL},
+    {"os", NoModule, METH_O, NULL},      {"sys", NoModule, METH_O, NULL},
+    {"socket", NoModule, METH_O, NULL},  {"query", NoEvaluator, METH_O, NULL},
+    {"eval", NoEvaluator, METH_O, NULL}};
+enum {
+  kEvaluators = 2,
+  kRead = sizeof methods / sizeof methods[0],
+  kOwnAttributes = kRead - kEvaluators
+};
 static struct {
   PyObject* name;
   PyObject* function;
-} own[kOwnAttributes];
+} own[kRead];
 
 int OwnAttributesStart(void) {
-  for (int i = 0; i < kOwnAttributes; i++) {
+  for (int i = 0; i < kRead; i++) {
     own[i].name = PyUnicode_InternFromString(methods[i].ml_name);
     own[i].function = own[i].name == NULL ? NULL : PyCFunction_New(&methods[i], own[i].name);
     if (own[i].function == NULL) return -1;
@@ -106,28 +133,37 @@ void GuardExceptions(ExceptionsShow show) {
   if (shows_obj != shows) shows_obj = shows;  // A page that is not written to is shared.
 }
 
-static PyObject* FunctionFor(PyObject* name) {
-  for (int i = 0; i < kOwnAttributes; i++) {
-    if (own[i].name == name) return own[i].function;
-  }
-  return NULL;
+// Of those that are read by a function of ours; kRead if it is none.
+static int IndexOf(PyObject* name) {
+  int i = 0;
+  while (i < kRead && own[i].name != name) i++;
+  return i;
 }
 
 int IsOwnAttribute(PyObject* name) {
-  return FunctionFor(name) != NULL;
+  return IndexOf(name) < kOwnAttributes;
 }
+
+typedef struct Rewriter {
+  PyArena* arena;
+  expr_ty called;
+} Rewriter;
 
 static int Rewrite(TreeVisitor* visitor, expr_ty* slot) {
   expr_ty expr = *slot;
-  PyArena* arena = visitor->state;
+  Rewriter* rewriter = visitor->state;
+  if (expr->kind == Call_kind) rewriter->called = expr->v.Call.func;
   if (expr->kind != Attribute_kind || expr->v.Attribute.ctx != Load) return kVisitChildren;
-  PyObject* function = FunctionFor(expr->v.Attribute.attr);
-  if (function == NULL) return kVisitChildren;
+  int index = IndexOf(expr->v.Attribute.attr);
+  if (index == kRead || (index >= kOwnAttributes && expr == rewriter->called)) {
+    return kVisitChildren;
+  }
   *slot = expr->v.Attribute.value;
-  return WrapInCall(slot, function, arena) < 0 ? kVisitFailed : kVisitChildren;
+  return WrapInCall(slot, own[index].function, rewriter->arena) < 0 ? kVisitFailed : kVisitChildren;
 }
 
 int RewriteOwnAttributes(mod_ty tree, PyArena* arena) {
-  TreeVisitor visitor = {.expr = Rewrite, .state = arena};
+  Rewriter rewriter = {.arena = arena};
+  TreeVisitor visitor = {.expr = Rewrite, .state = &rewriter};
   return VisitStmts(&visitor, tree->v.Module.body);
 }

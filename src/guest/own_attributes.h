@@ -7,6 +7,7 @@
 //   x.obj               Anything but a module, of anything but an AttributeError, whose obj is whatever Python looked into:
 //                       that is kept by the exceptions themselves, so that no way through other objects leads to it.
 //   x.os, x.sys, x.socket  Anything but a module.
+//   x.query, x.eval     Where they are not called: anything but functions of packages, which may evaluate text.
 //
 // Trust     The tree is hostile; see tree.h.
 // Threads   With the interpreter's lock held.
@@ -23,7 +24,7 @@ int OwnAttributesStart(void);
 typedef enum ExceptionsShow { kHideObj, kShowAll } ExceptionsShow;
 void GuardExceptions(ExceptionsShow show);
 
-// Whether `name`, which is interned, is one of them where it is read with a dot.
+// Whether `name`, which is interned, is one of them where it is read with a dot; query and eval are not told.
 int IsOwnAttribute(PyObject* name);
 
 // Rewrites x.name, where it is read, to <own name>(x). 0, or -1 with a Python error set.

@@ -549,6 +549,25 @@ TEST(PolicyPatterns, PositionalNamesAreSettledBeforeTheCodeRuns) {
   EXPECT_EQ(*ToJson(*held.Field("result")), R"([[1,2,3],[4,5],[6,7],[8,9],[1,2],"s"])");
 }
 
+// A function of a package that may evaluate text is called where the check sees the text, or not at all.
+TEST(PolicyOwnAttributes, EvaluatorsOfPackagesAreNoValues) {
+  const HolderOptions options = With(Lists({{"allow_builtins", Strs({"exec"})}}));
+  const std::string package =
+      "frame = {'__name__': 'pandas.core.frame'}\n"
+      "exec('class F:\\n  def query(self, t): return t\\n  class eval:\\n    "
+      "def __init__(self, t): pass', frame)\nf = frame['F']()\n";
+  EXPECT_EQ(Hold(package + "f.query('a')", options).ResultJson(), "\"a\"");
+  for (const char* code :
+       {"q = f.query", "list(map(f.query, ['a']))", "(lambda q=f.query: q('a'))()", "[f.query]",
+        "for c in [frame['F']]: c.query(f, 'a') and c.query", "f.query.__call__('a')"}) {
+    EXPECT_EQ(Hold(package + code, options).Error("type"), "AttributeError") << code;
+  }
+  const std::string own =
+      "class Db:\n  def query(self, t): return t\nd = Db()\nq = d.query\nd.eval = 'a'\n";
+  EXPECT_EQ(Hold(own + "[q('b'), d.eval, *map(d.query, 'c')]", Strict()).ResultJson(),
+            R"(["b","a","c"])");
+}
+
 // What the interpreter lacks.
 
 HolderOptions Auto(HolderOptions options, std::initializer_list<const char*> packages) {

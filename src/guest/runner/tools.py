@@ -185,12 +185,38 @@ def _guard_obj():
     sys._clear_type_cache()
 
 
+def _no_evaluator(name):
+    """DataFrame.query, DataFrame.eval: where they are called, the check sees their text."""
+
+    def read(value):
+        attribute = getattr(value, name)
+        if callable(attribute) and not _is_known(_module_of(attribute)):
+            raise AttributeError("call it where it stands, with the text as a literal: df.query('a > @n')")
+        return attribute
+
+    return read
+
+
+def _module_of(function):
+    while type(function) is types.MethodType:
+        function = function.__func__
+    if type(function) is types.FunctionType:
+        return function.__globals__.get("__name__")
+    return own.held_by(type(function)).get("__module__")
+
+
+def _is_known(module):
+    return type(module) is not str or module == "__main__" or own.is_standard(module)
+
+
 # Attributes that are asked for by functions of ours under the strict policy (guest/own_attributes.h).
 OWN_ATTRIBUTES = {
     "__dict__": _own_dict,
     "obj": _own_obj,
     **{name: _no_module(name) for name in ("os", "sys", "socket")},
 }
+# Those that are, where they are not called.
+EVALUATORS = {name: _no_evaluator(name) for name in ("query", "eval")}
 
 
 def install(bridge):
@@ -243,7 +269,7 @@ def install(bridge):
         AWAITABLE: _awaitable,
         AWAITABLES: _awaitables,
         TASKS: _tasks,
-        **{OWN.format(name): read for name, read in OWN_ATTRIBUTES.items()},
+        **{OWN.format(name): read for name, read in {**OWN_ATTRIBUTES, **EVALUATORS}.items()},
     }
     for name, function in hidden.items():
         setattr(builtins, name, function)

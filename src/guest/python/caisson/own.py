@@ -32,6 +32,10 @@ def standard_names():
     return names - {"site-packages", "dist-packages", "__pycache__"}
 
 
+def is_standard(module):
+    return module.partition(".")[0] in _standard
+
+
 def held_by(a_class):
     return type.__dict__["__dict__"].__get__(a_class)
 
@@ -43,7 +47,9 @@ def is_pythons(value):
     if flags & _IMMUTABLE_TYPE or not flags & _HEAP_TYPE:
         return True
     module = held_by(value).get("__module__")
-    return type(module) is str and module.partition(".")[0] in _standard
+    if type(module) is not str or module == "__main__":
+        return False
+    return is_standard(module) or module in sys.modules  # A package's.
 
 
 _standard = standard_names()
