@@ -130,6 +130,54 @@ def guard_warnings():
     warnings.catch_warnings._module = property(module, set_module)
 
 
+# What pandas evaluates, under whatever name and with whatever text: df.eval("@name.attribute").
+
+_FRAMES = frozenset(
+    "ag_await ag_code ag_frame co_code co_consts co_names cr_await cr_code cr_frame cr_origin f_back f_builtins f_code "
+    "f_globals f_locals f_trace gi_code gi_frame gi_yieldfrom tb_frame tb_next".split()
+)
+
+
+def _guard_scope():
+    """Names in the text stand for no modules, and for nothing of Python's own."""
+    scope = sys.modules["pandas.core.computation.scope"].Scope
+    resolve = scope.resolve
+
+    def resolve_own(self, key, is_local):
+        value = resolve(self, key, is_local)
+        if issubclass(type(value), types.ModuleType) or is_local and key.startswith("__"):
+            raise AttributeError(f"{key:.80} is not shown to text that is evaluated")
+        return value
+
+    scope.resolve = resolve_own
+
+
+def _guard_visitor(module, name):
+    def guard():
+        visitor = getattr(sys.modules[module], name)
+        visit = visitor.visit_Attribute
+
+        def visit_Attribute(self, node, **options):
+            if node.attr.startswith("_") or node.attr in _FRAMES:
+                raise AttributeError(f"the attribute {node.attr:.80} is not shown to text that is evaluated")
+            return visit(self, node, **options)
+
+        visitor.visit_Attribute = visit_Attribute
+
+    return guard
+
+
+PACKAGE_GUARDS = {
+    "pandas.core.computation.scope": _guard_scope,
+    **{
+        module: _guard_visitor(module, name)
+        for module, name in (
+            ("pandas.core.computation.expr", "BaseExprVisitor"),
+            ("pandas.core.computation.pytables", "PyTablesExprVisitor"),
+        )
+    },
+}
+
 # What to call once each of these modules is there.
 GUARDS = {
     "argparse": guard_argparse,
