@@ -75,7 +75,7 @@ static int64_t Post(Buffer* message) {
     PyObject* args = Py_BuildValue("ss", "CallRefused",
                                    seq == CAISSON_POST_FORKED
                                        ? "a process that the code forked cannot call tools"
-                                       : "the arguments are larger than a call may have (8 MiB)");
+                                       : "the arguments are larger than a call may have");
     RaiseFromArgs(hooks.tool_error, args);
     Py_XDECREF(args);
     return -1;

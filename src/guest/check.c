@@ -143,7 +143,10 @@ static int CheckFromOne(Checker* checker, alias_ty alias, PyObject* module) {
     return -1;
   }
   PyObject* name = alias->asname == NULL ? alias->name : alias->asname;
-  if (CheckBound(checker, name) < 0) return -1;
+  if (CheckBound(checker, name) < 0 ||
+      CheckUnpickler(checker, alias->lineno, alias->col_offset, module, alias->name) < 0) {
+    return -1;
+  }
   if (member.kind != kModuleMember && member.kind != kSpecialMember) return 0;
   return CheckModuleName(checker, alias, name);
 }
@@ -242,7 +245,13 @@ static int CheckAnnAssign(Checker* checker, stmt_ty stmt) {
 // `x.obj += y` hands what it reads to y.__radd__, past the function that reads it elsewhere.
 static int CheckAugAssign(Checker* checker, stmt_ty stmt) {
   expr_ty target = stmt->v.AugAssign.target;
-  if (target->kind != Attribute_kind || !IsOwnAttribute(target->v.Attribute.attr)) return 0;
+  if (target->kind != Attribute_kind) return 0;
+  expr_ty value = stmt->v.AugAssign.value;
+  if (value->kind != Constant_kind && value->kind != JoinedStr_kind &&
+      CheckEvaluator(checker, target, target->v.Attribute.attr) < 0) {
+    return -1;
+  }
+  if (!IsOwnAttribute(target->v.Attribute.attr)) return 0;
   return Refuse(checker, "attribute", target, "write it as an assignment: x.a = x.a + b",
                 "the attribute %.80U is not allowed here", target->v.Attribute.attr);
 }
@@ -251,6 +260,7 @@ static int CheckAugAssign(Checker* checker, stmt_ty stmt) {
 static int CheckCompared(Checker* checker, expr_ty value) {
   for (; value->kind == Attribute_kind; value = value->v.Attribute.value) {
     PyObject* name = value->v.Attribute.attr;
+    if (CheckEvaluator(checker, value, name) < 0) return -1;
     if (IsOwnAttribute(name) &&
         Refuse(checker, "attribute", value, "compare with if, or with a variable of your own",
                "the attribute %.80U is not allowed here", name) < 0) {

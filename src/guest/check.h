@@ -16,8 +16,9 @@
 
 typedef struct CheckOptions {
   ModulePolicy modules;
-  PyObject* tools;   // Borrowed: list of the host's tools, or null.
-  PyObject* absent;  // Borrowed: set of modules that do not exist here; imports.h has judged them.
+  PyObject* tools;    // Borrowed: list of the host's tools, or null.
+  PyObject* imports;  // Borrowed: list of the top-level modules that the code imports, or null.
+  PyObject* absent;   // Borrowed: set of modules that do not exist here; imports.h has judged them.
 } CheckOptions;
 
 // Adds what it finds to `findings`. 0, or -1 with a Python error set: the code is refused too.

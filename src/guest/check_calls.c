@@ -160,13 +160,17 @@ static int CheckNamedAccess(Checker* checker, expr_ty call, PyObject* function) 
   expr_ty receiver = asdl_seq_GET(args, 0);
   if (IsFormatMethod(name)) return CheckTemplate(checker, call, receiver);
   if (name == dict_name) return CheckAttributeName(checker, call, NULL, name);
+  int is_read = PyUnicode_READ_CHAR(function, 0) == 'g';
+  if (is_read && (CheckEvaluator(checker, call, name) < 0 ||
+                  CheckUncalled(checker, call, receiver, name) < 0)) {
+    return -1;
+  }
   Possible owner = {.count = 0}, result = {.count = 0};
   if (Evaluate(checker, checker->names.current, receiver, &owner, 0) < 0 ||
       CheckMembers(checker, call, receiver, &owner, name, &result) < 0) {
     return -1;
   }
   checker->excused[0] = receiver;
-  int is_read = PyUnicode_READ_CHAR(function, 0) == 'g';
   int is_change = !is_read && PyUnicode_READ_CHAR(function, 0) != 'h';
   if ((is_change && owner.count > 0) || (is_read && result.count > 0) || owner.too_many) {
     return Refuse(checker, "module", call, "write it with a dot", "%.80U is used on a module",
@@ -188,6 +192,7 @@ static int CheckDotted(Checker* checker, expr_ty place, PyObject* text) {
       status = RefuseTemplate(checker, place);
     } else if (PyUnicode_GET_LENGTH(name) > 0) {
       status = CheckAttributeName(checker, place, NULL, name);
+      if (status == 0) status = CheckEvaluator(checker, place, name);
     }
   }
   Py_XDECREF(parts);
@@ -283,6 +288,7 @@ int CheckCall(Checker* checker, expr_ty call) {
     if (CheckFormatCall(checker, call) < 0) return -1;
   }
   Possible callee = {.count = 0};
+  checker->called = func;
   if (CheckOperand(checker, func, &callee) < 0 || CheckPackageCall(checker, call) < 0) return -1;
   checker->done = func;
   if (callee.too_many) {

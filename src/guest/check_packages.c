@@ -5,17 +5,13 @@
 
 static PyObject* eval_name;
 static PyObject* query_name;
-static PyObject* load_name;
 static PyObject* allow_pickle_name;
 
 int CheckPackagesStart(void) {
   eval_name = PyUnicode_InternFromString("eval");
   query_name = PyUnicode_InternFromString("query");
-  load_name = PyUnicode_InternFromString("numpy.load");
   allow_pickle_name = PyUnicode_InternFromString("allow_pickle");
-  return eval_name == NULL || query_name == NULL || load_name == NULL || allow_pickle_name == NULL
-             ? -1
-             : 0;
+  return eval_name == NULL || query_name == NULL || allow_pickle_name == NULL ? -1 : 0;
 }
 
 static PyObject* KeepPath(Checker* checker, PyObject* path) {
@@ -82,13 +78,34 @@ int CheckBelowPackage(Checker* checker, expr_ty attribute) {
 
 // pandas.
 
-static int UsesPandas(const Checker* checker) {
+static int HasPandas(const Checker* checker) {
   PyObject* packages = checker->modules.native_packages;
   for (Py_ssize_t i = 0; packages != NULL && i < PyList_GET_SIZE(packages); i++) {
     PyObject* item = PyList_GET_ITEM(packages, i);
     if (PyUnicode_CheckExact(item) && _PyUnicode_EqualToASCIIString(item, "pandas")) return 1;
   }
   return 0;
+}
+
+// Other packages hand out DataFrames too, and in a session earlier code may have left some.
+static int UsesPandas(const Checker* checker) {
+  if (!HasPandas(checker)) return 0;
+  PyObject* imports = checker->options->imports;
+  for (Py_ssize_t i = 0; imports != NULL && i < PyList_GET_SIZE(imports); i++) {
+    if (!IsStandard(PyList_GET_ITEM(imports, i))) return 1;
+  }
+  return PyDict_GetItemString(PyImport_GetModuleDict(), "pandas") != NULL;
+}
+
+int IsEvaluator(const Checker* checker, PyObject* name) {
+  return (name == query_name || name == eval_name) && UsesPandas(checker);
+}
+
+int CheckEvaluator(Checker* checker, expr_ty place, PyObject* name) {
+  if (!IsEvaluator(checker, name)) return 0;
+  return Refuse(checker, "attribute", place,
+                "call it where it stands, with the text as a literal: df.query('a > @n')",
+                "it cannot be told what %.80U() evaluates here", name);
 }
 
 static int IsWord(Py_UCS4 c) {
@@ -142,18 +159,63 @@ static int IsFalse(expr_ty expr) {
   return expr->kind == Constant_kind && expr->v.Constant.value == Py_False;
 }
 
+// Where `name`, if it is one of numpy's that unpickle, has its argument allow_pickle; else -1.
+static Py_ssize_t PickleArgument(PyObject* name) {
+  static const struct {
+    const char* name;
+    Py_ssize_t place;
+  } unpicklers[] = {{"load", 2}, {"read_array", 1}, {"NpzFile", 3}};
+  for (size_t i = 0; i < sizeof unpicklers / sizeof unpicklers[0]; i++) {
+    if (_PyUnicode_EqualToASCIIString(name, unpicklers[i].name)) return unpicklers[i].place;
+  }
+  return -1;
+}
+
+// numpy shows each of them in several places.
+static int IsInNumpy(PyObject* path) {
+  PyObject* top = TopLevelName(path);
+  int is_in = top != NULL && _PyUnicode_EqualToASCIIString(top, "numpy");
+  Py_XDECREF(top);
+  return is_in;
+}
+
+int CheckUnpickler(Checker* checker, int line, int offset, PyObject* module, PyObject* name) {
+  if (PickleArgument(name) < 0 || !IsInNumpy(module)) return PyErr_Occurred() ? -1 : 0;
+  return FindingAdd(checker->findings, "attribute", line, offset,
+                    "call it where it stands, by its path: np.load(file)",
+                    "%.80U.%.80U, which can run code that a file has, is used as a value", module,
+                    name);
+}
+
+int CheckUncalled(Checker* checker, expr_ty place, expr_ty receiver, PyObject* name) {
+  if (checker->modules.native_packages == NULL || PickleArgument(name) < 0) return 0;
+  PyObject* path = PathOf(checker, receiver);
+  if (path == NULL) return PyErr_Occurred() ? -1 : 0;
+  return CheckUnpickler(checker, place->lineno, place->col_offset, path, name);
+}
+
+// Where the callee has its argument allow_pickle; else -1.
+static Py_ssize_t PickleArgumentOf(Checker* checker, expr_ty func) {
+  PyObject* path = PathOf(checker, func);
+  if (path == NULL || !IsInNumpy(path)) return -1;
+  Py_ssize_t size = PyUnicode_GET_LENGTH(path);
+  Py_ssize_t dot = PyUnicode_FindChar(path, '.', 0, size, -1);
+  PyObject* name = KeepPath(checker, PyUnicode_Substring(path, dot + 1, size));
+  return name == NULL ? -1 : PickleArgument(name);
+}
+
 static int AllowsPickle(Checker* checker, expr_ty call) {
   asdl_keyword_seq* keywords = call->v.Call.keywords;
-  PyObject* path = PathOf(checker, call->v.Call.func);
-  int is_load = path != NULL && _PyUnicode_EQ(path, load_name);
+  Py_ssize_t place = PickleArgumentOf(checker, call->v.Call.func);
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(keywords); i++) {
     keyword_ty keyword = asdl_seq_GET(keywords, i);
     if (keyword->arg == allow_pickle_name && !IsFalse(keyword->value)) return 1;
-    if (keyword->arg == NULL && is_load) return 1;
+    if (keyword->arg == NULL && place >= 0) return 1;
   }
   asdl_expr_seq* args = call->v.Call.args;
-  for (Py_ssize_t i = 0; is_load && i < asdl_seq_LEN(args); i++) {
-    if (i >= 2 || asdl_seq_GET(args, i)->kind == Starred_kind) return 1;
+  for (Py_ssize_t i = 0; i <= place && i < asdl_seq_LEN(args); i++) {
+    expr_ty arg = asdl_seq_GET(args, i);
+    if (arg->kind == Starred_kind || (i == place && !IsFalse(arg))) return 1;
   }
   return 0;
 }
@@ -162,10 +224,7 @@ int CheckPackageCall(Checker* checker, expr_ty call) {
   expr_ty func = call->v.Call.func;
   if (checker->modules.native_packages == NULL) return 0;
   PyObject* method = func->kind == Attribute_kind ? func->v.Attribute.attr : NULL;
-  if (method != NULL && (method == query_name || method == eval_name) && UsesPandas(checker) &&
-      CheckQuery(checker, call) < 0) {
-    return -1;
-  }
+  if (method != NULL && IsEvaluator(checker, method) && CheckQuery(checker, call) < 0) return -1;
   if (!AllowsPickle(checker, call)) return PyErr_Occurred() ? -1 : 0;
   return Refuse(checker, "attribute", call, "leave allow_pickle out: arrays of numbers need none",
                 "%.80U runs code that the file has", allow_pickle_name);

@@ -411,7 +411,11 @@ int CheckClassPattern(Checker* checker, pattern_ty pattern) {
   asdl_identifier_seq* attributes = pattern->v.MatchClass.kwd_attrs;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(attributes); i++) {
     PyObject* name = asdl_seq_GET(attributes, i);
-    if (CheckAttributeName(checker, pattern->v.MatchClass.cls, NULL, name) < 0) return -1;
+    expr_ty cls = pattern->v.MatchClass.cls;
+    if (CheckAttributeName(checker, cls, NULL, name) < 0 ||
+        CheckEvaluator(checker, cls, name) < 0) {
+      return -1;
+    }
   }
   return 0;
 }

@@ -117,6 +117,21 @@ static int IsAnyChoice(expr_ty choices, expr_ty value) {
   return 0;
 }
 
+static int FitsInside(PyObject* outer, expr_ty inner, expr_ty value);
+
+// `**more` in a dict has no key, and is itself one of the kind.
+static int ItemsFit(PyObject* outer, expr_ty inner, expr_ty dict) {
+  expr_ty type = asdl_seq_GET(inner->v.Tuple.elts, 1);
+  for (Py_ssize_t i = 0; i < asdl_seq_LEN(dict->v.Dict.values); i++) {
+    expr_ty value = asdl_seq_GET(dict->v.Dict.values, i);
+    int is_more = asdl_seq_GET(dict->v.Dict.keys, i) == NULL;
+    int fits =
+        is_more ? LiteralType(value) == NULL || FitsInside(outer, inner, value) : Fits(type, value);
+    if (!fits) return 0;
+  }
+  return 1;
+}
+
 // list[X], dict[str, X], Literal[...].
 static int FitsInside(PyObject* outer, expr_ty inner, expr_ty value) {
   if (_PyUnicode_EqualToASCIIString(outer, "Literal")) return IsAnyChoice(inner, value);
@@ -126,7 +141,7 @@ static int FitsInside(PyObject* outer, expr_ty inner, expr_ty value) {
   }
   int is_dict = value->kind == Dict_kind && inner->kind == Tuple_kind &&
                 asdl_seq_LEN(inner->v.Tuple.elts) == 2;
-  return !is_dict || AllFit(asdl_seq_GET(inner->v.Tuple.elts, 1), value->v.Dict.values);
+  return !is_dict || ItemsFit(outer, inner, value);
 }
 
 static int Fits(expr_ty type, expr_ty value) {

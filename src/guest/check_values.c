@@ -320,6 +320,7 @@ static int CheckAttribute(Checker* checker, expr_ty expr, Possible* possible) {
   if (CheckMembers(checker, expr, receiver, &owner, name, possible) < 0) return -1;
   if (owner.count == 0 && CheckBelowPackage(checker, expr) < 0) return -1;
   if (expr->v.Attribute.ctx == Load) {
+    if (expr != checker->called && CheckUncalled(checker, expr, receiver, name) < 0) return -1;
     if (!IsFormatMethod(name) || expr == checker->formatting) return 0;
     return CheckTemplate(checker, expr, receiver);
   }

@@ -23,6 +23,7 @@ typedef struct Checker {
   int line, offset;    // Of the node visited last, for what has no place of its own.
   expr_ty done;        // Checked already: the walk leaves it out.
   expr_ty formatting;  // A `format` whose text CheckCall sees to.
+  expr_ty called;      // A callee whose arguments CheckCall sees to.
   expr_ty excused[2];  // May be a module, since what is around makes no value of it.
 } Checker;
 
@@ -64,6 +65,14 @@ int CheckCall(Checker* checker, expr_ty call);
 // What is reached through packages that are not Python's own, and calls that make them execute text.
 int CheckBelowPackage(Checker* checker, expr_ty attribute);
 int CheckPackageCall(Checker* checker, expr_ty call);
+// Whether it is a method that evaluates text, where there is pandas: query, eval.
+int IsEvaluator(const Checker* checker, PyObject* name);
+// `name` where it is read otherwise than with a dot: a finding, if it is an evaluator.
+int CheckEvaluator(Checker* checker, expr_ty place, PyObject* name);
+// A function of `module` that unpickles: a finding, where it is not called but a value.
+int CheckUnpickler(Checker* checker, int line, int offset, PyObject* module, PyObject* name);
+// The same for receiver.name.
+int CheckUncalled(Checker* checker, expr_ty place, expr_ty receiver, PyObject* name);
 // The attributes that a class pattern reads.
 int CheckClassPattern(Checker* checker, pattern_ty pattern);
 // The fields of a text that str.format fills in: they read attributes too.

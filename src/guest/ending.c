@@ -49,34 +49,39 @@ static PyObject* FindAll(PyTypeObject* type) {
   return found;
 }
 
-// Calls `visit` for each item until it says 0. Code can find the list and change it meanwhile.
-static int All(PyObject* items, int (*visit)(PyObject* item)) {
-  int go_on = 1;
+// Code can find the list and change it meanwhile.
+static void ForEach(PyObject* items, void (*visit)(PyObject* item)) {
   if (items == NULL) PyErr_Clear();
-  for (Py_ssize_t i = 0; items != NULL && go_on && i < PyList_GET_SIZE(items); i++) {
+  for (Py_ssize_t i = 0; items != NULL && i < PyList_GET_SIZE(items); i++) {
     PyObject* item = Py_NewRef(PyList_GET_ITEM(items, i));
-    go_on = visit(item);
+    visit(item);
     Py_DECREF(item);
   }
   Py_XDECREF(items);
-  return go_on;
 }
 
-static int IsNotOpenForWriting(PyObject* file) {
-  return !IsOpenForWriting(file);
+static int AnyIs(PyObject* items, int (*is)(PyObject* item)) {
+  int any = 0;
+  if (items == NULL) PyErr_Clear();
+  for (Py_ssize_t i = 0; items != NULL && !any && i < PyList_GET_SIZE(items); i++) {
+    PyObject* item = Py_NewRef(PyList_GET_ITEM(items, i));
+    any = is(item);
+    Py_DECREF(item);
+  }
+  Py_XDECREF(items);
+  return any;
 }
 
-static int Flush(PyObject* file) {
-  PyObject* done = PyObject_CallMethod(file, "flush", NULL);
+static void Flush(PyObject* file) {
+  PyObject* done = PyObject_CallMethodNoArgs(file, hooks.flush);
   Py_XDECREF(done);
-  if (done != NULL) return 1;
+  if (done != NULL) return;
   // One that is closed or detached says ValueError.
   if (PyErr_ExceptionMatches(PyExc_ValueError)) {
     PyErr_Clear();
   } else {
     PyErr_WriteUnraisable(file);
   }
-  return 1;
 }
 
 static int IsDunder(PyObject* name) {
@@ -84,13 +89,36 @@ static int IsDunder(PyObject* name) {
          PyUnicode_READ_CHAR(name, 1) == '_';
 }
 
-// What a __del__ is likely to need stays, tools among it.
-static int ReleaseGlobal(PyObject* name) {
-  if (!PyUnicode_CheckExact(name) || IsDunder(name)) return 1;
+// What the names of __main__ stand for, in the order in which it is let go: what a __del__ is likely
+// to need stays longest.
+typedef enum Share { kData, kClassesAndClosures, kFunctions, kShares, kStays = kShares } Share;
+
+static Share ShareOf(PyObject* value) {
+  if (PyModule_Check(value)) return kStays;
+  if (!PyCallable_Check(value)) return kData;
+  if (!PyObject_IS_GC(value)) return kStays;  // It can hold nothing: a tool, a type of Python's.
+  int is_plain = PyFunction_Check(value) && PyFunction_GET_CLOSURE(value) == NULL;
+  return is_plain ? kFunctions : kClassesAndClosures;
+}
+
+static void ReleaseGlobal(PyObject* name, Share share) {
+  if (!PyUnicode_CheckExact(name) || IsDunder(name)) return;
   PyObject* value = PyDict_GetItemWithError(hooks.main_globals, name);
-  if (value == NULL || PyModule_Check(value) || PyCallable_Check(value)) return 1;
-  if (PyDict_SetItem(hooks.main_globals, name, Py_None) < 0) PyErr_Clear();
-  return 1;
+  int is_due = value != NULL && ShareOf(value) == share;
+  if (is_due) PyDict_SetItem(hooks.main_globals, name, Py_None);
+  PyErr_Clear();  // Of keys that compare as they like, too.
+}
+
+static void ReleaseData(PyObject* name) {
+  ReleaseGlobal(name, kData);
+}
+
+static void ReleaseClassOrClosure(PyObject* name) {
+  ReleaseGlobal(name, kClassesAndClosures);
+}
+
+static void ReleaseFunction(PyObject* name) {
+  ReleaseGlobal(name, kFunctions);
 }
 
 // As Python does it, only where there is something to wait for.
@@ -114,21 +142,29 @@ static void CallHandlers(void) {
   if (CountHandlers() != boot_handlers) _PyAtExit_Call(PyInterpreterState_Get());
 }
 
+static int HoldsFiles(void) {
+  may_hold_files = AnyIs(FindAll(file_type), IsOpenForWriting);
+  return may_hold_files;
+}
+
 static void FlushFiles(void) {
-  for (int i = 0; i < kBufferKinds; i++) All(FindAll(buffer_types[i]), Flush);
+  for (int i = 0; i < kBufferKinds; i++) ForEach(FindAll(buffer_types[i]), Flush);
 }
 
 // Whoever holds files may have more to write than they know of (an archive its directory), so their
-// owners go first, where they end with the run. In a cycle a file may be closed before what writes
-// to it is finalized, so all is flushed before cycles are looked for.
-static void WriteFilesOut(AfterRun after) {
-  if (after == kDiscardCell) All(PyDict_Keys(hooks.main_globals), ReleaseGlobal);
-  may_hold_files = !All(FindAll(file_type), IsNotOpenForWriting);
-  if (!may_hold_files) return;
-  FlushFiles();
-  if (after == kKeepCell) return;
-  PyGC_Collect();
-  FlushFiles();
+// owners go first. In a cycle a file may be closed before what writes to it is finalized, so all is
+// flushed before cycles are looked for.
+static void ReleaseFiles(void) {
+  void (*const releases[kShares])(PyObject* name) = {ReleaseData, ReleaseClassOrClosure,
+                                                     ReleaseFunction};
+  PyGC_Enable();
+  for (int i = 0; i < kShares && HoldsFiles(); i++) {
+    ForEach(PyDict_Keys(hooks.main_globals), releases[i]);
+    if (!HoldsFiles()) return;
+    FlushFiles();
+    PyGC_Collect();
+    FlushFiles();
+  }
 }
 
 void EndProgram(AfterRun after) {
@@ -136,12 +172,27 @@ void EndProgram(AfterRun after) {
     JoinThreads();
     CallHandlers();
   }
-  if (may_hold_files) WriteFilesOut(after);
+  if (!may_hold_files) return;
+  if (after == kDiscardCell) {
+    ReleaseFiles();
+  } else if (HoldsFiles()) {
+    FlushFiles();
+  }
 }
 
 static PyTypeObject* TypeOf(PyObject* module, const char* name) {
   PyObject* type = PyObject_GetAttrString(module, name);
   return type != NULL && PyType_Check(type) ? (PyTypeObject*)type : NULL;
+}
+
+// Classes below it take their tp_init from what stands in its dict.
+static int WatchOpening(void) {
+  PyObject* init = PyDict_GetItemString(file_type->tp_dict, "__init__");
+  if (init == NULL || !Py_IS_TYPE(init, &PyWrapperDescr_Type)) return -1;
+  open_file = file_type->tp_init;
+  file_type->tp_init = OpenFile;
+  ((PyWrapperDescrObject*)init)->d_wrapped = (void*)OpenFile;
+  return 0;
 }
 
 int EndingStart(void) {
@@ -157,10 +208,7 @@ int EndingStart(void) {
     return -1;
   }
   is_writable = PyObject_GetAttrString((PyObject*)file_type, "writable");
-  if (is_writable == NULL) return -1;
-  open_file = file_type->tp_init;
-  file_type->tp_init = OpenFile;
-  return 0;
+  return is_writable == NULL ? -1 : WatchOpening();
 }
 
 void EndingKnowHandlers(void) {

@@ -536,6 +536,48 @@ Holder.file.write(b'class')
   }
 }
 
+// As CPython's own end leaves them: whole.
+TEST(GuestEnding, ArchivesBehindClassesAndFunctionsAreWhole) {
+  const std::string path = testing::TempDir() + "/caisson_held_" + std::to_string(getpid());
+  for (const char* holder : {
+           "def make():\n  z = archive()\n  def add(n, t): z.writestr(n, t)\n  return add\n"
+           "add = make()\nadd('a', 'b')",
+           "class Holder: z = archive()\nHolder.z.writestr('a', 'b')",
+           "import functools\nz = archive()\nadd = functools.partial(z.writestr)\nadd('a', "
+           "'b')\ndel z",
+           "import gc\ngc.disable()\nclass Holder: z = archive()\nHolder.z.writestr('a', 'b')",
+           "def add(n, t, z=archive()): z.writestr(n, t)\nadd('a', 'b')",
+           "add = archive().writestr\nadd('a', 'b')",
+           "def name(): return 'a'\nclass Last:\n  def __init__(self): self.z = archive()\n"
+           "  def __del__(self): self.z.writestr(name(), 'b'); self.z.close()\n"
+           "class Holder: last = Last()",
+       }) {
+    const Held held = Hold("path = '" + path +
+                           "'\nimport zipfile\n"
+                           "def archive(): return zipfile.ZipFile(path, 'w')\n" +
+                           holder + "\n5");
+    EXPECT_EQ(held.ResultJson(), "5") << holder;
+    EXPECT_EQ(held.error_out, "") << holder;
+    EXPECT_THAT(Contents(path), HasSubstr("PK\5\6")) << "its directory: " << holder;
+    unlink(path.c_str());
+  }
+}
+
+TEST(GuestEnding, FilesOfClassesOfTheCodesOwnAreWrittenOut) {
+  const std::string path = testing::TempDir() + "/caisson_own_" + std::to_string(getpid());
+  for (const char* raw :
+       {"class F(io.FileIO): pass",
+        "class F(io.FileIO):\n  def __init__(self, *a): super().__init__(*a)",
+        "class F(io.FileIO):\n  def __init__(self, *a): io.FileIO.__init__(self, *a)"}) {
+    const Held held =
+        Hold("import io, sys\n" + std::string(raw) + "\nsys.w = io.BufferedWriter(F('" + path +
+             "', 'w'))\nsys.w.write(b'x' * 10)");
+    EXPECT_EQ(held.ResultJson(), "10") << raw;
+    EXPECT_EQ(Contents(path), "xxxxxxxxxx") << raw;
+    unlink(path.c_str());
+  }
+}
+
 TEST(GuestEnding, ExitHandlersRunInPythonsOrderAndChangeNothing) {
   const Held held = Hold(R"(
 import atexit

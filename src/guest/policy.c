@@ -39,6 +39,7 @@ static int Check(Judgement* judgement, const Request* request, mod_ty tree, PyAr
                   .native_packages = request->native_packages,
                   .arena = arena},
       .tools = request->tools,
+      .imports = judgement->imports.names,
       .absent = judgement->imports.absent,
   };
   int status = CheckTree(tree, &options, judgement->findings);

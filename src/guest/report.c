@@ -336,7 +336,7 @@ static int _caisson_text_is_idle(PyObject* stream) {
 
 static void Flush(PyObject* stream) {
   if (stream != NULL && _caisson_text_is_idle(stream)) return;
-  PyObject* done = stream == NULL ? NULL : PyObject_CallMethod(stream, "flush", NULL);
+  PyObject* done = stream == NULL ? NULL : PyObject_CallMethodNoArgs(stream, hooks.flush);
   Py_XDECREF(done);
   PyErr_Clear();
 }

@@ -125,6 +125,7 @@ static int SetEnvironment(PyObject* environment) {
 // or calls tools does so within the run.
 static void RunCode(const Request* request, PyCodeObject* code, TreeShape shape, Report* report) {
   PyObject* result = NULL;
+  GuardExceptions(request->is_strict ? kHideObj : kShowAll);
   int failed = SetEnvironment(request->environment) < 0 || DefineTools(request->tools) < 0 ||
                Execute(code, shape, &result) < 0;
   ConcludeCalls();

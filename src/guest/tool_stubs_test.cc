@@ -171,14 +171,17 @@ TEST(ToolStubs, WhatIsInsideOfLiteralsIsCheckedToo) {
                   {.name = "sizes", .annotation = "dict[str, list[int]]", .presence = 2}})}}};
   for (const char* given :
        {"items=['a']", "items=[1, [2]]", "items=(None,)", "kind='c'", "kind=True", "kind=['a']",
-        "sizes={'a': 1}", "sizes={'a': [1], 'b': ['x']}", "sizes=[1]"}) {
+        "sizes={'a': 1}", "sizes={'a': [1], 'b': ['x']}", "sizes=[1]",
+        "sizes={**{'a': 1}, 'b': [2]}", "sizes={**{'a': [1]}, 'b': 2}", "sizes={**[1]}",
+        "sizes={**{**{'a': 1}}}"}) {
     EXPECT_THAT(Found("put(" + std::string(given) + ")", options),
                 HasSubstr("has a value of the wrong type (call it as put(items: list[float] = ..."))
         << given;
   }
   for (const char* given :
        {"items=[1, 2.5]", "items=[]", "items=[x, f()]", "items=[*xs, -1]", "kind='a'", "kind=1.0",
-        "kind=None", "kind=k", "kind=f'{k}'", "sizes={}", "sizes={'a': [1], **d}", "items=xs"}) {
+        "kind=None", "kind=k", "kind=f'{k}'", "sizes={}", "sizes={'a': [1], **d}", "items=xs",
+        "sizes={**{'a': [1]}, 'b': [2]}", "sizes={**{}, **{**d, 'a': [1]}}"}) {
     EXPECT_EQ(Found("x = xs = d = k = 1\nif 0: put(" + std::string(given) + ")", options),
               "returned")
         << given;

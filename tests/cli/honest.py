@@ -73,6 +73,17 @@ class Honest(harness.CliTest):
         self.assertGreaterEqual(self.try_all("honest_packages", "native"), 4)
         self.assertGreaterEqual(self.try_all("honest_packages", "auto"), 4)
 
+    @harness.unittest.skipUnless(harness.has_package("pandas"), "pandas is not installed")
+    def test_what_pandas_evaluates_shows_nothing_of_pythons(self):
+        programs = (PROGRAMS / "hidden_packages/pandas.txt").read_text().splitlines()
+        self.assertGreaterEqual(len(programs), 10)
+        for program in programs:
+            with self.subTest(program=program):
+                path = self.put("main.py", program.replace("\\n", "\n"))
+                outcome = self.caisson("run", path, "--json", "--engine", "native").outcome
+                error = (outcome["error"] or {}).get("type")
+                self.assertTrue(outcome["status"] == "rejected" or error == "AttributeError", outcome)
+
 
 if __name__ == "__main__":
     harness.run_suite(__main__)

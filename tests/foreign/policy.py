@@ -3,7 +3,7 @@
 
     policy.py PROGRAM [PYTHONS_DIRECTORY]
 
-What is honest passes, what is refused is refused. Other versions in PYTHONS_DIRECTORY may know less syntax and fewer modules,
+What is honest passes, what is refused is refused, what is hidden is not shown while the code runs. Other versions in PYTHONS_DIRECTORY may know less syntax and fewer modules,
 so there only the second is asked for: whatever a version makes of the code, none of it may run.
 """
 
@@ -14,6 +14,7 @@ import host
 
 _PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "policy"
 _TOOLS = ["compute"]
+_PACKAGES = ["joblib", "numpy", "pandas", "six", "sympy", "yaml"]
 
 
 def lines(folder):
@@ -27,25 +28,51 @@ def honest():
     return [path.read_text() for path in sorted((_PROGRAMS / "honest").glob("*.py"))]
 
 
-def wrongly_judged(python, codes, is_wrong):
+def wrongly_judged(python, codes, is_wrong, **more):
     requests = [
-        {"code": code.encode(), "policy": 1, "check": True, "tools": _TOOLS} for code in codes
+        {"code": code.encode(), "policy": 1, "check": True, "tools": _TOOLS, **more} for code in codes
     ]
     for code, report in zip(codes, python.runs(requests)):
         if report["end"] != "checked" or is_wrong(report["findings"]):
             yield f"{code!r}\n    {report['end']} {report['findings']}"
 
 
+def is_shown(report):
+    return report.get("result") is True
+
+
+def is_hidden(report):
+    if report["end"] == "raised":
+        return report["error"]["type"] == "AttributeError"
+    return report["end"] == "rejected" or report["end"] == "returned" and not report.keys() & {"result", "repr"}
+
+
+def wrongly_run(python, codes, is_right):
+    for code in codes:
+        (report,) = python.runs([{"code": code.encode(), "policy": 1}])
+        if not is_right(report):
+            yield f"{code!r}\n    {report}"
+
+
+def passed(python, is_wrong=lambda found: not found):
+    """What must not pass, and does."""
+    yield from wrongly_judged(python, list(lines("refused")), is_wrong)
+    yield from wrongly_judged(python, list(lines("refused_packages")), is_wrong, native_packages=_PACKAGES)
+    yield from wrongly_run(python, lines("hidden"), is_hidden)
+
+
 def main(program, pythons=None):
     own = host.Interpreter(program)
-    refused = list(lines("refused"))
     wrong = list(wrongly_judged(own, honest() + list(lines("allowed")), bool))
-    wrong += wrongly_judged(own, refused, lambda found: not found or found[0]["rule"] == "syntax")
+    wrong += wrongly_judged(own, list(lines("allowed_packages")), bool, native_packages=_PACKAGES)
+    wrong += wrongly_run(own, lines("shown"), is_shown)
+    wrong += passed(own, lambda found: not found or found[0]["rule"] == "syntax")
     for other in sorted(pathlib.Path(pythons).glob("*/bin/python3.[0-9]*")) if pythons else ():
         if other.name.count("-") == 0:
-            wrong += wrongly_judged(host.Interpreter(str(other)), refused, lambda found: not found)
-    print(f"{len(refused)} refused, {len(wrong)} judged wrongly", *wrong, sep="\n")
-    return 1 if wrong or not refused else 0
+            wrong += (f"{other.name}: {one}" for one in passed(host.Interpreter(str(other))))
+    count = sum(len(list(lines(folder))) for folder in ("refused", "refused_packages", "hidden"))
+    print(f"{count} refused or hidden, {len(wrong)} judged wrongly", *wrong, sep="\n")
+    return 1 if wrong or not count else 0
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ class Bridge:
             raise ToolError("CallRefused", "a process that the code forked cannot call tools")
         message = self._encoded([name, list(args), kwargs or {}], self.start.message_bytes)
         if message is None:
-            raise ToolError("CallRefused", "the arguments are larger than a call may have (8 MiB)")
+            raise ToolError("CallRefused", "the arguments are larger than a call may have")
         if self._calls >= self.start.tool_calls:
             self._stop(_TOOL_CALLS)
         with self._changed:

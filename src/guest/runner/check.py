@@ -129,6 +129,7 @@ class Checker(Calls, Patterns):
         self.refuse_member(alias, module, alias.name, member)
         name = alias.asname or alias.name
         self.bind(name)
+        self.check_unpickler(alias, module, alias.name)
         if member.kind in ("module", "special"):
             self._check_module_name(alias, name)
 
@@ -183,6 +184,8 @@ class Checker(Calls, Patterns):
 
     def _check_AugAssign(self, node):
         """`x.obj += y` hands what it reads to y.__radd__, past the function that reads it elsewhere."""
+        if isinstance(node.target, ast.Attribute) and not isinstance(node.value, (ast.Constant, ast.JoinedStr)):
+            self.check_evaluator(node.target, node.target.attr)
         if isinstance(node.target, ast.Attribute) and node.target.attr in tools.OWN_ATTRIBUTES:
             message = f"the attribute {node.target.attr:.80} is not allowed here"
             self.refuse("attribute", node.target, "write it as an assignment: x.a = x.a + b", message)
@@ -257,6 +260,7 @@ class Checker(Calls, Patterns):
     def _check_compared(self, value):
         """`case x.obj:` would hand it to the __eq__ of what is matched."""
         while isinstance(value, ast.Attribute):
+            self.check_evaluator(value, value.attr)
             if value.attr in tools.OWN_ATTRIBUTES:
                 message = f"the attribute {value.attr:.80} is not allowed here"
                 self.refuse("attribute", value, "compare with if, or with a variable of your own", message)

@@ -89,6 +89,7 @@ class Calls(Packages):
         if method in FORMATS:
             self.formatting = function
             self._check_format_call(node)
+        self.called = function
         callee = self.check_operand(function)
         self.check_package_call(node)
         self.done = function
@@ -134,6 +135,9 @@ class Calls(Packages):
         if name == "__dict__":
             self.check_attribute_name(node, None, name)  # Only x.__dict__ is looked after while the code runs.
             return
+        if function == "getattr":
+            self.check_evaluator(node, name)
+            self.check_uncalled(node, receiver, name)
         owner, result = self.here(receiver), Possible()
         self.check_members(node, receiver, owner, name, result)
         self.excused[0] = receiver
@@ -155,6 +159,7 @@ class Calls(Packages):
                 self._refuse_template(node)
             elif name:
                 self.check_attribute_name(node, None, name)
+                self.check_evaluator(node, name)
 
     def _check_wrapper(self, node, function):
         """functools.wraps(f), or with the names of attributes as literals: assigned=("__doc__",)."""

@@ -6,10 +6,23 @@ anything else.
 
 import ast
 import re
+import sys
 
-from caisson.runner import lists, names
+from caisson.runner import lists, names, tools
 from caisson.runner.check_values import MAX_ALIAS_DEPTH, MAX_ALIAS_STEPS, Possible, Values, is_dunder
 from caisson.runner.modules import REFUSED
+
+
+# Functions of numpy that unpickle: where they have their argument allow_pickle.
+_UNPICKLERS = {"load": 2, "read_array": 1, "NpzFile": 3}
+
+
+def _is_false(node):
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def _is_in_numpy(path):
+    return path.partition(".")[0] == "numpy"
 
 
 class Packages(Values):
@@ -55,11 +68,37 @@ class Packages(Values):
         if not self.modules.native:
             return
         method = node.func.attr if isinstance(node.func, ast.Attribute) else None
-        if method in ("query", "eval") and "pandas" in self.modules.native:
+        if self._is_evaluator(method):
             self._check_query(node)
         if self._allows_pickle(node):
             hint = "leave allow_pickle out: arrays of numbers need none"
             self.refuse("attribute", node, hint, "allow_pickle runs code that the file has")
+
+    def _uses_pandas(self):
+        """Other packages hand out DataFrames too, and in a session earlier code may have left some."""
+        if "pandas" not in self.modules.native:
+            return False
+        return "pandas" in sys.modules or not all(map(self.modules.is_standard, self.imports))
+
+    def _is_evaluator(self, name):
+        return name in tools.EVALUATORS and self._uses_pandas()
+
+    def check_evaluator(self, place, name):
+        """`name` where it is read otherwise than with a dot."""
+        if self._is_evaluator(name):
+            hint = "call it where it stands, with the text as a literal: df.query('a > @n')"
+            self.refuse("attribute", place, hint, f"it cannot be told what {name:.80}() evaluates here")
+
+    def check_unpickler(self, place, module, name):
+        if name in _UNPICKLERS and _is_in_numpy(module):
+            hint = "call it where it stands, by its path: np.load(file)"
+            message = f"{module:.80}.{name:.80}, which can run code that a file has, is used as a value"
+            self.refuse("attribute", place, hint, message)
+
+    def check_uncalled(self, place, receiver, name):
+        path = self._path(receiver) if self.modules.native and name in _UNPICKLERS else None
+        if path is not None:
+            self.check_unpickler(place, path, name)
 
     def _check_query(self, node):
         """df.query(text), df.eval(text): pandas evaluates the text, with the variables of the code."""
@@ -84,9 +123,12 @@ class Packages(Values):
             self.check_attribute_name(node, None, name)
 
     def _allows_pickle(self, node):
-        is_load = self._path(node.func) == "numpy.load"
+        path = self._path(node.func)
+        is_numpys = path is not None and _is_in_numpy(path)
+        place = _UNPICKLERS.get(path.rpartition(".")[2], -1) if is_numpys else -1
         for keyword in node.keywords:
-            is_false = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
-            if keyword.arg == "allow_pickle" and not is_false or keyword.arg is None and is_load:
+            if keyword.arg == "allow_pickle" and not _is_false(keyword.value) or keyword.arg is None and place >= 0:
                 return True
-        return is_load and (len(node.args) > 2 or any(isinstance(one, ast.Starred) for one in node.args))
+        given = node.args[: place + 1]
+        is_given = len(given) == place + 1 and given and not _is_false(given[place])
+        return bool(is_given) or any(isinstance(one, ast.Starred) for one in given)

@@ -140,6 +140,7 @@ class Patterns(Values):
             self._settle(node)
         for name in node.kwd_attrs:
             self.check_attribute_name(node.cls, None, name)
+            self.check_evaluator(node.cls, name)
 
     def _settle(self, node):
         try:

@@ -77,7 +77,11 @@ def _fits(annotation, value):
     if isinstance(value, (ast.List, ast.Tuple)):
         return all(_fits(inner, item) for item in value.elts)
     is_dict = isinstance(value, ast.Dict) and isinstance(inner, ast.Tuple) and len(inner.elts) == 2
-    return not is_dict or all(_fits(inner.elts[1], item) for item in value.values)
+    # `**more` in a dict has no key, and is itself one of the kind.
+    return not is_dict or all(
+        _fits(annotation if key is None else inner.elts[1], item)
+        for key, item in zip(value.keys, value.values)
+    )
 
 
 def _fits_annotation(text, value):

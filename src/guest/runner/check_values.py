@@ -46,12 +46,13 @@ class Possible:
 
 
 class Values(walk.Walk):
-    def __init__(self, rules, modules, request, absent, findings):
+    def __init__(self, rules, modules, request, judgement):
         self.rules = rules
         self.modules = modules
         self.tools = {tools.name_of(entry): entry for entry in request.tools}
-        self.absent = absent
-        self.findings = findings
+        self.imports = judgement.imports
+        self.absent = judgement.absent
+        self.findings = judgement.findings
         self.main = sys.modules["__main__"].__dict__
         self.names = names.Names()
         self.steps = 0  # Taken after aliases, over all names.
@@ -59,6 +60,7 @@ class Values(walk.Walk):
         self.place = None  # The node visited last, for what has no place of its own.
         self.done = None  # Checked already: the walk leaves it out.
         self.formatting = None  # A `format` whose text _check_call sees to.
+        self.called = None  # A callee whose arguments _check_call sees to.
         self.excused = [None, None]  # May be modules, since what is around makes no value of them.
 
     def refuse(self, rule, node, hint, message):
@@ -275,6 +277,8 @@ class Values(walk.Walk):
         if not owner.things:
             self.check_below_package(node)
         if isinstance(node.ctx, ast.Load):
+            if node is not self.called:
+                self.check_uncalled(node, node.value, node.attr)
             if node.attr in FORMATS and node is not self.formatting:
                 self.check_template(node, node.value)
         elif owner.things:

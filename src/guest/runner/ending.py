@@ -4,11 +4,15 @@ import _io
 import atexit
 import gc
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from caisson import report
+from caisson.runner.tools import Tool
 
 _BUFFERS = (_io.TextIOWrapper, _io.BufferedWriter, _io.BufferedRandom)  # The outermost first.
+# What the names of __main__ stand for, in the order in which it is let go: what a __del__ is likely to need stays longest.
+_SHARES = _DATA, _CLASSES_AND_CLOSURES, _FUNCTIONS = range(3)
+_STAYS = 3
 
 
 def _attempt(function, about, *arguments):
@@ -34,6 +38,10 @@ def _is_open_for_writing(file):
         return False
 
 
+def _holds_files():
+    return any(map(_is_open_for_writing, _made_since_boot(_io.FileIO)))
+
+
 def _flush(file):
     try:
         file.flush()
@@ -45,6 +53,15 @@ def _flush_files():
     for kind in _BUFFERS:
         for file in _made_since_boot(kind):
             _attempt(_flush, file, file)
+
+
+def _share(value):
+    if issubclass(type(value), ModuleType) or type(value) is Tool:
+        return _STAYS
+    if not callable(value):
+        return _DATA
+    is_plain = type(value) is FunctionType and value.__closure__ is None
+    return _FUNCTIONS if is_plain else _CLASSES_AND_CLOSURES
 
 
 def _call_handlers():
@@ -64,20 +81,28 @@ class Ending:
             if threading := sys.modules.get("threading"):
                 _attempt(threading._shutdown, threading)
             _call_handlers()
-        if not any(map(_is_open_for_writing, _made_since_boot(_io.FileIO))):
-            return
-        if not keeps_cell:
-            self._release_globals()
-        # In a cycle a file may be closed before what writes to it is finalized.
-        _flush_files()
-        if not keeps_cell:
+            self._release_files()
+        elif _holds_files():
+            _flush_files()
+
+    def _release_files(self):
+        """Whoever holds files may have more to write than they know of (an archive its directory), so their owners go first. In
+        a cycle a file may be closed before what writes to it is finalized, so all is flushed before cycles are looked for."""
+        for share in _SHARES:
+            if not _holds_files():
+                return
+            self._release_globals(share)
+            if not _holds_files():
+                return
+            _flush_files()
             gc.collect()
             _flush_files()
 
-    def _release_globals(self):
-        """Whoever holds files may have more to write than they know of. What a __del__ needs stays."""
-        for name in list(self._globals):
-            value = self._globals.get(name)
-            stays = type(value) is ModuleType or callable(value)
-            if type(name) is str and not name.startswith("__") and not stays:
-                self._globals[name] = None
+    def _release_globals(self, share):
+        names = [name for name in list(self._globals) if type(name) is str and not name.startswith("__")]
+        for name in names:
+            try:
+                if _share(self._globals.get(name)) == share:
+                    self._globals[name] = None
+            except BaseException:
+                pass  # Of keys that compare as they like.

@@ -62,7 +62,7 @@ def _check_strict(judgement, tree, request):
 
     rules = modules.Rules(request.policy if isinstance(request.policy, dict) else None)
     known = modules.Modules(rules, request.native_packages)
-    checker = check.Checker(rules, known, request, judgement.absent, judgement.findings)
+    checker = check.Checker(rules, known, request, judgement)
     try:
         checker.check(tree)
     except walk.Unknown as unknown:

@@ -1,10 +1,10 @@
 """What the policy says of modules and of what they have (guest/modules.h). Nothing of them is called."""
 
-import os
 import sys
 from collections import namedtuple
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
+from caisson import own
 from caisson.runner import lists
 
 ALLOWED, REFUSED = True, False  # Verdicts; None: unlisted.
@@ -22,18 +22,6 @@ _SPECIAL = (
     "xml.sax.make_parser",
 )
 _SHOWN = ("__name__", "__doc__", "__version__")
-
-
-def _standard_names():
-    if hasattr(sys, "stdlib_module_names"):  # Since 3.10.
-        return sys.stdlib_module_names
-    names = set(sys.builtin_module_names)
-    for directory in sys.path[:2]:  # The library and its extension modules.
-        try:
-            names.update(entry.partition(".")[0] for entry in os.listdir(directory))
-        except OSError:
-            pass
-    return names - {"site-packages", "dist-packages", "__pycache__"}
 
 
 class Rules:
@@ -66,7 +54,7 @@ class Modules:
     def __init__(self, rules, native_packages):
         self._rules = rules
         self.native = native_packages or ()
-        self._standard = _standard_names()
+        self._standard = own.standard_names()
         self._imported = set()  # Dotted names that the code imports.
 
     def note_dotted(self, dotted):

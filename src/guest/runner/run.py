@@ -115,6 +115,7 @@ class Runs:
         except (SyntaxError, ValueError) as error:
             end = "checked" if request.is_check else "rejected"
             return reports.refused(error, request.file, end), False
+        tools.guard_exceptions(is_strict=request.policy != 0)
         try:
             try:
                 value = self._execute(request, code, is_function)

@@ -1,6 +1,7 @@
 """The host's tools as functions of the code."""
 
 import builtins
+import gc
 import sys
 import types
 
@@ -131,27 +132,81 @@ def _call_awaited(function, args, kwargs):
     return function(*args, **kwargs)
 
 
+def _is_module(value):
+    return issubclass(type(value), types.ModuleType)
+
+
 def _own_dict(value):
     if own.is_pythons(value):
         raise AttributeError("__dict__ is shown of objects of your own classes only")
-    return own.lookup(value, "__dict__")
-
-
-def _own_obj(value):
-    what = value if issubclass(type(value), type) else type(value)
-    if BaseException in type.__getattribute__(what, "__mro__"):
-        raise AttributeError("the attribute obj of exceptions is not shown")
-    return own.lookup(value, "obj")
+    shown = own.lookup(value, "__dict__")
+    held = own.held_by(value) if issubclass(type(value), type) else shown
+    values = held.values() if held is not shown else dict.values(held) if issubclass(type(held), dict) else ()
+    if any(map(_is_module, list(values))):
+        raise AttributeError("__dict__ holds a module, which is not shown")
+    return shown
 
 
 def _no_module(name):
     def read(value):
         attribute = getattr(value, name)
-        if issubclass(type(attribute), types.ModuleType):
+        if _is_module(attribute):
             raise AttributeError("this attribute is a module, which is not shown")
         return attribute
 
     return read
+
+
+def _own_obj(value):
+    what = value if issubclass(type(value), type) else type(value)
+    if AttributeError in type.__getattribute__(what, "__mro__"):
+        raise AttributeError("the attribute obj of an AttributeError is not shown")
+    return _read_obj(value)
+
+
+_read_obj = _no_module("obj")
+_shows_obj = False
+
+
+def guard_exceptions(is_strict):
+    global _shows_obj
+    _shows_obj = not is_strict
+
+
+def _guard_obj():
+    """AttributeError.obj is whatever Python looked into. Whatever an object is asked through (proxies, super(), aliases of types,
+    a __getattr__ of the library), it ends here."""
+    member = AttributeError.__dict__.get("obj")
+    if member is None:  # Before 3.10.
+        return
+    get = member.__get__
+    held = gc.get_referents(AttributeError.__dict__)[0]
+    held["obj"] = property(lambda error: get(error) if _shows_obj else None, member.__set__, member.__delete__)
+    sys._clear_type_cache()
+
+
+def _no_evaluator(name):
+    """DataFrame.query, DataFrame.eval: where they are called, the check sees their text."""
+
+    def read(value):
+        attribute = getattr(value, name)
+        if callable(attribute) and not _is_known(_module_of(attribute)):
+            raise AttributeError("call it where it stands, with the text as a literal: df.query('a > @n')")
+        return attribute
+
+    return read
+
+
+def _module_of(function):
+    while type(function) is types.MethodType:
+        function = function.__func__
+    if type(function) is types.FunctionType:
+        return function.__globals__.get("__name__")
+    return own.held_by(type(function)).get("__module__")
+
+
+def _is_known(module):
+    return type(module) is not str or module == "__main__" or own.is_standard(module)
 
 
 # Attributes that are asked for by functions of ours under the strict policy (guest/own_attributes.h).
@@ -160,6 +215,8 @@ OWN_ATTRIBUTES = {
     "obj": _own_obj,
     **{name: _no_module(name) for name in ("os", "sys", "socket")},
 }
+# Those that are, where they are not called.
+EVALUATORS = {name: _no_evaluator(name) for name in ("query", "eval")}
 
 
 def install(bridge):
@@ -201,6 +258,7 @@ def install(bridge):
     def twin(function):
         return pending_twin(function) or function
 
+    _guard_obj()
     call_tool.__module__ = "builtins"
     builtins.call_tool = call_tool
     hidden = {
@@ -211,7 +269,7 @@ def install(bridge):
         AWAITABLE: _awaitable,
         AWAITABLES: _awaitables,
         TASKS: _tasks,
-        **{OWN.format(name): read for name, read in OWN_ATTRIBUTES.items()},
+        **{OWN.format(name): read for name, read in {**OWN_ATTRIBUTES, **EVALUATORS}.items()},
     }
     for name, function in hidden.items():
         setattr(builtins, name, function)

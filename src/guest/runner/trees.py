@@ -2,7 +2,7 @@
 
 import ast
 
-from caisson.runner.tools import OWN, OWN_ATTRIBUTES
+from caisson.runner.tools import EVALUATORS, OWN, OWN_ATTRIBUTES
 
 RESULT = "<result>"  # Names that code cannot write.
 BODY = "<module>"  # As tracebacks call it.
@@ -17,9 +17,16 @@ def called(name, value):
 
 
 class _OwnAttributes(ast.NodeTransformer):
+    _called = None
+
+    def visit_Call(self, node):
+        self._called = node.func
+        return self.generic_visit(node)
+
     def visit_Attribute(self, node):
+        is_read = node.attr in OWN_ATTRIBUTES or node.attr in EVALUATORS and node is not self._called
+        is_read = is_read and isinstance(node.ctx, ast.Load)
         self.generic_visit(node)
-        is_read = node.attr in OWN_ATTRIBUTES and isinstance(node.ctx, ast.Load)
         return called(OWN.format(node.attr), node.value) if is_read else node
 
 

@@ -221,6 +221,31 @@ TEST_P(CellTest, FilesThatAreLeftOpenAreWrittenOut) {
             "\"kept2\"");
 }
 
+TEST_P(CellTest, ArchivesBehindClassesAndFunctionsAreWhole) {
+  DrivenCell cell = nursery().Make();
+  const RunEnd end = cell.Run(
+      "import io, zipfile\n"
+      "def make(path):\n"
+      "  z = zipfile.ZipFile(path, 'w')\n"
+      "  def add(name, text): z.writestr(name, text)\n"
+      "  return add\n"
+      "add = make('/tmp/function')\n"
+      "add('a', 'b')\n"
+      "class Holder: z = zipfile.ZipFile('/tmp/class', 'w')\n"
+      "Holder.z.writestr('a', 'b')\n"
+      "class File(io.FileIO): pass\n"
+      "io.kept = io.BufferedWriter(File('/tmp/file', 'w'))\n"
+      "io.kept.write(b'text')\n"
+      "class Witness:\n"
+      "  def __call__(self): pass\n"
+      "  def __del__(self):\n"
+      "    print(*[zipfile.ZipFile(f'/tmp/{name}').namelist() for name in ('function', 'class')])\n"
+      "    print(open('/tmp/file').read())\n"
+      "def last(witness=Witness()): pass\n");
+  EXPECT_EQ(end.Text("end"), "returned");
+  EXPECT_EQ(cell.Output(), "['a'] ['a']\ntext\n");
+}
+
 TEST_P(CellTest, AnAbortIsToldAsOne) {
   DrivenCell cell = nursery().Make();
   const RunEnd end = cell.Run("print('first')\nimport os\nos.abort()");

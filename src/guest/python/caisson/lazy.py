@@ -65,6 +65,7 @@ _imports = _FirstImports({
     "socket": without.explain_sockets,
     "multiprocessing.synchronize": without.explain_semaphores,
     **own.GUARDS,
+    **own.PACKAGE_GUARDS,
 })
 
 

@@ -4,6 +4,7 @@ The strict policy keeps code away from what Python's own classes and modules hol
 hand it over, by names or objects that the code gives them; here they are put right.
 """
 
+import os
 import sys
 import types
 
@@ -19,11 +20,39 @@ def lookup(value, name):
     return owner.__getattribute__(value, name)
 
 
+def standard_names():
+    if hasattr(sys, "stdlib_module_names"):  # Since 3.10.
+        return sys.stdlib_module_names
+    names = set(sys.builtin_module_names)
+    for directory in sys.path[:2]:  # The library and its extension modules.
+        try:
+            names.update(entry.partition(".")[0] for entry in os.listdir(directory))
+        except OSError:
+            pass
+    return names - {"site-packages", "dist-packages", "__pycache__"}
+
+
+def is_standard(module):
+    return module.partition(".")[0] in _standard
+
+
+def held_by(a_class):
+    return type.__dict__["__dict__"].__get__(a_class)
+
+
 def is_pythons(value):
     if not issubclass(type(value), type):
         return issubclass(type(value), types.ModuleType)
     flags = type.__getattribute__(value, "__flags__")
-    return bool(flags & _IMMUTABLE_TYPE) or not flags & _HEAP_TYPE
+    if flags & _IMMUTABLE_TYPE or not flags & _HEAP_TYPE:
+        return True
+    module = held_by(value).get("__module__")
+    if type(module) is not str or module == "__main__":
+        return False
+    return is_standard(module) or module in sys.modules  # A package's.
+
+
+_standard = standard_names()
 
 
 def guard_functools():
@@ -87,5 +116,72 @@ def guard_argparse():
     argparse.Namespace.__eq__ = __eq__
 
 
+def guard_warnings():
+    """catch_warnings keeps no module among what it holds."""
+    import warnings
+
+    def module(self):
+        return lookup(self, "__dict__").get("_other", warnings)
+
+    def set_module(self, value):
+        if value is not warnings:
+            lookup(self, "__dict__")["_other"] = value
+
+    warnings.catch_warnings._module = property(module, set_module)
+
+
+# What pandas evaluates, under whatever name and with whatever text: df.eval("@name.attribute").
+
+_FRAMES = frozenset(
+    "ag_await ag_code ag_frame co_code co_consts co_names cr_await cr_code cr_frame cr_origin f_back f_builtins f_code "
+    "f_globals f_locals f_trace gi_code gi_frame gi_yieldfrom tb_frame tb_next".split()
+)
+
+
+def _guard_scope():
+    """Names in the text stand for no modules, and for nothing of Python's own."""
+    scope = sys.modules["pandas.core.computation.scope"].Scope
+    resolve = scope.resolve
+
+    def resolve_own(self, key, is_local):
+        value = resolve(self, key, is_local)
+        if issubclass(type(value), types.ModuleType) or is_local and key.startswith("__"):
+            raise AttributeError(f"{key:.80} is not shown to text that is evaluated")
+        return value
+
+    scope.resolve = resolve_own
+
+
+def _guard_visitor(module, name):
+    def guard():
+        visitor = getattr(sys.modules[module], name)
+        visit = visitor.visit_Attribute
+
+        def visit_Attribute(self, node, **options):
+            if node.attr.startswith("_") or node.attr in _FRAMES:
+                raise AttributeError(f"the attribute {node.attr:.80} is not shown to text that is evaluated")
+            return visit(self, node, **options)
+
+        visitor.visit_Attribute = visit_Attribute
+
+    return guard
+
+
+PACKAGE_GUARDS = {
+    "pandas.core.computation.scope": _guard_scope,
+    **{
+        module: _guard_visitor(module, name)
+        for module, name in (
+            ("pandas.core.computation.expr", "BaseExprVisitor"),
+            ("pandas.core.computation.pytables", "PyTablesExprVisitor"),
+        )
+    },
+}
+
 # What to call once each of these modules is there.
-GUARDS = {"argparse": guard_argparse, "contextlib": guard_contextlib, "functools": guard_functools}
+GUARDS = {
+    "argparse": guard_argparse,
+    "contextlib": guard_contextlib,
+    "functools": guard_functools,
+    "warnings": guard_warnings,
+}
