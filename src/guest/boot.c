@@ -94,9 +94,7 @@ static int Fetch(PyObject** slot, const char* module_name, const char* name) {
 static int FetchHooks(const BootPlan* plan) {
   const char* loop = plan->forks ? "caisson.lazy" : "caisson.loop";
   hooks.default_file = PyUnicode_InternFromString("main.py");
-  hooks.flush = PyUnicode_InternFromString("flush");
-  return hooks.default_file == NULL || hooks.flush == NULL ||
-                 Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
+  return hooks.default_file == NULL || Fetch(&hooks.run_coroutine, loop, "run") < 0 ||
                  Fetch(&hooks.tool_call, loop, "tool_call") < 0 ||
                  Fetch(&hooks.conclude, loop, "conclude") < 0 ||
                  Fetch(&hooks.given, "caisson.awaiting", "given") < 0 ||

@@ -73,7 +73,7 @@ static int AnyIs(PyObject* items, int (*is)(PyObject* item)) {
 }
 
 static void Flush(PyObject* file) {
-  PyObject* done = PyObject_CallMethodNoArgs(file, hooks.flush);
+  PyObject* done = PyObject_CallMethodNoArgs(file, &_Py_ID(flush));
   Py_XDECREF(done);
   if (done != NULL) return;
   // One that is closed or detached says ValueError.

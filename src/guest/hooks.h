@@ -29,7 +29,6 @@ typedef struct Hooks {
   PyObject* standard_error;
   PyObject* main_globals;  // __main__.__dict__
   PyObject* default_file;  // "main.py"
-  PyObject* flush;         // "flush", the one that types remember where they have it.
 } Hooks;
 
 extern Hooks hooks;

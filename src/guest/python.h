@@ -18,6 +18,7 @@
 #include <internal/pycore_compile.h>
 #include <internal/pycore_parser.h>
 #include <internal/pycore_pyarena.h>
+#include <internal/pycore_runtime.h>
 #include <stdint.h>
 
 #endif  // CAISSON_GUEST_PYTHON_H_

@@ -1,5 +1,6 @@
 #include "guest/report.h"
 
+#include <internal/pycore_sysmodule.h>
 #include <opcode.h>
 #include <string.h>
 
@@ -336,14 +337,17 @@ static int _caisson_text_is_idle(PyObject* stream) {
 
 static void Flush(PyObject* stream) {
   if (stream != NULL && _caisson_text_is_idle(stream)) return;
-  PyObject* done = stream == NULL ? NULL : PyObject_CallMethodNoArgs(stream, hooks.flush);
+  PyObject* done = stream == NULL ? NULL : PyObject_CallMethodNoArgs(stream, &_Py_ID(flush));
   Py_XDECREF(done);
   PyErr_Clear();
 }
 
+// Called in every run, and by names that are there already: a new string would be looked for, and
+// remembered, in a page of its own.
 void FlushStreams(void) {
-  PyObject* out = Py_XNewRef(PySys_GetObject("stdout"));
-  PyObject* error = Py_XNewRef(PySys_GetObject("stderr"));
+  PyThreadState* thread = PyThreadState_Get();
+  PyObject* out = Py_XNewRef(_PySys_GetAttr(thread, &_Py_ID(stdout)));
+  PyObject* error = Py_XNewRef(_PySys_GetAttr(thread, &_Py_ID(stderr)));
   if (out != hooks.standard_out && out != Py_None) Flush(out);
   if (error != hooks.standard_error && error != Py_None) Flush(error);
   Flush(hooks.standard_out);
