@@ -11,13 +11,11 @@
 
 #include "guest/python.h"
 
-// Once, after the interpreter has started.
-int AwaitCallsStart(void);
-
 // Rewrites awaited f(...) to <pending>(f)(...), for any f: whether it is a tool is asked when it
 // runs, so aliases of tools work, and functions of the code's own that have a tool's name. A value
 // may go through variables and collections before it is awaited, if all that happens to those is
-// followed. 0, or -1 with a Python error set.
-int RewriteAwaitedCalls(mod_ty tree, PyArena* arena);
+// followed (await_flow.h), and through functions of the code's own (await_returns.h). `tools` is the
+// request's list of them, or null. 0, or -1 with a Python error set.
+int RewriteAwaitedCalls(mod_ty tree, PyObject* tools, PyArena* arena);
 
 #endif  // CAISSON_GUEST_AWAIT_CALLS_H_

@@ -58,10 +58,41 @@ inline constexpr const char* kSideBySide[] = {
     "asyncio.shield(echo(2)), asyncio.ensure_future(echo(3)))",
     "import asyncio\nasync def main(): return await asyncio.gather(*p)\n"
     "p = [echo(i) for i in (1, 2, 3)]\nasyncio.run(main())",
+    // By other names.
+    "import asyncio as aio\nawait aio.gather(echo(1), echo(2), echo(3))",
+    "import asyncio.subprocess\nawait asyncio.gather(echo(1), echo(2), echo(3))",
+    "from asyncio import create_task\np = [create_task(echo(i)) for i in (1, 2, 3)]\n"
+    "[await t for t in p]",
+    "from asyncio import gather as g, wait_for\nawait g(wait_for(echo(1), 5), echo(2), echo(3))",
+    "from asyncio import *\nawait gather(echo(1), echo(2), echo(3))",
+    "import asyncio\ngather = asyncio.gather\nawait gather(echo(1), echo(2), echo(3))",
+    "async def main():\n    from asyncio import gather\n"
+    "    return await gather(echo(1), echo(2), echo(3))\ndef gather(*xs): pass\nawait main()",
+    "from asyncio import gather\nclass Own:\n    def gather(self, *xs): pass\n"
+    "await gather(echo(1), echo(2), echo(3))",
+    // Groups and loops.
+    "from asyncio import TaskGroup\nasync with TaskGroup() as tg:\n"
+    "    ts = [tg.create_task(echo(i)) for i in (1, 2, 3)]\n[t.result() for t in ts]",
+    "import asyncio\nasync def main():\n    async with asyncio.TaskGroup() as tg:\n"
+    "        def start(i): return tg.create_task(echo(i))\n"
+    "        ts = [start(i) for i in (1, 2, 3)]\n    return [t.result() for t in ts]\n"
+    "async def other(tg): pass\nasyncio.run(main())",
+    "import asyncio\nasync def main():\n    loop = asyncio.get_running_loop()\n"
+    "    ts = [loop.create_task(echo(i)) for i in (1, 2, 3)]\n    return [await t for t in ts]\n"
+    "await main()",
+    "import asyncio\nts = [asyncio.get_running_loop().create_task(echo(i)) for i in (1, 2, 3)]\n"
+    "[await t for t in ts]",
+    // More collections.
+    "from collections import deque\np = deque()\nfor i in (1, 2, 3): p.append(echo(i))\n"
+    "r = []\nwhile p: r.append(await p.popleft())\nr",
+    "p = []\nfor i in (1, 2, 3): p = p + [echo(i)]\n[await c for c in p]",
+    "p = list()\np += [echo(1), echo(2)]\np = p + [echo(3)] if p else []\n[await c for c in p]",
+    "class Bag:\n    def append(self, x): pass\np = []\nfor i in (1, 2, 3): p.append(echo(i))\n"
+    "[await c for c in p]",
 };
 
 // Calls that look like those and are not: never two at the same time, and the result is [1, 1].
-// `fail` raises.
+// `fail` raises; `create_task` is a tool that answers like `echo`.
 inline constexpr const char* kOneByOne[] = {
     "a = echo(1)\nprint(a)\nb = await a\n[a, b]",
     "a = echo(1)\na += 0\n[await a, await echo(1)]",
@@ -85,6 +116,75 @@ inline constexpr const char* kOneByOne[] = {
     "def rows():\n    yield 1\n    return echo(1)\n[*rows()] + [await echo(1)]",
     "async def f(a): return locals()\n[(await f(1))['a'], await echo(1)]",
     "async def f(): return g()\nasync def g(): return 1\n[await (await f()), await echo(1)]",
+    // What has the name of a function of asyncio and is none: a tool,
+    "[await create_task(echo(1)), create_task(echo(1))]",
+    "r = create_task(echo({'i': 1}))\n[r['i'], await echo(1)]",
+    "async def f(): return create_task(echo(1))\ndef g(): return create_task(echo(1))\n"
+    "[await f(), await g()]",
+    // the code's own,
+    "class Board:\n    def create_task(self, t): return t['i']\nb = Board()\n"
+    "[b.create_task(echo({'i': 1})), await echo(1)]",
+    "def gather(*xs): return [x['i'] for x in xs]\nr = gather(echo({'i': 1}), echo({'i': 1}))\n"
+    "await echo(0)\nr",
+    "async def gather(*xs): return [x['i'] for x in xs]\n"
+    "await gather(echo({'i': 1}), *[echo({'i': 1})])",
+    "def as_completed(xs): return [x['i'] for x in xs]\np = [echo({'i': 1}), echo({'i': 1})]\n"
+    "[await c for c in as_completed(p)]",
+    "shield = lambda x: x['i']\nfor wait_for in [shield]: r = wait_for(echo({'i': 1}))\n"
+    "[await echo(r), shield(echo({'i': 1}))]",
+    "class Loop:\n    def run_until_complete(self, x): return x['i']\nloop = Loop()\n"
+    "[await echo(1), loop.run_until_complete(echo({'i': 1}))]",
+    // or asyncio's in one place, but not in another.
+    "from asyncio import gather\ndef gather(*xs): return [x['i'] for x in xs]\n"
+    "r = gather(echo({'i': 1}), echo({'i': 1}))\nawait echo(0)\nr",
+    "import asyncio\nclass Own:\n    def gather(self, *xs): return [x['i'] for x in xs]\n"
+    "async def f(asyncio): return asyncio.gather(echo({'i': 1}), echo({'i': 1}))\nawait f(Own())",
+    "import asyncio\nclass Own:\n    def gather(self, *xs): return [x['i'] for x in xs]\n"
+    "if __name__: asyncio = Own()\nr = asyncio.gather(echo({'i': 1}), echo({'i': 1}))\n"
+    "await echo(0)\nr",
+    "import asyncio\nclass Own:\n    def create_task(self, x): return x['i']\n"
+    "def f(tg): return tg.create_task(echo({'i': 1}))\n"
+    "async with asyncio.TaskGroup() as tg: pass\n[f(Own()), await echo(1)]",
+    "r = create_task(echo({'i': 1}))\nfrom asyncio import create_task\n"
+    "[r['i'], await create_task(echo(1))]",
+    // Asyncio's, though nobody can tell before it is called.
+    "import asyncio\nasync def f(tg, i): return await tg.create_task(echo(i))\n"
+    "async with asyncio.TaskGroup() as tg: r = [await f(tg, 1), await f(tg, 1)]\nr",
+    "import asyncio\nasync def f(gather): return await gather(echo(1), echo(1))\n"
+    "await f(asyncio.gather)",
+    "import asyncio\nclass K: aio = asyncio\nawait K.aio.gather(*[echo(1), echo(1)])",
+    // Builtins that are the code's own.
+    "def len(x): return x[0]['i']\np = [echo({'i': 1})]\nn = len(p)\n[n, (await p[0])['i']]",
+    "def list(x): return [y['i'] for y in x]\np = list([echo({'i': 1}), echo({'i': 1})])\n"
+    "[await c for c in p]",
+    "def iter(x): return [y['i'] for y in x]\np = [echo({'i': 1}), echo({'i': 1})]\n"
+    "[await c for c in iter(p)]",
+    "reversed = tuple = set = dict = lambda x: [y['i'] for y in x]\n"
+    "[await [*tuple([echo({'i': 1})])][0], await dict([echo({'i': 1})])[0]]",
+    "def map(f, xs): return [f(x)['i'] for x in xs]\n[await c for c in map(echo, [{'i': 1}] * 2)]",
+    "def zip(a, b): return [(a, c['i']) for c in b]\np = [echo({'i': 1}), echo({'i': 1})]\n"
+    "[await c for k, c in zip(0, p)]",
+    "def enumerate(b): return [(0, c['i']) for c in b]\np = [echo({'i': 1}), echo({'i': 1})]\n"
+    "[await c for k, c in enumerate(p)]",
+    "from builtins import max as len\np = [echo(1), echo(0)]\n[len(p), 1 + await p[1]]",
+    // Collections that somebody else looks into: those of the code's own classes,
+    "class Bag:\n    def append(self, x): self.i = x['i']\n    def pop(self): return self.i\n"
+    "p = Bag()\np.append(echo({'i': 1}))\n[await p.pop(), 1]",
+    "class Bag(dict):\n    def __setitem__(self, k, v): super().__setitem__(k, v['i'])\n"
+    "p = Bag()\np[0] = echo({'i': 1})\n[await p[0], 1]",
+    "class Bag:\n    def __add__(self, other): return [other[0]['i']] * 2\n"
+    "p = Bag() + [echo({'i': 1})]\n[await c for c in p]",
+    "class Bag(list):\n    def __iadd__(self, more): return [x['i'] for x in more]\np = Bag()\n"
+    "p += [echo({'i': 1}), echo({'i': 1})]\n[await c for c in p]",
+    // those that have another name,
+    "p = []\nq = p\nq.append(echo(1))\nawait q[0]\np + p",
+    "p = []\nq = p if not p else []\nq.append(echo(1))\nawait q[0]\np + p",
+    "a = b = []\na.append(echo(1))\nawait a[0]\nb + b",
+    "rows = [[]]\nfor row in rows:\n    row.append(echo(1))\n    await row[0]\nrows[0] * 2",
+    // and those of whoever calls.
+    "async def f(p):\n    p.append(echo(1))\n    for c in p: await c\nq = []\nawait f(q)\nq + q",
+    "async def f(p):\n    p[1] = echo(1)\n    await p[1]\nq = {}\nawait f(q)\n[q[1], 1]",
+    "async def f(p):\n    p += [echo(1)]\n    for c in p: await c\nq = []\nawait f(q)\nq + q",
 };
 
 }  // namespace caisson

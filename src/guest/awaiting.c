@@ -1,6 +1,7 @@
 #include "guest/awaiting.h"
 
 #include <internal/pycore_frame.h>
+#include <string.h>
 
 #include "guest/hooks.h"
 #include "guest/tools.h"
@@ -32,12 +33,14 @@ static PyObject* Awaitable(PyObject* Py_UNUSED(self), PyObject* value) {
 }
 
 // What asyncio would make a task of is given to it as a future, which is less.
-static PyObject* Awaitables(PyObject* self, PyObject* values) {
+static PyObject* FutureOrAwaitable(PyObject* value) {
+  return IsPendingCall(value) ? PyObject_CallMethod(value, "future", NULL) : Awaitable(NULL, value);
+}
+
+static PyObject* Awaitables(PyObject* values) {
   PyObject* list = PySequence_List(values);
   for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
-    PyObject* value = PyList_GET_ITEM(list, i);
-    PyObject* one =
-        IsPendingCall(value) ? PyObject_CallMethod(value, "future", NULL) : Awaitable(self, value);
+    PyObject* one = FutureOrAwaitable(PyList_GET_ITEM(list, i));
     if (one == NULL) {
       Py_CLEAR(list);
     } else {
@@ -47,11 +50,66 @@ static PyObject* Awaitables(PyObject* self, PyObject* values) {
   return list;
 }
 
-static PyObject* Tasks(PyObject* self, PyObject* values) {
-  PyObject* list = Awaitables(self, values);
+// For asyncio.wait.
+static PyObject* Tasks(PyObject* values) {
+  PyObject* list = Awaitables(values);
   PyObject* tasks = list == NULL ? NULL : PyObject_CallOneArg(hooks.tasks, list);
   Py_XDECREF(list);
   return tasks;
+}
+
+// The function behind `callable`, if asyncio defines it; borrowed, or null.
+static PyFunctionObject* FunctionOfAsyncio(PyObject* callable) {
+  if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
+  if (!PyFunction_Check(callable)) return NULL;
+  PyObject* module = ((PyFunctionObject*)callable)->func_module;
+  const char* name = module != NULL && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+  if (name == NULL) {
+    PyErr_Clear();
+    return NULL;
+  }
+  size_t size = strlen("asyncio");
+  int is_of_asyncio =
+      strncmp(name, "asyncio", size) == 0 && (name[size] == '.' || name[size] == '\0');
+  return is_of_asyncio ? (PyFunctionObject*)callable : NULL;
+}
+
+// What the function is given in the place of its argument number `i`: a new reference, or null.
+static PyObject* Taken(PyObject* name, PyObject* value, Py_ssize_t i) {
+  if (_PyUnicode_EqualToASCIIString(name, "gather")) return FutureOrAwaitable(value);
+  if (i > 0) return Py_NewRef(value);
+  if (_PyUnicode_EqualToASCIIString(name, "wait")) return Tasks(value);
+  if (_PyUnicode_EqualToASCIIString(name, "as_completed")) return Awaitables(value);
+  return Awaitable(NULL, value);
+}
+
+int IsOfAsyncio(PyObject* callable) {
+  return FunctionOfAsyncio(callable) != NULL;
+}
+
+static PyObject* TakeAnswers(PyObject* callable, PyObject* args, PyObject* keywords) {
+  PyFunctionObject* function = FunctionOfAsyncio(callable);
+  PyObject* name = function == NULL ? NULL : Py_NewRef(function->func_name);
+  PyObject* taken = name == NULL ? Py_NewRef(args) : PyTuple_New(PyTuple_GET_SIZE(args));
+  for (Py_ssize_t i = 0; name != NULL && taken != NULL && i < PyTuple_GET_SIZE(args); i++) {
+    PyObject* one = Taken(name, PyTuple_GET_ITEM(args, i), i);
+    if (one == NULL) {
+      Py_CLEAR(taken);
+    } else {
+      PyTuple_SET_ITEM(taken, i, one);
+    }
+  }
+  Py_XDECREF(name);
+  PyObject* value = taken == NULL ? NULL : PyObject_Call(callable, taken, keywords);
+  Py_XDECREF(taken);
+  return value;
+}
+
+static PyMethodDef take_answers = {"take_answers", (PyCFunction)(void (*)(void))TakeAnswers,
+                                   METH_VARARGS | METH_KEYWORDS, NULL};
+
+static PyObject* Taking(PyObject* Py_UNUSED(self), PyObject* callable) {
+  return IsOfAsyncio(callable) ? PyCFunction_New(&take_answers, callable) : Py_NewRef(callable);
 }
 
 // A call of a function of the code's own, whose value is awaited. Its frame is the one of
@@ -75,12 +133,12 @@ static PyObject* CallAwaited(PyObject* function, PyObject* args, PyObject* keywo
   return value;
 }
 
-static PyMethodDef call_awaited = {"await", (PyCFunction)(void (*)(void))CallAwaited,
+static PyMethodDef call_awaited = {"call_awaited", (PyCFunction)(void (*)(void))CallAwaited,
                                    METH_VARARGS | METH_KEYWORDS, NULL};
 
 static int ReturnsWhatItReturns(PyObject* callable) {
   const int made_by_calling = CO_COROUTINE | CO_GENERATOR | CO_ASYNC_GENERATOR;
-  return PyFunction_Check(callable) &&
+  return PyFunction_Check(callable) && !IsOfAsyncio(callable) &&
          (((PyCodeObject*)PyFunction_GET_CODE(callable))->co_flags & made_by_calling) == 0;
 }
 
@@ -108,16 +166,14 @@ static PyObject* Given(PyObject* Py_UNUSED(self), PyObject* value) {
 }
 
 static PyMethodDef definitions[] = {
-    {"await", Awaitable, METH_O, NULL}, {"await", Awaitables, METH_O, NULL},
-    {"await", Tasks, METH_O, NULL},     {"await", Pending, METH_O, NULL},
-    {"await", Returned, METH_O, NULL},  {"await", Twin, METH_O, NULL},
-    {"await", Given, METH_O, NULL},
+    {"awaitable", Awaitable, METH_O, NULL}, {"taking", Taking, METH_O, NULL},
+    {"pending", Pending, METH_O, NULL},     {"returned", Returned, METH_O, NULL},
+    {"twin", Twin, METH_O, NULL},           {"given", Given, METH_O, NULL},
 };
 
 int AwaitingStart(void) {
-  PyObject** const functions[] = {&awaiting.awaitable, &awaiting.awaitables, &awaiting.tasks,
-                                  &awaiting.pending,   &awaiting.returned,   &awaiting.twin,
-                                  &awaiting.given};
+  PyObject** const functions[] = {&awaiting.awaitable, &awaiting.taking, &awaiting.pending,
+                                  &awaiting.returned,  &awaiting.twin,   &awaiting.given};
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     *functions[i] = PyCFunction_New(&definitions[i], NULL);
     if (*functions[i] == NULL) return -1;

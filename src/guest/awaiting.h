@@ -12,8 +12,9 @@
 typedef struct Awaiting {
   // Of a value that is awaited: itself, or something awaitable if a tool may have given it.
   PyObject* awaitable;
-  PyObject* awaitables;  // A list of them.
-  PyObject* tasks;       // A list of tasks, for asyncio.wait.
+  // Of a function: if it is one of asyncio's that takes what is awaitable, one that takes what tools
+  // have given as well; else itself.
+  PyObject* taking;
 
   // Of a function whose call is awaited: a tool's twin, whose calls are pending; of a function of
   // the code's own, one that asks it to return what is pending as it is; else itself.
@@ -29,5 +30,13 @@ typedef struct Awaiting {
 extern Awaiting awaiting;
 
 int AwaitingStart(void);
+
+// Whether it is a function, or a method, that asyncio defines in Python.
+int IsOfAsyncio(PyObject* callable);
+
+// Whether a function that is named like this may be a tool: those are not reached through attributes.
+static inline int MayBeTool(expr_ty func) {
+  return func->kind == Name_kind || func->kind == Subscript_kind;
+}
 
 #endif  // CAISSON_GUEST_AWAITING_H_

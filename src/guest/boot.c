@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "guest/abi.h"
-#include "guest/await_calls.h"
 #include "guest/awaiting.h"
 #include "guest/calls.h"
 #include "guest/ending.h"
@@ -135,9 +134,8 @@ void WarmUp(void) {
 int32_t Boot(const BootPlan* plan) {
   if (StartInterpreter(plan) < 0) return 1;
   if (EndingStart() < 0 || CallsStart() < 0 || ToolsInstall() < 0 || ResultTreeStart() < 0 ||
-      AwaitingStart() < 0 || AwaitCallsStart() < 0 || OwnAttributesStart() < 0 ||
-      Prepare("modules", plan) < 0 || FetchHooks(plan) < 0 || ReportStart() < 0 ||
-      PolicyStart() < 0) {
+      AwaitingStart() < 0 || OwnAttributesStart() < 0 || Prepare("modules", plan) < 0 ||
+      FetchHooks(plan) < 0 || ReportStart() < 0 || PolicyStart() < 0) {
     PyErr_Print();
     return 2;
   }

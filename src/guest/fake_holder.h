@@ -49,8 +49,8 @@ struct Held {
 // Runs the pieces one after the other in one cell.
 //
 // The tools answer only when the guest waits, last posted first, so that order never comes for
-// free. `echo` returns its only argument, or [positional, keywords]; `fail` raises ValueError
-// "boom"; `deny` is denied; any other name raises LookupError.
+// free. `echo` and `create_task` return their only argument, or [positional, keywords]; `fail` raises
+// ValueError "boom"; `deny` is denied; any other name raises LookupError.
 Held Hold(const std::vector<std::string>& pieces, const HolderOptions& options = {});
 inline Held Hold(const std::string& code, const HolderOptions& options = {}) {
   return Hold(std::vector<std::string>{code}, options);

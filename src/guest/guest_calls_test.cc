@@ -169,11 +169,61 @@ TEST(GuestAwait, CallsThatAreOnlyAwaitedRunSideBySideWhereverTheyWereKept) {
 
 TEST(GuestAwait, ACallWhoseValueMayBeUsedOtherwiseIsWaitedForWhereItIsMade) {
   for (const char* code : kOneByOne) {
-    const Held held = Hold(code);
+    const Held held = Hold(code, {.tools = {"echo", "fail", "create_task"}});
     EXPECT_EQ(held.ResultJson(), "[1,1]") << code << held.Error("traceback");
     EXPECT_EQ(held.most_in_flight, 1) << code;
     EXPECT_EQ(held.error_out, "") << code;
   }
+}
+
+TEST(GuestAwait, WhatANameMeansIsKnownFromEarlierPieces) {
+  for (const char* before : {"import asyncio", "import asyncio\nfrom asyncio import gather as g",
+                             "import asyncio\ng = asyncio.gather"}) {
+    const Held held =
+        Hold(std::vector<std::string>{before, "await asyncio.gather(echo(1), echo(2), echo(3))"});
+    EXPECT_EQ(held.ResultJson(), "[1,2,3]") << before << held.Error("traceback");
+    EXPECT_EQ(held.most_in_flight, 3) << before;
+  }
+  const Held alias = Hold(std::vector<std::string>{"from asyncio import gather as g",
+                                                   "await g(echo(1), echo(2), echo(3))"});
+  EXPECT_EQ(alias.ResultJson(), "[1,2,3]");
+  EXPECT_EQ(alias.most_in_flight, 3);
+  const Held again = Hold(std::vector<std::string>{
+      "p = 5", "p = []\nfor i in (1, 2, 3): p.append(echo(i))\n[await c for c in p]"});
+  EXPECT_EQ(again.ResultJson(), "[1,2,3]");
+  EXPECT_EQ(again.most_in_flight, 3);
+}
+
+TEST(GuestAwait, WhatEarlierPiecesBoundIsTheCodesOwn) {
+  const std::pair<const char*, const char*> sessions[] = {
+      {"def gather(*xs): return [x['i'] for x in xs]",
+       "r = gather(echo({'i': 1}), echo({'i': 1}))\nawait echo(0)\nr"},
+      {"def gather(*xs): return [x['i'] for x in xs]",
+       "r = gather(echo({'i': 1}), echo({'i': 1}))\nfrom asyncio import gather\nawait echo(0)\nr"},
+      {"class asyncio:\n    def gather(*xs): return [x['i'] for x in xs]",
+       "r = asyncio.gather(echo({'i': 1}), echo({'i': 1}))\nawait echo(0)\nr"},
+      {"def len(x): return x[0]['i']", "p = [echo({'i': 1})]\nn = len(p)\n[n, (await p[0])['i']]"},
+      {"p = []\nq = p", "p.append(echo(1))\nawait p[0]\nq + q"},
+      {"class Bag:\n    def append(self, x): self.i = x['i']\n    def pop(self): return self.i\n"
+       "p = Bag()",
+       "if not p: p = []\np.append(echo({'i': 1}))\n[await p.pop(), 1]"},
+  };
+  for (const auto& [before, code] : sessions) {
+    const Held held = Hold(std::vector<std::string>{before, code});
+    EXPECT_EQ(held.ResultJson(), "[1,1]") << before << code << held.Error("traceback");
+    EXPECT_EQ(held.most_in_flight, 1) << before << code;
+  }
+}
+
+TEST(GuestAwait, RunnersAndLoopsTakeWhatToolsGive) {
+  EXPECT_EQ(Hold("import asyncio\nwith asyncio.Runner() as runner: r = runner.run(echo(4))\nr")
+                .ResultJson(),
+            "4");
+  EXPECT_EQ(Hold("import asyncio\nloop = asyncio.new_event_loop()\n"
+                 "def f(loop): return loop.run_until_complete(echo(5))\n"
+                 "[loop.run_until_complete(echo(4)), f(loop)]")
+                .ResultJson(),
+            "[4,5]");
 }
 
 TEST(GuestAwait, APendingCallMayBeAwaitedAgain) {

@@ -16,6 +16,7 @@
 //
 #include <internal/pycore_ast.h>
 #include <internal/pycore_compile.h>
+#include <internal/pycore_hashtable.h>
 #include <internal/pycore_parser.h>
 #include <internal/pycore_pyarena.h>
 #include <internal/pycore_runtime.h>

@@ -26,7 +26,7 @@ static int MayAwaitTools(const Request* request) {
 }
 
 static int RewriteAwaits(const Request* request, mod_ty tree, PyArena* arena) {
-  return MayAwaitTools(request) ? RewriteAwaitedCalls(tree, arena) : 0;
+  return MayAwaitTools(request) ? RewriteAwaitedCalls(tree, request->tools, arena) : 0;
 }
 
 static int RewriteForPolicy(const Request* request, mod_ty tree, PyArena* arena) {

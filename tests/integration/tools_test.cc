@@ -14,10 +14,10 @@ class ToolsTest : public OnEachEngine {
  protected:
   void TearDown() override { EXPECT_EQ(engine_->stats().workers_lost, 0u); }
 
-  Guest Start(std::string code, Limits limits = {}) {
+  Guest Start(std::string code, Limits limits = {},
+              std::vector<std::string> tools = {"tool", "other", "echo", "fail"}) {
     Guest guest = Guest::Open(*engine_);
-    guest.Start(
-        {.code = std::move(code), .limits = limits, .tools = {"tool", "other", "echo", "fail"}});
+    guest.Start({.code = std::move(code), .limits = limits, .tools = std::move(tools)});
     return guest;
   }
 
@@ -92,7 +92,7 @@ TEST_P(ToolsTest, CallsThatAreOnlyAwaitedAreOpenSideBySide) {
 
 TEST_P(ToolsTest, CallsThatMayBeMoreThanAwaitedAreMadeOneByOne) {
   for (const char* code : kOneByOne) {
-    Guest guest = Start(code);
+    Guest guest = Start(code, {}, {"echo", "fail", "create_task"});
     const Outcome outcome = guest.Serve([](const ToolCall& call) -> ToolAnswer {
       if (call.tool == "fail") return ToolRaised{.type = "ValueError", .message = "boom"};
       return Echo(call);

@@ -145,7 +145,8 @@ class Runs:
             if request.policy != 0:
                 trees.rewrite_own_attributes(tree)
             if _may_await_tools(request):
-                awaits.rewrite_awaited_calls(tree)
+                functions = {tools.name_of(entry) for entry in request.tools if tools.is_function(entry)}
+                awaits.rewrite_awaited_calls(tree, functions, self._globals)
             is_function = trees.rewrite_for_result(tree, request.file)
             code = compile(tree, request.file, "exec", _FLAGS, True)
             if request.is_check:

@@ -10,7 +10,7 @@ from caisson.runner.values import decode
 
 # Names that code cannot write.
 PENDING, RETURNED, TWIN, GIVEN, OWN = "<pending>", "<returned>", "<twin>", "<given>", "<own {}>"
-AWAITABLE, AWAITABLES, TASKS = "<awaitable>", "<awaitables>", "<tasks>"
+AWAITABLE, TAKING = "<awaitable>", "<taking>"
 
 _DOC = "A tool of the host: call it like a function, with or without await."
 
@@ -115,17 +115,36 @@ def _awaitables(values):
     return [value.future() if _is_pending_call(value) else _awaitable(value) for value in values]
 
 
-def _tasks(values):
+def _is_of_asyncio(function):
+    if type(function) is types.MethodType:
+        function = function.__func__
+    module = function.__module__ if type(function) is types.FunctionType else None
+    return isinstance(module, str) and module.partition(".")[0] == "asyncio"
+
+
+def _taken(name, args):
+    """What a function of asyncio is given in the place of `args`."""
     from caisson import awaiting
 
-    return awaiting.tasks(_awaitables(values))
+    if name == "gather":
+        return _awaitables(args)
+    if name == "wait":
+        return [*map(awaiting.tasks, map(_awaitables, args[:1])), *args[1:]]
+    return [*map(_awaitables if name == "as_completed" else _awaitable, args[:1]), *args[1:]]
+
+
+def _taking(function):
+    if not _is_of_asyncio(function):
+        return function
+    return lambda *args, **kwargs: function(*_taken(function.__name__, args), **kwargs)
 
 
 _MADE_BY_CALLING = 0x20 | 0x80 | 0x200  # Generators, coroutines, async generators.
 
 
 def _returns_what_it_returns(function):
-    return type(function) is types.FunctionType and not function.__code__.co_flags & _MADE_BY_CALLING
+    is_own = type(function) is types.FunctionType and not _is_of_asyncio(function)
+    return is_own and not function.__code__.co_flags & _MADE_BY_CALLING
 
 
 def _call_awaited(function, args, kwargs):
@@ -267,8 +286,7 @@ def install(bridge):
         TWIN: twin,
         GIVEN: _given,
         AWAITABLE: _awaitable,
-        AWAITABLES: _awaitables,
-        TASKS: _tasks,
+        TAKING: _taking,
         **{OWN.format(name): read for name, read in {**OWN_ATTRIBUTES, **EVALUATORS}.items()},
     }
     for name, function in hidden.items():
