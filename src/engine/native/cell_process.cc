@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,6 +75,22 @@ int Parallelism() {
   return cores;
 }
 
+std::chrono::nanoseconds DurationOf(const timespec& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// The clock that file systems stamp with, and its step.
+std::chrono::system_clock::time_point CoarseNow() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return std::chrono::system_clock::time_point(DurationOf(now));
+}
+std::chrono::nanoseconds CoarseTick() {
+  timespec step{};
+  ::clock_getres(CLOCK_REALTIME_COARSE, &step);
+  return DurationOf(step);
+}
+
 std::uint64_t Count(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count()));
 }
@@ -138,6 +155,35 @@ Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   AwaitOutput(out_);
   AwaitOutput(err_);
   return {};
+}
+
+void CellProcess::Reserve(std::chrono::nanoseconds keep, std::shared_ptr<void> witness) {
+  reserved_ = true;
+  witness_ = std::move(witness);
+  timer_.expires_after(keep);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error && self->reserved_) self->Kill();
+  });
+}
+
+void CellProcess::EndReserve(std::move_only_function<void()> then) {
+  reserved_ = false;
+  witness_ = nullptr;
+  timer_.cancel();
+  begins_at_ = std::chrono::system_clock::now();
+  if (!variety_.mounts || !variety_.mounts->any_applied()) return then();
+  AwaitTick(std::move(then));
+}
+
+// File systems stamp changes with a clock that moves in ticks: one right after begins_at_ would look older.
+void CellProcess::AwaitTick(std::move_only_function<void()> then) {
+  const auto now = CoarseNow();
+  if (!waits() || now > *begins_at_) return then();
+  timer_.expires_after(now + CoarseTick() - std::chrono::system_clock::now());
+  timer_.async_wait([self = shared_from_this(),
+                     then = std::move(then)](const boost::system::error_code& /*killed*/) mutable {
+    self->AwaitTick(std::move(then));
+  });
 }
 
 void CellProcess::Kill() {
@@ -468,7 +514,7 @@ void CellProcess::CaptureFiles() {
   }
   if (layers_.empty()) return;
   Layer layer{.entries = {},
-              .since = variety_.mounts->opened_at(),
+              .since = begins_at_.value_or(variety_.mounts->opened_at()),
               .max_files = static_cast<std::size_t>(start_.files) + 1};
   const auto points = variety_.mounts->points();
   std::size_t next = 0;
