@@ -72,6 +72,13 @@ bool CellRegistry::empty() {
   return state_.Lock()->entries.empty();
 }
 
+std::size_t CellRegistry::waiting() {
+  std::size_t waiting = 0;
+  auto state = state_.Lock();
+  for (const Entry& entry : state->entries) waiting += entry.waiting.size();
+  return waiting;
+}
+
 std::shared_ptr<PreparedCell> CellRegistry::Take(const CellKey& key) {
   Cells gone;
   auto state = state_.Lock();
@@ -87,6 +94,7 @@ void CellRegistry::Foresee(CellKey key, Preparation preparation,
                            const asio::any_io_executor& executor) {
   auto pass = gate_.Enter();
   if (!pass || options_.most == 0) return;
+  if (engine_.stats().waiting > 0) return;  // Its time belongs to those.
   Cells gone;
   {
     auto state = state_.Lock();

@@ -60,13 +60,16 @@ class CellRegistry {
   CellRegistry(const CellRegistry&) = delete;
   CellRegistry& operator=(const CellRegistry&) = delete;
 
-  // Whether there is anything to take.
+  // Whether there can be anything to take.
   bool empty();
+  // How many wait just now, as far as the engine has not ended any.
+  std::size_t waiting();
   // One that was made for this, for OpenOptions::prepared; null if there is none.
   std::shared_ptr<PreparedCell> Take(const CellKey& key);
 
   // A run of this configuration has ended, and `preparation` would have helped it. If it was not the first within
-  // `idle`, and there is room, a cell is made on `executor`, which must last until Close() has returned.
+  // `idle`, there is room and no run waits for the engine, a cell is made on `executor`, which must last until
+  // Close() has returned.
   void Foresee(CellKey key, Preparation preparation, const asio::any_io_executor& executor);
 
   // Hands out and makes no more, from now on.

@@ -169,6 +169,16 @@ TEST_F(CellRegistryTest, NoneAreMadeWhereNoneMayBe) {
   EXPECT_TRUE(registry_->empty());
 }
 
+TEST_F(CellRegistryTest, NoneAreMadeWhileRunsWaitForTheEngine) {
+  Registry();
+  engine_.PretendWaiting(1);
+  Prepare(Key(kAnn), 3);
+  EXPECT_EQ(engine_.preparations().size(), 0u);
+  engine_.PretendWaiting(0);
+  Prepare(Key(kAnn));
+  EXPECT_TRUE(Take(Key(kAnn)));
+}
+
 TEST_F(CellRegistryTest, OneThatCannotBeMadeIsTriedAgainAfterTheNextRun) {
   Registry();
   engine_.FailNextPrepare(Error(ErrorCode::kUnavailable, "no"));

@@ -107,6 +107,7 @@ class CodeRunner {
   asio::awaitable<Result<CodeRun>> Run(CodeRequest request);
 
   SessionRegistry& sessions() { return sessions_; }
+  CellRegistry& cells() { return cells_; }
 
   // As SessionRegistry::Fork; `setting` is the one the session has run with.
   asio::awaitable<Result<void>> Fork(SessionKey from, std::string to,
