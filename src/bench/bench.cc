@@ -315,8 +315,12 @@ class Measurement {
 
   // Runs that no cell can wait for unless somebody knows what they need. Through a CodeRunner, to the outcome.
   Result<void> NativeWithNeeds() {
+    if (!WantedAny(
+            {"native.mounted_run_us", "native.mounted_rw_run_us", "native.processes_run_us"})) {
+      return {};
+    }
     TRY_ASSIGN(auto engine, NewNative(1, kSpareCells));
-    const CodePlan plan{.runs = amounts_.native_runs, .pause = kBetweenRuns};
+    const CodePlan plan{.runs = amounts_.gathered_runs, .pause = kBetweenRuns};
     TRY(Take("native.mounted_run_us",
              [&] { return MountedRuns(*engine, MountMode::kReadOnly, plan); }));
     TRY(Take("native.mounted_rw_run_us",

@@ -106,7 +106,7 @@ asio::awaitable<Result<Samples>> TimeCode(Engine& engine, CodeRequest request,
   Result<Samples> samples{Samples()};
   for (int i = -kWarmUpRuns; i < plan.runs && samples; ++i) {
     // Never in step with the kernel's ticks, which some runs wait for.
-    pause.expires_after(plan.pause + plan.pause * (i % 7) / 35);
+    pause.expires_after(plan.pause + plan.pause * (i % 7) / 7);
     co_await pause.async_wait(asio::use_awaitable);
     const auto begin = Clock::now();
     const auto run = co_await runner.Run(request);

@@ -223,7 +223,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
   const auto run = [&]() -> asio::awaitable<Result<Outcome>> {
     const std::unique_ptr<Cell> own = std::move(opened->cell);
     auto outcome = co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request));
-    Foresee(*own, request, std::move(opened->host_files));
+    if (outcome) Foresee(*own, request, std::move(opened->host_files));
     co_return outcome;
   };
   auto outcome = co_await RunOn(opened->cell->executor(), run());
@@ -256,7 +256,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
     if (!first) run.files.clear();  // They are there since the first run.
     outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run));
     kept = cell.holds_state();
-    if (first) Foresee(cell, request, std::move(host_files));
+    if (first && *outcome) Foresee(cell, request, std::move(host_files));
   };
   co_await RunOn(cell.executor(), work());
   if (!outcome) {

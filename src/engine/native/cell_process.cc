@@ -35,6 +35,8 @@ constexpr int kReadsPerTurn = 4;
 // What is left in a pipe or socket when its writers are dead: its buffer, at most.
 constexpr int kReadsAtTheEnd = 256;
 constexpr std::size_t kMaxUnsentBytes = 256u << 20;
+// The clock of file systems may be late, and is looked at again after this.
+constexpr std::chrono::microseconds kShortestNap{100};
 // CPU time is looked at again at the earliest after this.
 constexpr std::chrono::milliseconds kShortestLook{1};
 
@@ -177,9 +179,11 @@ void CellProcess::EndReserve(std::move_only_function<void()> then) {
 
 // File systems stamp changes with a clock that moves in ticks: one right after begins_at_ would look older.
 void CellProcess::AwaitTick(std::move_only_function<void()> then) {
-  const auto now = CoarseNow();
-  if (!waits() || now > *begins_at_) return then();
-  timer_.expires_after(now + CoarseTick() - std::chrono::system_clock::now());
+  const auto tick = CoarseNow();
+  if (!waits() || tick > *begins_at_) return then();
+  const auto now = std::chrono::system_clock::now();
+  begins_at_ = std::min(*begins_at_, now);  // Somebody may have set the clock back.
+  timer_.expires_after(std::max<std::chrono::nanoseconds>(tick + CoarseTick() - now, kShortestNap));
   timer_.async_wait([self = shared_from_this(),
                      then = std::move(then)](const boost::system::error_code& /*killed*/) mutable {
     self->AwaitTick(std::move(then));
