@@ -34,7 +34,8 @@ using std::chrono::milliseconds;
 // Native cells that wait, and how many of them are used before others are made.
 constexpr std::size_t kSpareCells = 16;
 constexpr int kBurst = 8;
-constexpr milliseconds kRefilled(5);  // In which one cell is made again.
+constexpr milliseconds kRefilled(5);      // In which one cell is made again.
+constexpr milliseconds kBetweenRuns(20);  // Of somebody who comes again and again.
 
 // How many samples of each.
 struct Amounts {
@@ -161,6 +162,10 @@ class Measurement {
              [&] { return ThousandGathered(*engine_, {.runs = amounts_.gathered_runs}); }));
     TRY(Take("wasm.tools_50_us",
              [&] { return FiftyTools(*engine_, {.runs = amounts_.calls_runs}); }));
+    TRY(Take("wasm.mounted_run_us", [&] {
+      return MountedRuns(*engine_, MountMode::kReadOnly,
+                         {.runs = amounts_.calls_runs, .pause = kRefilled});
+    }));
     TRY(Take("check_200_lines_us",
              [&] { return CheckedLines(*engine_, {.runs = amounts_.calls_runs}); }));
     TRY(Take("wasm.session_10_runs_us",
@@ -258,6 +263,7 @@ class Measurement {
     TRY(NativeOneAfterAnother());
     TRY(NativeGathered());
     TRY(NativeNumpy());
+    TRY(NativeWithNeeds());
     TRY(Take("native.empty_pool_us", [&]() -> Result<Samples> {
       TRY_ASSIGN(auto empty, NewNative(1, 0));
       return OnDemand(*empty, amounts_.native_runs);
@@ -305,6 +311,21 @@ class Measurement {
                                                    .burst = kBurst}));
       return std::move(times.report_us);
     });
+  }
+
+  // Runs that no cell can wait for unless somebody knows what they need. Through a CodeRunner, to the outcome.
+  Result<void> NativeWithNeeds() {
+    if (!WantedAny(
+            {"native.mounted_run_us", "native.mounted_rw_run_us", "native.processes_run_us"})) {
+      return {};
+    }
+    TRY_ASSIGN(auto engine, NewNative(1, kSpareCells));
+    const CodePlan plan{.runs = amounts_.gathered_runs, .pause = kBetweenRuns};
+    TRY(Take("native.mounted_run_us",
+             [&] { return MountedRuns(*engine, MountMode::kReadOnly, plan); }));
+    TRY(Take("native.mounted_rw_run_us",
+             [&] { return MountedRuns(*engine, MountMode::kReadWrite, plan); }));
+    return Take("native.processes_run_us", [&] { return FourProcesses(*engine, plan); });
   }
 
   Result<void> Doors() {

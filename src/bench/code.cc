@@ -1,10 +1,16 @@
 #include "bench/code.h"
 
+#include <stdlib.h>
+
 #include <array>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -69,13 +75,38 @@ std::string TwoHundredLines() {
   return code;
 }
 
+// A directory with one small file in it, which goes with this.
+class SmallDirectory {
+ public:
+  static Result<SmallDirectory> Make() {
+    std::string path = (std::filesystem::temp_directory_path() / "caisson-bench-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) return Error::FromErrno(errno, "make a directory");
+    SmallDirectory made(std::move(path));
+    std::ofstream(made.path_ + "/one") << "1";
+    return made;
+  }
+  SmallDirectory(SmallDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  SmallDirectory& operator=(SmallDirectory&&) = delete;
+  ~SmallDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit SmallDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
 asio::awaitable<Result<Samples>> TimeCode(Engine& engine, CodeRequest request,
-                                          std::optional<Value> result, CodePlan plan) {
-  CodeRunner runner(engine);
+                                          std::optional<Value> result, CodePlan plan,
+                                          CodeRunnerOptions options = {}) {
+  CodeRunner runner(engine, std::move(options));
   asio::steady_timer pause(co_await asio::this_coro::executor);
   Result<Samples> samples{Samples()};
   for (int i = -kWarmUpRuns; i < plan.runs && samples; ++i) {
-    pause.expires_after(plan.pause);
+    // Never in step with the kernel's ticks, which some runs wait for.
+    pause.expires_after(plan.pause + plan.pause * (i % 7) / 7);
     co_await pause.async_wait(asio::use_awaitable);
     const auto begin = Clock::now();
     const auto run = co_await runner.Run(request);
@@ -124,6 +155,27 @@ Result<Samples> FiftyTools(const Lanes& lanes, CodePlan plan) {
 
 Result<Samples> ThousandGathered(const Lanes& lanes, CodePlan plan) {
   return TimeCalls(lanes, kThousandGathered, 1000, plan);
+}
+
+Result<Samples> MountedRuns(const Lanes& lanes, MountMode mode, CodePlan plan) {
+  TRY_ASSIGN(const SmallDirectory directory, SmallDirectory::Make());
+  CodeSetting setting;
+  setting.mounts = {{.host = directory.path(), .point = {.guest_path = "/input", .mode = mode}}};
+  asio::thread_pool pool(2);
+  return OnLane(lanes, 0,
+                TimeCode(lanes.engine(),
+                         {.owner = OwnerId("bench"),
+                          .code = "int(open('/input/one').read()) + 1",
+                          .setting = std::make_shared<const CodeSetting>(std::move(setting))},
+                         Value(2), plan, {.pool = pool.get_executor()}));
+}
+
+Result<Samples> FourProcesses(const Lanes& lanes, CodePlan plan) {
+  return OnLane(
+      lanes, 0,
+      TimeCode(lanes.engine(),
+               {.owner = OwnerId("bench"), .code = "1+1", .limits = Limits{.processes = 4}},
+               Value(2), plan));
 }
 
 Result<Samples> CheckedLines(const Lanes& lanes, CodePlan plan) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "bench/lane_work.h"
 #include "bench/samples.h"
+#include "engine/host_files.h"
 
 namespace caisson::bench {
 
@@ -24,6 +25,10 @@ Result<Samples> HundredCalls(const Lanes& lanes, CodePlan plan);
 Result<Samples> FiftyTools(const Lanes& lanes, CodePlan plan);
 // Of a run that makes a thousand calls, gathered.
 Result<Samples> ThousandGathered(const Lanes& lanes, CodePlan plan);
+// Of a run that reads a small file of a directory that is mounted like this, one such run after the other.
+Result<Samples> MountedRuns(const Lanes& lanes, MountMode mode, CodePlan plan);
+// Of a run that may have four processes.
+Result<Samples> FourProcesses(const Lanes& lanes, CodePlan plan);
 // Microseconds to check 200 lines that an honest model could have written. Nothing is executed.
 Result<Samples> CheckedLines(const Lanes& lanes, CodePlan plan);
 

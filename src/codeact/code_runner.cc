@@ -47,6 +47,15 @@ RunRequest ToRunRequest(CodeRequest& request) {
   return run;
 }
 
+CellKey KeyOf(const CodeRequest& request) {
+  const Limits& limits = request.limits ? *request.limits : request.setting->limits;
+  return {.owner = request.owner,
+          .mounts = request.setting->mounts,
+          .processes = limits.processes,
+          .total_file_bytes = limits.total_file_bytes,
+          .files = limits.files};
+}
+
 // Runs the code in the cell, on the cell's executor, and waits for the calls it left under way.
 asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, AfterRun after,
                                            RunRequest run) {
@@ -171,12 +180,13 @@ asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
   co_return std::shared_ptr<HostFiles>(*std::move(opened));
 }
 
-asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Open(const CodeRequest& request) {
+asio::awaitable<Result<CodeRunner::Opened>> CodeRunner::Open(const CodeRequest& request) {
+  // Also for a prepared cell: what is shown is what is there now, checked now.
   auto host_files = co_await OpenMounts(request.setting);
   if (!host_files) co_return std::move(host_files).error();
-  OpenOptions options{
-      .owner = request.owner, .wait = request.wait, .host_files = *std::move(host_files)};
+  OpenOptions options{.owner = request.owner, .wait = request.wait, .host_files = *host_files};
   const bool saved = request.continuity && request.continuity->saved;
+  if (!saved && !cells_.empty()) options.prepared = cells_.Take(KeyOf(request));
   auto opening = saved ? Restore(request, std::move(options)) : engine_.Open(std::move(options));
   auto cell = co_await std::move(opening);
   const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
@@ -185,7 +195,17 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Open(const CodeReques
     asio::post(executor, [unused = *std::move(cell)] {});  // It goes where it lives.
     co_return Error(ErrorCode::kCancelled, "cancelled before it began");
   }
-  co_return cell;
+  if (!cell) co_return std::move(cell).error();
+  co_return Opened{.cell = *std::move(cell), .host_files = *std::move(host_files)};
+}
+
+// On the cell's executor, when its first run has ended.
+void CodeRunner::Foresee(const Cell& cell, const CodeRequest& request,
+                         std::shared_ptr<HostFiles> host_files) {
+  auto preparation = cell.preparation();
+  if (!preparation) return;
+  preparation->host_files = std::move(host_files);
+  cells_.Foresee(KeyOf(request), *std::move(preparation), cell.executor());
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Restore(const CodeRequest& request,
@@ -197,14 +217,16 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Restore(const CodeReq
 }
 
 asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
-  auto cell = co_await Open(request);
-  if (!cell) co_return std::move(cell).error();
+  auto opened = co_await Open(request);
+  if (!opened) co_return std::move(opened).error();
   // Cells are touched on their own executor alone, at their end too.
   const auto run = [&]() -> asio::awaitable<Result<Outcome>> {
-    const std::unique_ptr<Cell> own = *std::move(cell);
-    co_return co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request));
+    const std::unique_ptr<Cell> own = std::move(opened->cell);
+    auto outcome = co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request));
+    if (outcome) Foresee(*own, request, std::move(opened->host_files));
+    co_return outcome;
   };
-  auto outcome = co_await RunOn((*cell)->executor(), run());
+  auto outcome = co_await RunOn(opened->cell->executor(), run());
   if (!outcome) co_return std::move(outcome).error();
   co_return CodeRun{.outcome = *std::move(outcome)};
 }
@@ -218,10 +240,12 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
   }
   auto& turn = std::get<SessionRegistry::Turn>(*entered);
   const bool first = turn.cell() == nullptr;
+  std::shared_ptr<HostFiles> host_files;
   if (first) {
-    auto cell = co_await Open(request);
-    if (!cell) co_return std::move(cell).error();
-    turn.Adopt(*std::move(cell));
+    auto opened = co_await Open(request);
+    if (!opened) co_return std::move(opened).error();
+    turn.Adopt(std::move(opened->cell));
+    host_files = std::move(opened->host_files);
   }
   Cell& cell = *turn.cell();
   std::optional<Result<Outcome>> outcome;
@@ -232,6 +256,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
     if (!first) run.files.clear();  // They are there since the first run.
     outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run));
     kept = cell.holds_state();
+    if (first && *outcome) Foresee(cell, request, std::move(host_files));
   };
   co_await RunOn(cell.executor(), work());
   if (!outcome) {
@@ -300,9 +325,11 @@ asio::awaitable<void> CodeRunner::Close() {
     running->closed = true;
     stops = running->stops;
   }
+  cells_.Shut();
   for (const auto& stop : stops) stop->Request();
   co_await gate_.Close();
   co_await sessions_.Close();
+  co_await cells_.Close();
 }
 
 }  // namespace caisson

@@ -25,6 +25,7 @@
 
 #include "base/guarded.h"
 #include "base/result.h"
+#include "codeact/cell_registry.h"
 #include "codeact/continuity.h"
 #include "codeact/gate.h"
 #include "codeact/session_registry.h"
@@ -54,6 +55,7 @@ struct CodeSetting {
 
 struct CodeRunnerOptions {
   SessionOptions sessions{};
+  CellRegistryOptions cells{};
   // Threads that may wait for the disk, for runs with mounts. Gone before the engine is.
   std::optional<asio::any_io_executor> pool{};
   std::vector<std::string> hidden{};  // Directories that no mount may show, such as the store's.
@@ -92,7 +94,10 @@ struct CodeRun {
 class CodeRunner {
  public:
   explicit CodeRunner(Engine& engine, CodeRunnerOptions options = {})
-      : engine_(engine), options_(std::move(options)), sessions_(engine, options_.sessions) {}
+      : engine_(engine),
+        options_(std::move(options)),
+        sessions_(engine, options_.sessions),
+        cells_(engine, options_.cells) {}
   CodeRunner(const CodeRunner&) = delete;
   CodeRunner& operator=(const CodeRunner&) = delete;
 
@@ -102,13 +107,14 @@ class CodeRunner {
   asio::awaitable<Result<CodeRun>> Run(CodeRequest request);
 
   SessionRegistry& sessions() { return sessions_; }
+  CellRegistry& cells() { return cells_; }
 
   // As SessionRegistry::Fork; `setting` is the one the session has run with.
   asio::awaitable<Result<void>> Fork(SessionKey from, std::string to,
                                      std::shared_ptr<const CodeSetting> setting);
 
-  // Starts nothing more, cancels what runs and returns when all of it, sessions too, is gone. Any number
-  // of times.
+  // Starts nothing more, cancels what runs and returns when all of it, sessions and prepared cells too, is
+  // gone. Any number of times.
   asio::awaitable<void> Close();
 
  private:
@@ -123,7 +129,12 @@ class CodeRunner {
   asio::awaitable<Result<CodeRun>> RunFresh(CodeRequest request);
   asio::awaitable<Result<CodeRun>> RunInSession(CodeRequest request);
 
-  asio::awaitable<Result<std::unique_ptr<Cell>>> Open(const CodeRequest& request);
+  struct Opened {
+    std::unique_ptr<Cell> cell;
+    std::shared_ptr<HostFiles> host_files;  // Shared with the cell; may be null.
+  };
+  asio::awaitable<Result<Opened>> Open(const CodeRequest& request);
+  void Foresee(const Cell& cell, const CodeRequest& request, std::shared_ptr<HostFiles> host_files);
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(const CodeRequest& request,
                                                          OpenOptions options);
   asio::awaitable<Result<std::shared_ptr<HostFiles>>> OpenMounts(
@@ -132,6 +143,7 @@ class CodeRunner {
   Engine& engine_;
   const CodeRunnerOptions options_;
   SessionRegistry sessions_;
+  CellRegistry cells_;
   Gate gate_;
   Guarded<Running> running_;
 };

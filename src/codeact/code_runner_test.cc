@@ -201,6 +201,86 @@ TEST_F(CodeRunnerTest, CloseEndsRunsUnderWayAndIsSafeTwice) {
   EXPECT_EQ(Run({.owner = kAnn, .code = "1"}).error().code(), ErrorCode::kUnavailable);
 }
 
+TEST_F(CodeRunnerTest, AConfigurationThatComesAgainFindsItsCellPrepared) {
+  engine_.WorthPreparing();
+  const auto run = [&](const OwnerId& owner, Limits limits) {
+    engine_.Push(Completes());
+    EXPECT_TRUE(Run({.owner = owner, .code = "1", .limits = limits}));
+  };
+  const Limits several{.processes = 2};
+  run(kAnn, several);
+  run(kAnn, several);
+  EXPECT_THAT(engine_.opened_prepared(), ElementsAre());
+  EXPECT_EQ(engine_.waiting_cells(), 1);
+  run(OwnerId("bob"), several);
+  run(kAnn, {.processes = 3});
+  EXPECT_THAT(engine_.opened_prepared(), ElementsAre());
+  run(kAnn, several);
+  EXPECT_THAT(engine_.opened_prepared(), ElementsAre(kAnn));
+  EXPECT_EQ(engine_.waiting_cells(), 1);
+}
+
+TEST_F(CodeRunnerTest, SessionsBeginInPreparedCellsAndStayInTheirOwn) {
+  engine_.WorthPreparing();
+  for (int i = 0; i < 6; ++i) engine_.Push(Completes());
+  RunIn("a");
+  RunIn("a");  // Its cell is there: nothing was made for this run.
+  EXPECT_EQ(engine_.preparations().size(), 0u);
+  RunIn("b");
+  EXPECT_EQ(engine_.waiting_cells(), 1);
+  RunIn("c");
+  EXPECT_THAT(engine_.opened_prepared(), ElementsAre(kAnn));
+  RunIn("c");
+  EXPECT_EQ(engine_.preparations().size(), 2u);
+}
+
+TEST_F(CodeRunnerTest, RunsThatFindTheirCellsWaitingAnywayAreNotPreparedFor) {
+  for (int i = 0; i < 3; ++i) {
+    engine_.Push(Completes());
+    ASSERT_TRUE(Run({.owner = kAnn, .code = "1"}));
+  }
+  EXPECT_EQ(engine_.preparations().size(), 0u);
+}
+
+TEST_F(CodeRunnerTest, ACancelledRunLetsGoOfItsPreparedCell) {
+  engine_.WorthPreparing();
+  for (int i = 0; i < 3; ++i) engine_.Push(Completes());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Run({.owner = kAnn, .code = "1"}));
+  EXPECT_EQ(engine_.waiting_cells(), 1);
+  asio::cancellation_signal stop;
+  engine_.OnNextOpen([&] { stop.emit(asio::cancellation_type::terminal); });
+  std::optional<Result<CodeRun>> run;
+  const auto await = [&]() -> asio::awaitable<void> {
+    run = co_await runner_.Run({.owner = kAnn, .code = "1"});
+  };
+  asio::co_spawn(loop_.context(), await(),
+                 asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
+  loop_.Poll();
+  ASSERT_TRUE(run);
+  EXPECT_EQ((*run)->outcome.status, RunStatus::kCancelled);
+  EXPECT_EQ(engine_.waiting_cells(), 0);
+}
+
+TEST_F(CodeRunnerTest, CloseDuringARunEndsWhatIsPreparedAndBeingMade) {
+  engine_.WorthPreparing();
+  for (int i = 0; i < 2; ++i) engine_.Push(Completes());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Run({.owner = kAnn, .code = "1"}));
+  engine_.Push(Calls("endless"));
+  std::optional<Result<CodeRun>> run;
+  const auto await = [&]() -> asio::awaitable<void> {
+    run = co_await runner_.Run(
+        {.owner = OwnerId("bob"), .code = "1", .setting = WithTools({Endless()})});
+  };
+  loop_.Start(await());
+  loop_.Poll();
+  EXPECT_EQ(calls_, 1);
+  EXPECT_EQ(engine_.waiting_cells(), 1);
+  loop_.Await(runner_.Close());
+  EXPECT_EQ((*run)->outcome.status, RunStatus::kCancelled);
+  EXPECT_EQ(engine_.waiting_cells(), 0);
+  EXPECT_EQ(engine_.preparations().size(), 1u);
+}
+
 TEST_F(CodeRunnerTest, ASessionKeepsItsCell) {
   engine_.Push(Completes());
   engine_.Push(Completes());

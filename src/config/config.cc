@@ -85,6 +85,7 @@ EngineConfig ReadEngine(TableReader table) {
                                   {"wasm", EngineChoice::kWasm},
                                   {"native", EngineChoice::kNative}});
   table.Read("native_packages", engine.native_packages);
+  table.Read("prepare_cells", engine.prepare_cells);
   table.Finish();
   return engine;
 }

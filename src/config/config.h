@@ -117,6 +117,7 @@ enum class EngineChoice { kAuto, kWasm, kNative };
 struct EngineConfig {
   EngineChoice choice = EngineChoice::kAuto;
   std::vector<std::string> native_packages{};
+  bool prepare_cells = true;  // Ahead of runs whose cells can be made for somebody only.
 };
 
 // The interpreter of engine native.

@@ -75,6 +75,27 @@ struct RunRequest {
   std::vector<std::string> modules{};  // That the code imports, if known: it may start warmer.
 };
 
+// What a cell is made for before its run is there: what such a run needs, as far as that shapes the cell.
+struct Preparation {
+  Limits limits{};
+  std::vector<std::string> modules{};             // As RunRequest has them.
+  std::shared_ptr<const HostFiles> host_files{};  // Those of a run before, or like them.
+  std::chrono::nanoseconds keep{};                // Without a run for so long, it goes by itself.
+  std::shared_ptr<void> witness{};  // Let go when a run has it, or when nothing of it is left.
+};
+
+// A fresh cell that waits for its run. It has executed nothing and is nobody's yet. Whoever lets go of it,
+// on any thread, ends it.
+class PreparedCell {
+ public:
+  virtual ~PreparedCell() = default;
+  PreparedCell(const PreparedCell&) = delete;
+  PreparedCell& operator=(const PreparedCell&) = delete;
+
+ protected:
+  PreparedCell() = default;
+};
+
 struct ToolCall {
   std::uint32_t seq = 0;
   std::string tool{};
@@ -146,6 +167,10 @@ class Cell {
   // that took the state with it (a limit, a crash, a cancel): that Run would begin afresh, or fail.
   virtual bool holds_state() const = 0;
 
+  // After a run for which the cell had to be made, or had been: what to tell Engine::Prepare so that the next
+  // run like it finds one made. Nothing where cells wait for such runs anyway.
+  virtual std::optional<Preparation> preparation() const { return std::nullopt; }
+
  protected:
   Cell() = default;
 };
@@ -184,6 +209,9 @@ struct OpenOptions {
   // The host's directories that the cell sees, shared with the cell. A restored cell needs mounts like
   // those it was saved with.
   std::shared_ptr<HostFiles> host_files{};
+  // Of this engine and for this owner. The first run has it if it is what that run needs, its directories the
+  // very ones of `host_files`; otherwise it goes, and the run has another.
+  std::shared_ptr<PreparedCell> prepared{};
 };
 
 class Engine {
@@ -201,6 +229,13 @@ class Engine {
   virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options,
                                                                  SavedCell saved,
                                                                  Limits limits) = 0;
+
+  // Makes a cell for a run to come. It takes no place: nobody waits, or is refused, because of it. Null: there
+  // is nothing to be made ahead.
+  virtual asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(
+      Preparation /*preparation*/) {
+    co_return std::shared_ptr<PreparedCell>();
+  }
 
   virtual EngineStats stats() const = 0;
 

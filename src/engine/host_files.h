@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,18 @@ struct MountPoint {
   std::string guest_path;  // Absolute and normal: "/data".
   MountMode mode = MountMode::kReadOnly;
   std::uint64_t write_bytes_limit = 0;  // What a cell may write below it; 0: no limit of its own.
+
+  bool operator==(const MountPoint&) const = default;
+};
+
+// Which directory it is, and whose. As long as one of two is open, equal ones are the same.
+struct DirectoryId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
+
+  bool operator==(const DirectoryId&) const = default;
 };
 
 struct HostEntry {
@@ -106,8 +119,11 @@ class HostFiles {
   virtual void Settle(std::vector<HostChange> changes, Outcome outcome, SettleDone done) = 0;
 
   // For engines whose cells reach the directories through the kernel: a mount's directory, or null if there is
-  // no such thing; and Settle() from a layer. The outcome gets the layer's files.
+  // no such thing; what it was when it was opened; and Settle() from a layer. The outcome gets the layer's files.
   virtual const UniqueFd* directory(std::uint32_t /*mount*/) const { return nullptr; }
+  virtual std::optional<DirectoryId> directory_id(std::uint32_t /*mount*/) const {
+    return std::nullopt;
+  }
   virtual void SettleLayer(Layer /*layer*/, Outcome outcome, SettleDone done) {
     done(std::move(outcome));
   }

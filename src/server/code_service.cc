@@ -45,6 +45,7 @@ CodeServiceOptions FromConfig(const Config& config) {
   CodeServiceOptions options;
   options.backend.engine = NameOf(config.engine.choice);
   options.backend.native_packages = config.engine.native_packages;
+  if (!config.engine.prepare_cells) options.cells.most = 0;
   options.backend.python_prefix = Located(config, config.python.prefix);
   options.backend.kept_workers = Located(config, config.worker.keep);
   options.setting.limits = config.limits;
@@ -88,6 +89,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
   service->setting_ = std::make_shared<const CodeSetting>(std::move(options.setting));
   service->runner_ = std::make_unique<CodeRunner>(
       *service->engine_, CodeRunnerOptions{.sessions = std::move(options.sessions),
+                                           .cells = std::move(options.cells),
                                            .pool = pool,
                                            .hidden = std::move(options.hidden)});
   return service;

@@ -38,6 +38,7 @@ struct CodeServiceOptions {
   std::vector<UpstreamConfig> upstreams{};  // Servers whose tools come after those.
   std::string tools_directory{};            // What their relative paths are relative to.
   SessionOptions sessions{};
+  CellRegistryOptions cells{};
   std::vector<std::string> hidden{};                 // As CodeRunnerOptions.
   std::function<void(std::string_view text)> log{};  // What commands write to stderr.
 };

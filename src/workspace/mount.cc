@@ -60,6 +60,13 @@ Result<Identity> IdentityOf(const UniqueFd& directory) {
   return Identity{.device = stat.st_dev, .inode = stat.st_ino};
 }
 
+Result<DirectoryId> IdOf(const UniqueFd& directory) {
+  struct ::stat stat{};
+  if (::fstat(directory.get(), &stat) != 0) return Error::FromErrno(errno, "stat");
+  return DirectoryId{
+      .device = stat.st_dev, .inode = stat.st_ino, .user = stat.st_uid, .group = stat.st_gid};
+}
+
 // A directory and all that it is in, up to the root.
 Result<std::vector<Identity>> Ancestry(const UniqueFd& directory) {
   std::vector<Identity> ancestry;
@@ -194,9 +201,11 @@ Result<std::vector<Mount>> OpenMounts(std::vector<MountSpec> specs,
         return Refused(spec.host, "it overlaps " + mounts[i].host + ", which is mounted too");
       }
     }
+    TRY_ASSIGN(const DirectoryId id, IdOf(directory));
     mounts.push_back({.point = std::move(spec.point),
                       .host = std::move(spec.host),
-                      .directory = std::move(directory)});
+                      .directory = std::move(directory),
+                      .id = id});
     ancestries.push_back(std::move(ancestry));
   }
   return mounts;

@@ -20,6 +20,8 @@ namespace caisson::workspace {
 struct MountSpec {
   std::string host;  // A directory, relative to the current one or absolute.
   MountPoint point;
+
+  bool operator==(const MountSpec&) const = default;
 };
 
 // "HOST:GUEST[:ro|rw|overlay]", as on the command line; ro if nothing is said. HOST may have colons.
@@ -29,6 +31,7 @@ struct Mount {
   MountPoint point;
   std::string host;    // For messages.
   UniqueFd directory;  // O_PATH.
+  DirectoryId id{};
 };
 
 // Opens all mounts of a cell, or says which one cannot be and why: no such directory, a link, a place

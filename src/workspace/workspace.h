@@ -13,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,6 +44,9 @@ class Workspace final : public HostFiles, public std::enable_shared_from_this<Wo
   void Settle(std::vector<HostChange> changes, Outcome outcome, SettleDone done) override;
   const UniqueFd* directory(std::uint32_t mount) const override {
     return &mounts_[mount].directory;
+  }
+  std::optional<DirectoryId> directory_id(std::uint32_t mount) const override {
+    return mounts_[mount].id;
   }
   void SettleLayer(Layer layer, Outcome outcome, SettleDone done) override;
 

@@ -94,6 +94,7 @@ asio::awaitable<Result<Outcome>> AutoCell::Run(RunRequest request, RunEvents& ev
     request.modules = std::move(outcome->native_modules);
     co_return co_await MoveAndRun(std::move(request), events, after);
   }
+  options_.prepared = nullptr;  // Of engine native: not for this run, then.
   if (after == AfterRun::kDiscard) state_ = State::kFresh;
   co_return outcome;
 }
@@ -101,7 +102,9 @@ asio::awaitable<Result<Outcome>> AutoCell::Run(RunRequest request, RunEvents& ev
 asio::awaitable<Result<Outcome>> AutoCell::MoveAndRun(RunRequest request, RunEvents& events,
                                                       AfterRun after) {
   active_.Lock()->moving = true;
-  auto opened = co_await engine_.OpenNative(options_);
+  OpenOptions options = options_;
+  options_.prepared = nullptr;
+  auto opened = co_await engine_.OpenNative(std::move(options));
   if (!opened) {
     (void)FinishMove(cell());
     state_ = State::kFresh;  // Nothing was executed in it.
@@ -130,6 +133,11 @@ asio::awaitable<Result<Outcome>> AutoCell::RunNative(RunRequest request, RunEven
   co_await asio::post(asio::bind_executor(executor_, asio::use_awaitable));
   relay->End();
   co_return outcome;
+}
+
+// Engine wasm needs none; what engine native needs is known once a run was there.
+std::optional<Preparation> AutoCell::preparation() const {
+  return native_ ? cell()->preparation() : std::nullopt;
 }
 
 asio::awaitable<Result<Outcome>> AutoCell::Continue(RunEvents& events, AfterRun after) {

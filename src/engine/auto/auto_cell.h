@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/guarded.h"
 #include "base/result.h"
@@ -26,6 +27,7 @@ class AutoCell final : public Cell {
 
   asio::any_io_executor executor() const override { return executor_; }
   bool holds_state() const override { return cell()->holds_state(); }
+  std::optional<Preparation> preparation() const override;
   asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
                                        AfterRun after) override;
   asio::awaitable<Result<Outcome>> Continue(RunEvents& events, AfterRun after) override;
@@ -49,7 +51,7 @@ class AutoCell final : public Cell {
   std::shared_ptr<Cell> cell() const { return active_.Lock()->cell; }
 
   AutoEngine& engine_;
-  const OpenOptions options_;
+  OpenOptions options_;
   const asio::any_io_executor executor_;
   State state_;
   bool native_ = false;

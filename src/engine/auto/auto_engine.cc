@@ -21,7 +21,9 @@ AutoEngine::~AutoEngine() {
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::Open(OpenOptions options) {
-  auto cell = co_await wasm_->Open(options);
+  const OpenOptions first{
+      .owner = options.owner, .wait = options.wait, .host_files = options.host_files};
+  auto cell = co_await wasm_->Open(first);
   if (!cell) co_return std::move(cell).error();
   co_return std::unique_ptr<Cell>(std::make_unique<AutoCell>(
       *this, std::move(options), *std::move(cell), AutoCell::State::kFresh));
@@ -70,6 +72,13 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::OpenNative(OpenOption
   auto engine = co_await NativeEngineStarted();
   if (!engine) co_return std::move(engine).error().Context("start engine native");
   co_return co_await (*engine)->Open(std::move(options));
+}
+
+asio::awaitable<Result<std::shared_ptr<PreparedCell>>> AutoEngine::Prepare(
+    Preparation preparation) {
+  auto engine = co_await NativeEngineStarted();
+  if (!engine) co_return std::move(engine).error().Context("start engine native");
+  co_return co_await (*engine)->Prepare(std::move(preparation));
 }
 
 EngineStats AutoEngine::stats() const {

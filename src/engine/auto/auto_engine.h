@@ -39,6 +39,8 @@ class AutoEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
+  // For engine native: what it is to have ready.
+  asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(Preparation preparation) override;
   EngineStats stats() const override;
   std::optional<CellBuild> build() const override { return wasm_->build(); }
   std::shared_ptr<const std::vector<std::string>> native_packages() const override {

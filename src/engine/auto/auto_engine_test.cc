@@ -134,6 +134,47 @@ TEST_F(AutoEngineTest, ARunThatDidSomethingIsNotHandedOnWhateverItSays) {
   EXPECT_EQ(started_, 0);
 }
 
+TEST_F(AutoEngineTest, CellsOfNativeArePreparedOnceRunsHaveMovedThere) {
+  native_->WorthPreparing();
+  wasm_->Push({.outcome = Returned(1)});
+  wasm_->Push({.outcome = NeedsNative({"numpy"})});
+  native_->Push({.outcome = Returned(2)});
+  Run([&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto plain = co_await Open();
+    EXPECT_TRUE(co_await plain->Run({.code = "1"}, events, AfterRun::kDiscard));
+    EXPECT_FALSE(plain->preparation());
+    auto cell = co_await Open();
+    EXPECT_TRUE(co_await cell->Run({.code = "import numpy"}, events, AfterRun::kDiscard));
+    auto preparation = cell->preparation();
+    EXPECT_TRUE(preparation);
+    auto prepared = co_await engine_->Prepare(*std::move(preparation));
+    EXPECT_TRUE(prepared);
+    EXPECT_EQ(native_->waiting_cells(), 1);
+
+    // The next that moves there has it.
+    wasm_->Push({.outcome = NeedsNative({"numpy"})});
+    native_->Push({.outcome = Returned(3)});
+    auto next = co_await engine_->Open({.owner = OwnerId("a"), .prepared = *std::move(prepared)});
+    EXPECT_TRUE(co_await (*next)->Run({.code = "import numpy"}, events, AfterRun::kDiscard));
+  });
+  EXPECT_THAT(native_->opened_prepared(), ElementsAre(OwnerId("a")));
+  EXPECT_THAT(wasm_->opened_prepared(), ElementsAre());
+  EXPECT_EQ(native_->waiting_cells(), 0);
+}
+
+TEST_F(AutoEngineTest, ARunThatStaysInWasmLetsGoOfWhatWasPrepared) {
+  Run([&]() -> asio::awaitable<void> {
+    wasm_->Push({.outcome = Returned(1)});
+    auto prepared = co_await engine_->Prepare({});
+    auto cell = co_await engine_->Open({.owner = OwnerId("a"), .prepared = *std::move(prepared)});
+    EXPECT_EQ(native_->waiting_cells(), 1);
+    Recorder events;
+    EXPECT_TRUE(co_await (*cell)->Run({.code = "1"}, events, AfterRun::kKeep));
+    EXPECT_EQ(native_->waiting_cells(), 0);  // Though the session goes on.
+  });
+}
+
 TEST_F(AutoEngineTest, ASessionGoesOnWhereItBegan) {
   wasm_->Push({.outcome = NeedsNative({"numpy"})});
   native_->Push({.outcome = Returned(1)});

@@ -75,6 +75,10 @@ class FakeCell final : public Cell {
 
   bool holds_state() const override { return kept_; }
 
+  std::optional<Preparation> preparation() const override {
+    return engine_.worth_preparing_ ? std::optional<Preparation>(Preparation{}) : std::nullopt;
+  }
+
  private:
   asio::awaitable<Result<Outcome>> Play(RunEvents& events, AfterRun after) {
     running_ = true;
@@ -148,12 +152,39 @@ class FakeCell final : public Cell {
   const std::shared_ptr<int> alive_ = std::make_shared<int>();  // For posts that outlive the cell.
 };
 
+class FakePreparedCell final : public PreparedCell {
+ public:
+  FakePreparedCell(std::shared_ptr<int> waiting, std::shared_ptr<void> witness)
+      : witness_(std::move(witness)), waiting_(std::move(waiting)) {
+    ++*waiting_;
+  }
+  ~FakePreparedCell() override { --*waiting_; }
+
+ private:
+  const std::shared_ptr<void> witness_;
+  const std::shared_ptr<int> waiting_;
+};
+
+asio::awaitable<Result<std::shared_ptr<PreparedCell>>> FakeEngine::Prepare(
+    Preparation preparation) {
+  const std::shared_ptr<void> witness = std::move(preparation.witness);
+  preparations_.push_back(std::move(preparation));
+  if (asio::steady_timer* go = std::exchange(hold_prepare_, nullptr)) {
+    go->expires_at(asio::steady_timer::time_point::max());
+    co_await go->async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  if (prepare_error_) co_return *std::exchange(prepare_error_, std::nullopt);
+  co_return std::shared_ptr<PreparedCell>(
+      std::make_shared<FakePreparedCell>(waiting_cells_, witness));
+}
+
 asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Open(OpenOptions options) {
   if (on_open_) {
     std::exchange(on_open_, nullptr)();
     co_await asio::post(executor_, asio::use_awaitable);
   }
   if (open_error_) co_return *std::exchange(open_error_, std::nullopt);
+  if (options.prepared) opened_prepared_.push_back(options.owner);
   co_return std::unique_ptr<Cell>(std::make_unique<FakeCell>(*this, std::move(options.owner)));
 }
 

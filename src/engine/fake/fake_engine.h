@@ -9,6 +9,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -63,6 +64,16 @@ class FakeEngine final : public Engine {
   // As if so many waited for a cell.
   void PretendWaiting(std::uint64_t requests) { stats_.waiting = requests; }
 
+  // From now on its runs are such that cells are made ahead for them.
+  void WorthPreparing() { worth_preparing_ = true; }
+  // The next Prepare ends when `go` is cancelled, or fails like this.
+  void HoldNextPrepare(asio::steady_timer& go) { hold_prepare_ = &go; }
+  void FailNextPrepare(Error error) { prepare_error_ = std::move(error); }
+  // Cells that were made ahead: which there have been, how many still wait, and for whom one was brought along.
+  const std::vector<Preparation>& preparations() const { return preparations_; }
+  int waiting_cells() const { return *waiting_cells_; }
+  const std::vector<OwnerId>& opened_prepared() const { return opened_prepared_; }
+
   int restored() const { return restored_; }
   // What was asked and answered, in order.
   const std::vector<std::pair<OwnerId, RunRequest>>& requests() const { return requests_; }
@@ -72,6 +83,7 @@ class FakeEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
+  asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(Preparation preparation) override;
   EngineStats stats() const override { return stats_; }
   std::optional<CellBuild> build() const override { return build_; }
   // As if it were another build from now on.
@@ -93,6 +105,12 @@ class FakeEngine final : public Engine {
   CellBuild build_{};
   EngineStats stats_;
   int restored_ = 0;
+  bool worth_preparing_ = false;
+  asio::steady_timer* hold_prepare_ = nullptr;
+  std::optional<Error> prepare_error_;
+  std::vector<Preparation> preparations_;                          // Without their witnesses.
+  std::shared_ptr<int> waiting_cells_ = std::make_shared<int>(0);  // Shared with them.
+  std::vector<OwnerId> opened_prepared_;
 };
 
 }  // namespace caisson

@@ -15,6 +15,10 @@ std::chrono::milliseconds Backoff(int failures) {
   return std::min(kMaxBackoff, std::chrono::milliseconds(50) * (1 << std::min(failures, 7)));
 }
 
+Error NoNursery() {
+  return Error(ErrorCode::kUnavailable, "no nursery can be started");
+}
+
 }  // namespace
 
 CellPool::CellPool(asio::io_context& context, NativeState& state, Options options,
@@ -48,9 +52,7 @@ bool CellPool::busy() const {
 // --- Cells.
 
 void CellPool::Take(const CellVariety& variety, WithLink then) {
-  if (stopping_ || failures_ >= kFailuresUntilDown) {
-    return then(Error(ErrorCode::kUnavailable, "no nursery can be started"));
-  }
+  if (!MayMake()) return then(NoNursery());
   // One that was killed meanwhile (it died, or spoke unasked) is on its way out.
   while (!spare_.empty() && spare_.back()->killed_at()) spare_.pop_back();
   if (variety == CellVariety{} && !spare_.empty()) {
@@ -60,7 +62,20 @@ void CellPool::Take(const CellVariety& variety, WithLink then) {
     if (spare_.size() < options_.spare_cells / 2) MakeMore();
     return;
   }
-  waiting_.push_back({.variety = variety, .then = std::move(then)});
+  Await({.variety = variety, .then = std::move(then)});
+}
+
+void CellPool::Prepare(const CellVariety& variety, WithCell then) {
+  if (!MayMake()) return then(NoNursery());
+  Await({.variety = variety, .prepare = std::move(then)});
+}
+
+bool CellPool::MayMake() const {
+  return !stopping_ && failures_ < kFailuresUntilDown;
+}
+
+void CellPool::Await(Waiter waiter) {
+  waiting_.push_back(std::move(waiter));
   Start();
   MakeMore();
 }
@@ -77,7 +92,11 @@ void CellPool::Hand(std::shared_ptr<CellProcess> cell, WithLink then) {
 }
 
 std::optional<CellPool::Waiter> CellPool::PopWaiter(const CellVariety& variety) {
-  const auto found = std::ranges::find(waiting_, variety, &Waiter::variety);
+  const auto suits = [&](const Waiter& waiter) { return waiter.variety == variety; };
+  // Whoever has a run waiting comes first.
+  auto found = std::ranges::find_if(
+      waiting_, [&](const Waiter& waiter) { return suits(waiter) && !waiter.prepare; });
+  if (found == waiting_.end()) found = std::ranges::find_if(waiting_, suits);
   if (found == waiting_.end()) return std::nullopt;
   Waiter waiter = std::move(*found);
   waiting_.erase(found);
@@ -94,7 +113,7 @@ void CellPool::MakeMore() {
     const auto wanted =
         static_cast<std::size_t>(std::ranges::count(waiting_, waiter.variety, &Waiter::variety));
     while (nursery_->making(waiter.variety) < wanted) {
-      make(waiter.variety, wire::ToNursery::kMakeNow);
+      make(waiter.variety, waiter.prepare ? wire::ToNursery::kMake : wire::ToNursery::kMakeNow);
     }
   }
   if (nursery_->making() > 0 || spare_.size() >= options_.spare_cells) return;
@@ -106,7 +125,11 @@ void CellPool::MakeMore() {
 void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) {
   failures_ = 0;
   if (auto waiter = PopWaiter(cell->variety())) {
-    Hand(std::move(cell), std::move(waiter->then));
+    if (waiter->prepare) {
+      waiter->prepare(std::move(cell));
+    } else {
+      Hand(std::move(cell), std::move(waiter->then));
+    }
   } else if (cell->variety() == CellVariety{} && &nursery == nursery_.get() &&
              spare_.size() < options_.spare_cells) {
     spare_.push_back(std::move(cell));
@@ -136,7 +159,7 @@ void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMa
     if (how == NotMade::kRefused || !WaitAgain(*waiter)) {
       const ErrorCode code = variety.mounts ? ErrorCode::kFailedPrecondition  // The kernel's no.
                                             : ErrorCode::kUnavailable;
-      waiter->then(Error(code, "no cell could be made: " + why));
+      waiter->Fail(Error(code, "no cell could be made: " + why));
     }
   }
   if (variety.mounts) return;  // Likely the directories' fault.
@@ -231,7 +254,7 @@ void CellPool::Check(SteadyTime now) {
 }
 
 void CellPool::FailWaiting(const Error& error) {
-  for (Waiter& waiter : std::exchange(waiting_, {})) waiter.then(error);
+  for (Waiter& waiter : std::exchange(waiting_, {})) waiter.Fail(error);
 }
 
 }  // namespace caisson

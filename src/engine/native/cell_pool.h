@@ -48,6 +48,7 @@ class CellPool final : private NurseryObserver {
   // Called when the health changes, with the reason when it is kDown.
   using OnHealth = std::function<void(Health health, const std::string& why)>;
   using WithLink = EngineLane::WithLink;
+  using WithCell = std::move_only_function<void(Result<std::shared_ptr<CellProcess>>)>;
 
   CellPool(asio::io_context& context, NativeState& state, Options options, OnHealth on_health);
 
@@ -55,6 +56,8 @@ class CellPool final : private NurseryObserver {
   void Stop();
   // Hands over a fresh cell, at once if one waits.
   void Take(const CellVariety& variety, WithLink then);
+  // Makes one for a run to come, warmed; whoever gets it uses it or kills it.
+  void Prepare(const CellVariety& variety, WithCell then);
   // To be called now and then while busy(): heals, rotates, refills.
   void Check(SteadyTime now);
   bool busy() const;
@@ -62,14 +65,19 @@ class CellPool final : private NurseryObserver {
  private:
   struct Waiter {
     CellVariety variety;
-    WithLink then;
+    WithLink then{};
+    WithCell prepare{};  // In place of `then`: no run waits for this one yet.
     bool again = false;  // Its first cell died while it was made.
+
+    void Fail(Error error) { prepare ? prepare(std::move(error)) : then(std::move(error)); }
   };
 
   void StartNursery();
   void OnStartFailed(const std::string& why);
+  void Await(Waiter waiter);
   void MakeMore();
   void Hand(std::shared_ptr<CellProcess> cell, WithLink then);
+  bool MayMake() const;
   std::optional<Waiter> PopWaiter(const CellVariety& variety);
   bool WaitAgain(Waiter& waiter);
   void FailWaiting(const Error& error);

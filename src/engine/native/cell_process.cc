@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,8 @@ constexpr int kReadsPerTurn = 4;
 // What is left in a pipe or socket when its writers are dead: its buffer, at most.
 constexpr int kReadsAtTheEnd = 256;
 constexpr std::size_t kMaxUnsentBytes = 256u << 20;
+// The clock of file systems may be late, and is looked at again after this.
+constexpr std::chrono::microseconds kShortestNap{100};
 // CPU time is looked at again at the earliest after this.
 constexpr std::chrono::milliseconds kShortestLook{1};
 
@@ -72,6 +75,22 @@ void Close(asio::posix::stream_descriptor& descriptor) {
 int Parallelism() {
   static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return cores;
+}
+
+std::chrono::nanoseconds DurationOf(const timespec& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// The clock that file systems stamp with, and its step.
+std::chrono::system_clock::time_point CoarseNow() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return std::chrono::system_clock::time_point(DurationOf(now));
+}
+std::chrono::nanoseconds CoarseTick() {
+  timespec step{};
+  ::clock_getres(CLOCK_REALTIME_COARSE, &step);
+  return DurationOf(step);
 }
 
 std::uint64_t Count(std::chrono::nanoseconds time) {
@@ -138,6 +157,37 @@ Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   AwaitOutput(out_);
   AwaitOutput(err_);
   return {};
+}
+
+void CellProcess::Reserve(std::chrono::nanoseconds keep, std::shared_ptr<void> witness) {
+  reserved_ = true;
+  witness_ = std::move(witness);
+  timer_.expires_after(keep);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error && self->reserved_) self->Kill();
+  });
+}
+
+void CellProcess::EndReserve(std::move_only_function<void()> then) {
+  reserved_ = false;
+  witness_ = nullptr;
+  timer_.cancel();
+  begins_at_ = std::chrono::system_clock::now();
+  if (!variety_.mounts || !variety_.mounts->any_applied()) return then();
+  AwaitTick(std::move(then));
+}
+
+// File systems stamp changes with a clock that moves in ticks: one right after begins_at_ would look older.
+void CellProcess::AwaitTick(std::move_only_function<void()> then) {
+  const auto tick = CoarseNow();
+  if (!waits() || tick > *begins_at_) return then();
+  const auto now = std::chrono::system_clock::now();
+  begins_at_ = std::min(*begins_at_, now);  // Somebody may have set the clock back.
+  timer_.expires_after(std::max<std::chrono::nanoseconds>(tick + CoarseTick() - now, kShortestNap));
+  timer_.async_wait([self = shared_from_this(),
+                     then = std::move(then)](const boost::system::error_code& /*killed*/) mutable {
+    self->AwaitTick(std::move(then));
+  });
 }
 
 void CellProcess::Kill() {
@@ -468,7 +518,7 @@ void CellProcess::CaptureFiles() {
   }
   if (layers_.empty()) return;
   Layer layer{.entries = {},
-              .since = variety_.mounts->opened_at(),
+              .since = begins_at_.value_or(variety_.mounts->opened_at()),
               .max_files = static_cast<std::size_t>(start_.files) + 1};
   const auto points = variety_.mounts->points();
   std::size_t next = 0;

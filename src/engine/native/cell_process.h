@@ -58,6 +58,13 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   // The nursery itself is gone, and this with it.
   void OnLost(RunReason reason, const std::string& why);
 
+  // Waits for a run that may come, for so long; then it goes. `witness` is let go when it has one, or with it.
+  void Reserve(std::chrono::nanoseconds keep, std::shared_ptr<void> witness);
+  // The run has come: what others change below its mounts from here on, they change during the run. Calls
+  // `then`, in which it can be sent if the cell still waits(): at once, or when no later change can bear an
+  // earlier time.
+  void EndReserve(std::move_only_function<void()> then);
+
   // Kills the process tree; OnGone follows.
   void Kill();
 
@@ -69,6 +76,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   SteadyTime asked_at() const { return asked_at_; }
   // Whether somebody has it. One that nobody has can be given to anybody.
   bool taken() const { return taken_; }
+  // Whether a run can be sent: it was made, and neither had one nor came to an end.
+  bool waits() const { return prepared_ && !taken_ && !killed_at_ && !gone_; }
   // Since when the nursery owes us its OnGone.
   std::optional<SteadyTime> killed_at() const { return killed_at_; }
 
@@ -110,6 +119,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   void ReadOutputs();
   void Flush();
 
+  void AwaitTick(std::move_only_function<void()> then);
   void SetTimer();
   void OnTimer();
   std::optional<std::chrono::nanoseconds> CpuUsed() const;
@@ -120,6 +130,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   wire::DoneHeader Measured() const;
   void CloseAll();
 
+  std::shared_ptr<void> witness_;  // Of Reserve(). Goes last.
   asio::io_context& context_;
   const std::uint64_t number_;
   const CellVariety variety_;
@@ -142,7 +153,9 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   bool awaits_room_ = false;  // Somebody waits until the socket takes more of unsent_.
 
   std::shared_ptr<CellSession> session_;
+  bool reserved_ = false;
   bool taken_ = false;
+  std::optional<std::chrono::system_clock::time_point> begins_at_;  // After EndReserve().
   wire::StartHeader start_{};
   SteadyTime started_at_{};
   std::optional<SteadyTime> reported_at_;

@@ -1,8 +1,11 @@
 #include "engine/native/native_engine.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <utility>
 
+#include "engine/native/prepared_cell.h"
+#include "engine/session/on_lane.h"
 #include "engine/session/session_cell.h"
 #include "engine/session/waiting_line.h"
 #include "jail/cgroup.h"
@@ -68,13 +71,18 @@ std::unique_ptr<Cell> NativeEngine::MakeCell(OpenOptions options, Admission::Pla
   auto cell =
       std::make_unique<SessionCell>(lane, std::move(options.owner), std::move(place), queued);
   if (options.host_files) cell->UseHostFiles(std::move(options.host_files));
+  if (options.prepared) cell->UsePrepared(std::move(options.prepared));
   return cell;
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions options) {
   EngineLane* current = CurrentLane();
-  auto place = state_->admission.TryTake(current != nullptr ? std::optional(current->index())
-                                                            : std::nullopt);
+  EngineLane* preferred = current;
+  if (const auto* made = dynamic_cast<NativePreparedCell*>(options.prepared.get())) {
+    preferred = &made->lane();
+  }
+  auto place = state_->admission.TryTake(preferred != nullptr ? std::optional(preferred->index())
+                                                              : std::nullopt);
   if (!place) co_return std::move(place).error();
   if (place->has_value()) {
     co_return MakeCell(std::move(options), **std::move(place), std::chrono::nanoseconds(0));
@@ -84,6 +92,28 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions op
   if (!waited) co_return std::move(waited).error();
   co_return MakeCell(std::move(options), *std::move(waited),
                      std::chrono::steady_clock::now() - since);
+}
+
+asio::awaitable<Result<std::shared_ptr<PreparedCell>>> NativeEngine::Prepare(
+    Preparation preparation) {
+  using Made = std::shared_ptr<PreparedCell>;
+  const EngineLane* current = CurrentLane();
+  const std::size_t index =
+      current != nullptr ? current->index()
+                         : next_to_prepare_.fetch_add(1, std::memory_order_relaxed) % lanes_.size();
+  NativeLane& lane = *lanes_[index];
+  co_return co_await OnLane<Made>(
+      lane, nullptr,
+      [&lane, preparation = std::move(preparation)](const std::shared_ptr<CellSession>&,
+                                                    Done<Made> done) mutable {
+        lane.Prepare(std::move(preparation), [&lane,
+                                              done = std::move(done)](Result<Made> made) mutable {
+          // Not before whoever awaits it sleeps.
+          asio::post(lane.context(), [done = std::move(done), made = std::move(made)]() mutable {
+            done(std::move(made));
+          });
+        });
+      });
 }
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions /*options*/,

@@ -16,6 +16,7 @@
 //           must not run on a lane.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -62,6 +63,8 @@ class NativeEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
+  // For runs with mounts, several processes or large files; other cells wait for their runs anyway.
+  asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(Preparation preparation) override;
   EngineStats stats() const override { return state_->stats(); }
   std::shared_ptr<const std::vector<std::string>> native_packages() const override;
 
@@ -75,6 +78,7 @@ class NativeEngine final : public Engine {
                                  std::chrono::nanoseconds queued);
 
   std::unique_ptr<NativeState> state_;
+  std::atomic<std::size_t> next_to_prepare_{0};  // The lane, for whoever is on none.
   std::vector<std::unique_ptr<NativeLane>> lanes_;
 };
 

@@ -4,11 +4,17 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "engine/native/prepared_cell.h"
+
 namespace caisson {
 namespace {
 
 // Looks after nurseries while there is anything to look after; an idle lane sleeps.
 constexpr std::chrono::milliseconds kTick{50};
+
+bool HasMounts(const CellNeeds& needs) {
+  return needs.host_files && !needs.host_files->mounts().empty();
+}
 
 }  // namespace
 
@@ -84,20 +90,65 @@ CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
   return *pools_[static_cast<std::size_t>(best - options_.kinds.begin())];
 }
 
+Result<CellVariety> NativeLane::VarietyFor(const CellNeeds& needs) const {
+  if (!HasMounts(needs)) return CellVariety::For(needs);
+  if (options_.pool.nursery.tier != jail::ToString(jail::Tier::kNamespace)) {
+    return Error(ErrorCode::kFailedPrecondition,
+                 "engine native has mounts in tier namespace alone; run the code in engine wasm");
+  }
+  TRY_ASSIGN(auto mounts, CellMounts::Open(needs.host_files));
+  return CellVariety::For(needs, std::move(mounts));
+}
+
 void NativeLane::WithFreshCell(CellNeeds needs, WithLink then) {
   EnsureTick();
-  std::shared_ptr<const CellMounts> mounts;
-  if (needs.host_files && !needs.host_files->mounts().empty()) {
-    if (options_.pool.nursery.tier != jail::ToString(jail::Tier::kNamespace)) {
-      return then(
-          Error(ErrorCode::kFailedPrecondition,
-                "engine native has mounts in tier namespace alone; run the code in engine wasm"));
-    }
-    auto opened = CellMounts::Open(needs.host_files);
-    if (!opened) return then(std::move(opened).error());
-    mounts = *std::move(opened);
+  if (auto cell = TakePrepared(needs)) {
+    CellProcess& process = *cell;
+    return process.EndReserve(
+        [this, cell = std::move(cell), needs = std::move(needs), then = std::move(then)]() mutable {
+          if (!cell->waits()) return WithFreshCell(std::move(needs), std::move(then));
+          then(cell.get());
+          if (!cell->taken()) cell->Kill();  // Whoever asked does not want it any more.
+        });
   }
-  PoolFor(needs.modules).Take(CellVariety::For(needs, std::move(mounts)), std::move(then));
+  auto variety = VarietyFor(needs);
+  if (!variety) return then(std::move(variety).error());
+  PoolFor(needs.modules).Take(*variety, std::move(then));
+}
+
+bool NativeLane::MakesOnDemand(const CellNeeds& needs) const {
+  return HasMounts(needs) || CellVariety::For(needs) != CellVariety{};
+}
+
+// What is made ahead of its run must be what would be made now; of directories, the very same.
+std::shared_ptr<CellProcess> NativeLane::TakePrepared(CellNeeds& needs) {
+  const std::shared_ptr<PreparedCell> prepared = std::exchange(needs.prepared, nullptr);
+  auto* const ours = dynamic_cast<NativePreparedCell*>(prepared.get());
+  if (ours == nullptr || &ours->lane() != this || &ours->pool() != &PoolFor(needs.modules)) {
+    return nullptr;
+  }
+  if (!ours->Suits(needs)) return nullptr;
+  return ours->Take();
+}
+
+void NativeLane::Prepare(Preparation preparation, WithPrepared then) {
+  const CellNeeds needs{.processes = preparation.limits.processes,
+                        .total_file_bytes = preparation.limits.total_file_bytes,
+                        .files = preparation.limits.files,
+                        .modules = preparation.modules,
+                        .host_files = std::move(preparation.host_files)};
+  if (!MakesOnDemand(needs)) return then(std::shared_ptr<PreparedCell>());
+  EnsureTick();
+  auto variety = VarietyFor(needs);
+  if (!variety) return then(std::move(variety).error());
+  CellPool& pool = PoolFor(needs.modules);
+  pool.Prepare(*variety, [this, &pool, keep = preparation.keep,
+                          witness = std::move(preparation.witness), then = std::move(then)](
+                             Result<std::shared_ptr<CellProcess>> cell) mutable {
+    if (!cell) return then(std::move(cell).error());
+    (*cell)->Reserve(keep, std::move(witness));
+    then(std::shared_ptr<PreparedCell>(std::make_shared<NativePreparedCell>(*this, pool, *cell)));
+  });
 }
 
 void NativeLane::EnsureTick() {

@@ -38,12 +38,19 @@ class NativeLane final : public EngineLane {
   Result<void> AwaitFirstNursery() { return first_ready_.get(); }
 
   void WithFreshCell(CellNeeds needs, WithLink then) override;
+  bool MakesOnDemand(const CellNeeds& needs) const override;
+
+  // Makes a cell that waits for a run with these needs. Null: cells wait for such runs anyway.
+  using WithPrepared = std::move_only_function<void(Result<std::shared_ptr<PreparedCell>>)>;
+  void Prepare(Preparation preparation, WithPrepared then);
 
  private:
   void Run();
   void Stop();
   void OnHealth(CellPool::Health health, const std::string& why);
   CellPool& PoolFor(const std::vector<std::string>& modules);
+  Result<CellVariety> VarietyFor(const CellNeeds& needs) const;
+  std::shared_ptr<CellProcess> TakePrepared(CellNeeds& needs);
   void EnsureTick();
   void Tick();
 

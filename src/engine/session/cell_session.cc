@@ -221,6 +221,7 @@ void CellSession::Cancel() {
 
 void CellSession::Abandon() {
   abandoned_ = doomed_ = true;
+  prepared_ = nullptr;
   events_ = nullptr;
   run_done_ = nullptr;
   save_done_ = nullptr;

@@ -55,6 +55,13 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   // Gives the cell its mounts, before it is started or restored; their answers come back on `lane`.
   void UseHostFiles(std::shared_ptr<HostFiles> files, asio::any_io_executor lane);
 
+  // A cell that was made for its first run, perhaps.
+  void UsePrepared(std::shared_ptr<PreparedCell> prepared) { prepared_ = std::move(prepared); }
+  std::shared_ptr<PreparedCell> TakePrepared() { return std::exchange(prepared_, nullptr); }
+  // As Cell::preparation.
+  void SetPreparation(Preparation preparation) { preparation_ = std::move(preparation); }
+  const std::optional<Preparation>& preparation() const { return preparation_; }
+
   // What the front asks for. If it succeeds, `done` is taken and called once, after the call has
   // returned; if not, `done` is left alone.
   // Start and Restore attach the session to `link` under the number `id`; Again goes on where it is.
@@ -205,7 +212,9 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::uint64_t files_with_contents_ = 0;
   std::uint64_t kept_argument_bytes_ = 0;
 
-  std::shared_ptr<HostFiles> host_files_;  // Shared with whoever opened the cell; may be null.
+  std::shared_ptr<HostFiles> host_files_;   // Shared with whoever opened the cell; may be null.
+  std::shared_ptr<PreparedCell> prepared_;  // Shared with whoever opened the cell; may be null.
+  std::optional<Preparation> preparation_;
   asio::any_io_executor lane_;
   std::uint64_t file_requests_ = 0;      // Made so far.
   std::uint64_t open_file_request_ = 0;  // The one that waits for its answer; 0: none.

@@ -49,6 +49,7 @@ struct CellNeeds {
   std::uint64_t files = 0;
   std::vector<std::string> modules{};             // That the code imports, as far as that is known.
   std::shared_ptr<const HostFiles> host_files{};  // May be null.
+  std::shared_ptr<PreparedCell> prepared{};       // May be null, or not what is needed.
 };
 
 class EngineLane {
@@ -72,6 +73,8 @@ class EngineLane {
   // Hands over the link to a fresh cell: at once, or when there is one. A cell in which nothing was
   // started by the time `then` returns is given to somebody else.
   virtual void WithFreshCell(CellNeeds needs, WithLink then) = 0;
+  // Whether a cell for these needs is made when its run is there, unless it was prepared.
+  virtual bool MakesOnDemand(const CellNeeds& /*needs*/) const { return false; }
 
  protected:
   // The first thing the lane's thread does: it becomes the lane's, named and tied to `cpu`, if any.

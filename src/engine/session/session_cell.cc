@@ -62,7 +62,11 @@ void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents
                   .total_file_bytes = request.limits.total_file_bytes,
                   .files = request.limits.files,
                   .modules = request.modules,
-                  .host_files = session->host_files()};
+                  .host_files = session->host_files(),
+                  .prepared = session->TakePrepared()};
+  if (lane.MakesOnDemand(needs)) {
+    session->SetPreparation({.limits = request.limits, .modules = request.modules});
+  }
   lane.WithFreshCell(std::move(needs), [&lane, &events, session, request = std::move(request),
                                         after,
                                         done = std::move(done)](Result<CellLink*> link) mutable {
@@ -101,6 +105,10 @@ SessionCell::~SessionCell() {
 
 void SessionCell::UseHostFiles(std::shared_ptr<HostFiles> files) {
   session_->UseHostFiles(std::move(files), lane_.executor());
+}
+
+void SessionCell::UsePrepared(std::shared_ptr<PreparedCell> prepared) {
+  session_->UsePrepared(std::move(prepared));
 }
 
 asio::any_io_executor SessionCell::executor() const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "engine/engine.h"
 #include "engine/session/cell_session.h"
@@ -24,6 +25,9 @@ class SessionCell : public Cell {
   // Gives the cell its mounts; before it runs anything.
   void UseHostFiles(std::shared_ptr<HostFiles> files);
 
+  // Gives it a cell that was made for its first run.
+  void UsePrepared(std::shared_ptr<PreparedCell> prepared);
+
   asio::any_io_executor executor() const override;
   asio::awaitable<Result<Outcome>> Run(RunRequest request, RunEvents& events,
                                        AfterRun after) override;
@@ -32,6 +36,7 @@ class SessionCell : public Cell {
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override;
   void Cancel() override;
   bool holds_state() const override { return session_->idle(); }
+  std::optional<Preparation> preparation() const override { return session_->preparation(); }
 
   const std::shared_ptr<CellSession>& session() const { return session_; }
 
