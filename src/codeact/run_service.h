@@ -49,6 +49,7 @@ struct RunView {
   RunId id;
   RunState state = RunState::kRunning;
   std::string code{};
+  Limits limits{};
   // Of a run under way: what is known so far, of a waiting one with status kWaiting and its approvals.
   Outcome outcome{};
   SystemTime created_at{};

@@ -17,6 +17,7 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
   auto record = DecodeRunRecord(stored.request);
   if (!record) co_return std::move(record).error();
   view.code = std::move(record->code);
+  view.limits = record->limits;
   if (stored.state == RunState::kFinished) {
     auto outcome = DecodeOutcome(stored.outcome);
     if (!outcome) co_return std::move(outcome).error();
@@ -41,6 +42,19 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
   if (auto saved = co_await store.runs().LoadSaved(owner, stored.id)) {
     view.saved_bytes = saved->sealed.size();
     view.saved_build = std::move(saved->build);
+  }
+  co_return view;
+}
+
+asio::awaitable<Result<RunView>> WithFiles(Store& store, IsolationKey owner, RunView view) {
+  std::uint32_t number = 0;
+  for (OutcomeFile& file : view.outcome.files) {
+    const std::uint32_t its_number = number++;
+    const bool is_captured = file.change != "deleted" && file.omitted.empty();
+    if (!is_captured || file.contents.size() == file.size) continue;
+    auto contents = co_await store.runs().LoadFile(owner, view.id, its_number);
+    if (!contents) co_return std::move(contents).error().Context("load " + file.path);
+    file.contents = *std::move(contents);
   }
   co_return view;
 }
