@@ -180,6 +180,7 @@ void AddReplCommand(Command program) {
       "repl", "A session at the terminal: each statement goes on where the last ended");
   command.SetFooter(kExamples);
   AddCodeFlags(command, *flags);
+  AddApproveFlag(command, *flags);
   command.OnChosen([flags] { return ReplCommand(*flags).Execute(); });
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/run_here.h"
 #include "base/run_on.h"
 #include "cli/code_flags.h"
 #include "cli/commands.h"
@@ -20,12 +19,10 @@
 #include "codeact/asking_keeper.h"
 #include "codeact/door_session.h"
 #include "codeact/durable/durable_runs.h"
-#include "codeact/durable/stored_view.h"
 #include "identity/local_resolver.h"
 #include "server/background_loop.h"
 #include "server/code_service.h"
 #include "server/host_state.h"
-#include "server/open_store.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -65,7 +62,10 @@ asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, StartRun request)
     }
     view = co_await runs.Await(owner, view->id, std::chrono::steady_clock::time_point::max());
   }
-  co_return view;
+  if (!view) co_return std::move(view).error();
+  const RunId id = view->id;
+  co_return co_await WithFiles(*std::move(view),
+                               [&](std::uint32_t number) { return runs.File(owner, id, number); });
 }
 
 // One execution of the command, step by step; what a step opens stays for the later ones.
@@ -139,7 +139,6 @@ int RunCommand::RunCode() {
   }
   const auto config = WhereToWait();
   if (!config) return Fail(config.error(), kExitUsage);
-  if (*config) options_.hidden = StoreFiles(**config);
   const auto service = CodeService::Open(options_);
   if (!service) return Fail(service.error(), ExitStatus(service.error().code()));
   if (*config && MayAsk(*(*service)->setting()->tools)) return RunInStore(**service, **config);
@@ -192,16 +191,13 @@ int RunCommand::RunInStore(CodeService& service, const Config& config) {
   SingleRun run(service.runner());
   *running_.Lock() = &run;
   if (interrupts_.signal() != 0) run.Cancel();
-  auto view = run.Perform(
+  const auto view = run.Perform(
       {.code = std::move(code_),
        .context = std::make_shared<const SessionContext>(LocalSession(service.sessions(), "cli"))},
       [&](StartRun request) { return StartOrDeny(runs, std::move(request)); },
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;
   WaitFor(background.executor(), runs.Close());
-  if (view) {
-    view = RunHere(WithFiles((*state)->store(), IsolationKey(LocalIdentity()), *std::move(view)));
-  }
   if (!view) return Fail(view.error(), ExitStatus(view.error().code()));
   ShowRest(run, OutputStream::kStdout, view->outcome.stdout_text);
   ShowRest(run, OutputStream::kStderr, view->outcome.stderr_text);
@@ -236,6 +232,7 @@ void AddRunCommand(Command program) {
   command.AddOption("FILE", flags->file, "The code; - or nothing: from stdin");
   AddReportFlags(command, flags->report);
   AddCodeFlags(command, flags->code);
+  AddApproveFlag(command, flags->code);
   command.OnChosen([flags] { return RunCommand(*flags).Execute(); });
 }
 

@@ -126,13 +126,20 @@ bool WaitsForAll(const RunView& view) {
          static_cast<std::size_t>(pending) == view.outcome.approvals.size();
 }
 
+Result<RunView> WithStoredFiles(Store& store, const IsolationKey& owner, RunView view) {
+  const RunId id = view.id;
+  return RunHere(WithFiles(std::move(view), [&](std::uint32_t number) {
+    return store.runs().LoadFile(owner, id, number);
+  }));
+}
+
 Result<RunView> GoOn(const RunsFlags& flags) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
   const IsolationKey owner = opened.owner;
   TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(owner, RunId(flags.id))));
   TRY_ASSIGN(RunView now, RunHere(ViewStored(*opened.store, owner, std::move(run))));
   if (now.state == RunState::kFinished || WaitsForAll(now)) {
-    return RunHere(WithFiles(*opened.store, owner, std::move(now)));
+    return WithStoredFiles(*opened.store, owner, std::move(now));
   }
   opened.store.reset();
   TRY_ASSIGN(auto state, HostState::Open(opened.config, CaptureEnvironment()));
@@ -153,7 +160,7 @@ Result<RunView> GoOn(const RunsFlags& flags) {
   auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
   WaitFor(background.executor(), runs.Close());
   if (!view) return std::move(view).error();
-  return RunHere(WithFiles(state->store(), owner, *std::move(view)));
+  return WithStoredFiles(state->store(), owner, *std::move(view));
 }
 
 int Resume(const RunsFlags& flags) {
@@ -194,7 +201,8 @@ void AddRunsCommand(Command program) {
   AddStoreFlags(resume, flags->store);
   AddReportFlags(resume, flags->report);
   resume.OnChosen([flags] { return Resume(*flags); });
-  for (Command one : {show, resume}) one.AddOption("ID", flags->id, "", {.required = true});
+  for (Command one : {show, resume})
+    one.AddOption("ID", flags->id, "As it is listed", {.required = true});
 }
 
 }  // namespace caisson::cli

@@ -46,17 +46,4 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
   co_return view;
 }
 
-asio::awaitable<Result<RunView>> WithFiles(Store& store, IsolationKey owner, RunView view) {
-  std::uint32_t number = 0;
-  for (OutcomeFile& file : view.outcome.files) {
-    const std::uint32_t its_number = number++;
-    const bool is_captured = file.change != "deleted" && file.omitted.empty();
-    if (!is_captured || file.contents.size() == file.size) continue;
-    auto contents = co_await store.runs().LoadFile(owner, view.id, its_number);
-    if (!contents) co_return std::move(contents).error().Context("load " + file.path);
-    file.contents = *std::move(contents);
-  }
-  co_return view;
-}
-
 }  // namespace caisson

@@ -16,8 +16,4 @@ namespace caisson {
 // Without what a sleeping run has printed: that is sealed.
 asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, StoredRun stored);
 
-// Views have the contents of a run's files only while the run is at hand; in the store they lie beside the outcome. The view
-// with all of them.
-asio::awaitable<Result<RunView>> WithFiles(Store& store, IsolationKey owner, RunView view);
-
 }  // namespace caisson
