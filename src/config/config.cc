@@ -342,9 +342,7 @@ class ConfigReader {
     }
     document_.EachTable("mount", [&](const toml::table& table, const std::string& name) {
       config_.mounts.push_back(ReadMount(TableReader(table, name, problems_)));
-      const MountConfig& mount = config_.mounts.back();
-      const bool whole = !mount.host.empty() && !mount.guest.empty();
-      if (checks_.mount && whole) Judge(table, name, checks_.mount(mount, directory_));
+      mount_tables_.emplace_back(&table, name);
     });
     document_.EachTable("tool", [&](const toml::table& table, const std::string& name) {
       config_.tools.push_back(ReadTool(table, name, problems_));
@@ -360,6 +358,7 @@ class ConfigReader {
     document_.Finish();
     CheckNames();
     config_.directory = directory_;
+    JudgeMounts();
     const std::string problems = problems_.text();
     if (problems.empty()) return std::move(config_);
     return Error(ErrorCode::kInvalidArgument, problems);
@@ -382,6 +381,22 @@ class ConfigReader {
 
   void Judge(const toml::table& table, const std::string& name, const Result<void>& judged) {
     if (!judged) problems_.Add(table, name + ": " + judged.error().message());
+  }
+
+  void JudgeMounts() {
+    if (!checks_.mounts) return;
+    std::vector<MountConfig> whole;
+    std::vector<MountTable> tables;
+    for (std::size_t i = 0; i < config_.mounts.size(); ++i) {
+      const MountConfig& mount = config_.mounts[i];
+      if (mount.host.empty() || mount.guest.empty()) continue;
+      whole.push_back(mount);
+      tables.push_back(mount_tables_[i]);
+    }
+    const auto judged = checks_.mounts(whole, config_);
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      Judge(*tables[i].first, tables[i].second, judged[i]);
+    }
   }
 
   void ReadPolicy(const toml::table& table) {
@@ -421,6 +436,8 @@ class ConfigReader {
   const std::string directory_;
   const ConfigChecks& checks_;
   Config config_;
+  using MountTable = std::pair<const toml::table*, std::string>;  // With its name.
+  std::vector<MountTable> mount_tables_;
 };
 
 }  // namespace
