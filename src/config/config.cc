@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "config/identity_table.h"
@@ -456,10 +458,12 @@ Result<Config> ParseConfig(std::string_view text, std::string_view file_name,
 }
 
 Result<Config> LoadConfig(const std::string& path, const ConfigChecks& checks) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxFileBytes + 1, '\0');
   if (!file.read(text.data(), static_cast<std::streamsize>(text.size())) && !file.eof()) {
-    return Error(ErrorCode::kNotFound, "cannot read the configuration file " + path);
+    return Error(ErrorCode::kNotFound, "cannot read the configuration file " + path + ": " +
+                                           std::system_category().message(errno));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMaxFileBytes) {

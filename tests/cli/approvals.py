@@ -4,6 +4,7 @@ import __main__
 import hashlib
 import json
 import os
+import pathlib
 import pty
 import re
 import select
@@ -290,6 +291,15 @@ class AtATerminal(harness.CliTest):
         self.assertRegex(said.err.decode(), "approvals approve apr_.* --config stored.toml .*\n"
                          "caisson: then go on with: caisson runs resume run_.* --config stored.toml\n$")
         self.assertEqual(stored("run", code="6*7", start_new_session=True).out, b"42\n")
+
+    def test_the_configuration_on_the_page_about_approvals_does_what_the_page_says(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/approvals.md").read_text()
+        self.put("page.toml", re.search("```toml\n(.*?)```", page, re.DOTALL).group(1))
+        (self.work / "send.sh").rename(self.work / "send.py")
+        self.kept |= {"send.py", "caisson.db", "caisson.db.keys", "caisson.db-wal", "caisson.db-shm", "audit.jsonl"}
+        for to, status in (("ann@acme.example", 0), ("ann@else.example", 3)):
+            done = self.caisson("run", "--config", "page.toml", code=f"send(to='{to}')", start_new_session=True)
+            self.assertEqual(done.status, status, done)
 
     def test_what_is_asked_of_the_outcome_goes_along_when_a_run_waits(self):
         config = (self.work / "caisson.toml").read_text()

@@ -89,7 +89,10 @@ class Config(harness.CliTest):
         self.assertEqual(list((self.work / "store").iterdir()), [], "checking makes nothing")
 
     def test_a_file_that_is_not_there(self):
-        self.assertEqual(self.caisson("config", "check", "--config", "none.toml").status, 2)
+        for name, why in (("none.toml", "No such file"), (".", "Is a directory")):
+            done = self.caisson("config", "check", "--config", name)
+            self.assertEqual(done.status, 2)
+            self.assertIn(f"cannot read the configuration file {name}: {why}", done.err.decode())
 
 
 if __name__ == "__main__":
