@@ -148,6 +148,11 @@ Result<KeyRing> KeyRing::Parse(std::string_view text) {
 
 Result<KeyRing> KeyRing::Load(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open() && errno == ENOENT) {
+    return Error(ErrorCode::kNotFound, "there are no keys at " + path +
+                                           "; make some, for nobody else to read: " +
+                                           "(umask 077; openssl rand -hex 32 > FILE)");
+  }
   if (!file.is_open()) return Error::FromErrno(errno, "open the keys in " + path);
   TRY(CheckPrivate(file, path));
   TRY_ASSIGN(const std::string text, ReadAll(file, path));

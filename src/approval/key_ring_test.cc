@@ -130,6 +130,8 @@ TEST_F(KeyFileTest, KeysThatOthersCanReadOrChangeAreRefused) {
 TEST_F(KeyFileTest, WhatIsNoFileOfKeysIsRefused) {
   EXPECT_FALSE(KeyRing::Load(Path()));
   EXPECT_FALSE(KeyRing::Load(directory_));
+  EXPECT_THAT(KeyRing::Load(Path() + ".none").error().message(),
+              testing::HasSubstr("openssl rand -hex 32"));
   ASSERT_EQ(::mkfifo(Path().c_str(), 0600), 0);
   EXPECT_FALSE(KeyRing::Load(Path()));
   std::filesystem::remove(Path());

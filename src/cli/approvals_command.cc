@@ -206,7 +206,7 @@ void AddApprovalsCommand(Command program) {
   };
   const auto add_with_id = [&](const char* name, const char* what, Action action) {
     Command sub = add(name, what, action);
-    sub.AddOption("ID", flags->id, "", {.required = true});
+    sub.AddOption("ID", flags->id, "As it is listed", {.required = true});
     return sub;
   };
   Command list = add("list", "What waits for a decision, newest first", &Approvals::List);

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -56,6 +57,7 @@ Result<std::string> List(const AuditFlags& flags) {
 
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) return Error::FromErrno(errno, "cannot read " + path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) return Error(ErrorCode::kNotFound, "cannot read " + path);
   return text;

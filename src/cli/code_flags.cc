@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/source_input.h"
 #include "policy/toml.h"
+#include "server/open_store.h"
 #include "workspace/mount.h"
 
 namespace caisson::cli {
@@ -86,10 +87,13 @@ void AddCodeFlags(Command command, CodeFlags& flags) {
   command.AddOption("--tier", flags.tier,
                     "How strong the jail must be: namespace, landlock or none",
                     {.value = "NAME", .show_default = true});
+  command.AddOption("--worker-dir", flags.worker_directory, "For tests", {.hidden = true});
+}
+
+void AddApproveFlag(Command command, CodeFlags& flags) {
   command.AddOption("--approve", flags.approve,
                     "Calls of tools that need approval: ask at the terminal, all or none",
                     {.value = "WHICH", .show_default = true});
-  command.AddOption("--worker-dir", flags.worker_directory, "For tests", {.hidden = true});
 }
 
 Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
@@ -98,6 +102,7 @@ Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
     TRY_ASSIGN(config, LoadConfig(flags.config));
   }
   CodeServiceOptions options = FromConfig(config);
+  options.hidden = StoreFiles(config);
   options.backend.lanes = 1;
   options.backend.pin = false;
   options.backend.spare_cells = 0;

@@ -1,4 +1,4 @@
-// The options that `run`, `check` and `repl` have in common, and what they mean.
+// The options that `run`, `check`, `repl` and `mcp` have in common, and what they mean.
 //
 // Trust     The user's. Everything is checked, and told by the name of its option.
 // Threads   The main thread.
@@ -29,6 +29,8 @@ struct CodeFlags {
 };
 
 void AddCodeFlags(Command command, CodeFlags& flags);
+// For those who ask the person at the terminal.
+void AddApproveFlag(Command command, CodeFlags& flags);
 
 // What the configuration says, and what the command line says in its place. For one lane: a program that
 // runs one thing at a time.

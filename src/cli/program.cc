@@ -45,7 +45,8 @@ void AddCommands(Command program) {
 }
 
 int UsageError(const std::string& what) {
-  Output::Stderr().Write("caisson: " + what + "\nTry `caisson --help` or `caisson run --help`.\n");
+  Output::Stderr().Write("caisson: " + what +
+                         "\nTry `caisson --help` or `caisson COMMAND --help`.\n");
   return kExitUsage;
 }
 

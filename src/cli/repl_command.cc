@@ -19,6 +19,7 @@
 #include "cli/run_report.h"
 #include "cli/statement.h"
 #include "cli/tell.h"
+#include "cli/terminal_question.h"
 #include "codeact/door_session.h"
 #include "engine/outcome.h"
 #include "server/code_service.h"
@@ -41,6 +42,12 @@ bool IsFarewell(std::string_view statement) {
   const std::string_view word = statement.substr(0, end == statement.npos ? 0 : end + 1);
   return word == "exit" || word == "exit()" || word == "quit" || word == "quit()";
 }
+
+// What an interrupt ends.
+struct Running {
+  SingleRun& run;
+  TerminalQuestion& question;
+};
 
 // A stateful session: reads statements and runs them, one after the other.
 class ReplCommand {
@@ -65,6 +72,7 @@ class ReplCommand {
   void RunStatement(const std::string& code);
   void Show(const CodeRun& run);
   void OnSignal(int signal);
+  void End(const Error& error);
   int Fail(const Error& error);
 
   const CodeFlags& flags_;
@@ -72,13 +80,12 @@ class ReplCommand {
   Output err_ = Output::Stderr();
   const bool prompts_ = ::isatty(STDIN_FILENO) == 1;
   std::optional<LineReader> reader_;
-  std::optional<TerminalQuestion> question_;
   Limits limits_;
   std::unique_ptr<CodeService> service_;
   const std::string session_ = "repl" + NewRunId().substr(3);  // What tools are told: ours alone.
   int status_ = kExitCompleted;
   std::atomic<bool> ended_ = false;
-  Guarded<SingleRun*> running_{nullptr};
+  Guarded<Running*> running_{nullptr};
   Interrupts interrupts_;  // Goes first: it uses what is above.
 };
 
@@ -86,7 +93,6 @@ Result<void> ReplCommand::Prepare() {
   TRY_ASSIGN(CodeServiceOptions options, ToServiceOptions(flags_));
   limits_ = options.setting.limits;
   TRY_ASSIGN(reader_, LineReader::Make());
-  TRY_ASSIGN(question_, TerminalQuestion::Make());
   TRY(interrupts_.ListenAlways([this](int signal) { OnSignal(signal); }));
   TRY_ASSIGN(service_, CodeService::Open(std::move(options)));
   if (prompts_) out_.Write("A session in a cell. Ctrl-D or exit() ends it.\n");
@@ -97,8 +103,8 @@ void ReplCommand::OnSignal(int signal) {
   if (signal != SIGINT) ended_ = true;
   auto running = running_.Lock();
   if (*running != nullptr) {
-    (*running)->Cancel();
-    question_->GiveUp();
+    (*running)->run.Cancel();
+    (*running)->question.GiveUp();
   } else {
     reader_->Wake();
   }
@@ -125,13 +131,12 @@ std::optional<std::string> ReplCommand::ReadStatement() {
 
 void ReplCommand::RunStatement(const std::string& code) {
   SingleRun run(service_->runner());
-  auto gate = ToGate(flags_, *question_, run.executor());
-  if (!gate) {
-    status_ = Fail(gate.error());
-    ended_ = true;
-    return;
-  }
-  *running_.Lock() = &run;
+  auto question = TerminalQuestion::Make();
+  if (!question) return End(question.error());
+  auto gate = ToGate(flags_, *question, run.executor());
+  if (!gate) return End(gate.error());
+  Running running{.run = run, .question = *question};
+  *running_.Lock() = &running;
   // A session that was lost has been reported when it was.
   const auto done = run.Perform(
       {.owner = OwnerId("local"),
@@ -146,9 +151,7 @@ void ReplCommand::RunStatement(const std::string& code) {
       });
   *running_.Lock() = nullptr;
   if (out_.failed() != 0) ended_ = true;
-  if (done) return Show(*done);
-  status_ = Fail(done.error());
-  ended_ = true;
+  return done ? Show(*done) : End(done.error());
 }
 
 void ReplCommand::Show(const CodeRun& run) {
@@ -157,6 +160,11 @@ void ReplCommand::Show(const CodeRun& run) {
   if (run.session != SessionFate::kLost || ended_) return;
   err_.FinishLine();
   err_.Write("caisson: the session is lost, with its variables and files; a new one begins\n");
+}
+
+void ReplCommand::End(const Error& error) {
+  status_ = Fail(error);
+  ended_ = true;
 }
 
 int ReplCommand::Fail(const Error& error) {
@@ -172,6 +180,7 @@ void AddReplCommand(Command program) {
       "repl", "A session at the terminal: each statement goes on where the last ended");
   command.SetFooter(kExamples);
   AddCodeFlags(command, *flags);
+  AddApproveFlag(command, *flags);
   command.OnChosen([flags] { return ReplCommand(*flags).Execute(); });
 }
 

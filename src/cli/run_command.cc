@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,10 +14,8 @@
 #include "cli/exit_status.h"
 #include "cli/interrupts.h"
 #include "cli/output.h"
-#include "cli/output_directory.h"
 #include "cli/run_report.h"
 #include "cli/source_input.h"
-#include "cli/tell.h"
 #include "codeact/asking_keeper.h"
 #include "codeact/door_session.h"
 #include "codeact/durable/durable_runs.h"
@@ -24,7 +23,6 @@
 #include "server/background_loop.h"
 #include "server/code_service.h"
 #include "server/host_state.h"
-#include "server/open_store.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -40,15 +38,13 @@ constexpr const char* kExamples = R"(Examples:
 
 What the code prints appears as it comes, then the value of its last expression, as JSON.
 With a configured [store] and no terminal to ask at, a call that needs approval waits there: exit
-status 3, and `caisson approvals` and `caisson runs resume` go on.
+status 3, and the commands to go on with.
 Limits: wall_seconds cpu_seconds memory_bytes processes open_files code_bytes stdout_bytes
 stderr_bytes result_bytes file_bytes total_file_bytes files tool_calls.)";
 
 struct RunFlags {
   std::string file;
-  bool json = false;
-  bool file_data = false;
-  std::string output;
+  ReportFlags report;
   CodeFlags code;
 };
 
@@ -66,7 +62,10 @@ asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, StartRun request)
     }
     view = co_await runs.Await(owner, view->id, std::chrono::steady_clock::time_point::max());
   }
-  co_return view;
+  if (!view) co_return std::move(view).error();
+  const RunId id = view->id;
+  co_return co_await WithFiles(*std::move(view),
+                               [&](std::uint32_t number) { return runs.File(owner, id, number); });
 }
 
 // One execution of the command, step by step; what a step opens stays for the later ones.
@@ -88,8 +87,8 @@ class RunCommand {
   Result<std::optional<Config>> WhereToWait() const;
   int RunInStore(CodeService& service, const Config& config);
   void OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes);
+  void ShowRest(SingleRun& run, OutputStream stream, std::string_view all);
   int Finish(const Outcome& outcome);
-  Result<void> SaveFiles(const Outcome& outcome) const;
   int Fail(const Error& error, int exit_status);
   const Limits& limits() const { return options_.setting.limits; }
   Boundary Unopened() const {
@@ -102,7 +101,8 @@ class RunCommand {
   Output err_ = Output::Stderr();
   CodeServiceOptions options_;
   std::string code_;
-  std::optional<OutputDirectory> directory_;
+  std::optional<RunReport> report_;
+  std::map<OutputStream, std::size_t> shown_;  // Bytes of each.
   std::optional<TerminalQuestion> question_;
   Guarded<SingleRun*> running_{nullptr};
   Interrupts interrupts_;  // Goes first: it uses what is above.
@@ -111,9 +111,7 @@ class RunCommand {
 Result<void> RunCommand::Prepare() {
   TRY_ASSIGN(options_, ToServiceOptions(flags_.code));
   TRY_ASSIGN(question_, TerminalQuestion::Make());
-  if (!flags_.output.empty()) {
-    TRY_ASSIGN(directory_, OutputDirectory::Open(flags_.output));
-  }
+  TRY_ASSIGN(report_, RunReport::Open(flags_.report, {.config = flags_.code.config}));
   const bool from_stdin = flags_.file.empty() || flags_.file == "-";
   if (from_stdin && ::isatty(STDIN_FILENO) == 1) {
     err_.Write("caisson: reading Python from the terminal; end it with Ctrl-D\n");
@@ -123,7 +121,8 @@ Result<void> RunCommand::Prepare() {
 }
 
 void RunCommand::OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes) {
-  if (flags_.json) return;
+  shown_[stream] += bytes.size();
+  if (flags_.report.json) return;
   (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);
   if (out_.failed() != 0) run.Cancel();  // Nobody reads any more.
 }
@@ -140,7 +139,6 @@ int RunCommand::RunCode() {
   }
   const auto config = WhereToWait();
   if (!config) return Fail(config.error(), kExitUsage);
-  if (*config) options_.hidden = StoreFiles(**config);
   const auto service = CodeService::Open(options_);
   if (!service) return Fail(service.error(), ExitStatus(service.error().code()));
   if (*config && MayAsk(*(*service)->setting()->tools)) return RunInStore(**service, **config);
@@ -200,31 +198,23 @@ int RunCommand::RunInStore(CodeService& service, const Config& config) {
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;
   WaitFor(background.executor(), runs.Close());
-  return view ? Finish(view->outcome) : Fail(view.error(), ExitStatus(view.error().code()));
+  if (!view) return Fail(view.error(), ExitStatus(view.error().code()));
+  ShowRest(run, OutputStream::kStdout, view->outcome.stdout_text);
+  ShowRest(run, OutputStream::kStderr, view->outcome.stderr_text);
+  return Finish(view->outcome);
+}
+
+// What a run prints once it has waited does not come as it is printed.
+void RunCommand::ShowRest(SingleRun& run, OutputStream stream, std::string_view all) {
+  if (shown_[stream] < all.size()) OnOutput(run, stream, all.substr(shown_[stream]));
 }
 
 int RunCommand::Finish(const Outcome& outcome) {
-  if (flags_.json) {
-    out_.Write(ToJson(outcome, flags_.file_data ? FileData::kInclude : FileData::kOmit) + "\n");
-  } else {
-    ReportOutcome(outcome, limits(), out_, err_);
-  }
-  const auto saved = SaveFiles(outcome);
-  if (!saved) err_.WriteGuest("caisson: " + saved.error().message() + "\n");
+  const int status = report_->Tell(outcome, limits(), out_, err_);
   if (outcome.status == RunStatus::kCancelled && interrupts_.signal() != 0) {
     return kExitSignalBase + interrupts_.signal();
   }
-  const int status = ExitStatus(outcome.status);
-  return AfterWriting(out_, status == kExitCompleted && !saved ? kExitUsage : status);
-}
-
-Result<void> RunCommand::SaveFiles(const Outcome& outcome) const {
-  if (!directory_) return {};
-  for (const OutcomeFile& file : outcome.files) {
-    if (file.change == "deleted" || !file.omitted.empty()) continue;
-    TRY(directory_->Save(file.path, file.contents));
-  }
-  return {};
+  return status;
 }
 
 int RunCommand::Fail(const Error& error, int exit_status) {
@@ -240,12 +230,9 @@ void AddRunCommand(Command program) {
       program.AddSubcommand("run", "Run Python code in a fresh, isolated interpreter");
   command.SetFooter(kExamples);
   command.AddOption("FILE", flags->file, "The code; - or nothing: from stdin");
-  command.AddFlag("--json", flags->json, "Print only the outcome, as one line of JSON");
-  command.AddFlag("--file-data", flags->file_data,
-                  "With --json: include the contents of captured files, in base64");
-  command.AddOption("--output", flags->output,
-                    "Save what the code wrote to /output into this directory", {.value = "DIR"});
+  AddReportFlags(command, flags->report);
   AddCodeFlags(command, flags->code);
+  AddApproveFlag(command, flags->code);
   command.OnChosen([flags] { return RunCommand(*flags).Execute(); });
 }
 

@@ -4,7 +4,10 @@
 #include <charconv>
 #include <chrono>
 #include <string>
+#include <utility>
 
+#include "cli/exit_status.h"
+#include "cli/tell.h"
 #include "server/backends.h"
 
 namespace caisson::cli {
@@ -120,17 +123,43 @@ void ReportValue(const Outcome& outcome, Output& out) {
   out.WriteGuest("\n");
 }
 
-void ReportWaiting(const Outcome& outcome, Output& err) {
-  for (const OutcomeApproval& approval : outcome.approvals) {
-    Say(err, "caisson: a call of ");
-    err.WriteGuest(approval.tool);
-    err.Write(" waits for an approval: caisson approvals show|approve|deny " + approval.id + "\n");
-  }
-  Say(err, "caisson: then go on with: caisson runs resume " + outcome.run_id +
-               " (each with the same --config)\n");
+// As a POSIX shell reads it back.
+std::string ShellWord(const std::string& word) {
+  static constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string Option(std::string_view name, const std::optional<std::string>& value) {
+  return value ? " " + std::string(name) + " " + ShellWord(*value) : "";
+}
+
+std::optional<std::string> IfGiven(const std::string& value) {
+  return value.empty() ? std::nullopt : std::optional(value);
+}
+
+std::string Arguments(const StoreFlags& store) {
+  return Option("--config", IfGiven(store.config)) + Option("--tenant", store.tenant) +
+         Option("--user", store.user) + Option("--chat", store.chat);
+}
+
+std::string Arguments(const ReportFlags& flags) {
+  return Option("--output", IfGiven(flags.output)) + (flags.json ? " --json" : "") +
+         (flags.file_data ? " --file-data" : "");
 }
 
 }  // namespace
+
+void AddReportFlags(Command command, ReportFlags& flags) {
+  command.AddFlag("--json", flags.json, "Print only the outcome, as one line of JSON");
+  command.AddFlag("--file-data", flags.file_data,
+                  "With --json: include the contents of captured files, in base64");
+  command.AddOption("--output", flags.output,
+                    "Save what the code wrote to /output into this directory", {.value = "DIR"});
+}
 
 void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Output& err) {
   out.FinishGuest();
@@ -146,12 +175,52 @@ void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Ou
     ReportTruncated("stderr", CountAdvice("stderr_bytes", "", &Limits::stderr_bytes, limits), err);
   }
   if (outcome.status == RunStatus::kLimit) ReportLimit(outcome.reason, limits, err);
-  if (outcome.status == RunStatus::kWaiting) ReportWaiting(outcome, err);
   if (outcome.status == RunStatus::kCancelled) Say(err, "caisson: cancelled\n");
   const std::string& tier = outcome.boundary.tier;
   if (!tier.empty() && tier != kDefaultTier && outcome.status != RunStatus::kRejected) {
     Say(err, "caisson: ran in tier " + tier + ", which is weaker than the default\n");
   }
+}
+
+Result<RunReport> RunReport::Open(ReportFlags flags, StoreFlags store) {
+  RunReport report(std::move(flags), std::move(store));
+  if (!report.flags_.output.empty()) {
+    TRY_ASSIGN(report.directory_, OutputDirectory::Open(report.flags_.output));
+  }
+  return report;
+}
+
+int RunReport::Tell(const Outcome& outcome, const Limits& limits, Output& out, Output& err) const {
+  if (flags_.json) {
+    out.Write(ToJson(outcome, flags_.file_data ? FileData::kInclude : FileData::kOmit) + "\n");
+  } else {
+    ReportOutcome(outcome, limits, out, err);
+  }
+  if (outcome.status == RunStatus::kWaiting) TellWaiting(outcome, err);
+  const auto saved = SaveFiles(outcome);
+  if (!saved) err.WriteGuest("caisson: " + saved.error().message() + "\n");
+  const int status = ExitStatus(outcome.status);
+  return AfterWriting(out, status == kExitCompleted && !saved ? kExitUsage : status);
+}
+
+Result<void> RunReport::SaveFiles(const Outcome& outcome) const {
+  if (!directory_) return {};
+  for (const OutcomeFile& file : outcome.files) {
+    if (file.change == "deleted" || !file.omitted.empty()) continue;
+    TRY(directory_->Save(file.path, file.contents));
+  }
+  return {};
+}
+
+void RunReport::TellWaiting(const Outcome& outcome, Output& err) const {
+  for (const OutcomeApproval& approval : outcome.approvals) {
+    Say(err, "caisson: a call of ");
+    err.WriteGuest(approval.tool);
+    err.Write(" waits for an approval: caisson approvals approve " + approval.id +
+              Arguments(store_) + " (or show, deny)\n");
+  }
+  Say(err, "caisson: then go on with: caisson runs resume " + outcome.run_id + Arguments(store_) +
+               Arguments(flags_) + "\n");
 }
 
 }  // namespace caisson::cli

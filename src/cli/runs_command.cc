@@ -11,7 +11,8 @@
 #include "base/run_on.h"
 #include "base/visible.h"
 #include "cli/commands.h"
-#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "cli/run_report.h"
 #include "cli/store_flags.h"
 #include "cli/tell.h"
 #include "codeact/durable/durable_runs.h"
@@ -29,13 +30,16 @@ constexpr std::chrono::milliseconds kLook{200};
 constexpr const char* kExamples = R"(Examples:
   caisson runs list --config caisson.toml --waiting
   caisson runs show run_…                 where it waits, what it called, how it ended
-  caisson runs resume run_…               go on here with a run that nobody holds
+  caisson runs resume run_… --output results
+
+`resume` goes on here with a run that nobody holds, and tells all of it as `caisson run` does: what it has printed since
+its beginning, its value, its files; of one that has ended elsewhere too.
 
 Exit status: 0 done; 1 the run failed; 2 no such run, usage or configuration; 3 it waits for an approval.)";
 
 struct RunsFlags {
   StoreFlags store;
-  bool json = false;
+  ReportFlags report;  // Of `resume`; others know --json alone.
   bool waiting = false;
   std::string after;
   std::string id;
@@ -81,39 +85,29 @@ std::string Json(const RunView& view) {
          ",\"outcome\":" + ToJson(view.outcome, FileData::kOmit) + "}";
 }
 
-int StatusOf(const RunView& view) {
-  if (view.state != RunState::kFinished) return kExitWaiting;
-  return view.outcome.status == RunStatus::kCompleted ? kExitCompleted : kExitCodeFailed;
-}
-
-struct Told {
-  std::string text;
-  int status = kExitCompleted;
-};
-
-Result<Told> List(const RunsFlags& flags) {
+Result<std::string> List(const RunsFlags& flags) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
   PageQuery query;
   if (!flags.after.empty()) query.after = flags.after;
   const auto state = flags.waiting ? std::optional(RunState::kWaiting) : std::nullopt;
   TRY_ASSIGN(Page<StoredRun> page, RunHere(opened.store->runs().List(opened.owner, state, query)));
-  Told told;
+  std::string text;
   for (StoredRun& run : page.items) {
     TRY_ASSIGN(const RunView view,
                RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
-    told.text += flags.json ? Json(view) + "\n" : Headline(view);
+    text += flags.report.json ? Json(view) + "\n" : Headline(view);
   }
-  if (flags.json) return told;
-  if (told.text.empty()) told.text = "no runs\n";
-  if (page.next) told.text += "more with --after " + *page.next + "\n";
-  return told;
+  if (flags.report.json) return text;
+  if (text.empty()) text = "no runs\n";
+  if (page.next) text += "more with --after " + *page.next + "\n";
+  return text;
 }
 
-Result<Told> Show(const RunsFlags& flags) {
+Result<std::string> Show(const RunsFlags& flags) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
   TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(opened.owner, RunId(flags.id))));
   TRY_ASSIGN(const RunView view, RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
-  return Told{flags.json ? Json(view) + "\n" : Details(view), kExitCompleted};
+  return flags.report.json ? Json(view) + "\n" : Details(view);
 }
 
 asio::awaitable<Result<RunView>> ResumeAndWait(DurableRuns& runs, IsolationKey owner, RunId id) {
@@ -132,13 +126,20 @@ bool WaitsForAll(const RunView& view) {
          static_cast<std::size_t>(pending) == view.outcome.approvals.size();
 }
 
-Result<Told> Resume(const RunsFlags& flags) {
+Result<RunView> WithStoredFiles(Store& store, const IsolationKey& owner, RunView view) {
+  const RunId id = view.id;
+  return RunHere(WithFiles(std::move(view), [&](std::uint32_t number) {
+    return store.runs().LoadFile(owner, id, number);
+  }));
+}
+
+Result<RunView> GoOn(const RunsFlags& flags) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
   const IsolationKey owner = opened.owner;
   TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(owner, RunId(flags.id))));
-  TRY_ASSIGN(const RunView now, RunHere(ViewStored(*opened.store, owner, std::move(run))));
+  TRY_ASSIGN(RunView now, RunHere(ViewStored(*opened.store, owner, std::move(run))));
   if (now.state == RunState::kFinished || WaitsForAll(now)) {
-    return Told{flags.json ? Json(now) + "\n" : Details(now), StatusOf(now)};
+    return WithStoredFiles(*opened.store, owner, std::move(now));
   }
   opened.store.reset();
   TRY_ASSIGN(auto state, HostState::Open(opened.config, CaptureEnvironment()));
@@ -159,12 +160,21 @@ Result<Told> Resume(const RunsFlags& flags) {
   auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
   WaitFor(background.executor(), runs.Close());
   if (!view) return std::move(view).error();
-  return Told{flags.json ? Json(*view) + "\n" : Details(*view), StatusOf(*view)};
+  return WithStoredFiles(state->store(), owner, *std::move(view));
 }
 
-int Perform(const RunsFlags& flags, Result<Told> (*action)(const RunsFlags&)) {
-  const auto told = action(flags);
-  return told ? Tell(told->text, told->status) : Tell(told.error());
+int Resume(const RunsFlags& flags) {
+  const auto report = RunReport::Open(flags.report, flags.store);
+  if (!report) return Tell(report.error());
+  const auto view = GoOn(flags);
+  if (!view) return Tell(view.error());
+  Output out = Output::Stdout();
+  Output err = Output::Stderr();
+  if (!flags.report.json) {
+    out.WriteGuest(view->outcome.stdout_text);
+    err.WriteGuest(view->outcome.stderr_text);
+  }
+  return report->Tell(view->outcome, view->limits, out, err);
 }
 
 }  // namespace
@@ -175,20 +185,24 @@ void AddRunsCommand(Command program) {
   command.SetFooter(kExamples);
   command.RequireSubcommand();
   const auto add = [&](const char* name, const char* what,
-                       Result<Told> (*action)(const RunsFlags&)) {
+                       Result<std::string> (*action)(const RunsFlags&)) {
     Command sub = command.AddSubcommand(name, what);
     AddStoreFlags(sub, flags->store);
-    sub.AddFlag("--json", flags->json, "Print one line of JSON for each");
-    sub.OnChosen([flags, action] { return Perform(*flags, action); });
+    sub.AddFlag("--json", flags->report.json, "Print one line of JSON for each");
+    sub.OnChosen([flags, action] { return Tell(action(*flags)); });
     return sub;
   };
   Command list = add("list", "Newest first", List);
   list.AddFlag("--waiting", flags->waiting, "Only those that wait for somebody");
   list.AddOption("--after", flags->after, "The next page", {.value = "ID"});
   Command show = add("show", "All about one", Show);
-  Command resume =
-      add("resume", "Go on here with one that can, to its end or its next question", Resume);
-  for (Command one : {show, resume}) one.AddOption("ID", flags->id, "", {.required = true});
+  Command resume = command.AddSubcommand(
+      "resume", "Go on here with one that can, to its end or its next question");
+  AddStoreFlags(resume, flags->store);
+  AddReportFlags(resume, flags->report);
+  resume.OnChosen([flags] { return Resume(*flags); });
+  for (Command one : {show, resume})
+    one.AddOption("ID", flags->id, "As it is listed", {.required = true});
 }
 
 }  // namespace caisson::cli

@@ -81,8 +81,11 @@ void AddServeCommand(Command program) {
   Command command = program.AddSubcommand("serve", "Serve runs and approvals over HTTP");
   command.SetFooter(kExamples);
   const auto flags = std::make_shared<ServeFlags>();
-  command.AddOption("--config", flags->config, "A configuration file (TOML)");
-  command.AddOption("--listen", flags->listen, "ADDRESS:PORT, by default 127.0.0.1:8080");
+  command.AddOption("--config", flags->config,
+                    "A configuration file: tools, users, store, mounts, policy, limits",
+                    {.value = "FILE"});
+  command.AddOption("--listen", flags->listen, "Where; by default 127.0.0.1:8080",
+                    {.value = "ADDRESS:PORT"});
   command.AddOption("--worker-dir", flags->worker_directory, "For tests", {.hidden = true});
   command.AddFlag("--conformance-fixtures", flags->conformance_fixtures, "For tests",
                   {.hidden = true});

@@ -21,10 +21,10 @@
 namespace caisson::cli {
 
 struct StoreFlags {
-  std::string config;
-  std::optional<std::string> tenant;
-  std::optional<std::string> user;
-  std::optional<std::string> chat;
+  std::string config{};
+  std::optional<std::string> tenant{};
+  std::optional<std::string> user{};
+  std::optional<std::string> chat{};
 };
 
 void AddStoreFlags(Command command, StoreFlags& flags);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -46,6 +47,11 @@ void WriteAll(const UniqueFd& terminal, std::string_view text) {
   }
 }
 
+bool IsReadable(const UniqueFd& fd) {
+  pollfd ready{.fd = fd.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&ready, 1, 0) == 1;
+}
+
 // The first line that is typed; nothing if GiveUp() comes first.
 std::optional<std::string> ReadLine(const UniqueFd& terminal, const UniqueFd& given_up) {
   std::array<pollfd, 2> ready{{{.fd = terminal.get(), .events = POLLIN, .revents = 0},
@@ -54,10 +60,7 @@ std::optional<std::string> ReadLine(const UniqueFd& terminal, const UniqueFd& gi
   while (line.size() < kMaxAnswer) {
     while (::poll(ready.data(), ready.size(), -1) < 0) {
     }
-    std::uint64_t times = 0;
-    if (ready[1].revents != 0 && ::read(given_up.get(), &times, sizeof times) > 0) {
-      return std::nullopt;
-    }
+    if (ready[1].revents != 0) return std::nullopt;
     char c = 0;
     if (::read(terminal.get(), &c, 1) != 1 || c == '\n') break;
     line += c;
@@ -74,6 +77,7 @@ UniqueFd OpenTerminal() {
 }
 
 Reply Ask(const GatedCall& call, const UniqueFd& given_up) {
+  if (IsReadable(given_up)) return GivenUp{};
   const UniqueFd terminal = OpenTerminal();
   if (!terminal.is_open()) {
     return ToolDenied{call.tool->name() +
@@ -81,6 +85,7 @@ Reply Ask(const GatedCall& call, const UniqueFd& given_up) {
   }
   const auto question = Question(call);
   if (!question) return ToolDenied{"nobody can be asked: " + question.error().message()};
+  ::tcflush(terminal.get(), TCIFLUSH);  // What was typed before the question is no answer to it.
   WriteAll(terminal, *question);
   const auto answer = ReadLine(terminal, given_up);
   if (!answer) {

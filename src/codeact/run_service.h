@@ -49,13 +49,20 @@ struct RunView {
   RunId id;
   RunState state = RunState::kRunning;
   std::string code{};
-  // Of a run under way: what is known so far, of a waiting one with status kWaiting and its approvals.
+  Limits limits{};
+  // Of a run under way: what is known so far, of a waiting one with status kWaiting and its approvals. Files may be without
+  // their contents: see WithFiles.
   Outcome outcome{};
   SystemTime created_at{};
   SystemTime updated_at{};
   std::uint64_t saved_bytes = 0;  // Of a run that sleeps in the store.
   std::string saved_build{};      // And which build's workers can take it up from there.
 };
+
+// The view with the contents of all files. Views have them while the run is at hand; of one that has ended before, each is
+// loaded by its number: RunService::File, or a store's LoadFile.
+using LoadFile = std::function<asio::awaitable<Result<std::string>>(std::uint32_t number)>;
+asio::awaitable<Result<RunView>> WithFiles(RunView view, LoadFile load);
 
 class RunService {
  public:

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "config/identity_table.h"
@@ -343,9 +345,7 @@ class ConfigReader {
     }
     document_.EachTable("mount", [&](const toml::table& table, const std::string& name) {
       config_.mounts.push_back(ReadMount(TableReader(table, name, problems_)));
-      const MountConfig& mount = config_.mounts.back();
-      const bool whole = !mount.host.empty() && !mount.guest.empty();
-      if (checks_.mount && whole) Judge(table, name, checks_.mount(mount, directory_));
+      mount_tables_.emplace_back(&table, name);
     });
     document_.EachTable("tool", [&](const toml::table& table, const std::string& name) {
       config_.tools.push_back(ReadTool(table, name, problems_));
@@ -361,6 +361,7 @@ class ConfigReader {
     document_.Finish();
     CheckNames();
     config_.directory = directory_;
+    JudgeMounts();
     const std::string problems = problems_.text();
     if (problems.empty()) return std::move(config_);
     return Error(ErrorCode::kInvalidArgument, problems);
@@ -383,6 +384,22 @@ class ConfigReader {
 
   void Judge(const toml::table& table, const std::string& name, const Result<void>& judged) {
     if (!judged) problems_.Add(table, name + ": " + judged.error().message());
+  }
+
+  void JudgeMounts() {
+    if (!checks_.mounts) return;
+    std::vector<MountConfig> whole;
+    std::vector<MountTable> tables;
+    for (std::size_t i = 0; i < config_.mounts.size(); ++i) {
+      const MountConfig& mount = config_.mounts[i];
+      if (mount.host.empty() || mount.guest.empty()) continue;
+      whole.push_back(mount);
+      tables.push_back(mount_tables_[i]);
+    }
+    const auto judged = checks_.mounts(whole, config_);
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      Judge(*tables[i].first, tables[i].second, judged[i]);
+    }
   }
 
   void ReadPolicy(const toml::table& table) {
@@ -422,6 +439,8 @@ class ConfigReader {
   const std::string directory_;
   const ConfigChecks& checks_;
   Config config_;
+  using MountTable = std::pair<const toml::table*, std::string>;  // With its name.
+  std::vector<MountTable> mount_tables_;
 };
 
 }  // namespace
@@ -440,10 +459,12 @@ Result<Config> ParseConfig(std::string_view text, std::string_view file_name,
 }
 
 Result<Config> LoadConfig(const std::string& path, const ConfigChecks& checks) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxFileBytes + 1, '\0');
   if (!file.read(text.data(), static_cast<std::streamsize>(text.size())) && !file.eof()) {
-    return Error(ErrorCode::kNotFound, "cannot read the configuration file " + path);
+    return Error(ErrorCode::kNotFound, "cannot read the configuration file " + path + ": " +
+                                           std::system_category().message(errno));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMaxFileBytes) {

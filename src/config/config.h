@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -257,10 +258,13 @@ struct Config {
   std::string directory{};  // Of the file: what relative paths in it are relative to.
 };
 
-// What cannot be judged here, since tools and directories are not known here. Each says what is wrong.
+// What cannot be judged here, since tools and directories are not known here. Each says what is wrong: `mounts` of each
+// one, in the order of the given ones, which name both of their paths. `config` has what the file says besides.
 struct ConfigChecks {
   std::function<Result<void>(const ToolConfig& tool)> tool{};
-  std::function<Result<void>(const MountConfig& mount, const std::string& directory)> mount{};
+  std::function<std::vector<Result<void>>(std::span<const MountConfig> mounts,
+                                          const Config& config)>
+      mounts{};
 };
 
 // The error has one line for each mistake, in the order of the file.

@@ -295,6 +295,14 @@ std::string_view MediaType(std::string_view path) {
   return "application/octet-stream";
 }
 
+Dict WithPositional(Dict keywords, List positional) {
+  if (positional.items.empty()) return keywords;
+  std::string name = "*args";
+  while (keywords.Find(name) != nullptr) name.insert(0, 1, '*');
+  keywords.items.emplace_back(std::move(name), std::move(positional));
+  return keywords;
+}
+
 std::string_view ToString(RunStatus status) {
   static constexpr std::string_view kNames[] = {"completed", "failed",  "rejected",
                                                 "limit",     "waiting", "cancelled"};

@@ -63,11 +63,15 @@ struct OutcomeFile {
 struct OutcomeCall {
   std::uint32_t seq = 0;
   std::string tool{};
-  Value arguments{};
-  List positional{};      // Arguments without a name; whoever knows the tool gives them one.
-  std::string outcome{};  // "returned", "raised", "denied", "pending" or "uncertain".
+  Value arguments{};            // Of a great many, the first; null beyond those.
+  bool has_positional = false;  // The last of them are those without a name: see WithPositional.
+  std::string outcome{};        // "returned", "raised", "denied", "pending" or "uncertain".
   std::chrono::nanoseconds duration{};
 };
+
+// Arguments as one dict: those without a name stand last, as a list under a name that no parameter has. Whoever knows the
+// tool can tell which they are.
+Dict WithPositional(Dict keywords, List positional);
 
 // What somebody is asked, while the run waits.
 struct OutcomeApproval {

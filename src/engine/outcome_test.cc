@@ -129,5 +129,14 @@ TEST(RunIdTest, IdsAreDifferentAndSortByTime) {
   EXPECT_EQ(ids.size(), 2000u);
 }
 
+TEST(OutcomeTest, ArgumentsWithoutANameStandLastUnderOneThatIsFree) {
+  const List positional{{std::int64_t{1}, std::int64_t{2}}};
+  const auto shown = [&](Dict keywords) { return *ToJson(WithPositional(keywords, positional)); };
+  EXPECT_EQ(shown({}), R"({"*args":[1,2]})");
+  EXPECT_EQ(shown(Dict{{{"a", 3}}}), R"({"a":3,"*args":[1,2]})");
+  EXPECT_EQ(shown(Dict{{{"*args", 3}}}), R"({"*args":3,"**args":[1,2]})");
+  EXPECT_EQ(*ToJson(WithPositional(Dict{{{"a", 3}}}, {})), R"({"a":3})");
+}
+
 }  // namespace
 }  // namespace caisson

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "guest/fake_holder.h"
 
 namespace caisson {
@@ -64,24 +67,35 @@ HolderOptions Described() {
                     Tool("un-named", {{.name = "x", .annotation = "int", .types = {"integer"}}})}}};
 }
 
-std::string Refusals(const std::string& code, const HolderOptions& options = Described()) {
+// What is shown of each finding about a tool; or how the code ended, if there is none.
+std::string Findings(
+    const std::string& code, const HolderOptions& options,
+    const std::function<std::string(const std::string& message, const std::string& hint)>& show) {
   const Held held = Hold(code, options);
   const Value* findings = held.Field("findings");
   if (findings == nullptr) return held.End();
+  EXPECT_EQ(held.calls, 0) << code;
   std::string out;
   for (const Value& item : findings->If<List>()->items) {
     const Dict& finding = *item.If<Dict>();
-    EXPECT_EQ(*finding.Find("rule"), Str("tool"));
+    EXPECT_EQ(*finding.Find("rule"), Str("tool")) << code;
+    if (!out.empty()) out += "; ";
+    out +=
+        show(*finding.Find("message")->If<std::string>(), *finding.Find("hint")->If<std::string>());
+  }
+  return out;
+}
+
+// The messages alone, of calls that send() would have to be.
+std::string Refusals(const std::string& code, const HolderOptions& options = Described()) {
+  return Findings(code, options, [&](const std::string& message, const std::string& hint) {
     EXPECT_EQ(
-        *finding.Find("hint")->If<std::string>(),
+        hint,
         "call it as send(to: str, count: int = 3, tags: list[str] | None = ..., content-type: "
         "str = ..., *, rate: float) -> dict")
         << code;
-    if (!out.empty()) out += "; ";
-    out += *finding.Find("message")->If<std::string>();
-  }
-  EXPECT_EQ(held.calls, 0);
-  return out;
+    return message;
+  });
 }
 
 TEST(ToolStubs, AreFunctionsWithASignature) {
@@ -151,16 +165,9 @@ TEST(ToolStubs, BadCallsAreFindings) {
 
 // "message (hint)" of each finding.
 std::string Found(const std::string& code, const HolderOptions& options) {
-  const Held held = Hold(code, options);
-  const Value* findings = held.Field("findings");
-  if (findings == nullptr) return held.End();
-  std::string out;
-  for (const Value& item : findings->If<List>()->items) {
-    const Dict& finding = *item.If<Dict>();
-    out += *finding.Find("message")->If<std::string>() + " (" +
-           *finding.Find("hint")->If<std::string>() + ")";
-  }
-  return out;
+  return Findings(code, options, [](const std::string& message, const std::string& hint) {
+    return message + " (" + hint + ")";
+  });
 }
 
 TEST(ToolStubs, WhatIsInsideOfLiteralsIsCheckedToo) {

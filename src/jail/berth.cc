@@ -113,15 +113,18 @@ Result<void> Berth::Confine() const {
   return ForbidDumping();
 }
 
+// Stamps are CLOCK_REALTIME_COARSE, or finer where the file system has multigrain ones. The kernel moves both coarse clocks
+// on in one step (timekeeping_update), so the one that nobody can set tells when. Should the time of day be set back, later stamps
+// are other ones all the same.
 void AwaitNextTick() {
   const auto now = [](clockid_t clock) {
     timespec time{};
     ::clock_gettime(clock, &time);
     return std::pair(time.tv_sec, time.tv_nsec);
   };
-  const auto then = now(CLOCK_REALTIME);
+  const auto then = now(CLOCK_MONOTONIC);
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
-  while (now(CLOCK_REALTIME_COARSE) <= then) ::nanosleep(&kNap, nullptr);
+  while (now(CLOCK_MONOTONIC_COARSE) <= then) ::nanosleep(&kNap, nullptr);
 }
 
 }  // namespace caisson::jail

@@ -34,7 +34,8 @@ class Berth {
   // In a process that ForkBerth() made: settles it, and gives up all that is not needed to fork others.
   static Result<Berth> Open(const Enclosure& enclosure, BerthSpec spec);
 
-  // The child is pid 1 of a namespace of its own, and dies with this process.
+  // The child is pid 1 of a namespace of its own, and dies with this process. If that ends while the child is being made,
+  // only its own parent can see to it, by ending as well: see Enclosure::DieWith.
   Result<Enclosure::Forked> Fork() const;
   // In the child: as Enclosure::Confine().
   Result<void> Confine() const;
@@ -64,7 +65,8 @@ class Berth {
   std::string fresh_;  // What Look() saw when they were made.
 };
 
-// Files are stamped with a clock that stands still for a few milliseconds. Returns when it is past the time of the call.
+// Files are stamped with a clock that stands still for a few milliseconds. Returns when it is past the time of the call, a
+// few milliseconds later whatever happens to the time of day meanwhile.
 void AwaitNextTick();
 
 }  // namespace caisson::jail

@@ -130,8 +130,9 @@ Result<Enclosure::Forked> Enclosure::Clone(std::uint64_t namespaces) const {
   return Forked{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
 }
 
-// A parent that died before this took hold shows in its pid; in tier kNamespace the child dies of its
-// parent's namespace anyway.
+// A parent that died before this took hold shows in its pid. Not in tier kNamespace, where a child's parent is outside of
+// its pid namespace: there the process that built the enclosure is pid 1 of the namespace around, which all in it die
+// with, and it ends itself when one that holds a berth has ended (Nursery::Reap).
 void Enclosure::DieWith(pid_t parent) const {
   const int set = ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   const bool late = tier_ != Tier::kNamespace && ::getppid() != parent;

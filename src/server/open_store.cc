@@ -76,6 +76,11 @@ std::vector<std::string> StoreFiles(const Config& config) {
     }
   }
   if (const auto keys = KeyFile(config)) files.push_back(*keys);
+  if (!config.store.is_configured) {
+    std::error_code error;
+    std::erase_if(files,
+                  [&](const std::string& file) { return !std::filesystem::exists(file, error); });
+  }
   if (!config.audit.file.empty()) files.push_back(Beside(config, config.audit.file));
   return files;
 }

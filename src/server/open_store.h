@@ -30,7 +30,8 @@ Result<std::unique_ptr<Store>> OpenStore(const Config& config,
 // Keys that nobody named are made where the database is; of a store in memory they are gone with the process.
 Result<KeyRing> OpenKeys(const Config& config, const EnvironmentMap& host);
 
-// Files of the host's own that code may see through no mount: the database, keys, the audit file.
+// Files of the host's own that code may see through no mount: the database, keys, the audit file. Of a store that nobody has
+// configured, those that are there.
 std::vector<std::string> StoreFiles(const Config& config);
 
 }  // namespace caisson

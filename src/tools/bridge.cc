@@ -55,14 +55,6 @@ ToolAnswer Sendable(ToolAnswer answer) {
                     .message = "the tool answered with text that is not UTF-8"};
 }
 
-// Of a call whose arguments cannot be bound: the positional ones stand under a name that no parameter has.
-Dict Unbound(List positional, Dict keywords) {
-  if (!positional.items.empty()) {
-    keywords.items.emplace_back(std::string("*args"), std::move(positional));
-  }
-  return keywords;
-}
-
 ToolAnswer Flatten(Result<ToolAnswer> answer) {
   if (!answer) return ToRaised(answer.error());
   return *std::move(answer);
@@ -108,13 +100,16 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
 
   void Explain(OutcomeCall& call) const {
     if (call.outcome == "pending" && begun_.contains(call.seq)) call.outcome = "uncertain";
-    const auto* keywords = call.arguments.If<Dict>();
-    if (keywords == nullptr || call.positional.items.empty()) return;
     const Tool* tool = tools_->Find(call.tool);
-    auto bound = tool != nullptr ? tool->Bind(call.positional, *keywords)
-                                 : Result<Dict>(tools_->NoSuchTool(call.tool));
-    call.arguments = bound ? *std::move(bound) : Unbound(call.positional, *keywords);
-    call.positional = {};
+    const auto* given = call.arguments.If<Dict>();
+    if (!call.has_positional || given == nullptr || tool == nullptr) return;
+    Dict keywords = *given;
+    const auto positional = keywords.items.back().second;
+    keywords.items.pop_back();
+    auto bound = tool->Bind(*positional.If<List>(), std::move(keywords));
+    if (!bound) return;
+    call.arguments = *std::move(bound);
+    call.has_positional = false;
   }
 
   asio::awaitable<void> AwaitLanding() {
@@ -194,7 +189,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
       }
       bound.refused = ToRaised(arguments.error());
     }
-    bound.arguments = Unbound(std::move(call.positional), std::move(call.keywords));
+    bound.arguments = WithPositional(std::move(call.keywords), std::move(call.positional));
     return bound;
   }
 

@@ -146,8 +146,9 @@ TEST_F(ToolBridgeTest, PositionalArgumentsGetTheirNames) {
   Add({.name = "echo"}, Inline([](const Dict& given) { return Value(given); }));
   ToolBridge bridge(cell_, registry_.Snapshot(), {});
   const auto call = [](std::string tool, Value argument) {
-    return OutcomeCall{
-        .tool = std::move(tool), .arguments = Dict{}, .positional = List{{std::move(argument)}}};
+    return OutcomeCall{.tool = std::move(tool),
+                       .arguments = WithPositional({}, List{{std::move(argument)}}),
+                       .has_positional = true};
   };
   std::vector<OutcomeCall> calls{call("echo", std::int64_t{7}), call("echo", std::string("no")),
                                  call("none", std::int64_t{7})};

@@ -103,34 +103,106 @@ Result<UniqueFd> OpenRoot(std::string path) {
   return Error::FromErrno(why, "cannot mount " + path);
 }
 
-// Of a file: itself, then the directories it is in. No mount is or lies in it, but some may be around it.
+// Of a file: itself, then the directories it is in. No mount is or lies in it, but some may be around it; or around the
+// place where it will be.
 Result<std::vector<Identity>> FileAncestry(const std::string& path) {
   const std::filesystem::path file(path);
-  const UniqueFd opened(::open(path.c_str(), O_PATH | O_CLOEXEC));
   const UniqueFd directory(
       ::open((file.parent_path() / ".").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!opened.is_open() || !directory.is_open()) return Error::FromErrno(errno, "look at " + path);
+  if (!directory.is_open() && errno == ENOENT) return std::vector<Identity>();
+  if (!directory.is_open()) return Error::FromErrno(errno, "find its directory");
   TRY_ASSIGN(std::vector<Identity> ancestry, Ancestry(directory));
-  TRY_ASSIGN(const Identity identity, IdentityOf(opened));
+  const UniqueFd opened(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  Identity identity;
+  if (opened.is_open()) {
+    TRY_ASSIGN(identity, IdentityOf(opened));
+  } else if (errno != ENOENT) {
+    return Error::FromErrno(errno, "open");
+  }
   ancestry.insert(ancestry.begin(), identity);
   return ancestry;
 }
 
-// What must not be shown, and where it lies. What is not there need not be hidden.
-Result<std::vector<std::vector<Identity>>> Hidden(std::span<const std::string> hidden) {
+struct HiddenPlace {
+  std::string path;
+  std::vector<Identity> ancestry;
+};
+
+// What must not be shown, and where it lies.
+Result<std::vector<HiddenPlace>> Hidden(std::span<const std::string> hidden) {
   std::vector<std::string> paths(std::begin(kKernelsOwn), std::end(kKernelsOwn));
   paths.insert(paths.end(), hidden.begin(), hidden.end());
-  std::vector<std::vector<Identity>> ancestries;
+  std::vector<HiddenPlace> places;
   for (const std::string& path : paths) {
     const UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.is_open() && errno == ENOENT) continue;
-    if (!directory.is_open() && errno != ENOTDIR) return Error::FromErrno(errno, "look at " + path);
-    auto ancestry = directory.is_open() ? Ancestry(directory) : FileAncestry(path);
+    const bool is_file = !directory.is_open() && (errno == ENOENT || errno == ENOTDIR);
+    if (!directory.is_open() && !is_file) return Error::FromErrno(errno, "look at " + path);
+    auto ancestry = is_file ? FileAncestry(path) : Ancestry(directory);
     if (!ancestry) return std::move(ancestry).error().Context("look at " + path);
-    ancestries.push_back(*std::move(ancestry));
+    if (!ancestry->empty()) places.push_back({path, *std::move(ancestry)});
   }
-  return ancestries;
+  return places;
 }
+
+// The mounts of a cell, each of which must agree with those before it.
+class MountTable {
+ public:
+  static Result<MountTable> Make(std::span<const std::string> hidden) {
+    MountTable table;
+    TRY_ASSIGN(table.hidden_, Hidden(hidden));
+    return table;
+  }
+
+  Result<void> Add(MountSpec spec) {
+    TRY(TakeGuestPath(spec.point.guest_path));
+    TRY_ASSIGN(UniqueFd directory, OpenRoot(spec.host));
+    auto ancestry = Ancestry(directory);
+    if (!ancestry) {
+      return std::move(ancestry).error().Context("cannot mount " + spec.host + " at " +
+                                                 spec.point.guest_path);
+    }
+    TRY(CheckPlace(spec.host, *ancestry));
+    TRY_ASSIGN(const DirectoryId id, IdOf(directory));
+    ancestries_.push_back(*std::move(ancestry));
+    mounts_.push_back({.point = std::move(spec.point),
+                       .host = std::move(spec.host),
+                       .directory = std::move(directory),
+                       .id = id});
+    return {};
+  }
+
+  std::vector<Mount> Take() && { return std::move(mounts_); }
+
+ private:
+  Result<void> TakeGuestPath(const std::string& path) {
+    TRY(CheckGuestPath(path));
+    for (const std::string& taken : guest_paths_) {
+      if (Overlap(path, taken)) return Refused("at " + path, "it overlaps the mount at " + taken);
+    }
+    guest_paths_.push_back(path);
+    return {};
+  }
+
+  Result<void> CheckPlace(const std::string& host, const std::vector<Identity>& ancestry) const {
+    if (ancestry.size() == 1) return Refused(host, "it is the root of the file system");
+    for (const HiddenPlace& place : hidden_) {
+      if (Overlap(ancestry, place.ancestry)) {
+        return Refused(host, "it is, holds or lies in " + place.path + ", which must not be shown");
+      }
+    }
+    for (std::size_t i = 0; i < mounts_.size(); ++i) {
+      if (Overlap(ancestry, ancestries_[i])) {
+        return Refused(host, "it overlaps " + mounts_[i].host + ", which is mounted too");
+      }
+    }
+    return {};
+  }
+
+  std::vector<HiddenPlace> hidden_;
+  std::vector<std::string> guest_paths_;
+  std::vector<Mount> mounts_;
+  std::vector<std::vector<Identity>> ancestries_;  // Of these.
+};
 
 }  // namespace
 
@@ -174,41 +246,19 @@ Result<MountSpec> ParseMount(std::string_view text) {
 
 Result<std::vector<Mount>> OpenMounts(std::vector<MountSpec> specs,
                                       std::span<const std::string> hidden) {
-  TRY_ASSIGN(const auto hidden_ancestries, Hidden(hidden));
-  std::vector<Mount> mounts;
-  std::vector<std::vector<Identity>> ancestries;
+  TRY_ASSIGN(MountTable table, MountTable::Make(hidden));
+  for (MountSpec& spec : specs) TRY(table.Add(std::move(spec)));
+  return std::move(table).Take();
+}
+
+std::vector<Result<void>> CheckMounts(std::vector<MountSpec> specs,
+                                      std::span<const std::string> hidden) {
+  std::vector<Result<void>> judged;
+  auto table = MountTable::Make(hidden);
   for (MountSpec& spec : specs) {
-    TRY(CheckGuestPath(spec.point.guest_path));
-    TRY_ASSIGN(UniqueFd directory, OpenRoot(spec.host));
-    auto looked = Ancestry(directory);
-    if (!looked) {
-      return std::move(looked).error().Context("cannot mount " + spec.host + " at " +
-                                               spec.point.guest_path);
-    }
-    std::vector<Identity> ancestry = *std::move(looked);
-    if (ancestry.size() == 1) return Refused(spec.host, "it is the root of the file system");
-    for (const auto& secret : hidden_ancestries) {
-      if (Overlap(ancestry, secret)) {
-        return Refused(spec.host, "it is, holds or lies in a directory that must not be shown");
-      }
-    }
-    for (std::size_t i = 0; i < mounts.size(); ++i) {
-      if (Overlap(spec.point.guest_path, mounts[i].point.guest_path)) {
-        return Refused("at " + spec.point.guest_path,
-                       "it overlaps the mount at " + mounts[i].point.guest_path);
-      }
-      if (Overlap(ancestry, ancestries[i])) {
-        return Refused(spec.host, "it overlaps " + mounts[i].host + ", which is mounted too");
-      }
-    }
-    TRY_ASSIGN(const DirectoryId id, IdOf(directory));
-    mounts.push_back({.point = std::move(spec.point),
-                      .host = std::move(spec.host),
-                      .directory = std::move(directory),
-                      .id = id});
-    ancestries.push_back(std::move(ancestry));
+    judged.push_back(table ? table->Add(std::move(spec)) : Result<void>(table.error()));
   }
-  return mounts;
+  return judged;
 }
 
 }  // namespace caisson::workspace

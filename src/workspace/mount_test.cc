@@ -70,6 +70,28 @@ TEST_F(OpenMountsTest, WhatHoldsAHiddenFileIsNotShownButWhatLiesBesideItIs) {
   EXPECT_EQ(Refusal({Spec(root_.path() / "app/data")}, hidden), "");
 }
 
+TEST_F(OpenMountsTest, WhatIsHiddenNeedNotBeThereYet) {
+  root_.Put("app/data/x", "");
+  const std::vector<std::string> hidden = {(root_.path() / "app/later.db").string()};
+  EXPECT_THAT(Refusal({Spec(root_.path() / "app")}, hidden),
+              HasSubstr("holds or lies in " + hidden[0] + ", which must not be shown"));
+  EXPECT_EQ(Refusal({Spec(root_.path() / "app/data")}, hidden), "");
+}
+
+TEST_F(OpenMountsTest, CheckingJudgesEachOfThem) {
+  root_.Put("a/x", "");
+  root_.Put("b/x", "");
+  const auto judged =
+      CheckMounts({Spec(root_.path() / "none", "/m"), Spec(root_.path() / "a", "/a"),
+                   Spec(root_.path() / "b", "/m/n"), Spec(root_.path() / "a", "/b")},
+                  {});
+  ASSERT_EQ(judged.size(), 4U);
+  EXPECT_THAT(judged[0].error().message(), HasSubstr("no such directory"));
+  EXPECT_TRUE(judged[1]);
+  EXPECT_THAT(judged[2].error().message(), HasSubstr("overlaps the mount at /m"));
+  EXPECT_THAT(judged[3].error().message(), HasSubstr("which is mounted too"));
+}
+
 TEST_F(OpenMountsTest, OpensPlainDirectories) {
   root_.Put("a/x", "");
   root_.Put("b/x", "");

@@ -4,8 +4,11 @@ import __main__
 import hashlib
 import json
 import os
+import pathlib
 import pty
+import re
 import select
+import shlex
 import signal
 import sqlite3
 import time
@@ -280,13 +283,48 @@ class AtATerminal(harness.CliTest):
         approval, run = done.outcome["approvals"][0]["id"], done.outcome["run_id"]
         self.assertEqual(stored("approvals", "approve", approval).status, 0)
         resumed = stored("runs", "resume", run, "--json")
-        self.assertEqual((resumed.status, resumed.outcome["outcome"]["result"]), (0, "sent"), resumed)
-        self.assertEqual(resumed.outcome["outcome"]["stdout"], "before\n")
+        self.assertEqual((resumed.status, resumed.outcome["result"]), (0, "sent"), resumed)
+        self.assertEqual(resumed.outcome["stdout"], "before\n")
 
         said = stored("run", code="send(to='ann')", start_new_session=True)
         self.assertEqual((said.status, said.out), (3, b""), said)
-        self.assertRegex(said.err.decode(), "approvals show.approve.deny apr_.*\n.*runs resume run_")
+        self.assertRegex(said.err.decode(), "approvals approve apr_.* --config stored.toml .*\n"
+                         "caisson: then go on with: caisson runs resume run_.* --config stored.toml\n$")
         self.assertEqual(stored("run", code="6*7", start_new_session=True).out, b"42\n")
+
+    def test_the_configuration_on_the_page_about_approvals_does_what_the_page_says(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs/approvals.md").read_text()
+        self.put("page.toml", re.search("```toml\n(.*?)```", page, re.DOTALL).group(1))
+        (self.work / "send.sh").rename(self.work / "send.py")
+        self.kept |= {"send.py", "caisson.db", "caisson.db.keys", "caisson.db-wal", "caisson.db-shm", "audit.jsonl"}
+        for to, status in (("ann@acme.example", 0), ("ann@else.example", 3)):
+            done = self.caisson("run", "--config", "page.toml", code=f"send(to='{to}')", start_new_session=True)
+            self.assertEqual(done.status, status, done)
+
+    def test_what_is_asked_of_the_outcome_goes_along_when_a_run_waits(self):
+        config = (self.work / "caisson.toml").read_text()
+        self.put("a store.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm", "out", "out/a.txt"}
+        self.put("task.py", "print('before')\nopen('/output/a.txt', 'w').write(send(to='ann'))\nprint('after')\n6*7")
+        for arguments in ([], ["--json", "--file-data"]):
+            with self.subTest(arguments):
+                waits = self.caisson("run", "--config", "a store.toml", "--output", "out", "task.py", *arguments,
+                                     start_new_session=True)
+                self.assertEqual((waits.status, list((self.work / "out").iterdir())), (3, []), waits)
+                commands = re.findall("(?m)^caisson: .*: caisson (.*?)(?: [(].*)?$", waits.err.decode())
+                self.assertEqual(len(commands), 2, waits)
+                approve, resume = (shlex.split(command) for command in commands)
+                self.assertEqual(self.caisson(*approve).status, 0)
+                for _ in range(2):  # It ends, and has ended.
+                    resumed = self.caisson(*resume)
+                    self.assertEqual(resumed.status, 0, resumed)
+                    self.assertEqual((self.work / "out/a.txt").read_text(), "sent")
+                    (self.work / "out/a.txt").unlink()
+                    if not arguments:
+                        self.assertEqual(resumed.out, b"before\nafter\n42\n")
+                        self.assertEqual(resumed.err, b"file: /output/a.txt created 4 bytes\n")
+                    else:
+                        self.assertEqual(resumed.outcome["files"][0]["data"], "c2VudA==")
 
     def test_what_cannot_wait_in_the_store_is_denied(self):
         if not harness.has_package("numpy"):
@@ -299,6 +337,19 @@ class AtATerminal(harness.CliTest):
             self.assertEqual((done.status, done.outcome["error"]["type"]), (1, "ApprovalDenied"), done)
             self.assertIn("no terminal", done.outcome["error"]["message"])
         self.assertFalse((self.work / "sent").exists())
+
+    def test_what_was_denied_for_want_of_a_terminal_is_told_to_its_end(self):
+        if not harness.has_package("numpy"):
+            self.skipTest("no numpy here")
+        config = (self.work / "caisson.toml").read_text()
+        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm", "out", "out/a.txt"}
+        code = ("import numpy\nprint('before')\ntry:\n    send(to='ann')\nexcept Exception: print('denied')\n"
+                "with open('/output/a.txt', 'w') as f: print('kept', file=f)\n")
+        for _ in range(8):  # Whether it is still at hand when its end is seen is a matter of chance.
+            done = self.caisson("run", "--config", "stored.toml", "--output", "out", code=code, start_new_session=True)
+            self.assertEqual((done.status, done.out), (0, b"before\ndenied\n"), done)
+            self.assertEqual((self.work / "out/a.txt").read_text(), "kept\n")
 
     # AC-47
     def test_a_yes_to_everything_is_none_to_refused_code(self):

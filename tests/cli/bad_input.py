@@ -96,6 +96,10 @@ class BadInput(harness.CliTest):
                                   ("--env", "=1", "NAME=VALUE")]:
             self.expect_usage(self.run_code("print('ran')", flag, value), word)
 
+    def test_who_asks_nobody_at_a_terminal_has_no_say_in_it(self):
+        for command in ("check", "mcp"):
+            self.expect_usage(self.caisson(command, "--approve", "all", code="1"), "--approve")
+
     def test_a_broken_installation(self):
         self.expect_usage(self.run_code("1", "--worker-dir", str(self.work)), "caisson-worker")
 

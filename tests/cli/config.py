@@ -5,6 +5,14 @@ import __main__
 import harness
 
 
+def tool(name, more=""):
+    return f'[[tool]]\nname = "{name}"\nkind = "command"\ncommand = ["x"]\n{more}'
+
+
+def mount(host, guest):
+    return f'[[mount]]\nhost = "{host}"\nguest = "{guest}"\n'
+
+
 class Config(harness.CliTest):
     def test_a_file_without_mistakes(self):
         self.put("caisson.toml", "[limits]\nwall_seconds = 5\n")
@@ -28,45 +36,63 @@ class Config(harness.CliTest):
         self.put("again.toml", done.out)
         self.assertEqual(self.caisson("config", "print", "--config", "again.toml").out, done.out)
 
-    def test_what_a_start_would_refuse_is_found_in_the_order_of_the_file(self):
-        self.put("bad.toml", """[[tool]]
-name = "a b"
-kind = "command"
-command = ["x"]
-[[tool]]
-name = "b"
-kind = "command"
-command = ["x"]
-input_schema = { type = "objct" }
-[[tool]]
-name = "execute_code"
-kind = "command"
-command = ["x"]
-[[tool]]
-name = "call_tool"
-kind = "command"
-command = ["x"]
-[[mount]]
-host = "nowhere"
-guest = "/input"
-[limits]
-wall_seconds = 1000000
-memory_bytes = "x"
-[server]
-lissten = 1
-""")
+    def expect_mistakes(self, text, *expected):
+        """Each is a line and words of its message; there are no others."""
+        self.put("bad.toml", text)
         done = self.caisson("config", "check", "--config", "bad.toml")
         self.assertEqual(done.status, 2, done)
         lines = done.err.decode().removeprefix("caisson: ").splitlines()
-        expected = ((1, "a b"), (5, "object"), (10, "execute_code"), (14, "call_tool"), (18, "no such directory"),
-                    (22, "at most 300"), (23, "x"), (25, "lissten"))
         self.assertEqual(len(lines), len(expected), done)
         for line, (number, words) in zip(lines, expected):
             self.assertTrue(line.startswith(f"bad.toml:{number}: "), line)
             self.assertIn(words, line)
 
+    def test_what_a_start_would_refuse_is_found_in_the_order_of_the_file(self):
+        self.expect_mistakes(
+            tool("a b") + tool("b", 'input_schema = { type = "objct" }\n') + tool("execute_code") + tool("call_tool") +
+            mount("nowhere", "/input") +
+            '[limits]\nwall_seconds = 1000000\nmemory_bytes = "x"\n[server]\nlissten = 1\n',
+            (1, "a b"), (5, "object"), (10, "execute_code"), (14, "call_tool"), (18, "no such directory"),
+            (22, "at most 300"), (23, "x"), (25, "lissten"))
+
+    def test_every_mount_that_a_run_would_refuse_is_found_in_the_same_words(self):
+        for name in ("a", "a/b", "c", "d", "store"):
+            (self.work / name).mkdir()
+        (self.work / "link").symlink_to("c")
+        self.kept |= {"a", "a/b", "c", "d", "store", "link"}
+        cases = ((mount("none", "/n"), "there is no such directory"),
+                 (mount("link", "/n"), "it is a link"),
+                 (mount("caisson.toml", "/n"), "it is not a directory"),
+                 (mount("/proc", "/n"), "lies in /proc, which must not be shown"),
+                 (mount("store", "/n"), "lies in store/runs.db, which must not be shown"),
+                 (mount(".", "/n"), "lies in store/runs.db, which must not be shown"),
+                 (mount("c", "/usr"), "/usr is the cell's own"),
+                 (mount("c", "/first/x"), "it overlaps the mount at /first"),
+                 (mount("a/b", "/n"), "it overlaps a, which is mounted too"))
+        first = '[store]\nurl = "sqlite:store/runs.db"\n' + mount("a", "/first")
+        for case, words in cases:
+            self.put("caisson.toml", first + case)
+            with self.subTest(words):
+                checked = self.caisson("config", "check")
+                self.assertEqual(checked.status, 2, checked)
+                for command in ("run", "repl"):
+                    refused = self.caisson(command, "--config", "caisson.toml", code="1\n")
+                    self.assertEqual(refused.status, 2, refused)
+                    said = refused.err.decode().removeprefix("caisson: ")
+                    self.assertIn(words, said)
+                    self.assertEqual(checked.err.decode(), f"caisson: caisson.toml:6: mount[1]: {said}")
+        # One that cannot be does not keep the others from being looked at, with it or with each other.
+        self.expect_mistakes(first + mount("none", "/n") + mount("d", "/n/x") + mount("c", "/c") + mount("c", "/d"),
+                             (6, "no such directory"), (9, "it overlaps the mount at /n"), (15, "it overlaps c"))
+        self.put("caisson.toml", first + mount("c", "/c"))
+        self.assertEqual(self.caisson("config", "check").status, 0)
+        self.assertEqual(list((self.work / "store").iterdir()), [], "checking makes nothing")
+
     def test_a_file_that_is_not_there(self):
-        self.assertEqual(self.caisson("config", "check", "--config", "none.toml").status, 2)
+        for name, why in (("none.toml", "No such file"), (".", "Is a directory")):
+            done = self.caisson("config", "check", "--config", name)
+            self.assertEqual(done.status, 2)
+            self.assertIn(f"cannot read the configuration file {name}: {why}", done.err.decode())
 
 
 if __name__ == "__main__":

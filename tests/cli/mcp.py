@@ -167,6 +167,15 @@ class LegacyEra(McpTest):
         self.assertTrue(result["isError"])
         self.assertIn("timeout", self.texts(result)[0])
 
+    def test_a_restart_of_no_session_is_refused(self):
+        client = self.client()
+        client.initialize()
+        call = lambda **more: client.result("tools/call", {"name": "execute_code", "arguments": {"code": "1", **more}})
+        result = call(restart=True)
+        self.assertTrue(result["isError"])
+        self.assertIn('"restart" is about a "session"', self.texts(result)[0])
+        self.assertEqual(call(restart=False)["structuredContent"]["result"], 1)
+
     def test_empty_code_completes(self):
         client = self.client()
         client.initialize()

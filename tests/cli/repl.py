@@ -54,16 +54,19 @@ class Repl(harness.CliTest):
         self.assertEqual(self.repl("1\n", "--approve", "perhaps").status, 2)
 
 
-class AtATerminal(harness.CliTest):
+class Terminal(harness.CliTest):
     """A pseudo-terminal, as a person has."""
 
-    def setUp(self):
-        super().setUp()
+    def open(self, *arguments):
         self.ours, theirs = pty.openpty()
         self.addCleanup(os.close, self.ours)
-        self.process = subprocess.Popen([harness.PROGRAM, "repl", "--policy", "open"], stdin=theirs, stdout=theirs,
-                                        stderr=theirs, start_new_session=True, cwd=self.work,
-                                        preexec_fn=harness.without_signals)
+
+        def own_terminal():
+            harness.without_signals()
+            # The first terminal that the leader of a session opens becomes its own: /dev/tty.
+            os.close(os.open(os.ttyname(theirs), os.O_RDWR))
+        self.process = subprocess.Popen([harness.PROGRAM, "repl", *arguments], stdin=theirs, stdout=theirs,
+                                        stderr=theirs, start_new_session=True, cwd=self.work, preexec_fn=own_terminal)
         os.close(theirs)
         self.shown = b""
         self.expect(b">>> ")
@@ -87,6 +90,12 @@ class AtATerminal(harness.CliTest):
 
     def type(self, text):
         os.write(self.ours, text)
+
+
+class AtATerminal(Terminal):
+    def setUp(self):
+        super().setUp()
+        self.open("--policy", "open")
 
     def test_prompts_and_the_end(self):
         self.type(b"if True:\n")
@@ -120,6 +129,56 @@ class AtATerminal(harness.CliTest):
     def test_a_terminate_signal_ends_it(self):
         self.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.process.wait(harness.PATIENCE), 0)
+
+
+class Asked(Terminal):
+    """Statements whose calls need the person's yes."""
+
+    def setUp(self):
+        super().setUp()
+        self.put("send.sh", "#!/bin/sh\ncat >> sent\necho '\"sent\"'\n")
+        (self.work / "send.sh").chmod(0o755)
+        self.put("caisson.toml", '[[tool]]\nname = "send"\nkind = "command"\ncommand = ["./send.sh"]\napproval = "always"\n'
+                 'input_schema = { type = "object", properties = { to = { type = "string" } } }\n')
+        self.kept.add("sent")
+        self.open("--config", "caisson.toml")
+
+    def ask(self):
+        self.type(b"send(to='ann')\n")
+        self.expect(b"allow this call? [y/N] ")
+
+    def test_an_interrupt_gives_up_one_statement_and_no_later_question(self):
+        self.type(b"print('on'); import time; time.sleep(30)\n")
+        self.expect(b"on\r\n")
+        self.type(b"\x03")
+        self.expect(b"session is lost")
+        self.expect(b">>> ")
+        for _ in range(2):
+            self.ask()
+            self.type(b"y\n")
+            self.expect(b'"sent"')
+            self.expect(b">>> ")
+            self.ask()
+            self.type(b"\x03")  # This time it is the question that is given up.
+            self.expect(b"session is lost")
+            self.expect(b">>> ")
+
+    def test_what_was_typed_before_a_question_is_no_answer_to_it(self):
+        self.type(b"send(to='ann')\ny\n")
+        self.expect(b"allow this call? [y/N] ")
+        self.type(b"n\n")
+        self.expect(b"ApprovalDenied")
+        self.assertFalse((self.work / "sent").exists())
+
+    def test_an_interrupt_gives_up_all_questions_of_its_statement(self):
+        self.type(b"import asyncio\n")
+        self.expect(b">>> ")
+        self.type(b"await asyncio.gather(send(to='ann'), send(to='bob'))\n")
+        self.expect(b"allow this call? [y/N] ")
+        self.type(b"\x03")
+        self.expect(b"session is lost")
+        self.expect(b">>> ")
+        self.assertFalse((self.work / "sent").exists())
 
 
 if __name__ == "__main__":

@@ -44,6 +44,14 @@ TEST_P(ToolsTest, ArgumentsCrossNatively) {
   EXPECT_EQ(outcome.calls[1].outcome, "returned");
 }
 
+TEST_P(ToolsTest, TheOutcomeHasTheArgumentsWithoutAName) {
+  Guest guest = Start("tool(1, 'two', b=3)");
+  const Outcome outcome = guest.Serve(Echo);
+  ASSERT_EQ(outcome.calls.size(), 1u) << Ending(outcome);
+  EXPECT_EQ(*ToJson(outcome.calls[0].arguments), R"({"b":3,"*args":[1,"two"]})");
+  EXPECT_TRUE(outcome.calls[0].has_positional);
+}
+
 TEST_P(ToolsTest, CallToolReachesAnyName) {
   Guest guest = Start("call_tool('never heard of', {'x': 1}, y=2)");
   const ToolCall call = guest.NextCall();

@@ -17,6 +17,7 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
   auto record = DecodeRunRecord(stored.request);
   if (!record) co_return std::move(record).error();
   view.code = std::move(record->code);
+  view.limits = record->limits;
   if (stored.state == RunState::kFinished) {
     auto outcome = DecodeOutcome(stored.outcome);
     if (!outcome) co_return std::move(outcome).error();

@@ -100,8 +100,8 @@ class FakeCell final : public Cell {
       open_seq_ = play_->next_seq++;
       calls_.push_back({.seq = *open_seq_,
                         .tool = call.tool,
-                        .arguments = call.keywords,
-                        .positional = call.positional,
+                        .arguments = WithPositional(call.keywords, call.positional),
+                        .has_positional = !call.positional.items.empty(),
                         .outcome = "pending"});
       events.OnCall({.seq = *open_seq_,
                      .tool = call.tool,

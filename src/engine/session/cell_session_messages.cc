@@ -215,8 +215,8 @@ void CellSession::Deliver(std::uint32_t seq, std::string_view encoded) {
   made = {.seq = seq, .tool = call->tool, .outcome = "pending"};
   kept_argument_bytes_ += encoded.size();
   if (kept_argument_bytes_ <= kMaxKeptArgumentBytes) {
-    made.arguments = call->keywords;
-    made.positional = call->positional;
+    made.arguments = WithPositional(call->keywords, call->positional);
+    made.has_positional = !call->positional.items.empty();
   }
   open_calls_.push_back({.seq = seq, .index = outcome_.calls.size() - 1, .since = Now()});
   SetDeadline();

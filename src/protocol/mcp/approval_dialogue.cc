@@ -116,12 +116,12 @@ asio::awaitable<Result<ApprovalDialogue::Answers>> ApprovalDialogue::TakeAnswers
 void AddOtherWays(const RunView& run, Dict& result) {
   std::string text =
       "The run waits for a person's approval, and this client cannot be asked for one. Somebody "
-      "may decide with";
+      "may decide with one of these, the first with this server's --config if it has one:";
   for (const OutcomeApproval& approval : run.outcome.approvals) {
     text.append("\n  caisson approvals approve " + approval.id + "    (" + approval.tool +
                 "; or deny)    or POST /v1/approvals/" + approval.id);
   }
-  text.append("\nor in the console. Then call wait_for_run with run_id \"" + run.id.str() +
+  text.append("\nThen call wait_for_run with run_id \"" + run.id.str() +
               "\" to collect the outcome.");
   for (auto& [key, value] : result.items) {
     if (key != Value("content")) continue;

@@ -127,6 +127,11 @@ class CodeTools {
     StartRun request{.code = *FindAs<std::string>(arguments, "code")};
     if (const auto* session = FindAs<std::string>(arguments, "session")) request.session = *session;
     if (const bool* restart = FindAs<bool>(arguments, "restart"); restart != nullptr && *restart) {
+      if (!request.session) {
+        return Error(ErrorCode::kInvalidArgument,
+                     "\"restart\" is about a \"session\": name the one that was lost, or leave "
+                     "\"restart\" out");
+      }
       request.restart = Restart::kIfLost;
     }
     TRY_ASSIGN(request.limits, RequestedLimits(arguments, SettingOf(exchange.caller())->limits));
@@ -156,6 +161,12 @@ class CodeTools {
       } else {
         break;
       }
+    }
+    if (run) {
+      const auto load = [this, owner = caller.owner(), id = run->id](std::uint32_t number) {
+        return runs_.File(owner, id, number);
+      };
+      run = co_await WithFiles(*std::move(run), load);
     }
     if (!run) co_return ErrorResult(run.error().message());
     Dict result = OutcomeResult(*run, caller.version);

@@ -53,8 +53,9 @@ class AskingRuns final : public RunService {
     cancelled = true;
     return Find(std::move(owner), std::move(id));
   }
-  asio::awaitable<Result<std::string>> File(IsolationKey, RunId, std::uint32_t) override {
-    co_return Error(ErrorCode::kNotFound, "no file");
+  asio::awaitable<Result<std::string>> File(IsolationKey, RunId, std::uint32_t number) override {
+    if (number != 1) co_return Error(ErrorCode::kNotFound, "no file");
+    co_return "image";
   }
   asio::awaitable<Result<StoredApproval>> FindApproval(IsolationKey owner, ApprovalId id) override {
     if (owner != owner_ || id != ApprovalId("apr_1")) {
@@ -89,6 +90,7 @@ class AskingRuns final : public RunService {
   asio::awaitable<void> Close() override { co_return; }
 
   std::optional<ApprovalState> verdict;
+  std::vector<OutcomeFile> files;
   bool cancelled = false;
 
  private:
@@ -104,6 +106,7 @@ class AskingRuns final : public RunService {
       view.outcome.status = RunStatus::kCompleted;
       view.outcome.reason = RunReason::kReturned;
       view.outcome.result = Value(*verdict == ApprovalState::kApproved ? "sent" : "not sent");
+      view.outcome.files = files;
     }
     return view;
   }
@@ -254,6 +257,17 @@ TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndComeBack) {
   // Once.
   const Reply replayed = Call(CallerOf(Era::kModern, can_ask_), Execute(again));
   EXPECT_EQ(std::get<RpcError>(replayed).code, RpcCode::kInvalidParams);
+}
+
+TEST_F(CodeToolsTest, FilesOfARunThatEndedBeforeAreShownWithTheirContents) {
+  runs_.verdict = ApprovalState::kApproved;
+  runs_.files = {{.path = "/output/old.png", .change = "deleted"},
+                 {.path = "/output/plot.png", .change = "created", .size = 5}};
+  const Dict params =
+      Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
+  const std::string text = TextOf(Call(CallerOf(Era::kModern, {}), params));
+  EXPECT_THAT(text, HasSubstr(R"("data":"aW1hZ2U=")"));
+  EXPECT_THAT(text, HasSubstr(R"("size":5)"));
 }
 
 TEST_F(CodeToolsTest, WhatWasNotAnsweredIsAskedAgain) {

@@ -119,6 +119,10 @@ Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual) {
   for (const auto& [name, value] : fields.items) {
     TRY(ReadField(*name.If<std::string>(), value, usual, request));
   }
+  if (request.start.restart != Restart::kNo && !request.start.session) {
+    return Bad(
+        "\"restart\" is about a \"session\": name the one that was lost, or leave \"restart\" out");
+  }
   return request;
 }
 

@@ -47,6 +47,7 @@ TEST(RunRequest, MistakesAreNamed) {
       {R"({"code":null})", "\"code\" must be a string"},
       {R"({"code":"","code":""})", "no JSON"},
       {R"({"code":"","restart":1})", "\"restart\" must be true or false"},
+      {R"({"code":"","restart":true})", "\"restart\" is about a \"session\""},
       {R"({"code":"","session":[]})", "\"session\" must be a string"},
       {R"({"code":"","wait":"no"})", "\"wait\" must be true or false"},
       {R"({"code":"","policy":"open"})", "\"policy\" is not known"},
