@@ -14,7 +14,8 @@
 
 namespace {
 
-// By how much the time of day is set back once somebody has asked for it.
+// By how much the time of day is set back once somebody has asked for it. What clock_gettime knows has to be global.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit std::chrono::seconds set_back_after_next_look{0};
 
 }  // namespace
