@@ -55,6 +55,8 @@ class CellPool final : private NurseryObserver {
   void Stop();
   // Hands over a fresh cell, at once if one waits.
   void Take(const CellVariety& variety, WithLink then);
+  // The same of the nursery with this number alone, for a cell that is to become another of it. False: there is none.
+  bool TakeOf(std::uint64_t nursery, const CellVariety& variety, WithLink& then);
   // To be called now and then while busy(): heals, rotates, refills.
   void Check(SteadyTime now);
   bool busy() const;
@@ -63,6 +65,7 @@ class CellPool final : private NurseryObserver {
   struct Waiter {
     CellVariety variety;
     WithLink then;
+    std::uint64_t nursery = 0;  // That it must come from; 0: any.
     bool again = false;  // Its first cell died while it was made.
   };
 
@@ -70,9 +73,12 @@ class CellPool final : private NurseryObserver {
   void OnStartFailed(const std::string& why);
   void MakeMore();
   void Hand(std::shared_ptr<CellProcess> cell, WithLink then);
-  std::optional<Waiter> PopWaiter(const CellVariety& variety);
+  void TakeWaiting(const CellVariety& variety, WithLink then, std::uint64_t nursery);
+  std::optional<Waiter> PopWaiter(const Nursery& nursery, const CellVariety& variety);
+  Nursery* Find(std::uint64_t nursery) const;
   bool WaitAgain(Waiter& waiter);
   void FailWaiting(const Error& error);
+  void FailWaitingFor(const Nursery& nursery, const std::string& why);
   void Rotate();
   void DropSpares();
   void ReapDrained();

@@ -21,6 +21,7 @@ NativeLane::NativeLane(Options options, NativeState& state)
     CellPool::Options pool = options_.pool;
     pool.nursery.kind = kind;
     pool.nursery.cpu = options_.cpu;
+    pool.nursery.lane = options_.index;
     const bool first = pools_.empty();
     pools_.push_back(
         std::make_unique<CellPool>(context(), state, std::move(pool),
@@ -84,20 +85,32 @@ CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
   return *pools_[static_cast<std::size_t>(best - options_.kinds.begin())];
 }
 
+Result<CellVariety> NativeLane::VarietyFor(const CellNeeds& needs) const {
+  if (!needs.host_files || needs.host_files->mounts().empty()) return CellVariety::For(needs);
+  if (options_.pool.nursery.tier != jail::ToString(jail::Tier::kNamespace)) {
+    return Error(ErrorCode::kFailedPrecondition,
+                 "engine native has mounts in tier namespace alone; run the code in engine wasm");
+  }
+  TRY_ASSIGN(auto mounts, CellMounts::Open(needs.host_files));
+  return CellVariety::For(needs, std::move(mounts));
+}
+
 void NativeLane::WithFreshCell(CellNeeds needs, WithLink then) {
   EnsureTick();
-  std::shared_ptr<const CellMounts> mounts;
-  if (needs.host_files && !needs.host_files->mounts().empty()) {
-    if (options_.pool.nursery.tier != jail::ToString(jail::Tier::kNamespace)) {
-      return then(
-          Error(ErrorCode::kFailedPrecondition,
-                "engine native has mounts in tier namespace alone; run the code in engine wasm"));
-    }
-    auto opened = CellMounts::Open(needs.host_files);
-    if (!opened) return then(std::move(opened).error());
-    mounts = *std::move(opened);
+  auto variety = VarietyFor(needs);
+  if (!variety) return then(std::move(variety).error());
+  PoolFor(needs.modules).Take(*variety, std::move(then));
+}
+
+void NativeLane::WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, WithLink then) {
+  EnsureTick();
+  auto variety = VarietyFor(needs);
+  if (!variety) return then(std::move(variety).error());
+  for (const auto& pool : pools_) {
+    if (pool->TakeOf(nursery, *variety, then)) return;
   }
-  PoolFor(needs.modules).Take(CellVariety::For(needs, std::move(mounts)), std::move(then));
+  then(Error(ErrorCode::kFailedPrecondition,
+             "the nursery that the cell came from is gone, and no other can take it up"));
 }
 
 void NativeLane::EnsureTick() {

@@ -38,11 +38,14 @@ class NativeLane final : public EngineLane {
   Result<void> AwaitFirstNursery() { return first_ready_.get(); }
 
   void WithFreshCell(CellNeeds needs, WithLink then) override;
+  // One that the nursery with this number makes.
+  void WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, WithLink then);
 
  private:
   void Run();
   void Stop();
   void OnHealth(CellPool::Health health, const std::string& why);
+  Result<CellVariety> VarietyFor(const CellNeeds& needs) const;
   CellPool& PoolFor(const std::vector<std::string>& modules);
   void EnsureTick();
   void Tick();

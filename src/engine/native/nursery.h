@@ -45,6 +45,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   struct Options {
     NurseryKind kind{};
     std::string tier{};
+    std::size_t lane = 0;
     std::optional<int> cpu{};
     bool cgroups = false;  // Whether cells of several processes can have one.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
@@ -56,6 +57,8 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   ~Nursery();
 
   bool ready() const { return ready_ && !lost_; }
+  // No other nursery of this process ever has the same.
+  std::uint64_t number() const { return parent_.number; }
   // Asks for a cell: OnCellPrepared or OnCellNotMade follows.
   void Make(std::uint64_t number, const CellVariety& variety, wire::ToNursery how);
   // How many of a variety are on the way.
@@ -95,6 +98,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   UniqueFd log_;
   const SteadyTime ready_by_;
   const bool cgroups_;
+  CellParent parent_;
   Boundary boundary_;
   std::unique_ptr<NurseryHandle> handle_;
   asio::posix::stream_descriptor control_;

@@ -161,6 +161,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   void EndCell();
   void FinishRun();
   void FinishSave(Result<SavedCell> saved);
+  void FailRestore(Error why);
   void Detach();
   void SetDeadline();
   Result<void> SendAnswer(std::uint32_t seq, const ToolAnswer& answer, HostTime now);

@@ -280,6 +280,7 @@ Result<void> CellSession::OnDone(std::string_view message) {
     link_->ExpectStraySaveAnswer(id_);
     FinishSave(Error(ErrorCode::kFailedPrecondition, "the run ended before it could be saved"));
   }
+  if (!kept) FailRestore(Error(ErrorCode::kInternal, "the cell ended while it was restored"));
   FinishRun();
   if (kept && (wanted || save_pending_)) {
     doomed_ = doomed_ || state_ == State::kEnding;  // The kCancel we sent is behind the kSave.
@@ -320,7 +321,9 @@ Result<void> CellSession::OnRestored(std::string_view message) {
 
 void CellSession::OnSaved(std::string_view message) {
   save_pending_ = false;
-  FinishSave(SavedCell{std::string(message)});
+  SavedCell saved{.bytes = std::string(message), .origin = link_->origin()};
+  if (saved.origin) saved.origin->owner = owner_;
+  FinishSave(std::move(saved));
   if (after_save_ == AfterSave::kKeep) {
     if (doomed_ && state_ == State::kIdle) return EndCell();
     return SetDeadline();
@@ -353,13 +356,15 @@ void CellSession::OnRefused(std::string_view message) {
     if (doomed_ && state_ == State::kIdle) return EndCell();
     return SetDeadline();
   }
-  if (restore_done_) {
-    link_->Defer([done = std::move(restore_done_), why = std::move(why)]() mutable {
-      done(std::move(why));
-    });
-    restore_done_ = nullptr;
-  }
+  FailRestore(std::move(why));
   Detach();
+}
+
+void CellSession::FailRestore(Error why) {
+  if (!restore_done_) return;
+  link_->Defer(
+      [done = std::move(restore_done_), why = std::move(why)]() mutable { done(std::move(why)); });
+  restore_done_ = nullptr;
 }
 
 void CellSession::Distrust(std::string why) {
@@ -432,18 +437,19 @@ void CellSession::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
   outcome_.status = verdict.status;
   outcome_.reason = verdict.reason;
   outcome_.error = std::move(verdict.error);
+  const std::string why = outcome_.error ? ": " + outcome_.error->message : "";
+  FailRestore(Error(ErrorCode::kInternal, "the cell died while it was restored" + why));
+  if (save_pending_) {
+    FinishSave(Error(ErrorCode::kUnavailable, "the cell died while it was saved" + why));
+  }
   FinishRun();
   Detach();
 }
 
 void CellSession::OnLost(RunReason reason, const std::string& why) {
   const std::string lost = "the worker was lost: " + why;
-  if (restore_done_) {
-    // Another worker may be there at once, and be lost in the same way.
-    const Error error(ErrorCode::kInternal, lost + ", while it restored a cell");
-    link_->Defer([done = std::move(restore_done_), error]() mutable { done(error); });
-    restore_done_ = nullptr;
-  }
+  // Another worker may be there at once, and be lost in the same way.
+  FailRestore(Error(ErrorCode::kInternal, lost + ", while it restored a cell"));
   FinishSave(Error(ErrorCode::kUnavailable, lost));
   if (reason == RunReason::kKilled || (state_ == State::kEnding && !distrusted_)) {
     outcome_.status = RunStatus::kCancelled;

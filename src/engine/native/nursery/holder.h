@@ -30,7 +30,17 @@ class Holder {
   Holder();
   void Connect(int socket) { stream_.Connect(socket); }
 
-  // The next run. Nothing of it but the header has been looked at.
+  enum class Order {
+    kRun,
+    kSave,     // What it brings is still in the stream, likewise:
+    kRestore,  // it may be of any length, and memory must not change for it.
+  };
+  Order AwaitOrder();
+  FrameStream& stream() { return stream_; }
+  // Answers kRestore, in a process that goes on where another was.
+  void SayRestored();
+
+  // The next run, once it is there. Nothing of it but the header has been looked at.
   wire::StartHeader AwaitStart();
   std::string_view files() const;  // That come with it, encoded. Until Run().
   void Refuse(std::string_view why);
@@ -85,6 +95,7 @@ class Holder {
   // A thread that an earlier run left behind waits for ever: its call belongs to nobody.
   std::uint64_t run_ = 0;
   std::optional<std::string> next_run_;
+  std::optional<Order> next_copy_;  // kSave or kRestore.
   std::deque<std::string> messages_;       // For the guest to take.
   std::vector<std::uint32_t> open_calls_;  // Posted, not answered.
   std::uint64_t wakes_ = 0;

@@ -1,0 +1,279 @@
+#include "engine/native/nursery/kernel_state.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace caisson::nursery {
+namespace {
+
+constexpr int kSignals = 64;
+constexpr std::array<__itimer_which, 3> kTimers = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+
+struct Fixed {
+  mode_t mode_mask;
+  std::array<struct sigaction, kSignals + 1> actions;
+  std::array<itimerval, kTimers.size()> timers;
+  stack_t signal_stack;
+  std::uint32_t descriptors;
+  std::array<char, PATH_MAX> directory;
+};
+
+enum class Kind : std::uint32_t {
+  kFile,    // To be opened by its path.
+  kOut,     // The pipe that is stdout, whatever its number.
+  kErr,     // The one that is stderr.
+  kSameAs,  // As another descriptor: they share their position.
+};
+
+struct Descriptor {
+  int number;
+  Kind kind;
+  int flags;     // As for open().
+  int fd_flags;  // FD_CLOEXEC.
+  int same_as;
+  std::uint32_t path_length;
+  std::int64_t position;
+};
+
+Error Refused(std::string why) {
+  return Error(ErrorCode::kFailedPrecondition, std::move(why));
+}
+
+// ---- Writing it down ----
+
+class Notes {
+ public:
+  Notes(const Survey& survey, Scratch& scratch) : survey_(survey), scratch_(scratch) {}
+
+  Result<void> Add(int number, std::string_view target) {
+    struct stat status{};
+    Descriptor descriptor{.number = number,
+                          .kind = Kind::kFile,
+                          .flags = ::fcntl(number, F_GETFL),
+                          .fd_flags = ::fcntl(number, F_GETFD),
+                          .same_as = -1,
+                          .path_length = 0,
+                          .position = 0};
+    // Closed since the host looked: our own.
+    if (descriptor.flags < 0 || ::fstat(number, &status) != 0) return {};
+    if (S_ISFIFO(status.st_mode)) return AddPipe(descriptor, status.st_ino);
+    struct stat named{};
+    std::array<char, PATH_MAX> path{};
+    if (!target.starts_with('/') || target.size() >= path.size()) return Unnamed(number, target);
+    std::memcpy(path.data(), target.data(), target.size());
+    if (::lstat(path.data(), &named) != 0 || named.st_dev != status.st_dev ||
+        named.st_ino != status.st_ino) {
+      return Unnamed(number, target);
+    }
+    descriptor.position = S_ISCHR(status.st_mode) ? 0 : ::lseek(number, 0, SEEK_CUR);
+    if (S_ISDIR(status.st_mode) && descriptor.position != 0) {
+      return Refused("descriptor " + std::to_string(number) + " is halfway through the directory " +
+                     std::string(target) + "; close what lists it first");
+    }
+    if (S_ISREG(status.st_mode)) FindTwin(descriptor, status);
+    descriptor.path_length = static_cast<std::uint32_t>(target.size() + 1);
+    return Append(descriptor, path.data());
+  }
+
+  std::uint32_t count() const { return count_; }
+  std::uint32_t bytes() const { return static_cast<std::uint32_t>(filled_); }
+  Kind out = Kind::kFile;  // What descriptors 1 and 2 are.
+  Kind err = Kind::kFile;
+
+ private:
+  static Error Unnamed(int number, std::string_view target) {
+    return Refused("descriptor " + std::to_string(number) + " is " + std::string(target) +
+                   ", which cannot be opened again; close it first");
+  }
+
+  Result<void> AddPipe(Descriptor descriptor, std::uint64_t inode) {
+    const bool is_out = inode == survey_.stdout_inode();
+    if (!is_out && inode != survey_.stderr_inode()) {
+      return Refused("descriptor " + std::to_string(descriptor.number) +
+                     " is a pipe, which cannot be copied; close it first");
+    }
+    descriptor.kind = is_out ? Kind::kOut : Kind::kErr;
+    if (descriptor.number == STDOUT_FILENO) out = descriptor.kind;
+    if (descriptor.number == STDERR_FILENO) err = descriptor.kind;
+    return Append(descriptor, nullptr);
+  }
+
+  // Descriptors that dup() made move together.
+  void FindTwin(Descriptor& descriptor, const struct stat& status) const {
+    const char* at = scratch_.state.data() + sizeof(Fixed);
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      Descriptor other;
+      std::memcpy(&other, at, sizeof other);
+      at += sizeof other + other.path_length;
+      struct stat others{};
+      if (other.kind != Kind::kFile || ::fstat(other.number, &others) != 0 ||
+          others.st_ino != status.st_ino || others.st_dev != status.st_dev) {
+        continue;
+      }
+      ::lseek(other.number, descriptor.position + 1, SEEK_SET);
+      const bool moves_along = ::lseek(descriptor.number, 0, SEEK_CUR) == descriptor.position + 1;
+      ::lseek(other.number, moves_along ? descriptor.position : other.position, SEEK_SET);
+      if (!moves_along) continue;
+      descriptor.kind = Kind::kSameAs;
+      descriptor.same_as = other.number;
+      return;
+    }
+  }
+
+  Result<void> Append(const Descriptor& descriptor, const char* path) {
+    if (scratch_.state.size() - filled_ < sizeof descriptor + descriptor.path_length) {
+      return Refused("the session has too many files open");
+    }
+    std::memcpy(scratch_.state.data() + filled_, &descriptor, sizeof descriptor);
+    filled_ += sizeof descriptor;
+    if (path != nullptr) {
+      std::memcpy(scratch_.state.data() + filled_, path, descriptor.path_length);
+    }
+    filled_ += descriptor.path_length;
+    ++count_;
+    return {};
+  }
+
+  const Survey& survey_;
+  Scratch& scratch_;
+  std::size_t filled_ = sizeof(Fixed);
+  std::uint32_t count_ = 0;
+};
+
+Result<void> RequireNoChildren() {
+  siginfo_t info{};
+  // Zombies count: what waits for them would wait for ever.
+  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
+  return Refused("the session has child processes, and they cannot be copied; wait for them first");
+}
+
+Result<void> NoteDescriptors(const Survey& survey, int socket, Notes& notes) {
+  Result<void> noted;
+  survey.ForEachDescriptor([&](int number, std::string_view target) {
+    if (number != socket) noted = notes.Add(number, target);
+    return noted.has_value();
+  });
+  if (!noted) return noted;
+  const bool cross = notes.out == Kind::kErr || notes.err == Kind::kOut;
+  if (cross && (notes.out == Kind::kFile || notes.err == Kind::kFile || notes.out != notes.err)) {
+    return Refused("stdout and stderr have changed places; undo that first");
+  }
+  return {};
+}
+
+// ---- Making it true ----
+
+struct Noted {
+  Descriptor descriptor{};
+  const char* path = nullptr;
+};
+
+Error Lost(const Noted& noted) {
+  return Error::FromErrno(errno, std::string("open ") + noted.path + " again");
+}
+
+Result<void> Place(int fd, int number, int fd_flags) {
+  if (fd < 0 || (fd != number && ::dup2(fd, number) < 0) ||
+      ::fcntl(number, F_SETFD, fd_flags) != 0) {
+    return Error::FromErrno(errno, "place descriptor " + std::to_string(number));
+  }
+  return {};
+}
+
+Result<void> OpenAgain(const Noted& noted) {
+  const Descriptor& wanted = noted.descriptor;
+  const int fd = ::open(noted.path, (wanted.flags & ~(O_CREAT | O_EXCL | O_TRUNC)) | O_NOFOLLOW);
+  if (fd < 0) return Lost(noted);
+  if (wanted.position > 0 && ::lseek(fd, wanted.position, SEEK_SET) < 0) return Lost(noted);
+  TRY(Place(fd, wanted.number, wanted.fd_flags));
+  if (fd != wanted.number) ::close(fd);
+  return {};
+}
+
+// `visit` returns a Result<void>.
+template <typename Visit>
+Result<void> ForEachNoted(const Scratch& scratch, std::uint32_t count, Visit visit) {
+  const char* at = scratch.state.data() + sizeof(Fixed);
+  const char* const end = scratch.state.data() + scratch.state_bytes;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Noted noted;
+    if (end - at < static_cast<std::ptrdiff_t>(sizeof noted.descriptor)) return Refused("bad state");
+    std::memcpy(&noted.descriptor, at, sizeof noted.descriptor);
+    noted.path = at + sizeof noted.descriptor;
+    at = noted.path + noted.descriptor.path_length;
+    TRY(visit(noted));
+  }
+  return {};
+}
+
+Result<void> ApplyDescriptors(const Scratch& scratch, std::uint32_t count) {
+  // Pipes first, as long as 1 and 2 are what they were.
+  std::array<bool, 3> has{};
+  TRY(ForEachNoted(scratch, count, [&](const Noted& noted) -> Result<void> {
+    const auto& [number, kind, flags, fd_flags, same_as, length, position] = noted.descriptor;
+    if (number >= 0 && number < 3) has[static_cast<std::size_t>(number)] = true;
+    if (kind != Kind::kOut && kind != Kind::kErr) return {};
+    return Place(kind == Kind::kOut ? STDOUT_FILENO : STDERR_FILENO, number, fd_flags);
+  }));
+  TRY(ForEachNoted(scratch, count, [](const Noted& noted) -> Result<void> {
+    return noted.descriptor.kind == Kind::kFile ? OpenAgain(noted) : Result<void>();
+  }));
+  TRY(ForEachNoted(scratch, count, [](const Noted& noted) -> Result<void> {
+    const Descriptor& wanted = noted.descriptor;
+    if (wanted.kind != Kind::kSameAs) return {};
+    return Place(wanted.same_as, wanted.number, wanted.fd_flags);
+  }));
+  for (int number = 0; number < 3; ++number) {
+    if (!has[static_cast<std::size_t>(number)]) ::close(number);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> NoteKernelState(const Survey& survey, int socket, Scratch& scratch) {
+  TRY(RequireNoChildren());
+  auto& fixed = *new (scratch.state.data()) Fixed;
+  fixed.mode_mask = ::umask(0);
+  ::umask(fixed.mode_mask);
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    ::sigaction(signal, nullptr, &fixed.actions[static_cast<std::size_t>(signal)]);
+  }
+  for (std::size_t i = 0; i < kTimers.size(); ++i) ::getitimer(kTimers[i], &fixed.timers[i]);
+  ::sigaltstack(nullptr, &fixed.signal_stack);
+  if (::getcwd(fixed.directory.data(), fixed.directory.size()) == nullptr ||
+      fixed.directory[0] != '/') {
+    return Refused("the session's working directory is not there any more; go to another first");
+  }
+  Notes notes(survey, scratch);
+  TRY(NoteDescriptors(survey, socket, notes));
+  fixed.descriptors = notes.count();
+  scratch.state_bytes = notes.bytes();
+  return {};
+}
+
+Result<void> ApplyKernelState(const Scratch& scratch) {
+  const auto& fixed = *reinterpret_cast<const Fixed*>(scratch.state.data());
+  TRY(ApplyDescriptors(scratch, fixed.descriptors));
+  if (::chdir(fixed.directory.data()) != 0) return Error::FromErrno(errno, "go to its directory");
+  ::umask(fixed.mode_mask);
+  ::sigaltstack(&fixed.signal_stack, nullptr);
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    ::sigaction(signal, &fixed.actions[static_cast<std::size_t>(signal)], nullptr);
+  }
+  for (std::size_t i = 0; i < kTimers.size(); ++i) ::setitimer(kTimers[i], &fixed.timers[i], nullptr);
+  return {};
+}
+
+}  // namespace caisson::nursery

@@ -1,0 +1,54 @@
+// The Stem of a nursery's cells: what is mapped in all of them when they are forked, and a place in each where it can
+// work on its own memory without changing it.
+//
+// A cell that is saved says how it differs from the stem; one that takes its place begins from there (ADR 37).
+//
+// Trust     Addresses are no secret from code in a cell, which can read and write all of this.
+// Threads   One.
+// Lifetime  Taken by the nursery before it forks; every cell has its copy at the same addresses.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/memory_maps.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "wire/nursery.h"
+#include "wire/ring.h"
+#include "wire/survey.h"
+
+namespace caisson::nursery {
+
+// Memory that belongs to no image. Nothing is in it, nor costs anything, except while a cell is copied.
+struct Scratch {
+  bool is_branch;           // The process that goes on in this memory is another than saved it.
+  std::uint32_t state_bytes;
+  alignas(64) std::array<char, 64 << 10> stack;
+  alignas(64) std::array<char, sizeof(wire::StreamFrame) + wire::kMaxFramePayload> frames;
+  alignas(64) std::array<char, 256 << 10> state;  // Of the process, as kernel_state.h has it.
+  alignas(64) std::array<char, wire::kMaxSurveyBytes> survey;
+};
+
+class Stem {
+ public:
+  // `maps`: of /proc/self.
+  static Result<Stem> Take(const UniqueFd& maps);
+
+  const std::vector<MemoryMapping>& mappings() const { return mappings_; }
+  Scratch& scratch() const { return *scratch_; }
+  // Gives the pages of the scratch back.
+  void Sweep() const;
+
+ private:
+  Stem() = default;
+
+  std::vector<MemoryMapping> mappings_;
+  Scratch* scratch_ = nullptr;  // Never unmapped.
+};
+
+Result<std::vector<MemoryMapping>> ReadMaps(const UniqueFd& maps);
+
+}  // namespace caisson::nursery
