@@ -1,8 +1,10 @@
-// What a native cell is told of itself with kSave: what it has mapped, which pages of that are its own and what its
+// What a native cell is told of itself when it is saved: what it has mapped, which pages of that are its own and what its
 // descriptors are. The kernel says so in /proc, which the host can read and a cell has not.
 //
-// After the SaveHeader: SurveyHeader; `pages` SurveyedPages in the order of addresses; `mappings` SurveyedMappings, likewise,
-// each with its path; `descriptors` SurveyedDescriptors, each with its target.
+// Upon kSave a cell comes to rest and says kAskSurvey; from then on it changes nothing of its memory but the free part of
+// its stack. The host looks, and sends another kSave: SurveyHeader; `pages` SurveyedPages in the order of addresses; `mappings` SurveyedMappings, likewise,
+// each with its path; `descriptors` SurveyedDescriptors, each with its target. Or nothing: the cell stays as it is, and says no
+// more about it.
 //
 // Trust     Host to cell: believed. Paths and targets are what the cell made them.
 // Threads   Types only.
@@ -13,6 +15,9 @@
 #include <cstdint>
 
 namespace caisson::wire {
+
+// Up, among those of wire/frames.h; without payload.
+inline constexpr std::uint16_t kAskSurvey = 64;
 
 struct SurveyHeader {
   std::uint32_t pages;

@@ -20,6 +20,7 @@
 #include "engine/native/captured_files.h"
 #include "engine/native/cell_survey.h"
 #include "engine/native/cell_verdict.h"
+#include "wire/survey.h"
 
 namespace caisson {
 namespace {
@@ -38,6 +39,8 @@ constexpr int kReadsPerTurn = 4;
 constexpr int kReadsAtTheEnd = 256;
 constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
+// What the private files of a cell add to its image, mostly.
+constexpr std::size_t kFilesOfMost = 64u << 10;
 // To be copied, or to become a copy.
 constexpr std::chrono::seconds kCopyTime{10};
 // CPU time is looked at again at the earliest after this.
@@ -217,11 +220,14 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
     Kill();
     return {};
   }
-  if (kind == ToWorker::kSave) return SendSave(head);
+  if (kind == ToWorker::kSave) TRY(RequireCopies());
   if (head.size() + body.size() > kMaxUnsentBytes - std::min(unsent_.size(), kMaxUnsentBytes)) {
     return Error(ErrorCode::kResourceExhausted, "too much waits to be sent to the cell");
   }
-  if (kind != ToWorker::kAnswer) {
+  if (kind == ToWorker::kSave) {
+    may_ask_survey_ = true;
+    AwaitAnswer();
+  } else if (kind != ToWorker::kAnswer) {
     wire::StartHeader start;
     std::memcpy(&start, head.data(), sizeof start);
     if ((start.flags & wire::kKeepCell) != 0 && variety_.mounts && variety_.mounts->any_applied()) {
@@ -238,24 +244,28 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
   return {};
 }
 
+Result<void> CellProcess::RequireCopies() const {
+  if (parent_.copies) return RequireCleanLayers();
+  return Error(ErrorCode::kFailedPrecondition,
+               "engine native copies sessions of its own Python in tier namespace, and this is "
+               "another Python or another tier; run the session in engine wasm");
+}
+
 // The cell learns from us what it cannot see itself. It waits, so what we see is still true when it reads that.
-Result<void> CellProcess::SendSave(std::string_view head) {
-  if (!parent_.copies) {
-    return Error(ErrorCode::kFailedPrecondition,
-                 "engine native copies sessions of its own Python in tier namespace, and this is another Python or "
-                 "another tier; run the session in engine wasm");
-  }
-  TRY(RequireCleanLayers());
+Result<void> CellProcess::SendSurvey() {
+  if (!std::exchange(may_ask_survey_, false)) return Violation("it asks out of place");
   struct stat out{};
   struct stat error_out{};
   ::fstat(out_.fd(), &out);
   ::fstat(err_.fd(), &error_out);
-  TRY_ASSIGN(const std::string survey,
-             SurveyCell(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino}));
-  AppendFrames(ToWorker::kSave, head, survey, unsent_);
-  AwaitAnswer();
-  Flush();
-  return {};
+  const auto survey = SurveyCell(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino});
+  AppendFrames(ToWorker::kSave, {}, survey ? survey->bytes : std::string_view(), unsent_);
+  if (survey) {
+    session_->ExpectSaved(survey->own_bytes + kFilesOfMost);
+    return {};
+  }
+  answer_by_.reset();
+  return session_->OnMessage(ToHost::kRefused, survey.error().message());
 }
 
 // What was written below a mount is not in the cell's private files.
@@ -381,6 +391,7 @@ Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
   if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");
   if (frame.kind == std::to_underlying(ToHost::kDone)) return OnDoneFrame(frame);
   if (!done_.empty()) return Violation("two messages are mixed");
+  if (frame.kind == wire::kAskSurvey) return SendSurvey();
   const auto kind = static_cast<ToHost>(frame.kind);
   if (kind == ToHost::kCall || kind == ToHost::kRefused) {
     if (kind == ToHost::kRefused) answer_by_.reset();
@@ -392,6 +403,7 @@ Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
   if (frame.flags == 0) {
     answer_by_.reset();
     timer_.cancel();
+    reported_at_ = std::chrono::steady_clock::now();
   }
   return session_->OnFrame(kind, frame.flags, frame.payload);
 }

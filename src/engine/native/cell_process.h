@@ -105,7 +105,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
 
   enum class Pending { kMore, kNone, kEnd };  // Whether there is more to read.
 
-  Result<void> SendSave(std::string_view head);
+  Result<void> RequireCopies() const;
+  Result<void> SendSurvey();
   Result<void> RequireCleanLayers() const;
   void AwaitAnswer();
   void BeginRun(const wire::StartHeader& start);
@@ -160,6 +161,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   SteadyTime started_at_{};
   std::optional<SteadyTime> reported_at_;
   std::optional<SteadyTime> answer_by_;  // To a kSave or kRestore.
+  bool may_ask_survey_ = false;
   std::string done_;  // The kDone message, as far as it is there.
   bool reported_ = false;
   std::optional<Verdict> verdict_;  // Why we killed it, if it was not for having reported.

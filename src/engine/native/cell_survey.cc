@@ -151,7 +151,7 @@ Result<std::uint32_t> AppendDescriptors(const UniqueFd& process, std::string& ou
 
 }  // namespace
 
-Result<std::string> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes) {
+Result<CellSurvey> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes) {
   const auto pid = PidOf(pidfd);
   if (!pid) return Error(ErrorCode::kUnavailable, "the cell is gone");
   const UniqueFd process(::open(("/proc/" + std::to_string(*pid)).c_str(),
@@ -173,16 +173,19 @@ Result<std::string> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes) {
     ++count;
   }
   TRY_ASSIGN(const std::uint32_t descriptors, AppendDescriptors(process, listed));
-  std::string survey;
-  Append(survey, wire::SurveyHeader{.pages = static_cast<std::uint32_t>(pages.runs().size()),
+  CellSurvey survey;
+  Append(survey.bytes, wire::SurveyHeader{.pages = static_cast<std::uint32_t>(pages.runs().size()),
                                     .mappings = count,
                                     .descriptors = descriptors,
                                     .reserved = 0,
                                     .stdout_inode = pipes.out,
                                     .stderr_inode = pipes.error_out});
-  for (const wire::SurveyedPages& run : pages.runs()) Append(survey, run);
-  survey.append(listed);
-  if (survey.size() > wire::kMaxSurveyBytes) return TooMuch();
+  for (const wire::SurveyedPages& run : pages.runs()) {
+    Append(survey.bytes, run);
+    survey.own_bytes += run.end - run.begin;
+  }
+  survey.bytes.append(listed);
+  if (survey.bytes.size() > wire::kMaxSurveyBytes) return TooMuch();
   return survey;
 }
 

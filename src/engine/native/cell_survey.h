@@ -18,7 +18,12 @@ struct PipeNumbers {
   std::uint64_t error_out = 0;
 };
 
-// As wire/survey.h has it. kFailedPrecondition: it has threads, or has done more to its memory than can be told.
-Result<std::string> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes);
+struct CellSurvey {
+  std::string bytes;            // As wire/survey.h has it.
+  std::uint64_t own_bytes = 0;  // Of memory.
+};
+
+// kFailedPrecondition: it has threads, or has done more to its memory than can be told.
+Result<CellSurvey> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes);
 
 }  // namespace caisson

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
@@ -100,7 +99,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions op
 asio::awaitable<Result<Admission::Place>> NativeEngine::PlaceOn(
     NativeLane& lane, std::chrono::nanoseconds wait) const {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
-  asio::steady_timer pause(co_await asio::this_coro::executor);
+  asio::steady_timer pause(lane.executor());
   while (true) {
     auto place = state_->admission.TryTakeOn(lane.index());
     if (!place) co_return std::move(place).error();

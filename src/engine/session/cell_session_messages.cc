@@ -137,7 +137,14 @@ Result<void> CellSession::OnFrame(ToHost kind, std::uint16_t flags, std::string_
   if (!partial_kind_) return OnMessage(kind, payload);
   partial_.append(payload);
   partial_kind_.reset();
-  return OnMessage(kind, std::exchange(partial_, {}));
+  std::string message = std::exchange(partial_, {});
+  if (kind != ToHost::kSaved) return OnMessage(kind, message);
+  OnSaved(std::move(message));  // As it is: it can be long.
+  return {};
+}
+
+void CellSession::ExpectSaved(std::size_t bytes) {
+  partial_.reserve(std::min<std::size_t>(bytes, max_saved_bytes_));
 }
 
 Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
@@ -158,7 +165,7 @@ Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
     case ToHost::kChange:
       return OnChange(message);
     case ToHost::kSaved:
-      OnSaved(message);
+      OnSaved(std::string(message));
       return {};
     case ToHost::kRestored:
       return OnRestored(message);
@@ -319,9 +326,9 @@ Result<void> CellSession::OnRestored(std::string_view message) {
   return {};
 }
 
-void CellSession::OnSaved(std::string_view message) {
+void CellSession::OnSaved(std::string message) {
   save_pending_ = false;
-  SavedCell saved{.bytes = std::string(message), .origin = link_->origin()};
+  SavedCell saved{.bytes = std::move(message), .origin = link_->origin()};
   if (saved.origin) saved.origin->owner = owner_;
   FinishSave(std::move(saved));
   if (after_save_ == AfterSave::kKeep) {

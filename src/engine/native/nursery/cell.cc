@@ -225,28 +225,29 @@ void Cell::Run() {
   if (!holder_.Run()) ::_exit(EXIT_FAILURE);
 }
 
-// The host has looked at this process while it waited. So nothing of its memory may change before the image is sent,
-// except for the stack below here.
 void Cell::Save() {
-  if (nursery_.stem == nullptr) RefuseAndExit(kSocket, "cells cannot be copied here");
+  if (nursery_.stem == nullptr) return holder_.Refuse("cells cannot be copied here");
   Scratch& scratch = nursery_.stem->scratch();
+  // Now the host looks at this process. Nothing of its memory may change before the image is sent, except for the stack
+  // below here.
+  RawWriter(scratch, kSocket, wire::ToHost{wire::kAskSurvey}, RawWriter::Mode::kSend).End();
   RawReader reader(scratch, holder_.stream());
-  wire::SaveHeader header{};
   std::size_t size = 0;
-  if (!reader.Take(header) || !reader.ReadRest(scratch.survey.data(), scratch.survey.size(), size)) {
-    std::abort();
-  }
+  if (!reader.ReadRest(scratch.survey.data(), scratch.survey.size(), size)) std::abort();
+  if (size == 0) return;
   const std::optional<Survey> survey = Survey::Of({scratch.survey.data(), size});
   if (!survey) std::abort();
-  const Result<Self> self = SendImage(*nursery_.stem, *survey, kSocket, header.max_bytes);
-  if (!self) return holder_.Refuse(self.error().message());
-  if (*self == Self::kBranch) {
+  const Result<Self> self =
+      SendImage(*nursery_.stem, *survey, kSocket, holder_.save().max_bytes);
+  const bool is_branch = self && *self == Self::kBranch;
+  if (is_branch) {
     if (const Result<void> applied = ApplyKernelState(scratch); !applied) {
       RefuseAndExit(kSocket, applied.error().message());
     }
-    holder_.SayRestored();
   }
   nursery_.stem->Sweep();
+  if (is_branch) holder_.SayRestored();
+  if (!self) holder_.Refuse(self.error().message());
 }
 
 // Its limits are in force before any byte is looked at that another cell has written.

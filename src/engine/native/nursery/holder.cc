@@ -219,9 +219,7 @@ std::optional<Holder::Message> Holder::Listen(Deadline deadline) {
   }
   Message message;
   message.kind = stream_.PeekKind();
-  if (message.kind == wire::ToWorker::kSave || message.kind == wire::ToWorker::kRestore) {
-    return message;
-  }
+  if (message.kind == wire::ToWorker::kRestore) return message;
   Incoming frame;
   do {
     frame = stream_.Read();
@@ -243,9 +241,12 @@ void Holder::Deliver(Message message) {
       if (std::erase(open_calls_, header.seq) > 0) messages_.emplace_back(payload);
       return;
     }
-    case wire::ToWorker::kSave:
+    case wire::ToWorker::kSave: {
+      std::string_view payload = message.payload;
+      save_ = TakeHeader<wire::SaveHeader>(payload);
       next_copy_ = Order::kSave;
       return;
+    }
     case wire::ToWorker::kRestore:
       next_copy_ = Order::kRestore;
       return;

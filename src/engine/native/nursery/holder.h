@@ -32,10 +32,11 @@ class Holder {
 
   enum class Order {
     kRun,
-    kSave,     // What it brings is still in the stream, likewise:
-    kRestore,  // it may be of any length, and memory must not change for it.
+    kSave,
+    kRestore,  // All of it is still in the stream: it can be of any length.
   };
   Order AwaitOrder();
+  const wire::SaveHeader& save() const { return save_; }
   FrameStream& stream() { return stream_; }
   // Answers kRestore, in a process that goes on where another was.
   void SayRestored();
@@ -84,6 +85,7 @@ class Holder {
   const std::string_view out_of_memory_report_;  // Encoded while there is memory.
 
   wire::StartHeader start_{};
+  wire::SaveHeader save_{};
   std::string message_;  // Header, request and files.
   bool reported_ = false;
   std::uint64_t arrived_ns_ = 0;

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@ namespace caisson::nursery {
 namespace {
 
 constexpr int kSignals = 64;
+constexpr unsigned kNullMajor = 1;  // Of /dev/null, everywhere on Linux.
+constexpr unsigned kNullMinor = 3;
 constexpr std::array<__itimer_which, 3> kTimers = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
 struct Fixed {
@@ -68,6 +71,11 @@ class Notes {
     // Closed since the host looked: our own.
     if (descriptor.flags < 0 || ::fstat(number, &status) != 0) return {};
     if (S_ISFIFO(status.st_mode)) return AddPipe(descriptor, status.st_ino);
+    // That of a cell with mounts is from before it had its root, and has no name in that.
+    if (S_ISCHR(status.st_mode) && major(status.st_rdev) == kNullMajor &&
+        minor(status.st_rdev) == kNullMinor) {
+      return Append(descriptor, "/dev/null");
+    }
     struct stat named{};
     std::array<char, PATH_MAX> path{};
     if (!target.starts_with('/') || target.size() >= path.size()) return Unnamed(number, target);
@@ -82,7 +90,6 @@ class Notes {
                      std::string(target) + "; close what lists it first");
     }
     if (S_ISREG(status.st_mode)) FindTwin(descriptor, status);
-    descriptor.path_length = static_cast<std::uint32_t>(target.size() + 1);
     return Append(descriptor, path.data());
   }
 
@@ -131,7 +138,10 @@ class Notes {
     }
   }
 
-  Result<void> Append(const Descriptor& descriptor, const char* path) {
+  Result<void> Append(Descriptor descriptor, const char* path) {
+    if (path != nullptr) {
+      descriptor.path_length = static_cast<std::uint32_t>(std::strlen(path) + 1);
+    }
     if (scratch_.state.size() - filled_ < sizeof descriptor + descriptor.path_length) {
       return Refused("the session has too many files open");
     }
