@@ -1,10 +1,9 @@
-// What a native cell is told of itself when it is saved: what it has mapped, which pages of that are its own and what its
-// descriptors are. The kernel says so in /proc, which the host can read and a cell has not.
+// What a native cell is told of itself when it is saved: what it has mapped. The kernel says so in /proc, which the host
+// can read and a cell has not.
 //
 // Upon kSave a cell comes to rest and says kAskSurvey; from then on it changes nothing of its memory but the free part of
-// its stack. The host looks, and sends another kSave: SurveyHeader; `pages` SurveyedPages in the order of addresses; `mappings` SurveyedMappings, likewise,
-// each with its path; `descriptors` SurveyedDescriptors, each with its target. Or nothing: the cell stays as it is, and says no
-// more about it.
+// its stack. The host looks, and sends another kSave: SurveyHeader, then `mappings` SurveyedMappings in the order of
+// addresses, each with its path. Or nothing: the cell stays as it is, and says no more about it.
 //
 // Trust     Host to cell: believed. Paths and targets are what the cell made them.
 // Threads   Types only.
@@ -20,18 +19,10 @@ namespace caisson::wire {
 inline constexpr std::uint16_t kAskSurvey = 64;
 
 struct SurveyHeader {
-  std::uint32_t pages;
   std::uint32_t mappings;
-  std::uint32_t descriptors;
   std::uint32_t reserved;
   std::uint64_t stdout_inode;  // Of the pipes that it writes to.
   std::uint64_t stderr_inode;
-};
-
-// Whose content is not (or no longer) that of a file.
-struct SurveyedPages {
-  std::uint64_t begin;
-  std::uint64_t end;
 };
 
 enum SurveyedAccess : std::uint32_t { kMayRead = 1, kMayWrite = 2, kMayExecute = 4, kIsShared = 8 };
@@ -44,11 +35,6 @@ struct SurveyedMapping {
   std::uint64_t inode;
   std::uint32_t access;
   std::uint32_t path_length;
-};
-
-struct SurveyedDescriptor {
-  std::int32_t number;
-  std::uint32_t target_length;  // "/tmp/x", "pipe:[1]": as the kernel names it.
 };
 
 // All of it. More is refused: what a cell learns of itself lies beside its own memory.

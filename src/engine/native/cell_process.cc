@@ -39,8 +39,6 @@ constexpr int kReadsPerTurn = 4;
 constexpr int kReadsAtTheEnd = 256;
 constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
-// What the private files of a cell add to its image, mostly.
-constexpr std::size_t kFilesOfMost = 64u << 10;
 // To be copied, or to become a copy.
 constexpr std::chrono::seconds kCopyTime{10};
 // CPU time is looked at again at the earliest after this.
@@ -259,11 +257,8 @@ Result<void> CellProcess::SendSurvey() {
   ::fstat(out_.fd(), &out);
   ::fstat(err_.fd(), &error_out);
   const auto survey = SurveyCell(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino});
-  AppendFrames(ToWorker::kSave, {}, survey ? survey->bytes : std::string_view(), unsent_);
-  if (survey) {
-    session_->ExpectSaved(survey->own_bytes + kFilesOfMost);
-    return {};
-  }
+  AppendFrames(ToWorker::kSave, {}, survey ? *survey : std::string_view(), unsent_);
+  if (survey) return {};
   answer_by_.reset();
   return session_->OnMessage(ToHost::kRefused, survey.error().message());
 }

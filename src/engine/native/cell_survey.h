@@ -1,7 +1,7 @@
-// SurveyCell says what a cell that is idle has in memory and open, for the cell itself, which is about to be saved.
+// SurveyCell says what a cell that is at rest has mapped, for the cell itself, which is about to be saved.
 //
-// Trust     Reads what the kernel says of a hostile process, and interprets addresses alone. Bounded.
-// Threads   Any; takes about a millisecond. What it says holds as long as the process waits for the host.
+// Trust     Reads what the kernel says of a hostile process, and hands it on within bounds.
+// Threads   Any; takes a fraction of a millisecond. What it says holds as long as the process waits for the host.
 // Lifetime  A function.
 #pragma once
 
@@ -18,12 +18,7 @@ struct PipeNumbers {
   std::uint64_t error_out = 0;
 };
 
-struct CellSurvey {
-  std::string bytes;            // As wire/survey.h has it.
-  std::uint64_t own_bytes = 0;  // Of memory.
-};
-
-// kFailedPrecondition: it has threads, or has done more to its memory than can be told.
-Result<CellSurvey> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes);
+// As wire/survey.h has it. kFailedPrecondition: it has threads, or has mapped more than can be told.
+Result<std::string> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes);
 
 }  // namespace caisson

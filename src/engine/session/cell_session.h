@@ -99,8 +99,6 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   Result<void> OnMessage(wire::ToHost kind, std::string_view message);
   // Joins frames to messages, each within what is allowed, and hands those to OnMessage.
   Result<void> OnFrame(wire::ToHost kind, std::uint16_t flags, std::string_view payload);
-  // About how long the answer to a kSave will be.
-  void ExpectSaved(std::size_t bytes);
   // Whether frames of a message are there that is not complete yet.
   bool mid_message() const { return partial_kind_.has_value(); }
   // A file that the host captured itself, within the limits.

@@ -143,10 +143,6 @@ Result<void> CellSession::OnFrame(ToHost kind, std::uint16_t flags, std::string_
   return {};
 }
 
-void CellSession::ExpectSaved(std::size_t bytes) {
-  partial_.reserve(std::min<std::size_t>(bytes, max_saved_bytes_));
-}
-
 Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
   if (kind != ToHost::kRefused) unheard_ = false;
   switch (kind) {

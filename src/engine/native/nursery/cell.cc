@@ -228,13 +228,14 @@ void Cell::Run() {
 void Cell::Save() {
   if (nursery_.stem == nullptr) return holder_.Refuse("cells cannot be copied here");
   Scratch& scratch = nursery_.stem->scratch();
+  ProbeOpenFiles(scratch);
   // Now the host looks at this process. Nothing of its memory may change before the image is sent, except for the stack
   // below here.
   RawWriter(scratch, kSocket, wire::ToHost{wire::kAskSurvey}, RawWriter::Mode::kSend).End();
   RawReader reader(scratch, holder_.stream());
   std::size_t size = 0;
   if (!reader.ReadRest(scratch.survey.data(), scratch.survey.size(), size)) std::abort();
-  if (size == 0) return;
+  if (size == 0) return nursery_.stem->Sweep();
   const std::optional<Survey> survey = Survey::Of({scratch.survey.data(), size});
   if (!survey) std::abort();
   const Result<Self> self =

@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/unique_fd.h"
 #include "engine/native/nursery/kernel_state.h"
 #include "engine/native/nursery/private_tree.h"
 
@@ -20,9 +22,7 @@ namespace caisson::nursery {
 namespace {
 
 using wire::SurveyedMapping;
-using wire::SurveyedPages;
 
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kTop = (std::uint64_t{1} << 47) - kPageBytes;
 constexpr std::uint32_t kReadWrite = wire::kMayRead | wire::kMayWrite;
 constexpr std::string_view kSharedMemory = "/dev/zero (deleted)";
@@ -58,31 +58,52 @@ struct Part {
   }
 };
 
-// The memory as steps, written or merely counted.
-class MemorySteps {
+// The steps that lead from the stem to the memory of this process, in the scratch.
+class Plan {
  public:
-  MemorySteps(const Stem& stem, const Survey& survey, std::uint64_t stack_in_use, RawWriter& out)
-      : stem_(stem), survey_(survey), stack_in_use_(stack_in_use & ~(kPageBytes - 1)), out_(out) {}
+  Plan(const Stem& stem, const Survey& survey, std::uint64_t stack_in_use)
+      : stem_(stem), survey_(survey), stack_in_use_(stack_in_use & ~(kPageBytes - 1)) {}
 
-  Result<void> Write() {
+  Result<void> Make() {
     UnmapWhatIsNotThere();
-    Put({.kind = StepKind::kBreak, .begin = static_cast<std::uint64_t>(::syscall(SYS_brk, 0))});
-    Result<void> written;
+    Add({.kind = StepKind::kBreak, .begin = static_cast<std::uint64_t>(::syscall(SYS_brk, 0))});
+    Result<void> made;
     survey_.ForEachMapping([&](const SurveyedMapping& mapping, std::string_view path) {
-      if (!path.starts_with("[v")) written = WriteMapping(mapping, path);  // [vdso], [vvar]
-      return written.has_value();
+      if (!path.starts_with("[v")) made = AddMapping(mapping, path);  // [vdso], [vvar]
+      return made.has_value();
     });
-    return written;
+    if (made && overflows_) {
+      return Error(ErrorCode::kFailedPrecondition,
+                   "the session's memory is in too many pieces to be copied");
+    }
+    return made;
+  }
+
+  void Write(RawWriter& out) const {
+    for (const Step& step : std::span(steps(), count_)) {
+      out.Put(step);
+      if (step.kind == StepKind::kFill) {
+        out.Put(reinterpret_cast<const void*>(step.begin), step.end - step.begin);
+      }
+      if (step.kind == StepKind::kMapFile) {
+        out.Put(stem_.scratch().survey.data() + step.path_at, step.path_length);
+      }
+    }
   }
 
  private:
-  void Put(const Step& step) { out_.Put(step); }
+  Step* steps() const { return reinterpret_cast<Step*>(stem_.scratch().plan.data()); }
+
+  void Add(const Step& step) {
+    overflows_ = overflows_ || (count_ + 1) * sizeof step > stem_.scratch().plan.size();
+    if (!overflows_) steps()[count_++] = step;
+  }
 
   // Everything between what this process has mapped.
   void UnmapWhatIsNotThere() {
     std::uint64_t at = 0;
     const auto unmap = [&](std::uint64_t end) {
-      if (at < end) Put({.kind = StepKind::kUnmap, .begin = at, .end = end});
+      if (at < end) Add({.kind = StepKind::kUnmap, .begin = at, .end = end});
     };
     survey_.ForEachMapping([&](const SurveyedMapping& mapping, std::string_view) {
       unmap(mapping.begin);
@@ -93,7 +114,7 @@ class MemorySteps {
   }
 
   // In parts that begin and end where something does in the stem. The scratch is nobody's.
-  Result<void> WriteMapping(const SurveyedMapping& mapping, std::string_view path) {
+  Result<void> AddMapping(const SurveyedMapping& mapping, std::string_view path) {
     const std::uint64_t scratch = AddressOf(&stem_.scratch());
     const std::uint64_t scratch_end = scratch + ScratchBytes();
     for (std::uint64_t at = mapping.begin; at < mapping.end;) {
@@ -109,7 +130,7 @@ class MemorySteps {
         if (next->begin <= at) in_stem = &*next;
         end = std::min(end, next->begin <= at ? next->end : next->begin);
       }
-      TRY(WritePart({mapping, path, at, end, in_stem}));
+      TRY(AddPart({mapping, path, at, end, in_stem}));
       at = end;
     }
     return {};
@@ -119,67 +140,69 @@ class MemorySteps {
     return (sizeof(Scratch) + kPageBytes - 1) & ~(kPageBytes - 1);
   }
 
-  Result<void> WritePart(const Part& part) {
-    if (part.path == "[stack]") return WriteStack(part);
-    if (part.is_inherited()) return WriteInherited(part);
-    if (part.mapping.inode == 0 || part.path == kSharedMemory) return WriteAnonymous(part);
-    return WriteOfFile(part);
+  Result<void> AddPart(const Part& part) {
+    if (part.path == "[stack]") return AddStack(part);
+    if (part.is_inherited()) return AddInherited(part);
+    if (part.mapping.inode == 0 || part.path == kSharedMemory) return AddAnonymous(part);
+    return AddOfFile(part);
   }
 
-  Result<void> WriteStack(const Part& part) {
-    Put({.kind = StepKind::kGrowStack, .begin = part.begin, .end = part.end});
+  Result<void> AddStack(const Part& part) {
+    Add({.kind = StepKind::kGrowStack, .begin = part.begin, .end = part.end});
     // What is below is garbage, and more of it than the host has seen.
     if (part.begin < stack_in_use_) Discard(part.begin, std::min(part.end, stack_in_use_));
     if (part.end > stack_in_use_) Fill(std::max(part.begin, stack_in_use_), part.end);
     return {};
   }
 
-  Result<void> WriteInherited(const Part& part) {
+  Result<void> AddInherited(const Part& part) {
     const std::uint32_t before = AccessOf(*part.in_stem) & ~std::uint32_t{wire::kIsShared};
     const std::uint32_t after = part.protection();
     // What could not be written to was not.
     if (before == after && (after & wire::kMayWrite) == 0) return {};
     if (before != kReadWrite) Protect(part, kReadWrite);
-    WritePages(part, Between::kDiscard);
-    if (after != kReadWrite) return ProtectAtLast(part, after);
-    return {};
+    AddPages(part, PristineOf(part), Otherwise::kDiscard);
+    return after != kReadWrite ? ProtectAtLast(part, after) : Result<void>();
   }
 
-  Result<void> WriteAnonymous(const Part& part) {
-    Put({.kind = StepKind::kMap,
+  Result<void> AddAnonymous(const Part& part) {
+    Add({.kind = StepKind::kMap,
          .access = kReadWrite | (part.is_shared() ? wire::kIsShared : 0u),
          .begin = part.begin,
          .end = part.end});
-    WritePages(part, Between::kLeave);
-    if (part.protection() != kReadWrite) return ProtectAtLast(part, part.protection());
-    return {};
+    AddPages(part, {}, Otherwise::kLeave);
+    return part.protection() != kReadWrite ? ProtectAtLast(part, part.protection()) : Result<void>();
   }
 
-  Result<void> WriteOfFile(const Part& part) {
-    TRY(RequireFile(part));
+  Result<void> AddOfFile(const Part& part) {
+    TRY_ASSIGN(const UniqueFd file, OpenFile(part));
     const bool is_code = (part.mapping.access & wire::kMayExecute) != 0;
-    const bool is_filled = !part.is_shared() && !is_code && HasPages(part);
-    Put({.kind = StepKind::kMapFile,
-         .access = is_filled ? kReadWrite : part.mapping.access,
+    const bool is_private_data = !part.is_shared() && !is_code;
+    Add({.kind = StepKind::kMapFile,
+         .access = is_private_data ? kReadWrite : part.mapping.access,
          .begin = part.begin,
          .end = part.end,
          .offset = part.offset(),
          .inode = part.mapping.inode,
-         .path_length = static_cast<std::uint32_t>(part.path.size())});
-    out_.Put(part.path.data(), part.path.size());
-    if (!is_filled) return {};
-    WritePages(part, Between::kLeave);
-    if (part.protection() != kReadWrite) return ProtectAtLast(part, part.protection());
-    return {};
+         .path_length = static_cast<std::uint32_t>(part.path.size()),
+         .path_at =
+             static_cast<std::uint32_t>(part.path.data() - stem_.scratch().survey.data())});
+    if (!is_private_data) return {};
+    AddPages(part, {.file = file.get()}, Otherwise::kLeave);
+    return part.protection() != kReadWrite ? ProtectAtLast(part, part.protection()) : Result<void>();
   }
 
-  // It is still there under its name.
-  static Result<void> RequireFile(const Part& part) {
+  // If it is still there under its name.
+  static Result<UniqueFd> OpenFile(const Part& part) {
     std::array<char, PATH_MAX> path{};
     struct stat status{};
     if (part.path.starts_with('/') && part.path.size() < path.size()) {
       std::memcpy(path.data(), part.path.data(), part.path.size());
-      if (::stat(path.data(), &status) == 0 && status.st_ino == part.mapping.inode) return {};
+      UniqueFd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+      if (file.is_open() && ::fstat(file.get(), &status) == 0 &&
+          status.st_ino == part.mapping.inode) {
+        return file;
+      }
     }
     return Error(ErrorCode::kFailedPrecondition,
                  "the session has mapped " + std::string(part.path) +
@@ -187,7 +210,7 @@ class MemorySteps {
   }
 
   void Protect(const Part& part, std::uint32_t access) {
-    Put({.kind = StepKind::kProtect, .access = access, .begin = part.begin, .end = part.end});
+    Add({.kind = StepKind::kProtect, .access = access, .begin = part.begin, .end = part.end});
   }
   Result<void> ProtectAtLast(const Part& part, std::uint32_t access) {
     if ((access & wire::kMayExecute) != 0) {
@@ -197,53 +220,71 @@ class MemorySteps {
     return {};
   }
   void Discard(std::uint64_t begin, std::uint64_t end) {
-    Put({.kind = StepKind::kDiscard, .begin = begin, .end = end});
+    Add({.kind = StepKind::kDiscard, .begin = begin, .end = end});
   }
   void Fill(std::uint64_t begin, std::uint64_t end) {
-    Put({.kind = StepKind::kFill, .begin = begin, .end = end});
-    out_.Put(reinterpret_cast<const void*>(begin), end - begin);
+    Add({.kind = StepKind::kFill, .begin = begin, .end = end});
   }
 
-  const SurveyedPages* FirstPages(const Part& part) const {
-    const auto pages = survey_.pages();
-    return pages.data() + (std::ranges::upper_bound(pages, part.begin, {}, &SurveyedPages::end) -
-                           pages.begin());
-  }
-  bool HasPages(const Part& part) const {
-    const SurveyedPages* first = FirstPages(part);
-    return first != survey_.pages().data() + survey_.pages().size() && first->begin < part.end;
+  // What a part shows where nobody has written: zeros, if neither is given.
+  struct Pristine {
+    const char* memory = nullptr;
+    int file = -1;
+    bool is_unknown = false;
+  };
+  Pristine PristineOf(const Part& part) const {
+    if (part.mapping.inode == 0) return {};
+    const char* const memory = stem_.Pristine(*part.in_stem);
+    if (memory == nullptr) return {.is_unknown = true};
+    return {.memory = memory + (part.begin - part.in_stem->begin)};
   }
 
-  enum class Between { kLeave, kDiscard };  // What becomes of pages that are not the cell's own.
-  void WritePages(const Part& part, Between between) {
-    std::uint64_t at = part.begin;
-    const SurveyedPages* const last = survey_.pages().data() + survey_.pages().size();
+  static bool IsPristine(const Part& part, std::uint64_t page, const Pristine& pristine) {
+    const auto* own = reinterpret_cast<const char*>(page);
+    if (pristine.is_unknown) return false;
+    if (pristine.memory != nullptr) {
+      return std::memcmp(own, pristine.memory + (page - part.begin), kPageBytes) == 0;
+    }
+    // All of it is as its first bytes, which are zero.
+    if (pristine.file < 0) return *own == 0 && std::memcmp(own, own + 1, kPageBytes - 1) == 0;
+    std::array<char, kPageBytes> bytes{};
+    const auto offset = static_cast<off_t>(part.offset() + (page - part.begin));
+    // Beyond the end of its file there is nothing to look at.
+    if (::pread(pristine.file, bytes.data(), bytes.size(), offset) <= 0) return true;
+    return std::memcmp(own, bytes.data(), bytes.size()) == 0;
+  }
+
+  enum class Otherwise { kLeave, kDiscard };  // What becomes of pages that are pristine.
+  void AddPages(const Part& part, const Pristine& pristine, Otherwise otherwise) {
     // What nobody may read has nothing to tell.
     const bool is_readable = (part.mapping.access & wire::kMayRead) != 0;
-    for (const SurveyedPages* pages = FirstPages(part);
-         is_readable && pages != last && pages->begin < part.end; ++pages) {
-      const std::uint64_t begin = std::max(pages->begin, part.begin);
-      const std::uint64_t end = std::min(pages->end, part.end);
-      if (between == Between::kDiscard && at < begin) Discard(at, begin);
-      Fill(begin, end);
+    const auto is_pristine = [&](std::uint64_t page) {
+      return !is_readable || IsPristine(part, page, pristine);
+    };
+    for (std::uint64_t at = part.begin; at < part.end;) {
+      const bool is_left = is_pristine(at);
+      std::uint64_t end = at + kPageBytes;
+      while (end < part.end && is_pristine(end) == is_left) end += kPageBytes;
+      if (!is_left) Fill(at, end);
+      if (is_left && otherwise == Otherwise::kDiscard) Discard(at, end);
       at = end;
     }
-    if (between == Between::kDiscard && at < part.end) Discard(at, part.end);
   }
 
   const Stem& stem_;
   const Survey& survey_;
   const std::uint64_t stack_in_use_;
-  RawWriter& out_;
+  std::size_t count_ = 0;
+  bool overflows_ = false;
 };
 
-Result<void> WriteImage(const Stem& stem, const Survey& survey, const ucontext_t& context,
-                        std::uint64_t stack_in_use, RawWriter& out) {
+Result<void> WriteImage(const Stem& stem, const Plan& plan, const ucontext_t& context,
+                        RawWriter& out) {
   const Scratch& scratch = stem.scratch();
   out.Put(scratch.state_bytes);
   out.Put(scratch.state.data(), scratch.state_bytes);
-  TRY(WritePrivateTree(out));
-  TRY(MemorySteps(stem, survey, stack_in_use, out).Write());
+  TRY(WritePrivateTree(out, nullptr));
+  plan.Write(out);
   out.Put(Step{.kind = StepKind::kJump, .begin = AddressOf(&context)});
   return {};
 }
@@ -252,9 +293,10 @@ Result<void> WriteImage(const Stem& stem, const Survey& survey, const ucontext_t
 // what the branch goes on with.
 [[gnu::noinline]] Result<void> CountAndSend(const Stem& stem, const Survey& survey, int socket,
                                             std::uint64_t max_bytes, const ucontext_t& context) {
-  const std::uint64_t stack_in_use = AddressOf(__builtin_frame_address(0));
+  Plan plan(stem, survey, AddressOf(__builtin_frame_address(0)));
+  TRY(plan.Make());
   RawWriter counted(stem.scratch(), socket, wire::ToHost::kSaved, RawWriter::Mode::kCount);
-  TRY(WriteImage(stem, survey, context, stack_in_use, counted));
+  TRY(WriteImage(stem, plan, context, counted));
   if (counted.bytes() > max_bytes) {
     return Error(ErrorCode::kFailedPrecondition,
                  "the session's memory and files are " + std::to_string(counted.bytes() >> 20) +
@@ -262,7 +304,7 @@ Result<void> WriteImage(const Stem& stem, const Survey& survey, const ucontext_t
                      " MiB can be copied; delete what is not needed first");
   }
   RawWriter out(stem.scratch(), socket, wire::ToHost::kSaved, RawWriter::Mode::kSend);
-  TRY(WriteImage(stem, survey, context, stack_in_use, out));
+  TRY(WriteImage(stem, plan, context, out));
   out.End();
   return {};
 }

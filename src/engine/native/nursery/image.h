@@ -38,7 +38,7 @@ struct Step {
   std::uint64_t offset = 0;  // kMapFile, and what follows:
   std::uint64_t inode = 0;
   std::uint32_t path_length = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t path_at = 0;  // In the survey.
 };
 
 enum class Self {

@@ -3,24 +3,29 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "engine/native/nursery/private_tree.h"
+#include "jail/become.h"
 
 namespace caisson::nursery {
 namespace {
 
 constexpr int kSignals = 64;
-constexpr unsigned kNullMajor = 1;  // Of /dev/null, everywhere on Linux.
-constexpr unsigned kNullMinor = 3;
+constexpr int kDescriptors = jail::kSuccessor + 1;  // No cell has more.
 constexpr std::array<__itimer_which, 3> kTimers = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
 struct Fixed {
@@ -55,11 +60,20 @@ Error Refused(std::string why) {
 
 // ---- Writing it down ----
 
-class Notes {
+std::uint64_t AddressOf(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+char* ProbePage(Scratch& scratch, std::size_t probe) {
+  return scratch.probe_pages.data() + probe * kPageBytes;
+}
+
+// Writes descriptors down one by one. Those of files in the private tree that cannot be read wait until it is seen.
+class Notes final : public TreeVisitor {
  public:
   Notes(const Survey& survey, Scratch& scratch) : survey_(survey), scratch_(scratch) {}
 
-  Result<void> Add(int number, std::string_view target) {
+  Result<void> Add(int number) {
     struct stat status{};
     Descriptor descriptor{.number = number,
                           .kind = Kind::kFile,
@@ -68,29 +82,23 @@ class Notes {
                           .same_as = -1,
                           .path_length = 0,
                           .position = 0};
-    // Closed since the host looked: our own.
-    if (descriptor.flags < 0 || ::fstat(number, &status) != 0) return {};
+    if (descriptor.flags < 0 || ::fstat(number, &status) != 0) return {};  // Not open.
     if (S_ISFIFO(status.st_mode)) return AddPipe(descriptor, status.st_ino);
-    // That of a cell with mounts is from before it had its root, and has no name in that.
-    if (S_ISCHR(status.st_mode) && major(status.st_rdev) == kNullMajor &&
-        minor(status.st_rdev) == kNullMinor) {
-      return Append(descriptor, "/dev/null");
+    if (S_ISCHR(status.st_mode)) return AddDevice(descriptor, status.st_rdev);
+    if (S_ISDIR(status.st_mode)) return AddDirectory(descriptor);
+    if (S_ISREG(status.st_mode)) return AddFile(descriptor, status);
+    return Refused(Named(number) + " is a socket or the like, which cannot be copied; close it first");
+  }
+
+  // Once all were added: finds those that are still without a name.
+  Result<void> Finish() {
+    if (waiting_ == 0) return {};
+    RawWriter nowhere(scratch_, -1, wire::ToHost::kSaved, RawWriter::Mode::kCount);
+    TRY(WritePrivateTree(nowhere, this));
+    for (const int number : std::span(waits_).first(waiting_)) {
+      if (number >= 0) return Unnamed(number);
     }
-    struct stat named{};
-    std::array<char, PATH_MAX> path{};
-    if (!target.starts_with('/') || target.size() >= path.size()) return Unnamed(number, target);
-    std::memcpy(path.data(), target.data(), target.size());
-    if (::lstat(path.data(), &named) != 0 || named.st_dev != status.st_dev ||
-        named.st_ino != status.st_ino) {
-      return Unnamed(number, target);
-    }
-    descriptor.position = S_ISCHR(status.st_mode) ? 0 : ::lseek(number, 0, SEEK_CUR);
-    if (S_ISDIR(status.st_mode) && descriptor.position != 0) {
-      return Refused("descriptor " + std::to_string(number) + " is halfway through the directory " +
-                     std::string(target) + "; close what lists it first");
-    }
-    if (S_ISREG(status.st_mode)) FindTwin(descriptor, status);
-    return Append(descriptor, path.data());
+    return {};
   }
 
   std::uint32_t count() const { return count_; }
@@ -99,21 +107,97 @@ class Notes {
   Kind err = Kind::kFile;
 
  private:
-  static Error Unnamed(int number, std::string_view target) {
-    return Refused("descriptor " + std::to_string(number) + " is " + std::string(target) +
-                   ", which cannot be opened again; close it first");
+  static std::string Named(int number) { return "descriptor " + std::to_string(number); }
+  static Error Unnamed(int number) {
+    return Refused(Named(number) +
+                   " is a file that has no name any more, so it cannot be opened again; close it first");
   }
 
   Result<void> AddPipe(Descriptor descriptor, std::uint64_t inode) {
     const bool is_out = inode == survey_.stdout_inode();
     if (!is_out && inode != survey_.stderr_inode()) {
-      return Refused("descriptor " + std::to_string(descriptor.number) +
-                     " is a pipe, which cannot be copied; close it first");
+      return Refused(Named(descriptor.number) + " is a pipe, which cannot be copied; close it first");
     }
     descriptor.kind = is_out ? Kind::kOut : Kind::kErr;
     if (descriptor.number == STDOUT_FILENO) out = descriptor.kind;
     if (descriptor.number == STDERR_FILENO) err = descriptor.kind;
     return Append(descriptor, nullptr);
+  }
+
+  // By what it is: stdin of a cell with mounts is from before it had its root, and has no name in that.
+  Result<void> AddDevice(const Descriptor& descriptor, dev_t device) {
+    for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"}) {
+      struct stat named{};
+      if (::stat(path, &named) == 0 && named.st_rdev == device) return Append(descriptor, path);
+    }
+    return Refused(Named(descriptor.number) + " is a device that cannot be opened again");
+  }
+
+  Result<void> AddDirectory(const Descriptor& descriptor) {
+    std::array<char, PATH_MAX> path{};
+    const bool is_named = ::fchdir(descriptor.number) == 0 &&
+                          ::getcwd(path.data(), path.size()) != nullptr && path[0] == '/';
+    if (::chdir(fixed().directory.data()) != 0 || !is_named) return Unnamed(descriptor.number);
+    if (::lseek(descriptor.number, 0, SEEK_CUR) != 0) {
+      return Refused(Named(descriptor.number) + " is halfway through the directory " + path.data() +
+                     "; close what lists it first");
+    }
+    return Append(descriptor, path.data());
+  }
+
+  Result<void> AddFile(Descriptor& descriptor, const struct stat& status) {
+    if (status.st_nlink == 0) return Unnamed(descriptor.number);
+    std::array<char, PATH_MAX> path{};
+    if (FindProbed(descriptor.number, path)) {
+      struct stat named{};
+      if (::lstat(path.data(), &named) != 0 || named.st_dev != status.st_dev ||
+          named.st_ino != status.st_ino) {
+        return Unnamed(descriptor.number);
+      }
+      return AppendFile(descriptor, status, path.data());
+    }
+    if (waiting_ == waits_.size()) return TooMany();
+    waits_[waiting_++] = descriptor.number;
+    return {};
+  }
+
+  bool FindProbed(int number, std::array<char, PATH_MAX>& path) const {
+    const auto probed = std::span(scratch_.probed).first(scratch_.probes);
+    const auto found = std::ranges::find(probed, number);
+    if (found == probed.end()) return false;
+    const auto page =
+        AddressOf(ProbePage(scratch_, static_cast<std::size_t>(found - probed.begin())));
+    return !survey_.ForEachMapping([&](const wire::SurveyedMapping& mapping, std::string_view name) {
+      if (page < mapping.begin || page >= mapping.end || name.size() >= path.size()) return true;
+      std::memcpy(path.data(), name.data(), name.size());
+      return false;
+    });
+  }
+
+  Result<void> See(const struct stat& status, const char* path) override {
+    for (int& number : std::span(waits_).first(waiting_)) {
+      struct stat waits{};
+      if (number < 0 || ::fstat(number, &waits) != 0 || waits.st_ino != status.st_ino ||
+          waits.st_dev != status.st_dev) {
+        continue;
+      }
+      Descriptor descriptor{.number = number,
+                            .kind = Kind::kFile,
+                            .flags = ::fcntl(number, F_GETFL),
+                            .fd_flags = ::fcntl(number, F_GETFD),
+                            .same_as = -1,
+                            .path_length = 0,
+                            .position = 0};
+      TRY(AppendFile(descriptor, status, path));
+      number = -1;
+    }
+    return {};
+  }
+
+  Result<void> AppendFile(Descriptor& descriptor, const struct stat& status, const char* path) {
+    descriptor.position = ::lseek(descriptor.number, 0, SEEK_CUR);
+    FindTwin(descriptor, status);
+    return Append(descriptor, path);
   }
 
   // Descriptors that dup() made move together.
@@ -138,12 +222,14 @@ class Notes {
     }
   }
 
+  static Error TooMany() { return Refused("the session has too many files open to be copied"); }
+
   Result<void> Append(Descriptor descriptor, const char* path) {
     if (path != nullptr) {
       descriptor.path_length = static_cast<std::uint32_t>(std::strlen(path) + 1);
     }
     if (scratch_.state.size() - filled_ < sizeof descriptor + descriptor.path_length) {
-      return Refused("the session has too many files open");
+      return TooMany();
     }
     std::memcpy(scratch_.state.data() + filled_, &descriptor, sizeof descriptor);
     filled_ += sizeof descriptor;
@@ -155,10 +241,14 @@ class Notes {
     return {};
   }
 
+  const Fixed& fixed() const { return *reinterpret_cast<const Fixed*>(scratch_.state.data()); }
+
   const Survey& survey_;
   Scratch& scratch_;
   std::size_t filled_ = sizeof(Fixed);
   std::uint32_t count_ = 0;
+  std::array<int, 64> waits_{};  // -1: found.
+  std::size_t waiting_ = 0;
 };
 
 Result<void> RequireNoChildren() {
@@ -168,13 +258,11 @@ Result<void> RequireNoChildren() {
   return Refused("the session has child processes, and they cannot be copied; wait for them first");
 }
 
-Result<void> NoteDescriptors(const Survey& survey, int socket, Notes& notes) {
-  Result<void> noted;
-  survey.ForEachDescriptor([&](int number, std::string_view target) {
-    if (number != socket) noted = notes.Add(number, target);
-    return noted.has_value();
-  });
-  if (!noted) return noted;
+Result<void> NoteDescriptors(int socket, Notes& notes) {
+  for (int number = 0; number < kDescriptors; ++number) {
+    if (number != socket) TRY(notes.Add(number));
+  }
+  TRY(notes.Finish());
   const bool cross = notes.out == Kind::kErr || notes.err == Kind::kOut;
   if (cross && (notes.out == Kind::kFile || notes.err == Kind::kFile || notes.out != notes.err)) {
     return Refused("stdout and stderr have changed places; undo that first");
@@ -252,6 +340,17 @@ Result<void> ApplyDescriptors(const Scratch& scratch, std::uint32_t count) {
 
 }  // namespace
 
+void ProbeOpenFiles(Scratch& scratch) {
+  scratch.probes = 0;
+  for (int number = 0; number < kDescriptors && scratch.probes < scratch.probed.size(); ++number) {
+    struct stat status{};
+    if (::fstat(number, &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const void* page = ::mmap(ProbePage(scratch, scratch.probes), kPageBytes, PROT_READ,
+                              MAP_PRIVATE | MAP_FIXED, number, 0);
+    if (page != MAP_FAILED) scratch.probed[scratch.probes++] = number;  // Else it cannot be read.
+  }
+}
+
 Result<void> NoteKernelState(const Survey& survey, int socket, Scratch& scratch) {
   TRY(RequireNoChildren());
   auto& fixed = *new (scratch.state.data()) Fixed;
@@ -267,7 +366,7 @@ Result<void> NoteKernelState(const Survey& survey, int socket, Scratch& scratch)
     return Refused("the session's working directory is not there any more; go to another first");
   }
   Notes notes(survey, scratch);
-  TRY(NoteDescriptors(survey, socket, notes));
+  TRY(NoteDescriptors(socket, notes));
   fixed.descriptors = notes.count();
   scratch.state_bytes = notes.bytes();
   return {};

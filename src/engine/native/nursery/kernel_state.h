@@ -13,7 +13,10 @@
 
 namespace caisson::nursery {
 
-// Fails, with a reason for people, if there is something open that cannot be opened again. Allocates only then.
+// Before the survey, so that this tells what open files are called.
+void ProbeOpenFiles(Scratch& scratch);
+
+// After it. Fails, with a reason for people, if there is something open that cannot be opened again. Allocates only then.
 Result<void> NoteKernelState(const Survey& survey, int socket, Scratch& scratch);
 
 // In a process that has the standard descriptors and `socket` open, and nothing else.

@@ -47,7 +47,7 @@ Error Refused(const char* path, const char* why) {
 // Walks with descriptors and one path, since there is no heap.
 class Writer {
  public:
-  explicit Writer(RawWriter& out) : out_(out) {}
+  Writer(RawWriter& out, TreeVisitor* visitor) : out_(out), visitor_(visitor) {}
 
   Result<void> WriteAll() {
     for (const char* name : kPrivateDirectories) {
@@ -115,6 +115,7 @@ class Writer {
     struct stat status{};
     if (::lstat(path_.data(), &status) != 0) return Error::FromErrno(errno, path_.data());
     if (status.st_dev != device_) return {};  // A mount, which the other cell has too.
+    if (visitor_ != nullptr) TRY(visitor_->See(status, path_.data()));
     if (S_ISDIR(status.st_mode)) {
       Put(Kind::kDirectory, status, 0);
       TRY(WriteBelow(level + 1));
@@ -161,6 +162,7 @@ class Writer {
   }
 
   RawWriter& out_;
+  TreeVisitor* const visitor_;
   std::array<char, PATH_MAX> path_{};
   std::size_t length_ = 0;
   dev_t device_ = 0;
@@ -226,8 +228,8 @@ Result<void> MakeOne(const std::string& path, const Entry& entry, RawReader& in)
 
 }  // namespace
 
-Result<void> WritePrivateTree(RawWriter& out) {
-  return Writer(out).WriteAll();
+Result<void> WritePrivateTree(RawWriter& out, TreeVisitor* visitor) {
+  return Writer(out, visitor).WriteAll();
 }
 
 Result<void> MakePrivateTree(RawReader& in) {

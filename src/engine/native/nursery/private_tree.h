@@ -6,13 +6,22 @@
 // Lifetime  Functions.
 #pragma once
 
+#include <sys/stat.h>
+
 #include "base/result.h"
 #include "engine/native/nursery/raw_frames.h"
 
 namespace caisson::nursery {
 
-// Mounts below them are not theirs. Fails, with a reason for people, on what cannot be carried.
-Result<void> WritePrivateTree(RawWriter& out);
+// Sees everything in the tree that is written down.
+class TreeVisitor {
+ public:
+  virtual ~TreeVisitor() = default;
+  virtual Result<void> See(const struct stat& status, const char* path) = 0;
+};
+
+// Mounts below them are not theirs. Fails, with a reason for people, on what cannot be carried. `visitor` may be null.
+Result<void> WritePrivateTree(RawWriter& out, TreeVisitor* visitor);
 
 Result<void> MakePrivateTree(RawReader& in);
 

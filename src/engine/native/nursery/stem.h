@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/memory_maps.h"
@@ -22,6 +23,8 @@
 
 namespace caisson::nursery {
 
+inline constexpr std::size_t kPageBytes = 4096;
+
 // Memory that belongs to no image. Nothing is in it, nor costs anything, except while a cell is copied.
 struct Scratch {
   bool is_branch;           // The process that goes on in this memory is another than saved it.
@@ -30,6 +33,11 @@ struct Scratch {
   alignas(64) std::array<char, sizeof(wire::StreamFrame) + wire::kMaxFramePayload> frames;
   alignas(64) std::array<char, 256 << 10> state;  // Of the process, as kernel_state.h has it.
   alignas(64) std::array<char, wire::kMaxSurveyBytes> survey;
+  alignas(64) std::array<char, 4 << 20> plan;  // Steps of an image.
+  // Open files are mapped here for a moment, each a page: so the host sees what they are called.
+  std::array<int, 256> probed;  // Descriptors; as many as `probes`.
+  std::size_t probes;
+  alignas(kPageBytes) std::array<char, 256 * kPageBytes> probe_pages;
 };
 
 class Stem {
@@ -39,7 +47,9 @@ class Stem {
 
   const std::vector<MemoryMapping>& mappings() const { return mappings_; }
   Scratch& scratch() const { return *scratch_; }
-  // Gives the pages of the scratch back.
+  // Of a mapping that every cell has: what is there as long as nobody writes to it, if that can be seen elsewhere.
+  const char* Pristine(const MemoryMapping& mapping) const;
+  // Gives back what is in the scratch, and mapped over it.
   void Sweep() const;
 
  private:
@@ -47,6 +57,7 @@ class Stem {
 
   std::vector<MemoryMapping> mappings_;
   Scratch* scratch_ = nullptr;  // Never unmapped.
+  std::optional<MemoryMapping> pristine_;  // Of page_tables.h.
 };
 
 Result<std::vector<MemoryMapping>> ReadMaps(const UniqueFd& maps);

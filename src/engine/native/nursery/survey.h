@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "wire/survey.h"
@@ -17,10 +16,8 @@ namespace caisson::nursery {
 
 class Survey {
  public:
-  // `bytes` are aligned as pages need.
   static std::optional<Survey> Of(std::string_view bytes);
 
-  std::span<const wire::SurveyedPages> pages() const { return pages_; }
   std::uint64_t stdout_inode() const { return header_.stdout_inode; }
   std::uint64_t stderr_inode() const { return header_.stderr_inode; }
 
@@ -31,15 +28,6 @@ class Survey {
     while (!rest.empty()) {
       const auto mapping = Take<wire::SurveyedMapping>(rest);
       if (!visit(mapping, Text(rest, mapping.path_length))) return false;
-    }
-    return true;
-  }
-  template <typename Visit>
-  bool ForEachDescriptor(Visit visit) const {
-    std::string_view rest = descriptors_;
-    while (!rest.empty()) {
-      const auto descriptor = Take<wire::SurveyedDescriptor>(rest);
-      if (!visit(descriptor.number, Text(rest, descriptor.target_length))) return false;
     }
     return true;
   }
@@ -61,9 +49,7 @@ class Survey {
   }
 
   wire::SurveyHeader header_{};
-  std::span<const wire::SurveyedPages> pages_;
   std::string_view mappings_;
-  std::string_view descriptors_;
 };
 
 }  // namespace caisson::nursery

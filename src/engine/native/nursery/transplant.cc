@@ -21,8 +21,6 @@
 namespace caisson::nursery {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
 char* At(std::uint64_t address) {
   return reinterpret_cast<char*>(address);
 }
