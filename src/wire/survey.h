@@ -25,6 +25,13 @@ struct SurveyHeader {
   std::uint64_t stderr_inode;
 };
 
+// Above what a process can map. What the kernel puts there (a page for old programs) is in every process.
+#ifdef __x86_64__
+inline constexpr std::uint64_t kAddressEnd = (std::uint64_t{1} << 47) - 4096;
+#else
+inline constexpr std::uint64_t kAddressEnd = std::uint64_t{1} << 48;
+#endif
+
 enum SurveyedAccess : std::uint32_t { kMayRead = 1, kMayWrite = 2, kMayExecute = 4, kIsShared = 8 };
 
 struct SurveyedMapping {

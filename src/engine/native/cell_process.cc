@@ -39,8 +39,6 @@ constexpr int kReadsPerTurn = 4;
 constexpr int kReadsAtTheEnd = 256;
 constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
-// To be copied, or to become a copy.
-constexpr std::chrono::seconds kCopyTime{10};
 // CPU time is looked at again at the earliest after this.
 constexpr std::chrono::milliseconds kShortestLook{1};
 
@@ -286,7 +284,7 @@ std::optional<CellOrigin> CellProcess::origin() const {
 }
 
 void CellProcess::AwaitAnswer() {
-  answer_by_ = std::chrono::steady_clock::now() + kCopyTime;
+  answer_by_ = std::chrono::steady_clock::now() + parent_.copied_within;
   SetTimer();
 }
 

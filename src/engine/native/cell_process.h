@@ -38,6 +38,7 @@ struct CellParent {
   std::size_t lane = 0;
   std::uint64_t number = 0;  // Counted in this process.
   bool copies = false;       // Whether it can, that is.
+  std::chrono::nanoseconds copied_within = std::chrono::seconds(10);
 };
 
 struct CellDescriptors {

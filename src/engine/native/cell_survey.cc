@@ -16,9 +16,6 @@
 namespace caisson {
 namespace {
 
-// Above what a process can map: the kernel's own page for old programs.
-constexpr std::uint64_t kTop = std::uint64_t{1} << 47;
-
 template <typename T>
 void Append(std::string& out, const T& pod) {
   out.append(reinterpret_cast<const char*>(&pod), sizeof pod);
@@ -88,7 +85,7 @@ Result<std::string> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes) {
   std::string listed;
   std::uint32_t count = 0;
   for (const MemoryMapping& mapping : mappings) {
-    if (mapping.begin >= kTop) continue;
+    if (mapping.begin >= wire::kAddressEnd) continue;
     AppendMapping(mapping, listed);
     ++count;
   }

@@ -48,6 +48,7 @@ struct NativeEngineOptions {
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
   std::chrono::nanoseconds ready_within = std::chrono::seconds(20);  // A nursery, with its imports.
+  std::chrono::nanoseconds copied_within = std::chrono::seconds(10);  // A session.
   std::uint64_t max_saved_bytes = 192u << 20;  // Of one cell: what was changed in memory, and its files.
   std::uint64_t rotate_after_cells = 20'000;
   std::chrono::nanoseconds rotate_after = std::chrono::minutes(30);

@@ -174,7 +174,8 @@ asio::awaitable<Result<SavedCell>> SessionCell::Save(AfterSave after) {
   return OnLane<SavedCell>(
       lane_, session_,
       [&lane = lane_, after](const Session& session, Done<SavedCell> done) mutable {
-        if (!CanSaveRuns(lane.state()) && !(lane.state().saves_idle_cells_only && session->idle())) {
+        if (lane.state().max_saved_bytes == 0 ||
+            (session->run_under_way() && !CanSaveRuns(lane.state()))) {
           return FailLater(
               lane, std::move(done),
               Error(ErrorCode::kInvalidArgument,

@@ -23,7 +23,6 @@ namespace {
 
 using wire::SurveyedMapping;
 
-constexpr std::uint64_t kTop = (std::uint64_t{1} << 47) - kPageBytes;
 constexpr std::uint32_t kReadWrite = wire::kMayRead | wire::kMayWrite;
 constexpr std::string_view kSharedMemory = "/dev/zero (deleted)";
 
@@ -110,7 +109,7 @@ class Plan {
       at = mapping.end;
       return true;
     });
-    unmap(kTop);
+    unmap(wire::kAddressEnd);
   }
 
   // In parts that begin and end where something does in the stem. The scratch is nobody's.

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -66,7 +67,8 @@ Result<void> Nursery::Prepare() {
 // Without a pid namespace a copy would have another process number than libraries remember. A sanitizer has memory of
 // its own, and knows what is where.
 Result<void> Nursery::TakeStem() {
-  if (enclosure_.tier() != jail::Tier::kNamespace || kIsSanitized) return {};
+  const bool has_small_pages = ::sysconf(_SC_PAGESIZE) == static_cast<long>(kPageBytes);
+  if (enclosure_.tier() != jail::Tier::kNamespace || kIsSanitized || !has_small_pages) return {};
   const auto maps = enclosure_.OpenOwn("maps");
   if (!maps) return {};  // Its cells cannot be copied, and say so.
   TRY_ASSIGN(stem_, Stem::Take(*maps));
