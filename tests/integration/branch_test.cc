@@ -126,12 +126,13 @@ async def later(): return 'later'
 coroutine = later()
 )");
   Guest branch = Branch(source);
-  EXPECT_EQ(Run(branch, R"(
+  EXPECT_EQ(
+      Run(branch, R"(
 import traceback
 [next(numbers), (point + point).y, fib(80), fib.cache_info().hits > 0,
  traceback.format_exception(caught)[-1].strip(), pattern.match('a@b').groups(), variable.get(),
  await coroutine, type(point) is Point])"),
-            R"([12,4,23416728348467685,true,"ZeroDivisionError: division by zero",["a","b"],"set","later",true])");
+      R"([12,4,23416728348467685,true,"ZeroDivisionError: division by zero",["a","b"],"set","later",true])");
   EXPECT_EQ(Run(source, "[next(numbers), next(numbers)]"), "[12,13]");
 }
 
@@ -171,8 +172,9 @@ f = pd.DataFrame({'x': [1, 2, 3], 'k': list('aba')})
 np.linalg.inv(np.eye(50))
 )");
   Guest branch = Branch(source);
-  EXPECT_EQ(Run(branch, "a[0, 0] = 7\n[int(a.sum()), int((a.astype(float) @ np.eye(1000))[0, 0]),"
-                        " f.groupby('k').x.sum().to_dict()]"),
+  EXPECT_EQ(Run(branch,
+                "a[0, 0] = 7\n[int(a.sum()), int((a.astype(float) @ np.eye(1000))[0, 0]),"
+                " f.groupby('k').x.sum().to_dict()]"),
             R"([499999500007,7,{"a":4,"b":2}])");
   EXPECT_EQ(Run(source, "int(a.sum())"), "499999500000");
 }
@@ -283,8 +285,9 @@ TEST_P(BranchTest, ALargeStateIsCopied) {
       "import hashlib\nb = bytearray(b'0123456789' * 3_000_000)\nl = list(range(500_000))\n"
       "d = {i: str(i) for i in range(100_000)}");
   Guest branch = Branch(source);
-  EXPECT_EQ(Run(branch, "b[0] = 0\n[hashlib.sha256(b[1:]).hexdigest() == hashlib.sha256(b'0123456789' "
-                        "* 3_000_000).hexdigest(), sum(l), d[99_999]]"),
+  EXPECT_EQ(Run(branch,
+                "b[0] = 0\n[hashlib.sha256(b[1:]).hexdigest() == hashlib.sha256(b'0123456789' "
+                "* 3_000_000).hexdigest(), sum(l), d[99_999]]"),
             "[false,124999750000,\"99999\"]");
   EXPECT_EQ(Run(source, "[b[0], len(b), sum(l)]"), "[48,30000000,124999750000]");
 }
@@ -295,7 +298,8 @@ TEST_P(BranchTest, HasLimitsOfItsOwn) {
   slow.Start({.code = "while True: pass", .limits = Allowed({.wall_time = 300ms})});
   EXPECT_EQ(slow.End().reason, RunReason::kWallTime);
   Guest greedy = Branch(source);
-  greedy.Start({.code = "b = bytearray(200 << 20)", .limits = Allowed({.memory_bytes = 64u << 20})});
+  greedy.Start(
+      {.code = "b = bytearray(200 << 20)", .limits = Allowed({.memory_bytes = 64u << 20})});
   EXPECT_EQ(greedy.End().reason, RunReason::kMemory);
   Guest generous = Branch(source);
   EXPECT_EQ(Run(generous, "len(bytearray(100 << 20))"), "104857600");
@@ -304,8 +308,7 @@ TEST_P(BranchTest, HasLimitsOfItsOwn) {
 
 TEST_P(BranchTest, WhatDoesNotFitItsMemoryIsRefused) {
   Guest source = After("b = b'x' * (150 << 20)");
-  const auto copy =
-      Guest::Restore(*engine_, Save(source), Allowed({.memory_bytes = 64u << 20}));
+  const auto copy = Guest::Restore(*engine_, Save(source), Allowed({.memory_bytes = 64u << 20}));
   ASSERT_FALSE(copy);
   EXPECT_THAT(copy.error().message(), HasSubstr("memory_bytes"));
   EXPECT_EQ(Run(source, "len(b)"), "157286400");
@@ -365,7 +368,8 @@ TEST_P(BranchTest, WhatIsTooLargeIsRefused) {
   options.max_saved_bytes = 20u << 20;
   Start(options);
   EXPECT_THAT(Refusal("b = b'x' * (30 << 20)"), HasSubstr("at most 20 MiB can be copied"));
-  EXPECT_THAT(Refusal("open('/tmp/x', 'wb').write(b'x' * (30 << 20))"), HasSubstr("at most 20 MiB"));
+  EXPECT_THAT(Refusal("open('/tmp/x', 'wb').write(b'x' * (30 << 20))"),
+              HasSubstr("at most 20 MiB"));
 }
 
 TEST_P(BranchTest, AStateOutlivesItsSource) {
@@ -433,7 +437,9 @@ TEST_P(BranchTest, ADamagedImageEndsItsOwnCellAlone) {
 }
 
 TEST_P(BranchTest, LeavesNothingBehind) {
-  { Guest first = After("1"); }
+  {
+    Guest first = After("1");
+  }
   AwaitOneProcess();
   const Census before = TakeCensus();
   {
@@ -478,7 +484,8 @@ TEST_P(BranchTest, GoesOnBesideWhatTheNurseryHasImported) {
   options.kinds = {{.preload = {"decimal", "sqlite3", "json", "asyncio"}}};
   options.spare_cells = 2;  // A branch takes one that is warm.
   Start(options);
-  Guest source = After("import decimal\nx = decimal.Decimal('0.1')\nopen('/tmp/x', 'w').write('x')");
+  Guest source =
+      After("import decimal\nx = decimal.Decimal('0.1')\nopen('/tmp/x', 'w').write('x')");
   Guest branch = Branch(source);
   EXPECT_EQ(Run(branch, "str(x + 1) + open('/tmp/x').read()"), "\"1.1x\"");
 }

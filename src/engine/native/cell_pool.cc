@@ -97,8 +97,7 @@ void CellPool::Hand(std::shared_ptr<CellProcess> cell, WithLink then) {
 std::optional<CellPool::Waiter> CellPool::PopWaiter(const Nursery& nursery,
                                                     const CellVariety& variety) {
   const auto found = std::ranges::find_if(waiting_, [&](const Waiter& waiter) {
-    return waiter.variety == variety &&
-           (waiter.nursery == 0 || waiter.nursery == nursery.number());
+    return waiter.variety == variety && (waiter.nursery == 0 || waiter.nursery == nursery.number());
   });
   if (found == waiting_.end()) return std::nullopt;
   Waiter waiter = std::move(*found);
@@ -117,8 +116,8 @@ void CellPool::MakeMore() {
   for (const Waiter& waiter : waiting_) {
     Nursery* const nursery = maker(waiter);
     if (nursery == nullptr || !nursery->ready()) continue;
-    const auto wanted = static_cast<std::size_t>(std::ranges::count_if(
-        waiting_, [&](const Waiter& other) {
+    const auto wanted =
+        static_cast<std::size_t>(std::ranges::count_if(waiting_, [&](const Waiter& other) {
           return maker(other) == nursery && other.variety == waiter.variety;
         }));
     while (nursery->making(waiter.variety) < wanted) {

@@ -66,7 +66,7 @@ class CellPool final : private NurseryObserver {
     CellVariety variety;
     WithLink then;
     std::uint64_t nursery = 0;  // That it must come from; 0: any.
-    bool again = false;  // Its first cell died while it was made.
+    bool again = false;         // Its first cell died while it was made.
   };
 
   void StartNursery();

@@ -271,9 +271,10 @@ Result<void> CellProcess::RequireCleanLayers() const {
     while (::readdir(directory) != nullptr && entries < 3) ++entries;
     ::closedir(directory);
     if (entries > 2) {
-      return Error(ErrorCode::kFailedPrecondition,
-                   "the session has changed files below a mount, and engine native cannot copy these; "
-                   "keep them in /tmp or /output, or run the session in engine wasm");
+      return Error(
+          ErrorCode::kFailedPrecondition,
+          "the session has changed files below a mount, and engine native cannot copy these; "
+          "keep them in /tmp or /output, or run the session in engine wasm");
     }
   }
   return {};

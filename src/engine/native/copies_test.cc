@@ -104,7 +104,8 @@ const Lie kSaveLies[] = {
     {"WithoutEnd",
      [](FakeCell& cell) {
        for (int i = 0; i < 20; ++i) {
-         cell.SendFrame(std::to_underlying(ToHost::kSaved), wire::kMoreFollows, std::string(100, 'x'));
+         cell.SendFrame(std::to_underlying(ToHost::kSaved), wire::kMoreFollows,
+                        std::string(100, 'x'));
        }
      }},
     {"Unfinished",

@@ -110,7 +110,8 @@ asio::awaitable<Result<Admission::Place>> NativeEngine::PlaceOn(
                       "no cell became free on the core where the session lives");
     }
     pause.expires_after(kLookForPlace);
-    if (const auto [error] = co_await pause.async_wait(asio::as_tuple(asio::use_awaitable)); error) {
+    if (const auto [error] = co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+        error) {
       co_return Error(ErrorCode::kCancelled, "cancelled while waiting for a cell");
     }
   }

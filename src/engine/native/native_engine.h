@@ -49,7 +49,8 @@ struct NativeEngineOptions {
   std::size_t max_waiting_per_owner = 1'000;
   std::chrono::nanoseconds ready_within = std::chrono::seconds(20);  // A nursery, with its imports.
   std::chrono::nanoseconds copied_within = std::chrono::seconds(10);  // A session.
-  std::uint64_t max_saved_bytes = 192u << 20;  // Of one cell: what was changed in memory, and its files.
+  std::uint64_t max_saved_bytes = 192u
+                                  << 20;  // Of one cell: what was changed in memory, and its files.
   std::uint64_t rotate_after_cells = 20'000;
   std::chrono::nanoseconds rotate_after = std::chrono::minutes(30);
 };
@@ -78,7 +79,7 @@ class NativeEngine final : public Engine {
   asio::awaitable<Result<Admission::Place>> PlaceOn(NativeLane& lane,
                                                     std::chrono::nanoseconds wait) const;
   std::unique_ptr<NativeCell> MakeCell(OpenOptions options, Admission::Place place,
-                                 std::chrono::nanoseconds queued);
+                                       std::chrono::nanoseconds queued);
 
   std::unique_ptr<NativeState> state_;
   std::vector<std::unique_ptr<NativeLane>> lanes_;

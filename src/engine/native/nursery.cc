@@ -115,9 +115,7 @@ Nursery::Nursery(asio::io_context& context, UniqueFd log, const Options& options
       log_(std::move(log)),
       ready_by_(std::chrono::steady_clock::now() + options.ready_within),
       cgroups_(options.cgroups),
-      parent_{.lane = options.lane,
-              .number = NextNumber(),
-              .copied_within = options.copied_within},
+      parent_{.lane = options.lane, .number = NextNumber(), .copied_within = options.copied_within},
       boundary_{.engine = "native", .tier = options.tier, .missing = {}},
       control_(context),
       ended_(context) {}

@@ -49,7 +49,8 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
     std::optional<int> cpu{};
     bool cgroups = false;  // Whether cells of several processes can have one.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
-    std::chrono::nanoseconds copied_within = std::chrono::seconds(10);  // A cell, or a cell to another.
+    std::chrono::nanoseconds copied_within =
+        std::chrono::seconds(10);  // A cell, or a cell to another.
   };
 
   static Result<std::shared_ptr<Nursery>> Start(asio::io_context& context,

@@ -238,8 +238,7 @@ void Cell::Save() {
   if (size == 0) return nursery_.stem->Sweep();
   const std::optional<Survey> survey = Survey::Of({scratch.survey.data(), size});
   if (!survey) std::abort();
-  const Result<Self> self =
-      SendImage(*nursery_.stem, *survey, kSocket, holder_.save().max_bytes);
+  const Result<Self> self = SendImage(*nursery_.stem, *survey, kSocket, holder_.save().max_bytes);
   const bool is_branch = self && *self == Self::kBranch;
   if (is_branch) {
     if (const Result<void> applied = ApplyKernelState(scratch); !applied) {

@@ -1,4 +1,4 @@
-// What a freshly forked process does to become a cell, and then is one.
+// What a freshly forked process does to become a cell, and then is one; or the copy of one.
 //
 // Trust     Trusted until the filter is loaded, hostile from the first byte of a run; the order of
 //           Cell::Live is what keeps the two apart.

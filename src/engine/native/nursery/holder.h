@@ -97,7 +97,7 @@ class Holder {
   // A thread that an earlier run left behind waits for ever: its call belongs to nobody.
   std::uint64_t run_ = 0;
   std::optional<std::string> next_run_;
-  std::optional<Order> next_copy_;  // kSave or kRestore.
+  std::optional<Order> next_copy_;         // kSave or kRestore.
   std::deque<std::string> messages_;       // For the guest to take.
   std::vector<std::uint32_t> open_calls_;  // Posted, not answered.
   std::uint64_t wakes_ = 0;

@@ -52,7 +52,8 @@ struct Part {
   // Whether every fresh cell has the same thing there, apart from pages that somebody wrote to.
   bool is_inherited() const {
     return in_stem != nullptr && in_stem->device == mapping.device &&
-           in_stem->inode == mapping.inode && ((AccessOf(*in_stem) & wire::kIsShared) != 0) == is_shared() &&
+           in_stem->inode == mapping.inode &&
+           ((AccessOf(*in_stem) & wire::kIsShared) != 0) == is_shared() &&
            (mapping.inode == 0 || in_stem->offset + (begin - in_stem->begin) == offset());
   }
 };
@@ -170,7 +171,8 @@ class Plan {
          .begin = part.begin,
          .end = part.end});
     AddPages(part, {}, Otherwise::kLeave);
-    return part.protection() != kReadWrite ? ProtectAtLast(part, part.protection()) : Result<void>();
+    return part.protection() != kReadWrite ? ProtectAtLast(part, part.protection())
+                                           : Result<void>();
   }
 
   Result<void> AddOfFile(const Part& part) {
@@ -184,11 +186,11 @@ class Plan {
          .offset = part.offset(),
          .inode = part.mapping.inode,
          .path_length = static_cast<std::uint32_t>(part.path.size()),
-         .path_at =
-             static_cast<std::uint32_t>(part.path.data() - stem_.scratch().survey.data())});
+         .path_at = static_cast<std::uint32_t>(part.path.data() - stem_.scratch().survey.data())});
     if (!is_private_data) return {};
     AddPages(part, {.file = file.get()}, Otherwise::kLeave);
-    return part.protection() != kReadWrite ? ProtectAtLast(part, part.protection()) : Result<void>();
+    return part.protection() != kReadWrite ? ProtectAtLast(part, part.protection())
+                                           : Result<void>();
   }
 
   // If it is still there under its name.

@@ -87,7 +87,8 @@ class Notes final : public TreeVisitor {
     if (S_ISCHR(status.st_mode)) return AddDevice(descriptor, status.st_rdev);
     if (S_ISDIR(status.st_mode)) return AddDirectory(descriptor);
     if (S_ISREG(status.st_mode)) return AddFile(descriptor, status);
-    return Refused(Named(number) + " is a socket or the like, which cannot be copied; close it first");
+    return Refused(Named(number) +
+                   " is a socket or the like, which cannot be copied; close it first");
   }
 
   // Once all were added: finds those that are still without a name.
@@ -109,14 +110,16 @@ class Notes final : public TreeVisitor {
  private:
   static std::string Named(int number) { return "descriptor " + std::to_string(number); }
   static Error Unnamed(int number) {
-    return Refused(Named(number) +
-                   " is a file that has no name any more, so it cannot be opened again; close it first");
+    return Refused(
+        Named(number) +
+        " is a file that has no name any more, so it cannot be opened again; close it first");
   }
 
   Result<void> AddPipe(Descriptor descriptor, std::uint64_t inode) {
     const bool is_out = inode == survey_.stdout_inode();
     if (!is_out && inode != survey_.stderr_inode()) {
-      return Refused(Named(descriptor.number) + " is a pipe, which cannot be copied; close it first");
+      return Refused(Named(descriptor.number) +
+                     " is a pipe, which cannot be copied; close it first");
     }
     descriptor.kind = is_out ? Kind::kOut : Kind::kErr;
     if (descriptor.number == STDOUT_FILENO) out = descriptor.kind;
@@ -167,11 +170,13 @@ class Notes final : public TreeVisitor {
     if (found == probed.end()) return false;
     const auto page =
         AddressOf(ProbePage(scratch_, static_cast<std::size_t>(found - probed.begin())));
-    return !survey_.ForEachMapping([&](const wire::SurveyedMapping& mapping, std::string_view name) {
-      if (page < mapping.begin || page >= mapping.end || name.size() >= path.size()) return true;
-      std::memcpy(path.data(), name.data(), name.size());
-      return false;
-    });
+    return !survey_.ForEachMapping(
+        [&](const wire::SurveyedMapping& mapping, std::string_view name) {
+          if (page < mapping.begin || page >= mapping.end || name.size() >= path.size())
+            return true;
+          std::memcpy(path.data(), name.data(), name.size());
+          return false;
+        });
   }
 
   Result<void> See(const struct stat& status, const char* path) override {
@@ -306,7 +311,8 @@ Result<void> ForEachNoted(const Scratch& scratch, std::uint32_t count, Visit vis
   const char* const end = scratch.state.data() + scratch.state_bytes;
   for (std::uint32_t i = 0; i < count; ++i) {
     Noted noted;
-    if (end - at < static_cast<std::ptrdiff_t>(sizeof noted.descriptor)) return Refused("bad state");
+    if (end - at < static_cast<std::ptrdiff_t>(sizeof noted.descriptor))
+      return Refused("bad state");
     std::memcpy(&noted.descriptor, at, sizeof noted.descriptor);
     noted.path = at + sizeof noted.descriptor;
     at = noted.path + noted.descriptor.path_length;
@@ -381,7 +387,8 @@ Result<void> ApplyKernelState(const Scratch& scratch) {
   for (int signal = 1; signal <= kSignals; ++signal) {
     ::sigaction(signal, &fixed.actions[static_cast<std::size_t>(signal)], nullptr);
   }
-  for (std::size_t i = 0; i < kTimers.size(); ++i) ::setitimer(kTimers[i], &fixed.timers[i], nullptr);
+  for (std::size_t i = 0; i < kTimers.size(); ++i)
+    ::setitimer(kTimers[i], &fixed.timers[i], nullptr);
   return {};
 }
 

@@ -102,9 +102,13 @@ Result<const jail::Filter*> Nursery::FilterFor(const wire::MakeCell& request) co
 Result<void> Nursery::Make(const CellRequest& request) {
   const Result<const jail::Filter*> filter = FilterFor(request.head);
   if (!filter) return control_.SendFailed(request.head.cell, filter.error());
-  const Inheritance inheritance{
-      enclosure_,           **filter, rules_, control_, runner_ ? &*runner_ : nullptr,
-      address_space_bytes_, stem_ ? &*stem_ : nullptr};
+  const Inheritance inheritance{enclosure_,
+                                **filter,
+                                rules_,
+                                control_,
+                                runner_ ? &*runner_ : nullptr,
+                                address_space_bytes_,
+                                stem_ ? &*stem_ : nullptr};
   // Not the first one: there may be no other.
   const bool suits_berth =
       Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true);

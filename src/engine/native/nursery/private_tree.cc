@@ -89,9 +89,9 @@ class Writer {
   // All of the directory that the path names.
   Result<void> WriteBelow(int level) {
     if (level > kMostLevels) return Refused(path_.data(), "is too deep to be copied");
-    const UniqueFd directory(
-        ::open(path_.data(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!directory.is_open()) return Refused(path_.data(), "cannot be read, so it cannot be copied");
+    const UniqueFd directory(::open(path_.data(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!directory.is_open())
+      return Refused(path_.data(), "cannot be read, so it cannot be copied");
     const std::size_t length = length_;
     alignas(dirent64) std::array<char, 2048> buffer;
     while (true) {

@@ -27,7 +27,7 @@ inline constexpr std::size_t kPageBytes = 4096;
 
 // Memory that belongs to no image. Nothing is in it, nor costs anything, except while a cell is copied.
 struct Scratch {
-  bool is_branch;           // The process that goes on in this memory is another than saved it.
+  bool is_branch;  // The process that goes on in this memory is another than saved it.
   std::uint32_t state_bytes;
   alignas(64) std::array<char, 64 << 10> stack;
   alignas(64) std::array<char, sizeof(wire::StreamFrame) + wire::kMaxFramePayload> frames;
@@ -56,7 +56,7 @@ class Stem {
   Stem() = default;
 
   std::vector<MemoryMapping> mappings_;
-  Scratch* scratch_ = nullptr;  // Never unmapped.
+  Scratch* scratch_ = nullptr;             // Never unmapped.
   std::optional<MemoryMapping> pristine_;  // Of page_tables.h.
 };
 

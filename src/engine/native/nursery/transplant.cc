@@ -100,9 +100,10 @@ class Transplant {
 
   void Map(const Step& step, int file, int flags) {
     const int sharing = (step.access & wire::kIsShared) != 0 ? MAP_SHARED : MAP_PRIVATE;
-    Require(::mmap(At(step.begin), step.end - step.begin, Protection(step.access),
-                   sharing | MAP_FIXED | flags, file, static_cast<off_t>(step.offset)) != MAP_FAILED,
-            kNoRoom);
+    Require(
+        ::mmap(At(step.begin), step.end - step.begin, Protection(step.access),
+               sharing | MAP_FIXED | flags, file, static_cast<off_t>(step.offset)) != MAP_FAILED,
+        kNoRoom);
   }
 
   void MapFile(const Step& step) {
@@ -152,9 +153,9 @@ void Become(const Stem& stem, RawReader& image, int socket) {
   const auto address = reinterpret_cast<std::uintptr_t>(transplant);
   // makecontext() passes ints.
   ::makecontext(&context, reinterpret_cast<void (*)()>(+[](unsigned high, unsigned low) {
-                  const std::uintptr_t where = std::uintptr_t{high} << 32 | low;
-                  reinterpret_cast<Transplant*>(where)->Run();
-                }),
+    const std::uintptr_t where = std::uintptr_t{high} << 32 | low;
+    reinterpret_cast<Transplant*>(where)->Run();
+  }),
                 2, static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
   ::setcontext(&context);
   ::_exit(EXIT_FAILURE);
