@@ -268,6 +268,7 @@ Result<void> CellProcess::RequireCleanLayers() const {
     DIR* const directory = fd >= 0 ? ::fdopendir(fd) : nullptr;
     if (directory == nullptr) return Error::FromErrno(errno, "look at a layer");
     int entries = 0;  // "." and ".." are two.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is our own.
     while (::readdir(directory) != nullptr && entries < 3) ++entries;
     ::closedir(directory);
     if (entries > 2) {

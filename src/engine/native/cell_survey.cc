@@ -45,6 +45,7 @@ Result<void> RequireOneThread(const UniqueFd& process) {
   if (fd < 0) return Error::FromErrno(errno, "look at a cell");
   const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::fdopendir(fd), ::closedir);
   std::size_t threads = 0;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is our own.
   while (const dirent* entry = ::readdir(tasks.get())) threads += entry->d_name[0] != '.' ? 1 : 0;
   if (threads == 1) return {};
   return Error(ErrorCode::kFailedPrecondition,

@@ -30,6 +30,7 @@ asio::awaitable<Result<void>> NativeCell::Restore(std::uint64_t nursery, SavedCe
               const std::uint64_t id =
                   lane.state().next_cell.fetch_add(1, std::memory_order_relaxed);
               auto good = session->Restore(**link, id, saved, limits, std::move(done));
+              // NOLINTNEXTLINE(bugprone-use-after-move): it is taken only if all is well.
               if (!good) FailLater(lane, std::move(done), std::move(good).error());
             });
       });

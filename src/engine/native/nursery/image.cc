@@ -26,10 +26,6 @@ using wire::SurveyedMapping;
 constexpr std::uint32_t kReadWrite = wire::kMayRead | wire::kMayWrite;
 constexpr std::string_view kSharedMemory = "/dev/zero (deleted)";
 
-std::uint64_t AddressOf(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
 std::uint32_t AccessOf(const MemoryMapping& mapping) {
   return (mapping.access[0] == 'r' ? wire::kMayRead : 0u) |
          (mapping.access[1] == 'w' ? wire::kMayWrite : 0u) |
@@ -83,7 +79,7 @@ class Plan {
     for (const Step& step : std::span(steps(), count_)) {
       out.Put(step);
       if (step.kind == StepKind::kFill) {
-        out.Put(reinterpret_cast<const void*>(step.begin), step.end - step.begin);
+        out.Put(At(step.begin), step.end - step.begin);
       }
       if (step.kind == StepKind::kMapFile) {
         out.Put(stem_.scratch().survey.data() + step.path_at, step.path_length);
@@ -241,7 +237,7 @@ class Plan {
   }
 
   static bool IsPristine(const Part& part, std::uint64_t page, const Pristine& pristine) {
-    const auto* own = reinterpret_cast<const char*>(page);
+    const char* const own = At(page);
     if (pristine.is_unknown) return false;
     if (pristine.memory != nullptr) {
       return std::memcmp(own, pristine.memory + (page - part.begin), kPageBytes) == 0;

@@ -60,10 +60,6 @@ Error Refused(std::string why) {
 
 // ---- Writing it down ----
 
-std::uint64_t AddressOf(const void* pointer) {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
 char* ProbePage(Scratch& scratch, std::size_t probe) {
   return scratch.probe_pages.data() + probe * kPageBytes;
 }
@@ -287,7 +283,7 @@ Error Lost(const Noted& noted) {
 }
 
 Result<void> Place(int fd, int number, int fd_flags) {
-  if (fd < 0 || (fd != number && ::dup2(fd, number) < 0) ||
+  if (fd < 0 || number < 0 || (fd != number && ::dup2(fd, number) < 0) ||
       ::fcntl(number, F_SETFD, fd_flags) != 0) {
     return Error::FromErrno(errno, "place descriptor " + std::to_string(number));
   }

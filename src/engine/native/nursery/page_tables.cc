@@ -50,7 +50,7 @@ Result<std::vector<Mapping>> ReadMappings(const UniqueFd& maps) {
   TRY_ASSIGN(const std::vector<MemoryMapping> listed, ReadMaps(maps));
   std::vector<Mapping> mappings;
   for (const MemoryMapping& mapping : listed) {
-    mappings.push_back({.range = {reinterpret_cast<char*>(mapping.begin), mapping.size()},
+    mappings.push_back({.range = {At(mapping.begin), mapping.size()},
                         .access = mapping.access,
                         .is_of_file = mapping.inode != 0});
   }

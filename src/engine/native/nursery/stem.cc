@@ -51,7 +51,7 @@ const char* Stem::Pristine(const MemoryMapping& mapping) const {
       mapping.offset + mapping.size() > pristine_->size()) {
     return nullptr;
   }
-  return reinterpret_cast<const char*>(pristine_->begin + mapping.offset);
+  return At(pristine_->begin + mapping.offset);
 }
 
 void Stem::Sweep() const {

@@ -25,6 +25,14 @@ namespace caisson::nursery {
 
 inline constexpr std::size_t kPageBytes = 4096;
 
+// What lies at an address that the kernel, or an image, has named.
+inline char* At(std::uint64_t address) {
+  return reinterpret_cast<char*>(address);  // NOLINT(performance-no-int-to-ptr): that is the point.
+}
+inline std::uint64_t AddressOf(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
 // Memory that belongs to no image. Nothing is in it, nor costs anything, except while a cell is copied.
 struct Scratch {
   bool is_branch;  // The process that goes on in this memory is another than saved it.

@@ -21,10 +21,6 @@
 namespace caisson::nursery {
 namespace {
 
-char* At(std::uint64_t address) {
-  return reinterpret_cast<char*>(address);
-}
-
 int Protection(std::uint32_t access) {
   return ((access & wire::kMayRead) != 0 ? PROT_READ : 0) |
          ((access & wire::kMayWrite) != 0 ? PROT_WRITE : 0) |
@@ -83,7 +79,7 @@ class Transplant {
         return Require(image_.Read(At(step.begin), size), "it ends too early");
       case StepKind::kJump:
         scratch_.is_branch = true;
-        ::setcontext(reinterpret_cast<const ucontext_t*>(step.begin));
+        ::setcontext(reinterpret_cast<const ucontext_t*>(At(step.begin)));
         break;
     }
     Fail("it makes no sense");
@@ -150,11 +146,11 @@ void Become(const Stem& stem, RawReader& image, int socket) {
   context.uc_stack = {
       .ss_sp = scratch.stack.data(), .ss_flags = 0, .ss_size = scratch.stack.size()};
   context.uc_link = nullptr;
-  const auto address = reinterpret_cast<std::uintptr_t>(transplant);
+  const std::uint64_t address = AddressOf(transplant);
   // makecontext() passes ints.
   ::makecontext(&context, reinterpret_cast<void (*)()>(+[](unsigned high, unsigned low) {
-    const std::uintptr_t where = std::uintptr_t{high} << 32 | low;
-    reinterpret_cast<Transplant*>(where)->Run();
+    const std::uint64_t where = std::uint64_t{high} << 32 | low;
+    reinterpret_cast<Transplant*>(At(where))->Run();
   }),
                 2, static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
   ::setcontext(&context);
