@@ -123,9 +123,18 @@ class RunEvents {
   virtual void OnCall(ToolCall call) = 0;
 };
 
-// A cell as bytes, as the worker gave it: to be sealed before it is stored (engine/seal.h).
+// Whom alone a saved cell can be taken back by, where that is no build but one living process.
+struct CellOrigin {
+  OwnerId owner;
+  std::size_t lane = 0;
+  std::uint64_t parent = 0;  // Counted in this process.
+};
+
+// A cell as bytes, as the worker gave it: to be sealed before it is stored (engine/seal.h). One that has an origin is
+// for branching, and never stored.
 struct SavedCell {
   std::string bytes;
+  std::optional<CellOrigin> origin{};
 };
 
 enum class AfterRun { kDiscard, kKeep };   // kKeep: the next Run goes on in the same __main__.
@@ -156,8 +165,8 @@ class Cell {
   virtual Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) = 0;
 
   // Turns a cell that is idle, or parked in a call, into bytes. kFailedPrecondition if it computes
-  // just now; kInvalidArgument if this engine's cells can never be saved. With kDiscard the Run under
-  // way ends with status kWaiting and the cell is empty.
+  // just now, or holds what cannot be saved; kInvalidArgument if this engine's cells can never be, or not
+  // while a run is under way. With kDiscard the Run under way ends with status kWaiting and the cell is empty.
   virtual asio::awaitable<Result<SavedCell>> Save(AfterSave after) = 0;
 
   // Ends the run under way; safe from any thread, any number of times.
@@ -224,8 +233,8 @@ class Engine {
   virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) = 0;
 
   // A cell out of saved bytes, for the owner that saved it, waiting where it was. Refused with the
-  // reason when it was saved by another build; kInternal when it took its worker down. Branching is
-  // restoring the same bytes twice.
+  // reason when it was saved by another build, or what it came from is gone; kInternal when it took its worker
+  // down. Branching is restoring the same bytes twice.
   virtual asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options,
                                                                  SavedCell saved,
                                                                  Limits limits) = 0;

@@ -44,6 +44,9 @@ Error NotAccepted() {
 }  // namespace
 
 Result<std::string> Seal(const SealKey& key, const SealBinding& binding, const SavedCell& cell) {
+  if (cell.origin) {
+    return Error(ErrorCode::kInvalidArgument, "a cell that can only be branched is not stored");
+  }
   TRY_ASSIGN(const std::string sealed, AeadSeal(key, AssociatedData(binding), cell.bytes));
   return Header(binding) + sealed;
 }

@@ -2,8 +2,8 @@
 //
 // Two kinds of socket. The control socket (SOCK_SEQPACKET, descriptors by SCM_RIGHTS) is between host
 // and nursery: one packet is one of the structs below. Each cell has a socket of its own (SOCK_STREAM)
-// over which it speaks the frames of wire/frames.h, each behind a StreamFrame: kStart, kAgain, kAnswer
-// and kCancel down; kCall, kDone and kRefused up. Its stdout and stderr are pipes.
+// over which it speaks the frames of wire/frames.h, each behind a StreamFrame: kStart, kAgain, kAnswer,
+// kCancel, kSave (with a wire/survey.h) and kRestore down; kCall, kDone, kSaved, kRestored and kRefused up. Its stdout and stderr are pipes.
 //
 // Trust     The control socket is trusted until the first cell runs code and is checked all the same:
 //           lengths, known cell numbers, the number of descriptors. A cell's socket is hostile (I9).
@@ -56,6 +56,7 @@ enum class FromNursery : std::uint32_t {
 struct NurseryReady {
   FromNursery kind;
   std::uint32_t missing_length;
+  std::uint32_t copies = 0;  // 1: its cells can be saved and restored.
 };
 
 struct CellNews {

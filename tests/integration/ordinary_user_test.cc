@@ -8,7 +8,8 @@ namespace {
 
 TEST(OrdinaryUserTest, TheSuitesPassAsNobody) {
   ExpectPassAsNobody(
-      "EngineTest.*:ToolsTest.*:SessionsTest.*:SaveTest.ARestored*:NativeTest.*:MountsTest.*:"
+      "EngineTest.*:ToolsTest.*:SessionsTest.*:BranchTest.*:SaveTest.ARestored*:NativeTest.*:"
+      "MountsTest.*:"
       "NativeMountsTest.*:DifferencesTest.*:"
       "IsolationTest.AnEngineLeavesNothing/*");
 }

@@ -74,12 +74,13 @@ class AutoCell::Relay final : public RunEvents, public std::enable_shared_from_t
   std::vector<std::uint32_t> open_;
 };
 
-AutoCell::AutoCell(AutoEngine& engine, OpenOptions options, std::unique_ptr<Cell> wasm, State state)
+AutoCell::AutoCell(AutoEngine& engine, OpenOptions options, std::unique_ptr<Cell> cell, State state)
     : engine_(engine),
       options_(std::move(options)),
-      executor_(wasm->executor()),
+      executor_(cell->executor()),
       state_(state),
-      active_(Active{.cell = std::move(wasm)}) {}
+      native_(state == State::kNative),
+      active_(Active{.cell = std::move(cell)}) {}
 
 AutoCell::~AutoCell() = default;
 

@@ -1,4 +1,5 @@
-// The Cell of engine `auto`: one of engine wasm, until its first run turns out to need engine native.
+// The Cell of engine `auto`: one of engine wasm, until its first run turns out to need engine native; or the copy of one
+// that did.
 //
 // Trust     As AutoEngine.
 // Threads   As Cell: its executor is that of its first cell, for ever.
@@ -19,10 +20,11 @@ class AutoCell final : public Cell {
  public:
   enum class State {
     kFresh,
-    kUsed
-  };  // kUsed: it holds what earlier runs left, and stays where it is.
+    kUsed,    // It holds what earlier runs left, and stays where it is.
+    kNative,  // The same in engine native.
+  };
 
-  AutoCell(AutoEngine& engine, OpenOptions options, std::unique_ptr<Cell> wasm, State state);
+  AutoCell(AutoEngine& engine, OpenOptions options, std::unique_ptr<Cell> cell, State state);
   ~AutoCell() override;
 
   asio::any_io_executor executor() const override { return executor_; }

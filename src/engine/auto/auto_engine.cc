@@ -31,10 +31,22 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::Open(OpenOptions opti
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::Restore(OpenOptions options,
                                                                    SavedCell saved, Limits limits) {
+  if (saved.origin) co_return co_await RestoreNative(std::move(options), std::move(saved), limits);
   auto cell = co_await wasm_->Restore(options, std::move(saved), limits);
   if (!cell) co_return std::move(cell).error();
   co_return std::unique_ptr<Cell>(std::make_unique<AutoCell>(
       *this, std::move(options), *std::move(cell), AutoCell::State::kUsed));
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::RestoreNative(OpenOptions options,
+                                                                         SavedCell saved,
+                                                                         Limits limits) {
+  auto engine = co_await NativeEngineStarted();
+  if (!engine) co_return std::move(engine).error().Context("start engine native");
+  auto cell = co_await (*engine)->Restore(options, std::move(saved), limits);
+  if (!cell) co_return std::move(cell).error();
+  co_return std::unique_ptr<Cell>(std::make_unique<AutoCell>(
+      *this, std::move(options), *std::move(cell), AutoCell::State::kNative));
 }
 
 // On the starter's thread; so one at a time.

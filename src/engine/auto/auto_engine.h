@@ -58,6 +58,8 @@ class AutoEngine final : public Engine {
   };
 
   Result<Engine*> StartNative();
+  asio::awaitable<Result<std::unique_ptr<Cell>>> RestoreNative(OpenOptions options, SavedCell saved,
+                                                               Limits limits);
   asio::awaitable<Result<Engine*>> NativeEngineStarted();
 
   const AutoEngineOptions options_;

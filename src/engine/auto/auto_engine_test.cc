@@ -196,6 +196,26 @@ TEST_F(AutoEngineTest, ASessionGoesOnWhereItBegan) {
   });
 }
 
+TEST_F(AutoEngineTest, ACopyGoesOnInTheEngineOfItsSource) {
+  wasm_->Push({.outcome = NeedsNative({"numpy"})});
+  native_->Push({.outcome = Returned(1)});
+  native_->Push({.outcome = Returned(2)});
+  Run([&]() -> asio::awaitable<void> {
+    Recorder events;
+    auto source = co_await Open();
+    auto outcome = co_await source->Run({.code = "import numpy"}, events, AfterRun::kKeep);
+    EXPECT_EQ(*outcome->result, Value(std::int64_t{1}));
+    auto saved = co_await source->Save(AfterSave::kKeep);
+    saved->origin = CellOrigin{.owner = OwnerId("a")};  // As engine native has it.
+    auto copy = co_await engine_->Restore({.owner = OwnerId("a")}, *saved, {});
+    EXPECT_TRUE(copy) << copy.error().message();
+    outcome = co_await (*copy)->Run({.code = "1+1"}, events, AfterRun::kKeep);
+    EXPECT_EQ(*outcome->result, Value(std::int64_t{2}));
+  });
+  EXPECT_EQ(native_->restored(), 1);
+  EXPECT_EQ(wasm_->restored(), 0);
+}
+
 TEST_F(AutoEngineTest, ANativeEngineThatCannotStartIsAnErrorAndTheCellStaysUsable) {
   refuse_ = true;
   wasm_->Push({.outcome = NeedsNative({"numpy"})});

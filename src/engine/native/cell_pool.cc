@@ -53,16 +53,34 @@ bool CellPool::busy() const {
 
 void CellPool::Take(const CellVariety& variety, WithLink then) {
   if (!MayMake()) return then(NoNursery());
+  TakeWaiting(variety, std::move(then), 0);
+}
+
+bool CellPool::TakeOf(std::uint64_t nursery, const CellVariety& variety, WithLink& then) {
+  const Nursery* const found = Find(nursery);
+  if (stopping_ || found == nullptr || !found->ready()) return false;
+  TakeWaiting(variety, std::move(then), nursery);
+  return true;
+}
+
+Nursery* CellPool::Find(std::uint64_t nursery) const {
+  if (nursery_ && nursery_->number() == nursery) return nursery_.get();
+  const auto found = std::ranges::find(draining_, nursery, &Nursery::number);
+  return found == draining_.end() ? nullptr : found->get();
+}
+
+void CellPool::TakeWaiting(const CellVariety& variety, WithLink then, std::uint64_t nursery) {
   // One that was killed meanwhile (it died, or spoke unasked) is on its way out.
   while (!spare_.empty() && spare_.back()->killed_at()) spare_.pop_back();
-  if (variety == CellVariety{} && !spare_.empty()) {
+  const bool spares_fit = nursery == 0 || (nursery_ && nursery_->number() == nursery);
+  if (variety == CellVariety{} && !spare_.empty() && spares_fit) {
     auto cell = std::move(spare_.back());
     spare_.pop_back();
     Hand(std::move(cell), std::move(then));
     if (spare_.size() < options_.spare_cells / 2) MakeMore();
     return;
   }
-  Await({.variety = variety, .then = std::move(then)});
+  Await({.variety = variety, .then = std::move(then), .nursery = nursery});
 }
 
 void CellPool::Prepare(const CellVariety& variety, WithCell then) {
@@ -91,8 +109,11 @@ void CellPool::Hand(std::shared_ptr<CellProcess> cell, WithLink then) {
   }
 }
 
-std::optional<CellPool::Waiter> CellPool::PopWaiter(const CellVariety& variety) {
-  const auto suits = [&](const Waiter& waiter) { return waiter.variety == variety; };
+std::optional<CellPool::Waiter> CellPool::PopWaiter(const Nursery& nursery,
+                                                    const CellVariety& variety) {
+  const auto suits = [&](const Waiter& waiter) {
+    return waiter.variety == variety && (waiter.nursery == 0 || waiter.nursery == nursery.number());
+  };
   // Whoever has a run waiting comes first.
   auto found = std::ranges::find_if(
       waiting_, [&](const Waiter& waiter) { return suits(waiter) && !waiter.prepare; });
@@ -105,26 +126,34 @@ std::optional<CellPool::Waiter> CellPool::PopWaiter(const CellVariety& variety) 
 
 // One cell for each who waits; when nobody does, spare ones, one after the other.
 void CellPool::MakeMore() {
-  if (!nursery_ || !nursery_->ready()) return;
-  const auto make = [this](const CellVariety& variety, wire::ToNursery how) {
-    nursery_->Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety, how);
+  const auto make = [this](Nursery& nursery, const CellVariety& variety, wire::ToNursery how) {
+    nursery.Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety, how);
+  };
+  const auto maker = [this](const Waiter& waiter) {
+    return waiter.nursery == 0 ? nursery_.get() : Find(waiter.nursery);
   };
   for (const Waiter& waiter : waiting_) {
+    Nursery* const nursery = maker(waiter);
+    if (nursery == nullptr || !nursery->ready()) continue;
     const auto wanted =
-        static_cast<std::size_t>(std::ranges::count(waiting_, waiter.variety, &Waiter::variety));
-    while (nursery_->making(waiter.variety) < wanted) {
-      make(waiter.variety, waiter.prepare ? wire::ToNursery::kMake : wire::ToNursery::kMakeNow);
+        static_cast<std::size_t>(std::ranges::count_if(waiting_, [&](const Waiter& other) {
+          return maker(other) == nursery && other.variety == waiter.variety;
+        }));
+    while (nursery->making(waiter.variety) < wanted) {
+      make(*nursery, waiter.variety,
+           waiter.prepare ? wire::ToNursery::kMake : wire::ToNursery::kMakeNow);
     }
   }
+  if (!nursery_ || !nursery_->ready()) return;
   if (nursery_->making() > 0 || spare_.size() >= options_.spare_cells) return;
   // Where runs have used up all spare cells, the next takes this one before it would be warm.
   const bool is_in_demand = spare_.empty() && nursery_->cells() > 0;
-  make({}, is_in_demand ? wire::ToNursery::kMakeNow : wire::ToNursery::kMake);
+  make(*nursery_, {}, is_in_demand ? wire::ToNursery::kMakeNow : wire::ToNursery::kMake);
 }
 
 void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) {
   failures_ = 0;
-  if (auto waiter = PopWaiter(cell->variety())) {
+  if (auto waiter = PopWaiter(nursery, cell->variety())) {
     if (waiter->prepare) {
       waiter->prepare(std::move(cell));
     } else {
@@ -155,7 +184,7 @@ bool CellPool::WaitAgain(Waiter& waiter) {
 
 void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMade how,
                              const std::string& why) {
-  if (auto waiter = PopWaiter(variety)) {
+  if (auto waiter = PopWaiter(nursery, variety)) {
     if (how == NotMade::kRefused || !WaitAgain(*waiter)) {
       const ErrorCode code = variety.mounts ? ErrorCode::kFailedPrecondition  // The kernel's no.
                                             : ErrorCode::kUnavailable;
@@ -208,6 +237,7 @@ void CellPool::OnNurseryReady(Nursery& nursery) {
 
 void CellPool::OnNurseryLost(Nursery& nursery, const std::string& why) {
   state_.workers_lost.fetch_add(1, std::memory_order_relaxed);
+  FailWaitingFor(nursery, why);
   std::erase_if(draining_, [&](const auto& item) { return item.get() == &nursery; });
   if (&nursery == next_.get()) {
     next_.reset();
@@ -231,6 +261,7 @@ void CellPool::DropSpares() {
 
 void CellPool::ReapDrained() {
   std::erase_if(draining_, [](const std::shared_ptr<Nursery>& nursery) {
+    // Those on the way are among its cells.
     if (nursery->cells() > 0) return false;
     nursery->Stop();
     return true;
@@ -251,6 +282,21 @@ void CellPool::Check(SteadyTime now) {
     Rotate();
   }
   MakeMore();
+}
+
+void CellPool::FailWaitingFor(const Nursery& nursery, const std::string& why) {
+  std::vector<Waiter> failed;
+  for (Waiter& waiter : std::exchange(waiting_, {})) {
+    const bool is_for_it = waiter.nursery == nursery.number();
+    if (is_for_it) {
+      failed.push_back(std::move(waiter));
+    } else {
+      waiting_.push_back(std::move(waiter));
+    }
+  }
+  for (Waiter& waiter : failed) {
+    waiter.Fail(Error(ErrorCode::kUnavailable, "the nursery was lost: " + why));
+  }
 }
 
 void CellPool::FailWaiting(const Error& error) {

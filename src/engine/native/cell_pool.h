@@ -58,6 +58,8 @@ class CellPool final : private NurseryObserver {
   void Take(const CellVariety& variety, WithLink then);
   // Makes one for a run to come, warmed; whoever gets it uses it or kills it.
   void Prepare(const CellVariety& variety, WithCell then);
+  // The same of the nursery with this number alone, for a cell that is to become another of it. False: there is none.
+  bool TakeOf(std::uint64_t nursery, const CellVariety& variety, WithLink& then);
   // To be called now and then while busy(): heals, rotates, refills.
   void Check(SteadyTime now);
   bool busy() const;
@@ -66,8 +68,9 @@ class CellPool final : private NurseryObserver {
   struct Waiter {
     CellVariety variety;
     WithLink then{};
-    WithCell prepare{};  // In place of `then`: no run waits for this one yet.
-    bool again = false;  // Its first cell died while it was made.
+    WithCell prepare{};         // In place of `then`: no run waits for this one yet.
+    std::uint64_t nursery = 0;  // That it must come from; 0: any.
+    bool again = false;         // Its first cell died while it was made.
 
     void Fail(Error error) { prepare ? prepare(std::move(error)) : then(std::move(error)); }
   };
@@ -78,9 +81,12 @@ class CellPool final : private NurseryObserver {
   void MakeMore();
   void Hand(std::shared_ptr<CellProcess> cell, WithLink then);
   bool MayMake() const;
-  std::optional<Waiter> PopWaiter(const CellVariety& variety);
+  void TakeWaiting(const CellVariety& variety, WithLink then, std::uint64_t nursery);
+  std::optional<Waiter> PopWaiter(const Nursery& nursery, const CellVariety& variety);
+  Nursery* Find(std::uint64_t nursery) const;
   bool WaitAgain(Waiter& waiter);
   void FailWaiting(const Error& error);
+  void FailWaitingFor(const Nursery& nursery, const std::string& why);
   void Rotate();
   void DropSpares();
   void ReapDrained();

@@ -1,7 +1,9 @@
 #include "engine/native/cell_process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -17,7 +19,9 @@
 #include <utility>
 
 #include "engine/native/captured_files.h"
+#include "engine/native/cell_survey.h"
 #include "engine/native/cell_verdict.h"
+#include "wire/survey.h"
 
 namespace caisson {
 namespace {
@@ -37,6 +41,7 @@ constexpr int kReadsAtTheEnd = 256;
 constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 // The clock of file systems may be late, and is looked at again after this.
 constexpr std::chrono::microseconds kShortestNap{100};
+constexpr std::size_t kKeptBufferBytes = 1u << 20;
 // CPU time is looked at again at the earliest after this.
 constexpr std::chrono::milliseconds kShortestLook{1};
 
@@ -117,11 +122,12 @@ void AppendFrames(ToWorker kind, std::string_view head, std::string_view body, s
 }  // namespace
 
 CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVariety variety,
-                         const Boundary& boundary)
+                         const Boundary& boundary, CellParent parent)
     : context_(context),
       number_(number),
       variety_(std::move(variety)),
       boundary_(boundary),
+      parent_(parent),
       socket_(context),
       out_(context, 1),
       err_(context, 2),
@@ -260,14 +266,14 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
     Kill();
     return {};
   }
-  if (kind != ToWorker::kStart && kind != ToWorker::kAgain && kind != ToWorker::kAnswer) {
-    return Error(ErrorCode::kFailedPrecondition,
-                 "engine native can neither save nor restore cells");
-  }
+  if (kind == ToWorker::kSave) TRY(RequireCopies());
   if (head.size() + body.size() > kMaxUnsentBytes - std::min(unsent_.size(), kMaxUnsentBytes)) {
     return Error(ErrorCode::kResourceExhausted, "too much waits to be sent to the cell");
   }
-  if (kind != ToWorker::kAnswer) {
+  if (kind == ToWorker::kSave) {
+    may_ask_survey_ = true;
+    AwaitAnswer();
+  } else if (kind != ToWorker::kAnswer) {
     wire::StartHeader start;
     std::memcpy(&start, head.data(), sizeof start);
     if ((start.flags & wire::kKeepCell) != 0 && variety_.mounts && variety_.mounts->any_applied()) {
@@ -276,11 +282,62 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
                    "ended, so it has none in sessions; run them in engine wasm");
     }
     BeginRun(start);
+    if (kind == ToWorker::kRestore) AwaitAnswer();
   }
   unsent_.reserve(unsent_.size() + sizeof(wire::StreamFrame) + head.size() + body.size());
   AppendFrames(kind, head, body, unsent_);
   if (!is_corked_) Flush();
   return {};
+}
+
+Result<void> CellProcess::RequireCopies() const {
+  if (parent_.copies) return RequireCleanLayers();
+  return Error(ErrorCode::kFailedPrecondition,
+               "engine native copies sessions of its own Python in tier namespace, and this is "
+               "another Python or another tier; run the session in engine wasm");
+}
+
+// The cell learns from us what it cannot see itself. It waits, so what we see is still true when it reads that.
+Result<void> CellProcess::SendSurvey() {
+  if (!std::exchange(may_ask_survey_, false)) return Violation("it asks out of place");
+  struct stat out{};
+  struct stat error_out{};
+  ::fstat(out_.fd(), &out);
+  ::fstat(err_.fd(), &error_out);
+  const auto survey = SurveyCell(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino});
+  AppendFrames(ToWorker::kSave, {}, survey ? *survey : std::string_view(), unsent_);
+  if (survey) return {};
+  answer_by_.reset();
+  return session_->OnMessage(ToHost::kRefused, survey.error().message());
+}
+
+// What was written below a mount is not in the cell's private files.
+Result<void> CellProcess::RequireCleanLayers() const {
+  for (const UniqueFd& layer : layers_) {
+    const int fd = ::openat(layer.get(), ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR* const directory = fd >= 0 ? ::fdopendir(fd) : nullptr;
+    if (directory == nullptr) return Error::FromErrno(errno, "look at a layer");
+    int entries = 0;  // "." and ".." are two.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is our own.
+    while (::readdir(directory) != nullptr && entries < 3) ++entries;
+    ::closedir(directory);
+    if (entries > 2) {
+      return Error(
+          ErrorCode::kFailedPrecondition,
+          "the session has changed files below a mount, and engine native cannot copy these; "
+          "keep them in /tmp or /output, or run the session in engine wasm");
+    }
+  }
+  return {};
+}
+
+std::optional<CellOrigin> CellProcess::origin() const {
+  return CellOrigin{.owner = OwnerId(""), .lane = parent_.lane, .parent = parent_.number};
+}
+
+void CellProcess::AwaitAnswer() {
+  answer_by_ = std::chrono::steady_clock::now() + parent_.copied_within;
+  SetTimer();
 }
 
 void CellProcess::BeginRun(const wire::StartHeader& start) {
@@ -303,20 +360,23 @@ void CellProcess::BeginRun(const wire::StartHeader& start) {
 
 void CellProcess::Flush() {
   if (awaits_room_) return;
-  std::size_t sent = 0;
-  while (sent < unsent_.size()) {
-    const ssize_t n = ::send(socket_.native_handle(), unsent_.data() + sent, unsent_.size() - sent,
-                             MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (sent_ < unsent_.size()) {
+    const ssize_t n = ::send(socket_.native_handle(), unsent_.data() + sent_,
+                             unsent_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n >= 0) {
-      sent += static_cast<std::size_t>(n);
+      sent_ += static_cast<std::size_t>(n);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR) {
-      sent = unsent_.size();  // It is dead: the nursery tells us how, and nothing else matters.
+      sent_ = unsent_.size();  // It is dead: the nursery tells us how, and nothing else matters.
     }
   }
-  unsent_.erase(0, sent);
-  if (unsent_.empty()) return;
+  if (sent_ == unsent_.size()) {
+    unsent_.clear();
+    if (sent_ > kKeptBufferBytes) unsent_.shrink_to_fit();
+    sent_ = 0;
+    return;
+  }
   awaits_room_ = true;
   socket_.async_wait(Descriptor::wait_write,
                      [self = shared_from_this()](const boost::system::error_code& error) {
@@ -376,11 +436,21 @@ Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
   if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");
   if (frame.kind == std::to_underlying(ToHost::kDone)) return OnDoneFrame(frame);
   if (!done_.empty()) return Violation("two messages are mixed");
-  if (frame.kind != std::to_underlying(ToHost::kCall) &&
-      frame.kind != std::to_underlying(ToHost::kRefused)) {
+  if (frame.kind == wire::kAskSurvey) return SendSurvey();
+  const auto kind = static_cast<ToHost>(frame.kind);
+  if (kind == ToHost::kCall || kind == ToHost::kRefused) {
+    if (kind == ToHost::kRefused) answer_by_.reset();
+    return session_->OnFrame(kind, frame.flags, frame.payload);
+  }
+  if (!answer_by_ || (kind != ToHost::kSaved && kind != ToHost::kRestored)) {
     return Violation("frame kind " + std::to_string(frame.kind) + " out of place");
   }
-  return session_->OnFrame(static_cast<ToHost>(frame.kind), frame.flags, frame.payload);
+  if (frame.flags == 0) {
+    answer_by_.reset();
+    timer_.cancel();
+    reported_at_ = std::chrono::steady_clock::now();
+  }
+  return session_->OnFrame(kind, frame.flags, frame.payload);
 }
 
 Result<void> CellProcess::OnDoneFrame(const StreamedFrame& frame) {
@@ -462,8 +532,8 @@ std::optional<std::chrono::nanoseconds> CellProcess::CpuUsed() const {
 // The next moment at which a limit could be passed. CPU time can be used up by several threads at once.
 void CellProcess::SetTimer() {
   const std::chrono::nanoseconds wall(start_.wall_ns);
-  SteadyTime next = started_at_ + wall;
-  if (clock_) {
+  SteadyTime next = answer_by_.value_or(started_at_ + wall);
+  if (clock_ && !answer_by_) {
     const std::chrono::nanoseconds cpu_left =
         std::chrono::nanoseconds(start_.cpu_ns) - (cpu_used_ - cpu_before_);
     const SteadyTime look =
@@ -478,7 +548,10 @@ void CellProcess::SetTimer() {
 }
 
 void CellProcess::OnTimer() {
-  if (!session_ || reported_at_) return;
+  if (answer_by_ && std::chrono::steady_clock::now() >= *answer_by_) {
+    return End(BrokenProtocol("it did not answer when it was to be copied"));
+  }
+  if (!session_ || reported_at_ || answer_by_) return;
   if (std::chrono::steady_clock::now() >= started_at_ + std::chrono::nanoseconds(start_.wall_ns)) {
     return End({.status = RunStatus::kLimit, .reason = RunReason::kWallTime});
   }

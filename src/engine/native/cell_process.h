@@ -33,6 +33,14 @@
 
 namespace caisson {
 
+// Who made it, and can make another that becomes the same.
+struct CellParent {
+  std::size_t lane = 0;
+  std::uint64_t number = 0;  // Counted in this process.
+  bool copies = false;       // Whether it can, that is.
+  std::chrono::nanoseconds copied_within = std::chrono::seconds(10);
+};
+
 struct CellDescriptors {
   UniqueFd socket;
   UniqueFd out;
@@ -44,7 +52,7 @@ struct CellDescriptors {
 class CellProcess final : public CellLink, public std::enable_shared_from_this<CellProcess> {
  public:
   CellProcess(asio::io_context& context, std::uint64_t number, CellVariety variety,
-              const Boundary& boundary);
+              const Boundary& boundary, CellParent parent);
 
   // A cgroup of its own, if it may have several processes, and the ways into it; without, none. Memory is
   // limited process by process otherwise, which is enough for one.
@@ -88,6 +96,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   void Detach(CellSession& session) override;
   void ExpectStraySaveAnswer(std::uint64_t /*cell*/) override {}
   void Defer(std::move_only_function<void()> completion) override;
+  std::optional<CellOrigin> origin() const override;
   const Boundary& boundary() const override { return boundary_; }
 
  private:
@@ -106,6 +115,10 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
 
   enum class Pending { kMore, kNone, kEnd };  // Whether there is more to read.
 
+  Result<void> RequireCopies() const;
+  Result<void> SendSurvey();
+  Result<void> RequireCleanLayers() const;
+  void AwaitAnswer();
   void BeginRun(const wire::StartHeader& start);
   void AwaitSocket();
   void AwaitOutput(Output& output);
@@ -135,6 +148,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   const std::uint64_t number_;
   const CellVariety variety_;
   Boundary boundary_;
+  const CellParent parent_;
 
   const SteadyTime asked_at_ = std::chrono::steady_clock::now();
   bool prepared_ = false;
@@ -149,6 +163,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   Output err_;
   StreamFrames frames_;
   std::string unsent_;
+  std::size_t sent_ = 0;      // Of it.
   bool is_corked_ = false;    // What is sent is collected, and goes at once.
   bool awaits_room_ = false;  // Somebody waits until the socket takes more of unsent_.
 
@@ -159,6 +174,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   wire::StartHeader start_{};
   SteadyTime started_at_{};
   std::optional<SteadyTime> reported_at_;
+  std::optional<SteadyTime> answer_by_;  // To a kSave or kRestore.
+  bool may_ask_survey_ = false;
   std::string done_;  // The kDone message, as far as it is there.
   bool reported_ = false;
   std::optional<Verdict> verdict_;  // Why we killed it, if it was not for having reported.

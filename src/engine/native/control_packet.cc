@@ -38,6 +38,7 @@ Result<ControlPacket> ParseReady(Packet& received) {
     return Violation("a bad ready packet");
   }
   NurseryIsReady ready;
+  ready.copies = head.copies != 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (end > 0) ready.missing.emplace_back(text.substr(0, end));

@@ -18,6 +18,7 @@
 namespace caisson {
 
 struct NurseryIsReady {
+  bool copies = false;
   std::vector<std::string> missing;
 };
 struct CellIsBorn {

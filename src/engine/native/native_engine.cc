@@ -1,16 +1,23 @@
 #include "engine/native/native_engine.h"
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "engine/native/prepared_cell.h"
 #include "engine/session/on_lane.h"
-#include "engine/session/session_cell.h"
 #include "engine/session/waiting_line.h"
 #include "jail/cgroup.h"
 
 namespace caisson {
+namespace {
+
+constexpr std::chrono::milliseconds kLookForPlace{10};
+
+}  // namespace
 
 Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(NativeEngineOptions options) {
   TRY_ASSIGN(auto launcher, MakeNurseryLauncher(options.nursery_path, options.tier));
@@ -31,6 +38,8 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
   state->packages = std::move(options.packages);
+  state->max_saved_bytes = options.max_saved_bytes;
+  state->saves_idle_cells_only = true;
   std::unique_ptr<NativeEngine> engine(new NativeEngine(std::move(state)));
   jail::Cgroup::RemoveLeftovers();
   const bool cgroups = jail::Cgroup::Available();
@@ -41,7 +50,8 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                             .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
                             .pool = {.nursery = {.tier = std::string(jail::ToString(options.tier)),
                                                  .cgroups = cgroups,
-                                                 .ready_within = options.ready_within},
+                                                 .ready_within = options.ready_within,
+                                                 .copied_within = options.copied_within},
                                      .spare_cells = options.spare_cells,
                                      .rotate_after_cells = options.rotate_after_cells,
                                      .rotate_after = options.rotate_after},
@@ -65,11 +75,11 @@ EngineLane* NativeEngine::CurrentLane() const {
   return lane != nullptr && &lane->state() == state_.get() ? lane : nullptr;
 }
 
-std::unique_ptr<Cell> NativeEngine::MakeCell(OpenOptions options, Admission::Place place,
-                                             std::chrono::nanoseconds queued) {
-  EngineLane& lane = *lanes_[place.lane()];
+std::unique_ptr<NativeCell> NativeEngine::MakeCell(OpenOptions options, Admission::Place place,
+                                                   std::chrono::nanoseconds queued) {
+  NativeLane& lane = *lanes_[place.lane()];
   auto cell =
-      std::make_unique<SessionCell>(lane, std::move(options.owner), std::move(place), queued);
+      std::make_unique<NativeCell>(lane, std::move(options.owner), std::move(place), queued);
   if (options.host_files) cell->UseHostFiles(std::move(options.host_files));
   if (options.prepared) cell->UsePrepared(std::move(options.prepared));
   return cell;
@@ -116,11 +126,43 @@ asio::awaitable<Result<std::shared_ptr<PreparedCell>>> NativeEngine::Prepare(
       });
 }
 
-asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions /*options*/,
-                                                                     SavedCell /*saved*/,
-                                                                     Limits /*limits*/) {
-  co_return Error(ErrorCode::kFailedPrecondition,
-                  "engine native cannot restore a cell; saved cells are engine wasm's");
+// The lane is given, so there is no line to wait in: one looks now and then.
+asio::awaitable<Result<Admission::Place>> NativeEngine::PlaceOn(
+    NativeLane& lane, std::chrono::nanoseconds wait) const {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  asio::steady_timer pause(lane.executor());
+  while (true) {
+    auto place = state_->admission.TryTakeOn(lane.index());
+    if (!place) co_return std::move(place).error();
+    if (place->has_value()) co_return **std::move(place);
+    if (std::chrono::steady_clock::now() >= deadline) {
+      co_return Error(ErrorCode::kDeadlineExceeded,
+                      "no cell became free on the core where the session lives");
+    }
+    pause.expires_after(kLookForPlace);
+    if (const auto [error] = co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+        error) {
+      co_return Error(ErrorCode::kCancelled, "cancelled while waiting for a cell");
+    }
+  }
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions options,
+                                                                     SavedCell saved,
+                                                                     Limits limits) {
+  if (auto good = CheckLimits(limits, state_->ceiling); !good) co_return std::move(good).error();
+  if (!saved.origin || saved.origin->owner != options.owner ||
+      saved.origin->lane >= lanes_.size()) {
+    co_return Error(ErrorCode::kFailedPrecondition,
+                    "this is no cell that engine native saved for this owner");
+  }
+  const std::uint64_t parent = saved.origin->parent;
+  auto place = co_await PlaceOn(*lanes_[saved.origin->lane], options.wait);
+  if (!place) co_return std::move(place).error();
+  auto cell = MakeCell(std::move(options), *std::move(place), std::chrono::nanoseconds(0));
+  auto restored = co_await cell->Restore(parent, std::move(saved), limits);
+  if (!restored) co_return std::move(restored).error();
+  co_return std::unique_ptr<Cell>(std::move(cell));
 }
 
 }  // namespace caisson

@@ -5,9 +5,10 @@
 //   TRY_ASSIGN(auto cell, co_await engine->Open({.owner = owner}));
 //   TRY_ASSIGN(Outcome outcome, co_await cell->Run({.code = "1+1"}, events, AfterRun::kDiscard));
 //
-// Its cells cannot be saved: Save and Restore are refused. What a session leaves in /output and below its mounts
-// is captured when it ends (with a run that discards the cell), because files are read only once nobody can
-// write. So a session with an `rw` mount is refused: what it writes would not be there when a run has ended.
+// A cell that is idle can be saved, to be branched while its nursery lives (ADR 37); one with a run cannot. What a session
+// leaves in /output and below its mounts is captured when it ends (with a run that discards the cell), because files are
+// read only once nobody can write. So a session with an `rw` mount is refused: what it writes would not be there when a
+// run has ended.
 //
 // Trust     Nurseries and cells are hostile; the boundary asked for is there, or Create fails and says why
 //           (I12).
@@ -25,6 +26,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/native/native_cell.h"
 #include "engine/native/native_lane.h"
 #include "engine/native/nursery_launcher.h"
 #include "jail/tier.h"
@@ -47,6 +49,9 @@ struct NativeEngineOptions {
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
   std::chrono::nanoseconds ready_within = std::chrono::seconds(20);  // A nursery, with its imports.
+  std::chrono::nanoseconds copied_within = std::chrono::seconds(10);  // A session.
+  std::uint64_t max_saved_bytes = 192u
+                                  << 20;  // Of one cell: what was changed in memory, and its files.
   std::uint64_t rotate_after_cells = 20'000;
   std::chrono::nanoseconds rotate_after = std::chrono::minutes(30);
 };
@@ -74,8 +79,10 @@ class NativeEngine final : public Engine {
  private:
   explicit NativeEngine(std::unique_ptr<NativeState> state) : state_(std::move(state)) {}
   EngineLane* CurrentLane() const;
-  std::unique_ptr<Cell> MakeCell(OpenOptions options, Admission::Place place,
-                                 std::chrono::nanoseconds queued);
+  asio::awaitable<Result<Admission::Place>> PlaceOn(NativeLane& lane,
+                                                    std::chrono::nanoseconds wait) const;
+  std::unique_ptr<NativeCell> MakeCell(OpenOptions options, Admission::Place place,
+                                       std::chrono::nanoseconds queued);
 
   std::unique_ptr<NativeState> state_;
   std::atomic<std::size_t> next_to_prepare_{0};  // The lane, for whoever is on none.

@@ -323,7 +323,7 @@ TEST(NativeEngineTest, ASessionThatIsLetGoOfIsKilled) {
   EXPECT_EQ(gone.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-TEST(NativeEngineTest, CellsAreNeitherSavedNorRestored) {
+TEST(NativeEngineTest, CellsOfANurseryThatCannotCopyAreNotSaved) {
   auto engine = MakeEngine(Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
     cell.Return(std::int64_t{1}, wire::kCellKept);
   }));
@@ -333,7 +333,8 @@ TEST(NativeEngineTest, CellsAreNeitherSavedNorRestored) {
     auto outcome = co_await (*cell)->Run({.code = "1"}, events, AfterRun::kKeep);
     EXPECT_TRUE(outcome);
     auto saved = co_await (*cell)->Save(AfterSave::kKeep);
-    EXPECT_EQ(saved.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(saved.error().code(), ErrorCode::kFailedPrecondition);
+    EXPECT_TRUE((*cell)->holds_state());
     auto restored = co_await engine->Restore({.owner = OwnerId("a")}, {.bytes = "x"}, {});
     EXPECT_EQ(restored.error().code(), ErrorCode::kFailedPrecondition);
   });

@@ -27,6 +27,7 @@ NativeLane::NativeLane(Options options, NativeState& state)
     CellPool::Options pool = options_.pool;
     pool.nursery.kind = kind;
     pool.nursery.cpu = options_.cpu;
+    pool.nursery.lane = options_.index;
     const bool first = pools_.empty();
     pools_.push_back(
         std::make_unique<CellPool>(context(), state, std::move(pool),
@@ -149,6 +150,17 @@ void NativeLane::Prepare(Preparation preparation, WithPrepared then) {
     (*cell)->Reserve(keep, std::move(witness));
     then(std::shared_ptr<PreparedCell>(std::make_shared<NativePreparedCell>(*this, pool, *cell)));
   });
+}
+
+void NativeLane::WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, WithLink then) {
+  EnsureTick();
+  auto variety = VarietyFor(needs);
+  if (!variety) return then(std::move(variety).error());
+  for (const auto& pool : pools_) {
+    if (pool->TakeOf(nursery, *variety, then)) return;
+  }
+  then(Error(ErrorCode::kFailedPrecondition,
+             "the nursery that the cell came from is gone, and no other can take it up"));
 }
 
 void NativeLane::EnsureTick() {

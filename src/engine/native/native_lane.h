@@ -43,13 +43,15 @@ class NativeLane final : public EngineLane {
   // Makes a cell that waits for a run with these needs. Null: cells wait for such runs anyway.
   using WithPrepared = std::move_only_function<void(Result<std::shared_ptr<PreparedCell>>)>;
   void Prepare(Preparation preparation, WithPrepared then);
+  // One that the nursery with this number makes.
+  void WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, WithLink then);
 
  private:
   void Run();
   void Stop();
   void OnHealth(CellPool::Health health, const std::string& why);
-  CellPool& PoolFor(const std::vector<std::string>& modules);
   Result<CellVariety> VarietyFor(const CellNeeds& needs) const;
+  CellPool& PoolFor(const std::vector<std::string>& modules);
   std::shared_ptr<CellProcess> TakePrepared(CellNeeds& needs);
   void EnsureTick();
   void Tick();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <span>
@@ -41,6 +42,11 @@ Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
 std::string Describe(const NurseryExit& exit) {
   if (exit.signal != 0) return "it was killed by signal " + std::to_string(exit.signal);
   return "it exited with status " + std::to_string(exit.status);
+}
+
+std::uint64_t NextNumber() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
 }
 
 template <typename T>
@@ -109,6 +115,7 @@ Nursery::Nursery(asio::io_context& context, UniqueFd log, const Options& options
       log_(std::move(log)),
       ready_by_(std::chrono::steady_clock::now() + options.ready_within),
       cgroups_(options.cgroups),
+      parent_{.lane = options.lane, .number = NextNumber(), .copied_within = options.copied_within},
       boundary_{.engine = "native", .tier = options.tier, .missing = {}},
       control_(context),
       ended_(context) {}
@@ -168,6 +175,7 @@ Result<void> Nursery::Handle(NurseryIsReady ready) {
   ready_ = true;
   ready_at_ = std::chrono::steady_clock::now();
   boundary_.missing = std::move(ready.missing);
+  parent_.copies = ready.copies;
   // Memory is bounded by rlimits then, process by process; whoever reads the outcome should know.
   if (!cgroups_) boundary_.missing.emplace_back("cgroup");
   observer_->OnNurseryReady(*this);
@@ -249,7 +257,7 @@ Result<void> Nursery::Handle(const wire::CellGone& gone) {
 }
 
 void Nursery::Make(std::uint64_t number, const CellVariety& variety, wire::ToNursery how) {
-  const auto cell = std::make_shared<CellProcess>(context_, number, variety, boundary_);
+  const auto cell = std::make_shared<CellProcess>(context_, number, variety, boundary_, parent_);
   cells_.emplace(number, cell);
   ++making_;
   ++made_;

@@ -45,9 +45,12 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   struct Options {
     NurseryKind kind{};
     std::string tier{};
+    std::size_t lane = 0;
     std::optional<int> cpu{};
     bool cgroups = false;  // Whether cells of several processes can have one.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
+    std::chrono::nanoseconds copied_within =
+        std::chrono::seconds(10);  // A cell, or a cell to another.
   };
 
   static Result<std::shared_ptr<Nursery>> Start(asio::io_context& context,
@@ -56,6 +59,8 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   ~Nursery();
 
   bool ready() const { return ready_ && !lost_; }
+  // No other nursery of this process ever has the same.
+  std::uint64_t number() const { return parent_.number; }
   // Asks for a cell: OnCellPrepared or OnCellNotMade follows.
   void Make(std::uint64_t number, const CellVariety& variety, wire::ToNursery how);
   // How many of a variety are on the way.
@@ -95,6 +100,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   UniqueFd log_;
   const SteadyTime ready_by_;
   const bool cgroups_;
+  CellParent parent_;
   Boundary boundary_;
   std::unique_ptr<NurseryHandle> handle_;
   asio::posix::stream_descriptor control_;

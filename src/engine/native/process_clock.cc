@@ -1,73 +1,27 @@
 #include "engine/native/process_clock.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "engine/native/process_id.h"
 
 namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxTree = 256;
 
-// The beginning of struct pidfd_info and what asks for it, Linux 6.13: not in the headers of every distribution.
-struct PidInfo {
-  std::uint64_t mask;
-  std::uint64_t cgroup;
-  std::uint32_t pid;
-  std::array<std::uint32_t, 11> rest;
-};
-constexpr unsigned long kGetPidInfo = _IOWR(0xff, 11, PidInfo);
-constexpr std::uint64_t kWantPid = 1;
-
-std::optional<pid_t> AskForPid(const UniqueFd& pidfd) {
-  PidInfo info{.mask = kWantPid, .cgroup = 0, .pid = 0, .rest = {}};
-  if (::ioctl(pidfd.get(), kGetPidInfo, &info) != 0 || info.pid == 0) return std::nullopt;
-  return static_cast<pid_t>(info.pid);
-}
-
-std::optional<pid_t> LookUpPid(const UniqueFd& pidfd) {
-  const std::string path = "/proc/self/fdinfo/" + std::to_string(pidfd.get());
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 512> text{};
-  const ssize_t size = file.is_open() ? ::read(file.get(), text.data(), text.size()) : -1;
-  if (size <= 0) return std::nullopt;
-  const std::string_view info(text.data(), static_cast<std::size_t>(size));
-  constexpr std::string_view kKey = "\nPid:\t";
-  const std::size_t at = info.find(kKey);
-  if (at == info.npos) return std::nullopt;
-  pid_t pid = 0;
-  const auto parsed =
-      std::from_chars(info.data() + at + kKey.size(), info.data() + info.size(), pid);
-  return parsed.ec == std::errc() && pid > 0 ? std::optional(pid) : std::nullopt;
-}
-
-// The process's number as this process would call it. A pidfd may come from another pid namespace.
-std::optional<pid_t> PidOf(const UniqueFd& pidfd) {
-  const auto pid = AskForPid(pidfd);
-  return pid ? pid : LookUpPid(pidfd);
-}
-
 // As clock_getcpuclockid(3) makes it, which would look whether the process is there.
 clockid_t ClockOf(pid_t pid) {
   constexpr clockid_t kAllItsThreads = 2;  // CPUCLOCK_SCHED
   return static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3) | kAllItsThreads;
-}
-
-// A process that has not been reaped keeps its number.
-bool IsThere(const UniqueFd& pidfd) {
-  return ::syscall(SYS_pidfd_send_signal, pidfd.get(), 0, nullptr, 0) == 0;
 }
 
 std::string ReadSmall(const std::string& path) {

@@ -11,13 +11,10 @@ Admission::Admission(Options options) : options_(options) {
 std::optional<std::size_t> Admission::FreeLane(const State& state,
                                                std::optional<std::size_t> preferred) const {
   if (state.live >= options_.cells) return std::nullopt;
-  const auto free = [&](const Lane& lane) {
-    return lane.state == LaneState::kUp && lane.cells < options_.cells_per_lane;
-  };
-  if (preferred && free(state.lanes[*preferred])) return preferred;
+  if (preferred && IsFree(state.lanes[*preferred])) return preferred;
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < state.lanes.size(); ++i) {
-    if (!free(state.lanes[i])) continue;
+    if (!IsFree(state.lanes[i])) continue;
     if (!best || state.lanes[i].cells < state.lanes[*best].cells) best = i;
   }
   return best;
@@ -46,6 +43,16 @@ Result<std::optional<Admission::Place>> Admission::TryTake(
     if (auto lane = FreeLane(*state, preferred_lane)) return std::optional(Take(*state, *lane));
   }
   if (auto error = NoLaneWorks(*state)) return *std::move(error);
+  return std::optional<Place>();
+}
+
+Result<std::optional<Admission::Place>> Admission::TryTakeOn(std::size_t lane) {
+  auto state = state_.Lock();
+  if (auto error = NoLaneWorks(*state)) return *std::move(error);
+  // Somebody who waits would have had it.
+  if (state->live < options_.cells && IsFree(state->lanes[lane])) {
+    return std::optional(Take(*state, lane));
+  }
   return std::optional<Place>();
 }
 

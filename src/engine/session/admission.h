@@ -63,6 +63,9 @@ class Admission {
   // A place at once, nothing if one has to wait, kUnavailable if no lane works or will soon.
   Result<std::optional<Place>> TryTake(std::optional<std::size_t> preferred_lane);
 
+  // A place on this lane, where something is that is nowhere else; nothing if there is none now.
+  Result<std::optional<Place>> TryTakeOn(std::size_t lane);
+
   // Joins the line. `granted` is called once unless Leave comes first; perhaps before Join returns.
   // kResourceExhausted when the line is full.
   Result<Ticket> Join(const OwnerId& owner, Granted granted);
@@ -103,6 +106,9 @@ class Admission {
   using Calls = std::vector<std::pair<Granted, Result<Place>>>;
 
   void Release(std::size_t lane);
+  bool IsFree(const Lane& lane) const {
+    return lane.state == LaneState::kUp && lane.cells < options_.cells_per_lane;
+  }
   std::optional<std::size_t> FreeLane(const State& state,
                                       std::optional<std::size_t> preferred) const;
   std::optional<Error> NoLaneWorks(const State& state) const;

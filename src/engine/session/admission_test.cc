@@ -55,6 +55,21 @@ TEST(AdmissionTest, PrefersTheCallersLaneThenTheEmptiest) {
   EXPECT_EQ(admission->live(), 4u);
 }
 
+TEST(AdmissionTest, WhoNeedsOneLaneGetsThatOneOrNone) {
+  auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
+  auto first = *admission->TryTakeOn(1);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->lane(), 1u);
+  EXPECT_FALSE(*admission->TryTakeOn(1));
+  EXPECT_TRUE(*admission->TryTakeOn(0));
+  first.reset();
+  EXPECT_TRUE(*admission->TryTakeOn(1));
+  admission->SetLane(1, LaneState::kStarting);
+  EXPECT_FALSE(*admission->TryTakeOn(1));
+  admission->Close();
+  EXPECT_FALSE(admission->TryTakeOn(0));
+}
+
 TEST(AdmissionTest, TurnsGoRoundBetweenOwners) {
   auto admission = Make({.lanes = 1, .cells_per_lane = 1, .cells = 1});
   Line line(*admission);

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
+#include "engine/engine.h"
 #include "engine/outcome.h"
 #include "wire/frames.h"
 
@@ -36,6 +38,9 @@ class CellLink {
 
   // Calls `completion` soon, and not before the caller has returned.
   virtual void Defer(std::move_only_function<void()> completion) = 0;
+
+  // Where alone its cells can be taken back once they are saved, but for their owner; nothing: wherever their build is.
+  virtual std::optional<CellOrigin> origin() const { return std::nullopt; }
 
   // What outcomes say about the walls around the cells.
   virtual const Boundary& boundary() const = 0;

@@ -112,11 +112,10 @@ Result<void> CellSession::Restore(CellLink& link, std::uint64_t id, const SavedC
   wire::StartHeader header = MakeStartHeader(limits);
   // Whether to keep the cell is known only when somebody continues it; see OnDone.
   header.flags = wire::kKeepCell;
-  std::string body;
-  AppendFiles({}, mounts(), body);
-  header.request_length = static_cast<std::uint32_t>(body.size());
-  body.append(saved.bytes);
-  TRY(link.Send(ToWorker::kRestore, id, AsBytes(header), body));
+  std::string files;
+  AppendFiles({}, mounts(), files);
+  header.request_length = static_cast<std::uint32_t>(files.size());
+  TRY(link.Send(ToWorker::kRestore, id, std::string(AsBytes(header)) + files, saved.bytes));
   link_ = &link;
   id_ = id;
   limits_ = limits;
@@ -200,10 +199,10 @@ Result<void> CellSession::Save(AfterSave after, std::uint64_t max_bytes, SaveDon
   }
   const wire::SaveHeader header{
       .keep = after == AfterSave::kKeep ? 1u : 0u, .reserved = 0, .max_bytes = max_bytes};
+  max_saved_bytes_ = max_bytes;
   TRY(link_->Send(ToWorker::kSave, id_, AsBytes(header), {}));
   save_pending_ = true;
   after_save_ = after;
-  max_saved_bytes_ = max_bytes;
   save_done_ = std::move(done);
   SetDeadline();
   return {};

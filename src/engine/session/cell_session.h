@@ -161,13 +161,14 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
                   std::string_view bytes);
   Result<void> OnDone(std::string_view message);
   Result<void> OnRestored(std::string_view message);
-  void OnSaved(std::string_view message);
+  void OnSaved(std::string message);
   void OnRefused(std::string_view message);
   // Ends the run because its guest sent nonsense; the cell is cancelled.
   void Distrust(std::string why);
   void EndCell();
   void FinishRun();
   void FinishSave(Result<SavedCell> saved);
+  void FailRestore(Error why);
   void Detach();
   void SetDeadline();
   Result<void> SendAnswer(std::uint32_t seq, const ToolAnswer& answer, HostTime now);

@@ -137,7 +137,10 @@ Result<void> CellSession::OnFrame(ToHost kind, std::uint16_t flags, std::string_
   if (!partial_kind_) return OnMessage(kind, payload);
   partial_.append(payload);
   partial_kind_.reset();
-  return OnMessage(kind, std::exchange(partial_, {}));
+  std::string message = std::exchange(partial_, {});
+  if (kind != ToHost::kSaved) return OnMessage(kind, message);
+  OnSaved(std::move(message));  // As it is: it can be long.
+  return {};
 }
 
 Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
@@ -158,7 +161,7 @@ Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
     case ToHost::kChange:
       return OnChange(message);
     case ToHost::kSaved:
-      OnSaved(message);
+      OnSaved(std::string(message));
       return {};
     case ToHost::kRestored:
       return OnRestored(message);
@@ -280,6 +283,7 @@ Result<void> CellSession::OnDone(std::string_view message) {
     link_->ExpectStraySaveAnswer(id_);
     FinishSave(Error(ErrorCode::kFailedPrecondition, "the run ended before it could be saved"));
   }
+  if (!kept) FailRestore(Error(ErrorCode::kInternal, "the cell ended while it was restored"));
   FinishRun();
   if (kept && (wanted || save_pending_)) {
     doomed_ = doomed_ || state_ == State::kEnding;  // The kCancel we sent is behind the kSave.
@@ -318,9 +322,11 @@ Result<void> CellSession::OnRestored(std::string_view message) {
   return {};
 }
 
-void CellSession::OnSaved(std::string_view message) {
+void CellSession::OnSaved(std::string message) {
   save_pending_ = false;
-  FinishSave(SavedCell{std::string(message)});
+  SavedCell saved{.bytes = std::move(message), .origin = link_->origin()};
+  if (saved.origin) saved.origin->owner = owner_;
+  FinishSave(std::move(saved));
   if (after_save_ == AfterSave::kKeep) {
     if (doomed_ && state_ == State::kIdle) return EndCell();
     return SetDeadline();
@@ -353,13 +359,15 @@ void CellSession::OnRefused(std::string_view message) {
     if (doomed_ && state_ == State::kIdle) return EndCell();
     return SetDeadline();
   }
-  if (restore_done_) {
-    link_->Defer([done = std::move(restore_done_), why = std::move(why)]() mutable {
-      done(std::move(why));
-    });
-    restore_done_ = nullptr;
-  }
+  FailRestore(std::move(why));
   Detach();
+}
+
+void CellSession::FailRestore(Error why) {
+  if (!restore_done_) return;
+  link_->Defer(
+      [done = std::move(restore_done_), why = std::move(why)]() mutable { done(std::move(why)); });
+  restore_done_ = nullptr;
 }
 
 void CellSession::Distrust(std::string why) {
@@ -432,18 +440,19 @@ void CellSession::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
   outcome_.status = verdict.status;
   outcome_.reason = verdict.reason;
   outcome_.error = std::move(verdict.error);
+  const std::string why = outcome_.error ? ": " + outcome_.error->message : "";
+  FailRestore(Error(ErrorCode::kInternal, "the cell died while it was restored" + why));
+  if (save_pending_) {
+    FinishSave(Error(ErrorCode::kUnavailable, "the cell died while it was saved" + why));
+  }
   FinishRun();
   Detach();
 }
 
 void CellSession::OnLost(RunReason reason, const std::string& why) {
   const std::string lost = "the worker was lost: " + why;
-  if (restore_done_) {
-    // Another worker may be there at once, and be lost in the same way.
-    const Error error(ErrorCode::kInternal, lost + ", while it restored a cell");
-    link_->Defer([done = std::move(restore_done_), error]() mutable { done(error); });
-    restore_done_ = nullptr;
-  }
+  // Another worker may be there at once, and be lost in the same way.
+  FailRestore(Error(ErrorCode::kInternal, lost + ", while it restored a cell"));
   FinishSave(Error(ErrorCode::kUnavailable, lost));
   if (reason == RunReason::kKilled || (state_ == State::kEnding && !distrusted_)) {
     outcome_.status = RunStatus::kCancelled;

@@ -41,6 +41,11 @@ Result<void> CheckRequest(const RunRequest& request, const Limits& ceiling) {
   return {};
 }
 
+// An engine that does not has real time and real chance only.
+bool CanSaveRuns(const EngineState& state) {
+  return state.max_saved_bytes != 0 && !state.saves_idle_cells_only;
+}
+
 bool HasPolicy(const RunRequest& request) {
   return !request.policy.is_none() && request.policy != Value(std::int64_t{0});
 }
@@ -124,8 +129,7 @@ asio::awaitable<Result<Outcome>> SessionCell::Run(RunRequest request, RunEvents&
         if (auto good = CheckRequest(request, lane.state().ceiling); !good) {
           return FailLater(lane, std::move(done), std::move(good).error());
         }
-        // An engine that saves no cells has real time and real chance only.
-        if (request.virtual_time && lane.state().max_saved_bytes == 0) {
+        if (request.virtual_time && !CanSaveRuns(lane.state())) {
           if (request.virtual_time->must_repeat) {
             return FailLater(lane, std::move(done),
                              Error(ErrorCode::kFailedPrecondition,
@@ -178,10 +182,12 @@ asio::awaitable<Result<SavedCell>> SessionCell::Save(AfterSave after) {
   return OnLane<SavedCell>(
       lane_, session_,
       [&lane = lane_, after](const Session& session, Done<SavedCell> done) mutable {
-        if (lane.state().max_saved_bytes == 0) {
-          return FailLater(lane, std::move(done),
-                           Error(ErrorCode::kInvalidArgument,
-                                 "this engine cannot save a cell; run the code in engine wasm"));
+        if (lane.state().max_saved_bytes == 0 ||
+            (session->run_under_way() && !CanSaveRuns(lane.state()))) {
+          return FailLater(
+              lane, std::move(done),
+              Error(ErrorCode::kInvalidArgument,
+                    "this engine cannot save a cell while it runs; run the code in engine wasm"));
         }
         auto good = session->Save(after, lane.state().max_saved_bytes, std::move(done));
         if (!good) FailLater(lane, std::move(done), std::move(good).error());

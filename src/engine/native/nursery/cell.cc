@@ -14,9 +14,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/native/nursery/image.h"
 #include "engine/native/nursery/input_files.h"
+#include "engine/native/nursery/kernel_state.h"
 #include "engine/native/nursery/library.h"
+#include "engine/native/nursery/raw_frames.h"
 #include "engine/native/nursery/rehearsal.h"
+#include "engine/native/nursery/survey.h"
+#include "engine/native/nursery/transplant.h"
 #include "guest/native/forked.h"
 #include "jail/become.h"
 #include "jail/walls.h"
@@ -194,17 +199,67 @@ void Cell::Serve() {
   CatchAborts();
   holder_.Connect(kSocket);
   while (true) {
-    const wire::StartHeader start = holder_.AwaitStart();
-    Result<void> ready = Tighten(start);
-    if (ready) ready = WriteInputFiles(holder_.files());
-    if (!ready) {
-      holder_.Refuse(ready.error().message());
-      ::_exit(EXIT_FAILURE);
+    switch (holder_.AwaitOrder()) {
+      case Holder::Order::kRun:
+        Run();
+        break;
+      case Holder::Order::kSave:
+        Save();
+        break;
+      case Holder::Order::kRestore:
+        Restore();
     }
-    // A cell that is not kept is killed by the host. Exiting here would keep the core it shares with the
-    // host busy with freeing memory before the host could hear of the end.
-    if (!holder_.Run()) ::_exit(EXIT_FAILURE);
   }
+}
+
+void Cell::Run() {
+  const wire::StartHeader start = holder_.AwaitStart();
+  Result<void> ready = Tighten(start);
+  if (ready) ready = WriteInputFiles(holder_.files());
+  if (!ready) {
+    holder_.Refuse(ready.error().message());
+    ::_exit(EXIT_FAILURE);
+  }
+  // A cell that is not kept is killed by the host. Exiting here would keep the core it shares with the
+  // host busy with freeing memory before the host could hear of the end.
+  if (!holder_.Run()) ::_exit(EXIT_FAILURE);
+}
+
+void Cell::Save() {
+  if (nursery_.stem == nullptr) return holder_.Refuse("cells cannot be copied here");
+  Scratch& scratch = nursery_.stem->scratch();
+  ProbeOpenFiles(scratch);
+  // Now the host looks at this process. Nothing of its memory may change before the image is sent, except for the stack
+  // below here.
+  RawWriter(scratch, kSocket, wire::ToHost{wire::kAskSurvey}, RawWriter::Mode::kSend).End();
+  RawReader reader(scratch, holder_.stream());
+  std::size_t size = 0;
+  if (!reader.ReadRest(scratch.survey.data(), scratch.survey.size(), size)) std::abort();
+  if (size == 0) return nursery_.stem->Sweep();
+  const std::optional<Survey> survey = Survey::Of({scratch.survey.data(), size});
+  if (!survey) std::abort();
+  const Result<Self> self = SendImage(*nursery_.stem, *survey, kSocket, holder_.save().max_bytes);
+  const bool is_branch = self && *self == Self::kBranch;
+  if (is_branch) {
+    if (const Result<void> applied = ApplyKernelState(scratch); !applied) {
+      RefuseAndExit(kSocket, applied.error().message());
+    }
+  }
+  nursery_.stem->Sweep();
+  if (is_branch) holder_.SayRestored();
+  if (!self) holder_.Refuse(self.error().message());
+}
+
+// Its limits are in force before any byte is looked at that another cell has written.
+void Cell::Restore() {
+  if (nursery_.stem == nullptr) RefuseAndExit(kSocket, "cells cannot be copied here");
+  RawReader reader(nursery_.stem->scratch(), holder_.stream());
+  wire::StartHeader start{};
+  if (!reader.Take(start) || !reader.Skip(start.request_length)) std::abort();
+  if (const Result<void> ready = Tighten(start); !ready) {
+    RefuseAndExit(kSocket, ready.error().message());
+  }
+  Become(*nursery_.stem, reader, kSocket);
 }
 
 // A foreign interpreter comes up with the limits of its run in force and the last filter loaded, so that nothing

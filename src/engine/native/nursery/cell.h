@@ -1,4 +1,4 @@
-// What a freshly forked process does to become a cell, and then is one.
+// What a freshly forked process does to become a cell, and then is one; or the copy of one.
 //
 // Trust     Trusted until the filter is loaded, hostile from the first byte of a run; the order of
 //           Cell::Live is what keeps the two apart.
@@ -15,6 +15,7 @@
 #include "engine/native/nursery/control.h"
 #include "engine/native/nursery/holder.h"
 #include "engine/native/nursery/runner.h"
+#include "engine/native/nursery/stem.h"
 #include "jail/berth.h"
 #include "jail/enclosure.h"
 #include "jail/filter.h"
@@ -45,6 +46,7 @@ struct Inheritance {
   const Control& control;
   const Runner* runner;               // Null: the interpreter is in this process.
   std::uint64_t address_space_bytes;  // Of an interpreter that has run nothing.
+  const Stem* stem;                   // Null: cells cannot be copied.
   const jail::Berth* berth =
       nullptr;  // It was forked in. Null: it has namespaces and files to make.
 };
@@ -72,6 +74,9 @@ class Cell {
   Result<void> Announce();
   Result<void> CloseAllElse();
   [[noreturn]] void Serve();
+  void Run();
+  void Save();
+  [[noreturn]] void Restore();
   [[noreturn]] void HandOver();
   Result<void> Tighten(const wire::StartHeader& start) const;
 

@@ -65,9 +65,10 @@ Result<std::optional<CellRequest>> Control::Receive() const {
   return std::optional(std::move(request));
 }
 
-Result<void> Control::SendReady(std::string_view missing) const {
+Result<void> Control::SendReady(std::string_view missing, Copies copies) const {
   const wire::NurseryReady ready{.kind = wire::FromNursery::kReady,
-                                 .missing_length = static_cast<std::uint32_t>(missing.size())};
+                                 .missing_length = static_cast<std::uint32_t>(missing.size()),
+                                 .copies = copies == Copies::kAny ? 1u : 0u};
   return Send(AsBytes(ready), missing, {});
 }
 

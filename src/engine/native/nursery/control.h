@@ -33,7 +33,9 @@ class Control {
   // The next request; nothing when the host is gone.
   Result<std::optional<CellRequest>> Receive() const;
 
-  Result<void> SendReady(std::string_view missing) const;
+  // `copies`: whether cells can be saved and restored.
+  enum class Copies { kNone, kAny };
+  Result<void> SendReady(std::string_view missing, Copies copies) const;
   Result<void> SendNews(wire::FromNursery kind, std::uint64_t cell, std::string_view text,
                         std::span<const int> descriptors) const;
   Result<void> SendFailed(std::uint64_t cell, const Error& why) const;

@@ -53,11 +53,26 @@ void FrameStream::Need(std::size_t bytes) {
   }
 }
 
-Incoming FrameStream::Read() {
+wire::StreamFrame FrameStream::PeekHeader() {
   wire::StreamFrame header{};
   if (begin_ == end_) begin_ = end_ = 0;
   Need(sizeof header);
   std::memcpy(&header, buffer_.get() + begin_, sizeof header);
+  return header;
+}
+
+wire::ToWorker FrameStream::PeekKind() {
+  return static_cast<wire::ToWorker>(PeekHeader().kind);
+}
+
+std::string_view FrameStream::TakeEarly() {
+  const std::string_view early(buffer_.get() + begin_, end_ - begin_);
+  begin_ = end_ = 0;
+  return early;
+}
+
+Incoming FrameStream::Read() {
+  const wire::StreamFrame header = PeekHeader();
   if (header.length > wire::kMaxFramePayload) std::abort();
   Need(sizeof header + header.length);
   const std::string_view payload(buffer_.get() + begin_ + sizeof header, header.length);

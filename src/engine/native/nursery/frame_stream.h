@@ -32,8 +32,12 @@ class FrameStream {
   }
 
   Incoming Read();
+  // The next frame's kind, which is still to be read.
+  wire::ToWorker PeekKind();
   // Whether Read() would not have to wait for a byte.
   bool HasNext() const;
+  // What was read of frames that nobody has asked for yet: somebody else goes on with the socket.
+  std::string_view TakeEarly();
 
   int socket() const { return socket_; }
 
@@ -48,6 +52,7 @@ class FrameStream {
   static constexpr std::size_t kBufferBytes = sizeof(wire::StreamFrame) + wire::kMaxFramePayload;
 
   void Need(std::size_t bytes);
+  wire::StreamFrame PeekHeader();
 
   int socket_ = -1;
   // What was read and not handed out: [begin_, end_).

@@ -106,6 +106,20 @@ void CatchAborts() {
   ::sigaction(SIGABRT, &action, nullptr);
 }
 
+Holder::Order Holder::AwaitOrder() {
+  Lock lock(mutex_);
+  while (!next_run_ && !next_copy_) AwaitNews(lock, std::nullopt);
+  if (!next_copy_) return Order::kRun;
+  // Nobody waits: there is no run, and no thread, or the host would not ask.
+  if (wake_fd_ >= 0) ::close(std::exchange(wake_fd_, -1));
+  return *std::exchange(next_copy_, std::nullopt);
+}
+
+void Holder::SayRestored() {
+  stream_.Connect(stream_.socket());
+  stream_.Write(wire::ToHost::kRestored, {}, {});
+}
+
 wire::StartHeader Holder::AwaitStart() {
   Lock lock(mutex_);
   while (!next_run_) AwaitNews(lock, std::nullopt);
@@ -204,12 +218,13 @@ std::optional<Holder::Message> Holder::Listen(Deadline deadline) {
     if (ready[0].revents == 0) return std::nullopt;
   }
   Message message;
+  message.kind = stream_.PeekKind();
+  if (message.kind == wire::ToWorker::kRestore) return message;
   Incoming frame;
   do {
     frame = stream_.Read();
     message.payload.append(frame.payload);
   } while (frame.more);
-  message.kind = frame.kind;
   return message;
 }
 
@@ -226,6 +241,15 @@ void Holder::Deliver(Message message) {
       if (std::erase(open_calls_, header.seq) > 0) messages_.emplace_back(payload);
       return;
     }
+    case wire::ToWorker::kSave: {
+      std::string_view payload = message.payload;
+      save_ = TakeHeader<wire::SaveHeader>(payload);
+      next_copy_ = Order::kSave;
+      return;
+    }
+    case wire::ToWorker::kRestore:
+      next_copy_ = Order::kRestore;
+      return;
     case wire::ToWorker::kCancel:
       ::_exit(EXIT_SUCCESS);
     default:

@@ -30,7 +30,18 @@ class Holder {
   Holder();
   void Connect(int socket) { stream_.Connect(socket); }
 
-  // The next run. Nothing of it but the header has been looked at.
+  enum class Order {
+    kRun,
+    kSave,
+    kRestore,  // All of it is still in the stream: it can be of any length.
+  };
+  Order AwaitOrder();
+  const wire::SaveHeader& save() const { return save_; }
+  FrameStream& stream() { return stream_; }
+  // Answers kRestore, in a process that goes on where another was.
+  void SayRestored();
+
+  // The next run, once it is there. Nothing of it but the header has been looked at.
   wire::StartHeader AwaitStart();
   std::string_view files() const;  // That come with it, encoded. Until Run().
   void Refuse(std::string_view why);
@@ -74,6 +85,7 @@ class Holder {
   const std::string_view out_of_memory_report_;  // Encoded while there is memory.
 
   wire::StartHeader start_{};
+  wire::SaveHeader save_{};
   std::string message_;  // Header, request and files.
   bool reported_ = false;
   std::uint64_t arrived_ns_ = 0;
@@ -85,6 +97,7 @@ class Holder {
   // A thread that an earlier run left behind waits for ever: its call belongs to nobody.
   std::uint64_t run_ = 0;
   std::optional<std::string> next_run_;
+  std::optional<Order> next_copy_;         // kSave or kRestore.
   std::deque<std::string> messages_;       // For the guest to take.
   std::vector<std::uint32_t> open_calls_;  // Posted, not answered.
   std::uint64_t wakes_ = 0;

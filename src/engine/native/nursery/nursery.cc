@@ -5,11 +5,13 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "base/sanitized.h"
 #include "engine/native/nursery/birth.h"
 #include "jail/become.h"
 
@@ -54,10 +56,23 @@ Result<void> Nursery::Prepare() {
   if (runner_) {
     address_space_bytes_ = runner_->address_space_bytes();
   } else {
+    TRY(TakeStem());
     TRY_ASSIGN(address_space_bytes_, enclosure_.AddressSpace());
   }
   TRY_ASSIGN(const jail::Walls walls, enclosure_.Seal(single.first));
-  return control_.SendReady(MissingWalls(walls));
+  return control_.SendReady(MissingWalls(walls),
+                            stem_ ? Control::Copies::kAny : Control::Copies::kNone);
+}
+
+// Without a pid namespace a copy would have another process number than libraries remember. A sanitizer has memory of
+// its own, and knows what is where.
+Result<void> Nursery::TakeStem() {
+  const bool has_small_pages = ::sysconf(_SC_PAGESIZE) == static_cast<long>(kPageBytes);
+  if (enclosure_.tier() != jail::Tier::kNamespace || kIsSanitized || !has_small_pages) return {};
+  const auto maps = enclosure_.OpenOwn("maps");
+  if (!maps) return {};  // Its cells cannot be copied, and say so.
+  TRY_ASSIGN(stem_, Stem::Take(*maps));
+  return {};
 }
 
 Result<void> Nursery::Run() {
@@ -87,8 +102,13 @@ Result<const jail::Filter*> Nursery::FilterFor(const wire::MakeCell& request) co
 Result<void> Nursery::Make(const CellRequest& request) {
   const Result<const jail::Filter*> filter = FilterFor(request.head);
   if (!filter) return control_.SendFailed(request.head.cell, filter.error());
-  const Inheritance inheritance{
-      enclosure_, **filter, rules_, control_, runner_ ? &*runner_ : nullptr, address_space_bytes_};
+  const Inheritance inheritance{enclosure_,
+                                **filter,
+                                rules_,
+                                control_,
+                                runner_ ? &*runner_ : nullptr,
+                                address_space_bytes_,
+                                stem_ ? &*stem_ : nullptr};
   // Not the first one: there may be no other.
   const bool suits_berth =
       Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true);

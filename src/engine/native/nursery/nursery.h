@@ -39,6 +39,7 @@ class Nursery {
   Result<void> Run();
 
  private:
+  Result<void> TakeStem();
   Result<void> Make(const CellRequest& request);
   Result<const jail::Filter*> FilterFor(const wire::MakeCell& request) const;
   Result<void> Reap();
@@ -50,6 +51,7 @@ class Nursery {
   // What cells of one process load last, and those of several.
   std::optional<jail::Filter> single_;
   std::optional<jail::Filter> several_;
+  std::optional<Stem> stem_;                        // Of cells that can be copied.
   std::uint64_t address_space_bytes_ = 0;           // As in Inheritance.
   UniqueFd deaths_;                                 // Readable when a child has ended.
   std::unordered_map<pid_t, std::uint64_t> cells_;  // Those that were made alone.

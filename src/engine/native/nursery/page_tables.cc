@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <span>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/memory_maps.h"
 #include "base/sanitized.h"
+#include "engine/native/nursery/stem.h"
 
 namespace caisson::nursery {
 namespace {
@@ -47,30 +47,12 @@ struct Mapping {
 };
 
 Result<std::vector<Mapping>> ReadMappings(const UniqueFd& maps) {
-  std::string text;
-  std::array<char, 4096> buffer{};
-  ::lseek(maps.get(), 0, SEEK_SET);
-  while (true) {
-    const ssize_t got = ::read(maps.get(), buffer.data(), buffer.size());
-    if (got < 0) return Error::FromErrno(errno, "read what is mapped");
-    if (got == 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
+  TRY_ASSIGN(const std::vector<MemoryMapping> listed, ReadMaps(maps));
   std::vector<Mapping> mappings;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    char dash = 0;
-    std::string access;
-    std::string offset;
-    std::string device;
-    std::uint64_t inode = 0;
-    fields >> std::hex >> begin >> dash >> end >> access >> offset >> device >> std::dec >> inode;
-    mappings.push_back({.range = {reinterpret_cast<char*>(begin), end - begin},
-                        .access = access,
-                        .is_of_file = inode != 0});
+  for (const MemoryMapping& mapping : listed) {
+    mappings.push_back({.range = {At(mapping.begin), mapping.size()},
+                        .access = mapping.access,
+                        .is_of_file = mapping.inode != 0});
   }
   return mappings;
 }
@@ -126,6 +108,11 @@ Result<void> MoveMemoryToFile(const PageFiles& files) {
   if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) {
     return Error::FromErrno(errno, "seal the memory");
   }
+  if (offset == 0) return {};
+  // Nobody reads this but a cell that is copied; what nobody reads costs nothing.
+  const void* view =
+      ::mmap(nullptr, static_cast<std::size_t>(offset), PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (view == MAP_FAILED) return Error::FromErrno(errno, "map the memory once more");
   return {};
 }
 

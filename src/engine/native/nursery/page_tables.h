@@ -10,11 +10,16 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace caisson::nursery {
+
+// What the file that memory is moved to is called. One more mapping of it, of all of it and read-only, shows for ever what
+// was moved.
+inline constexpr std::string_view kMemoryFile = "/memfd:memory (deleted)";
 
 // Of /proc/self.
 struct PageFiles {

@@ -178,6 +178,7 @@ struct NurseryBehaviour {
   std::function<void(class FakeNursery&, const FakeCell&)> after_prepared{};
   Idleness idleness = Idleness::kSleeps;
   std::string missing{};
+  bool copies = false;  // It says that its cells can be saved.
   std::string files{};  // A directory that every cell has as its private files.
 };
 
@@ -228,7 +229,8 @@ class FakeNursery {
   }
   void Ready(std::string_view missing = {}) {
     const wire::NurseryReady ready{.kind = wire::FromNursery::kReady,
-                                   .missing_length = static_cast<std::uint32_t>(missing.size())};
+                                   .missing_length = static_cast<std::uint32_t>(missing.size()),
+                                   .copies = behaviour_.copies ? 1u : 0u};
     SendPacket(AsBytes(ready) + std::string(missing));
   }
   FakeCell& Bear(const wire::MakeCell& make) {

@@ -1,0 +1,32 @@
+// What the kernel says a process has mapped: /proc/PID/maps, as data.
+//
+// Trust     The kernel's words. Paths in them are chosen by whoever made the files.
+// Threads   A pure function.
+// Lifetime  Values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace caisson {
+
+struct MemoryMapping {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::string access{};  // As in "r-xp".
+  std::uint64_t offset = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;  // 0: of no file.
+  std::string path{};       // Or a name in brackets, or nothing.
+
+  std::uint64_t size() const { return end - begin; }
+};
+
+// In the order of addresses.
+Result<std::vector<MemoryMapping>> ParseMemoryMaps(std::string_view text);
+
+}  // namespace caisson

@@ -1,0 +1,39 @@
+#include "engine/native/native_cell.h"
+
+#include <utility>
+
+#include "engine/session/on_lane.h"
+
+namespace caisson {
+
+asio::awaitable<Result<void>> NativeCell::Restore(std::uint64_t nursery, SavedCell saved,
+                                                  Limits limits) {
+  return OnLane<void>(
+      lane_, session(),
+      [&lane = lane_, nursery, saved = std::move(saved), limits](
+          std::shared_ptr<CellSession> session, Done<void> done) mutable {
+        session->BeginStarting();
+        const CellNeeds needs{.processes = limits.processes,
+                              .total_file_bytes = limits.total_file_bytes,
+                              .files = limits.files,
+                              .modules = {},
+                              .host_files = session->host_files()};
+        lane.WithFreshCellOf(
+            nursery, needs,
+            [&lane, session = std::move(session), saved = std::move(saved), limits,
+             done = std::move(done)](Result<CellLink*> link) mutable {
+              if (!session->EndStarting()) {
+                if (session->abandoned()) return;  // Nobody waits for it any more.
+                return FailLater(lane, std::move(done), Error(ErrorCode::kCancelled, "cancelled"));
+              }
+              if (!link) return FailLater(lane, std::move(done), std::move(link).error());
+              const std::uint64_t id =
+                  lane.state().next_cell.fetch_add(1, std::memory_order_relaxed);
+              auto good = session->Restore(**link, id, saved, limits, std::move(done));
+              // NOLINTNEXTLINE(bugprone-use-after-move): it is taken only if all is well.
+              if (!good) FailLater(lane, std::move(done), std::move(good).error());
+            });
+      });
+}
+
+}  // namespace caisson
