@@ -39,25 +39,29 @@ class Fields {
 
 }  // namespace
 
+std::optional<MemoryMapping> TakeMemoryMapping(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  Fields fields(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  MemoryMapping mapping;
+  mapping.begin = fields.Number(16, '-');
+  mapping.end = fields.Number(16, ' ');
+  mapping.access = fields.Word().substr(0, 5);
+  mapping.offset = fields.Number(16, ' ');
+  const std::uint64_t major = fields.Number(16, ':');
+  mapping.device = major << 32 | fields.Number(16, ' ');
+  mapping.inode = fields.Number(10, ' ');
+  mapping.path = fields.Rest();
+  const bool is_good = fields.good() && mapping.access.size() == 4 && mapping.begin < mapping.end;
+  return is_good ? std::optional(mapping) : std::nullopt;
+}
+
 Result<std::vector<MemoryMapping>> ParseMemoryMaps(std::string_view text) {
   std::vector<MemoryMapping> mappings;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    Fields fields(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    MemoryMapping mapping;
-    mapping.begin = fields.Number(16, '-');
-    mapping.end = fields.Number(16, ' ');
-    mapping.access = fields.Word();
-    mapping.offset = fields.Number(16, ' ');
-    const std::uint64_t major = fields.Number(16, ':');
-    mapping.device = major << 32 | fields.Number(16, ' ');
-    mapping.inode = fields.Number(10, ' ');
-    mapping.path = fields.Rest();
-    if (!fields.good() || mapping.access.size() != 4 || mapping.end <= mapping.begin) {
-      return Error(ErrorCode::kInternal, "a list of mappings makes no sense");
-    }
-    mappings.push_back(std::move(mapping));
+    auto mapping = TakeMemoryMapping(text);
+    if (!mapping) return Error(ErrorCode::kInternal, "a list of mappings makes no sense");
+    mappings.push_back(*std::move(mapping));
   }
   return mappings;
 }

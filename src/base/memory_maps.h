@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,15 @@ struct MemoryMapping {
   std::uint64_t offset = 0;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;  // 0: of no file.
-  std::string path{};       // Or a name in brackets, or nothing.
+  std::string_view path{};  // Or a name in brackets, or nothing. Of the text it was read from.
 
   std::uint64_t size() const { return end - begin; }
 };
 
-// In the order of addresses.
+// Takes the first line off `text`, without allocating anything; nothing if it makes no sense.
+std::optional<MemoryMapping> TakeMemoryMapping(std::string_view& text);
+
+// All of it, in the order of addresses.
 Result<std::vector<MemoryMapping>> ParseMemoryMaps(std::string_view text);
 
 }  // namespace caisson

@@ -26,20 +26,13 @@ using wire::SurveyedMapping;
 constexpr std::uint32_t kReadWrite = wire::kMayRead | wire::kMayWrite;
 constexpr std::string_view kSharedMemory = "/dev/zero (deleted)";
 
-std::uint32_t AccessOf(const MemoryMapping& mapping) {
-  return (mapping.access[0] == 'r' ? wire::kMayRead : 0u) |
-         (mapping.access[1] == 'w' ? wire::kMayWrite : 0u) |
-         (mapping.access[2] == 'x' ? wire::kMayExecute : 0u) |
-         (mapping.access[3] == 's' ? wire::kIsShared : 0u);
-}
-
 // A stretch of a mapping, with what the stem has in the whole of its place.
 struct Part {
   const SurveyedMapping& mapping;
   std::string_view path;
   std::uint64_t begin;
   std::uint64_t end;
-  const MemoryMapping* in_stem;  // May be null.
+  const SurveyedMapping* in_stem;  // May be null.
 
   std::uint64_t offset() const { return mapping.offset + (begin - mapping.begin); }
   std::uint32_t protection() const { return mapping.access & ~std::uint32_t{wire::kIsShared}; }
@@ -49,7 +42,7 @@ struct Part {
   bool is_inherited() const {
     return in_stem != nullptr && in_stem->device == mapping.device &&
            in_stem->inode == mapping.inode &&
-           ((AccessOf(*in_stem) & wire::kIsShared) != 0) == is_shared() &&
+           ((in_stem->access & wire::kIsShared) != 0) == is_shared() &&
            (mapping.inode == 0 || in_stem->offset + (begin - in_stem->begin) == offset());
   }
 };
@@ -120,8 +113,8 @@ class Plan {
       }
       std::uint64_t end = mapping.end;
       if (at < scratch) end = std::min(end, scratch);
-      const MemoryMapping* in_stem = nullptr;
-      const auto next = std::ranges::upper_bound(stem_.mappings(), at, {}, &MemoryMapping::end);
+      const SurveyedMapping* in_stem = nullptr;
+      const auto next = std::ranges::upper_bound(stem_.mappings(), at, {}, &SurveyedMapping::end);
       if (next != stem_.mappings().end()) {
         if (next->begin <= at) in_stem = &*next;
         end = std::min(end, next->begin <= at ? next->end : next->begin);
@@ -152,7 +145,7 @@ class Plan {
   }
 
   Result<void> AddInherited(const Part& part) {
-    const std::uint32_t before = AccessOf(*part.in_stem) & ~std::uint32_t{wire::kIsShared};
+    const std::uint32_t before = part.in_stem->access & ~std::uint32_t{wire::kIsShared};
     const std::uint32_t after = part.protection();
     // What could not be written to was not.
     if (before == after && (after & wire::kMayWrite) == 0) return {};

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <span>
@@ -47,7 +48,16 @@ struct Mapping {
 };
 
 Result<std::vector<Mapping>> ReadMappings(const UniqueFd& maps) {
-  TRY_ASSIGN(const std::vector<MemoryMapping> listed, ReadMaps(maps));
+  std::string text;
+  std::array<char, 4096> buffer{};
+  ::lseek(maps.get(), 0, SEEK_SET);
+  while (true) {
+    const ssize_t got = ::read(maps.get(), buffer.data(), buffer.size());
+    if (got < 0) return Error::FromErrno(errno, "read what is mapped");
+    if (got == 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  TRY_ASSIGN(const std::vector<MemoryMapping> listed, ParseMemoryMaps(text));
   std::vector<Mapping> mappings;
   for (const MemoryMapping& mapping : listed) {
     mappings.push_back({.range = {At(mapping.begin), mapping.size()},

@@ -50,6 +50,7 @@ Result<void> Rehearse(Holder& holder) {
   }
   SetHolder(holder);
   holder.Connect(cell.get());
+  static_cast<void>(holder.AwaitOrder());  // To run, that is.
   holder.AwaitStart();
   // The report stays in the socket and goes with it.
   if (!holder.Run()) return Error(ErrorCode::kInternal, "the rehearsal came to nothing");

@@ -3,14 +3,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <string>
+#include <string_view>
 
+#include "base/memory_maps.h"
 #include "engine/native/nursery/page_tables.h"
 
 namespace caisson::nursery {
 namespace {
+
+constexpr std::size_t kMostMappings = 4096;
+
+wire::SurveyedMapping AsSurveyed(const MemoryMapping& mapping) {
+  return {.begin = mapping.begin,
+          .end = mapping.end,
+          .offset = mapping.offset,
+          .device = mapping.device,
+          .inode = mapping.inode,
+          .access = (mapping.access[0] == 'r' ? wire::kMayRead : 0u) |
+                    (mapping.access[1] == 'w' ? wire::kMayWrite : 0u) |
+                    (mapping.access[2] == 'x' ? wire::kMayExecute : 0u) |
+                    (mapping.access[3] == 's' ? wire::kIsShared : 0u),
+          .path_length = 0};
+}
 
 void* MapScratch(void* where, int flags) {
   return ::mmap(where, sizeof(Scratch), PROT_READ | PROT_WRITE,
@@ -19,36 +34,42 @@ void* MapScratch(void* where, int flags) {
 
 }  // namespace
 
-Result<std::vector<MemoryMapping>> ReadMaps(const UniqueFd& maps) {
-  std::string text;
-  std::array<char, 4096> buffer{};
-  ::lseek(maps.get(), 0, SEEK_SET);
-  while (true) {
-    const ssize_t got = ::read(maps.get(), buffer.data(), buffer.size());
-    if (got < 0) return Error::FromErrno(errno, "read what is mapped");
-    if (got == 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return ParseMemoryMaps(text);
-}
-
 Result<Stem> Stem::Take(const UniqueFd& maps) {
   Stem stem;
   void* const scratch = MapScratch(nullptr, 0);
-  if (scratch == MAP_FAILED) return Error::FromErrno(errno, "map a scratch");
+  void* const list = ::mmap(nullptr, kMostMappings * sizeof(wire::SurveyedMapping),
+                            PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (scratch == MAP_FAILED || list == MAP_FAILED) return Error::FromErrno(errno, "map a scratch");
   stem.scratch_ = static_cast<Scratch*>(scratch);
-  TRY_ASSIGN(stem.mappings_, ReadMaps(maps));
-  const auto is_pristine = [](const MemoryMapping& mapping) {
-    return mapping.access == "r--p" && mapping.path == kMemoryFile;
-  };
-  const auto found = std::ranges::find_if(stem.mappings_, is_pristine);
-  if (found != stem.mappings_.end()) stem.pristine_ = *found;
+  TRY(stem.List(maps, {static_cast<wire::SurveyedMapping*>(list), kMostMappings}));
+  stem.Sweep();
   return stem;
 }
 
-const char* Stem::Pristine(const MemoryMapping& mapping) const {
+Result<void> Stem::List(const UniqueFd& maps, std::span<wire::SurveyedMapping> room) {
+  const auto text = std::span(scratch_->plan);
+  std::size_t size = 0;
+  for (ssize_t got = 1; got > 0 && size < text.size(); size += static_cast<std::size_t>(got)) {
+    got = ::read(maps.get(), text.data() + size, text.size() - size);
+    if (got < 0) return Error::FromErrno(errno, "read what is mapped");
+  }
+  std::size_t count = 0;
+  for (std::string_view rest(text.data(), size); !rest.empty(); ++count) {
+    const std::optional<MemoryMapping> mapping = TakeMemoryMapping(rest);
+    if (!mapping || count == room.size()) {
+      return Error(ErrorCode::kInternal, "a list of mappings makes no sense");
+    }
+    room[count] = AsSurveyed(*mapping);
+    const bool is_pristine = mapping->access == "r--p" && mapping->path == kMemoryFile;
+    if (is_pristine) pristine_ = room[count];
+  }
+  mappings_ = room.first(count);
+  return {};
+}
+
+const char* Stem::Pristine(const wire::SurveyedMapping& mapping) const {
   if (!pristine_ || mapping.inode != pristine_->inode || mapping.device != pristine_->device ||
-      mapping.offset + mapping.size() > pristine_->size()) {
+      mapping.offset + (mapping.end - mapping.begin) > pristine_->end - pristine_->begin) {
     return nullptr;
   }
   return At(pristine_->begin + mapping.offset);

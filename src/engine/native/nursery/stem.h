@@ -12,9 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <span>
 
-#include "base/memory_maps.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "wire/nursery.h"
@@ -50,24 +49,25 @@ struct Scratch {
 
 class Stem {
  public:
-  // `maps`: of /proc/self.
+  // `maps`: of /proc/self. Takes nothing from the heap, which is as cells are to have it.
   static Result<Stem> Take(const UniqueFd& maps);
 
-  const std::vector<MemoryMapping>& mappings() const { return mappings_; }
+  // In the order of addresses; without paths.
+  std::span<const wire::SurveyedMapping> mappings() const { return mappings_; }
   Scratch& scratch() const { return *scratch_; }
   // Of a mapping that every cell has: what is there as long as nobody writes to it, if that can be seen elsewhere.
-  const char* Pristine(const MemoryMapping& mapping) const;
+  const char* Pristine(const wire::SurveyedMapping& mapping) const;
   // Gives back what is in the scratch, and mapped over it.
   void Sweep() const;
 
  private:
   Stem() = default;
 
-  std::vector<MemoryMapping> mappings_;
-  Scratch* scratch_ = nullptr;             // Never unmapped.
-  std::optional<MemoryMapping> pristine_;  // Of page_tables.h.
-};
+  Result<void> List(const UniqueFd& maps, std::span<wire::SurveyedMapping> room);
 
-Result<std::vector<MemoryMapping>> ReadMaps(const UniqueFd& maps);
+  std::span<const wire::SurveyedMapping> mappings_;  // Never unmapped, either.
+  Scratch* scratch_ = nullptr;                       // Never unmapped.
+  std::optional<wire::SurveyedMapping> pristine_;    // Of page_tables.h.
+};
 
 }  // namespace caisson::nursery
