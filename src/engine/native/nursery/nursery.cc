@@ -13,6 +13,7 @@
 
 #include "base/sanitized.h"
 #include "engine/native/nursery/birth.h"
+#include "engine/native/nursery/heap_gaps.h"
 #include "jail/become.h"
 
 namespace caisson::nursery {
@@ -60,6 +61,7 @@ Result<void> Nursery::Prepare() {
     TRY_ASSIGN(address_space_bytes_, enclosure_.AddressSpace());
   }
   TRY_ASSIGN(const jail::Walls walls, enclosure_.Seal(single.first));
+  CloseHeapGaps();  // Those of our own preparations.
   return control_.SendReady(MissingWalls(walls),
                             stem_ ? Control::Copies::kAny : Control::Copies::kNone);
 }

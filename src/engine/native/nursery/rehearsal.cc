@@ -21,7 +21,7 @@ std::string StartFrame() {
   const auto text = [](const char* bytes) { return Value(std::string(bytes)); };
   Dict request{{{text("code"), Value(Bytes{"print(end='')\n1+1"})},
                 {text("result_bytes"), Value(static_cast<std::int64_t>(kResultBytes))},
-                {text("keep"), Value(true)}}};
+                {text("keep"), Value(false)}}};
   std::string encoded;
   static_cast<void>(EncodeValue(std::move(request), encoded));  // Fails only on deep nesting.
   wire::StartHeader start{};
