@@ -233,6 +233,10 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
 
 asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
   const SessionRequest session = *request.session;
+  if (session.fork_of) {
+    auto forked = co_await Fork({request.owner, *session.fork_of}, session.name, request.setting);
+    if (!forked) co_return std::move(forked).error();
+  }
   auto entered = co_await sessions_.Enter({request.owner, session.name}, session.restart);
   if (!entered) co_return std::move(entered).error();
   if (const auto* lost = std::get_if<SessionLost>(&*entered)) {

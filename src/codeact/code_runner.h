@@ -64,6 +64,8 @@ struct CodeRunnerOptions {
 struct SessionRequest {
   std::string name;
   Restart restart = Restart::kNo;
+  // It is new, and begins as a copy of this one, which has run with the same setting; both go on apart.
+  std::optional<std::string> fork_of{};
 };
 
 struct CodeRequest {

@@ -17,7 +17,8 @@ constexpr std::string_view kCodeSchema =
     R"("code":{"type":"string","description":"Python to execute."})";
 constexpr std::string_view kSessionSchema =
     R"("session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},)"
-    R"("restart":{"type":"boolean","description":"Begin the session afresh if it was lost."})";
+    R"("restart":{"type":"boolean","description":"Begin the session afresh if it was lost."},)"
+    R"("fork_of":{"type":"string","description":"Begin the session, a new one, as a copy of this one."})";
 constexpr std::string_view kLimitsSchema =
     R"("limits":{"type":"object","description":"Other limits for this run, by name.","properties":{)"
     R"("wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},)"
@@ -43,6 +44,9 @@ Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& giv
     const Value* restart = given.Find("restart");
     request.session = SessionRequest{.name = *session->If<std::string>()};
     if (restart != nullptr && *restart == Value(true)) request.session->restart = Restart::kIfLost;
+    if (const Value* fork_of = given.Find("fork_of")) {
+      request.session->fork_of = *fork_of->If<std::string>();
+    }
   }
   return request;
 }

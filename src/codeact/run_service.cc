@@ -5,6 +5,20 @@
 
 namespace caisson {
 
+Result<void> CheckSession(const StartRun& run) {
+  if (run.session) return {};
+  if (run.restart != Restart::kNo) {
+    return Error(
+        ErrorCode::kInvalidArgument,
+        "\"restart\" is about a \"session\": name the one that was lost, or leave \"restart\" out");
+  }
+  if (run.fork_of) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "\"fork_of\" is what a new \"session\" begins as: give that one a name, too");
+  }
+  return {};
+}
+
 asio::awaitable<Result<RunView>> WithFiles(RunView view, LoadFile load) {
   std::uint32_t number = 0;
   for (OutcomeFile& file : view.outcome.files) {

@@ -36,6 +36,7 @@ struct StartRun {
   std::string code;
   std::optional<std::string> session{};          // A stateful session of this owner.
   Restart restart = Restart::kNo;                // Of that session.
+  std::optional<std::string> fork_of{};          // What that session begins as a copy of.
   std::optional<Limits> limits{};                // Never above the setting's ceiling.
   std::shared_ptr<const CodeSetting> setting{};  // Nothing: the service's own.
   // Whom its tools act for, for as long as it lasts; nothing: nobody in particular.
@@ -44,6 +45,9 @@ struct StartRun {
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
 };
+
+// Whether what is said of its session can be meant. kInvalidArgument.
+Result<void> CheckSession(const StartRun& run);
 
 struct RunView {
   RunId id;

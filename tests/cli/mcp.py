@@ -160,6 +160,26 @@ class LegacyEra(McpTest):
         self.assertFalse(call("x = 20")["isError"])
         self.assertEqual(call("x + 1")["structuredContent"]["result"], 21)
 
+    def test_a_session_is_forked(self):
+        for engine in ("wasm", "native", "auto"):
+            with self.subTest(engine=engine):
+                client = self.client("--engine", engine)
+                client.initialize()
+                call = lambda code, **more: client.result("tools/call", {"name": "execute_code",
+                                                                         "arguments": {"code": code, **more}})
+                call("x = [1]; open('/tmp/f', 'w').write('a')", session="a")
+                forked = call("x.append(2); open('/tmp/f', 'a').write('b'); x", session="b", fork_of="a")
+                self.assertEqual(forked["structuredContent"]["result"], [1, 2])
+                for session, seen in (("a", [[1], "a"]), ("b", [[1, 2], "ab"])):
+                    result = call("[x, open('/tmp/f').read()]", session=session)
+                    self.assertEqual(result["structuredContent"]["result"], seen)
+                for more, why in (({"session": "b", "fork_of": "a"}, 'there is a session "b" already'),
+                                  ({"session": "c", "fork_of": "d"}, 'there is no session "d"'),
+                                  ({"fork_of": "a"}, '"fork_of" is what a new "session" begins as')):
+                    result = call("1", **more)
+                    self.assertTrue(result["isError"], more)
+                    self.assertIn(why, self.texts(result)[0])
+
     def test_an_unknown_argument_is_named(self):
         client = self.client()
         client.initialize()

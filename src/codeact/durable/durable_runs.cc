@@ -147,6 +147,7 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
                        .context = std::move(request.context),
                        .created_at = surroundings_.clock.Now(),
                        .restart = request.restart,
+                       .fork_of = std::move(request.fork_of),
                        .on_output = std::move(request.on_output),
                        .on_progress = std::move(request.on_progress)};
   origin.record = {.code = std::move(request.code),

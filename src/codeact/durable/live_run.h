@@ -46,7 +46,8 @@ struct LiveRunOrigin {
   std::shared_ptr<const SessionContext> context{};
   std::optional<Lease> lease{};  // Nothing: not in the store yet.
   SystemTime created_at{};
-  Restart restart = Restart::kNo;  // Of the record's session.
+  Restart restart = Restart::kNo;        // Of the record's session.
+  std::optional<std::string> fork_of{};  // The same.
   // Of a run that was under way before.
   bool resumed = false;
   std::uint32_t attempts = 0;  // At taking it up; see StoredRun.

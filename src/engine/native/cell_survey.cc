@@ -41,9 +41,11 @@ Result<std::string> ReadAll(const UniqueFd& directory, const char* name) {
 }
 
 Result<void> RequireOneThread(const UniqueFd& process) {
-  const int fd = ::openat(process.get(), "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Error::FromErrno(errno, "look at a cell");
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::fdopendir(fd), ::closedir);
+  UniqueFd fd(::openat(process.get(), "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(fd.is_open() ? ::fdopendir(fd.get()) : nullptr,
+                                                  ::closedir);
+  if (!tasks) return Error::FromErrno(errno, "look at a cell");
+  static_cast<void>(fd.Release());  // Closed with the stream.
   std::size_t threads = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is our own.
   while (const dirent* entry = ::readdir(tasks.get())) threads += entry->d_name[0] != '.' ? 1 : 0;

@@ -23,6 +23,7 @@ constexpr std::string_view kExecuteCodeInput = R"({
  "code":{"type":"string","description":"Python to execute."},
  "session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},
  "restart":{"type":"boolean","description":"Begin the session afresh if it was lost."},
+ "fork_of":{"type":"string","description":"Begin the session, a new one, as a copy of this one."},
  "limits":{"type":"object","description":"Other limits for this run.","properties":{
   "wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},
   "additionalProperties":false}},
@@ -127,13 +128,10 @@ class CodeTools {
     StartRun request{.code = *FindAs<std::string>(arguments, "code")};
     if (const auto* session = FindAs<std::string>(arguments, "session")) request.session = *session;
     if (const bool* restart = FindAs<bool>(arguments, "restart"); restart != nullptr && *restart) {
-      if (!request.session) {
-        return Error(ErrorCode::kInvalidArgument,
-                     "\"restart\" is about a \"session\": name the one that was lost, or leave "
-                     "\"restart\" out");
-      }
       request.restart = Restart::kIfLost;
     }
+    if (const auto* fork_of = FindAs<std::string>(arguments, "fork_of")) request.fork_of = *fork_of;
+    TRY(CheckSession(request));
     TRY_ASSIGN(request.limits, RequestedLimits(arguments, SettingOf(exchange.caller())->limits));
     if (const auto& session = exchange.caller().principal.session) {
       request.context = ForRequest(*session, {.message_id = TextOf(exchange.request_id()),

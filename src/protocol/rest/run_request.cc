@@ -67,10 +67,12 @@ Result<void> ReadField(std::string_view name, const Value& value, const Limits& 
   } else if (name == "restart") {
     TRY_ASSIGN(const bool restart, YesOrNo(name, value));
     request.start.restart = restart ? Restart::kIfLost : Restart::kNo;
+  } else if (name == "fork_of") {
+    TRY_ASSIGN(request.start.fork_of, Text(name, value));
   } else {
-    return Bad(
-        "\"" + std::string(name) +
-        "\" is not known; a run has \"code\", \"session\", \"restart\", \"limits\" and \"wait\"");
+    return Bad("\"" + std::string(name) +
+               "\" is not known; a run has \"code\", \"session\", \"restart\", \"fork_of\", "
+               "\"limits\" and \"wait\"");
   }
   return {};
 }
@@ -119,10 +121,7 @@ Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual) {
   for (const auto& [name, value] : fields.items) {
     TRY(ReadField(*name.If<std::string>(), value, usual, request));
   }
-  if (request.start.restart != Restart::kNo && !request.start.session) {
-    return Bad(
-        "\"restart\" is about a \"session\": name the one that was lost, or leave \"restart\" out");
-  }
+  TRY(CheckSession(request.start));
   return request;
 }
 

@@ -12,12 +12,13 @@ using testing::HasSubstr;
 
 TEST(RunRequest, HasCodeAndWhatElseIsNamed) {
   const auto request = ParseRunRequest(
-      R"({"code":"6*7","session":"s","restart":true,"limits":{"wall_seconds":1.5,"files":3},"wait":false})",
+      R"({"code":"6*7","session":"s","restart":true,"fork_of":"t","limits":{"wall_seconds":1.5,"files":3},"wait":false})",
       {});
   ASSERT_TRUE(request);
   EXPECT_EQ(request->start.code, "6*7");
   EXPECT_EQ(request->start.session, "s");
   EXPECT_EQ(request->start.restart, Restart::kIfLost);
+  EXPECT_EQ(request->start.fork_of, "t");
   EXPECT_EQ(request->start.limits->wall_time, std::chrono::milliseconds(1500));
   EXPECT_EQ(request->start.limits->files, 3u);
   EXPECT_EQ(request->wait, Wait::kNotAtAll);
@@ -48,6 +49,8 @@ TEST(RunRequest, MistakesAreNamed) {
       {R"({"code":"","code":""})", "no JSON"},
       {R"({"code":"","restart":1})", "\"restart\" must be true or false"},
       {R"({"code":"","restart":true})", "\"restart\" is about a \"session\""},
+      {R"({"code":"","fork_of":1})", "\"fork_of\" must be a string"},
+      {R"({"code":"","fork_of":"s"})", "\"fork_of\" is what a new \"session\" begins as"},
       {R"({"code":"","session":[]})", "\"session\" must be a string"},
       {R"({"code":"","wait":"no"})", "\"wait\" must be true or false"},
       {R"({"code":"","policy":"open"})", "\"policy\" is not known"},
