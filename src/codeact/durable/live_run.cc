@@ -98,9 +98,8 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
                       .limits = origin_.record.limits,
                       .context = origin_.context};
   if (origin_.record.session) {
-    request.session = SessionRequest{.name = *origin_.record.session,
-                                     .restart = origin_.restart,
-                                     .fork_of = origin_.fork_of};
+    request.session = SessionRequest{
+        .name = *origin_.record.session, .restart = origin_.restart, .fork_of = origin_.fork_of};
   }
   request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
     self->Hear(stream, bytes);
