@@ -8,7 +8,8 @@
 // Trust     Code is hostile, names and limits are the client's. What a run leaves behind is nothing, or a session
 //           of its own owner.
 // Threads   Any. Output, traces and inline tools are called on the executor of the run's cell and must not block.
-// Lifetime  The engine outlives it. Close() must have returned before it goes.
+// Lifetime  The engine outlives it. Close() must have returned before it goes. Whatever its coroutines are awaited on
+//           outlives the engine, whose threads wake who waits.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

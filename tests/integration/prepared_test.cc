@@ -117,12 +117,12 @@ class PreparedTest : public OnEachEngine {
     EXPECT_TRUE(Becomes([&] { return runner_->cells().waiting() == 1; }));
   }
 
+  asio::thread_pool callers_{2};  // Lanes wake who waits there, so it goes after them.
   std::unique_ptr<Engine> engine_ = StartEngine(GetParam());
   TestDirectory host_;
   std::function<void()> meanwhile_;
   std::shared_ptr<const CodeSetting> setting_;
   asio::thread_pool pool_{2};
-  asio::thread_pool callers_{2};
   std::unique_ptr<CodeRunner> runner_ =
       std::make_unique<CodeRunner>(*engine_, CodeRunnerOptions{.pool = pool_.get_executor()});
 };
