@@ -71,13 +71,7 @@ class Notes final : public TreeVisitor {
 
   Result<void> Add(int number) {
     struct stat status{};
-    Descriptor descriptor{.number = number,
-                          .kind = Kind::kFile,
-                          .flags = ::fcntl(number, F_GETFL),
-                          .fd_flags = ::fcntl(number, F_GETFD),
-                          .same_as = -1,
-                          .path_length = 0,
-                          .position = 0};
+    Descriptor descriptor = Describe(number);
     if (descriptor.flags < 0 || ::fstat(number, &status) != 0) return {};  // Not open.
     if (S_ISFIFO(status.st_mode)) return AddPipe(descriptor, status.st_ino);
     if (S_ISCHR(status.st_mode)) return AddDevice(descriptor, status.st_rdev);
@@ -104,6 +98,15 @@ class Notes final : public TreeVisitor {
   Kind err = Kind::kFile;
 
  private:
+  static Descriptor Describe(int number) {
+    return {.number = number,
+            .kind = Kind::kFile,
+            .flags = ::fcntl(number, F_GETFL),
+            .fd_flags = ::fcntl(number, F_GETFD),
+            .same_as = -1,
+            .path_length = 0,
+            .position = 0};
+  }
   static std::string Named(int number) { return "descriptor " + std::to_string(number); }
   static Error Unnamed(int number) {
     return Refused(
@@ -182,13 +185,7 @@ class Notes final : public TreeVisitor {
           waits.st_dev != status.st_dev) {
         continue;
       }
-      Descriptor descriptor{.number = number,
-                            .kind = Kind::kFile,
-                            .flags = ::fcntl(number, F_GETFL),
-                            .fd_flags = ::fcntl(number, F_GETFD),
-                            .same_as = -1,
-                            .path_length = 0,
-                            .position = 0};
+      Descriptor descriptor = Describe(number);
       TRY(AppendFile(descriptor, status, path));
       number = -1;
     }
