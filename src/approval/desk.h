@@ -41,14 +41,14 @@ struct CallToJudge {
   CallPlace place;
   std::shared_ptr<const Tool> tool;
   Dict arguments{};
-  std::optional<std::string> session{};
+  std::optional<CallSession> session{};
 };
 
 // All that is asked, journaled and hashed about a call.
 struct Question {
   CallBinding binding;
   std::string arguments{};  // Canonical.
-  std::optional<std::string> session{};
+  std::optional<CallSession> session{};
 };
 
 struct Ruling {

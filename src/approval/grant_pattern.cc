@@ -11,7 +11,8 @@ namespace caisson {
 namespace {
 
 constexpr std::string_view kTool = "tool_digest";
-constexpr std::string_view kSession = "session";
+constexpr std::string_view kSession = "session";  // Its name, for people.
+constexpr std::string_view kSessionId = "session_id";
 constexpr std::string_view kArguments = "arguments_digest";
 constexpr std::string_view kSchema = "schema";
 
@@ -36,7 +37,10 @@ Result<std::string> Encode(const GrantPattern& pattern) {
     dict.items.emplace_back(std::string(key), std::move(value));
   };
   put(kTool, pattern.tool_digest);
-  if (pattern.session) put(kSession, *pattern.session);
+  if (pattern.session) {
+    put(kSession, pattern.session->name);
+    put(kSessionId, pattern.session->id.str());
+  }
   if (pattern.arguments_digest) put(kArguments, *pattern.arguments_digest);
   if (pattern.schema) put(kSchema, *pattern.schema);
   return CanonicalJson(dict);
@@ -47,7 +51,7 @@ Result<GrantPattern> ParseGrantPattern(std::string_view text) {
   const auto* dict = value.If<Dict>();
   if (dict == nullptr) return NoPattern();
   // A condition that this program does not know must not be passed over.
-  const std::array known = {kTool, kSession, kArguments, kSchema};
+  const std::array known = {kTool, kSession, kSessionId, kArguments, kSchema};
   for (const auto& [key, content] : dict->items) {
     const auto* name = key.If<std::string>();
     if (name == nullptr || std::ranges::find(known, *name) == known.end()) return NoPattern();
@@ -56,7 +60,11 @@ Result<GrantPattern> ParseGrantPattern(std::string_view text) {
   TRY_ASSIGN(const auto tool_digest, TextAt(*dict, kTool));
   if (!tool_digest) return NoPattern();
   pattern.tool_digest = *tool_digest;
-  TRY_ASSIGN(pattern.session, TextAt(*dict, kSession));
+  TRY_ASSIGN(const auto session, TextAt(*dict, kSession));
+  TRY_ASSIGN(const auto session_id, TextAt(*dict, kSessionId));
+  // A name alone could be that of a later session.
+  if (session.has_value() != session_id.has_value()) return NoPattern();
+  if (session) pattern.session = CallSession{*session, SessionId(*session_id)};
   TRY_ASSIGN(pattern.arguments_digest, TextAt(*dict, kArguments));
   if (const Value* schema = dict->Find(kSchema)) pattern.schema = *schema;
   return pattern;
@@ -64,7 +72,9 @@ Result<GrantPattern> ParseGrantPattern(std::string_view text) {
 
 bool Covers(const GrantPattern& pattern, const GrantedCall& call) {
   if (pattern.tool_digest != call.tool_digest) return false;
-  if (pattern.session && pattern.session != call.session) return false;
+  if (pattern.session && (pattern.session->id.str().empty() || pattern.session != call.session)) {
+    return false;
+  }
   if (pattern.arguments_digest && *pattern.arguments_digest != call.arguments_digest) return false;
   if (!pattern.schema) return true;
   const auto schema = Schema::Compile(*pattern.schema);

@@ -20,7 +20,7 @@ namespace caisson {
 
 struct GrantPattern {
   std::string tool_digest;
-  std::optional<std::string> session{};           // Only in this one.
+  std::optional<CallSession> session{};           // Only while this session lasts.
   std::optional<std::string> arguments_digest{};  // Only with exactly these.
   std::optional<Value> schema{};                  // Only with arguments that fit this JSON Schema.
 };
@@ -32,7 +32,7 @@ Result<GrantPattern> ParseGrantPattern(std::string_view text);
 // One call, as a pattern sees it.
 struct GrantedCall {
   std::string_view tool_digest;
-  const std::optional<std::string>& session;
+  const std::optional<CallSession>& session;
   std::string_view arguments_digest;
   const Dict& arguments;
 };

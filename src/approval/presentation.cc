@@ -101,7 +101,7 @@ std::string ToJson(const StoredApproval& approval) {
   Put("state", std::string(ToString(approval.state)), object);
   Put("created_at", ToRfc3339(asked.created_at), object);
   Put("expires_at", ToRfc3339(asked.expires_at), object);
-  Put("session", asked.session ? Value(*asked.session) : Value(), object);
+  Put("session", asked.session ? Value(asked.session->name) : Value(), object);
   Put("decision", DecisionFields(approval.decision), object);
   return object + "}";
 }

@@ -91,7 +91,7 @@ TEST(PresentationTest, AsJsonItIsTheSameWithEverythingAroundIt) {
   NewApproval asked = Asked(Dict{{{"to", "a\u202eb"}}});
   asked.binding.tool = "send";
   asked.binding.seq = 3;
-  asked.session = "chat";
+  asked.session = CallSession{"chat", SessionId("id")};
   const std::string json = ToJson(StoredApproval{
       .asked = asked,
       .state = ApprovalState::kDenied,

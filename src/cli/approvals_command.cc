@@ -35,6 +35,7 @@ struct ApprovalsFlags {
   StoreFlags store;
   bool json = false;
   bool all = false;
+  std::string state;
   std::string after;
   std::string id;
   std::string reason;
@@ -102,7 +103,7 @@ class Approvals {
       : flags_(flags), opened_(opened), desk_(*opened.store, bell_, clock_) {}
 
   Result<std::string> List() {
-    const auto state = flags_.all ? std::nullopt : std::optional(ApprovalState::kPending);
+    TRY_ASSIGN(const auto state, ListedState());
     PageQuery query;
     if (!flags_.after.empty()) query.after = flags_.after;
     TRY_ASSIGN(const Page<StoredApproval> page,
@@ -119,7 +120,8 @@ class Approvals {
       text += Headline(approval) + Arguments(approval, kShownInLists);
     }
     if (text.empty())
-      return std::string(flags_.all ? "no approvals\n" : "no approvals are waiting\n");
+      return std::string(state == ApprovalState::kPending ? "no approvals are waiting\n"
+                                                          : "no approvals\n");
     return page.next ? text + "more with --after " + *page.next + "\n" : text;
   }
 
@@ -161,6 +163,19 @@ class Approvals {
   }
 
  private:
+  // Nothing: all of them.
+  Result<std::optional<ApprovalState>> ListedState() const {
+    if (flags_.all) return std::optional<ApprovalState>();
+    if (flags_.state.empty()) return std::optional(ApprovalState::kPending);
+    std::string names;
+    for (const ApprovalState state : kApprovalStates) {
+      if (ToString(state) == flags_.state) return std::optional(state);
+      names.append(names.empty() ? "" : ", ").append(ToString(state));
+    }
+    return Error(ErrorCode::kInvalidArgument,
+                 "--state \"" + flags_.state + "\": it must be one of " + names);
+  }
+
   Result<std::string> Decide(ApprovalState verdict, std::optional<StandingYes> standing) {
     TRY_ASSIGN(const StoredApproval approval,
                RunHere(desk_.Decide(opened_.owner, ApprovalId(flags_.id),
@@ -211,6 +226,11 @@ void AddApprovalsCommand(Command program) {
   };
   Command list = add("list", "What waits for a decision, newest first", &Approvals::List);
   list.AddFlag("--all", flags->all, "Also what is decided");
+  list.AddOption(
+      "--state", flags->state,
+      "Only those in this state: pending, approved (and not used yet), consumed (approved, "
+      "and the call was started), denied, expired or cancelled",
+      {.value = "STATE", .excludes = "--all"});
   list.AddOption("--after", flags->after, "The next page", {.value = "ID"});
   add_with_id("show", "All about one", &Approvals::Show);
   Command approve = add_with_id("approve", "Let the call be made", &Approvals::Approve);

@@ -35,7 +35,7 @@ ToolGate AskingKeeper::Watch(ToolGate gate) {
   };
 }
 
-void AskingKeeper::OnCell(Cell& cell) {
+void AskingKeeper::OnCell(Cell& cell, const std::optional<SessionId>& /*session*/) {
   limit_ = WallLimit::Begin(cell, wall_time_, {});
 }
 

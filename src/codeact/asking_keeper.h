@@ -30,7 +30,7 @@ class AskingKeeper final : public CellKeeper, public std::enable_shared_from_thi
   // Asks where `gate` asks.
   ToolGate Watch(ToolGate gate);
 
-  void OnCell(Cell& cell) override;
+  void OnCell(Cell& cell, const std::optional<SessionId>& session) override;
   void OnEnd(Result<Outcome>& outcome) override;
   asio::awaitable<void> LetGo() override;
 

@@ -58,7 +58,7 @@ CellKey KeyOf(const CodeRequest& request) {
 
 // Runs the code in the cell, on the cell's executor, and waits for the calls it left under way.
 asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, AfterRun after,
-                                           RunRequest run) {
+                                           RunRequest run, std::optional<SessionId> session) {
   co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
   // Whoever cancelled while there was no cell yet has done so once and for all.
   const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
@@ -73,7 +73,7 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
                      .trace = std::move(request.trace),
                      .session = std::move(request.context),
                      .journal = continuity.journal});
-  if (continuity.keeper) continuity.keeper->OnCell(cell);
+  if (continuity.keeper) continuity.keeper->OnCell(cell, session);
   if (continuity.saved) bridge.Reopen(std::move(continuity.calls));
   auto going =
       continuity.saved ? cell.Continue(bridge, after) : cell.Run(std::move(run), bridge, after);
@@ -222,7 +222,8 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
   // Cells are touched on their own executor alone, at their end too.
   const auto run = [&]() -> asio::awaitable<Result<Outcome>> {
     const std::unique_ptr<Cell> own = std::move(opened->cell);
-    auto outcome = co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request));
+    auto outcome =
+        co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request), std::nullopt);
     if (outcome) Foresee(*own, request, std::move(opened->host_files));
     co_return outcome;
   };
@@ -258,7 +259,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
     if (!first && !cell.holds_state()) co_return;  // Its worker died while nobody looked.
     RunRequest run = ToRunRequest(request);
     if (!first) run.files.clear();  // They are there since the first run.
-    outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run));
+    outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run), turn.id());
     kept = cell.holds_state();
     if (first && *outcome) Foresee(cell, request, std::move(host_files));
   };

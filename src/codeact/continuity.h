@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "store/ids.h"
 #include "tools/call_journal.h"
 
 namespace caisson {
@@ -21,8 +22,8 @@ namespace caisson {
 class CellKeeper {
  public:
   virtual ~CellKeeper() = default;
-  // Before the first instruction.
-  virtual void OnCell(Cell& cell) = 0;
+  // Before the first instruction. `session`: the session that the cell belongs to, if any.
+  virtual void OnCell(Cell& cell, const std::optional<SessionId>& session) = 0;
   // Nothing is answered any more; calls under way are cancelled next. Before anybody else sees the outcome, the keeper
   // says in it what the cell cannot know.
   virtual void OnEnd(Result<Outcome>& outcome) = 0;

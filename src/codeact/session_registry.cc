@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
+#include "base/aead.h"
+#include "base/base64.h"
 #include "base/run_on.h"
 
 namespace caisson {
@@ -23,6 +25,12 @@ Result<void> CheckName(std::string_view name) {
                "a session's name has 1 to 64 letters, digits, \"_\", \".\" or \"-\"");
 }
 
+SessionId NewSessionId() {
+  const AeadKey random = AeadKey::Random();  // As unguessable as a key.
+  const auto bytes = random.bytes().first<16>();
+  return SessionId(EncodeBase64Url({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
+
 Error Closed() {
   return Error(ErrorCode::kUnavailable, "no sessions any more: we are closing");
 }
@@ -40,6 +48,7 @@ struct SessionRegistry::Session {
 
   const Gate::Pass pass;  // Close() waits for it; so it goes last.
   const SessionKey key;
+  const SessionId id = NewSessionId();
   std::unique_ptr<Cell> cell;  // Of whoever has the turn; of nobody while idle.
   bool busy = true;            // Somebody has the turn: it begins with whoever made it.
   Time last_used{};
@@ -48,6 +57,10 @@ struct SessionRegistry::Session {
 
 SessionRegistry::Turn::~Turn() {
   if (session_ != nullptr) registry_->Leave(std::move(session_));
+}
+
+const SessionId& SessionRegistry::Turn::id() const {
+  return session_->id;
 }
 
 Cell* SessionRegistry::Turn::cell() const {

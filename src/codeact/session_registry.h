@@ -32,6 +32,7 @@
 #include "base/wakeup.h"
 #include "codeact/gate.h"
 #include "engine/engine.h"
+#include "store/ids.h"
 
 namespace caisson {
 
@@ -69,6 +70,9 @@ class SessionRegistry {
     Turn& operator=(Turn&&) = delete;
     ~Turn();
 
+    // Random, made when the session begins and gone with it. Never told to the code: what a person allows "in this
+    // session" is bound to it, and a later session of the same name has another one.
+    const SessionId& id() const;
     // Null in a session that has just begun. Used on its own executor only.
     Cell* cell() const;
     void Adopt(std::unique_ptr<Cell> cell);
@@ -95,7 +99,8 @@ class SessionRegistry {
   // is no room and nothing idle to make some. kCancelled, kUnavailable: cancelled, closed.
   asio::awaitable<Result<Entered>> Enter(SessionKey key, Restart restart = Restart::kNo);
 
-  // Begins session `to` where `from` is now; both go their own ways from there. kNotFound: there is no
+  // Begins session `to` where `from` is now; both go their own ways from there. `to` has an id of its own, so what a
+  // person allowed in `from` is not allowed in `to`. kNotFound: there is no
   // `from`. kFailedPrecondition: `to` is there already, or the engine cannot copy a cell.
   struct ForkOptions {
     std::shared_ptr<HostFiles> host_files{};  // Mounts like those of `from`, for `to` alone.

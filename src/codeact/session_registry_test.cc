@@ -6,6 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/detached.hpp>
+#include <set>
 
 #include "codeact/loop_for_test.h"
 
@@ -239,6 +240,36 @@ TEST_F(SessionRegistryTest, AForkGoesItsOwnWay) {
   EXPECT_TRUE(loop_.Await(registry_->Fork({kAnn, "a"}, "b", {})));
   EXPECT_THAT(registry_->Names(kAnn), ElementsAre("a", "b"));
   EXPECT_EQ(engine_.stats().cells_live, 2u);
+}
+
+TEST_F(SessionRegistryTest, EverySessionHasAnIdOfItsOwnForAsLongAsItLasts) {
+  Registry();
+  std::set<std::string> ids;
+  // Each has to be another one than those before, and the same one at the next turn.
+  const auto expect_new = [&](SessionKey key, Restart restart = Restart::kNo) {
+    std::string first;
+    {
+      auto entered = Enter(key, restart);
+      auto& turn = std::get<SessionRegistry::Turn>(*entered);
+      if (turn.cell() == nullptr) turn.Adopt(*loop_.Await(engine_.Open({.owner = key.owner})));
+      first = turn.id().str();
+    }
+    auto again = Enter(key);
+    EXPECT_EQ(std::get<SessionRegistry::Turn>(*again).id().str(), first);
+    EXPECT_GE(first.size(), 20u);
+    EXPECT_TRUE(ids.insert(first).second) << first;
+  };
+  expect_new({kAnn, "a"});
+  expect_new({kBob, "a"});
+  ASSERT_TRUE(loop_.Await(registry_->Fork({kAnn, "a"}, "b", {})));
+  expect_new({kAnn, "b"});
+  ASSERT_TRUE(loop_.Await(registry_->End({kAnn, "a"})));
+  expect_new({kAnn, "a"});
+  {
+    auto entered = Enter({kAnn, "a"});
+    std::get<SessionRegistry::Turn>(*entered).End("it crashed");
+  }
+  expect_new({kAnn, "a"}, Restart::kIfLost);
 }
 
 TEST_F(SessionRegistryTest, AForkNeedsASourceOfItsOwnerAndAFreeName) {

@@ -131,12 +131,13 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
 // It begins as pending if somebody must be asked.
 asio::awaitable<Result<void>> RunJournal::Judge(const JournaledCall& call, NewCall& row) {
   if (!call.tool->NeedsApproval(call.arguments)) co_return Result<void>();
+  const std::optional<CallSession> session = state_.Lock()->session;
   auto judged = co_await options_.desk.Judge(
       options_.owner,
       {.place = {.run = options_.run, .seq = call.seq, .code_digest = options_.code_digest},
        .tool = call.tool,
        .arguments = call.arguments,
-       .session = options_.session});
+       .session = session});
   if (!judged) co_return std::move(judged).error();
   if (judged->kind == caisson::Ruling::Kind::kAsk) row.state = CallState::kPending;
   row.grant = std::move(judged->grant);
@@ -253,6 +254,7 @@ CallJournal::Ruling RunJournal::NotAsked(const Error& why) {
 
 asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
   const NewCall call = state_.Lock()->entries.at(seq).stored.call;
+  const std::optional<CallSession> session = state_.Lock()->session;
   co_return co_await options_.desk.Ask(options_.owner,
                                        {.binding = {.run = options_.run,
                                                     .seq = seq,
@@ -261,7 +263,7 @@ asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
                                                     .arguments_digest = call.arguments_digest,
                                                     .code_digest = options_.code_digest},
                                         .arguments = call.arguments,
-                                        .session = options_.session});
+                                        .session = session});
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
@@ -405,6 +407,10 @@ void RunJournal::Close(std::uint32_t /*seq*/) {
   --state_.Lock()->open;
   Wake();
   Changed();
+}
+
+void RunJournal::EnterSession(CallSession session) {
+  state_.Lock()->session = std::move(session);
 }
 
 void RunJournal::Freeze() {

@@ -53,7 +53,6 @@ struct JournalOptions {
   RunId run;
   Lease lease;
   std::string code_digest{};
-  std::optional<std::string> session{};  // For answers that hold as long as it.
   WaitingLimits waiting{};
   TotalUsage* total = nullptr;  // Null: nothing is bounded in all.
   std::vector<StoredCall> recorded{};
@@ -78,6 +77,9 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Ruling> Before(JournaledCall call) override;
   asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
                                                    const ToolAnswer& answer) override;
+
+  // The run is in this session: a person's yes may hold as long as the session does. Before the first call.
+  void EnterSession(CallSession session);
 
   // Whether the run is under way, every open call waits for a person, and there is one.
   bool waits() const;
@@ -124,6 +126,7 @@ class RunJournal final : public CallJournal {
     bool stopped = false;
     Fault fault = Fault::kNone;
     std::string fault_text;
+    std::optional<CallSession> session;
     std::vector<std::shared_ptr<Wakeup>> sleepers;
   };
   // What the code made of a call, in the form it is recorded in.

@@ -1,9 +1,9 @@
 // The ApprovalStore keeps what people were asked and what they said.
 //
-//   pending ──> approved | denied | expired | cancelled ──> consumed
+//   pending ──> approved ──> consumed
+//           └─> denied | expired | cancelled
 //
-// Consumed means that the code has gone on because of it: with the call itself (RunStore::StartCall), or without it
-// (RunStore::FinishCall as denied).
+// Consumed means that the call was started (RunStore::StartCall); the same approval cannot start it again.
 //
 // A decision is stored once. Each one, and each grant given or revoked, is an entry of the audit log, written in
 // the same transaction.
@@ -13,6 +13,7 @@
 // Lifetime  As RunStore.
 #pragma once
 
+#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <optional>
@@ -32,6 +33,9 @@ namespace asio = boost::asio;
 
 enum class ApprovalState { kPending, kApproved, kDenied, kExpired, kCancelled, kConsumed };
 std::string_view ToString(ApprovalState state);
+inline constexpr std::array kApprovalStates = {ApprovalState::kPending,   ApprovalState::kApproved,
+                                               ApprovalState::kDenied,    ApprovalState::kExpired,
+                                               ApprovalState::kCancelled, ApprovalState::kConsumed};
 
 // What an approval is bound to, besides its owner (I5).
 struct CallBinding {
@@ -44,13 +48,20 @@ struct CallBinding {
   bool operator==(const CallBinding&) const = default;
 };
 
+// The stateful session that a call is made in. Names are used again after a session has ended, ids are not.
+struct CallSession {
+  std::string name;
+  SessionId id;  // Empty: written by a version that did not store ids. Such a session has ended.
+  bool operator==(const CallSession&) const = default;
+};
+
 struct NewApproval {
   ApprovalId id;
   CallBinding binding;
   std::string arguments{};  // What is shown: the canonical JSON that was hashed.
   SystemTime created_at{};
   SystemTime expires_at{};
-  std::optional<std::string> session{};  // The one the run is in, for grants that last as long.
+  std::optional<CallSession> session{};  // Nothing: the run is in no session.
 };
 
 struct Decision {

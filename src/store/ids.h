@@ -8,6 +8,7 @@ namespace caisson {
 using RunId = StrongId<struct RunTag>;
 using ApprovalId = StrongId<struct ApprovalTag>;
 using GrantId = StrongId<struct GrantTag>;
+using SessionId = StrongId<struct SessionTag>;    // Random; no two sessions have the same.
 using InstanceId = StrongId<struct InstanceTag>;  // Of a workflow.
 using CheckpointId = StrongId<struct CheckpointTag>;
 using ResponseId = StrongId<struct ResponseTag>;

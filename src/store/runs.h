@@ -156,7 +156,7 @@ class RunStore {
   // uncertain -> started, under the same idempotency key. For tools that are idempotent.
   virtual asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq, SystemTime now) = 0;
-  // started -> returned | raised, pending -> denied; the decision that denied it is consumed and the run goes on.
+  // started -> returned | raised, pending -> denied; the decision that denied it is noted as delivered and the run goes on.
   virtual asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
                                                    std::uint32_t seq, CallState end,
                                                    std::string result, SystemTime now) = 0;

@@ -26,7 +26,7 @@ std::shared_ptr<const Tool> MakeSend(Approval approval, std::string description 
 
 class DeskTest : public testing::Test {
  protected:
-  CallToJudge Call(std::uint32_t seq, const char* to, std::optional<std::string> session = {}) {
+  CallToJudge Call(std::uint32_t seq, const char* to, std::optional<CallSession> session = {}) {
     return {.place = {.run = RunId("run_1"), .seq = seq, .code_digest = CodeDigest("code")},
             .tool = send_,
             .arguments = Dict{{{"to", to}}},
@@ -159,10 +159,23 @@ TEST_F(DeskTest, AGrantForTheseArgumentsCoversNoOthers) {
 TEST_F(DeskTest, AGrantForASessionEndsWithIt) {
   const StandingYes here{.scope = StandingYes::Scope::kSession,
                          .arguments = StandingYes::Arguments::kAny};
-  ASSERT_TRUE(Settle(Call(0, "ann", "chat 7"), Yes(here)));
-  EXPECT_EQ(Judge(Call(1, "bob", "chat 7")).kind, Ruling::Kind::kGranted);
-  EXPECT_EQ(Judge(Call(2, "bob", "chat 8")).kind, Ruling::Kind::kAsk);
+  const CallSession chat{"chat", SessionId("first")};
+  ASSERT_TRUE(Settle(Call(0, "ann", chat), Yes(here)));
+  EXPECT_EQ(Judge(Call(1, "bob", chat)).kind, Ruling::Kind::kGranted);
+  // The next session of that name is another one.
+  EXPECT_EQ(Judge(Call(2, "bob", CallSession{"chat", SessionId("second")})).kind,
+            Ruling::Kind::kAsk);
   EXPECT_EQ(Judge(Call(3, "bob")).kind, Ruling::Kind::kAsk);
+}
+
+// What an earlier version stored: a session's name alone.
+TEST_F(DeskTest, AGrantForASessionWithoutAnIdCoversNothing) {
+  const CallSession nameless{"chat", SessionId("")};
+  const StandingYes here{.scope = StandingYes::Scope::kSession,
+                         .arguments = StandingYes::Arguments::kAny};
+  ASSERT_TRUE(Settle(Call(0, "ann", nameless), Yes(here)));
+  EXPECT_EQ(Judge(Call(1, "ann", nameless)).kind, Ruling::Kind::kAsk);
+  EXPECT_EQ(Judge(Call(2, "ann", CallSession{"chat", SessionId("id")})).kind, Ruling::Kind::kAsk);
 }
 
 TEST_F(DeskTest, AGrantCanNameArgumentsByASchema) {
@@ -230,13 +243,15 @@ TEST_F(DeskTest, WhatWasNotHashedCannotBeApproved) {
 }
 
 TEST(GrantPatternTest, WhatItDoesNotKnowIsRefused) {
-  const GrantPattern pattern{.tool_digest = "d", .session = "s", .arguments_digest = "a"};
+  const GrantPattern pattern{
+      .tool_digest = "d", .session = CallSession{"s", SessionId("i")}, .arguments_digest = "a"};
   const auto parsed = ParseGrantPattern(*Encode(pattern));
   ASSERT_TRUE(parsed);
-  EXPECT_EQ(parsed->session, "s");
+  EXPECT_EQ(parsed->session, pattern.session);
   for (const char* text :
        {"", "[]", "{}", R"({"tool_digest":1})", R"({"only_on":"monday","tool_digest":"d"})",
-        R"({"session":7,"tool_digest":"d"})"}) {
+        R"({"session":7,"session_id":"i","tool_digest":"d"})",
+        R"({"session":"s","tool_digest":"d"})", R"({"session_id":"i","tool_digest":"d"})"}) {
     EXPECT_FALSE(ParseGrantPattern(text)) << text;
   }
 }

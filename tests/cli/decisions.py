@@ -30,6 +30,67 @@ class Decisions(serve.ServeSend):
         verified = caisson("audit", "verify", "--json").outcome
         self.assertEqual(caisson("audit", "verify", "--json", "--file", "audit.jsonl").outcome, verified)
 
+    def test_a_yes_for_a_session_ends_with_that_session(self):
+        """The name of a session is used again after a crash, a restart and a new server; the yes is not."""
+        for engine in ("wasm", "native"):
+            config = serve.SEND + f'[engine]\ndefault = "{engine}"\n[policy]\npreset = "open"\n'
+            before = len(self.sent())
+            process = self.serve(config)
+
+            def is_asked(**more):
+                run = self.run_code("send(to='a')", session="s", **more)
+                for asked in (run["outcome"] or {}).get("approvals", []):
+                    self.ask("POST", "/v1/approvals/" + asked["id"], {"decision": "deny"})
+                self.await_run(run["id"])
+                return run["state"] == "waiting"
+
+            def allow(session, **more):
+                run = self.run_code("send(to='a')", session=session, **more)
+                id = run["outcome"]["approvals"][0]["id"]
+                self.ask("POST", "/v1/approvals/" + id, {"decision": "approve", "standing": {"scope": "session"}})
+                self.assertEqual(self.await_run(run["id"])["outcome"]["result"], "sent")
+
+            allow("s")
+            self.assertFalse(is_asked())
+            self.assertEqual(len(self.sent()), before + 2)
+            # A copy of the session is another session.
+            run = self.run_code("send(to='a')", session="copy" + engine, fork_of="s")
+            self.assertEqual(run["state"], "waiting", run)
+            self.ask("POST", f"/v1/runs/{run['id']}/cancel")
+            # It crashes, and begins afresh.
+            self.run_code("while True: pass", session="s", limits={"wall_seconds": 0.2})
+            self.assertTrue(is_asked(restart=True))
+            allow("s")
+            self.assertFalse(is_asked())
+            # The server goes and comes back.
+            process.kill()
+            process.wait()
+            process = self.serve(config)
+            self.assertTrue(is_asked())
+            self.assertEqual(len(self.sent()), before + 4)
+            self.stop(process)
+
+    def test_a_no_is_found_by_what_it_was(self):
+        process = self.serve(serve.SEND + "[approvals]\nexpire_seconds = 1\n")
+        denied = self.run_code("try: send(to='a')\nexcept ApprovalDenied as e: str(e)")
+        denied_id = denied["outcome"]["approvals"][0]["id"]
+        self.ask("POST", "/v1/approvals/" + denied_id, {"decision": "deny", "reason": "no"})
+        self.await_run(denied["id"])
+        expired = self.run_code("send(to='b')")
+        expired_id = expired["outcome"]["approvals"][0]["id"]
+        self.await_run(expired["id"])
+        in_state = lambda state: [one["id"] for one in self.ask("GET", "/v1/approvals?state=" + state).json["items"]]
+        listed = lambda state: [one["id"] for one in self.caisson(
+            "approvals", "list", "--json", "--state", state, "--config", "caisson.toml").outcome["items"]]
+        for state, ids in (("denied", [denied_id]), ("expired", [expired_id]), ("consumed", []), ("pending", [])):
+            self.assertEqual(in_state(state), ids, state)
+            self.assertEqual(listed(state), ids, state)
+        self.assertEqual(self.ask("GET", "/v1/approvals/" + denied_id).json["state"], "denied")
+        done = self.caisson("approvals", "list", "--state", "gone", "--config", "caisson.toml")
+        self.assertEqual(done.status, 2)
+        self.assertIn(b"must be one of pending, approved, denied", done.err)
+        self.stop(process)
+
     def test_keys_change_while_runs_sleep(self):
         fresh = lambda: os.urandom(32).hex() + "\n"
         keys = self.work / "caisson.db.keys"

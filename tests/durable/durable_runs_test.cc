@@ -730,6 +730,37 @@ TEST_F(DurableRunsTest, ASessionsRunWaitsInMemoryAndIsLostWithIt) {
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
+// The session's name is used again; what was allowed in it is not.
+TEST_F(DurableRunsTest, AYesForASessionEndsWithTheSession) {
+  const auto start = [&](FakeScript script, StartRun request) {
+    return Start(std::move(script), std::move(request));
+  };
+  const FakeScript sends = Script({FakeCall{.tool = "send"}});
+  RunView view = start(sends, {.code = "code", .session = "s"});
+  ASSERT_EQ(view.state, RunState::kWaiting);
+  const StandingYes any{.scope = StandingYes::Scope::kSession,
+                        .arguments = StandingYes::Arguments::kAny};
+  ASSERT_TRUE(loop_.Now(
+      here_->runs().Decide(ann_, ApprovalId(view.outcome.approvals[0].id),
+                           {.verdict = ApprovalState::kApproved, .by = "ann", .standing = any})));
+  EXPECT_EQ(Await(*here_, view.id).outcome.status, RunStatus::kCompleted);
+  EXPECT_EQ(start(sends, {.code = "code", .session = "s"}).outcome.status, RunStatus::kCompleted);
+  EXPECT_THAT(effects_, ElementsAre("send", "send"));
+  // A copy is a new session.
+  view = start(sends, {.code = "code", .session = "copy", .fork_of = "s"});
+  EXPECT_EQ(view.state, RunState::kWaiting);
+  ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id, ApprovalState::kDenied));
+  Await(*here_, view.id);
+  FakeScript loses = Script({});
+  loses.loses_state = true;
+  start(std::move(loses), {.code = "code", .session = "s"});
+  view = start(sends, {.code = "code", .session = "s", .restart = Restart::kIfLost});
+  EXPECT_EQ(view.state, RunState::kWaiting);
+  ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id, ApprovalState::kDenied));
+  Await(*here_, view.id);
+  EXPECT_THAT(effects_, ElementsAre("send", "send"));
+}
+
 // Nobody need decide about it first: what cannot go on says so as soon as its host is known to be gone.
 TEST_F(DurableRunsTest, AWaitingRunThatWasInMemoryAloneEndsAsLostWithItsHost) {
   const RunView view =

@@ -25,7 +25,7 @@ class ApprovalStoreTest : public StoreTest {
             .arguments = R"({"to":"x"})",
             .created_at = kNow,
             .expires_at = After(std::chrono::minutes(5)),
-            .session = "chat 7"};
+            .session = CallSession{"chat 7", SessionId("id 7")}};
   }
   Result<void> Ask(const NewApproval& approval) {
     return Now(approvals().Create(ann_, approval, 100));
@@ -70,7 +70,7 @@ TEST_P(ApprovalStoreTest, AnApprovalComesBackAsItWasAsked) {
   EXPECT_EQ(found->asked.binding, Asked("a").binding);
   EXPECT_EQ(found->asked.arguments, R"({"to":"x"})");
   EXPECT_EQ(found->asked.expires_at, After(std::chrono::minutes(5)));
-  EXPECT_EQ(found->asked.session, "chat 7");
+  EXPECT_EQ(found->asked.session, Asked("a").session);
   EXPECT_EQ(found->state, ApprovalState::kPending);
   EXPECT_EQ(found->decision, std::nullopt);
 }
@@ -184,10 +184,39 @@ TEST_P(ApprovalStoreTest, ADeniedCallDoesNotStart) {
   EXPECT_EQ(Now(store_->runs().Calls(ann_, RunId("r")))->at(0).call.state, CallState::kPending);
   ASSERT_TRUE(
       Now(store_->runs().FinishCall(ann_, RunId("r"), lease, 0, CallState::kDenied, "", kNow)));
-  EXPECT_EQ(StateOf("a"), ApprovalState::kConsumed);
+  EXPECT_EQ(StateOf("a"), ApprovalState::kDenied);
   EXPECT_EQ(Now(approvals().Find(ann_, ApprovalId("a")))->decision->verdict,
             ApprovalState::kDenied);
   EXPECT_FALSE(Start(lease, "a"));
+}
+
+TEST_P(ApprovalStoreTest, ANoIsListedAsWhatItWasAfterTheCodeHasBeenTold) {
+  const RunId run("r");
+  const Lease lease = PendingCall();
+  ASSERT_TRUE(Now(store_->runs().BeginCall(
+      ann_, run, lease, {.seq = 1, .tool = "send", .state = CallState::kPending}, kNow)));
+  ASSERT_TRUE(Ask(Asked("a", 0)));
+  ASSERT_TRUE(Ask(Asked("b", 1)));
+  ASSERT_TRUE(Decide("a", ApprovalState::kDenied));
+  ASSERT_THAT(*Now(store_->maintenance().ExpireApprovals(After(std::chrono::minutes(5)), 10)),
+              SizeIs(1));
+  for (const std::uint32_t seq : {0u, 1u}) {
+    ASSERT_TRUE(
+        Now(store_->runs().FinishCall(ann_, run, lease, seq, CallState::kDenied, "", kNow)));
+  }
+  const auto ids_in = [&](ApprovalState state) {
+    std::vector<std::string> ids;
+    for (const StoredApproval& found : Now(approvals().List(ann_, state, {}))->items) {
+      EXPECT_EQ(found.state, state);
+      ids.push_back(found.asked.id.str());
+    }
+    return ids;
+  };
+  EXPECT_THAT(ids_in(ApprovalState::kDenied), ElementsAre("a"));
+  EXPECT_THAT(ids_in(ApprovalState::kExpired), ElementsAre("b"));
+  EXPECT_THAT(ids_in(ApprovalState::kConsumed), IsEmpty());
+  // Nobody waits for these decisions any more.
+  EXPECT_THAT(*Now(store_->maintenance().DecidedRuns(lease.holder, 10)), IsEmpty());
 }
 
 TEST_P(ApprovalStoreTest, NothingIsLeftToDecideAboutARunThatHasEnded) {

@@ -76,7 +76,6 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
                                                      .run = origin_.id,
                                                      .lease = *origin_.lease,
                                                      .code_digest = CodeDigest(origin_.record.code),
-                                                     .session = origin_.record.session,
                                                      .waiting = surroundings_.settings.waiting,
                                                      .total = &surroundings_.total,
                                                      .recorded = origin_.recorded,
@@ -265,8 +264,9 @@ asio::awaitable<void> LiveRun::TryLater(Setback setback) {
 
 // ---- With a cell ----
 
-void LiveRun::OnCell(Cell& cell) {
+void LiveRun::OnCell(Cell& cell, const std::optional<SessionId>& session) {
   cell_ = &cell;
+  if (session) journal_->EnterSession({*origin_.record.session, *session});
   sleep_timer_.emplace(cell.executor());
   *cell_executor_.Lock() = cell.executor();
   WallLimit::Spent before;

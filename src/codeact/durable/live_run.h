@@ -104,7 +104,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   auto strand() const { return strand_; }
   asio::cancellation_slot stop_slot() { return stop_.slot(); }
 
-  void OnCell(Cell& cell) override;
+  void OnCell(Cell& cell, const std::optional<SessionId>& session) override;
   void OnEnd(Result<Outcome>& outcome) override;
   asio::awaitable<void> LetGo() override;
 

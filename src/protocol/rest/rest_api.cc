@@ -68,9 +68,6 @@ Result<std::optional<State>> ParseState(const std::optional<std::string>& name,
 }
 
 constexpr std::array kRunStates = {RunState::kRunning, RunState::kWaiting, RunState::kFinished};
-constexpr std::array kApprovalStates = {ApprovalState::kPending,   ApprovalState::kApproved,
-                                        ApprovalState::kDenied,    ApprovalState::kExpired,
-                                        ApprovalState::kCancelled, ApprovalState::kConsumed};
 
 // For Content-Disposition: RFC 8187, everything but letters and digits encoded.
 std::string EncodedFileName(std::string_view path) {

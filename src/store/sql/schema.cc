@@ -110,7 +110,12 @@ ALTER TABLE runs ADD COLUMN retry_at BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE calls ADD COLUMN by_grant {text};
 )";
 
-constexpr std::array kMigrations = {kFirst, kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants};
+constexpr Migration kSessionIdOfApprovals = R"(
+ALTER TABLE approvals ADD COLUMN session_id {text};
+)";
+
+constexpr std::array kMigrations = {kFirst, kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants,
+                                    kSessionIdOfApprovals};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

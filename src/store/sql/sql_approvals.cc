@@ -9,20 +9,34 @@
 namespace caisson {
 namespace {
 
-constexpr std::string_view kColumns =
-    "id, run, seq, tool, tool_digest, arguments_digest, code_digest, arguments, created_at, "
-    "expires_at, state, verdict, decided_by, reason, decided_at, session";
+// The column `state` becomes 'consumed' when the code has been told of the decision, also of a no. People see the
+// decision then: "consumed" to them is an approval whose call was made.
+constexpr std::string_view kState =
+    "CASE WHEN state = 'consumed' AND verdict <> 'approved' THEN verdict ELSE state END";
+
+std::string Select(std::string_view rest) {
+  return "SELECT id, run, seq, tool, tool_digest, arguments_digest, code_digest, arguments, "
+         "created_at, expires_at, " +
+         std::string(kState) +
+         ", verdict, decided_by, reason, decided_at, session, session_id FROM approvals " +
+         std::string(rest);
+}
 
 Error NoSuchApproval() {
   return Error(ErrorCode::kNotFound, "no such approval");
 }
 
 ApprovalState ParseState(std::string_view text) {
-  using enum ApprovalState;
-  for (const ApprovalState state : {kPending, kApproved, kDenied, kExpired, kCancelled}) {
+  for (const ApprovalState state : kApprovalStates) {
     if (ToString(state) == text) return state;
   }
-  return kConsumed;
+  return ApprovalState::kConsumed;  // Nothing can be done with it.
+}
+
+std::optional<CallSession> ToSession(const SqlRow& row) {
+  auto name = row.OptionalText(15);
+  if (!name) return std::nullopt;
+  return CallSession{*std::move(name), SessionId(row.OptionalText(16).value_or(""))};
 }
 
 StoredApproval ToApproval(const SqlRow& row) {
@@ -36,7 +50,7 @@ StoredApproval ToApproval(const SqlRow& row) {
                                     .arguments = row.Blob(7),
                                     .created_at = row.Time(8),
                                     .expires_at = row.Time(9),
-                                    .session = row.OptionalText(15)},
+                                    .session = ToSession(row)},
                           .state = ParseState(row.Text(10))};
   if (!row.is_null(11)) {
     approval.decision =
@@ -48,9 +62,7 @@ StoredApproval ToApproval(const SqlRow& row) {
 Result<StoredApproval> FindApproval(Connection& connection, const IsolationKey& owner,
                                     const ApprovalId& id) {
   TRY_ASSIGN(const SqlResult found,
-             connection.Run(
-                 "SELECT " + std::string(kColumns) + " FROM approvals WHERE owner = $1 AND id = $2",
-                 {owner.str(), id.str()}));
+             connection.Run(Select("WHERE owner = $1 AND id = $2"), {owner.str(), id.str()}));
   if (found.rows.empty()) return NoSuchApproval();
   return ToApproval(found.rows[0]);
 }
@@ -68,16 +80,20 @@ class SqlApprovals final : public ApprovalStore {
                                        std::uint32_t max_pending) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       const CallBinding& call = approval.binding;
+      const SqlValue session = approval.session ? SqlValue(approval.session->name) : SqlValue();
+      const SqlValue session_id =
+          approval.session ? SqlValue(approval.session->id.str()) : SqlValue();
       TRY_ASSIGN(
           const SqlResult made,
           connection.Run(
               "INSERT INTO approvals (owner, id, run, seq, state, tool, tool_digest, "
-              "arguments_digest, code_digest, arguments, created_at, expires_at, session) VALUES "
-              "($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12) "
+              "arguments_digest, code_digest, arguments, created_at, expires_at, session, "
+              "session_id) VALUES "
+              "($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13) "
               "ON CONFLICT DO NOTHING",
               {owner.str(), approval.id.str(), call.run.str(), std::int64_t{call.seq}, call.tool,
                call.tool_digest, call.arguments_digest, call.code_digest, Bytes{approval.arguments},
-               ToSql(approval.created_at), ToSql(approval.expires_at), ToSql(approval.session)}));
+               ToSql(approval.created_at), ToSql(approval.expires_at), session, session_id}));
       if (made.changed != 1) {
         return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");
       }
@@ -105,11 +121,10 @@ class SqlApprovals final : public ApprovalStore {
           const SqlValue wanted = state ? SqlValue(std::string(ToString(*state))) : SqlValue();
           TRY_ASSIGN(
               const SqlResult found,
-              connection.Run("SELECT " + std::string(kColumns) +
-                                 " FROM approvals WHERE owner = $1 "
-                                 "AND (CAST($2 AS TEXT) IS NULL OR state = $2) "
-                                 "AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
-                                 "ORDER BY id DESC LIMIT $4",
+              connection.Run(Select("WHERE owner = $1 AND (CAST($2 AS TEXT) IS NULL OR " +
+                                    std::string(kState) +
+                                    " = $2) AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
+                                    "ORDER BY id DESC LIMIT $4"),
                              {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
           Approvals page;
           for (const SqlRow& row : found.rows) page.items.push_back(ToApproval(row));
