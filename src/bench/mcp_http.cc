@@ -106,7 +106,7 @@ Result<Samples> McpHttpOverhead(const std::string& tier, const std::string& inst
   HttpServerOptions options;
   options.config.server.listen = "127.0.0.1:0";
   options.config.store.url = "memory:";
-  options.tier = tier;
+  options.config.engine.tier = tier;
   options.installation = installation;
   TRY_ASSIGN(const auto server, HttpServer::Open(std::move(options)));
   std::thread serving([&] { server->Serve(); });

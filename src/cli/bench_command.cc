@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "bench/bench.h"
+#include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/output.h"
@@ -17,7 +18,7 @@ struct BenchFlags {
   bool json = false;
   bool quick = false;
   std::string only;
-  std::string tier{kDefaultTier};
+  std::string tier;
   std::string installation;
 };
 
@@ -32,7 +33,7 @@ std::string OwnProgram() {
 int RunBench(const BenchFlags& flags) {
   Output out = Output::Stdout();
   Output err = Output::Stderr();
-  bench::Options options{.tier = flags.tier,
+  bench::Options options{.tier = flags.tier.empty() ? std::string(kDefaultTier) : flags.tier,
                          .installation = flags.installation,
                          .program = OwnProgram(),
                          .quick = flags.quick,
@@ -65,9 +66,7 @@ void AddBenchCommand(Command program) {
   command.AddFlag("--quick", flags->quick, "Fewer samples: seconds instead of a minute");
   command.AddOption("--only", flags->only, "Only metrics whose name begins with this",
                     {.value = "PREFIX"});
-  command.AddOption("--tier", flags->tier,
-                    "The jail around the workers: namespace, landlock or none",
-                    {.value = "NAME", .show_default = true});
+  AddTierFlag(command, flags->tier);
   command.AddOption("--worker-dir", flags->installation, "For tests", {.hidden = true});
   command.OnChosen([flags] { return RunBench(*flags); });
 }

@@ -84,10 +84,14 @@ void AddCodeFlags(Command command, CodeFlags& flags) {
                     {.value = "NAME=VALUE"});
   command.AddOption("--engine", flags.engine, "auto (the default), wasm or native",
                     {.value = "NAME"});
-  command.AddOption("--tier", flags.tier,
-                    "How strong the jail must be: namespace, landlock or none",
-                    {.value = "NAME", .show_default = true});
+  AddTierFlag(command, flags.tier);
   command.AddOption("--worker-dir", flags.worker_directory, "For tests", {.hidden = true});
+}
+
+void AddTierFlag(Command command, std::string& tier) {
+  command.AddOption("--tier", tier,
+                    "The jail around the code: namespace (the default), landlock or none",
+                    {.value = "NAME"});
 }
 
 void AddApproveFlag(Command command, CodeFlags& flags) {
@@ -107,7 +111,7 @@ Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
   options.backend.pin = false;
   options.backend.spare_cells = 0;
   options.backend.preloads = {{}};
-  options.backend.tier = flags.tier;
+  if (!flags.tier.empty()) options.backend.tier = flags.tier;
   options.backend.installation = flags.worker_directory;
   if (!flags.engine.empty()) options.backend.engine = flags.engine;
   if (!flags.policy.empty()) {

@@ -23,12 +23,14 @@ struct CodeFlags {
   std::vector<std::string> mounts;
   std::vector<std::string> environment;
   std::string engine;
-  std::string tier{kDefaultTier};
+  std::string tier;  // Empty: [engine] tier, or the default.
   std::string approve = "ask";
   std::string worker_directory;
 };
 
 void AddCodeFlags(Command command, CodeFlags& flags);
+// --tier, for every command that runs code. `tier` stays empty if it is not given.
+void AddTierFlag(Command command, std::string& tier);
 // For those who ask the person at the terminal.
 void AddApproveFlag(Command command, CodeFlags& flags);
 

@@ -63,9 +63,7 @@ void AppendBoundary(const Diagnosis& diagnosis, std::string& out) {
     return;
   }
   out += "  The default tier " + diagnosis.default_tier + " is not available: runs are refused.\n";
-  if (has("landlock")) {
-    out += "  To run with fewer walls, ask for them by name: caisson run --tier landlock\n";
-  }
+  for (const std::string& line : diagnosis.advice) out += "      " + line + "\n";
 }
 
 void AppendLatency(const StartLatency& latency, std::string& out) {

@@ -164,8 +164,7 @@ int RunCommand::RunCode() {
 Result<std::optional<Config>> RunCommand::WhereToWait() const {
   const CodeFlags& flags = flags_.code;
   const bool only_config = flags.mounts.empty() && flags.environment.empty() &&
-                           flags.policy.empty() && flags.engine.empty() &&
-                           flags.tier == kDefaultTier;
+                           flags.policy.empty() && flags.engine.empty() && flags.tier.empty();
   if (flags.config.empty() || flags.approve != "ask" || !only_config)
     return std::optional<Config>();
   if (TerminalQuestion::IsPossible()) return std::optional<Config>();

@@ -10,6 +10,7 @@
 #include "base/run_here.h"
 #include "base/run_on.h"
 #include "base/visible.h"
+#include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run_report.h"
@@ -43,6 +44,7 @@ struct RunsFlags {
   bool waiting = false;
   std::string after;
   std::string id;
+  std::string tier;  // Of `resume`.
 };
 
 std::string_view Word(const RunView& view) {
@@ -144,6 +146,7 @@ Result<RunView> GoOn(const RunsFlags& flags) {
   opened.store.reset();
   TRY_ASSIGN(auto state, HostState::Open(opened.config, CaptureEnvironment()));
   CodeServiceOptions options = FromConfig(opened.config);
+  if (!flags.tier.empty()) options.backend.tier = flags.tier;
   options.hidden = state->hidden();
   TRY_ASSIGN(auto service, CodeService::Open(std::move(options)));
   BackgroundLoop background;
@@ -200,6 +203,7 @@ void AddRunsCommand(Command program) {
       "resume", "Go on here with one that can, to its end or its next question");
   AddStoreFlags(resume, flags->store);
   AddReportFlags(resume, flags->report);
+  AddTierFlag(resume, flags->tier);
   resume.OnChosen([flags] { return Resume(*flags); });
   for (Command one : {show, resume})
     one.AddOption("ID", flags->id, "As it is listed", {.required = true});

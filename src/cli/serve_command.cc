@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/guarded.h"
+#include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/interrupts.h"
@@ -25,6 +26,7 @@ SIGTERM or Ctrl-C lets requests finish and puts waiting runs to sleep; a second 
 struct ServeFlags {
   std::string config;
   std::string listen;
+  std::string tier;
   std::string worker_directory;
   bool conformance_fixtures = false;
 };
@@ -35,6 +37,7 @@ Result<Config> ToConfig(const ServeFlags& flags) {
     TRY_ASSIGN(config, LoadConfig(flags.config));
   }
   if (!flags.listen.empty()) config.server.listen = flags.listen;
+  if (!flags.tier.empty()) config.engine.tier = flags.tier;
   return config;
 }
 
@@ -86,6 +89,7 @@ void AddServeCommand(Command program) {
                     {.value = "FILE"});
   command.AddOption("--listen", flags->listen, "Where; by default 127.0.0.1:8080",
                     {.value = "ADDRESS:PORT"});
+  AddTierFlag(command, flags->tier);
   command.AddOption("--worker-dir", flags->worker_directory, "For tests", {.hidden = true});
   command.AddFlag("--conformance-fixtures", flags->conformance_fixtures, "For tests",
                   {.hidden = true});

@@ -86,6 +86,9 @@ EngineConfig ReadEngine(TableReader table) {
                                  {{"auto", EngineChoice::kAuto},
                                   {"wasm", EngineChoice::kWasm},
                                   {"native", EngineChoice::kNative}});
+  table.ReadChoice<std::string>(
+      "tier", engine.tier,
+      {{"namespace", "namespace"}, {"landlock", "landlock"}, {"none", "none"}});
   table.Read("native_packages", engine.native_packages);
   table.Read("prepare_cells", engine.prepare_cells);
   table.Finish();

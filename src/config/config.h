@@ -117,6 +117,7 @@ enum class EngineChoice { kAuto, kWasm, kNative };
 
 struct EngineConfig {
   EngineChoice choice = EngineChoice::kAuto;
+  std::string tier = "namespace";  // The jail around cells: namespace, landlock or none.
   std::vector<std::string> native_packages{};
   bool prepare_cells = true;  // Ahead of runs whose cells can be made for somebody only.
 };

@@ -29,6 +29,7 @@ TEST(ConfigTest, EveryTableIsOptional) {
   EXPECT_EQ(config.server.listen, "127.0.0.1:8080");
   EXPECT_EQ(config.identity.mode, IdentityMode::kLocal);
   EXPECT_EQ(config.engine.choice, EngineChoice::kAuto);
+  EXPECT_EQ(config.engine.tier, "namespace");
   EXPECT_TRUE(config.engine.prepare_cells);
   EXPECT_TRUE(config.tools.empty());
 }
@@ -66,6 +67,7 @@ tenant = "acme"
 user = "ann"
 value_env = "ANN_KEY"
 [engine]
+tier = "landlock"
 default = "native"
 native_packages = ["numpy", "pandas"]
 prepare_cells = false
@@ -159,6 +161,7 @@ file = "report.toml"
   EXPECT_EQ(config.audit.file, "audit.jsonl");
   EXPECT_EQ(config.identity.keys.at(0).value.environment, "ANN_KEY");
   EXPECT_THAT(config.engine.native_packages, ElementsAre("numpy", "pandas"));
+  EXPECT_EQ(config.engine.tier, "landlock");
   EXPECT_FALSE(config.engine.prepare_cells);
   EXPECT_EQ(config.python.prefix, "venv");
   EXPECT_EQ(config.worker.keep, "kept");

@@ -81,6 +81,7 @@ Result<Walls> Enclosure::Seal(const Filter& filter) {
   if (tier_ == Tier::kNamespace) {
     TRY(walls.Put("namespaces", Need::kRequired, {}));
     TRY(walls.Put("network", Need::kRequired, VerifyNoNetwork()));
+    TRY(PutHostName(walls));
     TRY(walls.Put("root", Need::kRequired, SealRoot(), kRootFix));
     TRY(walls.Put("bounding_set", Need::kRequired, DropPrivilegeSources()));
   }

@@ -53,6 +53,7 @@ Result<void> PutNamespaces(WallBuilder& walls) {
   TRY(RequireOwnNamespaces());
   TRY(walls.Put("namespaces", Need::kRequired, {}));
   TRY(walls.Put("network", Need::kRequired, VerifyNoNetwork()));
+  TRY(PutHostName(walls));
   Result<void> swapped = FromStep(SwapRoot());
   if (swapped) swapped = VerifyEmptyRoot();
   return walls.Put("root", Need::kRequired, swapped, kRootFix);

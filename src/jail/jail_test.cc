@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -267,6 +268,23 @@ TEST_P(JailTest, NeverRunsAsRoot) {
 TEST_P(JailTest, TheHostsNameIsNotTold) {
   if (!IsNamespace()) GTEST_SKIP() << "there is no name but the host's";
   EXPECT_EQ(Observe("wide", "host_name"), "ok 0\nexit 0");
+}
+
+// As podman's default profile does it. The name is no wall, so the jail stands without it and says so.
+TEST_P(JailTest, AContainerMayRefuseToChangeTheHostsName) {
+  if (!IsNamespace()) GTEST_SKIP() << "there is no name but the host's";
+  const UniqueFd program = OpenTestChild();
+  const std::string seen = As(GetParam().who, [&]() -> std::string {
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    for (const int call : {SCMP_SYS(sethostname), SCMP_SYS(setdomainname)}) {
+      if (seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), call, 0) != 0) return "no rule";
+    }
+    if (seccomp_load(context) != 0) return "no filter";
+    return SpawnAndObserve(program, GetParam().tier, "narrow", "walls");
+  });
+  EXPECT_NE(seen.find("-host_name"), std::string::npos) << seen;
+  EXPECT_NE(seen.find("+seccomp"), std::string::npos) << seen;
+  EXPECT_NE(Observe("narrow", "walls").find("+host_name"), std::string::npos);
 }
 
 // MDWE, where the kernel has it: data never becomes code, even with mprotect allowed.

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "jail/signals.h"
+#include "jail/walls.h"
 
 // Raw system calls only: glibc's wrappers for setuid and friends synchronise with threads that do
 // not exist here, and sanitizers intercept many others.
@@ -19,14 +20,21 @@ namespace caisson::jail {
 namespace {
 
 constexpr std::array kStepNames = {
-    "wait for the parent",   "start a session",  "reset the personality",
-    "name the machine",      "reset signals",    "pin to a core",
-    "drop the bounding set", "drop groups",      "switch the gid",
-    "switch the uid",        "set no_new_privs", "hand down two capabilities",
-    "set the death signal",  "pass descriptors", "execute the program",
+    "wait for the parent",
+    "start a session",
+    "reset the personality",
+    "reset signals",
+    "pin to a core",
+    "drop the bounding set",
+    "drop groups",
+    "switch the gid",
+    "switch the uid",
+    "set no_new_privs",
+    "hand down two capabilities",
+    "set the death signal",
+    "pass descriptors",
+    "execute the program",
 };
-
-constexpr std::string_view kHostName = "caisson";
 
 bool IsKept(Tier tier, int capability) {
   return tier == Tier::kNamespace && (capability == CAP_SYS_ADMIN || capability == CAP_SETPCAP);
@@ -82,10 +90,11 @@ void Newborn::LeaveSession() const {
   Must(Step::kPersonality, ::syscall(SYS_personality, 0));
 }
 
-// A new UTS namespace is a copy: what runs inside would read the host's names there.
-void Newborn::ForgetHostName() const {
-  Must(Step::kHostName, ::syscall(SYS_sethostname, kHostName.data(), kHostName.size()));
-  Must(Step::kHostName, ::syscall(SYS_setdomainname, "", 0));
+// A new UTS namespace is a copy: code inside would read the host's names there. The names are no way out, so a
+// container that refuses these two calls does not stop the start; PutHostName() reports it.
+void Newborn::ForgetHostName() {
+  ::syscall(SYS_sethostname, kJailHostName.data(), kJailHostName.size());
+  ::syscall(SYS_setdomainname, "", 0);
 }
 
 // Outside a user namespace of our own this needs CAP_SETPCAP, which an ordinary user lacks; the

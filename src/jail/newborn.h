@@ -24,7 +24,6 @@ enum class Step : int {
   kWaitForParent,
   kSession,
   kPersonality,
-  kHostName,
   kSignals,
   kAffinity,
   kBoundingSet,
@@ -75,7 +74,7 @@ class Newborn {
   void Must(Step step, long result) const;
   void AwaitGo() const;
   void LeaveSession() const;
-  void ForgetHostName() const;
+  static void ForgetHostName();
   void DropBoundingSet() const;
   void SwitchIds() const;
   void KeepTwoCapabilities() const;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
@@ -77,6 +78,17 @@ Result<void> WallBuilder::Put(std::string_view name, Need need, const Result<voi
   }
   walls_.push_back(std::move(wall));
   return {};
+}
+
+Result<void> PutHostName(WallBuilder& walls) {
+  utsname names{};
+  if (::uname(&names) != 0) return Error::FromErrno(errno, "read the machine's name");
+  const Result<void> hidden =
+      names.nodename == kJailHostName
+          ? Result<void>()
+          : Result<void>(Missing("sethostname is refused here, so code can read the host's name"));
+  return walls.Put("host_name", Need::kExtra, hidden,
+                   "allow sethostname and setdomainname in the container's seccomp profile");
 }
 
 Result<void> PutLandlockExtras(WallBuilder& walls, int abi, bool up) {

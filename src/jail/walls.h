@@ -43,6 +43,11 @@ inline constexpr std::string_view kNewerKernelFix = "a newer kernel";
 // What the kernel's version of Landlock cannot refuse. `up`: Landlock stands at all.
 Result<void> PutLandlockExtras(WallBuilder& walls, int abi, bool up);
 
+// The machine's name inside a jail of tier namespace.
+inline constexpr std::string_view kJailHostName = "caisson";
+// Whether the jail hides the host's name. It is no wall: a container may refuse to set another one.
+Result<void> PutHostName(WallBuilder& walls);
+
 // An error made of the step that failed, or none for null. Reads errno.
 Result<void> FromStep(const char* failed_step);
 

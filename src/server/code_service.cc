@@ -44,6 +44,7 @@ workspace::MountSpec ToMountSpec(const MountConfig& mount, const std::string& di
 CodeServiceOptions FromConfig(const Config& config) {
   CodeServiceOptions options;
   options.backend.engine = NameOf(config.engine.choice);
+  options.backend.tier = config.engine.tier;
   options.backend.native_packages = config.engine.native_packages;
   if (!config.engine.prepare_cells) options.cells.most = 0;
   options.backend.python_prefix = Located(config, config.python.prefix);

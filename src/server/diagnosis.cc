@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -26,6 +27,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kFreshRuns = 100;
 constexpr int kNativeRuns = 20;
+constexpr int kTierRuns = 2;
+constexpr const char* kPythonLibrary = "/usr/lib/python3.11/os.py";
 constexpr std::string_view kDigits = "0123456789abcdef";
 
 std::string Hex(std::span<const std::uint8_t> bytes) {
@@ -98,7 +101,8 @@ Result<std::unique_ptr<T>> TryEngine(jail::Tier tier, int runs, EngineVerdict& v
   return engine;
 }
 
-Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, EngineVerdict& verdict) {
+Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, int runs,
+                         EngineVerdict& verdict) {
   verdict.fix = "install Caisson again, or build it with `make build`";
   TRY_ASSIGN(const Installation found, FindInstallation(installation));
   verdict.worker_path = found.worker_path;
@@ -106,7 +110,7 @@ Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, Engin
   TRY_ASSIGN(const BaseCheck base, CheckBase(found.base_path));
   verdict.base_sha256 = Hex(base.sha256);
   verdict.fix.clear();  // The files are right: what fails from here on names its own remedy.
-  TRY_ASSIGN(const auto engine, TryEngine<WasmEngine>(tier, kFreshRuns, verdict, [&] {
+  TRY_ASSIGN(const auto engine, TryEngine<WasmEngine>(tier, runs, verdict, [&] {
                return WasmEngine::Create({.worker_path = found.worker_path,
                                           .base_path = found.base_path,
                                           .tier = tier,
@@ -116,7 +120,7 @@ Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, Engin
   return {};
 }
 
-Result<void> ExamineNative(const std::string& installation, jail::Tier tier,
+Result<void> ExamineNative(const std::string& installation, jail::Tier tier, int runs,
                            EngineVerdict& verdict) {
   verdict.fix = "install Caisson again, or build it with `make build`";
   TRY_ASSIGN(const Installation found, FindInstallation(installation));
@@ -125,8 +129,10 @@ Result<void> ExamineNative(const std::string& installation, jail::Tier tier,
   }
   verdict.nursery_path = found.nursery_path;
   verdict.packages = AllowedPackages(InstalledPackages(""), UsualPackages());
-  verdict.fix = "apt-get install python3.11 libpython3.11-stdlib";
-  TRY(TryEngine<NativeEngine>(tier, kNativeRuns, verdict, [&] {
+  verdict.fix = std::filesystem::exists(kPythonLibrary)
+                    ? ""
+                    : "apt-get install python3.11 libpython3.11-stdlib";
+  TRY(TryEngine<NativeEngine>(tier, runs, verdict, [&] {
     return NativeEngine::Create({.nursery_path = found.nursery_path, .tier = tier, .lanes = 1});
   }));
   const bool has_numpy = std::ranges::binary_search(verdict.packages, std::string("numpy"));
@@ -136,13 +142,47 @@ Result<void> ExamineNative(const std::string& installation, jail::Tier tier,
 
 template <typename Examine>
 EngineVerdict DiagnoseEngine(std::string name, const std::string& installation, jail::Tier tier,
-                             Examine examine) {
+                             int runs, Examine examine) {
   EngineVerdict verdict;
   verdict.name = std::move(name);
-  const Result<void> examined = examine(installation, tier, verdict);
+  const Result<void> examined = examine(installation, tier, runs, verdict);
   verdict.available = examined.has_value();
   if (!examined) verdict.why_not = examined.error().message();
   return verdict;
+}
+
+// The probes try single walls. Only a real start shows that all of them can be had together, so each tier that the
+// probes allow is started once; the strongest that starts is the best.
+jail::Tier StartTiers(std::vector<jail::TierVerdict>& tiers, const std::string& installation) {
+  jail::Tier best = jail::Tier::kNone;
+  for (jail::TierVerdict& verdict : tiers) {
+    if (!verdict.available) continue;
+    const EngineVerdict started =
+        DiagnoseEngine("wasm", installation, verdict.tier, kTierRuns, ExamineWasm);
+    const bool files_are_wrong = !started.fix.empty();
+    if (!started.available && !files_are_wrong) {
+      verdict.available = false;
+      verdict.why_not = started.why_not;
+    } else if (best == jail::Tier::kNone) {
+      best = verdict.tier;
+    }
+  }
+  return best;
+}
+
+// For a machine without tier namespace. Each line is one way to go on, the strongest first.
+std::vector<std::string> AdviceFor(jail::Tier best) {
+  std::vector<std::string> advice = {
+      "in Docker or podman: start the container with --security-opt seccomp=caisson.seccomp.json "
+      "(packaging/caisson.seccomp.json in Caisson's source)",
+      "in Kubernetes: hostUsers: false, seccompProfile: {type: Localhost, localhostProfile: "
+      "caisson.seccomp.json}; procMount: Unmasked if mounting is still refused"};
+  if (best == jail::Tier::kLandlock) {
+    advice.emplace_back(
+        "with fewer walls: caisson run --tier landlock, or tier = \"landlock\" in the table "
+        "[engine] of the configuration");
+  }
+  return advice;
 }
 
 Value Text(const std::string& text) {
@@ -227,15 +267,18 @@ Diagnosis Diagnose(const std::string& installation) {
                                   .detail = std::move(feature.detail),
                                   .fix = std::move(feature.fix)});
   }
+  const jail::Tier best = StartTiers(probe.tiers, installation);
   for (jail::TierVerdict& tier : probe.tiers) {
     diagnosis.tiers.push_back({.tier = std::string(jail::ToString(tier.tier)),
                                .available = tier.available,
                                .why_not = std::move(tier.why_not)});
   }
   diagnosis.default_tier = kDefaultTier;
-  diagnosis.best_tier = jail::ToString(probe.best);
-  diagnosis.engines.push_back(DiagnoseEngine("wasm", installation, probe.best, ExamineWasm));
-  diagnosis.engines.push_back(DiagnoseEngine("native", installation, probe.best, ExamineNative));
+  diagnosis.best_tier = jail::ToString(best);
+  if (diagnosis.best_tier != kDefaultTier) diagnosis.advice = AdviceFor(best);
+  diagnosis.engines.push_back(DiagnoseEngine("wasm", installation, best, kFreshRuns, ExamineWasm));
+  diagnosis.engines.push_back(
+      DiagnoseEngine("native", installation, best, kNativeRuns, ExamineNative));
   return diagnosis;
 }
 
@@ -245,6 +288,7 @@ std::string ToJson(const Diagnosis& diagnosis) {
                               {Key("healthy"), diagnosis.Healthy()},
                               {Key("default_tier"), diagnosis.default_tier},
                               {Key("best_tier"), diagnosis.best_tier},
+                              {Key("advice"), Texts(diagnosis.advice)},
                               {Key("tiers"), ListOf(diagnosis.tiers, TierFields)},
                               {Key("features"), ListOf(diagnosis.features, FeatureFields)},
                               {Key("engines"), ListOf(diagnosis.engines, EngineFields)}});

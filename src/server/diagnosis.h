@@ -59,6 +59,7 @@ struct Diagnosis {
   std::string default_tier;
   std::string
       best_tier;  // What could be had; weaker than the default must be asked for by name (I12).
+  std::vector<std::string> advice;     // How to run here if the default tier is not available.
   std::vector<EngineVerdict> engines;  // wasm, native.
 
   // Whether `caisson run` without options works here: that takes engine wasm in the default tier.

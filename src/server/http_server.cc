@@ -103,7 +103,6 @@ class HttpServer::Parts {
                  log_.Write(Log::Level::kError, "audit.failure", {{"message", what}});
                }));
     CodeServiceOptions code = FromConfig(config);
-    code.backend.tier = options_.tier;
     code.backend.installation = options_.installation;
     code.hidden = state_->hidden();
     code.log = [this](std::string_view text) {

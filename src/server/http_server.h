@@ -23,7 +23,6 @@ namespace caisson {
 
 struct HttpServerOptions {
   Config config{};
-  std::string tier{kDefaultTier};
   std::string installation{};                        // As BackendOptions.
   EnvironmentMap environment{};                      // Where the configuration's secrets are.
   std::function<void(std::string_view line)> log{};  // Lines for the operator (telemetry/log.h).

@@ -132,7 +132,10 @@ class Doctor(harness.CliTest):
         self.assertEqual((refused.status, refused.out), (2, b""), refused)  # I12: never a weaker tier unasked.
         self.assertIn(b"user namespaces are refused", refused.err)
         self.assertIn(b"caisson doctor", refused.err)
+        self.assertTrue(any("seccomp=" in line for line in report["advice"]), report)
+        self.assertTrue(any("hostUsers: false" in line for line in report["advice"]), report)
         if report["tiers"][1]["available"]:
+            self.assertTrue(any("--tier landlock" in line for line in report["advice"]), report)
             weaker = self.without_user_namespaces("run", "--tier", "landlock", code=b"6*7")
             self.assertEqual((weaker.status, weaker.out), (0, b"42\n"), weaker)
 

@@ -53,9 +53,10 @@ class Answer:
 
 
 class Serve(harness.CliTest):
-    def serve(self, config=MEMORY, listen="127.0.0.1:0", worker_dir=None):
+    def serve(self, config=MEMORY, listen="127.0.0.1:0", worker_dir=None, tier=None):
         self.put("caisson.toml", config)
         where = ["--worker-dir", str(worker_dir)] if worker_dir else []
+        where += ["--tier", tier] if tier else []
         process = self.start("serve", "--config", "caisson.toml", "--listen", listen, *where,
                              preexec_fn=harness.without_signals)
         line = process.stdout.readline().decode()
@@ -111,6 +112,19 @@ class Server(Serve):
         self.assertIn('caisson_http_requests_total{method="",route="",status="404"} 1\n', metrics)
         self.assertIn('caisson_http_request_seconds_count{route="/v1/runs"} 1\n', metrics)
         self.stop(process)
+
+    def test_the_tier_comes_from_the_configuration_and_the_flag_overrides_it(self):
+        configured = MEMORY + '[engine]\ntier = "landlock"\n'
+        for tier, expected in ((None, "landlock"), ("none", "none")):
+            process = self.serve(configured, tier=tier)
+            self.assertEqual(self.run_code("1")["outcome"]["boundary"]["tier"], expected)
+            self.stop(process)
+
+    def test_a_tier_that_does_not_exist_is_refused(self):
+        self.put("caisson.toml", MEMORY)
+        done = self.caisson("serve", "--config", "caisson.toml", "--tier", "steel")
+        self.assertEqual((done.status, done.out), (2, b""))
+        self.assertIn(b"steel", done.err)
 
     def test_a_second_one_on_the_same_port_says_why_it_cannot(self):
         process = self.serve()

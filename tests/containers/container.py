@@ -1,0 +1,117 @@
+"""Starts programs in containers as Docker and podman start them: runc, their default capabilities, mounts and seccomp profiles.
+
+A Profile is one way to start a container. Profiles are read where Debian installs them, in the format that Docker and
+podman share, and translated for runc: each rule counts if its conditions hold (capabilities, architecture, kernel).
+"""
+
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import tempfile
+import uuid
+
+PODMAN_PROFILE = pathlib.Path("/usr/share/containers/seccomp.json")
+DOCKER_PROFILE = pathlib.Path("/usr/share/gocode/src/github.com/docker/docker/profiles/seccomp/default.json")
+
+DOCKER_CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID",
+                       "CAP_SETUID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT", "CAP_KILL",
+                       "CAP_AUDIT_WRITE"]
+PODMAN_CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_NET_BIND_SERVICE",
+                       "CAP_SETFCAP", "CAP_SETGID", "CAP_SETPCAP", "CAP_SETUID", "CAP_SYS_CHROOT"]
+
+# The same in Docker and podman.
+MASKED = ["/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
+          "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"]
+READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+
+
+def holds(conditions, capabilities):
+    """Whether the conditions of a rule (its `includes`) hold for this container."""
+    if not set(conditions.get("caps", [])) <= set(capabilities):
+        return False
+    if "arches" in conditions and "amd64" not in conditions["arches"]:
+        return False
+    kernel = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
+    return kernel >= tuple(int(part) for part in conditions.get("minKernel", "0.0").split("."))
+
+
+def excluded(conditions, capabilities):
+    """Whether one of the conditions of `excludes` holds, which takes the rule away."""
+    return any(c in capabilities for c in conditions.get("caps", [])) or "amd64" in conditions.get("arches", [])
+
+
+def for_runc(profile, capabilities):
+    """The profile as runc takes it."""
+    rules = []
+    for rule in profile["syscalls"]:
+        if not holds(rule.get("includes") or {}, capabilities) or excluded(rule.get("excludes") or {}, capabilities):
+            continue
+        made = {"names": rule.get("names") or [rule["name"]], "action": rule["action"]}
+        if rule.get("args"):
+            made["args"] = rule["args"]
+        if rule.get("errnoRet") is not None:
+            made["errnoRet"] = rule["errnoRet"]
+        rules.append(made)
+    made = {"defaultAction": profile["defaultAction"], "architectures": ["SCMP_ARCH_X86_64"], "syscalls": rules}
+    if profile.get("defaultErrnoRet") is not None:
+        made["defaultErrnoRet"] = profile["defaultErrnoRet"]
+    return made
+
+
+class Profile:
+    """A seccomp profile with the capabilities that go with it."""
+
+    def __init__(self, name, file, capabilities):
+        self.name, self.file, self.capabilities = name, pathlib.Path(file), capabilities
+
+
+class Container:
+    """One way to start containers from one root file system. The root is read-only; /tmp and /work are tmpfs."""
+
+    def __init__(self, root, profile, uid, binds):
+        self.root, self.profile, self.uid, self.binds = root, profile, uid, binds
+        self.capabilities = profile.capabilities if uid == 0 else []
+
+    def config(self, command, environment):
+        capabilities = {kind: self.capabilities for kind in ("bounding", "effective", "permitted")}
+        mounts = [
+            {"destination": "/proc", "type": "proc", "source": "proc", "options": ["nosuid", "noexec", "nodev"]},
+            {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "strictatime", "mode=755"]},
+            {"destination": "/dev/pts", "type": "devpts", "source": "devpts",
+             "options": ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"]},
+            {"destination": "/dev/shm", "type": "tmpfs", "source": "shm",
+             "options": ["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"]},
+            {"destination": "/dev/mqueue", "type": "mqueue", "source": "mqueue", "options": ["nosuid", "noexec", "nodev"]},
+            {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},
+            {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777"]},
+        ]
+        for source, target in self.binds.items():
+            mounts.append({"destination": target, "type": "bind", "source": str(source), "options": ["rbind", "rw"]})
+        seccomp = for_runc(json.loads(self.profile.file.read_text()), self.capabilities)
+        return {
+            "ociVersion": "1.0.2",
+            "process": {"terminal": False, "user": {"uid": self.uid, "gid": self.uid}, "args": command,
+                        "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "container=oci", "HOME=/tmp",
+                                *(f"{k}={v}" for k, v in environment.items())],
+                        "cwd": "/tmp", "capabilities": capabilities, "noNewPrivileges": False},
+            "root": {"path": str(self.root), "readonly": True},
+            "hostname": "container",
+            "mounts": mounts,
+            "linux": {"namespaces": [{"type": kind} for kind in ("pid", "network", "ipc", "uts", "mount")],
+                      "maskedPaths": MASKED, "readonlyPaths": READ_ONLY, "seccomp": seccomp},
+        }
+
+    def run(self, command, stdin=b"", timeout=120, environment=None):
+        """Runs the command to its end; the result of subprocess.run."""
+        bundle = pathlib.Path(tempfile.mkdtemp(prefix="caisson-bundle-"))
+        name = f"caisson-{uuid.uuid4().hex[:12]}"
+        try:
+            (bundle / "config.json").write_text(json.dumps(self.config(command, environment or {})))
+            return subprocess.run(["runc", "run", "--bundle", str(bundle), name], input=stdin, capture_output=True,
+                                  timeout=timeout)
+        finally:
+            subprocess.run(["runc", "delete", "--force", name], capture_output=True)
+            shutil.rmtree(bundle)
