@@ -65,88 +65,62 @@ class Input {
   ByteReader in_;
 };
 
-void CallDescriptor(WasiShim& shim, Input& in, std::uint8_t which) {
+Errno CallDescriptor(WasiShim& shim, Input& in, std::uint8_t which) {
   const std::uint32_t a = in.Word();
   const std::uint32_t b = in.Word();
   switch (which % 26) {
     case 0:
-      (void)shim.FdAdvise(a, in.Long(), in.Long(), b);
-      break;
+      return shim.FdAdvise(a, in.Long(), in.Long(), b);
     case 1:
-      (void)shim.FdAllocate(a, in.Long(), in.Long());
-      break;
+      return shim.FdAllocate(a, in.Long(), in.Long());
     case 2:
-      (void)shim.FdClose(a);
-      break;
+      return shim.FdClose(a);
     case 3:
-      (void)shim.FdDatasync(a);
-      break;
+      return shim.FdDatasync(a);
     case 4:
-      (void)shim.FdFdstatGet(a, b);
-      break;
+      return shim.FdFdstatGet(a, b);
     case 5:
-      (void)shim.FdFdstatSetFlags(a, b);
-      break;
+      return shim.FdFdstatSetFlags(a, b);
     case 6:
-      (void)shim.FdFdstatSetRights(a, in.Long(), in.Long());
-      break;
+      return shim.FdFdstatSetRights(a, in.Long(), in.Long());
     case 7:
-      (void)shim.FdFilestatGet(a, b);
-      break;
+      return shim.FdFilestatGet(a, b);
     case 8:
-      (void)shim.FdFilestatSetSize(a, in.Long());
-      break;
+      return shim.FdFilestatSetSize(a, in.Long());
     case 9:
-      (void)shim.FdFilestatSetTimes(a, in.Long(), in.Long(), b);
-      break;
+      return shim.FdFilestatSetTimes(a, in.Long(), in.Long(), b);
     case 10:
-      (void)shim.FdPread(a, b, in.Word(), in.Long(), in.Word());
-      break;
+      return shim.FdPread(a, b, in.Word(), in.Long(), in.Word());
     case 11:
-      (void)shim.FdPrestatDirName(a, b, in.Word());
-      break;
+      return shim.FdPrestatDirName(a, b, in.Word());
     case 12:
-      (void)shim.FdPrestatGet(a, b);
-      break;
+      return shim.FdPrestatGet(a, b);
     case 13:
-      (void)shim.FdPwrite(a, b, in.Word(), in.Long(), in.Word());
-      break;
+      return shim.FdPwrite(a, b, in.Word(), in.Long(), in.Word());
     case 14:
-      (void)shim.FdRead(a, b, in.Word(), in.Word());
-      break;
+      return shim.FdRead(a, b, in.Word(), in.Word());
     case 15:
-      (void)shim.FdReaddir(a, b, in.Word(), in.Long(), in.Word());
-      break;
+      return shim.FdReaddir(a, b, in.Word(), in.Long(), in.Word());
     case 16:
-      (void)shim.FdRenumber(a, b);
-      break;
+      return shim.FdRenumber(a, b);
     case 17:
-      (void)shim.FdSeek(a, in.Long(), b, in.Word());
-      break;
+      return shim.FdSeek(a, in.Long(), b, in.Word());
     case 18:
-      (void)shim.FdTell(a, b);
-      break;
+      return shim.FdTell(a, b);
     case 19:
-      (void)shim.FdWrite(a, b, in.Word(), in.Word());
-      break;
+      return shim.FdWrite(a, b, in.Word(), in.Word());
     case 20:
-      (void)shim.SockRecv(a, b, in.Word(), in.Word(), in.Word(), in.Word());
-      break;
+      return shim.SockRecv(a, b, in.Word(), in.Word(), in.Word(), in.Word());
     case 21:
-      (void)shim.ArgsGet(a, b);
-      break;
+      return shim.ArgsGet(a, b);
     case 22:
-      (void)shim.ArgsSizesGet(a, b);
-      break;
+      return shim.ArgsSizesGet(a, b);
     case 23:
-      (void)shim.ClockTimeGet(a, in.Long(), b);
-      break;
+      return shim.ClockTimeGet(a, in.Long(), b);
     case 24:
-      (void)shim.RandomGet(a, b);
-      break;
+      return shim.RandomGet(a, b);
     default:
-      (void)shim.PollOneoff(a, b, in.Word(), in.Word());
-      break;
+      return shim.PollOneoff(a, b, in.Word(), in.Word());
   }
 }
 
@@ -165,36 +139,29 @@ std::uint32_t PutPath(std::vector<std::uint8_t>& memory, Input& in, std::uint32_
   return length;
 }
 
-void CallPath(WasiShim& shim, Input& in, std::vector<std::uint8_t>& memory, std::uint8_t which) {
+Errno CallPath(WasiShim& shim, Input& in, std::vector<std::uint8_t>& memory, std::uint8_t which) {
   const std::uint32_t fd = in.Byte() % 4 == 0 ? in.Word() : 3;
   const std::uint32_t path = in.Byte() % 16 == 0 ? in.Word() : 0x100;
   const std::uint32_t length = PutPath(memory, in, 0x100);
   const std::uint32_t other = PutPath(memory, in, 0x200);
   switch (which % 8) {
     case 0:
-      (void)shim.PathCreateDirectory(fd, path, length);
-      break;
+      return shim.PathCreateDirectory(fd, path, length);
     case 1:
-      (void)shim.PathFilestatGet(fd, 0, path, length, in.Word());
-      break;
+      return shim.PathFilestatGet(fd, 0, path, length, in.Word());
     case 2:
-      (void)shim.PathFilestatSetTimes(fd, 0, path, length, in.Long(), in.Long(), in.Word());
-      break;
+      return shim.PathFilestatSetTimes(fd, 0, path, length, in.Long(), in.Long(), in.Word());
     case 3:
-      (void)shim.PathReadlink(fd, path, length, in.Word(), in.Word(), in.Word());
-      break;
+      return shim.PathReadlink(fd, path, length, in.Word(), in.Word(), in.Word());
     case 4:
-      (void)shim.PathRemoveDirectory(fd, path, length);
-      break;
+      return shim.PathRemoveDirectory(fd, path, length);
     case 5:
-      (void)shim.PathRename(fd, path, length, 3, 0x200, other);
-      break;
+      return shim.PathRename(fd, path, length, 3, 0x200, other);
     case 6:
-      (void)shim.PathUnlinkFile(fd, path, length);
-      break;
+      return shim.PathUnlinkFile(fd, path, length);
     default:
-      (void)shim.PathOpen(fd, 0, path, length, in.Byte() % 32, in.Byte(), 0, in.Byte() % 64,
-                          in.Word());
+      return shim.PathOpen(fd, 0, path, length, in.Byte() % 32, in.Byte(), 0, in.Byte() % 64,
+                           in.Word());
   }
 }
 
@@ -219,12 +186,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::copy_n(data, filled, memory.begin());
   Input in(data + filled, size - filled);
   for (int calls = 0; calls < 200 && !in.AtEnd(); ++calls) {
-    WasiShim shim({.memory = {memory.data(), memory.size()}, .files = files, .services = services});
-    const std::uint8_t which = in.Byte();
-    if (which % 2 == 0) {
-      CallPath(shim, in, memory, which / 2);
-    } else {
-      CallDescriptor(shim, in, which / 2);
+    const Input arguments = in;
+    Progress progress;
+    auto answer = Errno::kUnfinished;
+    while (answer == Errno::kUnfinished) {
+      in = arguments;
+      WasiShim shim({.memory = {memory.data(), memory.size()},
+                     .files = files,
+                     .services = services,
+                     .progress = progress});
+      const std::uint8_t which = in.Byte();
+      answer = which % 2 == 0 ? CallPath(shim, in, memory, which / 2)
+                              : CallDescriptor(shim, in, which / 2);
     }
   }
   std::uint64_t captured = 0;

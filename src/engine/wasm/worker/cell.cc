@@ -94,6 +94,7 @@ void Cell::BeginRun(const wire::StartHeader& start, std::string_view request) {
   messages_.clear();
   answers_.clear();
   open_calls_.clear();
+  posting_ = {};
   messages_.emplace_back(request);
   wait_answer_ = 0;
   wake_ns_ = 0;
@@ -193,6 +194,7 @@ std::optional<wire::Ending> Cell::PassedLimit(std::uint64_t now_ns) const {
 }
 
 void Cell::Finish(wire::Ending ending, std::uint32_t detail) {
+  FlushPosted();
   FlushOutput();
   SendFiles();
   if (ending == wire::Ending::kReported && !reported_) ending = wire::Ending::kTrap;
@@ -265,6 +267,7 @@ void Cell::Reset() {
   messages_.clear();
   answers_.clear();
   open_calls_.clear();
+  posting_ = {};
   output_.clear();
   report_.clear();
   clock_offset_ns_ = 0;
@@ -383,35 +386,67 @@ void Cell::TryFlushOutput() {
   if (channel_.TrySend(wire::ToHost::kOutput, id_, {&stream, 1}, output_)) output_.clear();
 }
 
-std::int32_t Cell::Post(std::uint32_t address, std::uint32_t length) {
-  const auto message = guest_memory().Text(address, length);
-  if (!message || length > start_.message_bytes) return -1;
-  if (calls_ >= start_.tool_calls) Stop(wire::Ending::kToolCalls);
-  const wire::CallHeader header{calls_++, 0};
-  open_calls_.push_back(header.seq);
-  FlushOutput();
-  channel_.Send(wire::ToHost::kCall, id_, AsBytes(header), *message);
-  return static_cast<std::int32_t>(header.seq);
+std::optional<std::int32_t> Cell::Post(std::uint32_t address, std::uint32_t length,
+                                       Progress& progress) {
+  if (progress.done == 0) {
+    const auto message = guest_memory().Text(address, length);
+    if (!message || length > start_.message_bytes) return -1;
+    if (calls_ >= start_.tool_calls) Stop(wire::Ending::kToolCalls);
+    const wire::CallHeader header{calls_++, 0};
+    open_calls_.push_back(header.seq);
+    FlushOutput();
+    posting_ = *message;
+    const std::size_t first = std::min(posting_.size(), wire::kMaxFramePayload - sizeof header);
+    channel_.SendPart(wire::ToHost::kCall, id_, AsBytes(header), posting_.substr(0, first),
+                      first < posting_.size());
+    posting_.remove_prefix(first);
+    progress.done = sizeof header + first;
+  } else {
+    SendPosted(kSliceBytes);
+  }
+  if (!posting_.empty()) return std::nullopt;
+  return static_cast<std::int32_t>(calls_ - 1);
 }
 
-std::uint32_t Cell::Take(std::uint32_t address, std::uint32_t capacity) {
+void Cell::SendPosted(std::size_t bytes) {
+  while (bytes > 0 && !posting_.empty()) {
+    const std::size_t part = std::min({bytes, posting_.size(), wire::kMaxFramePayload});
+    channel_.SendPart(wire::ToHost::kCall, id_, {}, posting_.substr(0, part),
+                      part < posting_.size());
+    posting_.remove_prefix(part);
+    bytes -= part;
+  }
+}
+
+std::optional<std::uint32_t> Cell::Take(std::uint32_t address, std::uint32_t capacity,
+                                        Progress& progress) {
   if (messages_.empty()) return 0;
   const std::string& message = messages_.front();
   const auto length = static_cast<std::uint32_t>(message.size());
   if (length > capacity) return length;
   const auto to = guest_memory().Range(address, length);
   if (!to) return 0;
-  std::memcpy(to->data(), message.data(), length);
+  const std::size_t part = std::min<std::size_t>(length - progress.done, kSliceBytes);
+  std::memcpy(to->data() + progress.done, message.data() + progress.done, part);
+  progress.done += part;
+  if (progress.done < length) return std::nullopt;
   messages_.pop_front();
   return length;
 }
 
-void Cell::Report(std::uint32_t address, std::uint32_t length) {
+bool Cell::Report(std::uint32_t address, std::uint32_t length, Progress& progress) {
   const auto report = guest_memory().Text(address, length);
-  if (!report) return;
+  if (!report) return true;
   if (length > start_.result_bytes + wire::kReportSlackBytes) Stop(wire::Ending::kResultTooBig);
-  report_.assign(*report);
-  reported_ = true;
+  if (progress.done == 0) {
+    report_.clear();
+    report_.reserve(length);
+  }
+  const std::size_t part = std::min<std::size_t>(length - progress.done, kSliceBytes);
+  report_.append(report->substr(progress.done, part));
+  progress.done += part;
+  reported_ = progress.done == length;
+  return reported_;
 }
 
 void Cell::AskHost() {

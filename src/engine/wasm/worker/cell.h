@@ -73,6 +73,8 @@ class Cell final : public GuestHost {
   // Output that has not been sent yet: all of it, or as much as fits now.
   void FlushOutput();
   void TryFlushOutput();
+  // Sends the rest of a call whose first part is sent: nothing else of this cell may come between.
+  void FlushPosted() { SendPosted(posting_.size()); }
 
   // As bytes (saved_cell.h), when parked or idle; and back again, into a clean cell.
   std::string Save(std::span<const std::uint8_t> build_id);
@@ -88,9 +90,11 @@ class Cell final : public GuestHost {
   // GuestHost.
   GuestMemory guest_memory() override { return {memory_.data(), memory_.bytes()}; }
   CellFiles& files() override { return files_; }
-  std::int32_t Post(std::uint32_t address, std::uint32_t length) override;
-  std::uint32_t Take(std::uint32_t address, std::uint32_t capacity) override;
-  void Report(std::uint32_t address, std::uint32_t length) override;
+  std::optional<std::int32_t> Post(std::uint32_t address, std::uint32_t length,
+                                   Progress& progress) override;
+  std::optional<std::uint32_t> Take(std::uint32_t address, std::uint32_t capacity,
+                                    Progress& progress) override;
+  bool Report(std::uint32_t address, std::uint32_t length, Progress& progress) override;
   void AskHost() override;
   std::uint32_t Grow(std::uint32_t delta) override;
   void Write(Stream stream, std::span<const std::uint8_t> bytes) override;
@@ -105,6 +109,7 @@ class Cell final : public GuestHost {
 
   void BeginRun(const wire::StartHeader& start, std::string_view request);
   void Park();
+  void SendPosted(std::size_t bytes);
   bool DeliverAwaited();
   [[noreturn]] void Stop(wire::Ending ending);
   void SendFiles();
@@ -125,6 +130,8 @@ class Cell final : public GuestHost {
   std::vector<ReceivedAnswer> answers_;  // Arrived, not yet waited for.
   std::vector<std::uint32_t> open_calls_;
   std::uint32_t calls_ = 0;
+  std::string_view
+      posting_;  // What is not sent yet of the call that the guest posts; in its memory.
   std::int32_t wait_seq_ = 0;
   std::uint64_t wake_ns_ = 0;
   std::int32_t wait_answer_ = 0;

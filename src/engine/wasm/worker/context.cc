@@ -6,6 +6,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -15,6 +16,7 @@
 extern "C" {
 caisson::worker::SwitchBlock caisson_switch;
 volatile std::int32_t caisson_in_guest = 0;
+volatile std::int32_t caisson_tick_missed = 0;
 }
 
 namespace caisson::worker {
@@ -61,8 +63,10 @@ void LeaveFrom(ucontext_t* at, Left left, std::uint32_t detail) {
 }
 
 void OnTick(int, siginfo_t*, void* raw) {
-  if (caisson_in_guest == 0)
-    return;  // Host code on behalf of the guest: it is brief, the next tick will do.
+  if (caisson_in_guest == 0) {
+    caisson_tick_missed = 1;  // Host code is never left half-way; HostScope acts on it at its end.
+    return;
+  }
   const int saved_errno = errno;
   if (g_on_tick()) {
     auto* at = static_cast<ucontext_t*>(raw);
@@ -172,6 +176,19 @@ void StopTicking() {
   SetTimer(0);
 }
 
+bool TickMissed() {
+  return caisson_tick_missed != 0;
+}
+
+extern "C" void caisson_take_missed_tick() {
+  caisson_in_guest = 0;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  caisson_tick_missed = 0;
+  if (g_on_tick()) caisson_yield();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  caisson_in_guest = 1;
+}
+
 Context::Context(LinearMemory& memory)
     : memory_(memory), stack_global_(memory.base().header().stack_global) {}
 
@@ -204,6 +221,7 @@ void Context::Prepare() {
 Left Context::Go(std::int32_t wait_answer) {
   TakeWindow();
   g_running = this;
+  caisson_tick_missed = 0;  // Whoever called has just looked who wants the thread.
   caisson_switch.wait_answer = wait_answer;
   _writegsbase_u64(reinterpret_cast<std::uint64_t>(memory_.data()));
   if (registers_ != nullptr) {
@@ -218,6 +236,7 @@ Left Context::Go(std::int32_t wait_answer) {
   stack_global_ = GuestInstance().w2c___stack_pointer;
   switch (caisson_switch.left) {
     case Left::kParked:
+    case Left::kYielded:
       stack_pointer_ = reinterpret_cast<std::uint64_t>(caisson_switch.guest_stack);
       break;
     case Left::kPreempted:

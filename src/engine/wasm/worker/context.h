@@ -25,7 +25,8 @@
 
 namespace caisson::worker {
 
-// Called by the timer while guest code runs, in a signal handler: true takes the cell off.
+// Called on a tick while guest code runs, in the signal handler, or when the host function ends during
+// which the tick came: true takes the cell off.
 using TickHandler = bool (*)();
 
 // Maps the window, installs signal handlers and makes the timer. Once, before the jail closes.
@@ -34,6 +35,9 @@ Result<void> SetUpWindow(TickHandler on_tick);
 // The timer ticks only between these two.
 void StartTicking();
 void StopTicking();
+
+// Whether a tick came while no guest code ran since the last Go() began.
+bool TickMissed();
 
 struct PreemptedRegisters;
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "engine/wasm/worker/files/cell_files.h"
 #include "engine/wasm/worker/guest_memory.h"
@@ -18,10 +19,13 @@ class GuestHost : public CellServices {
   virtual GuestMemory guest_memory() = 0;
   virtual CellFiles& files() = 0;
 
-  // See guest/abi.h.
-  virtual std::int32_t Post(std::uint32_t address, std::uint32_t length) = 0;
-  virtual std::uint32_t Take(std::uint32_t address, std::uint32_t capacity) = 0;
-  virtual void Report(std::uint32_t address, std::uint32_t length) = 0;
+  // See guest/abi.h. Nothing: a slice is done, call again with the same arguments.
+  virtual std::optional<std::int32_t> Post(std::uint32_t address, std::uint32_t length,
+                                           Progress& progress) = 0;
+  virtual std::optional<std::uint32_t> Take(std::uint32_t address, std::uint32_t capacity,
+                                            Progress& progress) = 0;
+  // False: a slice is done, call again with the same arguments.
+  virtual bool Report(std::uint32_t address, std::uint32_t length, Progress& progress) = 0;
 
   // A WASI call answered kPending: asks the host what its files want. The glue then leaves the guest as
   // host_wait does and, when it goes on, makes the call again.

@@ -24,24 +24,28 @@ HostChannel::HostChannel(UniqueFd notify, wire::ChannelLayout& layout, std::uint
       reader_(layout.to_worker, {rings, wire::kRingBytes}),
       writer_(layout.to_host, {rings + wire::kRingBytes, wire::kRingBytes}) {}
 
+void HostChannel::SendPart(wire::ToHost kind, std::uint64_t cell, std::string_view first,
+                           std::string_view second, bool more) {
+  while (true) {
+    auto written = writer_.Write(static_cast<std::uint16_t>(kind), more ? wire::kMoreFollows : 0,
+                                 cell, first, second);
+    if (written) return Notify();
+    if (written.error().code() != ErrorCode::kResourceExhausted) std::abort();
+    const std::uint32_t head = writer_.header().head.load(std::memory_order_seq_cst);
+    if (writer_.header().writer_waits.load(std::memory_order_seq_cst) != 0) {
+      wire::FutexWait(writer_.header().head, head, 100'000'000);
+    }
+  }
+}
+
 void HostChannel::Send(wire::ToHost kind, std::uint64_t cell, std::string_view first,
                        std::string_view second) {
   // `first` is a header of ours and always fits a frame; only `second` can be long.
-  while (true) {
+  bool more = true;
+  while (more) {
     const std::string_view part = second.substr(0, wire::kMaxFramePayload - first.size());
-    const bool more = part.size() < second.size();
-    auto written = writer_.Write(static_cast<std::uint16_t>(kind), more ? wire::kMoreFollows : 0,
-                                 cell, first, part);
-    if (!written) {
-      if (written.error().code() != ErrorCode::kResourceExhausted) std::abort();
-      const std::uint32_t head = writer_.header().head.load(std::memory_order_seq_cst);
-      if (writer_.header().writer_waits.load(std::memory_order_seq_cst) != 0) {
-        wire::FutexWait(writer_.header().head, head, 100'000'000);
-      }
-      continue;
-    }
-    Notify();
-    if (!more) return;
+    more = part.size() < second.size();
+    SendPart(kind, cell, first, part, more);
     first = {};
     second.remove_prefix(part.size());
   }

@@ -22,6 +22,11 @@ class HostChannel {
  public:
   static Result<HostChannel> Open(UniqueFd memory, UniqueFd notify);
 
+  // Sends one frame; waits for room if the ring is full. `more`: the message goes on with the cell's
+  // next frame, which is of the same kind. Frames of other cells may come between.
+  void SendPart(wire::ToHost kind, std::uint64_t cell, std::string_view first,
+                std::string_view second, bool more);
+
   // Sends one message, in several frames if it is long; waits for room if the ring is full.
   void Send(wire::ToHost kind, std::uint64_t cell, std::string_view first,
             std::string_view second = {});

@@ -36,26 +36,37 @@ wire::Trap TrapOf(int code) {
 
 }  // namespace
 
-ShimContext CurrentShim() {
+ShimContext CurrentShim(Progress& progress) {
   GuestHost& host = *GuestHost::current;
-  return {host.guest_memory(), host.files(), host};
+  return {host.guest_memory(), host.files(), host, progress};
 }
 
 extern "C" {
 
 u32 Z_hostZ_post(struct Z_host_instance_t*, u32 message, u32 length) {
-  HostScope scope;
-  return static_cast<u32>(GuestHost::current->Post(message, length));
+  Progress progress;
+  while (true) {
+    const HostScope scope;
+    const auto number = GuestHost::current->Post(message, length, progress);
+    if (number) return static_cast<u32>(*number);
+  }
 }
 
 u32 Z_hostZ_take(struct Z_host_instance_t*, u32 out, u32 capacity) {
-  HostScope scope;
-  return GuestHost::current->Take(out, capacity);
+  Progress progress;
+  while (true) {
+    const HostScope scope;
+    const auto taken = GuestHost::current->Take(out, capacity, progress);
+    if (taken) return *taken;
+  }
 }
 
 void Z_hostZ_report(struct Z_host_instance_t*, u32 message, u32 length) {
-  HostScope scope;
-  GuestHost::current->Report(message, length);
+  Progress progress;
+  while (true) {
+    const HostScope scope;
+    if (GuestHost::current->Report(message, length, progress)) return;
+  }
 }
 
 void caisson_trap(int code) {

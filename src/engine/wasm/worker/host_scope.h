@@ -1,8 +1,9 @@
 // HostScope marks that the worker's own code runs, not the guest's, so that a timer never unwinds it,
 // and makes sure that it has stack to run on.
 //
-// The timer's signal handler leaves the guest only while caisson_in_guest is 1. If it finds 0 it does
-// nothing: host functions are brief, and the next tick is a millisecond away.
+// The timer's signal handler leaves the guest only while caisson_in_guest is 1. If it finds 0 it notes
+// the tick, and the end of the scope acts on it. So a scope is as long as a guest can hold up others:
+// long work is done in slices, each in a scope of its own (Progress).
 //
 // Trust     The guest cannot reach the flag: it is outside its memory.
 // Threads   The worker's one thread and the signal handlers that interrupt it.
@@ -37,6 +38,10 @@ class HostScope {
   ~HostScope() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     caisson_in_guest = 1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    // After the flag is set: a tick is either noted before this, or acts by itself.
+    while (caisson_tick_missed != 0) [[unlikely]]
+      caisson_take_missed_tick();
   }
 
   HostScope(const HostScope&) = delete;

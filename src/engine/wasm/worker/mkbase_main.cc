@@ -44,9 +44,9 @@ class BootHost final : public GuestHost {
 
   GuestMemory guest_memory() override { return {Memory().data, Memory().size}; }
   CellFiles& files() override { return files_; }
-  std::int32_t Post(std::uint32_t, std::uint32_t) override { return -1; }
-  std::uint32_t Take(std::uint32_t, std::uint32_t) override { return 0; }
-  void Report(std::uint32_t, std::uint32_t) override {}
+  std::optional<std::int32_t> Post(std::uint32_t, std::uint32_t, Progress&) override { return -1; }
+  std::optional<std::uint32_t> Take(std::uint32_t, std::uint32_t, Progress&) override { return 0; }
+  bool Report(std::uint32_t, std::uint32_t, Progress&) override { return true; }
   void AskHost() override { std::abort(); }  // There are no mounts.
   std::uint32_t Grow(std::uint32_t delta) override {
     wasm_rt_memory_t& memory = Memory();

@@ -11,6 +11,7 @@
 
 .set PARKED, 1
 .set FINISHED, 2
+.set YIELDED, 7
 
 .macro PUSH_SAVED
   pushq %rbp
@@ -55,6 +56,16 @@ Z_hostZ_wait:
   movq %rdx, caisson_switch+WAIT_TIMEOUT(%rip)
   movq %rsp, caisson_switch+GUEST_STACK(%rip)
   movl $PARKED, caisson_switch+LEFT(%rip)
+  jmp caisson_leave
+
+# void caisson_yield(): leaves the guest at the end of a host function, to come back to it. Callee-saved
+# registers are all that the caller can rely on after a call, so nothing else is kept.
+.globl caisson_yield
+.type caisson_yield, @function
+caisson_yield:
+  PUSH_SAVED
+  movq %rsp, caisson_switch+GUEST_STACK(%rip)
+  movl $YIELDED, caisson_switch+LEFT(%rip)
   jmp caisson_leave
 
 .globl caisson_trampoline

@@ -3,7 +3,8 @@
 //
 // Trust     Guest code runs on the window's stack and reaches memory only through %gs; it can neither
 //           read nor write the control block. What a trap or a signal leaves behind is never returned
-//           to: leaving is one-way, except from host_wait (parked) and from the timer (preempted).
+//           to: leaving is one-way, except from host_wait (parked), from the timer (preempted) and at the
+//           end of a host function (yielded).
 // Threads   The worker's one thread. A second thread would break everything here.
 // Lifetime  Static; the worker process.
 #pragma once
@@ -20,6 +21,7 @@ enum class Left : std::uint32_t {
   kExited = 4,     // proc_exit; `detail`: the status. The stack is lost.
   kPreempted = 5,  // The timer interrupted it; resume from the saved registers.
   kStopped = 6,    // We ended it (a limit inside a host function). The stack is lost.
+  kYielded = 7,    // Taken off at the end of a host function; enter again.
 };
 
 // Layout known to switch.S.
@@ -42,7 +44,17 @@ extern SwitchBlock caisson_switch;
 // guest only while it is 1, so that they never tear host code apart.
 extern volatile std::int32_t caisson_in_guest;
 
-// Goes on at `guest_stack`: either a fresh stack made by PrepareStack or one left by kParked.
+// 1 if the timer ticked while caisson_in_guest was 0. HostScope acts on it when host code ends.
+extern volatile std::int32_t caisson_tick_missed;
+
+// Does what the timer would have done: leaves the guest if anybody else wants the thread, and returns
+// when the guest goes on. Only at the end of a host function, when no host code owns anything.
+void caisson_take_missed_tick();
+
+// Leaves the guest as kYielded; caisson_in_guest must be 0. Returns with 1.
+void caisson_yield();
+
+// Goes on at `guest_stack`: a fresh stack made by Context::Prepare, or one left by kParked or kYielded.
 void caisson_enter(void* guest_stack);
 
 // Goes on where the timer interrupted: raises the fault that the signal handler answers by loading

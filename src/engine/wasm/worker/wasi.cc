@@ -159,8 +159,11 @@ Errno WasiShim::RandomGet(U32 buffer, U32 length) {
   const auto range = memory_.Range(buffer, length);
   if (!range) return Errno::kFault;
   if (length > kMaxRandomBytes) return Errno::kInval;
-  services_.Random(*range);
-  return Errno::kSuccess;
+  const auto rest = range->subspan(static_cast<std::size_t>(progress_.done));
+  const auto slice = rest.first(std::min<std::size_t>(rest.size(), kSliceRandomBytes));
+  services_.Random(slice);
+  progress_.done += slice.size();
+  return progress_.done < length ? Errno::kUnfinished : Errno::kSuccess;
 }
 
 // ---- Descriptors ----
@@ -282,24 +285,37 @@ Errno WasiShim::CheckBuffers(U32 buffers, U32 count, U32 result) const {
 
 template <typename Step>
 Errno WasiShim::Transfer(U32 buffers, U32 count, U32 result, U64 most, Step step) {
-  if (const Errno bad = CheckBuffers(buffers, count, result); bad != Errno::kSuccess) return bad;
-  U64 done = 0;
+  U64& done = progress_.done;
+  if (done == 0) {
+    if (const Errno bad = CheckBuffers(buffers, count, result); bad != Errno::kSuccess) return bad;
+  }
+  U64 left = kSliceBytes;
   // Without a buffer the descriptor is still checked.
-  for (U32 i = 0; i < std::max<U32>(count, 1); ++i) {
+  for (U32& i = progress_.buffer; i < std::max<U32>(count, 1);) {
     std::span<std::uint8_t> range;
     if (count > 0) {
       // Anew: what was just read may have been put over the list itself.
       const auto buffer = memory_.Load<Buffer>(buffers + i * static_cast<U32>(sizeof(Buffer)));
-      if (!buffer) break;
+      if (!buffer || buffer->length < progress_.at) break;
       const auto checked = memory_.Range(buffer->address, buffer->length);
       if (!checked) break;
-      range = checked->first(static_cast<std::size_t>(std::min<U64>(checked->size(), most - done)));
+      range = checked->subspan(progress_.at);
     }
-    const Io<std::size_t> moved = step(range, done);
+    const auto part =
+        range.first(static_cast<std::size_t>(std::min<U64>({range.size(), left, most - done})));
+    const Io<std::size_t> moved = step(part, done);
     if (!moved && done == 0) return moved.error();
     if (!moved) break;
     done += *moved;
-    if (*moved < range.size() || done >= most) break;
+    left -= *moved;
+    if (*moved < part.size() || done >= most) break;
+    if (part.size() < range.size()) {
+      progress_.at += static_cast<U32>(part.size());
+    } else {
+      progress_.at = 0;
+      ++i;
+    }
+    if (left == 0 && i < count) return Errno::kUnfinished;
   }
   return memory_.Store(result, static_cast<U32>(done)) ? Errno::kSuccess : Errno::kFault;
 }
@@ -348,28 +364,31 @@ Errno WasiShim::FdPwrite(U32 fd, U32 buffers, U32 count, U64 offset, U32 result)
 Errno WasiShim::FdReaddir(U32 fd, U32 buffer, U32 length, U64 cookie, U32 result) {
   const auto range = memory_.Range(buffer, length);
   if (!range || !memory_.Range(result, sizeof(U32))) return Errno::kFault;
+  if (progress_.done == 0) progress_.cookie = cookie;
   // An entry that does not fit is cut off: a full buffer tells the guest to ask again.
-  std::span<std::uint8_t> rest = *range;
+  std::span<std::uint8_t> rest = range->subspan(static_cast<std::size_t>(progress_.done));
   const auto put = [&rest](const void* bytes, std::size_t size) {
     size = std::min(size, rest.size());
     if (size > 0) std::memcpy(rest.data(), bytes, size);
     rest = rest.subspan(size);
   };
+  U32 entries = 0;
   do {
-    const auto entry = files_.EntryAt(fd, cookie);
+    if (entries++ == kSliceEntries) return Errno::kUnfinished;
+    const auto entry = files_.EntryAt(fd, progress_.cookie);
     if (!entry) return entry.error();
     const std::optional<DirectoryEntry>& next = *entry;
     if (!next) break;
     Dirent dirent;
-    dirent.next = cookie = next->next_cookie;
+    dirent.next = progress_.cookie = next->next_cookie;
     dirent.inode = next->inode;
     dirent.name_bytes = static_cast<U32>(next->name.size());
     dirent.type = static_cast<std::uint8_t>(next->type);
     put(&dirent, sizeof dirent);
     put(next->name.data(), next->name.size());
+    progress_.done = range->size() - rest.size();
   } while (!rest.empty());
-  const auto used = static_cast<U32>(range->size() - rest.size());
-  return memory_.Store(result, used) ? Errno::kSuccess : Errno::kFault;
+  return memory_.Store(result, static_cast<U32>(progress_.done)) ? Errno::kSuccess : Errno::kFault;
 }
 
 Errno WasiShim::PathCreateDirectory(U32 fd, U32 path, U32 length) {

@@ -5,10 +5,13 @@
 // lengths in its own memory, results stored through pointers. It stores nothing and changes nothing
 // unless every pointer it needs is good, and answers kFault otherwise.
 //
-// Trust     Every argument is hostile. Work per call is bounded by what the buffers hold, one file,
-//           or one directory; lists of buffers by kMaxBuffers.
+// A call that moves much does a slice of it, answers kUnfinished and is made again with the same
+// arguments and the same Progress, so that no guest holds up others for as long as its buffers are.
+//
+// Trust     Every argument is hostile. Work per call is bounded by a slice (kSliceBytes, kSliceEntries),
+//           one path or one list of kMaxBuffers buffers.
 // Threads   The worker's one thread, inside a HostScope.
-// Lifetime  A shim is made for one call: the guest's memory may have grown before the next.
+// Lifetime  A shim is made for one slice of a call: the guest's memory may have grown before the next.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +47,24 @@ class CellServices : public FileServices {
   virtual std::span<const std::string_view> Environment() const { return {}; }  // "NAME=value"
 };
 
+// How far a call has come that is made in slices. Numbers only: it lies on the guest's stack, which can
+// be dropped at any time.
+struct Progress {
+  std::uint64_t done = 0;    // Bytes so far.
+  std::uint32_t buffer = 0;  // The one that is next,
+  std::uint32_t at = 0;      // and the bytes of it that are done.
+  std::uint64_t cookie = 0;  // Of a listing: the entry that is next.
+};
+
+// What one slice does at most, besides kSliceBytes. Randomness is slower than copying.
+inline constexpr std::uint64_t kSliceRandomBytes = std::uint64_t{32} << 10;
+inline constexpr std::uint32_t kSliceEntries = 256;
+
 struct ShimContext {
   GuestMemory memory;
   CellFiles& files;
   CellServices& services;
+  Progress& progress;
 };
 
 class WasiShim {
@@ -61,7 +78,10 @@ class WasiShim {
   static constexpr U32 kMaxRandomBytes = U32{1} << 20;
 
   explicit WasiShim(const ShimContext& context)
-      : memory_(context.memory), files_(context.files), services_(context.services) {}
+      : memory_(context.memory),
+        files_(context.files),
+        services_(context.services),
+        progress_(context.progress) {}
 
   Errno ArgsGet(U32 pointers, U32 text);
   Errno ArgsSizesGet(U32 count, U32 text_bytes);
@@ -123,8 +143,8 @@ class WasiShim {
   Errno StoreStat(const Io<FileStat>& stat, U32 result);
   // Checks a list of buffers and the place for the result.
   Errno CheckBuffers(U32 buffers, U32 count, U32 result) const;
-  // Calls `step` for one buffer after the other until one is not filled, then stores how much was
-  // done.
+  // Calls `step` for one buffer after the other until one is not filled or the slice is done, then
+  // stores how much was done.
   template <typename Step>
   Errno Transfer(U32 buffers, U32 count, U32 result, U64 most, Step step);
   U64 MostOf(U32 fd);
@@ -132,9 +152,10 @@ class WasiShim {
   GuestMemory memory_;
   CellFiles& files_;
   CellServices& services_;
+  Progress& progress_;
 };
 
 // The cell whose code made the call that is being served. Provided by the worker's cell switch.
-ShimContext CurrentShim();
+ShimContext CurrentShim(Progress& progress);
 
 }  // namespace caisson::worker

@@ -3,7 +3,8 @@
 //
 // Linked with the generated code only. Nothing is decided here: each marks that host code runs,
 // finds the cell it serves and hands over to the shim. A call that needs the host's files first leaves
-// the guest until they are there, and is made again: no host code waits on the guest's stack.
+// the guest until they are there, and is made again: no host code waits on the guest's stack. A long
+// call is made slice by slice; between two of them the timer may take the cell off.
 
 #include <cstdint>
 
@@ -23,9 +24,10 @@ using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
 template <typename... Parameters>
-Errno ServeOnce(Errno (WasiShim::*function)(Parameters...), Parameters... arguments) {
+Errno ServeOnce(Progress& progress, Errno (WasiShim::*function)(Parameters...),
+                Parameters... arguments) {
   const HostScope scope;
-  WasiShim shim(CurrentShim());
+  WasiShim shim(CurrentShim(progress));
   const Errno answer = (shim.*function)(arguments...);
   if (answer == Errno::kPending) GuestHost::current->AskHost();
   return answer;
@@ -33,10 +35,14 @@ Errno ServeOnce(Errno (WasiShim::*function)(Parameters...), Parameters... argume
 
 template <typename... Parameters>
 U32 Serve(Errno (WasiShim::*function)(Parameters...), Parameters... arguments) {
+  Progress progress;
   while (true) {
-    const Errno answer = ServeOnce(function, arguments...);
-    if (answer != Errno::kPending) return static_cast<U32>(answer);
-    Z_hostZ_wait(nullptr, 0, UINT64_MAX);
+    const Errno answer = ServeOnce(progress, function, arguments...);
+    if (answer == Errno::kPending) {
+      Z_hostZ_wait(nullptr, 0, UINT64_MAX);
+    } else if (answer != Errno::kUnfinished) {
+      return static_cast<U32>(answer);
+    }
   }
 }
 

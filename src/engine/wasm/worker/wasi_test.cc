@@ -54,8 +54,15 @@ class WasiTest : public testing::Test {
 
   // The vector is exactly as big as the guest's memory: a sanitizer sees one byte too many.
   WasiShim Shim() {
-    return WasiShim(
-        {.memory = {memory_.data(), memory_.size()}, .files = files_, .services = services_});
+    progress_ = {};
+    return Again();
+  }
+  // The next slice of the call before.
+  WasiShim Again() {
+    return WasiShim({.memory = {memory_.data(), memory_.size()},
+                     .files = files_,
+                     .services = services_,
+                     .progress = progress_});
   }
   template <typename T>
   T Load(U32 address) {
@@ -94,6 +101,7 @@ class WasiTest : public testing::Test {
   std::vector<std::uint8_t> memory_;
   RecordingServices services_;
   CellFiles files_;
+  Progress progress_;
 };
 
 // Addresses at and around the end, for something of `size` bytes.
@@ -201,11 +209,16 @@ TEST_F(WasiTest, LongListsAreRefusedAtOnce) {
 
 TEST_F(WasiTest, MoreThanCanBeCountedIsRefused) {
   std::vector<std::uint8_t> big(64 << 20);
-  WasiShim shim({.memory = {big.data(), big.size()}, .files = files_, .services = services_});
+  WasiShim shim({.memory = {big.data(), big.size()},
+                 .files = files_,
+                 .services = services_,
+                 .progress = progress_});
   const std::array<U32, 2> whole = {0, static_cast<U32>(big.size())};
   for (U32 i = 0; i < 64; ++i) std::memcpy(big.data() + i * 8, whole.data(), 8);
   EXPECT_EQ(shim.FdWrite(1, 0, 64, 4096), Errno::kInval);
-  EXPECT_EQ(shim.FdWrite(1, 0, 31, 4096), Errno::kSuccess);
+  Errno answer = Errno::kUnfinished;
+  while (answer == Errno::kUnfinished) answer = shim.FdWrite(1, 0, 31, 4096);
+  EXPECT_EQ(answer, Errno::kSuccess);
   U32 written;
   std::memcpy(&written, big.data() + 4096, 4);
   EXPECT_EQ(written, WasiShim::kMaxTransferBytes);
@@ -229,7 +242,10 @@ TEST_F(WasiTest, RandomBytesAreBounded) {
   EXPECT_EQ(Shim().RandomGet(kEnd, 0), Errno::kSuccess);
   EXPECT_EQ(Shim().RandomGet(0xffffffff, 0xffffffff), Errno::kFault);
   std::vector<std::uint8_t> big(2 << 20);
-  WasiShim shim({.memory = {big.data(), big.size()}, .files = files_, .services = services_});
+  WasiShim shim({.memory = {big.data(), big.size()},
+                 .files = files_,
+                 .services = services_,
+                 .progress = progress_});
   EXPECT_EQ(shim.RandomGet(0, 2 << 20), Errno::kInval);
 }
 
@@ -413,12 +429,143 @@ TEST_F(WasiTest, WhatACellDoesNotHaveIsRefused) {
 }
 
 TEST_F(WasiTest, AnEmptyMemoryFaultsEverything) {
-  WasiShim shim({.memory = {nullptr, 0}, .files = files_, .services = services_});
+  WasiShim shim(
+      {.memory = {nullptr, 0}, .files = files_, .services = services_, .progress = progress_});
   EXPECT_EQ(shim.FdWrite(1, 0, 1, 0), Errno::kFault);
   EXPECT_EQ(shim.ClockTimeGet(0, 0, 0), Errno::kFault);
   EXPECT_EQ(shim.PathOpen(kRoot, 0, 0, 1, 0, kReadRight, 0, 0, 0), Errno::kFault);
   EXPECT_EQ(shim.FdReaddir(kRoot, 0, 0, 0, 0), Errno::kFault);
   EXPECT_EQ(shim.RandomGet(0, 0), Errno::kSuccess);
+}
+
+// ---- Slices ----
+
+// A memory of eight slices, and a count of the slices of each call.
+class WasiSlicesTest : public WasiTest {
+ protected:
+  static constexpr U32 kBytes = static_cast<U32>(4 * kSliceBytes);
+
+  WasiSlicesTest() { memory_.resize(8 * kSliceBytes, 0x55); }
+
+  template <typename Call>
+  Errno Finish(Call call) {
+    progress_ = {};
+    for (slices_ = 1;; ++slices_) {
+      const Errno answer = call();
+      if (answer != Errno::kUnfinished) return answer;
+      // Nobody sees a call that is half done.
+      EXPECT_EQ(Load<U32>(kResult), kUntouched);
+    }
+  }
+  void FillData() {
+    for (U32 i = 0; i < kBytes; ++i) memory_[kBig + i] = static_cast<std::uint8_t>(i * 7 + i / 251);
+    Store(kResult, kUntouched);
+  }
+
+  static constexpr U32 kBig = kSize;  // Beyond the scratch addresses.
+  static constexpr U32 kUntouched = 0x55555555;
+  int slices_ = 0;
+};
+
+TEST_F(WasiSlicesTest, LongTransfersAreMadeInSlices) {
+  const U32 fd = OpenNew("/tmp/f");
+  FillData();
+  const std::string written = Text(kBig, kBytes);
+  // Buffers that end within slices, one that is empty, one that spans several.
+  Buffers({{kBig, 100}, {kBig + 100, 0}, {kBig + 100, kBytes - 300}, {kBig + kBytes - 200, 200}});
+  EXPECT_EQ(Finish([&] { return Again().FdWrite(fd, kList, 4, kResult); }), Errno::kSuccess);
+  EXPECT_EQ(Load<U32>(kResult), kBytes);
+  EXPECT_EQ(slices_, 4);
+  Store(kResult, kUntouched);
+  std::ranges::fill(std::span(memory_).subspan(kBig, kBytes), std::uint8_t{0});
+  EXPECT_EQ(Finish([&] { return Again().FdPread(fd, kList, 4, 0, kResult); }), Errno::kSuccess);
+  EXPECT_EQ(Load<U32>(kResult), kBytes);
+  EXPECT_EQ(slices_, 4);
+  EXPECT_EQ(Text(kBig, kBytes), written);
+  Store(kResult, kUntouched);
+  EXPECT_EQ(Finish([&] { return Again().FdPread(fd, kList, 4, kBytes - 10, kResult); }),
+            Errno::kSuccess);
+  EXPECT_EQ(Load<U32>(kResult), 10U);
+  EXPECT_EQ(slices_, 1);
+}
+
+TEST_F(WasiSlicesTest, OutputIsMadeInSlices) {
+  FillData();
+  Buffers({{kBig, kBytes}});
+  EXPECT_EQ(Finish([&] { return Again().FdWrite(1, kList, 1, kResult); }), Errno::kSuccess);
+  EXPECT_EQ(Load<U32>(kResult), kBytes);
+  EXPECT_EQ(slices_, 4);
+  EXPECT_EQ(services_.out, Text(kBig, kBytes));
+}
+
+TEST_F(WasiSlicesTest, AListThatIsReadOverBetweenSlicesStaysInside) {
+  const U32 fd = OpenNew("/tmp/f");
+  FillData();
+  Buffers({{kBig, kBytes}});
+  EXPECT_EQ(Finish([&] { return Again().FdWrite(fd, kList, 1, kResult); }), Errno::kSuccess);
+  Store(kResult, kUntouched);
+  // Its first slice covers the list with a pattern that leads outside.
+  constexpr U32 kOver = kList - 0x1000;
+  Buffers({{kOver, kBytes}});
+  progress_ = {};
+  EXPECT_EQ(Again().FdPread(fd, kList, 1, 0, kResult), Errno::kUnfinished);
+  EXPECT_NE(Load<U32>(kList), kOver);
+  EXPECT_EQ(Again().FdPread(fd, kList, 1, 0, kResult), Errno::kSuccess);
+  EXPECT_EQ(Load<U32>(kResult), kSliceBytes);
+}
+
+TEST_F(WasiSlicesTest, RandomBytesAreMadeInSlices) {
+  Store(kResult, kUntouched);
+  EXPECT_EQ(Finish([&] { return Again().RandomGet(kBig, 3 * kSliceRandomBytes + 1); }),
+            Errno::kSuccess);
+  EXPECT_EQ(slices_, 4);
+  EXPECT_EQ(memory_[kBig + 3 * kSliceRandomBytes], 0xAB);
+  EXPECT_EQ(memory_[kBig + 3 * kSliceRandomBytes + 1], 0x55);
+}
+
+TEST_F(WasiSlicesTest, ListingsAreMadeInSlices) {
+  for (U32 i = 0; i < 2 * kSliceEntries; ++i) {
+    const U32 length = Put("/tmp/" + std::to_string(1000 + i));
+    ASSERT_EQ(Shim().PathCreateDirectory(kRoot, kPath, length), Errno::kSuccess);
+  }
+  const U32 fd = Open("/tmp", 2);
+  Store(kResult, kUntouched);
+  EXPECT_EQ(Finish([&] { return Again().FdReaddir(fd, kBig, kBytes, 0, kResult); }),
+            Errno::kSuccess);
+  EXPECT_EQ(slices_, 3);
+  // "." and "..", then the others, each named once.
+  EXPECT_EQ(Load<U32>(kResult), 2 * kSliceEntries * (24 + 4) + 24 + 1 + 24 + 2);
+  U32 at = kBig + 24 + 1 + 24 + 2;
+  for (U32 i = 0; i < 2 * kSliceEntries; ++i, at += 28) {
+    ASSERT_EQ(Text(at + 24, 4), std::to_string(1000 + i));
+  }
+}
+
+TEST_F(WasiSlicesTest, AGivenFileIsCopiedInSlicesBeforeItChanges) {
+  const auto given = std::make_shared<const std::string>(3 * kSliceBytes, 'g');
+  ASSERT_TRUE(files_.Start(*LibraryImage::Parse(BytesOf(packed_)), {{"/output/in", given}}, {}));
+  const U32 fd = Open("/output/in", 0, kReadRight | kWriteRight);
+  Store(kResult, kUntouched);
+  Put("G", kBig);
+  Buffers({{kBig, 1}});
+  EXPECT_EQ(Finish([&] { return Again().FdPwrite(fd, kList, 1, 1, kResult); }), Errno::kSuccess);
+  EXPECT_EQ(slices_, 3);
+  EXPECT_EQ(Load<U32>(kResult), 1U);
+  const Capture capture = files_.Captured();
+  ASSERT_EQ(capture.files.size(), 1U);
+  std::string contents(given->size(), ' ');
+  capture.files[0].contents->Read(
+      0, {reinterpret_cast<std::uint8_t*>(contents.data()), contents.size()});
+  EXPECT_EQ(contents, "gG" + given->substr(2));
+}
+
+TEST_F(WasiSlicesTest, AGivenFileIsCutToAnySize) {
+  const auto given = std::make_shared<const std::string>(3 * kSliceBytes, 'g');
+  ASSERT_TRUE(files_.Start(*LibraryImage::Parse(BytesOf(packed_)), {{"/output/in", given}}, {}));
+  const U32 fd = Open("/output/in", 0, kReadRight | kWriteRight);
+  Store(kResult, kUntouched);
+  EXPECT_EQ(Finish([&] { return Again().FdFilestatSetSize(fd, 2); }), Errno::kSuccess);
+  EXPECT_EQ(files_.Captured().files.at(0).size, 2U);
 }
 
 }  // namespace

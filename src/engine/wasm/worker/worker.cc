@@ -250,6 +250,7 @@ void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
 
 void Worker::RefuseSave(std::uint64_t id) {
   if (pending_saves_.erase(id) == 0) return;
+  if (Cell* cell = Find(id)) cell->FlushPosted();
   Refuse(id, Error(ErrorCode::kFailedPrecondition,
                    "the cell computes; it can be saved while it waits for an answer"));
 }
@@ -322,7 +323,8 @@ void Worker::RunSlice(Cell& cell) {
   running_ = &cell;
   Left left = cell.Go();
   // A call that was answered already, or a sleep of no length: go on at once.
-  while (left == Left::kParked && cell.state() == CellState::kReady && !channel_.has_next()) {
+  while (left == Left::kParked && cell.state() == CellState::kReady && !channel_.has_next() &&
+         !TickMissed()) {
     left = cell.Go();
   }
   running_ = nullptr;
@@ -332,12 +334,14 @@ void Worker::RunSlice(Cell& cell) {
 void Worker::Settle(Cell& cell, Left left) {
   switch (left) {
     case Left::kParked:
+      if (cell.state() == CellState::kReady && TickMissed()) return spent_.push_back(&cell);
       if (cell.state() == CellState::kReady) return MakeReady(cell);
       if (cell.state() == CellState::kAsking) return;
       if (cell.wake_ns() != 0) SetTimer(cell.wake_ns(), cell);
       if (auto pending = pending_saves_.extract(cell.id())) SaveNow(cell, pending.mapped().header);
       return;
     case Left::kPreempted:
+    case Left::kYielded:
       if (auto passed = cell.PassedLimit(MonotonicNow())) return End(cell, *passed, 0);
       spent_.push_back(&cell);
       return;

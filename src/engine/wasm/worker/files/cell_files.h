@@ -5,8 +5,7 @@
 // access times kept on reading.
 //
 // Trust     Descriptors, paths, offsets, flags and saved bytes are hostile. Nothing here asks the
-//           kernel for anything, and no call does more work than its buffers, one file, or one
-//           directory are big.
+//           kernel for anything, and no call copies more than its buffers hold, or kSliceBytes.
 // Threads   The worker's one thread.
 // Lifetime  One per cell, reused: Start() ... Reset(). Without use in between, the pair costs
 //           nothing. The library and the services outlive it.
@@ -63,7 +62,7 @@ class CellFiles {
   // Forgets everything the run did and was given.
   void Reset();
 
-  // Any call below may answer kPending, and has then changed nothing: see FileTree.
+  // Any call below may answer kPending or kUnfinished, and has then changed nothing: see FileTree.
   const HostRequest& wanted() const { return tree_.wanted(); }
   std::string_view mount_path(std::uint32_t mount) const { return tree_.mount_path(mount); }
   bool Deliver(wire::FileError error, std::string_view bytes) {

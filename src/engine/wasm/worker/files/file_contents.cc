@@ -86,11 +86,16 @@ void FileContents::Share(std::shared_ptr<const std::string> bytes) {
   shared_ = std::move(bytes);
 }
 
-void FileContents::Unshare() {
-  if (!shared_) return;
-  const auto bytes = std::move(shared_);
-  Clear();
-  Write(0, {reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size()});
+bool FileContents::Unshare(std::uint64_t bytes) {
+  if (!shared_) return true;
+  const std::span all(reinterpret_cast<const std::uint8_t*>(shared_->data()), shared_->size());
+  const auto rest = all.subspan(static_cast<std::size_t>(size_));
+  const auto slice =
+      rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest.size(), bytes)));
+  Write(size_, slice);
+  if (slice.size() < rest.size()) return false;
+  shared_.reset();
+  return true;
 }
 
 void FileContents::Clear() {

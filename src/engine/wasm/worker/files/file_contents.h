@@ -33,8 +33,9 @@ class FileContents {
   // Becomes a view of `bytes`, whatever it was before.
   void Share(std::shared_ptr<const std::string> bytes);
   bool shared() const { return shared_ != nullptr; }
-  // Becomes a private copy, or empty.
-  void Unshare();
+  // Copies at most `bytes` more of what is shared; true once it is a private copy.
+  bool Unshare(std::uint64_t bytes);
+  // Becomes empty.
   void Clear();
 
   // For saving: what is stored of chunk i; what lies between that and the chunk's end is zero.
@@ -46,7 +47,8 @@ class FileContents {
 
   std::vector<std::vector<std::uint8_t>> chunks_;
   std::uint64_t size_ = 0;
-  std::shared_ptr<const std::string> shared_;
+  std::shared_ptr<const std::string>
+      shared_;  // While it is set, the chunks are a copy in the making.
 };
 
 }  // namespace caisson::worker

@@ -50,10 +50,32 @@ TEST(FileContents, SharedBytesAreCopiedBeforeAChange) {
   FileContents contents;
   contents.Share(given);
   EXPECT_EQ(All(contents), "given");
-  contents.Unshare();
+  EXPECT_TRUE(contents.Unshare(given->size()));
   contents.Write(0, BytesOf("G"));
   EXPECT_EQ(All(contents), "Given");
   EXPECT_EQ(*given, "given");
+}
+
+TEST(FileContents, SharedBytesAreCopiedSliceBySlice) {
+  const auto given = std::make_shared<const std::string>(200'000, 'x');
+  FileContents contents;
+  contents.Share(given);
+  EXPECT_FALSE(contents.Unshare(99'999));
+  EXPECT_TRUE(contents.shared());
+  EXPECT_EQ(All(contents), *given);
+  EXPECT_FALSE(contents.Unshare(99'999));
+  EXPECT_TRUE(contents.Unshare(99'999));
+  EXPECT_FALSE(contents.shared());
+  EXPECT_EQ(All(contents), *given);
+}
+
+TEST(FileContents, ACopyInTheMakingIsDroppedWithTheRest) {
+  FileContents contents;
+  contents.Share(std::make_shared<const std::string>("given"));
+  EXPECT_FALSE(contents.Unshare(2));
+  contents.Clear();
+  contents.Write(0, BytesOf("own"));
+  EXPECT_EQ(All(contents), "own");
 }
 
 TEST(FileContents, BehavesLikeAStringUnderRandomChanges) {

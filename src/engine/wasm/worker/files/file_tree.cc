@@ -12,6 +12,9 @@ namespace {
 // run.
 constexpr std::size_t kFixedNodes = 9;
 
+// Longer paths are followed step by step.
+constexpr std::size_t kMaxStraightBytes = 256;
+
 // Inode numbers of the library's entries start here, out of the way of the tree's own.
 constexpr std::uint64_t kLibraryInodes = std::uint64_t{1} << 48;
 
@@ -204,6 +207,8 @@ LibraryIndex FileTree::FindStraight(Place directory, std::string_view name,
     base = here.library;
   }
   const auto length = static_cast<std::size_t>(rest.data() + rest.size() - name.data());
+  // No path of the library is this long; looking for one at each step would take quadratic time.
+  if (length > kMaxStraightBytes) return LibraryIndex::kNone;
   return FindInLibrary(base, {name.data(), length});
 }
 
@@ -468,7 +473,7 @@ Errno FileTree::MakePrivate(NodeId id) {
   if (file.contents.shared()) {
     const std::uint64_t size = file.contents.size();
     if (const Errno full = MayGrow(file, size); full != Errno::kSuccess) return full;
-    file.contents.Unshare();
+    if (!file.contents.Unshare(kSliceBytes)) return Errno::kUnfinished;
     Charge(file, 0, size);
   }
   file.input = Node::kNoInput;

@@ -8,7 +8,8 @@
 // file's bytes are fetched where they are read. What is there can be changed like any other node: a
 // file is copied before it is, and what was removed or replaced is remembered for the capture. A call
 // that needs the host answers kPending and has changed nothing: wanted() is to be asked, Deliver()
-// takes the answer, and the call is made again.
+// takes the answer, and the call is made again. A call that has to copy a file first copies a slice of
+// it, answers kUnfinished and is made again.
 //
 // Trust     Paths, names, offsets and sizes are the guest's. Quotas are checked before memory is
 //           taken.

@@ -39,6 +39,9 @@ struct DirectoryEntry {
   std::uint64_t next_cookie = 0;
 };
 
+// What one slice of a long call copies at most: about a tenth of a millisecond's worth.
+inline constexpr std::uint64_t kSliceBytes = std::uint64_t{256} << 10;
+
 // The times of everything the guest did not touch: the library, the host's files, the fixed
 // directories.
 inline constexpr std::uint64_t kUntouchedTime = 1'700'000'000'000'000'000;

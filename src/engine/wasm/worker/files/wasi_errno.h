@@ -37,8 +37,10 @@ enum class [[nodiscard]] Errno : std::uint16_t {
   kSpipe = 70,
   kStale = 72,
   kXdev = 75,
-  // No guest sees this one: the host must be asked first (HostRequest), then the call made again.
+  // No guest sees these two. kPending: the host must be asked first (HostRequest), then the call made
+  // again. kUnfinished: a slice of the work is done; others may run before the call is made again.
   kPending = 0xffff,
+  kUnfinished = 0xfffe,
 };
 
 template <typename T>

@@ -1,0 +1,155 @@
+// Code that spends its time in host functions holds up nobody: the timer takes it off as if it computed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/integration/guest.h"
+
+namespace caisson::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Hog {
+  const char* name;
+  const char* code;
+};
+
+void PrintTo(const Hog& hog, std::ostream* out) {
+  *out << hog.name;
+}
+
+// Each spends nearly all of its time in one function of the host, in calls as long as they can be.
+constexpr Hog kHogs[] = {
+    {"reads",
+     "import os, collections, itertools\n"
+     "fd = os.open('/tmp/f', os.O_RDWR | os.O_CREAT)\n"
+     "os.ftruncate(fd, 32 << 20)\n"
+     "buffer = bytearray(32 << 20)\n"
+     "print('on')\n"
+     "collections.deque(itertools.starmap(os.preadv, itertools.repeat((fd, [buffer], 0))), 0)"},
+    {"writes",
+     "import os, collections, itertools\n"
+     "fd = os.open('/tmp/f', os.O_RDWR | os.O_CREAT)\n"
+     "buffer = bytes(32 << 20)\n"
+     "print('on')\n"
+     "collections.deque(itertools.starmap(os.pwrite, itertools.repeat((fd, buffer, 0))), 0)"},
+    {"random",
+     "import os, collections, itertools\n"
+     "print('on')\n"
+     "collections.deque(itertools.starmap(os.urandom, itertools.repeat((1 << 20,))), 0)"},
+    {"sizes",
+     "import os, collections, itertools\n"
+     "fd = os.open('/tmp/f', os.O_RDWR | os.O_CREAT)\n"
+     "print('on')\n"
+     "collections.deque(itertools.starmap(\n"
+     "    os.ftruncate, itertools.cycle([(fd, 32 << 20), (fd, 0)])), 0)"},
+    {"listings",
+     "import os, collections, itertools\n"
+     "for i in range(2000): open(f'/tmp/{i}', 'w').close()\n"
+     "print('on')\n"
+     "collections.deque(itertools.starmap(os.listdir, itertools.repeat(('/tmp',))), 0)"},
+    {"paths",
+     "import os, collections, itertools\n"
+     "print('on')\n"
+     "collections.deque(itertools.starmap(\n"
+     "    os.access, itertools.repeat(('/usr/../tmp/../' * 270, os.F_OK))), 0)"},
+    {"waits",
+     "import time, collections, itertools\n"
+     "print('on')\n"
+     "collections.deque(itertools.starmap(time.sleep, itertools.repeat((0,))), 0)"},
+};
+
+double Milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+constexpr std::size_t kLanes = 2;
+
+// One run of `code` for each lane, until they are dropped.
+std::vector<Guest> StartHogs(Engine& engine, const char* code) {
+  std::vector<Guest> hogs;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    hogs.push_back(Guest::Open(engine, "ann"));
+    hogs.back().Start({.code = code, .limits = {.wall_time = 300s, .cpu_time = 300s}});
+    hogs.back().WaitForOutput("on\n");
+  }
+  return hogs;
+}
+
+// What all but one of a hundred runs of `1+1` take at most beside runs of `code`.
+std::chrono::nanoseconds TimeBeside(Engine& engine, const char* code) {
+  const std::vector<Guest> hogs = StartHogs(engine, code);
+  std::vector<std::chrono::nanoseconds> times;
+  for (int i = 0; i < 100; ++i) {
+    const auto before = std::chrono::steady_clock::now();
+    Guest other = Guest::Open(engine, "bob");
+    other.Start({.code = "1+1"});
+    EXPECT_EQ(other.End().result, Value(2));
+    times.push_back(std::chrono::steady_clock::now() - before);
+  }
+  std::ranges::sort(times);
+  std::printf("median %.2f ms, p99 %.2f ms, longest %.2f ms\n", Milliseconds(times[50]),
+              Milliseconds(times[98]), Milliseconds(times[99]));
+  return times[98];
+}
+
+class HostCallHogTest : public ::testing::TestWithParam<Hog> {};
+INSTANTIATE_TEST_SUITE_P(, HostCallHogTest, ::testing::ValuesIn(kHogs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(HostCallHogTest, OthersRunAsIfItComputed) {
+  const auto engine = StartEngine(EngineKind::kWasm, {.lanes = kLanes});
+  // Where other programs keep the cores busy, computing holds up others for longer too.
+  std::chrono::nanoseconds allowed = 20ms;
+  auto took = TimeBeside(*engine, GetParam().code);
+  for (int tries = 0; tries < 5 && took >= allowed; ++tries) {
+    allowed = std::max(allowed, 2 * TimeBeside(*engine, "print('on')\nwhile True: pass"));
+    took = TimeBeside(*engine, GetParam().code);
+  }
+  EXPECT_LT(took, allowed);
+  EXPECT_EQ(engine->stats().workers_lost, 0u);
+}
+
+TEST_P(HostCallHogTest, SleepersWakeInTime) {
+  const auto engine = StartEngine(EngineKind::kWasm, {.lanes = kLanes});
+  const std::vector<Guest> hogs = StartHogs(*engine, GetParam().code);
+  std::vector<Guest> sleepers;
+  for (std::size_t lane = 0; lane < 2 * kLanes; ++lane) {
+    sleepers.push_back(Guest::Open(*engine, "cleo"));
+    sleepers.back().Start(
+        {.code = "import time; time.sleep(0.5); 'awake'", .limits = {.wall_time = 2s}});
+  }
+  for (Guest& sleeper : sleepers) {
+    const Outcome outcome = sleeper.End();
+    EXPECT_EQ(outcome.result, Value(std::string("awake"))) << Ending(outcome);
+  }
+  EXPECT_EQ(engine->stats().workers_lost, 0u);
+}
+
+// The rest of the call that is half sent goes out before the end does, or the host would mix them up.
+TEST(LongCallTest, ARunCanEndInTheMiddleOfACall) {
+  const auto engine = StartEngine(EngineKind::kWasm, {.lanes = 1});
+  Guest busy = Guest::Open(*engine, "bob");  // So that each slice ends with a turn of this one.
+  busy.Start({.code = "while True: pass", .limits = {.wall_time = 300s, .cpu_time = 300s}});
+  for (int i = 0; i < 10; ++i) {
+    Guest guest = Guest::Open(*engine, "ann");
+    guest.Start({.code =
+                     "import asyncio\n"
+                     "text = 'x' * (7 << 20)\n"
+                     "async def main(): await asyncio.gather(*[tool(text) for _ in range(50)])\n"
+                     "asyncio.run(main())",
+                 .tools = {"tool"}});
+    EXPECT_EQ(guest.NextCall().positional.items.at(0), Value(std::string(7 << 20, 'x')));
+    guest.Cancel();
+    EXPECT_EQ(guest.End().status, RunStatus::kCancelled);
+  }
+  EXPECT_EQ(engine->stats().workers_lost, 0u);
+  busy.Cancel();
+  EXPECT_EQ(busy.End().status, RunStatus::kCancelled);
+}
+
+}  // namespace
+}  // namespace caisson::testing
