@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/network.h"
 #include "config/identity_table.h"
 #include "config/table_reader.h"
 #include "policy/toml.h"
@@ -26,6 +27,13 @@ ServerConfig ReadServer(TableReader table) {
   table.Read("hosts", server.hosts);
   table.Read("origins", server.origins);
   table.ReadSeconds("drain_seconds", server.drain);
+  table.Read("max_connections", server.max_connections);
+  table.Read("max_connections_per_peer", server.max_connections_per_peer);
+  table.Read("proxies", server.proxies);
+  for (const std::string& proxy : server.proxies) {
+    const auto network = Network::Parse(proxy);
+    if (!network) table.Complain("proxies", network.error().message());
+  }
   table.Finish();
   return server;
 }

@@ -37,6 +37,9 @@ struct ServerConfig {
   std::vector<std::string> hosts{};    // Names it answers to; none: any, except in mode local.
   std::vector<std::string> origins{};  // Web pages, besides its own, that may use it.
   std::optional<std::chrono::nanoseconds> drain{};  // How long requests under way may finish.
+  std::optional<std::uint64_t> max_connections{};
+  std::optional<std::uint64_t> max_connections_per_peer{};  // Of one address,
+  std::vector<std::string> proxies{};  // except these, behind which there are many clients.
 };
 
 struct StoreConfig {

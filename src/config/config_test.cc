@@ -38,6 +38,9 @@ TEST(ConfigTest, ReadsAllOfIt) {
   const Config config = Parse(R"(
 [server]
 listen = "0.0.0.0:9000"
+max_connections = 5000
+max_connections_per_peer = 100
+proxies = ["10.0.0.0/8", "::1"]
 [store]
 url = "postgres://db/caisson"
 keys_env = "RING"
@@ -143,6 +146,9 @@ name = "report"
 file = "report.toml"
 )");
   EXPECT_EQ(config.server.listen, "0.0.0.0:9000");
+  EXPECT_EQ(config.server.max_connections, 5000u);
+  EXPECT_EQ(config.server.max_connections_per_peer, 100u);
+  EXPECT_THAT(config.server.proxies, ElementsAre("10.0.0.0/8", "::1"));
   EXPECT_EQ(config.store.keys.environment, "RING");
   EXPECT_EQ(config.approvals.expire, std::chrono::hours(48));
   EXPECT_EQ(config.approvals.poll, std::chrono::milliseconds(500));
@@ -267,6 +273,8 @@ TEST(ConfigTest, IdentityMistakesAreNamed) {
 TEST(ConfigTest, RefusesWhatCannotBe) {
   for (const std::string_view text :
        {"server = 1",
+        "[server]\nproxies = [\"proxy.example\"]",
+        "[server]\nmax_connections = 0",
         "[[server]]",
         "[tool]",
         "tool = [1]",

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/network.h"
 #include "identity/resolver.h"
 
 namespace caisson {
@@ -36,14 +37,6 @@ class HeaderResolver final : public IdentityResolver {
   static Result<std::unique_ptr<HeaderResolver>> Create(const Options& options);
 
  private:
-  // All addresses whose first `bits` bits are those of `address`.
-  struct Network {
-    asio::ip::address address;
-    unsigned bits;
-    bool Contains(const asio::ip::address& peer) const;
-  };
-  static Result<Network> ParseNetwork(const std::string& text);
-
   HeaderResolver(IdentityHeaders headers, std::vector<Network> proxies, Isolation isolation)
       : IdentityResolver(isolation), headers_(std::move(headers)), proxies_(std::move(proxies)) {}
   asio::awaitable<Result<std::optional<Identity>>> Read(RequestOrigin request) const override;

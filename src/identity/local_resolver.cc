@@ -1,6 +1,6 @@
 #include "identity/local_resolver.h"
 
-#include "identity/peer.h"
+#include "base/network.h"
 
 namespace caisson {
 

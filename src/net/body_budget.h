@@ -1,54 +1,92 @@
-// A BodyBudget bounds what the bodies of all requests together take: they are read before anybody knows whose they are.
+// A BodyBudget bounds the memory that bodies of requests take: those of one account, and those of all together.
 //
-// Trust     Clients ask for shares by announcing bodies.
+// Bytes are charged when they have arrived. An announced length costs nothing.
+//
+// Trust     Clients choose how much they send. Who is charged is decided by the server (Request::account).
 // Threads   Any.
 // Lifetime  Outlives its shares.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <optional>
+#include <string>
+#include <unordered_map>
 #include <utility>
+
+#include "base/guarded.h"
 
 namespace caisson::net {
 
 class BodyBudget {
  public:
-  explicit BodyBudget(std::size_t bytes) : left_(bytes) {}
+  BodyBudget(std::size_t bytes, std::size_t bytes_per_account)
+      : bytes_(bytes), bytes_per_account_(bytes_per_account) {}
 
-  // Given back when it goes.
+  enum class Grown { kYes, kAccountIsFull, kAllIsFull };
+
+  // What one body takes. The destructor gives it back.
   class Share {
    public:
     Share() = default;
     Share(Share&& other) noexcept
-        : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
+        : budget_(std::exchange(other.budget_, nullptr)),
+          account_(std::move(other.account_)),
+          bytes_(std::exchange(other.bytes_, 0)) {}
     Share& operator=(Share&& other) noexcept {
       std::swap(budget_, other.budget_);
+      std::swap(account_, other.account_);
       std::swap(bytes_, other.bytes_);
       return *this;
     }
     ~Share() {
-      if (budget_ != nullptr) budget_->left_ += bytes_;
+      if (budget_ != nullptr && bytes_ > 0) budget_->GiveBack(account_, bytes_);
+    }
+
+    // Precondition: the share comes from Open(). If it cannot grow, it stays as it is.
+    Grown Grow(std::size_t more) {
+      const Grown grown = budget_->Take(account_, more);
+      if (grown == Grown::kYes) bytes_ += more;
+      return grown;
     }
 
    private:
     friend class BodyBudget;
-    Share(BodyBudget& budget, std::size_t bytes) : budget_(&budget), bytes_(bytes) {}
+    Share(BodyBudget& budget, std::string account)
+        : budget_(&budget), account_(std::move(account)) {}
     BodyBudget* budget_ = nullptr;
+    std::string account_{};
     std::size_t bytes_ = 0;
   };
 
-  // Nothing: there is not so much left.
-  std::optional<Share> Take(std::size_t bytes) {
-    std::size_t left = left_.load();
-    while (left >= bytes) {
-      if (left_.compare_exchange_weak(left, left - bytes)) return Share(*this, bytes);
-    }
-    return std::nullopt;
-  }
+  Share Open(std::string account) { return Share(*this, std::move(account)); }
 
  private:
-  std::atomic<std::size_t> left_;
+  struct Taken {
+    std::size_t all = 0;
+    std::unordered_map<std::string, std::size_t> by_account;  // Keys are the server's. None is 0.
+  };
+
+  Grown Take(const std::string& account, std::size_t bytes) {
+    auto taken = taken_.Lock();
+    if (bytes > bytes_ - taken->all) return Grown::kAllIsFull;
+    const auto found = taken->by_account.find(account);
+    const std::size_t own = found == taken->by_account.end() ? 0 : found->second;
+    if (bytes > bytes_per_account_ - own) return Grown::kAccountIsFull;
+    taken->by_account[account] = own + bytes;
+    taken->all += bytes;
+    return Grown::kYes;
+  }
+
+  void GiveBack(const std::string& account, std::size_t bytes) {
+    auto taken = taken_.Lock();
+    taken->all -= bytes;
+    const auto found = taken->by_account.find(account);
+    found->second -= bytes;
+    if (found->second == 0) taken->by_account.erase(found);
+  }
+
+  const std::size_t bytes_;
+  const std::size_t bytes_per_account_;
+  Guarded<Taken> taken_;
 };
 
 }  // namespace caisson::net

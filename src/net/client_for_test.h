@@ -64,7 +64,11 @@ class TestServer {
 // Every read ends after ten seconds, so that a server that says nothing fails the test instead of stopping it.
 class TestClient {
  public:
-  explicit TestClient(const asio::ip::tcp::endpoint& endpoint) : socket_(io_) {
+  // `from`: another address of this machine, for another peer.
+  explicit TestClient(const asio::ip::tcp::endpoint& endpoint, const char* from = "127.0.0.1")
+      : socket_(io_) {
+    socket_.open(asio::ip::tcp::v4());
+    socket_.bind({asio::ip::make_address(from), 0});
     socket_.connect(endpoint);
     const timeval patience{.tv_sec = 10, .tv_usec = 0};
     ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

@@ -120,12 +120,13 @@ class Connection::Body final : public BodyStream, public std::enable_shared_from
 };
 
 Connection::Connection(asio::ip::tcp::socket socket, const Router& router,
-                       const ServerOptions& options, BodyBudget& bodies)
+                       const ServerOptions& options, BodyBudget& bodies,
+                       std::optional<Problem> refusal)
     : options_(options),
       // Room for a head, and for the beginning of the next request.
       peer_(std::make_shared<Peer>(std::move(socket), 2 * options.max_head_bytes,
                                    options.write_time)),
-      reader_(peer_, router, options, bodies),
+      reader_(peer_, router, options, bodies, std::move(refusal)),
       handler_end_(peer_->socket().get_executor(), asio::steady_timer::time_point::max()) {}
 
 asio::awaitable<void> Connection::Run() {
@@ -142,6 +143,7 @@ asio::awaitable<void> Connection::Run() {
     if (co_await peer_->Drained(0) == Peer::Connected::kNo) break;
     if (keep_alive_ == KeepAlive::kNo) break;
   }
+  reader_.Enter(Phase::kParting);
   if (!peer_->gone() && keep_alive_ == KeepAlive::kNo) co_await peer_->Part();
   peer_->CutOff();
 }
@@ -151,7 +153,7 @@ asio::awaitable<void> Connection::Refuse(Refusal refusal) {
   method_ = std::move(refusal.method);
   sharing_ = std::move(refusal.sharing);
   keep_alive_ = refusal.keep_alive;
-  PushWhole(refusal.response);
+  PushAnswer(std::move(refusal.response));
   Report();
   co_return;
 }
@@ -235,15 +237,7 @@ asio::awaitable<Result<void>> Connection::Send(Response response) {
   if (answer_ != Answer::kNone) {
     co_return Error(ErrorCode::kFailedPrecondition, "the request has its answer");
   }
-  answer_ = Answer::kWhole;
-  if (!IsSafeHead(response)) {
-    FailAnswer(500, "a header of the answer has control characters");
-  } else if (!response.failure.empty() && response.body.empty()) {
-    FailAnswer(response.status, std::move(response.failure));
-  } else {
-    failure_ = std::move(response.failure);
-    PushWhole(response);
-  }
+  PushAnswer(std::move(response));
   if (co_await peer_->Drained(kEnoughQueuedBytes) == Peer::Connected::kNo) co_return Gone();
   co_return Result<void>();
 }
@@ -269,6 +263,17 @@ asio::awaitable<Result<std::shared_ptr<BodyStream>>> Connection::Stream(Response
   peer_->Push(ResponseHead(head, sharing_, keep_alive_, framing_field));
   body_->KeepAlive();
   co_return body_;
+}
+
+void Connection::PushAnswer(Response response) {
+  if (!IsSafeHead(response)) {
+    FailAnswer(500, "a header of the answer has control characters");
+  } else if (!response.failure.empty() && response.body.empty()) {
+    FailAnswer(response.status, std::move(response.failure));
+  } else {
+    failure_ = std::move(response.failure);
+    PushWhole(response);
+  }
 }
 
 void Connection::PushWhole(const Response& response) {
@@ -300,7 +305,14 @@ void Connection::Cancel() {
 void Connection::Finish() {
   asio::dispatch(peer_->socket().get_executor(), [self = shared_from_this()] {
     self->finishing_ = true;
-    if (self->reader_.idle()) self->peer_->CutOff();
+    if (self->state().phase == Phase::kIdle) self->peer_->CutOff();
+  });
+}
+
+void Connection::Drop() {
+  asio::dispatch(peer_->socket().get_executor(), [self = shared_from_this()] {
+    self->finishing_ = true;
+    if (self->state().phase != Phase::kServed) self->peer_->CutOff();
   });
 }
 

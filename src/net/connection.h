@@ -15,6 +15,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "net/exchange.h"
@@ -24,15 +25,20 @@
 
 namespace caisson::net {
 
-class Connection final : public Exchange, public std::enable_shared_from_this<Connection> {
+class Connection final : public Exchange,
+                         public TabledConnection,
+                         public std::enable_shared_from_this<Connection> {
  public:
+  // `refusal`: the answer to every request but those for reserved routes; nothing: all are served.
   Connection(asio::ip::tcp::socket socket, const Router& router, const ServerOptions& options,
-             BodyBudget& bodies);
+             BodyBudget& bodies, std::optional<Problem> refusal);
 
   // Returns when the connection is closed.
   asio::awaitable<void> Run();
   // Ends it after the request under way; at once if there is none.
   void Finish();
+  void Drop() override;
+  State state() const override { return reader_.state(); }
   // Cancels the handler under way as well.
   void Abort();
 
@@ -54,6 +60,7 @@ class Connection final : public Exchange, public std::enable_shared_from_this<Co
   void EndAnswer();
   void Cancel();
   void FailAnswer(int status, std::string what);
+  void PushAnswer(Response response);
   void PushWhole(const Response& response);
   void Report();
 

@@ -6,6 +6,7 @@
 // Lifetime  Values.
 #pragma once
 
+#include <any>
 #include <boost/asio/ip/address.hpp>
 #include <optional>
 #include <string>
@@ -27,6 +28,10 @@ struct Request {
   Headers headers{};
   std::string body{};
   asio::ip::address peer{};
+  // What the route's screen found out about the sender (router.h); empty without a screen.
+  std::any caller{};
+  // Who is charged for the body's memory; set by the screen. Empty: the peer's address.
+  std::string account{};
 
   // Precondition: the route has it.
   const std::string& Parameter(std::string_view name) const;

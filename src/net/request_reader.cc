@@ -1,10 +1,12 @@
 #include "net/request_reader.h"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include <boost/system/errc.hpp>
 #include <utility>
 
 namespace caisson::net {
@@ -12,6 +14,7 @@ namespace {
 
 namespace http = boost::beast::http;
 using boost::system::error_code;
+using Phase = TabledConnection::Phase;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
@@ -41,21 +44,73 @@ std::string Text(boost::beast::string_view text) {
   return std::string(text);
 }
 
+// A body of Beast's that takes memory as bytes arrive: its own string_body reserves the announced length.
+struct ArrivingBody {
+  struct value_type {
+    std::string text{};
+    BodyBudget::Share share{};
+    BodyBudget::Grown grown = BodyBudget::Grown::kYes;  // Why it was given up, if it was.
+  };
+
+  class reader {
+   public:
+    template <bool is_request, class Fields>
+    reader(http::header<is_request, Fields>&, value_type& body) : body_(body) {}
+
+    void init(const boost::optional<std::uint64_t>&, error_code& error) { error = {}; }
+
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, error_code& error) {
+      const std::size_t bytes = asio::buffer_size(buffers);
+      body_.grown = body_.share.Grow(bytes);
+      if (body_.grown != BodyBudget::Grown::kYes) {
+        error = boost::system::errc::make_error_code(boost::system::errc::not_enough_memory);
+        return 0;
+      }
+      for (const auto& piece : boost::beast::buffers_range_ref(buffers)) {
+        body_.text.append(static_cast<const char*>(piece.data()), piece.size());
+      }
+      error = {};
+      return bytes;
+    }
+
+    void finish(error_code& error) { error = {}; }
+
+   private:
+    value_type& body_;
+  };
+};
+
 }  // namespace
 
 struct RequestReader::Head {
-  http::request_parser<http::string_body> parser{};
+  http::request_parser<ArrivingBody> parser{};
   Incoming incoming{};
+
+  // Without a body, the connection can go on.
+  Refusal Refused(Response response) const {
+    const bool has_body = parser.chunked() || parser.content_length().value_or(0) > 0;
+    return {.response = std::move(response),
+            .keep_alive = has_body ? KeepAlive::kNo : incoming.keep_alive};
+  }
 };
 
+void RequestReader::Enter(TabledConnection::Phase phase) {
+  since_ = std::chrono::steady_clock::now().time_since_epoch();
+  phase_ = phase;
+}
+
 asio::awaitable<bool> RequestReader::AwaitFirstByte() {
-  if (std::exchange(first_, false) || peer_->unread().size() > 0) co_return true;
-  idle_ = true;
-  peer_->ExpectWithin(options_.idle_time);
-  const auto [error] =
-      co_await peer_->socket().async_wait(asio::ip::tcp::socket::wait_read, kQuietly);
-  idle_ = false;
-  co_return !error;
+  if (std::exchange(first_, false)) co_return true;
+  if (peer_->unread().size() == 0) {
+    Enter(Phase::kIdle);
+    peer_->ExpectWithin(options_.idle_time);
+    const auto [error] =
+        co_await peer_->socket().async_wait(asio::ip::tcp::socket::wait_read, kQuietly);
+    if (error) co_return false;
+  }
+  Enter(Phase::kHead);
+  co_return true;
 }
 
 asio::awaitable<RequestReader::Next> RequestReader::Read() {
@@ -71,7 +126,11 @@ asio::awaitable<RequestReader::Next> RequestReader::Read() {
   if (HasEnded(error) || error == asio::error::operation_aborted) co_return Ended{};
   if (error) co_return Unreadable(error);
   auto refusal = Judge(head);
-  if (!refusal) refusal = co_await ReadBody(head);
+  if (!refusal) refusal = co_await Screened(head);
+  if (!refusal && !peer_->gone()) {
+    Enter(Phase::kServed);
+    refusal = co_await ReadBody(head);
+  }
   if (peer_->gone()) co_return Ended{};
   if (refusal) {
     refusal->method = Text(head.parser.get().method_string());
@@ -123,18 +182,19 @@ std::optional<Refusal> RequestReader::Judge(Head& head) const {
     request.headers.Add(Text(field.name_string()), Text(field.value()));
   }
   if (auto refusal = JudgeFraming(head)) return refusal;
-
-  // Nothing of what follows depends on the body; where there is none the connection can go on.
-  const auto refuse = [&](Response response) {
-    const bool has_body = head.parser.chunked() || head.parser.content_length().value_or(0) > 0;
-    return Refusal{.response = std::move(response),
-                   .keep_alive = has_body ? KeepAlive::kNo : incoming.keep_alive};
-  };
+  const auto refuse = [&](Response response) { return head.Refused(std::move(response)); };
   if (auto problem = Refuses(options_.access, request.headers)) return refuse(ToResponse(*problem));
   if (auto answer = Preflight(options_.access, request.method, request.headers)) {
     return refuse(*std::move(answer));
   }
-  const std::string text = Text(message.target());
+  return JudgeRoute(head);
+}
+
+std::optional<Refusal> RequestReader::JudgeRoute(Head& head) const {
+  const auto refuse = [&](Response response) { return head.Refused(std::move(response)); };
+  Incoming& incoming = head.incoming;
+  Request& request = incoming.request;
+  const std::string text = Text(head.parser.get().target());
   auto target = ParseTarget(text);
   if (!target) return refuse(ToResponse({.status = 400, .detail = target.error().message()}));
   request.path = text.substr(0, text.find('?'));
@@ -147,9 +207,36 @@ std::optional<Refusal> RequestReader::Judge(Head& head) const {
   auto* match = std::get_if<Router::Match>(&found);
   if (match == nullptr) return refuse(ToResponse({.status = 404, .detail = "no such path"}));
   incoming.route = match->route;
+  if (refusal_ && match->route->options.capacity != Capacity::kReserved) {
+    Response response = ToResponse(*refusal_);
+    response.headers.Add("Retry-After", "1");
+    return Refusal{.response = std::move(response)};
+  }
+  if (refusal_) incoming.keep_alive = KeepAlive::kNo;  // Others need its room.
   request.parameters = std::move(match->parameters);
   request.query = std::move(target->query);
   return std::nullopt;
+}
+
+asio::awaitable<std::optional<Refusal>> RequestReader::Screened(Head& head) const {
+  const Screen& screen = head.incoming.route->options.screen;
+  if (!screen) co_return std::nullopt;
+  auto answer = co_await screen(head.incoming.request);
+  if (!answer) co_return std::nullopt;
+  co_return head.Refused(*std::move(answer));
+}
+
+Refusal RequestReader::BodyRefused(BodyBudget::Grown why) const {
+  if (why == BodyBudget::Grown::kAllIsFull) {
+    return Refused(503, "the bodies of all requests take " +
+                            std::to_string(options_.max_bodies_bytes) +
+                            " bytes already; try again later");
+  }
+  Refusal refusal = Refused(429, "the bodies of your requests take " +
+                                     std::to_string(options_.max_bodies_bytes_per_account) +
+                                     " bytes already; wait for the answer to one");
+  refusal.response.headers.Add("Retry-After", "1");
+  return refusal;
 }
 
 asio::awaitable<std::optional<Refusal>> RequestReader::ReadBody(Head& head) {
@@ -159,9 +246,9 @@ asio::awaitable<std::optional<Refusal>> RequestReader::ReadBody(Head& head) {
     co_return Refused(413, "the body is longer than " + std::to_string(limit) + " bytes");
   }
   if (!head.parser.is_done()) {
-    auto share = bodies_.Take(head.parser.content_length().value_or(limit));
-    if (!share) co_return Refused(503, "too many requests are being read; try again");
-    head.incoming.body_share = *std::move(share);
+    const std::string& account = head.incoming.request.account;
+    auto& body = head.parser.get().body();
+    body.share = bodies_.Open(account.empty() ? peer_->address().to_string() : account);
     if (head.incoming.request.headers.Find("Expect") != nullptr) {
       peer_->Push("HTTP/1.1 100 Continue\r\n\r\n");
     }
@@ -174,9 +261,11 @@ asio::awaitable<std::optional<Refusal>> RequestReader::ReadBody(Head& head) {
       peer_->CutOff();  // Half a body is no request.
       co_return std::nullopt;
     }
+    if (body.grown != BodyBudget::Grown::kYes) co_return BodyRefused(body.grown);
     if (error) co_return Unreadable(error);
   }
-  head.incoming.request.body = std::move(head.parser.get().body());
+  head.incoming.request.body = std::move(head.parser.get().body().text);
+  head.incoming.body_share = std::move(head.parser.get().body().share);
   co_return std::nullopt;
 }
 

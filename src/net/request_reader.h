@@ -1,7 +1,7 @@
 // A RequestReader takes the requests off a connection, one after the other, and refuses what is not safe to read.
 //
-// The head is judged before the body is read: a path that is not there, or a body that is too long, costs no more than
-// its head.
+// The head is judged before the body is read: a path that is not there, a sender that the route's screen refuses, or a
+// body that is too long, costs no more than its head.
 //
 // Trust     The bytes are hostile. Beast parses them; what Beast lets pass but another reader might see differently is
 //           refused here: other codings than chunked, more than one Host, trailers (thrown away).
@@ -9,13 +9,16 @@
 // Lifetime  Refers to the router, the options and the budget; shares the peer.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 
 #include "net/body_budget.h"
+#include "net/connection_table.h"
 #include "net/message.h"
 #include "net/peer.h"
 #include "net/router.h"
@@ -47,28 +50,41 @@ struct Ended {};
 class RequestReader {
  public:
   RequestReader(std::shared_ptr<Peer> peer, const Router& router, const ServerOptions& options,
-                BodyBudget& bodies)
-      : peer_(std::move(peer)), router_(router), options_(options), bodies_(bodies) {}
+                BodyBudget& bodies, std::optional<Problem> refusal)
+      : peer_(std::move(peer)),
+        router_(router),
+        options_(options),
+        bodies_(bodies),
+        refusal_(std::move(refusal)) {}
 
   using Next = std::variant<Incoming, Refusal, Ended>;
   asio::awaitable<Next> Read();
 
-  // No byte of the next request has come.
-  bool idle() const { return idle_; }
+  // How far the connection is. From any thread.
+  TabledConnection::State state() const {
+    return {.phase = phase_.load(), .since = TabledConnection::Time(since_.load())};
+  }
+  void Enter(TabledConnection::Phase phase);
 
  private:
   struct Head;
   asio::awaitable<bool> AwaitFirstByte();
   std::optional<Refusal> Judge(Head& head) const;
   std::optional<Refusal> JudgeFraming(const Head& head) const;
+  std::optional<Refusal> JudgeRoute(Head& head) const;
+  asio::awaitable<std::optional<Refusal>> Screened(Head& head) const;
+  Refusal BodyRefused(BodyBudget::Grown why) const;
   asio::awaitable<std::optional<Refusal>> ReadBody(Head& head);
 
   const std::shared_ptr<Peer> peer_;
   const Router& router_;
   const ServerOptions& options_;
   BodyBudget& bodies_;
+  const std::optional<Problem> refusal_;  // As Connection has it.
   bool first_ = true;
-  bool idle_ = false;
+  std::atomic<TabledConnection::Phase> phase_ = TabledConnection::Phase::kHead;
+  std::atomic<std::chrono::steady_clock::duration> since_ =
+      std::chrono::steady_clock::now().time_since_epoch();
 };
 
 }  // namespace caisson::net

@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -20,8 +22,17 @@
 
 namespace caisson::net {
 
+// Judges a request by its head, before any byte of its body is read. Returns the answer to a request that is refused.
+// May set `caller` and `account` of the request.
+using Screen = std::function<asio::awaitable<std::optional<Response>>(Request& head)>;
+
+// kReserved: served also when the server has room for nothing else. The handler must answer at once.
+enum class Capacity { kShared, kReserved };
+
 struct RouteOptions {
   std::size_t max_body_bytes = 1u << 20;
+  Screen screen{};  // None: everybody may.
+  Capacity capacity = Capacity::kShared;
 };
 
 struct Route {

@@ -45,7 +45,8 @@ class Server::State : public std::enable_shared_from_this<State> {
         control_(asio::make_strand(io_)),
         router_(std::move(router)),
         options_(std::move(options)),
-        bodies_(options_.max_bodies_bytes),
+        bodies_(options_.max_bodies_bytes, options_.max_bodies_bytes_per_account),
+        table_(options_.connections),
         acceptor_(control_),
         left_(control_, asio::steady_timer::time_point::max()) {}
 
@@ -74,7 +75,7 @@ class Server::State : public std::enable_shared_from_this<State> {
           co_await self->acceptor_.async_accept(asio::make_strand(self->io_), kQuietly);
       if (self->closing_) break;
       if (!error) {
-        self->Take(std::move(socket));
+        co_await Take(self, std::move(socket));
       } else {
         pause.expires_after(kAcceptPause);
         co_await pause.async_wait(kQuietly);
@@ -92,25 +93,45 @@ class Server::State : public std::enable_shared_from_this<State> {
       if (cancelled) return;
       for (const auto& connection : self->connections_) connection->Abort();
     });
-    while (!self->connections_.empty()) co_await self->left_.async_wait(kQuietly);
+    while (!self->connections_.empty()) {
+      self->left_.expires_at(asio::steady_timer::time_point::max());
+      co_await self->left_.async_wait(kQuietly);
+    }
     patience.cancel();
   }
 
   const asio::strand<asio::any_io_executor>& control() const { return control_; }
 
  private:
-  void Take(tcp::socket socket) {
-    if (connections_.size() >= options_.max_connections) return;  // Closed with the socket.
+  static asio::awaitable<void> Take(std::shared_ptr<State> self, tcp::socket socket) {
+    error_code unknown;
+    const asio::ip::address peer = socket.remote_endpoint(unknown).address();
+    auto [refusal] = self->table_.Admit(peer);
+    co_await self->AwaitRoom();
+    if (self->closing_ || self->table_.is_full()) co_return;  // Closed with the socket.
     const auto executor = socket.get_executor();
-    auto connection = std::make_shared<Connection>(std::move(socket), router_, options_, bodies_);
-    connections_.insert(connection);
+    auto connection = std::make_shared<Connection>(std::move(socket), self->router_, self->options_,
+                                                   self->bodies_, std::move(refusal));
+    self->connections_.insert(connection);
+    self->table_.Add(peer, connection);
     asio::co_spawn(executor, connection->Run(),
-                   [self = shared_from_this(), connection](const std::exception_ptr&) {
-                     asio::post(self->control_, [self, connection] {
+                   [self, connection, peer](const std::exception_ptr&) {
+                     asio::post(self->control_, [self, connection, peer] {
+                       self->table_.Remove(peer, connection);
                        self->connections_.erase(connection);
                        self->left_.cancel();
                      });
                    });
+  }
+
+  // Those that were told to go take a moment, unless a request of theirs has come in that very moment.
+  asio::awaitable<void> AwaitRoom() {
+    const auto until = std::chrono::steady_clock::now() + kAcceptPause;
+    while (table_.is_full() && table_.some_leave() && !closing_ &&
+           std::chrono::steady_clock::now() < until) {
+      left_.expires_at(until);
+      co_await left_.async_wait(kQuietly);
+    }
   }
 
   const asio::any_io_executor io_;
@@ -118,8 +139,9 @@ class Server::State : public std::enable_shared_from_this<State> {
   const Router router_;
   const ServerOptions options_;
   BodyBudget bodies_;
+  ConnectionTable table_;
   tcp::acceptor acceptor_;
-  asio::steady_timer left_;  // Never expires: cancelled when a connection has ended.
+  asio::steady_timer left_;  // Cancelled when a connection has ended.
   std::unordered_set<std::shared_ptr<Connection>> connections_;
   bool closing_ = false;
 };

@@ -24,6 +24,7 @@
 
 #include "base/result.h"
 #include "net/access.h"
+#include "net/connection_table.h"
 #include "net/router.h"
 
 namespace caisson::net {
@@ -40,10 +41,11 @@ struct Served {
 
 struct ServerOptions {
   AccessRules access{};
-  std::size_t max_connections = 1024;
+  ConnectionLimits connections{};
   std::size_t max_head_bytes = 32u << 10;
-  std::size_t max_bodies_bytes = 256u << 20;  // Of all connections together.
-  std::size_t max_queued_bytes = 4u << 20;    // Posted, but not yet taken by the client.
+  std::size_t max_bodies_bytes = 256u << 20;             // Of all connections together.
+  std::size_t max_bodies_bytes_per_account = 64u << 20;  // As Request::account has it.
+  std::size_t max_queued_bytes = 4u << 20;               // Posted, but not yet taken by the client.
   // From the first byte of a request (or the connection's beginning) to the end of its head; from there to the end of
   // its body; between requests; and how long a client may take nothing of an answer.
   std::chrono::steady_clock::duration head_time = std::chrono::seconds(10);

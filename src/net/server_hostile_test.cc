@@ -2,10 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <any>
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <future>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <string>
+#include <vector>
 
 #include "net/client_for_test.h"
 #include "net/server.h"
@@ -222,42 +229,198 @@ TEST_F(HostileClient, PostsThatPileUpCutItOff) {
   EXPECT_EQ(ended.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-TEST_F(HostileClient, BodiesOfAllTogetherAreBounded) {
-  TestServer server(Routes(), {.max_bodies_bytes = 1000});
-  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 600\r\n\r\n";
-  auto slow = std::make_unique<TestClient>(server.endpoint());
-  slow->Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 600\r\nExpect: 100-continue\r\n\r\n");
-  slow->ReadTo("\r\n\r\n");  // It has its share by now.
-  TestClient second(server.endpoint());
-  second.Send(head + std::string(600, 'a'));
-  EXPECT_THAT(second.ReadAnswer(),
-              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: 1\r\n")));
-  slow->Send(std::string(600, 'a'));
-  EXPECT_THAT(slow->ReadAnswer(), StartsWith("HTTP/1.1 200 "));
-  // What was answered gives its share back, though its client stays; it may take a moment.
+// Requests to /hold wait in their handler until they are let go. /health is reserved. A screen in front of /hold and /
+// knows senders by the header "Key" and charges them by that name.
+class CrowdedServer : public HostileClient {
+ protected:
+  void Start(ServerOptions options) {
+    Router router;
+    const Screen screen = [this](Request& head) -> asio::awaitable<std::optional<Response>> {
+      ++screened_;
+      const std::string* key = head.headers.Find("Key");
+      if (key == nullptr) co_return ToResponse({.status = 401});
+      head.account = *key;
+      head.caller = *key;
+      co_return std::nullopt;
+    };
+    router.Add("GET", "/", Answering([](Request) -> asio::awaitable<Response> {
+                 co_return Response{.body = "public"};
+               }));
+    router.Add("POST", "/", Answering([](Request request) -> asio::awaitable<Response> {
+                 co_return Response{.body = std::any_cast<std::string>(request.caller)};
+               }),
+               {.max_body_bytes = 1000, .screen = screen});
+    router.Add("POST", "/hold", [this](Exchange& exchange) { return Hold(exchange); },
+               {.max_body_bytes = 1000, .screen = screen});
+    router.Add("GET", "/health", Answering([](Request) -> asio::awaitable<Response> {
+                 co_return Response{.body = "well"};
+               }),
+               {.capacity = Capacity::kReserved});
+    server_.emplace(std::move(router), std::move(options));
+  }
+
+  asio::awaitable<void> Hold(Exchange& exchange) {
+    asio::steady_timer forever(co_await asio::this_coro::executor,
+                               asio::steady_timer::time_point::max());
+    held_.release();
+    co_await forever.async_wait(asio::use_awaitable);  // Cancelled when its client goes.
+    static_cast<void>(co_await exchange.Send({}));
+  }
+
+  TestClient& Connect(const char* from = "127.0.0.1") {
+    clients_.push_back(std::make_unique<TestClient>(server_->endpoint(), from));
+    return *clients_.back();
+  }
+  static std::string Post(std::string_view path, std::string_view key, std::size_t bytes) {
+    return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nKey: " + std::string(key) +
+           "\r\nContent-Length: " + std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'a');
+  }
+  static std::string Get(std::string_view path) {
+    return "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  }
+  std::string Answer(std::string_view request, const char* from = "127.0.0.1") {
+    TestClient client(server_->endpoint(), from);
+    client.Send(request);
+    return client.ReadAnswer();
+  }
+  // Returns when the request is in its handler.
+  TestClient& HoldOne(std::string_view key, std::size_t bytes, const char* from = "127.0.0.1") {
+    TestClient& client = Connect(from);
+    client.Send(Post("/hold", key, bytes));
+    EXPECT_TRUE(held_.try_acquire_for(std::chrono::seconds(10)));
+    return client;
+  }
+
+  std::counting_semaphore<> held_{0};
+  std::atomic<int> screened_ = 0;
+  std::optional<TestServer> server_;
+  std::vector<std::unique_ptr<TestClient>> clients_;
+};
+
+TEST_F(CrowdedServer, SendersAreJudgedByTheHeadBeforeTheirBody) {
+  Start({});
+  TestClient& client = Connect();
+  client.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n");  // And no more.
+  EXPECT_THAT(client.ReadAll(), StartsWith("HTTP/1.1 401 "));
+  EXPECT_TRUE(client.IsClosed());
+  EXPECT_EQ(screened_, 1);
+  TestClient& waiting = Connect();
+  waiting.Send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 900\r\n\r\n");
+  EXPECT_THAT(waiting.ReadAll(), StartsWith("HTTP/1.1 401 "));
+}
+
+TEST_F(CrowdedServer, TheHandlerLearnsWhatTheScreenFoundOut) {
+  Start({});
+  EXPECT_THAT(Answer(Post("/", "ann", 3)), EndsWith("ann"));
+  EXPECT_EQ(screened_, 1);
+}
+
+TEST_F(CrowdedServer, AnnouncedBodiesTakeNoMemory) {
+  Start({.max_bodies_bytes = 1000, .max_bodies_bytes_per_account = 1000});
+  for (int i = 0; i < 40; ++i) {
+    TestClient& idle = Connect();
+    idle.Send(
+        "POST / HTTP/1.1\r\nHost: x\r\nKey: eve\r\nExpect: 100-continue\r\n"
+        "Content-Length: 1000\r\n\r\n");
+    EXPECT_THAT(idle.ReadTo("\r\n\r\n"), StartsWith("HTTP/1.1 100 "));
+  }
+  EXPECT_THAT(Answer(Post("/", "ann", 1000)), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(CrowdedServer, BodiesOfOneSenderAreBounded) {
+  Start({.max_bodies_bytes = 5000, .max_bodies_bytes_per_account = 1000});
+  HoldOne("eve", 600);
+  EXPECT_THAT(Answer(Post("/", "eve", 600)),
+              AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("Retry-After: 1\r\n")));
+  EXPECT_THAT(Answer(Post("/", "eve", 400)), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Answer(Post("/", "ann", 600)), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(CrowdedServer, BodiesOfAllTogetherAreBounded) {
+  Start({.max_bodies_bytes = 1000, .max_bodies_bytes_per_account = 1000});
+  HoldOne("eve", 600).Close();
+  HoldOne("ann", 400);
+  // The share of one that has gone is given back; it may take a moment.
   for (bool served = false; !served;) {
-    TestClient next(server.endpoint());
-    next.Send(head + std::string(600, 'a'));
-    served = next.ReadAnswer().starts_with("HTTP/1.1 200 ");
+    served = Answer(Post("/", "bob", 600)).starts_with("HTTP/1.1 200 ");
+  }
+  EXPECT_THAT(Answer(Post("/", "bob", 601)),
+              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: 1\r\n")));
+}
+
+TEST_F(CrowdedServer, IdleConnectionsMakeRoomForNewOnes) {
+  Start({.connections = {.connections = 2, .reserved = 1}});
+  TestClient& oldest = Connect();
+  TestClient& second = Connect();
+  EXPECT_THAT(Answer(Get("/")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_TRUE(oldest.IsClosed());
+  second.Send(Get("/"));
+  EXPECT_THAT(second.ReadAnswer(), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(CrowdedServer, ThePeerWithMostConnectionsMakesRoom) {
+  Start({.connections = {.connections = 3, .reserved = 1}});
+  TestClient& alone = Connect("127.0.0.2");
+  TestClient& many = Connect("127.0.0.3");
+  Connect("127.0.0.3");
+  EXPECT_THAT(Answer(Get("/")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_TRUE(many.IsClosed());
+  alone.Send(Get("/"));
+  EXPECT_THAT(alone.ReadAnswer(), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(CrowdedServer, AFloodOfSilentConnectionsStopsNobody) {
+  Start({.connections = {.connections = 20, .reserved = 2, .per_peer = 1000}});
+  for (int i = 0; i < 300; ++i) Connect();
+  EXPECT_THAT(Answer(Get("/health")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Answer(Get("/")), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(CrowdedServer, ReservedRoutesAnswerWhenAllConnectionsAreServed) {
+  Start({.connections = {.connections = 2, .reserved = 2}});
+  HoldOne("eve", 1);
+  HoldOne("eve", 1);
+  EXPECT_THAT(Answer(Get("/")), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: 1\r\n"),
+                                      HasSubstr("server.max_connections")));
+  // Silent ones do not use the reserve up.
+  for (int i = 0; i < 10; ++i) Connect();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(Answer(Get("/health")),
+                AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("Connection: close\r\n")));
   }
 }
 
-TEST_F(HostileClient, ManyAreTurnedAwayUntilSomeLeave) {
-  TestServer server(Routes(), {.max_connections = 2});
-  auto first = std::make_unique<TestClient>(server.endpoint());
-  TestClient second(server.endpoint());
-  for (TestClient* client : {first.get(), &second}) {
-    client->Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    EXPECT_THAT(client->ReadAnswer(), StartsWith("HTTP/1.1 200 "));
+TEST_F(CrowdedServer, OnePeerHasItsOwnLimitAndOthersDoNotSeeIt) {
+  Start({.connections = {.per_peer = 2}});
+  HoldOne("eve", 1, "127.0.0.2");
+  HoldOne("eve", 1, "127.0.0.2");
+  EXPECT_THAT(Answer(Get("/"), "127.0.0.2"),
+              AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("Retry-After: 1\r\n"),
+                    HasSubstr("server.max_connections_per_peer")));
+  EXPECT_THAT(Answer(Get("/health"), "127.0.0.2"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Answer(Get("/"), "127.0.0.3"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(CrowdedServer, AProxyIsNotOnePeer) {
+  Start({.connections = {.per_peer = 2, .proxies = {*Network::Parse("127.0.0.0/29")}}});
+  for (int i = 0; i < 5; ++i) HoldOne("eve", 1, "127.0.0.2");
+  EXPECT_THAT(Answer(Get("/"), "127.0.0.2"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(CrowdedServer, SlowHeadsOfOnePeerAreBounded) {
+  Start({.connections = {.slow_heads_per_peer = 2, .slow_after = std::chrono::seconds(0)}});
+  TestClient& other = Connect("127.0.0.3");
+  other.Send("GET / HT");
+  std::vector<TestClient*> slow;
+  for (int i = 0; i < 3; ++i) {
+    slow.push_back(&Connect("127.0.0.2"));
+    slow.back()->Send("GET / HT");
   }
-  TestClient third(server.endpoint());
-  EXPECT_TRUE(third.IsClosed());
-  first.reset();
-  // The server learns of it in its own time.
-  for (bool served = false; !served;) {
-    TestClient next(server.endpoint());
-    next.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    served = next.ReadAnswer().starts_with("HTTP/1.1 200 ");
+  EXPECT_THAT(Answer(Get("/"), "127.0.0.2"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_TRUE(slow.front()->IsClosed());
+  for (TestClient* client : {slow.back(), &other}) {
+    client->Send("TP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(client->ReadAnswer(), StartsWith("HTTP/1.1 200 "));
   }
 }
 

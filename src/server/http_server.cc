@@ -24,6 +24,7 @@
 #include "protocol/rest/rest_api.h"
 #include "server/code_service.h"
 #include "server/configured_identity.h"
+#include "server/door_limits.h"
 #include "server/host_state.h"
 #include "server/store_sweeper.h"
 #include "server/version.h"
@@ -97,6 +98,7 @@ class HttpServer::Parts {
   Result<void> Open() {
     const Config& config = options_.config;
     TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
+    TRY_ASSIGN(door_limits_, DoorLimits(config));
     TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
                                                options_.environment, clock_));
     TRY_ASSIGN(state_, HostState::Open(config, options_.environment, [this](std::string_view what) {
@@ -192,7 +194,8 @@ class HttpServer::Parts {
     mcp_->Mount(router, *identity_, io_.get_executor(), McpDoor(options_.config.identity));
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
       router.Add("GET", path,
-                 net::Answering([answer = std::move(answer)](net::Request) { return answer(); }));
+                 net::Answering([answer = std::move(answer)](net::Request) { return answer(); }),
+                 {.capacity = net::Capacity::kReserved});
     };
     get("/healthz", []() -> asio::awaitable<net::Response> { co_return PlainText(200, "ok\n"); });
     get("/readyz", [this] { return Ready(); });
@@ -210,7 +213,7 @@ class HttpServer::Parts {
   }
 
   net::ServerOptions DoorOptions() {
-    net::ServerOptions options{.access = AccessOf(options_.config)};
+    net::ServerOptions options{.access = AccessOf(options_.config), .connections = door_limits_};
     options.on_served = [this](const net::Served& served) { OnServed(served); };
     return options;
   }
@@ -236,6 +239,7 @@ class HttpServer::Parts {
   const SystemClock clock_;
   Log log_;
   Metrics metrics_;
+  net::ConnectionLimits door_limits_;
   asio::io_context io_;
   std::unique_ptr<IdentityResolver> identity_;
   std::unique_ptr<HostState> state_;

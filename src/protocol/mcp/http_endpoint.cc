@@ -1,5 +1,6 @@
 #include "protocol/mcp/http_endpoint.h"
 
+#include <any>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -84,6 +85,11 @@ void Deliver(Message message, const std::shared_ptr<HttpSession>& session) {
       session->session->questions.Answer(std::move(*response));
     }
   });
+}
+
+// Precondition: the request passed the screen.
+const Principal& PrincipalOf(const net::Request& request) {
+  return std::any_cast<const Principal&>(request.caller);
 }
 
 RequestOrigin OriginOf(const net::Request& request) {
@@ -207,12 +213,15 @@ HttpEndpoint::HttpEndpoint(const Server& server, const IdentityResolver& resolve
       sessions_(std::move(io)) {}
 
 void HttpEndpoint::Mount(net::Router& router) {
+  const net::Screen screen = [this](net::Request& head) { return Identify(head); };
   router.Add("POST", options_.path, [this](net::Exchange& http) { return Post(http); },
-             {.max_body_bytes = kMaxBodyBytes});
+             {.max_body_bytes = kMaxBodyBytes, .screen = screen});
   router.Add("DELETE", options_.path,
-             net::Answering([this](net::Request request) { return Delete(std::move(request)); }));
+             net::Answering([this](net::Request request) { return Delete(std::move(request)); }),
+             {.screen = screen});
   if (server_.changes().can_happen()) {
-    router.Add("GET", options_.path, [this](net::Exchange& http) { return Get(http); });
+    router.Add("GET", options_.path, [this](net::Exchange& http) { return Get(http); },
+               {.screen = screen});
   }
   if (!options_.tells_metadata) return;
   for (const std::string& path :
@@ -223,8 +232,7 @@ void HttpEndpoint::Mount(net::Router& router) {
   }
 }
 
-asio::awaitable<std::variant<Principal, net::Response>> HttpEndpoint::Identify(
-    const net::Request& request) const {
+asio::awaitable<std::optional<net::Response>> HttpEndpoint::Identify(net::Request& request) const {
   const auto identity = co_await resolver_.Resolve(OriginOf(request));
   if (identity) {
     Principal principal{.owner = IsolationKey(*identity)};
@@ -232,7 +240,9 @@ asio::awaitable<std::variant<Principal, net::Response>> HttpEndpoint::Identify(
       principal.session = std::make_shared<const SessionContext>(
           RemoteSession(*options_.sessions, *identity, "mcp"));
     }
-    co_return principal;
+    request.account = principal.owner.str();
+    request.caller = std::move(principal);
+    co_return std::nullopt;
   }
   net::Response refusal = net::ToResponse({.status = 401, .detail = "this needs a bearer token"});
   std::string challenge = "Bearer";
@@ -246,10 +256,7 @@ asio::awaitable<std::variant<Principal, net::Response>> HttpEndpoint::Identify(
 
 asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
   net::Request& request = http.request();
-  auto principal = co_await Identify(request);
-  if (auto* refusal = std::get_if<net::Response>(&principal)) {
-    co_return co_await Tell(http, std::move(*refusal));
-  }
+  const Principal principal = PrincipalOf(request);
   // A page cannot send this type to another site without asking first.
   if (!IsJson(request)) {
     co_return co_await Tell(http,
@@ -257,7 +264,7 @@ asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
   }
   Batch batch = ReadBatch(request.body);
   if (batch.is_array) {
-    co_return co_await TakeBatch(std::move(batch), std::get<Principal>(std::move(principal)), http);
+    co_return co_await TakeBatch(std::move(batch), principal, http);
   }
   Message message = std::move(batch.messages.front());
   if (auto* bad = std::get_if<BadMessage>(&message)) {
@@ -270,9 +277,9 @@ asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
                        : told != nullptr ? told->params
                                          : kNoParams;
   if (IsModern(params, request.headers)) {
-    co_await TakeModern(std::move(message), std::get<Principal>(std::move(principal)), http);
+    co_await TakeModern(std::move(message), principal, http);
   } else {
-    co_await TakeLegacy(std::move(message), std::get<Principal>(std::move(principal)), http);
+    co_await TakeLegacy(std::move(message), principal, http);
   }
 }
 
@@ -431,20 +438,17 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
 
 // What a session's client hears unasked.
 asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
-  auto principal = co_await Identify(http.request());
-  if (auto* refusal = std::get_if<net::Response>(&principal)) {
-    co_return co_await Tell(http, std::move(*refusal));
-  }
+  const Principal principal = PrincipalOf(http.request());
   if (!http.request().Accepts("text/event-stream")) {
     co_return co_await Tell(
         http, net::ToResponse({.status = 406, .detail = "this is a text/event-stream"}));
   }
-  const auto found = SessionOf(http.request(), std::get<Principal>(principal).owner);
+  const auto found = SessionOf(http.request(), principal.owner);
   if (const auto* refusal = std::get_if<net::Response>(&found)) {
     co_return co_await Tell(http, *refusal);
   }
   const auto& session = std::get<std::shared_ptr<HttpSession>>(found);
-  const auto place = server_.changes().TakePlace(std::get<Principal>(principal).owner);
+  const auto place = server_.changes().TakePlace(principal.owner);
   if (place == nullptr) {
     co_return co_await Tell(
         http, net::ToResponse({.status = 429, .detail = "you listen too often already"}));
@@ -463,14 +467,11 @@ asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
 }
 
 asio::awaitable<net::Response> HttpEndpoint::Delete(net::Request request) {
-  auto principal = co_await Identify(request);
-  if (auto* refusal = std::get_if<net::Response>(&principal)) co_return std::move(*refusal);
   const std::string* id = request.headers.Find(kSessionHeader);
   if (id == nullptr) {
     co_return net::ToResponse({.status = 400, .detail = "which session? Send its Mcp-Session-Id"});
   }
-  if (sessions_.End(std::get<Principal>(principal).owner, *id))
-    co_return net::Response{.status = 204};
+  if (sessions_.End(PrincipalOf(request).owner, *id)) co_return net::Response{.status = 204};
   co_return net::ToResponse({.status = 404, .detail = "there is no such session"});
 }
 

@@ -53,9 +53,8 @@ class HttpEndpoint {
   asio::awaitable<net::Response> Delete(net::Request request);
   asio::awaitable<net::Response> Metadata(net::Request request) const;
 
-  // Whom a request is for, or the answer to one that does not say so believably.
-  asio::awaitable<std::variant<Principal, net::Response>> Identify(
-      const net::Request& request) const;
+  // The screen of the routes: puts the Principal into the request, or returns the answer to one that has none.
+  asio::awaitable<std::optional<net::Response>> Identify(net::Request& request) const;
 
   asio::awaitable<void> TakeModern(Message message, Principal principal, net::Exchange& http);
   asio::awaitable<void> TakeLegacy(Message message, Principal principal, net::Exchange& http);

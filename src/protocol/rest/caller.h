@@ -1,10 +1,13 @@
 // A Caller is whose request it is.
 //
+// The routes' screen resolves it from the head, before the body is read, and puts it into the request.
+//
 // Trust     Resolved from hostile headers, once per request (I2).
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
 
+#include <any>
 #include <boost/asio/awaitable.hpp>
 #include <string>
 
@@ -31,6 +34,11 @@ inline asio::awaitable<Result<Caller>> ResolveCaller(const IdentityResolver& res
   auto identity = co_await resolver.Resolve(std::move(origin));
   if (!identity) co_return std::move(identity).error();
   co_return Caller{.identity = *identity, .owner = IsolationKey(*identity)};
+}
+
+// Precondition: the request came by a route with the screen.
+inline const Caller& CallerOf(const net::Request& request) {
+  return std::any_cast<const Caller&>(request.caller);
 }
 
 }  // namespace caisson::rest

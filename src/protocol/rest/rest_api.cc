@@ -97,24 +97,36 @@ net::Response FileResponse(const OutcomeFile& file, std::string contents) {
 void RestApi::Mount(net::Router& router) const {
   // Every character of the code may take six in JSON ("\u0000"), and there are other things in a body.
   const std::size_t run_bytes = 6 * max_code_bytes_ + (64u << 10);
+  const auto add = [&](const char* method, const char* pattern, Operation operation) {
+    router.Add(method, pattern, Handle(operation), {.screen = Screen()});
+  };
   router.Add("POST", "/v1/runs", [this](net::Exchange& exchange) { return StartRun(exchange); },
-             {.max_body_bytes = run_bytes});
-  router.Add("GET", "/v1/runs", Handle(&RestApi::ListRuns));
-  router.Add("GET", "/v1/runs/{id}", Handle(&RestApi::ShowRun));
-  router.Add("POST", "/v1/runs/{id}/cancel", Handle(&RestApi::CancelRun));
-  router.Add("GET", "/v1/runs/{id}/files/{n}", Handle(&RestApi::ShowFile));
-  router.Add("GET", "/v1/approvals", Handle(&RestApi::ListApprovals));
-  router.Add("GET", "/v1/approvals/{id}", Handle(&RestApi::ShowApproval));
-  router.Add("POST", "/v1/approvals/{id}", Handle(&RestApi::Decide));
-  router.Add("GET", "/v1/grants", Handle(&RestApi::ListGrants));
-  router.Add("DELETE", "/v1/grants/{id}", Handle(&RestApi::RevokeGrant));
+             {.max_body_bytes = run_bytes, .screen = Screen()});
+  add("GET", "/v1/runs", &RestApi::ListRuns);
+  add("GET", "/v1/runs/{id}", &RestApi::ShowRun);
+  add("POST", "/v1/runs/{id}/cancel", &RestApi::CancelRun);
+  add("GET", "/v1/runs/{id}/files/{n}", &RestApi::ShowFile);
+  add("GET", "/v1/approvals", &RestApi::ListApprovals);
+  add("GET", "/v1/approvals/{id}", &RestApi::ShowApproval);
+  add("POST", "/v1/approvals/{id}", &RestApi::Decide);
+  add("GET", "/v1/grants", &RestApi::ListGrants);
+  add("DELETE", "/v1/grants/{id}", &RestApi::RevokeGrant);
+}
+
+net::Screen RestApi::Screen() const {
+  return [this](net::Request& head) -> asio::awaitable<std::optional<net::Response>> {
+    auto caller = co_await ResolveCaller(services_.identity, head);
+    if (!caller) co_return ToResponse(caller.error());
+    head.account = caller->owner.str();
+    head.caller = *std::move(caller);
+    co_return std::nullopt;
+  };
 }
 
 net::Handler RestApi::Handle(Operation operation) const {
   return net::Answering([this, operation](net::Request request) -> asio::awaitable<net::Response> {
-    auto caller = co_await ResolveCaller(services_.identity, request);
-    if (!caller) co_return ToResponse(caller.error());
-    auto response = co_await (this->*operation)(*std::move(caller), std::move(request));
+    Caller caller = CallerOf(request);
+    auto response = co_await (this->*operation)(std::move(caller), std::move(request));
     co_return response ? *std::move(response) : ToResponse(response.error());
   });
 }

@@ -49,7 +49,9 @@ class RestApi {
   using Reply = asio::awaitable<Result<net::Response>>;
   using Operation = Reply (RestApi::*)(Caller, net::Request) const;
 
-  // Resolves the caller, performs the operation, maps its error.
+  // Resolves the caller; refuses the request if there is none.
+  net::Screen Screen() const;
+  // Performs the operation, maps its error.
   net::Handler Handle(Operation operation) const;
   asio::awaitable<void> StartRun(net::Exchange& exchange) const;
 

@@ -114,20 +114,19 @@ net::Response RunStart::Refusal(const Error& error) const {
 
 asio::awaitable<Result<RunView>> RunStart::Start() {
   const net::Request& asked = exchange_.request();
-  auto caller = co_await ResolveCaller(services_.identity, asked);
-  if (!caller) co_return std::move(caller).error();
+  const Caller& caller = CallerOf(asked);
   if (auto json = RequireJson(asked); !json) co_return std::move(json).error();
   auto request = ParseRunRequest(asked.body, usual_);
   if (!request) co_return std::move(request).error();
   if (services_.sessions != nullptr) {
-    request->start.context = ContextFor(*services_.sessions, *caller, *request, asked);
+    request->start.context = ContextFor(*services_.sessions, caller, *request, asked);
   }
-  auto claim = co_await ClaimKey(caller->owner);
+  auto claim = co_await ClaimKey(caller.owner);
   if (!claim) co_return std::move(claim).error();
   if (asked.Accepts("text/event-stream")) co_await OpenEvents(request->start);
-  if (claim->done) co_return co_await Again(caller->owner, *claim->done, request->wait);
-  if (!claim->key) co_return co_await StartNow(caller->owner, *std::move(request));
-  co_return co_await StartOnce(caller->owner, *claim->key, *std::move(request));
+  if (claim->done) co_return co_await Again(caller.owner, *claim->done, request->wait);
+  if (!claim->key) co_return co_await StartNow(caller.owner, *std::move(request));
+  co_return co_await StartOnce(caller.owner, *claim->key, *std::move(request));
 }
 
 asio::awaitable<Result<RunStart::Claim>> RunStart::ClaimKey(const IsolationKey& owner) {
