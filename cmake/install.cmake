@@ -26,14 +26,14 @@ target_include_directories(libcaisson INTERFACE
 target_link_libraries(libcaisson INTERFACE Threads::Threads OpenSSL::SSL OpenSSL::Crypto Boost::headers re2 seccomp
   sqlite3 pq)
 
-install(TARGETS caisson RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS caisson-nursery RUNTIME DESTINATION libexec/caisson)
+install(TARGETS caisson RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
+install(TARGETS caisson-nursery RUNTIME DESTINATION libexec/caisson COMPONENT runtime)
 if(TARGET caisson-worker)
-  install(TARGETS caisson-worker RUNTIME DESTINATION libexec/caisson)
-  install(FILES "${CMAKE_BINARY_DIR}/caisson.base" DESTINATION libexec/caisson)
+  install(TARGETS caisson-worker RUNTIME DESTINATION libexec/caisson COMPONENT runtime)
+  install(FILES "${CMAKE_BINARY_DIR}/caisson.base" DESTINATION libexec/caisson COMPONENT runtime)
 else()
-  install(PROGRAMS "${WORKER_DIR}/caisson-worker" DESTINATION libexec/caisson)
-  install(FILES "${WORKER_DIR}/caisson.base" DESTINATION libexec/caisson)
+  install(PROGRAMS "${WORKER_DIR}/caisson-worker" DESTINATION libexec/caisson COMPONENT runtime)
+  install(FILES "${WORKER_DIR}/caisson.base" DESTINATION libexec/caisson COMPONENT runtime)
 endif()
 
 install(TARGETS libcaisson EXPORT Caisson ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
