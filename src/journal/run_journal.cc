@@ -149,25 +149,73 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   // Nothing new is done by code that may turn out to be other code.
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
-  if (!written.refused) {
-    auto judged = co_await Judge(call, written.call);
-    if (!judged) co_return Fail(Fault::kLost, judged.error().message());
-  }
-  const SystemTime now = options_.clock.Now();
-  auto begun =
-      co_await runs().BeginCall(options_.owner, options_.run, options_.lease, written.call, now);
-  if (!begun) co_return Fail(Fault::kLost, begun.error().message());
-  state_.Lock()->entries.emplace(
-      call.seq,
-      Entry{.stored = {.call = written.call, .begun_at = now, .updated_at = now}, .asked = true});
+  if (written.refused) co_return co_await BeginRefused(std::move(written));
+  auto judged = co_await Judge(call, written.call);
+  if (!judged) co_return Fail(Fault::kLost, judged.error().message());
   if (written.call.state == CallState::kPending) {
+    auto begun = co_await AddRow(std::move(written.call));
+    if (!begun) co_return Fail(Fault::kLost, begun.error().message());
     // Only here: what was asked once stays asked, however many wait by the time the run is taken up.
     if (auto room = co_await CheckWaiting(); !room) co_return NotAsked(room.error());
     co_return co_await AskAndWait(call.seq);
   }
-  if (written.refused) co_return Instead{*std::move(written.refused)};
+  const SystemTime now = options_.clock.Now();
+  written.call.state = CallState::kPending;
+  state_.Lock()->entries.emplace(call.seq, Entry{.stored = {.call = std::move(written.call),
+                                                            .begun_at = now,
+                                                            .updated_at = now},
+                                                 .asked = true});
   // A tool that needs a yes has it from a grant.
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
+}
+
+// Nothing is done for it, so it is never started.
+asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(Written written) {
+  written.call.state = CallState::kPending;
+  auto begun = co_await AddRow(std::move(written.call));
+  if (!begun) co_return Fail(Fault::kLost, begun.error().message());
+  co_return Instead{*std::move(written.refused)};
+}
+
+asio::awaitable<Result<void>> RunJournal::AddRow(NewCall call) {
+  const SystemTime now = options_.clock.Now();
+  auto begun = co_await runs().BeginCall(options_.owner, options_.run, options_.lease, call, now);
+  if (!begun) co_return begun;
+  auto state = state_.Lock();
+  Entry& entry = state->entries[call.seq];
+  entry.stored = {.call = std::move(call), .begun_at = now, .updated_at = now};
+  entry.asked = true;
+  co_return begun;
+}
+
+asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
+  NewCall call;
+  std::optional<ApprovalId> approval;
+  {
+    auto state = state_.Lock();
+    if (state->stopped || state->frozen || state->fault != Fault::kNone) co_return false;
+    const Entry& entry = state->entries.at(seq);
+    call = entry.stored.call;
+    if (entry.approval) approval = entry.approval->asked.id;
+  }
+  // Each of them is refused if another replica has the run: then the call is not started.
+  Result<void> started;
+  if (call.state == CallState::kUncertain) {
+    started = co_await runs().RetryCall(options_.owner, options_.run, options_.lease, seq,
+                                        options_.clock.Now());
+  } else if (approval) {
+    started = co_await runs().StartCall(options_.owner, options_.run, options_.lease, seq,
+                                        *approval, options_.clock.Now());
+  } else {
+    call.state = CallState::kStarted;
+    started = co_await AddRow(std::move(call));
+  }
+  if (!started) {
+    Fail(Fault::kLost, started.error().message());
+    co_return false;
+  }
+  state_.Lock()->entries.at(seq).stored.call.state = CallState::kStarted;
+  co_return true;
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall& call,
@@ -187,6 +235,9 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall&
     auto ruling = repeatable ? Retry(call) : GiveRecorded(call.seq);
     co_return co_await std::move(ruling);
   }
+  if (written.refused && stored.call.tool_digest == written.call.tool_digest) {
+    co_return Instead{*written.refused};
+  }
   if (!same_tool) {
     co_return Instead{ToolDenied{call.name + " has changed since somebody was asked about it"}};
   }
@@ -201,10 +252,6 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Retry(const JournaledCall& call
   Wake();
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
-  auto started = co_await runs().RetryCall(options_.owner, options_.run, options_.lease, call.seq,
-                                           options_.clock.Now());
-  if (!started) co_return Fail(Fault::kLost, started.error().message());
-  state_.Lock()->entries.at(call.seq).stored.call.state = CallState::kStarted;
   // Whoever had to say yes to it has done so: it was started.
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
 }
@@ -293,10 +340,6 @@ asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
   if (!decided || state_.Lock()->frozen) co_return Left{};
   Changed();
   if (decision.state != ApprovalState::kApproved) co_return Instead{Denial(decision)};
-  auto started = co_await runs().StartCall(options_.owner, options_.run, options_.lease, seq,
-                                           decision.asked.id, options_.clock.Now());
-  if (!started) co_return Fail(Fault::kLost, started.error().message());
-  state_.Lock()->entries.at(seq).stored.call.state = CallState::kStarted;
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(seq)};
 }
 
@@ -323,7 +366,8 @@ asio::awaitable<std::optional<SystemTime>> RunJournal::After(std::uint32_t seq,
     auto state = state_.Lock();
     if (state->fault != Fault::kNone) co_return std::nullopt;
     at = NextTime(*state);
-    if (state->entries.at(seq).stored.call.state == CallState::kPending) {
+    const bool pending = state->entries.at(seq).stored.call.state == CallState::kPending;
+    if (pending && std::holds_alternative<ToolDenied>(answer)) {
       end = CallState::kDenied;
     } else if (std::holds_alternative<Value>(answer)) {
       end = CallState::kReturned;

@@ -9,7 +9,7 @@
 //
 // Trust     Calls are an attacker's. The store is believed about what happened; approvals are checked there, against
 //           exactly this call (I5).
-// Threads   Before, After, Park and Freeze on the executor of the run's cell; the others from anywhere.
+// Threads   Before, Start, After, Park and Freeze on the executor of the run's cell; the others from anywhere.
 // Lifetime  Shared by the run and its calls. The stores outlive it.
 #pragma once
 
@@ -75,6 +75,7 @@ class RunJournal final : public CallJournal {
   explicit RunJournal(JournalOptions options);
 
   asio::awaitable<Ruling> Before(JournaledCall call) override;
+  asio::awaitable<bool> Start(std::uint32_t seq) override;
   asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
                                                    const ToolAnswer& answer) override;
 
@@ -106,7 +107,7 @@ class RunJournal final : public CallJournal {
 
  private:
   struct Entry {
-    StoredCall stored{};
+    StoredCall stored{};  // A new call that needs nobody's yes has no row before Start().
     bool asked = false;  // By the code, since we are here.
     bool waits = false;  // For a person.
     std::optional<StoredApproval> approval{};
@@ -139,6 +140,8 @@ class RunJournal final : public CallJournal {
   Written Write(const JournaledCall& call) const;
   asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
   asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
+  asio::awaitable<Ruling> BeginRefused(Written written);
+  asio::awaitable<Result<void>> AddRow(NewCall call);
   asio::awaitable<Ruling> Retry(const JournaledCall& call);
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);

@@ -8,7 +8,7 @@
 //
 //   pending ──> started ──> returned | raised
 //      │           └──────> uncertain ──> started, if the tool is idempotent
-//      └──────> denied
+//      └──────> denied, or raised: the call was refused and nothing was done
 //
 // Trust     Contents are opaque bytes. Whatever is wrong with a row's place in this order is refused here.
 // Threads   Any executor; nothing blocks it. An operation that was started is finished even if the coroutine
@@ -156,7 +156,7 @@ class RunStore {
   // uncertain -> started, under the same idempotency key. For tools that are idempotent.
   virtual asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq, SystemTime now) = 0;
-  // started -> returned | raised, pending -> denied; the decision that denied it is noted as delivered and the run goes on.
+  // started -> returned | raised, pending -> denied | raised; a decision about it is noted as delivered and the run goes on.
   virtual asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
                                                    std::uint32_t seq, CallState end,
                                                    std::string result, SystemTime now) = 0;

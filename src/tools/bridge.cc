@@ -193,7 +193,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     return bound;
   }
 
-  // Nothing: the run ended first, and nobody knows whether it was done.
+  // The journal hears that the call is started once it has a slot: calls that wait for one have not begun, whatever
+  // happens to this process. Nothing: the run ended first, or the call must not begin here.
   asio::awaitable<std::optional<ToolAnswer>> PerformInSlot(JournaledCall call,
                                                            CallJournal::GoAhead go) {
     while (effects_ >= options_.side_by_side && cell_ != nullptr) {
@@ -201,6 +202,19 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     }
     if (cell_ == nullptr) co_return std::nullopt;
     ++effects_;
+    std::optional<ToolAnswer> answer;
+    if (co_await options_.journal->Start(call.seq) && cell_ != nullptr) {
+      answer = co_await PerformStarted(std::move(call), std::move(go));
+    }
+    --effects_;
+    slot_free_.cancel();
+    // Of a tool that was cancelled with its run, only a result says for sure what happened.
+    if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
+    co_return answer;
+  }
+
+  asio::awaitable<std::optional<ToolAnswer>> PerformStarted(JournaledCall call,
+                                                            CallJournal::GoAhead go) {
     begun_.insert(call.seq);
     std::optional<ToolAnswer> answer;
     try {
@@ -211,10 +225,6 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
                                                 run_));
     } catch (const std::exception&) {  // Asio's own, when we are cancelled.
     }
-    --effects_;
-    slot_free_.cancel();
-    // Of a tool that was cancelled with its run, only a result says for sure what happened.
-    if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
     co_return answer;
   }
 

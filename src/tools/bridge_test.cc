@@ -54,6 +54,22 @@ class RecordingCell final : public Cell {
   asio::any_io_executor executor_;
 };
 
+// Lets every call go ahead and remembers which were started.
+class RecordingJournal final : public CallJournal {
+ public:
+  asio::awaitable<Ruling> Before(JournaledCall) override { co_return GoAhead{}; }
+  asio::awaitable<bool> Start(std::uint32_t seq) override {
+    started.push_back(seq);
+    co_return seq != refused;
+  }
+  asio::awaitable<std::optional<SystemTime>> After(std::uint32_t, const ToolAnswer&) override {
+    co_return SystemTime{};
+  }
+
+  std::vector<std::uint32_t> started;
+  std::optional<std::uint32_t> refused;
+};
+
 class ToolBridgeTest : public ::testing::Test {
  protected:
   void Add(ToolDefinition definition, ToolBody body) {
@@ -214,6 +230,34 @@ TEST_F(ToolBridgeTest, MoreThanTheNumberWaitTheirTurn) {
   Poll();
   EXPECT_EQ(cell_.answers.size(), 5u);
   EXPECT_EQ(most_running_, 2);
+}
+
+TEST_F(ToolBridgeTest, AJournaledCallIsStartedOnlyOnceItHasASlot) {
+  Add({.name = "held"}, Held());
+  const auto journal = std::make_shared<RecordingJournal>();
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal, .side_by_side = 2});
+  for (std::uint32_t i = 0; i < 4; ++i) Call(bridge, i, "held");
+  Poll();
+  EXPECT_THAT(journal->started, ElementsAre(0, 1));
+  Release(0);
+  Poll();
+  EXPECT_THAT(journal->started, ElementsAre(0, 1, 2));
+  Close(bridge);
+  EXPECT_THAT(journal->started, ElementsAre(0, 1, 2));
+}
+
+TEST_F(ToolBridgeTest, ACallThatMayNotStartIsNotDone) {
+  Add({.name = "held"}, Held());
+  const auto journal = std::make_shared<RecordingJournal>();
+  journal->refused = 0;
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal, .side_by_side = 1});
+  for (std::uint32_t i = 0; i < 2; ++i) Call(bridge, i, "held");
+  Poll();
+  EXPECT_EQ(held_.size(), 1u);  // The other one, which has the slot now.
+  Release(0);
+  Poll();
+  EXPECT_THAT(cell_.order, ElementsAre(1));
+  Close(bridge);
 }
 
 TEST_F(ToolBridgeTest, ASlowToolTimesOut) {

@@ -30,7 +30,7 @@ struct JournaledCall {
 
 class CallJournal {
  public:
-  // May be done now.
+  // May be done: Start() comes right before the effect.
   struct GoAhead {
     Consent consent = Consent::kNone;
     std::string idempotency_key{};
@@ -51,6 +51,9 @@ class CallJournal {
   virtual ~CallJournal() = default;
 
   virtual asio::awaitable<Ruling> Before(JournaledCall call) = 0;
+  // Records that the effect of a call that may go ahead begins now. The record is durable on return. False: the effect
+  // must not begin here.
+  virtual asio::awaitable<bool> Start(std::uint32_t seq) = 0;
   // The time the code is told along with the answer. Nothing: the answer could not be written down and must not be
   // given. Called for one answer at a time, in the order they are given in.
   virtual asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,

@@ -88,6 +88,12 @@ class RunJournalTest : public ::testing::Test {
                    [](const std::exception_ptr& thrown) { ASSERT_FALSE(thrown); });
     return ruling;
   }
+  // Up to the moment at which the effect may begin.
+  void Perform(RunJournal& journal, JournaledCall call) {
+    const std::uint32_t seq = call.seq;
+    Now(journal.Before(std::move(call)));
+    ASSERT_TRUE(Now(journal.Start(seq)));
+  }
   Result<StoredApproval> Decide(std::uint32_t seq, ApprovalState verdict) {
     return Now(store_->approvals().Decide(owner_, ApprovalIdOf(RunId("run_1"), seq),
                                           {.verdict = verdict, .by = "ann", .at = clock_.Now()}));
@@ -108,6 +114,7 @@ TEST_F(RunJournalTest, ARowIsThereBeforeTheEffectAndFinishedAfter) {
   auto journal = Open();
   auto ruling = Now(journal->Before(Call(0, read_, 7)));
   EXPECT_EQ(std::get<CallJournal::GoAhead>(ruling).idempotency_key, "run_1/0");
+  ASSERT_TRUE(Now(journal->Start(0)));
   EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
   EXPECT_EQ(Rows().at(0).call.arguments, R"({"x":7})");
   ASSERT_TRUE(Now(journal->After(0, Value(42))));
@@ -125,6 +132,8 @@ TEST_F(RunJournalTest, AGatedCallWaitsAndGoesOnOnceItIsApproved) {
   journal->Decide(*Decide(0, ApprovalState::kApproved));
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_EQ(std::get<CallJournal::GoAhead>(**ruling).consent, Consent::kGiven);
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
+  ASSERT_TRUE(Now(journal->Start(0)));
   EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
   EXPECT_FALSE(journal->waits());
 }
@@ -141,6 +150,7 @@ TEST_F(RunJournalTest, AStandingYesNeedsNobody) {
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_EQ(std::get<CallJournal::GoAhead>(Now(journal->Before(Call(1, send_)))).consent,
             Consent::kGiven);
+  ASSERT_TRUE(Now(journal->Start(1)));
   EXPECT_EQ(Rows().at(1).call.state, CallState::kStarted);
 }
 
@@ -164,13 +174,14 @@ TEST_F(RunJournalTest, SeveralWaitSideBySideAndAreDecidedInAnyOrder) {
   RunUntil([&] { return second->has_value(); });
   EXPECT_FALSE(first->has_value());
   EXPECT_FALSE(journal->waits());  // One of them is at work.
+  ASSERT_TRUE(Now(journal->Start(1)));
   ASSERT_TRUE(Now(journal->After(1, Value())));
   EXPECT_TRUE(journal->waits());
 }
 
 TEST_F(RunJournalTest, ARecordedCallIsNotDoneAgain) {
   auto before = Open();
-  Now(before->Before(Call(0, read_)));
+  Perform(*before, Call(0, read_));
   const auto told = Now(before->After(0, Value(5)));
   Reclaim();
   auto journal = Open(Rows());
@@ -184,8 +195,8 @@ TEST_F(RunJournalTest, ARecordedCallIsNotDoneAgain) {
 
 TEST_F(RunJournalTest, RecordedAnswersComeInTheirOrder) {
   auto before = Open();
-  Now(before->Before(Call(0, read_, 0)));
-  Now(before->Before(Call(1, read_, 1)));
+  Perform(*before, Call(0, read_, 0));
+  Perform(*before, Call(1, read_, 1));
   Now(before->After(1, Value(11)));
   Now(before->After(0, Value(10)));
   Reclaim();
@@ -202,7 +213,7 @@ TEST_F(RunJournalTest, RecordedAnswersComeInTheirOrder) {
 
 TEST_F(RunJournalTest, AnotherCallThanTheRecordedOneDiverges) {
   auto before = Open();
-  Now(before->Before(Call(0, read_, 1)));
+  Perform(*before, Call(0, read_, 1));
   Now(before->After(0, Value(5)));
   Reclaim();
   auto journal = Open(Rows());
@@ -215,7 +226,7 @@ TEST_F(RunJournalTest, AnotherCallThanTheRecordedOneDiverges) {
 
 TEST_F(RunJournalTest, NothingNewIsDoneBeforeTheRecordWasAskedFor) {
   auto before = Open();
-  Now(before->Before(Call(1, read_, 1)));
+  Perform(*before, Call(1, read_, 1));
   Now(before->After(1, Value(5)));
   Reclaim();
   auto journal = Open(Rows());
@@ -229,9 +240,45 @@ TEST_F(RunJournalTest, NothingNewIsDoneBeforeTheRecordWasAskedFor) {
   EXPECT_TRUE(std::holds_alternative<CallJournal::GoAhead>(**fresh));
 }
 
+TEST_F(RunJournalTest, ACallThatHasNotStartedIsBegunByTheNextHolder) {
+  auto before = Open();
+  Now(before->Before(Call(0, read_, 0)));
+  auto asked = Begin(before, Call(1, send_, 1));
+  RunUntil([&] { return !before->approvals().empty(); });
+  before->Decide(*Decide(1, ApprovalState::kApproved));
+  RunUntil([&] { return asked->has_value(); });
+  // Both may go ahead and wait for their turn.
+  EXPECT_EQ(before->calls().at(0).outcome, "pending");
+  EXPECT_EQ(before->calls().at(1).outcome, "pending");
+  Reclaim();
+  auto journal = Open(Rows());
+  auto gated = Begin(journal, Call(1, send_, 1));
+  auto free = Begin(journal, Call(0, read_, 0));
+  RunUntil([&] { return free->has_value() && gated->has_value(); });
+  for (const std::uint32_t seq : {0u, 1u}) {
+    EXPECT_FALSE(Now(before->Start(seq))) << "two replicas start the call";
+    EXPECT_TRUE(Now(journal->Start(seq)));
+    EXPECT_EQ(Rows().at(seq).call.state, CallState::kStarted);
+  }
+}
+
+TEST_F(RunJournalTest, ARefusedCallIsNeverInDoubt) {
+  JournaledCall call = Call(0, read_);
+  call.refused = ToolRaised{.type = "TypeError", .message = "bad"};
+  auto before = Open();
+  ASSERT_TRUE(std::holds_alternative<CallJournal::Instead>(Now(before->Before(call))));
+  Reclaim();
+  auto journal = Open(Rows());
+  auto ruling = Now(journal->Before(call));
+  auto& instead = std::get<CallJournal::Instead>(ruling);
+  EXPECT_EQ(std::get<ToolRaised>(instead.answer).type, "TypeError");
+  ASSERT_TRUE(Now(journal->After(0, instead.answer)));
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kRaised);
+}
+
 TEST_F(RunJournalTest, AnEffectThatMayHaveHappenedIsUncertainAndNotRepeated) {
   auto before = Open();
-  Now(before->Before(Call(0, read_)));
+  Perform(*before, Call(0, read_));
   Reclaim();
   auto journal = Open(Rows());
   auto ruling = Now(journal->Before(Call(0, read_)));
@@ -245,10 +292,12 @@ TEST_F(RunJournalTest, AnIdempotentToolIsTriedAgainUnderTheSameKey) {
   auto before = Open();
   const auto key =
       std::get<CallJournal::GoAhead>(Now(before->Before(Call(0, put)))).idempotency_key;
+  ASSERT_TRUE(Now(before->Start(0)));
   Reclaim();
   auto journal = Open(Rows());
   auto ruling = Now(journal->Before(Call(0, put)));
   EXPECT_EQ(std::get<CallJournal::GoAhead>(ruling).idempotency_key, key);
+  ASSERT_TRUE(Now(journal->Start(0)));
   EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
 }
 
@@ -272,8 +321,10 @@ TEST_F(RunJournalTest, AToolThatChangedMeanwhileIsNotDoneWithTheOldYes) {
 TEST_F(RunJournalTest, WhoeverLostItsLeaseDoesNothing) {
   auto before = Open();
   Reclaim();
-  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(before->Before(Call(0, read_)))));
+  Now(before->Before(Call(0, read_)));
+  EXPECT_FALSE(Now(before->Start(0)));
   EXPECT_EQ(before->fault(), RunJournal::Fault::kLost);
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(before->Before(Call(1, read_)))));
   EXPECT_TRUE(Rows().empty());
 }
 

@@ -88,6 +88,15 @@ Result<void> MoveCall(Connection& connection, const IsolationKey& owner, const R
   return Error(ErrorCode::kFailedPrecondition, "the call is not " + Text(from));
 }
 
+Result<bool> IsPending(Connection& connection, const IsolationKey& owner, const RunId& id,
+                       std::uint32_t seq) {
+  TRY_ASSIGN(const SqlResult found,
+             connection.Run("SELECT 1 FROM calls WHERE owner = $1 AND run = $2 AND seq = $3 "
+                            "AND state = 'pending'",
+                            {owner.str(), id.str(), std::int64_t{seq}}));
+  return !found.rows.empty();
+}
+
 constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect takes it.
 
 // What somebody has said yes to, this once or beforehand, is in the audit log from its start to its end.
@@ -415,9 +424,13 @@ class SqlRuns final : public RunStore {
         return Error(ErrorCode::kInvalidArgument, "a call ends as returned, raised or denied");
       }
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY(MoveCall(connection, owner, id, seq, ended ? CallState::kStarted : CallState::kPending,
+      bool pending = !ended;
+      if (end == CallState::kRaised) {
+        TRY_ASSIGN(pending, IsPending(connection, owner, id, seq));
+      }
+      TRY(MoveCall(connection, owner, id, seq, pending ? CallState::kPending : CallState::kStarted,
                    end, now));
-      if (end == CallState::kDenied) {
+      if (pending) {
         TRY(MarkDelivered(connection, owner, id, seq));
         TRY(SetUnderWay(connection, owner, id));
       }
