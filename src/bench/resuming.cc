@@ -119,10 +119,11 @@ class Service {
     return WaitFor(context_.get_executor(), std::move(work));
   }
   asio::awaitable<Result<RunView>> DecideAndAwait(RunId run, ApprovalId approval) {
-    auto decided = co_await runs_.Decide(owner_, std::move(approval),
+    auto decided = co_await runs_.Decide(owner_, approval,
                                          {.verdict = ApprovalState::kApproved, .by = "bench"});
     if (!decided) co_return std::move(decided).error();
-    co_return co_await runs_.Await(owner_, std::move(run), Clock::time_point::max());
+    co_return co_await runs_.Await(owner_, std::move(run), {approval.str()},
+                                   Clock::time_point::max());
   }
 
   std::int64_t effects_ = 0;

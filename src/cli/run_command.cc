@@ -60,7 +60,8 @@ asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, StartRun request)
           {.by = "caisson run", .reason = "there is no terminal to ask at (see --approve)"});
       if (!denied) co_return denied.error();
     }
-    view = co_await runs.Await(owner, view->id, std::chrono::steady_clock::time_point::max());
+    view = co_await runs.Await(owner, view->id, ApprovalIds(*view),
+                               std::chrono::steady_clock::time_point::max());
   }
   if (!view) co_return std::move(view).error();
   const RunId id = view->id;

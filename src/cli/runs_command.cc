@@ -116,7 +116,7 @@ asio::awaitable<Result<RunView>> ResumeAndWait(DurableRuns& runs, IsolationKey o
   auto resumed = co_await runs.Resume(owner, id);
   if (!resumed) co_return std::move(resumed).error();
   while (true) {
-    auto view = co_await runs.Await(owner, id, std::chrono::steady_clock::now() + kLook);
+    auto view = co_await runs.Await(owner, id, {}, std::chrono::steady_clock::now() + kLook);
     if (!view || view->state != RunState::kRunning) co_return view;
   }
 }

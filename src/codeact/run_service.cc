@@ -19,6 +19,12 @@ Result<void> CheckSession(const StartRun& run) {
   return {};
 }
 
+std::set<std::string> ApprovalIds(const RunView& view) {
+  std::set<std::string> ids;
+  for (const OutcomeApproval& approval : view.outcome.approvals) ids.insert(approval.id);
+  return ids;
+}
+
 asio::awaitable<Result<RunView>> WithFiles(RunView view, LoadFile load) {
   std::uint32_t number = 0;
   for (OutcomeFile& file : view.outcome.files) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,8 @@ struct StartRun {
   std::shared_ptr<const CodeSetting> setting{};  // Nothing: the service's own.
   // Whom its tools act for, for as long as it lasts; nothing: nobody in particular.
   std::shared_ptr<const SessionContext> context{};
+  // Stored together with the run. A run with a key goes on when its client leaves: the client can find it again.
+  std::optional<RunKey> key{};
   std::function<void(const RunId& id)> on_start{};  // Before anything is executed.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
@@ -63,6 +66,9 @@ struct RunView {
   std::string saved_build{};      // And which build's workers can take it up from there.
 };
 
+// The approvals that the run waits for.
+std::set<std::string> ApprovalIds(const RunView& view);
+
 // The view with the contents of all files. Views have them while the run is at hand; of one that has ended before, each is
 // loaded by its number: RunService::File, or a store's LoadFile.
 using LoadFile = std::function<asio::awaitable<Result<std::string>>(std::uint32_t number)>;
@@ -73,20 +79,24 @@ class RunService {
   virtual ~RunService() = default;
 
   // Returns when the run has finished or waits for somebody. Cancelling the awaiting coroutine cancels the run,
-  // unless it waits already. kInvalidArgument: limits or names; kResourceExhausted: too much is under way.
+  // unless it waits already or has a key. kInvalidArgument: limits or names; kResourceExhausted: too much is under way;
+  // kFailedPrecondition: a run was started with this key before (see FindByKey).
   virtual asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) = 0;
   // The same, but returns as soon as the run is stored.
   virtual asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) = 0;
 
   // kNotFound: no such run of this owner.
   virtual asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) = 0;
+  // The run that was started with this key. kNotFound: there is none.
+  virtual asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key) = 0;
   virtual asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner,
                                                       std::optional<RunState> state,
                                                       PageQuery query) = 0;
-  // As Find, but not before the run has finished, waits for an approval that nobody was shown yet (by Start, Find or
-  // Await), or `deadline` has come.
+  // As Find, but not before the run has finished, waits for an approval that is not among `known`, or `deadline` has
+  // come. `known` are the approvals that this caller has seen: what another caller has seen never delays this one.
   virtual asio::awaitable<Result<RunView>> Await(
-      IsolationKey owner, RunId id, std::chrono::steady_clock::time_point deadline) = 0;
+      IsolationKey owner, RunId id, std::set<std::string> known,
+      std::chrono::steady_clock::time_point deadline) = 0;
   // Also of a waiting run. One that has finished stays as it is. Returns when it has ended.
   virtual asio::awaitable<Result<RunView>> Cancel(IsolationKey owner, RunId id) = 0;
   // The contents of the outcome's file number `number`, from 0.

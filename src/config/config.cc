@@ -20,6 +20,9 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 4u << 20;
+// A shorter lease ends while a busy machine renews it; a longer one only delays the recovery of runs.
+constexpr std::chrono::seconds kShortestLease{1};
+constexpr std::chrono::seconds kLongestLease{600};
 
 ServerConfig ReadServer(TableReader table) {
   ServerConfig server;
@@ -60,6 +63,10 @@ ApprovalsConfig ReadApprovals(TableReader table) {
 
 RunsConfig ReadRuns(TableReader table) {
   RunsConfig runs;
+  table.ReadSeconds("lease_seconds", runs.lease);
+  if (runs.lease && (*runs.lease < kShortestLease || *runs.lease > kLongestLease)) {
+    table.Complain("lease_seconds", "must be from 1 to 600");
+  }
   table.ReadSeconds("park_seconds", runs.park);
   table.Read("max_parked", runs.max_parked);
   table.Read("max_parked_bytes", runs.max_parked_bytes);

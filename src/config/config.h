@@ -56,8 +56,9 @@ struct ApprovalsConfig {
 
 // Runs that wait for somebody.
 struct RunsConfig {
-  std::optional<std::chrono::nanoseconds> park{};  // How long in memory; then in the store.
-  std::optional<std::uint64_t> max_parked{};       // In memory at once,
+  std::optional<std::chrono::nanoseconds> lease{};  // How long a run stays with a dead replica.
+  std::optional<std::chrono::nanoseconds> park{};   // How long in memory; then in the store.
+  std::optional<std::uint64_t> max_parked{};        // In memory at once,
   std::optional<std::uint64_t>
       max_parked_bytes{};                      // and how much; beyond it the oldest are stored.
   std::optional<std::uint64_t> max_waiting{};  // Of one identity; beyond it calls are denied.

@@ -49,6 +49,7 @@ expire_seconds = 172800
 poll_seconds = 0.5
 max_pending = 20
 [runs]
+lease_seconds = 2.5
 park_seconds = 5
 max_parked = 6
 max_parked_bytes = 7
@@ -153,6 +154,7 @@ file = "report.toml"
   EXPECT_EQ(config.approvals.expire, std::chrono::hours(48));
   EXPECT_EQ(config.approvals.poll, std::chrono::milliseconds(500));
   EXPECT_EQ(config.approvals.max_pending, 20u);
+  EXPECT_EQ(config.runs.lease, std::chrono::milliseconds(2500));
   EXPECT_EQ(config.runs.park, std::chrono::seconds(5));
   EXPECT_EQ(config.runs.max_parked, 6u);
   EXPECT_EQ(config.runs.max_parked_bytes, 7u);
@@ -285,6 +287,8 @@ TEST(ConfigTest, RefusesWhatCannotBe) {
         "[store]\nurl = \"mysql://x\"",
         "[identity]\nmode = \"keys\"",
         "[runs]\nmax_parked = 0",
+        "[runs]\nlease_seconds = 0.9",
+        "[runs]\nlease_seconds = 601",
         "[runs]\nmax_waiting = -1",
         "[retention]\nruns_days = 0",
         "[retention]\nruns_days = 36501",

@@ -161,10 +161,10 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   }
   const SystemTime now = options_.clock.Now();
   written.call.state = CallState::kPending;
-  state_.Lock()->entries.emplace(call.seq, Entry{.stored = {.call = std::move(written.call),
-                                                            .begun_at = now,
-                                                            .updated_at = now},
-                                                 .asked = true});
+  state_.Lock()->entries.emplace(
+      call.seq,
+      Entry{.stored = {.call = std::move(written.call), .begun_at = now, .updated_at = now},
+            .asked = true});
   // A tool that needs a yes has it from a grant.
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
 }

@@ -108,8 +108,8 @@ class RunJournal final : public CallJournal {
  private:
   struct Entry {
     StoredCall stored{};  // A new call that needs nobody's yes has no row before Start().
-    bool asked = false;  // By the code, since we are here.
-    bool waits = false;  // For a person.
+    bool asked = false;   // By the code, since we are here.
+    bool waits = false;   // For a person.
     std::optional<StoredApproval> approval{};
   };
   struct State {

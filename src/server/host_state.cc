@@ -22,6 +22,7 @@ void Take(T& setting, const std::optional<std::chrono::nanoseconds>& given) {
 
 DurableSettings RunSettingsOf(const Config& config) {
   DurableSettings settings;
+  Take(settings.lease, config.runs.lease);
   Take(settings.keep_parked, config.runs.park);
   Take(settings.max_parked, config.runs.max_parked);
   Take(settings.max_parked_bytes, config.runs.max_parked_bytes);

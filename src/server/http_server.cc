@@ -181,7 +181,6 @@ class HttpServer::Parts {
   net::Router Routes() {
     net::Router router;
     rest_.emplace(rest::RestServices{.runs = *runs_,
-                                     .idempotency = state_->store().idempotency(),
                                      .identity = *identity_,
                                      .clock = clock_,
                                      .sessions = &code_->sessions()},

@@ -68,7 +68,8 @@ TEST_F(OpenStoreTest, KeysMayBeGivenByVariableOrFile) {
 
 TEST_F(OpenStoreTest, AHostStateHasAllThatIsConfigured) {
   config_.approvals.poll = std::chrono::milliseconds(500);
-  config_.runs = {.park = std::chrono::seconds(5),
+  config_.runs = {.lease = std::chrono::milliseconds(2500),
+                  .park = std::chrono::seconds(5),
                   .max_parked = 6,
                   .max_parked_bytes = 7,
                   .max_waiting = 8,
@@ -80,6 +81,7 @@ TEST_F(OpenStoreTest, AHostStateHasAllThatIsConfigured) {
   const auto state = HostState::Open(config_, {});
   ASSERT_TRUE(state) << state.error().message();
   EXPECT_EQ((*state)->runs().poll, std::chrono::milliseconds(500));
+  EXPECT_EQ((*state)->runs().lease, std::chrono::milliseconds(2500));
   EXPECT_EQ((*state)->runs().keep_parked, std::chrono::seconds(5));
   EXPECT_EQ((*state)->runs().max_parked, 6u);
   EXPECT_EQ((*state)->runs().max_parked_bytes, 7u);

@@ -27,6 +27,12 @@ struct OwnedRun {
   RunId run;
 };
 
+struct HeldRun {
+  IsolationKey owner;
+  RunId run;
+  Lease lease;
+};
+
 struct ExpiredApproval {
   IsolationKey owner;
   ApprovalId approval;
@@ -69,6 +75,9 @@ class StoreMaintenance {
   // Runs that `holder` holds and that somebody, elsewhere perhaps, wants ended.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> RunsToCancel(std::string holder,
                                                                       std::uint32_t limit) = 0;
+  // Extends the leases to `until`. Returns the runs that are no longer held under theirs.
+  virtual asio::awaitable<Result<std::vector<HeldRun>>> Renew(std::vector<HeldRun> held,
+                                                              SystemTime until) = 0;
   // What waits, of everybody.
   virtual asio::awaitable<Result<RunUsage>> Usage() = 0;
   // pending -> expired, for those whose time is over. Silence is never consent.

@@ -49,10 +49,23 @@ struct LeaseTerm {
   SystemTime until{};
 };
 
+// The client's name for its request: sent again, the request finds the run that it started.
+struct RunKey {
+  IdempotencyKey id;
+  std::string fingerprint{};  // Of the request. Another request with the same key has another one.
+  SystemTime expires_at{};    // The key is forgotten then.
+};
+
 struct NewRun {
   RunId id;
   std::string code_digest{};
   std::string request{};  // Code, limits, tools, seed: what replaying needs.
+  std::optional<RunKey> key{};
+};
+
+struct KeyedRun {
+  RunId run;
+  std::string fingerprint{};
 };
 
 struct StoredRun {
@@ -107,17 +120,22 @@ class RunStore {
  public:
   virtual ~RunStore() = default;
 
-  // A run under way, held by the one who makes it. kFailedPrecondition if there is one of that id.
+  // A run under way, held by the one who makes it. Its key is stored in the same transaction. kFailedPrecondition if
+  // there is a run of that id, or with that key: of two requests with one key, one starts a run.
   virtual asio::awaitable<Result<Lease>> Create(IsolationKey owner, NewRun run, LeaseTerm term) = 0;
   virtual asio::awaitable<Result<StoredRun>> Find(IsolationKey owner, RunId id) = 0;
+  // The run that was created with this key. kNotFound: there is none, or the key has expired.
+  virtual asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key,
+                                                      SystemTime now) = 0;
+  // Frees the key of a run that could not begin. Of another run's key: nothing happens.
+  virtual asio::awaitable<Result<void>> ForgetKey(IsolationKey owner, IdempotencyKey key,
+                                                  RunId run) = 0;
   virtual asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner,
                                                         std::optional<RunState> state,
                                                         PageQuery query) = 0;
 
   // Takes a run whose lease is over or given back: an attempt. kFailedPrecondition if it is held or finished.
   virtual asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) = 0;
-  virtual asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
-                                              SystemTime until) = 0;
   virtual asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) = 0;
   // The same by one who has got nowhere with it.
   virtual asio::awaitable<Result<void>> Postpone(IsolationKey owner, RunId id, Lease lease,

@@ -15,7 +15,6 @@
 #include "store/audit.h"
 #include "store/checkpoints.h"
 #include "store/documents.h"
-#include "store/idempotency.h"
 #include "store/maintenance.h"
 #include "store/responses.h"
 #include "store/runs.h"
@@ -33,7 +32,6 @@ class Store {
   virtual ResponseStore& responses() = 0;
   virtual DocumentStore& sessions() = 0;
   virtual DocumentStore& snapshots() = 0;
-  virtual IdempotencyStore& idempotency() = 0;
   virtual StoreMaintenance& maintenance() = 0;
 };
 

@@ -235,7 +235,7 @@ TEST_F(ToolBridgeTest, MoreThanTheNumberWaitTheirTurn) {
 TEST_F(ToolBridgeTest, AJournaledCallIsStartedOnlyOnceItHasASlot) {
   Add({.name = "held"}, Held());
   const auto journal = std::make_shared<RecordingJournal>();
-  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal, .side_by_side = 2});
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 2, .journal = journal});
   for (std::uint32_t i = 0; i < 4; ++i) Call(bridge, i, "held");
   Poll();
   EXPECT_THAT(journal->started, ElementsAre(0, 1));
@@ -250,7 +250,7 @@ TEST_F(ToolBridgeTest, ACallThatMayNotStartIsNotDone) {
   Add({.name = "held"}, Held());
   const auto journal = std::make_shared<RecordingJournal>();
   journal->refused = 0;
-  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal, .side_by_side = 1});
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 1, .journal = journal});
   for (std::uint32_t i = 0; i < 2; ++i) Call(bridge, i, "held");
   Poll();
   EXPECT_EQ(held_.size(), 1u);  // The other one, which has the slot now.

@@ -96,7 +96,8 @@ int Main(const std::string& mode, const std::string& url, const std::string& key
     for (const OutcomeApproval& approval : view.outcome.approvals) {
       static_cast<void>(host.Decide(ann, approval.id));
     }
-    auto next = host.Now(host.runs().Await(ann, view.id, std::chrono::steady_clock::now() + 100ms));
+    auto next = host.Now(host.runs().Await(ann, view.id, ApprovalIds(view),
+                                           std::chrono::steady_clock::now() + 100ms));
     if (!next) throw std::runtime_error(next.error().message());
     view = *std::move(next);
   }

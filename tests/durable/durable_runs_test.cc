@@ -3,155 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <chrono>
-
-#include "engine/fake/fake_engine.h"
-#include "store/sqlite/sqlite_store.h"
+#include "tests/durable/replica.h"
 
 namespace caisson {
 namespace {
 
-using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr auto kPatience = 30s;  // A test that waits longer hangs.
-
-FakeScript Script(std::vector<std::variant<FakeOutput, FakeCall>> steps) {
-  return {.steps = std::move(steps),
-          .outcome = {.status = RunStatus::kCompleted, .reason = RunReason::kReturned}};
-}
-
-// One event loop on which everything happens, run by whoever waits.
-class Loop {
- public:
-  asio::io_context& context() { return context_; }
-  void Until(const std::function<bool()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!done()) {
-      if (std::chrono::steady_clock::now() >= deadline) throw std::runtime_error("it hangs");
-      context_.restart();
-      context_.run_one_for(100ms);
-    }
-  }
-  template <typename T>
-  T Now(asio::awaitable<T> work) {
-    std::optional<T> result;
-    const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
-    asio::co_spawn(context_, keep, Rethrow);
-    Until([&] { return result.has_value(); });
-    return *std::move(result);
-  }
-  void Now(asio::awaitable<void> work) {
-    bool ended = false;
-    const auto note = [&]() -> asio::awaitable<void> {
-      co_await std::move(work);
-      ended = true;
-    };
-    asio::co_spawn(context_, note, Rethrow);
-    Until([&] { return ended; });
-  }
-  static void Rethrow(const std::exception_ptr& thrown) {
-    if (thrown) std::rethrow_exception(thrown);
-  }
-
- private:
-  asio::io_context context_;
-};
-
-// One process: its own engine and runner, over a store that others share.
-class Replica {
- public:
-  Replica(Loop& loop, Store& store, const KeyRing& keys, const Clock& clock,
-          std::shared_ptr<const CodeSetting> setting, DurableSettings settings,
-          DeskOptions desk_options)
-      : loop_(loop),
-        desk_(store, bell_, clock, desk_options),
-        engine_(loop.context().get_executor()),
-        runner_(engine_),
-        runs_({.engine = engine_,
-               .runner = runner_,
-               .store = store,
-               .desk = desk_,
-               .bell = bell_,
-               .keys = keys,
-               .executor = loop.context().get_executor(),
-               .setting = std::move(setting),
-               .clock = &clock,
-               .settings = settings}) {}
-  ~Replica() {
-    loop_.Now(runs_.Close());
-    loop_.Now(runner_.Close());
-    EXPECT_EQ(engine_.stats().cells_live, 0u);
-  }
-
-  FakeEngine& engine() { return engine_; }
-  DurableRuns& runs() { return runs_; }
-  ApprovalDesk& desk() { return desk_; }
-
- private:
-  Loop& loop_;
-  DecisionBell bell_;
-  ApprovalDesk desk_;
-  FakeEngine engine_;
-  CodeRunner runner_;
-  DurableRuns runs_;
-};
-
-class DurableRunsTest : public ::testing::Test {
- protected:
-  DurableRunsTest() { here_ = Make(); }
-
-  std::unique_ptr<Replica> Make(DurableSettings settings = {}, DeskOptions desk = {}) {
-    return std::make_unique<Replica>(loop_, *store_, keys_, clock_, setting_, settings, desk);
-  }
-  std::shared_ptr<const Tool> Counting(std::string name, Approval approval,
-                                       Repeat repeat = Repeat::kUnsafe) {
-    return *Tool::Make({.name = name, .approval = std::move(approval), .repeat = repeat},
-                       Inline([this, name](const Dict&) {
-                         effects_.push_back(name);
-                         return Value(static_cast<std::int64_t>(effects_.size()));
-                       }));
-  }
-  std::shared_ptr<const CodeSetting> Setting(std::vector<std::shared_ptr<const Tool>> tools) {
-    CodeSetting setting;
-    setting.tools = std::make_shared<const ToolSet>(std::move(tools));
-    return std::make_shared<const CodeSetting>(std::move(setting));
-  }
-
-  RunView Start(FakeScript script, StartRun request = {.code = "code"}) {
-    here_->engine().Push(std::move(script));
-    auto view = loop_.Now(here_->runs().Start(ann_, std::move(request)));
-    EXPECT_TRUE(view) << view.error().message();
-    return *view;
-  }
-  Result<StoredApproval> Decide(Replica& replica, const std::string& id,
-                                ApprovalState verdict = ApprovalState::kApproved) {
-    return loop_.Now(
-        replica.runs().Decide(ann_, ApprovalId(id), {.verdict = verdict, .by = "ann"}));
-  }
-  RunView Await(Replica& replica, const RunId& id) {
-    return *loop_.Now(replica.runs().Await(ann_, id, std::chrono::steady_clock::now() + kPatience));
-  }
-  RunView Find(const RunId& id) { return *loop_.Now(here_->runs().Find(ann_, id)); }
-  // As if the process were gone: its lease runs out, its memory does not count.
-  void Elapse() { clock_.Advance(1min); }
-
-  Loop loop_;
-  ManualClock clock_;
-  const std::unique_ptr<Store> store_ = *OpenMemoryStore();
-  const KeyRing keys_ = KeyRing::Generate();
-  const IsolationKey ann_{*Identity::Create({.user = "ann"})};
-  const IsolationKey bob_{*Identity::Create({.user = "bob"})};
-  std::vector<std::string> effects_;
-  const std::shared_ptr<const CodeSetting> setting_ =
-      Setting({Counting("send", Approval::Always()), Counting("read", {}),
-               Counting("put", {}, Repeat::kIdempotent)});
-  std::unique_ptr<Replica> here_;
-};
 
 TEST_F(DurableRunsTest, ARunWithoutGatedToolsRunsAsItAlwaysDid) {
   const auto plain = Setting({Counting("read", {})});
@@ -522,7 +381,7 @@ class SetbackTest : public DurableRunsTest {
   }
   // Another process looks after the store, once, and is gone.
   void Tend(std::optional<Error> failure) {
-    auto there = Make({.max_attempts = 3});
+    auto there = Make({.max_attempts = 3, .lease = 15s});
     there->engine().AdoptSaved(here_->engine());
     if (failure) there->engine().FailNextOpen(*failure);
     loop_.Now(there->runs().TendOnce());
@@ -643,7 +502,8 @@ TEST_F(DurableRunsTest, AnothersRunIsLikeNone) {
   };
   same(loop_.Now(runs.Find(bob_, view.id)), loop_.Now(runs.Find(bob_, RunId("run_x"))));
   same(loop_.Now(runs.Cancel(bob_, view.id)), loop_.Now(runs.Cancel(bob_, RunId("run_x"))));
-  same(loop_.Now(runs.Await(bob_, view.id, {})), loop_.Now(runs.Await(bob_, RunId("run_x"), {})));
+  same(loop_.Now(runs.Await(bob_, view.id, {}, {})),
+       loop_.Now(runs.Await(bob_, RunId("run_x"), {}, {})));
   same(loop_.Now(runs.File(bob_, view.id, 0)), loop_.Now(runs.File(bob_, RunId("run_x"), 0)));
   const ApprovalId approval(view.outcome.approvals[0].id);
   same(loop_.Now(runs.Decide(bob_, approval, {.verdict = ApprovalState::kApproved})),

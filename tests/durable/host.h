@@ -12,7 +12,9 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -75,14 +77,12 @@ class Host {
   }
 
   RunView Start(const IsolationKey& owner, StartRun request) {
-    auto view = Now(runs_.Start(owner, std::move(request)));
-    if (!view) throw std::runtime_error(view.error().message());
-    return *std::move(view);
+    return Seen(Now(runs_.Start(owner, std::move(request))));
   }
+  // Until it has finished, or asks something new.
   RunView Await(const IsolationKey& owner, const RunId& id) {
-    auto view = Now(runs_.Await(owner, id, std::chrono::steady_clock::now() + kPatience / 2));
-    if (!view) throw std::runtime_error(view.error().message());
-    return *std::move(view);
+    return Seen(
+        Now(runs_.Await(owner, id, seen_, std::chrono::steady_clock::now() + kPatience / 2)));
   }
   Result<StoredApproval> Decide(const IsolationKey& owner, const std::string& id,
                                 ApprovalState verdict = ApprovalState::kApproved) {
@@ -90,6 +90,13 @@ class Host {
   }
 
  private:
+  RunView Seen(Result<RunView> view) {
+    if (!view) throw std::runtime_error(view.error().message());
+    seen_.merge(ApprovalIds(*view));
+    return *std::move(view);
+  }
+
+  std::set<std::string> seen_;  // Approvals of any run.
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   const std::unique_ptr<Engine> engine_;

@@ -18,16 +18,20 @@ class KillingRuns final : public RunStore {
   asio::awaitable<Result<StoredRun>> Find(IsolationKey owner, RunId id) override {
     return runs_.Find(std::move(owner), std::move(id));
   }
+  asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key,
+                                              SystemTime now) override {
+    return runs_.FindByKey(std::move(owner), std::move(key), now);
+  }
+  asio::awaitable<Result<void>> ForgetKey(IsolationKey owner, IdempotencyKey key,
+                                          RunId run) override {
+    return runs_.ForgetKey(std::move(owner), std::move(key), std::move(run));
+  }
   asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner, std::optional<RunState> state,
                                                 PageQuery query) override {
     return runs_.List(std::move(owner), state, std::move(query));
   }
   asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) override {
     return Around("Claim", runs_.Claim(std::move(owner), std::move(id), std::move(term)));
-  }
-  asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
-                                      SystemTime until) override {
-    return runs_.Renew(std::move(owner), std::move(id), std::move(lease), until);
   }
   asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) override {
     return runs_.Release(std::move(owner), std::move(id), std::move(lease));
@@ -118,7 +122,6 @@ class KillingStore final : public Store {
   ResponseStore& responses() override { return store_->responses(); }
   DocumentStore& sessions() override { return store_->sessions(); }
   DocumentStore& snapshots() override { return store_->snapshots(); }
-  IdempotencyStore& idempotency() override { return store_->idempotency(); }
   StoreMaintenance& maintenance() override { return store_->maintenance(); }
 
  private:

@@ -28,11 +28,17 @@ class FakeRuns final : public RunService {
  public:
   std::promise<void> hanging;
   std::promise<void> cancelled;
+  // The next FindByKey finds nothing, and a moment later another request has started "wait" with that key.
+  bool another_is_faster = false;
+  std::string fingerprint_of_another;
   std::size_t started() { return state_.Lock()->runs.size(); }
 
   asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) override {
     if (request.code == "busy") co_return Error(ErrorCode::kResourceExhausted, "too much");
     if (request.code == "bug") co_return Error(ErrorCode::kInternal, "the secret reason");
+    if (request.key && !Take(owner, *request.key)) {
+      co_return Error(ErrorCode::kFailedPrecondition, "another request has this key");
+    }
     RunView run = Create(owner, request.code);
     if (request.on_start) request.on_start(run.id);
     if (request.code == "hang") {
@@ -51,12 +57,27 @@ class FakeRuns final : public RunService {
     co_return run;
   }
   asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override {
+    if (request.key && !Take(owner, *request.key)) {
+      co_return Error(ErrorCode::kFailedPrecondition, "another request has this key");
+    }
     RunView run = Create(owner, request.code);
     if (request.on_start) request.on_start(run.id);
     co_return run;
   }
   asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) override {
     co_return Look(owner, id);
+  }
+  asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key) override {
+    if (std::exchange(another_is_faster, false)) {
+      static_cast<void>(co_await Start(
+          owner,
+          {.code = "wait", .key = RunKey{.id = key, .fingerprint = fingerprint_of_another}}));
+      co_return Error(ErrorCode::kNotFound, "not when it looked");
+    }
+    auto locked = state_.Lock();
+    const auto found = locked->keys.find({owner, key});
+    if (found == locked->keys.end()) co_return Error(ErrorCode::kNotFound, "no such key");
+    co_return found->second;
   }
   asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner, std::optional<RunState> state,
                                               PageQuery query) override {
@@ -73,7 +94,7 @@ class FakeRuns final : public RunService {
     }
     co_return page;
   }
-  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id,
+  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id, std::set<std::string>,
                                          std::chrono::steady_clock::time_point) override {
     co_return Look(owner, id);
   }
@@ -148,7 +169,15 @@ class FakeRuns final : public RunService {
     std::map<std::pair<IsolationKey, RunId>, RunView> runs;
     std::map<std::pair<IsolationKey, ApprovalId>, StoredApproval> approvals;
     std::map<std::pair<IsolationKey, GrantId>, Grant> grants;
+    std::map<std::pair<IsolationKey, IdempotencyKey>, KeyedRun> keys;
   };
+
+  // False: there is a run with this key. It belongs to the run that is created next.
+  bool Take(const IsolationKey& owner, const RunKey& key) {
+    auto locked = state_.Lock();
+    const RunId next("run_" + std::to_string(100 + locked->runs.size()));
+    return locked->keys.emplace(std::pair(owner, key.id), KeyedRun{next, key.fingerprint}).second;
+  }
 
   RunView Create(const IsolationKey& owner, const std::string& code) {
     auto locked = state_.Lock();

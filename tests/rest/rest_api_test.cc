@@ -11,7 +11,6 @@
 #include "base/sha256.h"
 #include "identity/key_resolver.h"
 #include "net/client_for_test.h"
-#include "store/sqlite/sqlite_store.h"
 #include "tests/rest/fake_runs.h"
 
 namespace caisson::rest {
@@ -89,13 +88,9 @@ class RestTest : public testing::Test {
   }
 
   FakeRuns runs_;
-  std::unique_ptr<Store> store_ = *OpenMemoryStore();
   CountingResolver identity_;
   ManualClock clock_;
-  RestApi api_{
-      {.runs = runs_, .idempotency = store_->idempotency(), .identity = identity_, .clock = clock_},
-      {},
-      DefaultCeiling()};
+  RestApi api_{{.runs = runs_, .identity = identity_, .clock = clock_}, {}, DefaultCeiling()};
   net::TestServer server_{Routes(api_)};
 };
 
@@ -231,6 +226,10 @@ TEST_F(RestTest, AnIdempotentRequestIsDoneOnce) {
   EXPECT_EQ(WithoutDate(Ask("POST", "/v1/runs", kAnn, body, key)), WithoutDate(first));
   EXPECT_EQ(runs_.started(), 1u);
   EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})", key), StartsWith("HTTP/1.1 422 "));
+  // As a status, also to a client that listens to events.
+  EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})",
+                  "Idempotency-Key: k1\r\nAccept: text/event-stream\r\n"),
+              StartsWith("HTTP/1.1 422 "));
   EXPECT_EQ(runs_.started(), 1u);
   // A key is only ever its owner's.
   EXPECT_THAT(Ask("POST", "/v1/runs", kBob, R"({"code":"7"})", key), StartsWith("HTTP/1.1 200 "));
@@ -247,25 +246,18 @@ TEST_F(RestTest, AnIdempotentRequestIsDoneOnce) {
   }
 }
 
-// As while another connection, or replica, is at it.
-TEST_F(RestTest, AKeyThatIsBeingUsedIsAConflict) {
-  const std::string body = R"({"code":"6*7"})";
-  const SystemTime now = clock_.Now();
-  std::optional<Result<IdempotencyAnswer>> begun;
-  asio::io_context context;
-  asio::co_spawn(
-      context,
-      [&]() -> asio::awaitable<void> {
-        begun = co_await store_->idempotency().Begin(
-            IsolationKey(*Identity::Create({.tenant = "acme", .user = "ann"})),
-            IdempotencyKey("rest/runs/k"), ToHex(Sha256(body)), now, now + std::chrono::hours(1));
-      },
-      asio::detached);
-  context.run();
-  ASSERT_TRUE(begun && *begun);
+TEST_F(RestTest, OfTwoRequestsWithOneKeyTheSlowerOneFindsTheRun) {
+  const std::string body = R"({"code":"wait"})";
+  runs_.another_is_faster = true;
+  runs_.fingerprint_of_another = ToHex(Sha256(body));
   EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, body, "Idempotency-Key: k\r\n"),
-              AllOf(StartsWith("HTTP/1.1 409 "), HasSubstr("application/problem+json")));
-  EXPECT_EQ(runs_.started(), 0u);
+              AllOf(StartsWith("HTTP/1.1 202 "), HasSubstr(R"("id":"run_100")")));
+  EXPECT_EQ(runs_.started(), 1u);
+  // And with another body, that the key is used.
+  runs_.another_is_faster = true;
+  EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})", "Idempotency-Key: l\r\n"),
+              StartsWith("HTTP/1.1 422 "));
+  EXPECT_EQ(runs_.started(), 2u);
 }
 
 TEST_F(RestTest, AStandingYesIsGivenListedAndTakenBack) {

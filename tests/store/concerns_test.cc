@@ -165,39 +165,48 @@ TEST_P(DocumentStoreTest, OwnersAndCollectionsAreApart) {
 
 INSTANTIATE_OVER_BACKENDS(DocumentStoreTest);
 
-class IdempotencyStoreTest : public StoreTest {
+class RunKeyTest : public StoreTest {
  protected:
-  using Kind = IdempotencyAnswer::Kind;
-  IdempotencyAnswer Begin(const IsolationKey& owner, const char* fingerprint,
-                          SystemTime now = kNow) {
-    return *Now(store_->idempotency().Begin(owner, IdempotencyKey("k"), fingerprint, now,
-                                            now + std::chrono::hours(1)));
+  Result<Lease> Create(const IsolationKey& owner, const char* run, const char* fingerprint,
+                       SystemTime now = kNow) {
+    return Now(store_->runs().Create(owner,
+                                     {.id = RunId(run),
+                                      .key = RunKey{.id = IdempotencyKey("k"),
+                                                    .fingerprint = fingerprint,
+                                                    .expires_at = now + std::chrono::hours(1)}},
+                                     {.holder = "here", .now = now, .until = now}));
+  }
+  Result<KeyedRun> Find(const IsolationKey& owner, SystemTime now = kNow) {
+    return Now(store_->runs().FindByKey(owner, IdempotencyKey("k"), now));
   }
 };
 
-TEST_P(IdempotencyStoreTest, ARequestIsDoneOnceAndAnsweredTheSame) {
-  EXPECT_EQ(Begin(ann_, "f").kind, Kind::kFresh);
-  EXPECT_EQ(Begin(ann_, "f").kind, Kind::kInProgress);
-  EXPECT_EQ(Begin(ann_, "g").kind, Kind::kMismatch);
-  EXPECT_EQ(Begin(bob_, "g").kind, Kind::kFresh);
-  ASSERT_TRUE(Now(store_->idempotency().Complete(ann_, IdempotencyKey("k"), "reply")));
-  EXPECT_FALSE(Now(store_->idempotency().Complete(ann_, IdempotencyKey("k"), "again")));
-  ASSERT_TRUE(Now(store_->idempotency().Abandon(ann_, IdempotencyKey("k"))));
-  EXPECT_EQ(Begin(ann_, "f").kind, Kind::kReplay);
-  EXPECT_EQ(Begin(ann_, "f").reply, "reply");
-  EXPECT_EQ(Begin(ann_, "g").kind, Kind::kMismatch);
+TEST_P(RunKeyTest, AKeyStartsOneRun) {
+  EXPECT_EQ(Find(ann_).error().code(), ErrorCode::kNotFound);
+  ASSERT_TRUE(Create(ann_, "one", "f"));
+  EXPECT_EQ(Create(ann_, "two", "f").error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_FALSE(Now(store_->runs().Find(ann_, RunId("two"))));
+  EXPECT_EQ(Find(ann_)->run, RunId("one"));
+  EXPECT_EQ(Find(ann_)->fingerprint, "f");
+  EXPECT_FALSE(Find(bob_));
+  ASSERT_TRUE(Create(bob_, "two", "g"));
+  EXPECT_EQ(Find(bob_)->run, RunId("two"));
 }
 
-TEST_P(IdempotencyStoreTest, AnAbandonedOrExpiredKeyIsFree) {
-  EXPECT_EQ(Begin(ann_, "f").kind, Kind::kFresh);
-  ASSERT_TRUE(Now(store_->idempotency().Abandon(ann_, IdempotencyKey("k"))));
-  EXPECT_EQ(Begin(ann_, "g").kind, Kind::kFresh);
-  ASSERT_TRUE(Now(store_->idempotency().Complete(ann_, IdempotencyKey("k"), "")));
-  EXPECT_EQ(Begin(ann_, "g").kind, Kind::kReplay);
-  EXPECT_EQ(Begin(ann_, "h", After(std::chrono::hours(1))).kind, Kind::kFresh);
+TEST_P(RunKeyTest, AForgottenOrExpiredKeyIsFree) {
+  ASSERT_TRUE(Create(ann_, "one", "f"));
+  ASSERT_TRUE(Now(store_->runs().ForgetKey(ann_, IdempotencyKey("k"), RunId("other"))));
+  ASSERT_TRUE(Now(store_->runs().ForgetKey(bob_, IdempotencyKey("k"), RunId("one"))));
+  EXPECT_TRUE(Find(ann_));
+  ASSERT_TRUE(Now(store_->runs().ForgetKey(ann_, IdempotencyKey("k"), RunId("one"))));
+  EXPECT_FALSE(Find(ann_));
+  ASSERT_TRUE(Create(ann_, "two", "g"));
+  EXPECT_FALSE(Find(ann_, After(std::chrono::hours(1))));
+  ASSERT_TRUE(Create(ann_, "three", "h", After(std::chrono::hours(1))));
+  EXPECT_EQ(Find(ann_, After(std::chrono::hours(1)))->run, RunId("three"));
 }
 
-INSTANTIATE_OVER_BACKENDS(IdempotencyStoreTest);
+INSTANTIATE_OVER_BACKENDS(RunKeyTest);
 
 }  // namespace
 }  // namespace caisson

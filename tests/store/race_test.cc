@@ -118,13 +118,20 @@ TEST_P(RaceTest, OneMovesTheHead) {
   }
 }
 
-TEST_P(RaceTest, OneIsFresh) {
-  EXPECT_EQ(Winners([&](Store& store, int) {
-              return Now(store.idempotency().Begin(ann_, IdempotencyKey("k"), "f", kNow,
-                                                   After(std::chrono::hours(1))))
-                         ->kind == IdempotencyAnswer::Kind::kFresh;
-            }),
-            1);
+TEST_P(RaceTest, OneStartsTheRunOfAKey) {
+  for (int round = 0; round < 10; ++round) {
+    const RunKey key{.id = IdempotencyKey(std::to_string(round)),
+                     .fingerprint = "f",
+                     .expires_at = After(std::chrono::hours(1))};
+    EXPECT_EQ(Winners([&](Store& store, int i) {
+                const RunId id(std::to_string(round) + "." + std::to_string(i));
+                return Now(store.runs().Create(ann_, {.id = id, .key = key},
+                                               {.holder = "x", .now = kNow, .until = kNow}))
+                    .has_value();
+              }),
+              1);
+  }
+  EXPECT_EQ(Now(store_->runs().List(ann_, {}, {}))->items.size(), 10u);
 }
 
 TEST_P(RaceTest, TheAuditChainHoldsUnderConcurrentAppends) {

@@ -67,7 +67,7 @@ TEST_P(RunStoreTest, AnothersRunIsLikeNone) {
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().LoadFile(bob_, id, 0)); }));
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().Finish(bob_, id, lease, "", {}, kNow)); }));
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().Wait(bob_, id, lease, {}, kNow)); }));
-  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Renew(bob_, id, lease, kNow)); }));
+  EXPECT_EQ(Now(store_->maintenance().Renew({{bob_, RunId("r"), lease}}, kNow))->size(), 1u);
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().Release(bob_, id, lease)); }));
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().StartCall(bob_, id, lease, 0, {}, kNow)); }));
   EXPECT_THAT(*Now(runs().Calls(bob_, RunId("r"))), IsEmpty());
@@ -97,7 +97,9 @@ TEST_P(RunStoreTest, ALeaseHoldsUntilItIsOver) {
                 .error()
                 .code(),
             ErrorCode::kFailedPrecondition);
-  ASSERT_TRUE(Now(runs().Renew(ann_, RunId("r"), first, After(std::chrono::seconds(60)))));
+  EXPECT_THAT(*Now(store_->maintenance().Renew({{ann_, RunId("r"), first}},
+                                               After(std::chrono::seconds(60)))),
+              IsEmpty());
   EXPECT_FALSE(Now(runs().Claim(ann_, RunId("r"), Term("other", After(std::chrono::seconds(59))))));
   const auto second =
       Now(runs().Claim(ann_, RunId("r"), Term("other", After(std::chrono::seconds(60)))));
@@ -113,7 +115,9 @@ TEST_P(RunStoreTest, AReplicaThatLostItsLeaseChangesNothing) {
   EXPECT_FALSE(Now(runs().FinishCall(ann_, RunId("r"), old, 0, CallState::kReturned, "", kNow)));
   EXPECT_FALSE(Now(runs().Wait(ann_, RunId("r"), old, {}, kNow)));
   EXPECT_FALSE(Now(runs().Resume(ann_, RunId("r"), old, kNow)));
-  EXPECT_FALSE(Now(runs().Renew(ann_, RunId("r"), old, After(std::chrono::hours(1)))));
+  EXPECT_THAT(
+      *Now(store_->maintenance().Renew({{ann_, RunId("r"), old}}, After(std::chrono::hours(1)))),
+      SizeIs(1));
   EXPECT_FALSE(Now(runs().Release(ann_, RunId("r"), old)));
   EXPECT_FALSE(Now(runs().Finish(ann_, RunId("r"), old, "", {}, kNow)));
   EXPECT_EQ(StateOf(0), CallState::kStarted);

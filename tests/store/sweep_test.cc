@@ -50,8 +50,9 @@ TEST_P(SweepTest, OldThingsGo) {
   ASSERT_TRUE(Now(store_->snapshots().Save(ann_, DocumentId("d"), 0, "", kNow)));
   ASSERT_TRUE(
       Now(store_->checkpoints().Append(ann_, InstanceId("w"), {}, {CheckpointId("1"), "", kNow})));
-  ASSERT_TRUE(Now(store_->idempotency().Begin(ann_, IdempotencyKey("k"), "f", kNow,
-                                              After(std::chrono::hours(1)))));
+  const RunKey key{.id = IdempotencyKey("k"), .expires_at = After(std::chrono::hours(1))};
+  ASSERT_TRUE(Now(store_->runs().Create(ann_, {.id = RunId("keyed"), .key = key},
+                                        {.holder = "x", .now = kNow, .until = kNow})));
 
   auto report = *Now(store_->maintenance().Sweep(kDay, After(std::chrono::minutes(59))));
   EXPECT_EQ(report.runs + report.responses + report.documents + report.checkpoints +

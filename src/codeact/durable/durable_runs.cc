@@ -18,17 +18,11 @@ namespace {
 
 constexpr std::uint32_t kAtOnce = 64;  // Runs and approvals looked after in one round.
 constexpr std::chrono::milliseconds kLookAgain{50};
-constexpr std::size_t kMostShown = 100'000;
+constexpr int kRenewals = 3;      // Of a lease, before it would be over.
 constexpr int kCancelRounds = 4;  // Of looking into the store, until a holder has surely seen it.
 
 Error Closed() {
   return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
-}
-
-std::set<std::string> ApprovalsOf(const RunView& view) {
-  std::set<std::string> ids;
-  for (const OutcomeApproval& approval : view.outcome.approvals) ids.insert(approval.id);
-  return ids;
 }
 
 bool IsFinished(const RunView& view) {
@@ -149,7 +143,8 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
                        .restart = request.restart,
                        .fork_of = std::move(request.fork_of),
                        .on_output = std::move(request.on_output),
-                       .on_progress = std::move(request.on_progress)};
+                       .on_progress = std::move(request.on_progress),
+                       .key = request.key};
   origin.record = {.code = std::move(request.code),
                    .session = std::move(request.session),
                    .limits = request.limits.value_or(origin.setting->limits)};
@@ -175,13 +170,14 @@ asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKe
                                                                      bool stored_first) {
   auto origin = MakeOrigin(owner, request);
   if (!origin) co_return std::move(origin).error();
-  stored_first = stored_first || origin->record.time;
+  stored_first = stored_first || origin->record.time || origin->key;
   if (stored_first) {
     auto lease = co_await options_.store.runs().Create(
         owner,
         {.id = origin->id,
          .code_digest = CodeDigest(origin->record.code),
-         .request = Encode(origin->record)},
+         .request = Encode(origin->record),
+         .key = origin->key},
         {.holder = surroundings_.holder,
          .now = origin->created_at,
          .until = origin->created_at + options_.settings.lease});
@@ -209,14 +205,16 @@ asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun
   while (!news.ended && !news.gone && news.view.state == RunState::kRunning) {
     const auto why = co_await run->AwaitNews(news.version, RunClock::Time::max());
     news = run->news();
-    if (why == Wakeup::Reason::kCancelled && news.view.state == RunState::kRunning) run->Cancel();
+    if (why != Wakeup::Reason::kCancelled || news.view.state != RunState::kRunning) continue;
+    if (request.key) break;
+    run->Cancel();
   }
   run->StopStreaming();
   co_await asio::this_coro::throw_if_cancelled(throws);
   if (news.view.state == RunState::kWaiting) RelievePressure();
   if (news.error) co_return *std::move(news.error);
   if (news.gone && !news.ended) co_return co_await Find(owner, run->origin().id);
-  co_return Shown(owner, std::move(news.view));
+  co_return std::move(news.view);
 }
 
 asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, StartRun request) {
@@ -247,9 +245,14 @@ asio::awaitable<Result<RunView>> DurableRuns::FindStored(IsolationKey owner, Run
 asio::awaitable<Result<RunView>> DurableRuns::Find(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     LiveRun::News news = run->news();
-    if (!news.gone || news.ended) co_return Shown(owner, std::move(news.view));
+    if (!news.gone || news.ended) co_return std::move(news.view);
   }
-  co_return Shown(owner, co_await FindStored(owner, std::move(id)));
+  co_return co_await FindStored(std::move(owner), std::move(id));
+}
+
+asio::awaitable<Result<KeyedRun>> DurableRuns::FindByKey(IsolationKey owner, IdempotencyKey key) {
+  return options_.store.runs().FindByKey(std::move(owner), std::move(key),
+                                         surroundings_.clock.Now());
 }
 
 asio::awaitable<Result<Page<RunView>>> DurableRuns::List(IsolationKey owner,
@@ -292,30 +295,14 @@ asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunI
 }
 
 asio::awaitable<Result<RunView>> DurableRuns::Await(
-    IsolationKey owner, RunId id, std::chrono::steady_clock::time_point deadline) {
-  std::set<std::string> known;
-  {
-    auto state = state_.Lock();
-    const auto found = state->shown.find({owner, id});
-    if (found != state->shown.end()) known = found->second;
-  }
+    IsolationKey owner, RunId id, std::set<std::string> known,
+    std::chrono::steady_clock::time_point deadline) {
   auto enough = [known = std::move(known)](const RunView& view) {
-    return IsFinished(view) || !std::ranges::includes(known, ApprovalsOf(view));
+    const bool asks =
+        view.state == RunState::kWaiting && !std::ranges::includes(known, ApprovalIds(view));
+    return IsFinished(view) || asks;
   };
-  auto view = co_await AwaitView(owner, std::move(id), std::move(enough), deadline);
-  co_return Shown(owner, std::move(view));
-}
-
-Result<RunView> DurableRuns::Shown(const IsolationKey& owner, Result<RunView> view) {
-  if (!view) return view;
-  auto state = state_.Lock();
-  if (state->shown.size() >= kMostShown) state->shown.clear();
-  if (IsFinished(*view)) {
-    state->shown.erase({owner, view->id});
-  } else if (!view->outcome.approvals.empty()) {
-    state->shown[{owner, view->id}].merge(ApprovalsOf(*view));
-  }
-  return view;
+  return AwaitView(std::move(owner), std::move(id), std::move(enough), deadline);
 }
 
 asio::awaitable<Result<std::string>> DurableRuns::File(IsolationKey owner, RunId id,
@@ -450,14 +437,27 @@ asio::awaitable<void> DurableRuns::RenewLeases() {
   {
     auto state = state_.Lock();
     if (now < state->next_renewal) co_return;
-    state->next_renewal = now + options_.settings.lease / 3;
+    state->next_renewal = now + options_.settings.lease / kRenewals;
   }
+  std::vector<HeldRun> held;
   for (const auto& run : AllLive()) {
     if (!run->was_stored_first()) continue;
-    auto renewed = co_await options_.store.runs().Renew(
-        run->origin().owner, run->origin().id, *run->origin().lease, now + options_.settings.lease);
-    const bool lost = !renewed && renewed.error().code() == ErrorCode::kFailedPrecondition;
-    if (lost && !run->news().ended) run->Abandon();
+    held.push_back({run->origin().owner, run->origin().id, *run->origin().lease});
+  }
+  // A few at a time: each transaction keeps others from these runs until it ends.
+  for (std::size_t done = 0; done < held.size(); done += kAtOnce) {
+    const auto begin = held.begin() + static_cast<std::ptrdiff_t>(done);
+    const auto end = begin + std::min<std::ptrdiff_t>(kAtOnce, held.end() - begin);
+    auto lost = co_await options_.store.maintenance().Renew(std::vector(begin, end),
+                                                            now + options_.settings.lease);
+    if (lost) Abandon(*lost);
+  }
+}
+
+void DurableRuns::Abandon(const std::vector<HeldRun>& lost) {
+  for (const HeldRun& each : lost) {
+    const auto run = FindLive(each.owner, each.run);
+    if (run && run->origin().lease->fence == each.lease.fence && !run->news().ended) run->Abandon();
   }
 }
 
@@ -480,6 +480,7 @@ asio::awaitable<void> DurableRuns::TendOnce() {
   if (!resumable) co_return;
   for (const OwnedRun& each : *resumable) {
     if (FindLive(each.owner, each.run)) continue;
+    co_await RenewLeases();  // Many runs may take longer than a lease.
     // Refused, if another was faster; then there is nothing to do.
     static_cast<void>(co_await Resume(each.owner, each.run));
   }
@@ -494,7 +495,8 @@ asio::awaitable<void> DurableRuns::TendUntilClosed() {
       if (state->closed) co_return;
       state->tending = {enough};
     }
-    asio::steady_timer timer(co_await asio::this_coro::executor, options_.settings.poll);
+    const auto soon = std::min(options_.settings.poll, options_.settings.lease / kRenewals);
+    asio::steady_timer timer(co_await asio::this_coro::executor, soon);
     timer.async_wait([enough](boost::system::error_code) { enough->Wake(); });
     co_await enough->Sleep();
   }

@@ -68,9 +68,10 @@ class DurableRuns final : public RunService {
   asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) override;
   asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override;
   asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) override;
+  asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key) override;
   asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner, std::optional<RunState> state,
                                               PageQuery query) override;
-  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id,
+  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id, std::set<std::string> known,
                                          std::chrono::steady_clock::time_point deadline) override;
   asio::awaitable<Result<RunView>> Cancel(IsolationKey owner, RunId id) override;
   asio::awaitable<Result<std::string>> File(IsolationKey owner, RunId id,
@@ -93,8 +94,6 @@ class DurableRuns final : public RunService {
     std::map<Key, std::shared_ptr<LiveRun>> live;
     SystemTime next_renewal{};
     std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
-    // Questions that somebody has been shown. Forgotten when there are many: then one is shown again.
-    std::map<Key, std::set<std::string>> shown;
   };
 
   asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, StartRun& request,
@@ -110,8 +109,6 @@ class DurableRuns final : public RunService {
   void Remove(const LiveRun& run);
   void RelievePressure();
 
-  // Notes what the view shows.
-  Result<RunView> Shown(const IsolationKey& owner, Result<RunView> view);
   asio::awaitable<Result<RunView>> FindStored(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> ToView(IsolationKey owner, StoredRun stored);
   // As Await, until `enough` says so.
@@ -124,6 +121,7 @@ class DurableRuns final : public RunService {
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
   asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
+  void Abandon(const std::vector<HeldRun>& lost);
 
   SystemClock system_clock_;
   const DurableRunsOptions options_;

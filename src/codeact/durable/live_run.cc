@@ -31,6 +31,11 @@ bool MayBeTriedLater(ErrorCode code) {
          code == ErrorCode::kResourceExhausted;
 }
 
+// Errors of a run that got no cell.
+bool NeverBegan(ErrorCode code) {
+  return MayBeTriedLater(code) || code == ErrorCode::kInvalidArgument;
+}
+
 std::chrono::seconds BackOff(std::uint32_t attempts) {
   return kTryAgain * (1 << 2 * std::clamp<std::uint32_t>(attempts, 1, 8)) / 4;
 }
@@ -175,6 +180,7 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
   if (!run) {
     const Outcome failed = Complete(FailedOutcome(RunReason::kLost, run.error().message()));
     if (origin_.lease) co_await Store(failed);
+    if (origin_.key && NeverBegan(run.error().code())) co_await ForgetKey();
     Publish([&](Awaited& news) {
       news.view.state = RunState::kFinished;
       news.view.outcome = failed;
@@ -247,6 +253,12 @@ asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
   for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
   static_cast<void>(co_await runs.Finish(origin_.owner, origin_.id, *origin_.lease,
                                          EncodeOutcome(outcome), std::move(files), now));
+}
+
+// Its client may send the same request again.
+asio::awaitable<void> LiveRun::ForgetKey() {
+  static_cast<void>(
+      co_await surroundings_.store.runs().ForgetKey(origin_.owner, origin_.key->id, origin_.id));
 }
 
 asio::awaitable<void> LiveRun::GiveBack() {
@@ -411,6 +423,7 @@ void LiveRun::Evict() {
 }
 
 void LiveRun::Abandon() {
+  if (!is_durable()) return Cancel();  // It has no journal that would keep it from going on.
   OnCellExecutor([self = shared_from_this()] {
     self->abandoned_ = true;
     if (self->cell_ != nullptr) self->cell_->Cancel();

@@ -57,6 +57,7 @@ struct LiveRunOrigin {
   std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
+  std::optional<RunKey> key{};  // Of a new run.
 };
 
 class LiveRun final : public CellKeeper, public std::enable_shared_from_this<LiveRun> {
@@ -131,6 +132,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   asio::awaitable<void> Conclude(Result<CodeRun> run);
   Outcome Complete(Outcome outcome) const;
   asio::awaitable<void> Store(const Outcome& outcome);
+  asio::awaitable<void> ForgetKey();
   asio::awaitable<void> GiveBack();
   asio::awaitable<void> TryLater(Setback setback);
   std::chrono::nanoseconds SpareWallTime() const;

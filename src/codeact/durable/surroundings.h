@@ -31,7 +31,8 @@ struct DurableSettings {
   std::uint64_t max_parked_bytes = std::uint64_t{256} << 20;
   // How often a run is taken up without getting anywhere, until it is the run's fault.
   std::uint32_t max_attempts = 5;
-  std::chrono::seconds lease{15};
+  // How long a run stays with a replica that does not answer. Renewed three times as often.
+  std::chrono::milliseconds lease{5000};
   std::chrono::milliseconds poll{250};  // How often the store is asked what others did.
 };
 

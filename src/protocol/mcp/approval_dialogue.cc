@@ -109,6 +109,7 @@ asio::awaitable<Result<ApprovalDialogue::Answers>> ApprovalDialogue::TakeAnswers
     const auto decided = co_await Decide(owner, id, responses.Find(id.str()));
     if (!decided) co_return decided.error();
     if (!*decided) answers.answered = Answered::kNotAll;
+    answers.approvals.insert(id.str());
   }
   co_return answers;
 }

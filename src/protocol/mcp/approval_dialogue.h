@@ -8,6 +8,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class ApprovalDialogue {
   struct Answers {
     RunId run;
     Answered answered = Answered::kNotAll;
+    std::set<std::string> approvals{};  // That the client was asked about.
   };
   // Stores what the client was told. kInvalidArgument: the state is not for this call, or was used before.
   asio::awaitable<Result<Answers>> TakeAnswers(const std::string& request_state,

@@ -2,10 +2,13 @@
 
 #include <boost/asio/this_coro.hpp>
 #include <chrono>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/guarded.h"
 #include "codeact/door_session.h"
 #include "codeact/execute_code.h"
 #include "codeact/instructions.h"
@@ -47,6 +50,7 @@ constexpr std::string_view kWaitForRun = "wait_for_run";
 constexpr double kUsualWaitSeconds = 20;
 // For a run that goes on after a decision; its own limits end it long before.
 constexpr std::chrono::hours kPatience{1};
+constexpr std::size_t kMostTold = 100'000;
 
 Dict Definition(std::string_view name, std::string_view title, std::string description,
                 std::string_view input, Dict annotations) {
@@ -109,10 +113,11 @@ class CodeTools {
     const auto deadline = std::chrono::steady_clock::now() +
                           std::chrono::duration_cast<std::chrono::nanoseconds>(wait);
     const IsolationKey& owner = exchange.caller().owner();
+    auto known = KnownTo(owner, id);
     auto run = co_await runs_.Find(owner, id);
     // One that waits for somebody who can be asked here is asked about at once.
     if (run && !(run->state == RunState::kWaiting && exchange.caller().Can("elicitation"))) {
-      run = co_await runs_.Await(owner, id, deadline);
+      run = co_await runs_.Await(owner, id, std::move(known), deadline);
     }
     co_return co_await Conclude(std::move(run), {std::string(kWaitForRun), use.arguments},
                                 exchange);
@@ -154,7 +159,7 @@ class CodeTools {
       if (exchange.is_unwanted()) {
         run = co_await runs_.Cancel(caller.owner(), run->id);
       } else if (answered == ApprovalDialogue::Answered::kAll) {
-        run = co_await runs_.Await(caller.owner(), run->id,
+        run = co_await runs_.Await(caller.owner(), run->id, ApprovalIds(*run),
                                    std::chrono::steady_clock::now() + kPatience);
       } else {
         break;
@@ -167,6 +172,7 @@ class CodeTools {
       run = co_await WithFiles(*std::move(run), load);
     }
     if (!run) co_return ErrorResult(run.error().message());
+    Remember(caller.owner(), *run);
     Dict result = OutcomeResult(*run, caller.version);
     if (run->state == RunState::kWaiting) AddOtherWays(*run, result);
     co_return result;
@@ -181,14 +187,33 @@ class CodeTools {
     const IsolationKey& owner = exchange.caller().owner();
     // With questions left, the run may go nowhere: they are asked again.
     auto run = answers->answered == ApprovalDialogue::Answered::kAll
-                   ? runs_.Await(owner, answers->run, std::chrono::steady_clock::now() + kPatience)
+                   ? runs_.Await(owner, answers->run, answers->approvals,
+                                 std::chrono::steady_clock::now() + kPatience)
                    : runs_.Find(owner, answers->run);
     co_return co_await Conclude(co_await std::move(run), std::move(purpose), exchange);
+  }
+
+  // What wait_for_run need not tell again: it waits for something new.
+  std::set<std::string> KnownTo(const IsolationKey& owner, const RunId& run) const {
+    auto told = told_.Lock();
+    const auto found = told->find({owner, run});
+    return found == told->end() ? std::set<std::string>() : found->second;
+  }
+  void Remember(const IsolationKey& owner, const RunView& run) const {
+    auto told = told_.Lock();
+    if (told->size() >= kMostTold) told->clear();
+    if (run.state == RunState::kWaiting) {
+      (*told)[{owner, run.id}].merge(ApprovalIds(run));
+    } else {
+      told->erase({owner, run.id});
+    }
   }
 
   RunService& runs_;
   const ApprovalDialogue& approvals_;
   const SettingSource setting_;
+  // The approvals that the owner's clients were told of. Forgotten when there are many: then one is told again.
+  mutable Guarded<std::map<std::pair<IsolationKey, RunId>, std::set<std::string>>> told_;
 };
 
 }  // namespace

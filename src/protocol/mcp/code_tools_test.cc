@@ -41,12 +41,16 @@ class AskingRuns final : public RunService {
     if (owner != owner_ || id != RunId("run_1")) co_return Error(ErrorCode::kNotFound, "no run");
     co_return View();
   }
+  asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey, IdempotencyKey) override {
+    co_return Error(ErrorCode::kNotFound, "no key");
+  }
   asio::awaitable<Result<Page<RunView>>> List(IsolationKey, std::optional<RunState>,
                                               PageQuery) override {
     co_return Page<RunView>{};
   }
-  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id,
+  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id, std::set<std::string> known,
                                          std::chrono::steady_clock::time_point) override {
+    awaited_with = std::move(known);
     return Find(std::move(owner), std::move(id));
   }
   asio::awaitable<Result<RunView>> Cancel(IsolationKey owner, RunId id) override {
@@ -92,6 +96,7 @@ class AskingRuns final : public RunService {
   std::optional<ApprovalState> verdict;
   std::vector<OutcomeFile> files;
   bool cancelled = false;
+  std::optional<std::set<std::string>> awaited_with;  // The approvals that the caller knew.
 
  private:
   RunView View() const {

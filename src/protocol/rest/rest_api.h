@@ -25,13 +25,11 @@
 #include "identity/resolver.h"
 #include "net/router.h"
 #include "protocol/rest/caller.h"
-#include "store/idempotency.h"
 
 namespace caisson::rest {
 
 struct RestServices {
   RunService& runs;
-  IdempotencyStore& idempotency;
   const IdentityResolver& identity;
   const Clock& clock;
   SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.

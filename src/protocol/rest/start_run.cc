@@ -1,12 +1,7 @@
 #include "protocol/rest/start_run.h"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -29,17 +24,6 @@ Error Bad(std::string what) {
   return Error(ErrorCode::kInvalidArgument, std::move(what));
 }
 
-Result<std::optional<IdempotencyKey>> ReadKey(const net::Request& request) {
-  const std::string* key = request.headers.Find("Idempotency-Key");
-  if (key == nullptr) return std::optional<IdempotencyKey>();
-  const bool printable = std::ranges::all_of(*key, [](char c) { return c >= 0x20 && c < 0x7f; });
-  if (request.headers.Count("Idempotency-Key") > 1 || key->empty() || key->size() > kMaxKeyBytes ||
-      !printable) {
-    return Bad("Idempotency-Key must be one text of 1 to 255 printable characters");
-  }
-  return std::optional(IdempotencyKey("rest/runs/" + *key));
-}
-
 // The key is the client's name for its request, if it has one.
 std::shared_ptr<const SessionContext> ContextFor(SessionHost& sessions, const Caller& caller,
                                                  const RunRequest& request,
@@ -54,32 +38,6 @@ std::string ProblemText(const Error& error) {
   const net::Response response = ToResponse(error);
   return response.body.empty() ? net::ToResponse({.status = response.status}).body : response.body;
 }
-
-// The id of a run, told by whoever starts it to whoever waits for it. Both on one strand.
-class FirstWord {
- public:
-  explicit FirstWord(const asio::any_io_executor& executor)
-      : told_(executor, asio::steady_timer::time_point::max()) {}
-
-  void Tell(std::optional<RunId> id) {
-    if (!over_) id_ = std::move(id);
-    over_ = true;
-    told_.cancel();
-  }
-  // Nothing: it came to nothing.
-  asio::awaitable<std::optional<RunId>> Hear() {
-    while (!over_) {
-      [[maybe_unused]] const auto woken =
-          co_await told_.async_wait(asio::as_tuple(asio::use_awaitable));
-    }
-    co_return id_;
-  }
-
- private:
-  asio::steady_timer told_;  // Never expires.
-  std::optional<RunId> id_;
-  bool over_ = false;
-};
 
 }  // namespace
 
@@ -121,62 +79,55 @@ asio::awaitable<Result<RunView>> RunStart::Start() {
   if (services_.sessions != nullptr) {
     request->start.context = ContextFor(*services_.sessions, caller, *request, asked);
   }
-  auto claim = co_await ClaimKey(caller.owner);
-  if (!claim) co_return std::move(claim).error();
-  if (asked.Accepts("text/event-stream")) co_await OpenEvents(request->start);
-  if (claim->done) co_return co_await Again(caller.owner, *claim->done, request->wait);
-  if (!claim->key) co_return co_await StartNow(caller.owner, *std::move(request));
-  co_return co_await StartOnce(caller.owner, *claim->key, *std::move(request));
-}
-
-asio::awaitable<Result<RunStart::Claim>> RunStart::ClaimKey(const IsolationKey& owner) {
-  auto key = ReadKey(exchange_.request());
+  auto key = ReadKey();
   if (!key) co_return std::move(key).error();
-  if (!*key) co_return Claim{};
-  const SystemTime now = services_.clock.Now();
-  const auto answer = co_await services_.idempotency.Begin(
-      owner, **key, ToHex(Sha256(exchange_.request().body)), now, now + kKeysAreKept);
-  if (!answer) co_return answer.error();
-  switch (answer->kind) {
-    case IdempotencyAnswer::Kind::kFresh:
-      co_return Claim{.key = *key};
-    case IdempotencyAnswer::Kind::kReplay:
-      co_return Claim{.key = *key, .done = RunId(answer->reply)};
-    case IdempotencyAnswer::Kind::kInProgress:
-      co_return Error(ErrorCode::kFailedPrecondition,
-                      "a request with this Idempotency-Key is being started");
-    case IdempotencyAnswer::Kind::kMismatch:
-      break;
+  std::optional<RunId> before;
+  if (*key) {
+    auto started = co_await FindStarted(caller.owner, **key);
+    if (!started) co_return std::move(started).error();
+    before = *std::move(started);
   }
-  key_was_used_ = true;
-  co_return Bad("this Idempotency-Key was used for another request");
+  request->start.key = *std::move(key);
+  if (asked.Accepts("text/event-stream")) co_await OpenEvents(request->start);
+  if (before) co_return co_await Again(caller.owner, *std::move(before), request->wait);
+  if (!request->start.key) co_return co_await StartNow(caller.owner, *std::move(request));
+  co_return co_await StartOnce(caller.owner, *std::move(request));
 }
 
-asio::awaitable<Result<RunView>> RunStart::StartOnce(IsolationKey owner, IdempotencyKey key,
-                                                     RunRequest request) {
-  using asio::experimental::awaitable_operators::operator&&;
-  // The client may come back for it under its key: it goes on without.
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const auto executor = co_await asio::this_coro::executor;
-  const auto word = std::make_shared<FirstWord>(executor);
-  request.start.on_start = [word, executor,
-                            next = std::move(request.start.on_start)](const RunId& id) {
-    if (next) next(id);
-    asio::post(executor, [word, id] { word->Tell(id); });
-  };
-  const auto start = [&]() -> asio::awaitable<Result<RunView>> {
-    auto run = co_await StartNow(owner, std::move(request));
-    word->Tell(run ? std::optional(run->id) : std::nullopt);
-    co_return run;
-  };
-  const auto note = [&]() -> asio::awaitable<Result<void>> {
-    const auto id = co_await word->Hear();
-    if (id) co_return co_await services_.idempotency.Complete(owner, key, id->str());
-    co_return co_await services_.idempotency.Abandon(owner, key);
-  };
-  auto [run, noted] = co_await (start() && note());
-  // The run is started all the same, and the key refuses a second one.
-  co_return std::move(run);
+Result<std::optional<RunKey>> RunStart::ReadKey() const {
+  const net::Request& request = exchange_.request();
+  const std::string* key = request.headers.Find("Idempotency-Key");
+  if (key == nullptr) return std::optional<RunKey>();
+  const bool printable = std::ranges::all_of(*key, [](char c) { return c >= 0x20 && c < 0x7f; });
+  if (request.headers.Count("Idempotency-Key") > 1 || key->empty() || key->size() > kMaxKeyBytes ||
+      !printable) {
+    return Bad("Idempotency-Key must be one text of 1 to 255 printable characters");
+  }
+  return std::optional(RunKey{.id = IdempotencyKey("rest/runs/" + *key),
+                              .fingerprint = ToHex(Sha256(request.body)),
+                              .expires_at = services_.clock.Now() + kKeysAreKept});
+}
+
+asio::awaitable<Result<std::optional<RunId>>> RunStart::FindStarted(IsolationKey owner,
+                                                                    RunKey key) {
+  auto found = co_await services_.runs.FindByKey(std::move(owner), key.id);
+  if (!found && found.error().code() == ErrorCode::kNotFound) co_return std::optional<RunId>();
+  if (!found) co_return std::move(found).error();
+  key_was_used_ = found->fingerprint != key.fingerprint;
+  if (key_was_used_) co_return Bad("this Idempotency-Key was used for another request");
+  co_return std::optional(std::move(found->run));
+}
+
+asio::awaitable<Result<RunView>> RunStart::StartOnce(IsolationKey owner, RunRequest request) {
+  const RunKey key = *request.start.key;
+  const Wait wait = request.wait;
+  auto run = co_await StartNow(owner, std::move(request));
+  if (run || run.error().code() != ErrorCode::kFailedPrecondition) co_return run;
+  // Perhaps the same request came twice at once, and the other was faster.
+  const auto started = co_await FindStarted(owner, key);
+  if (!started) co_return started.error();
+  if (!*started) co_return run;
+  co_return co_await Again(owner, **started, wait);
 }
 
 asio::awaitable<Result<RunView>> RunStart::StartNow(IsolationKey owner, RunRequest request) {
@@ -187,9 +138,9 @@ asio::awaitable<Result<RunView>> RunStart::StartNow(IsolationKey owner, RunReque
 }
 
 asio::awaitable<Result<RunView>> RunStart::Again(IsolationKey owner, RunId id, Wait wait) {
-  auto run = co_await services_.runs.Find(owner, id);
-  if (!run || run->state != RunState::kRunning || wait == Wait::kNotAtAll) co_return run;
-  co_return co_await services_.runs.Await(owner, id, std::chrono::steady_clock::now() + kLook);
+  if (wait == Wait::kNotAtAll) co_return co_await services_.runs.Find(owner, id);
+  // This client has seen none of its approvals, whoever else has.
+  co_return co_await services_.runs.Await(owner, id, {}, std::chrono::steady_clock::now() + kLook);
 }
 
 asio::awaitable<void> RunStart::OpenEvents(StartRun& start) {

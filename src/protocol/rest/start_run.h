@@ -6,8 +6,8 @@
 //   event: run          the run, as GET /v1/runs/{id} shows it: the last event
 //   event: problem      in its place, if it could not be started
 //
-// With an Idempotency-Key the run is started once, however often the request comes: the same key and body later find the
-// same run, as it is then. Another body under the same key is 422, one that comes while the first is being started 409.
+// With an Idempotency-Key the run is started once, however often the request comes and to however many replicas: the key
+// is stored with the run, and the same key and body find that run, as it is then. Another body under the same key is 422.
 //
 // Trust     The request is hostile. Output is the code's; it becomes JSON strings.
 // Threads   The connection's strand; output comes from the run's own executor.
@@ -39,18 +39,13 @@ class RunStart {
   asio::awaitable<void> Perform();
 
  private:
-  // What the key says about this request.
-  struct Claim {
-    std::optional<IdempotencyKey> key{};
-    std::optional<RunId> done{};  // Somebody has started it.
-  };
-
   asio::awaitable<Result<RunView>> Start();
   net::Response Refusal(const Error& error) const;
-  asio::awaitable<Result<Claim>> ClaimKey(const IsolationKey& owner);
-  // Starts it and notes its id under the key, as soon as there is one.
-  asio::awaitable<Result<RunView>> StartOnce(IsolationKey owner, IdempotencyKey key,
-                                             RunRequest request);
+  Result<std::optional<RunKey>> ReadKey() const;
+  // The run that was started with this key; nothing: none was.
+  asio::awaitable<Result<std::optional<RunId>>> FindStarted(IsolationKey owner, RunKey key);
+  // Starts it, or finds what another request with the same key has started meanwhile.
+  asio::awaitable<Result<RunView>> StartOnce(IsolationKey owner, RunRequest request);
   asio::awaitable<Result<RunView>> StartNow(IsolationKey owner, RunRequest request);
   asio::awaitable<Result<RunView>> Again(IsolationKey owner, RunId id, Wait wait);
   asio::awaitable<void> OpenEvents(StartRun& start);

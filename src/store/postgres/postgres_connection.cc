@@ -117,10 +117,11 @@ Result<void> PostgresConnection::Connect() {
     return Error(ErrorCode::kUnavailable,
                  "PostgreSQL: " + std::string(PQerrorMessage(connection_.get())));
   }
-  // A commit is on the server's disk before it is believed (I6), and every wait ends.
+  // A commit is on the server's disk before it is believed (I6), and every wait ends. A replica that is stopped in the
+  // middle of a transaction loses it, and its locks with it, before others wait for those longer than for a lease.
   for (const std::string_view setting :
        {"SET synchronous_commit = on", "SET statement_timeout = '30s'", "SET lock_timeout = '10s'",
-        "SET idle_in_transaction_session_timeout = '60s'", "SET client_min_messages = warning"}) {
+        "SET idle_in_transaction_session_timeout = '3s'", "SET client_min_messages = warning"}) {
     TRY(Execute(setting));
   }
   return {};

@@ -110,6 +110,24 @@ class SqlMaintenance final : public StoreMaintenance {
     });
   }
 
+  asio::awaitable<Result<std::vector<HeldRun>>> Renew(std::vector<HeldRun> held,
+                                                      SystemTime until) override {
+    using Runs = std::vector<HeldRun>;
+    return database_.Transact<Runs>(
+        Access::kWrite, [held = std::move(held), until](Connection& connection) -> Result<Runs> {
+          Runs lost;
+          for (const HeldRun& each : held) {
+            TRY_ASSIGN(const SqlResult renewed,
+                       connection.Run("UPDATE runs SET lease_until = $5 WHERE owner = $1 "
+                                      "AND id = $2 AND fence = $3 AND holder = $4",
+                                      {each.owner.str(), each.run.str(), each.lease.fence,
+                                       each.lease.holder, ToSql(until)}));
+            if (renewed.changed != 1) lost.push_back(each);
+          }
+          return lost;
+        });
+  }
+
   asio::awaitable<Result<RunUsage>> Usage() override {
     return database_.Transact<RunUsage>(
         Access::kRead, [](Connection& connection) -> Result<RunUsage> {

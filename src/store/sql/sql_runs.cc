@@ -161,6 +161,21 @@ Result<void> CancelPending(Connection& connection, const IsolationKey& owner, co
   return {};
 }
 
+// One statement decides: a key is taken if it is new or expired.
+Result<void> TakeKey(Connection& connection, const IsolationKey& owner, const RunKey& key,
+                     const RunId& run, SystemTime now) {
+  TRY_ASSIGN(const SqlResult taken,
+             connection.Run("INSERT INTO idempotency (owner, id, fingerprint, expires_at, reply) "
+                            "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (owner, id) DO UPDATE SET "
+                            "fingerprint = excluded.fingerprint, "
+                            "expires_at = excluded.expires_at, reply = excluded.reply "
+                            "WHERE idempotency.expires_at <= $6",
+                            {owner.str(), key.id.str(), key.fingerprint, ToSql(key.expires_at),
+                             Bytes{run.str()}, ToSql(now)}));
+  if (taken.changed == 1) return {};
+  return Error(ErrorCode::kFailedPrecondition, "another request has this Idempotency-Key");
+}
+
 class SqlRuns final : public RunStore {
  public:
   explicit SqlRuns(Database& database) : database_(database) {}
@@ -177,7 +192,30 @@ class SqlRuns final : public RunStore {
       if (made.changed != 1) {
         return Error(ErrorCode::kFailedPrecondition, "there is a run of this id");
       }
+      if (run.key) TRY(TakeKey(connection, owner, *run.key, run.id, term.now));
       return Lease{term.holder, 1};
+    });
+  }
+
+  asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key,
+                                              SystemTime now) override {
+    return database_.Transact<KeyedRun>(
+        Access::kRead, [=](Connection& connection) -> Result<KeyedRun> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("SELECT reply, fingerprint FROM idempotency WHERE owner = $1 "
+                                    "AND id = $2 AND expires_at > $3 AND reply IS NOT NULL",
+                                    {owner.str(), key.str(), ToSql(now)}));
+          if (found.rows.empty()) return NoSuchRun();
+          return KeyedRun{RunId(found.rows[0].Blob(0)), found.rows[0].Text(1)};
+        });
+  }
+
+  asio::awaitable<Result<void>> ForgetKey(IsolationKey owner, IdempotencyKey key,
+                                          RunId run) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY(connection.Run("DELETE FROM idempotency WHERE owner = $1 AND id = $2 AND reply = $3",
+                         {owner.str(), key.str(), Bytes{run.str()}}));
+      return {};
     });
   }
 
@@ -232,17 +270,6 @@ class SqlRuns final : public RunStore {
                                 {owner.str(), id.str()}));
       if (found.rows.empty()) return NoSuchRun();
       return Error(ErrorCode::kFailedPrecondition, "the run is finished or held by another");
-    });
-  }
-
-  asio::awaitable<Result<void>> Renew(IsolationKey owner, RunId id, Lease lease,
-                                      SystemTime until) override {
-    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
-      TRY_ASSIGN(const SqlResult renewed,
-                 connection.Run("UPDATE runs SET lease_until = $5 WHERE owner = $1 AND id = $2 "
-                                "AND fence = $3 AND holder = $4",
-                                {owner.str(), id.str(), lease.fence, lease.holder, ToSql(until)}));
-      return renewed.changed == 1 ? Result<void>() : LeaseLost();
     });
   }
 

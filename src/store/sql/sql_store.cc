@@ -18,7 +18,6 @@ class SqlStore final : public Store {
   ResponseStore& responses() override { return *responses_; }
   DocumentStore& sessions() override { return *sessions_; }
   DocumentStore& snapshots() override { return *snapshots_; }
-  IdempotencyStore& idempotency() override { return *idempotency_; }
   StoreMaintenance& maintenance() override { return *maintenance_; }
 
  private:
@@ -31,7 +30,6 @@ class SqlStore final : public Store {
   const std::unique_ptr<ResponseStore> responses_ = MakeSqlResponses(*database_);
   const std::unique_ptr<DocumentStore> sessions_ = MakeSqlDocuments(*database_, "session");
   const std::unique_ptr<DocumentStore> snapshots_ = MakeSqlDocuments(*database_, "snapshot");
-  const std::unique_ptr<IdempotencyStore> idempotency_ = MakeSqlIdempotency(*database_);
   const std::unique_ptr<StoreMaintenance> maintenance_ = MakeSqlMaintenance(*database_);
 };
 

@@ -24,7 +24,6 @@ std::unique_ptr<AuditLog> MakeSqlAudit(Database& database);
 std::unique_ptr<CheckpointStore> MakeSqlCheckpoints(Database& database);
 std::unique_ptr<ResponseStore> MakeSqlResponses(Database& database);
 std::unique_ptr<DocumentStore> MakeSqlDocuments(Database& database, std::string collection);
-std::unique_ptr<IdempotencyStore> MakeSqlIdempotency(Database& database);
 std::unique_ptr<StoreMaintenance> MakeSqlMaintenance(Database& database);
 
 }  // namespace caisson
