@@ -1,6 +1,7 @@
 #include "engine/wasm/worker_process.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/eventfd.h>
 
 #include <array>
@@ -29,7 +30,11 @@ Result<void> Assign(asio::posix::stream_descriptor& descriptor, const UniqueFd& 
 
 std::string Describe(const WorkerExit& exit) {
   if (exit.denied_syscall) return "it made a system call it may not make";
-  if (exit.signal != 0) return "it was killed by signal " + std::to_string(exit.signal);
+  if (exit.signal != 0) {
+    const char* name = ::sigabbrev_np(exit.signal);
+    return "it was killed by signal " + std::to_string(exit.signal) +
+           (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+  }
   return "it exited with status " + std::to_string(exit.status);
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/wasm/worker/last_words.h"
 #include "engine/wasm/worker/window.h"
 #include "wire/frames.h"
 
@@ -81,8 +82,18 @@ void OnTick(int, siginfo_t*, void* raw) {
   errno = saved_errno;
 }
 
-// The guest's own faults: an access outside its memory, or a stack used up. Anything else is a hole in
-// a wall or a bug of ours: the default action of the signal ends the worker.
+// A hole in a wall, or a bug of ours. The handler of the signal cannot be taken off any more, because the
+// filter kills rt_sigaction. So the signal is blocked where it came from: the same instruction faults
+// again, and the kernel ends a process whose fault is blocked, by that very signal.
+void EndByFault(int signal, const siginfo_t& info, ucontext_t* at) {
+  const bool cell_memory = g_running != nullptr && g_running->memory().Covers(info.si_addr);
+  SayFault(signal, info, static_cast<std::uint64_t>(at->uc_mcontext.gregs[REG_RIP]),
+           caisson_in_guest != 0, cell_memory);
+  if (info.si_code <= 0) __builtin_trap();  // Nothing would fault again: somebody sent it.
+  ::sigaddset(&at->uc_sigmask, signal);
+}
+
+// The guest's own faults: an access outside its memory, or a stack used up. Anything else ends the worker.
 void OnFault(int signal, siginfo_t* info, void* raw) {
   auto* at = static_cast<ucontext_t*>(raw);
   if (signal == SIGILL && g_resuming && caisson_in_guest == 0 &&
@@ -115,7 +126,7 @@ void OnFault(int signal, siginfo_t* info, void* raw) {
           static_cast<std::uint32_t>(wrapped ? wire::Trap::kStack : wire::Trap::kMemory));
     }
   }
-  ::signal(signal, SIG_DFL);
+  EndByFault(signal, *info, at);
 }
 
 Result<void> InstallHandlers() {

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <functional>
 #include <optional>
 
 #include "engine/wasm/worker/host_scope.h"
+#include "jail/filter.h"
 
 namespace {
 
@@ -50,7 +52,8 @@ class ContextTest : public ::testing::Test {
   static void SetUpTestSuite() {
     base_.emplace(*BaseFile::Open(UniqueFd(::open(CAISSON_BASE, O_RDONLY | O_CLOEXEC))));
     dirty_.emplace(*DirtyPages::Open());
-    ASSERT_TRUE(SetUpWindow(&OnTick));
+    static const bool window = SetUpWindow(&OnTick).has_value();  // One in each process.
+    ASSERT_TRUE(window);
   }
   static void TearDownTestSuite() {
     dirty_.reset();
@@ -184,6 +187,88 @@ TEST_F(ContextTest, ACellTakenOffInAHostFunctionCanBeDropped) {
   cell.context.Prepare();
   EXPECT_EQ(cell.Go(), Left::kFinished);
   EXPECT_EQ(runs, 1);
+}
+
+// ---- Faults that end the worker ----
+
+// Behind the worker's filter, as in life. Each test's worker is a process of its own.
+class FaultTest : public ContextTest {
+ protected:
+  static void LoadFilter() {
+    const auto filter = jail::Filter::Compile(jail::WorkerSyscalls({.writable = {STDERR_FILENO}}));
+    if (!filter || !filter->Load()) ::_exit(EXIT_FAILURE);
+  }
+  // As a guest, or as one of its host functions.
+  static void Fault(std::function<void()> fault, bool in_host_code) {
+    TestCell cell([&] {
+      if (!in_host_code) return fault();
+      const HostScope scope;
+      fault();
+    });
+    LoadFilter();
+    cell.Go();
+  }
+};
+
+volatile std::uint64_t g_address = 0;
+volatile int g_zero = 0;
+volatile int g_seven = 7;
+
+void WriteAtAddress() {
+  *reinterpret_cast<volatile char*>(g_address) = 1;
+}
+
+TEST_F(FaultTest, ANullPointerInHostCodeIsToldAsSuch) {
+  g_address = 16;
+  EXPECT_EXIT(Fault(WriteAtAddress, true), ::testing::KilledBySignal(SIGSEGV),
+              "SIGSEGV in host code, instruction 0x[0-9a-f]+: a null pointer");
+}
+
+TEST_F(FaultTest, AnAddressThatIsNotTheGuestsEndsTheWorker) {
+  g_address = 0x2222'0000'0000;
+  EXPECT_EXIT(Fault(WriteAtAddress, false), ::testing::KilledBySignal(SIGSEGV),
+              "SIGSEGV in guest code, instruction 0x[0-9a-f]+: an address that is not the guest's");
+}
+
+TEST_F(FaultTest, TheWorkersOwnCodeIsNamed) {
+  g_address = reinterpret_cast<std::uint64_t>(&caisson_leave);
+  EXPECT_EXIT(Fault(WriteAtAddress, false), ::testing::KilledBySignal(SIGSEGV),
+              "in guest code.*: the worker's own code or data");
+}
+
+TEST_F(FaultTest, AnAddressThatNoProgramCanHaveIsTold) {
+  g_address = 0x8000'0000'0000'0000;
+  EXPECT_EXIT(Fault(WriteAtAddress, false), ::testing::KilledBySignal(SIGSEGV),
+              "an address that no program can have");
+}
+
+TEST_F(FaultTest, HostCodeOutsideOfTheCellsMemoryIsTold) {
+  TestCell other([] {});
+  EXPECT_EXIT(Fault(
+                  [] {
+                    g_address = reinterpret_cast<std::uint64_t>(
+                        Context::current()->memory().data() + (std::uint64_t{7} << 30));
+                    WriteAtAddress();
+                  },
+                  true),
+              ::testing::KilledBySignal(SIGSEGV),
+              "in host code.*: the memory of the cell that runs");
+}
+
+TEST_F(FaultTest, OtherFaultsKeepTheirSignal) {
+  EXPECT_EXIT(Fault([] { g_zero = g_seven / g_zero; }, false), ::testing::KilledBySignal(SIGFPE),
+              "SIGFPE in guest code");
+  EXPECT_EXIT(Fault([] { __builtin_trap(); }, true), ::testing::KilledBySignal(SIGILL),
+              "SIGILL in host code");
+}
+
+TEST_F(FaultTest, AFailedCheckOfOurOwnIsNoDeniedCall) {
+  EXPECT_EXIT(Fault([] { std::abort(); }, true), ::testing::KilledBySignal(SIGILL),
+              "aborted: a check of its own failed");
+}
+
+TEST_F(FaultTest, ADeniedCallIsStillOne) {
+  EXPECT_EXIT(Fault([] { ::getppid(); }, true), ::testing::KilledBySignal(SIGSYS), "");
 }
 
 }  // namespace
