@@ -193,69 +193,99 @@ std::optional<wire::Ending> Cell::PassedLimit(std::uint64_t now_ns) const {
   return std::nullopt;
 }
 
-void Cell::Finish(wire::Ending ending, std::uint32_t detail) {
+void Cell::BeginFinish(wire::Ending ending, std::uint32_t detail) {
   FlushPosted();
   FlushOutput();
-  SendFiles();
+  asking_ = about_to_wait_ =
+      false;  // An answer that still comes must not change what is being sent.
+  context_.Forget();
+  state_ = CellState::kEnding;
+  finishing_.emplace(Finishing{.ending = ending, .detail = detail, .capture = files_.Captured()});
+  if (finishing_->capture.mounts_incomplete) flags_ |= wire::kChangesMissing;
+}
+
+bool Cell::FinishSlice() {
+  std::uint64_t sent = 0;
+  while (sent < kSliceBytes) {
+    if (finishing_->open != nullptr) {
+      sent += SendContents({});
+    } else if (finishing_->next < finishing_->capture.files.size()) {
+      BeginFile(finishing_->capture.files[finishing_->next++]);
+      sent += kPageBytes;  // Empty files take time too.
+    } else {
+      SendDone();
+      finishing_.reset();
+      return true;
+    }
+  }
+  return false;
+}
+
+void Cell::SendDone() {
+  wire::Ending ending = finishing_->ending;
   if (ending == wire::Ending::kReported && !reported_) ending = wire::Ending::kTrap;
   const bool keep = (start_.flags & wire::kKeepCell) != 0 && ending == wire::Ending::kReported;
   const std::uint64_t now = MonotonicNow();
   wire::DoneHeader done{};
   done.ending = ending;
-  done.detail = detail;
+  done.detail = finishing_->detail;
   done.start_ns = (began_ns_ == 0 ? now : began_ns_) - arrived_ns_;
   done.wall_ns = now - arrived_ns_;
   done.cpu_ns = cpu_ns_;
   done.peak_memory_bytes = memory_.bytes();
   done.flags = flags_ | (keep ? wire::kCellKept : 0);
   done.calls = calls_;
-  context_.Forget();
   channel_.Send(wire::ToHost::kDone, id_, AsBytes(done), reported_ ? report_ : std::string_view());
   if (keep) state_ = CellState::kIdle;
 }
 
-void Cell::SendFiles() {
-  const Capture capture = files_.Captured();
-  if (capture.mounts_incomplete) flags_ |= wire::kChangesMissing;
-  std::uint64_t total = 0;
-  std::uint32_t count = 0;
-  for (const CapturedFile& file : capture.files) {
-    // One more than allowed is sent, so that the host can tell that there were more.
-    if (++count > start_.files && file.mount) flags_ |= wire::kChangesMissing;
-    if (count > start_.files + 1) continue;
-    auto omitted = wire::Omitted::kNot;
-    if (count > start_.files) {
-      omitted = wire::Omitted::kFiles;
-    } else if (file.size > start_.file_bytes) {
-      omitted = wire::Omitted::kFileBytes;
-    } else if (file.size > start_.total_file_bytes - total) {
-      omitted = wire::Omitted::kTotalFileBytes;
-    } else {
-      total += file.size;
-    }
-    SendFile(file, omitted);
+wire::Omitted Cell::OmittedBecause(const CapturedFile& file) {
+  if (finishing_->next > start_.files) return wire::Omitted::kFiles;
+  if (file.size > start_.file_bytes) return wire::Omitted::kFileBytes;
+  if (file.size > start_.total_file_bytes - finishing_->total_bytes) {
+    return wire::Omitted::kTotalFileBytes;
   }
+  return wire::Omitted::kNot;
 }
 
-void Cell::SendFile(const CapturedFile& file, wire::Omitted omitted) {
+void Cell::BeginFile(const CapturedFile& file) {
+  // One more than allowed is sent, so that the host can tell that there were more.
+  if (finishing_->next > start_.files && file.mount) flags_ |= wire::kChangesMissing;
+  if (finishing_->next > std::uint64_t{start_.files} + 1) return;
   std::string_view path = file.path;
   if (file.mount) path.remove_prefix(files_.mount_path(*file.mount).size() + 1);
   wire::ChangeHeader header{};
   header.file.path_length = static_cast<std::uint32_t>(path.size());
   header.file.change = static_cast<std::uint32_t>(file.change);
   header.file.size = file.size;
-  header.file.omitted = omitted;
-  std::string body(path);
-  if (omitted == wire::Omitted::kNot && file.contents != nullptr) {
-    body.resize(path.size() + file.size);
-    auto* to = reinterpret_cast<std::uint8_t*>(body.data()) + path.size();
-    file.contents->Read(0, {to, file.size});
+  header.file.omitted = OmittedBecause(file);
+  if (file.mount) {
+    header.mount = *file.mount;
+    header.directory = file.directory ? 1 : 0;
+    header.seen = file.seen;
   }
-  if (!file.mount) return channel_.Send(wire::ToHost::kFile, id_, AsBytes(header.file), body);
-  header.mount = *file.mount;
-  header.directory = file.directory ? 1 : 0;
-  header.seen = file.seen;
-  channel_.Send(wire::ToHost::kChange, id_, AsBytes(header), body);
+  if (header.file.omitted == wire::Omitted::kNot) finishing_->total_bytes += file.size;
+  std::string head(file.mount ? AsBytes(header) : AsBytes(header.file));
+  head += path;
+  finishing_->open = &file;
+  const bool contents = header.file.omitted == wire::Omitted::kNot && file.contents != nullptr;
+  finishing_->sent_bytes = contents ? 0 : file.size;
+  SendContents(head);
+}
+
+// One frame of the file that is open: `head`, then as much of its contents as fits.
+std::uint64_t Cell::SendContents(std::string_view head) {
+  static std::uint8_t buffer[wire::kMaxFramePayload];
+  const CapturedFile& file = *finishing_->open;
+  const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(
+      file.size - finishing_->sent_bytes, wire::kMaxFramePayload - head.size()));
+  if (length > 0) file.contents->Read(finishing_->sent_bytes, {buffer, length});
+  finishing_->sent_bytes += length;
+  const bool more = finishing_->sent_bytes < file.size;
+  channel_.SendPart(file.mount ? wire::ToHost::kChange : wire::ToHost::kFile, id_, head,
+                    {reinterpret_cast<const char*>(buffer), length}, more);
+  if (!more) finishing_->open = nullptr;
+  return length;
 }
 
 void Cell::Reset() {
@@ -272,12 +302,13 @@ void Cell::Reset() {
   report_.clear();
   clock_offset_ns_ = 0;
   asking_ = about_to_wait_ = false;
+  finishing_.reset();
   id_ = 0;
   state_ = CellState::kClean;
   if (took_long) g_cpu_read_ns = ThreadCpuNow();
 }
 
-std::string Cell::Save(std::span<const std::uint8_t> build_id) {
+std::string Cell::Save(std::span<const std::uint8_t> build_id, std::uint64_t max_bytes) {
   const std::uint64_t now = MonotonicNow();
   SavedFields fields;
   fields.parked = state_ == CellState::kParked;
@@ -312,6 +343,7 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id) {
   const auto base = memory_.base().memory();
   for (const PageRange& range : memory_.FindDirty()) {
     for (std::uint32_t page = range.first; page < range.first + range.count; ++page) {
+      if (blob.size() > max_bytes) return blob;
       const std::uint64_t at = page * kPageBytes;
       AppendChangedPage(page, memory_.data() + at, at < base.size() ? base.data() + at : kZeroPage,
                         blob);

@@ -36,6 +36,7 @@ enum class CellState {
   kReady,   // Can go on: just started, answered, or taken off by the timer.
   kParked,  // In host_wait.
   kAsking,  // In a WASI call, until the host has answered about one of its files.
+  kEnding,  // Its run has ended; what it left is being sent.
   kIdle,    // Its run has ended and the host keeps it.
 };
 
@@ -66,8 +67,10 @@ class Cell final : public GuestHost {
   std::optional<wire::Ending> PassedLimit(std::uint64_t now_ns) const;
   std::uint64_t deadline_ns() const { return deadline_ns_; }
 
-  // Sends what the run left, and the end itself. Then the cell is idle, or must be Reset().
-  void Finish(wire::Ending ending, std::uint32_t detail);
+  // Ends the run. FinishSlice() then sends a slice of what the run left, and at last the end itself: true.
+  // Then the cell is idle, or must be Reset().
+  void BeginFinish(wire::Ending ending, std::uint32_t detail);
+  bool FinishSlice();
   void Reset();
 
   // Output that has not been sent yet: all of it, or as much as fits now.
@@ -76,8 +79,9 @@ class Cell final : public GuestHost {
   // Sends the rest of a call whose first part is sent: nothing else of this cell may come between.
   void FlushPosted() { SendPosted(posting_.size()); }
 
-  // As bytes (saved_cell.h), when parked or idle; and back again, into a clean cell.
-  std::string Save(std::span<const std::uint8_t> build_id);
+  // As bytes (saved_cell.h), when parked or idle; and back again, into a clean cell. Once there are more
+  // than `max_bytes`, the rest is left out.
+  std::string Save(std::span<const std::uint8_t> build_id, std::uint64_t max_bytes);
   Result<void> Restore(std::uint64_t id, const wire::StartHeader& start, std::vector<Mount> mounts,
                        std::span<const std::uint8_t> blob, std::span<const std::uint8_t> build_id);
 
@@ -112,8 +116,20 @@ class Cell final : public GuestHost {
   void SendPosted(std::size_t bytes);
   bool DeliverAwaited();
   [[noreturn]] void Stop(wire::Ending ending);
-  void SendFiles();
-  void SendFile(const CapturedFile& file, wire::Omitted omitted);
+  // The run's end, while what it left is being sent.
+  struct Finishing {
+    wire::Ending ending;
+    std::uint32_t detail;
+    Capture capture;
+    std::size_t next = 0;                // The file that is begun next.
+    std::uint64_t total_bytes = 0;       // Of the files that are begun.
+    const CapturedFile* open = nullptr;  // One that is partly sent,
+    std::uint64_t sent_bytes = 0;        // and how much of its contents is.
+  };
+  void BeginFile(const CapturedFile& file);
+  wire::Omitted OmittedBecause(const CapturedFile& file);
+  std::uint64_t SendContents(std::string_view head);
+  void SendDone();
   bool virtual_time() const { return (start_.flags & wire::kVirtualTime) != 0; }
 
   HostChannel& channel_;
@@ -141,6 +157,7 @@ class Cell final : public GuestHost {
   // be faster.
   bool about_to_wait_ = false;
 
+  std::optional<Finishing> finishing_;
   std::string report_;
   bool reported_ = false;
   std::string output_;

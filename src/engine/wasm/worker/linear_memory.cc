@@ -173,16 +173,22 @@ bool LinearMemory::GrowTo(std::uint32_t wasm_pages) {
   return true;
 }
 
-bool LinearMemory::Reset() {
-  const std::uint64_t base_bytes = base_.memory_bytes();
-  if (bytes() > base_bytes) {
+bool LinearMemory::Shrink(std::uint64_t most) {
+  const std::uint64_t grown = bytes() - base_.memory_bytes();
+  const std::uint64_t gone = std::min(grown, most / kWasmPageBytes * kWasmPageBytes);
+  if (gone > 0) {
     // A fresh mapping over it: the pages go back to the kernel and the addresses fault again.
-    if (::mmap(data_ + base_bytes, bytes() - base_bytes, PROT_NONE,
+    if (::mmap(data_ + bytes() - gone, gone, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
       Die();
     }
-    wasm_pages_ = base_.header().wasm_pages;
+    wasm_pages_ -= static_cast<std::uint32_t>(gone / kWasmPageBytes);
   }
+  return gone == grown;
+}
+
+bool LinearMemory::Reset() {
+  Shrink(bytes());
   if (++resets_ % kForgetWarmAfter == 0) DropWarm();
   for (const PageRange& range : base_.hot()) CopyBack(range);
   for (const PageRange& range : warm_) CopyBack(range);

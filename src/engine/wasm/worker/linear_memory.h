@@ -59,6 +59,10 @@ class LinearMemory {
   // More memory, zeroed. False if the kernel refuses.
   bool GrowTo(std::uint32_t wasm_pages);
 
+  // Gives back at most `bytes` of what was grown: a step towards Reset() that does not take long. True:
+  // there is nothing grown left.
+  bool Shrink(std::uint64_t bytes);
+
   // Makes it the base again, bit for bit (I8). Hot pages are copied back and stay mapped; so are some
   // others that recent runs wrote, since the next run is likely to be of their kind (warm pages). All
   // other pages that were written are dropped, and what was grown is unmapped. Whether it took long, for

@@ -166,7 +166,8 @@ class Trainer {
       const Left left = cell.Go();
       Drain(cell);
       if (left == Left::kFinished) {
-        cell.Finish(wire::Ending::kReported, 0);
+        cell.BeginFinish(wire::Ending::kReported, 0);
+        while (!cell.FinishSlice()) Drain(cell);
         return Drain(cell, name);
       }
       if (left == Left::kParked && cell.state() == CellState::kParked && cell.wake_ns() != 0)

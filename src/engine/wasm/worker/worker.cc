@@ -14,6 +14,9 @@ constexpr std::size_t kMaxSpareCells = 16;
 // A cell that has used up its slice runs at the latest after this many others.
 constexpr int kMaxFreshInARow = 8;
 constexpr std::uint64_t kSavePatienceNs = 100'000'000;
+// What is done for one cell before others have their turn, each half a millisecond's worth at most.
+constexpr int kFramesPerTurn = 16;
+constexpr std::uint64_t kShrinkBytes = 16 << 20;
 
 Worker* g_worker = nullptr;
 
@@ -92,9 +95,10 @@ void Worker::Run() {
   while (true) {
     HandleFrames();
     HandleTimers();
+    CleanUpSlice();
     if (Cell* cell = PickNext()) {
       RunSlice(*cell);
-    } else if (!channel_.has_next()) {
+    } else if (!channel_.has_next() && ending_.empty() && discarded_.empty()) {
       Wait();
     }
   }
@@ -129,12 +133,15 @@ bool Worker::OnTick() {
   worker.running_->TryFlushOutput();
   const std::uint64_t now = MonotonicNow();
   return worker.running_->PassedLimit(now).has_value() || worker.channel_.has_next() ||
-         !worker.fresh_.empty() || !worker.spent_.empty() ||
+         !worker.fresh_.empty() || !worker.spent_.empty() || !worker.ending_.empty() ||
+         !worker.discarded_.empty() ||
          (!worker.timers_.empty() && worker.timers_.begin()->first <= now);
 }
 
 void Worker::HandleFrames() {
-  while (auto frame = channel_.Next()) {
+  for (int frames = 0; frames < kFramesPerTurn; ++frames) {
+    const auto frame = channel_.Next();
+    if (!frame) return;
     const auto kind = static_cast<wire::ToWorker>(frame->kind);
     const bool more = (frame->flags & wire::kMoreFollows) != 0;
     if (!more && message_.empty()) {
@@ -167,7 +174,7 @@ void Worker::Handle(wire::ToWorker kind, std::uint64_t id, std::string_view payl
       if (Cell* cell = Find(id)) {
         if (cell->state() == CellState::kIdle) {
           Discard(*cell);
-        } else {
+        } else if (cell->state() != CellState::kEnding) {
           End(*cell, wire::Ending::kCancelled, 0);
         }
       }
@@ -226,6 +233,10 @@ void Worker::AnswerFile(std::uint64_t id, std::string_view payload) {
 void Worker::Save(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::SaveHeader>(payload);
   Cell* cell = Find(id);
+  if (cell != nullptr && cell->state() == CellState::kEnding) {
+    FinishNow(*cell);  // An answer may not come between its frames.
+    cell = Find(id);
+  }
   if (cell == nullptr) return Refuse(id, Error(ErrorCode::kNotFound, "the cell is gone"));
   if (cell->state() == CellState::kReady || cell->state() == CellState::kAsking) {
     // The host hears of a call before the cell waits for its answer; usually it is about to. A cell
@@ -239,7 +250,7 @@ void Worker::Save(std::uint64_t id, std::string_view payload) {
 
 void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
   cell.FlushOutput();
-  const std::string blob = cell.Save(build_id_);
+  const std::string blob = cell.Save(build_id_, header.max_bytes);
   if (blob.size() > header.max_bytes) {
     return Refuse(cell.id(),
                   Error(ErrorCode::kResourceExhausted, "the cell is too big to be saved"));
@@ -292,7 +303,10 @@ void Worker::HandleTimers() {
   while (!timers_.empty() && timers_.begin()->first <= now) {
     Cell* cell = Find(timers_.begin()->second);
     timers_.erase(timers_.begin());
-    if (cell == nullptr || cell->state() == CellState::kIdle) continue;
+    if (cell == nullptr || cell->state() == CellState::kIdle ||
+        cell->state() == CellState::kEnding) {
+      continue;
+    }
     const auto pending = pending_saves_.find(cell->id());
     if (pending != pending_saves_.end() && pending->second.until_ns <= now) RefuseSave(cell->id());
     if (auto passed = cell->PassedLimit(now)) {
@@ -359,19 +373,49 @@ void Worker::Settle(Cell& cell, Left left) {
 void Worker::End(Cell& cell, wire::Ending ending, std::uint32_t detail) {
   Unschedule(cell);
   RefuseSave(cell.id());
-  cell.Finish(ending, detail);
+  cell.BeginFinish(ending, detail);
+  if (!cell.FinishSlice()) return ending_.push_back(&cell);
   if (cell.state() != CellState::kIdle) Discard(cell);
+}
+
+void Worker::FinishNow(Cell& cell) {
+  while (!cell.FinishSlice()) continue;
+  std::erase(ending_, &cell);
+  if (cell.state() != CellState::kIdle) Discard(cell);
+}
+
+// A slice of what is left to do for cells whose runs have ended.
+void Worker::CleanUpSlice() {
+  if (!ending_.empty()) {
+    Cell* cell = ending_.front();
+    ending_.pop_front();
+    if (!cell->FinishSlice()) {
+      ending_.push_back(cell);
+    } else if (cell->state() != CellState::kIdle) {
+      Discard(*cell);
+    }
+  }
+  if (!discarded_.empty() && discarded_.front()->memory().Shrink(kShrinkBytes)) {
+    auto cell = std::move(discarded_.front());
+    discarded_.pop_front();
+    Keep(std::move(cell));
+  }
 }
 
 void Worker::Discard(Cell& cell) {
   Unschedule(cell);
-  auto entry = cells_.extract(cell.id());
-  if (clean_.size() >= kMaxSpareCells) return;  // Destroyed with the entry.
+  std::unique_ptr<Cell> owned = std::move(cells_.extract(cell.id()).mapped());
+  if (!cell.memory().Shrink(kShrinkBytes)) return discarded_.push_back(std::move(owned));
   // At once, and last in, first out: the pages that are copied back are in the cache, where the next
   // run wants them. Putting it off until nobody waits costs more than it saves.
-  cell.Reset();
-  if (options_.verify_reset && !cell.memory().IsPristine()) std::abort();
-  clean_.push_back(std::move(entry.mapped()));
+  Keep(std::move(owned));
+}
+
+void Worker::Keep(std::unique_ptr<Cell> cell) {
+  if (clean_.size() >= kMaxSpareCells) return;  // Destroyed.
+  cell->Reset();
+  if (options_.verify_reset && !cell->memory().IsPristine()) std::abort();
+  clean_.push_back(std::move(cell));
 }
 
 void Worker::MakeReady(Cell& cell) {

@@ -60,7 +60,10 @@ class Worker {
   void RunSlice(Cell& cell);
   void Settle(Cell& cell, Left left);
   void End(Cell& cell, wire::Ending ending, std::uint32_t detail);
+  void FinishNow(Cell& cell);
+  void CleanUpSlice();
   void Discard(Cell& cell);
+  void Keep(std::unique_ptr<Cell> cell);
   void MakeReady(Cell& cell);
   void SetTimer(std::uint64_t at_ns, const Cell& cell);
   void Unschedule(const Cell& cell);
@@ -80,8 +83,10 @@ class Worker {
 
   std::unordered_map<std::uint64_t, std::unique_ptr<Cell>> cells_;
   std::vector<std::unique_ptr<Cell>> clean_;
-  std::deque<Cell*> fresh_;  // Ready, and have not used up a slice.
-  std::deque<Cell*> spent_;  // Ready, taken off by the timer.
+  std::deque<Cell*> fresh_;                      // Ready, and have not used up a slice.
+  std::deque<Cell*> spent_;                      // Ready, taken off by the timer.
+  std::deque<Cell*> ending_;                     // Have more to send than a slice.
+  std::deque<std::unique_ptr<Cell>> discarded_;  // Have more to give back than a slice.
   int fresh_in_a_row_ = 0;
   std::set<std::pair<std::uint64_t, std::uint64_t>> timers_;  // (time, cell): look at it then.
   // Asked for while the cell still computed: done when it waits, refused when that takes too long.
