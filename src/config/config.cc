@@ -106,6 +106,10 @@ EngineConfig ReadEngine(TableReader table) {
       {{"namespace", "namespace"}, {"landlock", "landlock"}, {"none", "none"}});
   table.Read("native_packages", engine.native_packages);
   table.Read("prepare_cells", engine.prepare_cells);
+  using OwnersPerWorker = EngineConfig::OwnersPerWorker;
+  table.ReadChoice<OwnersPerWorker>(
+      "owners_per_worker", engine.owners_per_worker,
+      {{"many", OwnersPerWorker::kMany}, {"one", OwnersPerWorker::kOne}});
   table.Finish();
   return engine;
 }

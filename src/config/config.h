@@ -124,6 +124,9 @@ struct EngineConfig {
   std::string tier = "namespace";  // The jail around cells: namespace, landlock or none.
   std::vector<std::string> native_packages{};
   bool prepare_cells = true;  // Ahead of runs whose cells can be made for somebody only.
+  // Engine wasm: whether cells of several owners share a worker process.
+  enum class OwnersPerWorker { kMany, kOne };
+  OwnersPerWorker owners_per_worker = OwnersPerWorker::kMany;
 };
 
 // The interpreter of engine native.

@@ -31,6 +31,7 @@ TEST(ConfigTest, EveryTableIsOptional) {
   EXPECT_EQ(config.engine.choice, EngineChoice::kAuto);
   EXPECT_EQ(config.engine.tier, "namespace");
   EXPECT_TRUE(config.engine.prepare_cells);
+  EXPECT_EQ(config.engine.owners_per_worker, EngineConfig::OwnersPerWorker::kMany);
   EXPECT_TRUE(config.tools.empty());
 }
 
@@ -75,6 +76,7 @@ tier = "landlock"
 default = "native"
 native_packages = ["numpy", "pandas"]
 prepare_cells = false
+owners_per_worker = "one"
 [worker]
 keep = "kept"
 [python]
@@ -171,6 +173,7 @@ file = "report.toml"
   EXPECT_THAT(config.engine.native_packages, ElementsAre("numpy", "pandas"));
   EXPECT_EQ(config.engine.tier, "landlock");
   EXPECT_FALSE(config.engine.prepare_cells);
+  EXPECT_EQ(config.engine.owners_per_worker, EngineConfig::OwnersPerWorker::kOne);
   EXPECT_EQ(config.python.prefix, "venv");
   EXPECT_EQ(config.worker.keep, "kept");
   EXPECT_EQ(config.limits.wall_time, std::chrono::milliseconds(2500));

@@ -15,6 +15,9 @@ namespace caisson {
 
 namespace {
 
+// With one owner per worker: a lane's workers at once, a few megabytes each.
+constexpr std::size_t kOwnersPerLane = 64;
+
 // Gives the engine of one kind out as an Engine.
 template <typename T>
 Result<std::unique_ptr<Engine>> AsEngine(Result<std::unique_ptr<T>> made) {
@@ -24,11 +27,17 @@ Result<std::unique_ptr<Engine>> AsEngine(Result<std::unique_ptr<T>> made) {
 
 Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const Installation& found,
                                          jail::Tier tier) {
-  auto newest = AsEngine(WasmEngine::Create({.worker_path = found.worker_path,
-                                             .base_path = found.base_path,
-                                             .tier = tier,
-                                             .lanes = options.lanes,
-                                             .pin = options.pin}));
+  WasmEngineOptions wasm{.worker_path = found.worker_path,
+                         .base_path = found.base_path,
+                         .tier = tier,
+                         .lanes = options.lanes,
+                         .pin = options.pin,
+                         .on_worker_lost = options.on_worker_lost};
+  if (options.one_owner_per_worker) {
+    wasm.owners_per_worker = OwnersPerWorker::kOne;
+    wasm.max_owner_workers = kOwnersPerLane;
+  }
+  auto newest = AsEngine(WasmEngine::Create(std::move(wasm)));
   if (!newest || options.kept_workers.empty()) return newest;
   auto kept = FindKeptBuilds(options.kept_workers);
   if (!kept) return std::move(kept).error().Context("worker.keep");

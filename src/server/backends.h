@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,10 @@ struct BackendOptions {
       native_packages{};        // What code may use of engine native; empty: the usual.
   std::string python_prefix{};  // A virtual environment for engine native; empty: none.
   std::string
-      kept_workers{};     // A directory of older builds (engine/wasm/kept_workers.h); empty: none.
+      kept_workers{};  // A directory of older builds (engine/wasm/kept_workers.h); empty: none.
+  bool one_owner_per_worker = false;  // Of engine wasm.
+  // Told why a worker of engine wasm was lost, for the operator. Called on any thread; may be empty.
+  std::function<void(const std::string& why)> on_worker_lost{};
   std::size_t lanes = 0;  // Cores to use; 0: all that this process may use.
   // Ties each lane to its core: right for a server that has the machine. A program that runs one piece
   // of code leaves the choice to the kernel, or all of them would queue up on the first core.

@@ -46,6 +46,8 @@ CodeServiceOptions FromConfig(const Config& config) {
   options.backend.engine = NameOf(config.engine.choice);
   options.backend.tier = config.engine.tier;
   options.backend.native_packages = config.engine.native_packages;
+  options.backend.one_owner_per_worker =
+      config.engine.owners_per_worker == EngineConfig::OwnersPerWorker::kOne;
   if (!config.engine.prepare_cells) options.cells.most = 0;
   options.backend.python_prefix = Located(config, config.python.prefix);
   options.backend.kept_workers = Located(config, config.worker.keep);

@@ -110,6 +110,9 @@ class HttpServer::Parts {
     code.log = [this](std::string_view text) {
       log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
     };
+    code.backend.on_worker_lost = [this](const std::string& why) {
+      log_.Write(Log::Level::kError, "worker.lost", {{"message", why}});
+    };
     TRY_ASSIGN(code_, CodeService::Open(std::move(code)));
     runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
                                      .runner = code_->runner(),

@@ -11,11 +11,15 @@ What is changed, and why each change keeps the sandbox sound
   3. The function table becomes one constant array, in read-only memory. An indirect call still checks the index against
      the table's size and the entry's type against the type the call expects. Types are numbered by signature: two wasm
      types with the same parameters and results get one number, any others differ, and 0 is the empty entry. All entries
-     are functions of this module (checked), so the instance passed is always the one instance.
+     are functions of this module (checked), so the instance passed is always the one instance. The table is filled up
+     with empty entries to a power of two, and the index is masked, so that a processor that mispredicts the check reads
+     no entry outside of the table either.
   4. memory.grow, memory.copy and memory.fill become calls to generated_runtime.h, which check bounds. They are not inline,
      so no frame keeps the address of linear memory and a parked stack stays valid when memory moves.
   5. Table instructions other than call_indirect do not occur (checked) and their support is removed.
   6. Functions used by one part only stay static, the others become hidden symbols, named as in the guest's sources.
+  7. The operand of a switch (br_table) is clamped to its last case without a branch, so that the jump table that the
+     compiler makes of it needs no check that a processor could mispredict. The default is that last case.
 Divisions, conversions, `unreachable` and their traps are left as wasm2c writes them.
 
 How this fails loudly instead of quietly emitting unsafe code
@@ -71,12 +75,37 @@ SEGUE_ACCESS = """\
 """
 
 CALL_INDIRECT = """\
-/* Index and signature are checked on every call; see rewrite.py, point 3. */
+/* Index and signature are checked on every call; see rewrite.py, point 3. The empty asm hides from the compiler that the
+   mask changes nothing once the check has passed: it must be there while the processor does not know that yet. */
+static inline const caisson_table_entry_t* table_entry(u32 index) {{
+  index &= {entries}u - 1;
+  __asm__("" : "+r"(index));
+  return &{table}[index];
+}}
 #define CALL_INDIRECT(t, type_id, x, ...)                                      \\
-  ((LIKELY((x) < {size}u && {table}[x].type == (type_id)) || TRAP(CALL_INDIRECT)), \\
-   ((t){table}[x].function)(instance __VA_OPT__(,) __VA_ARGS__))
+  ({{                                                                           \\
+    const caisson_table_entry_t* called = table_entry(x);                      \\
+    (void)(LIKELY((x) < {size}u && called->type == (type_id)) || TRAP(CALL_INDIRECT)); \\
+    ((t)called->function)(instance __VA_OPT__(,) __VA_ARGS__);                 \\
+  }})
+
+/* `index`, or `last` if that is less; without a branch. See rewrite.py, point 7. */
+static inline u32 CLAMPED(u32 index, u32 last) {{
+  u32 clamped = last;
+  __asm__("cmpl %2, %1; cmovbl %1, %0" : "+r"(clamped) : "r"(index), "ri"(last) : "cc");
+  return clamped;
+}}
+#define CLAMPED_DEFAULT __builtin_unreachable()
 
 """
+
+
+FEWEST_TABLED_CASES = 4  # clang makes no jump table of fewer.
+
+
+def padded(size):
+    """The smallest power of two that is not less: entries of the function table, empty ones at its end included."""
+    return 1 << (size - 1).bit_length()
 
 
 def require(condition, message):
@@ -202,12 +231,34 @@ def rewrite_bodies(module, functions, ids):
     return replaced
 
 
+def clamp_switches(functions):
+    """The function bodies after point 7, as [(name, text)]. Few cases become comparisons, not a table."""
+    switch = re.compile(r"^( *)switch \((w2c_i\d+)\) \{\n((?: *case \d+: goto w2c_\w+;\n)*) *default: goto (w2c_\w+);\n *\}$", re.M)
+
+    def clamp(match):
+        indent, operand, cases, default = match.groups()
+        numbers = [int(n) for n in re.findall(r"case (\d+):", cases)]
+        require(numbers == list(range(len(numbers))), "the cases of a switch are not in order")
+        if len(numbers) < FEWEST_TABLED_CASES:
+            return match[0]
+        last = len(numbers)
+        return (f"{indent}switch (CLAMPED({operand}, {last}u)) {{\n{cases}{indent}  case {last}: goto {default};\n"
+                f"{indent}  default: CLAMPED_DEFAULT;\n{indent}}}")
+
+    replaced = []
+    for name, text in functions:
+        text, count = switch.subn(clamp, text)
+        require(count == len(re.findall(r"\bswitch\b", text)), f"{name} has a switch of another form")
+        replaced.append((name, text))
+    return replaced
+
+
 def check_bodies(module, functions):
     """Only known calls, known uses of the instance and addresses that cannot leave the reservation."""
     names = {name for name, _ in functions}
     imports = set(re.findall(rf"^\w+ (Z_(?!{module.name}Z_)\w+Z_\w+)\(struct Z_\w+_instance_t\*", module.header, re.M))
     runtime = {"caisson_memory_copy", "caisson_memory_fill", "caisson_grow_memory"}
-    allowed = PURE | ACCESS | names | imports | runtime | {"CALL_INDIRECT"}
+    allowed = PURE | ACCESS | names | imports | runtime | {"CALL_INDIRECT", "CLAMPED"}
     address = re.compile(r"\b(\w+)\(&instance->w2c_memory, \(u64\)\(w2c_i\d+\)(?: \+ (\d+)u?)?(?=[,)])")
     function_type = re.compile(r"(?<=CALL_INDIRECT\()(?:void|[uf]\d\d) \(\*\)\(void\*(?:, [uf]\d\d)*\)")
     use = re.compile(r"\binstance(?:->(?:w2c___stack_pointer|w2c_memory\.pages|Z_\w+_instance)\b|(?=[,)]))")
@@ -271,16 +322,16 @@ def public_header(module, size):
 def internal_header(module, size, shared):
     text = module.prelude
     text = cut(text, "#define TRAP(x)", "\n\n", "#define TRAP(x) (caisson_trap(WASM_RT_TRAP_##x), 0)", "traps")
-    text = cut(text, "#define CALL_INDIRECT(", "#define RANGE_CHECK", CALL_INDIRECT.format(size=size, table=f"{module.name}_table"), "indirect call")
+    table = f"extern const caisson_table_entry_t {module.name}_table[{padded(size)}];\n\n"
+    text = cut(text, "#define CALL_INDIRECT(", "#define RANGE_CHECK", table + CALL_INDIRECT.format(size=size, entries=padded(size), table=f"{module.name}_table"), "indirect call")
     text = cut(text, "#define RANGE_CHECK", "#ifdef __GNUC__\n#define wasm_asm", "", "range check")
     text = cut(text, "#ifdef __GNUC__\n#define wasm_asm", "DEFINE_LOAD(i32_load, u32", SEGUE_ACCESS + "\n", "access")
     text = cut(text, "static inline void memory_fill(", "static inline void memory_copy(", "", "memory.fill")
     text = cut(text, "static inline void memory_copy(", "static inline void memory_init(", "", "memory.copy")
     text = text[:text.index("static inline void memory_init(")]  # table support and memory.init: not used
-    table = f"extern const caisson_table_entry_t {module.name}_table[{size}];\n\n"
     declared = [re.sub(r"^static ", "", l) for l in module.declarations.splitlines()
                 if (m := re.match(r"static \w+ (\w+)\(", l)) and m[1] in shared]
-    return "#pragma once\n" + text + table + "\n".join(declared) + "\n"
+    return "#pragma once\n" + text + "\n".join(declared) + "\n"
 
 
 def instantiate_source(module):
@@ -315,7 +366,7 @@ def main():
     names = {name for name, _ in functions}
     rows = function_table(module, ids, names)
     require(len(names) == len(functions), "two functions of one name")
-    functions = rewrite_bodies(module, functions, ids)
+    functions = clamp_switches(rewrite_bodies(module, functions, ids))
     check_bodies(module, functions)
     chunks = divide(functions, args.parts)
     source, exports = instantiate_source(module)
@@ -342,7 +393,7 @@ def main():
         emitted += len(texts)
         write(f"{name}_{number:02}.c", include + "\n".join(local) + "\n\n" + "".join(texts))
     entries = [f"  {{{row[0]}u, (wasm_rt_function_ptr_t)&{row[1]}}}," if row else "  {0u, 0}," for row in rows]
-    write(f"{name}_table.c", include + f"const caisson_table_entry_t {name}_table[{size}] = {{\n" + "\n".join(entries) + "\n};\n\n" + exports)
+    write(f"{name}_table.c", include + f"const caisson_table_entry_t {name}_table[{padded(size)}] = {{\n" + "\n".join(entries) + "\n};\n\n" + exports)
     write(f"{name}_instantiate.c", include + source)
     require(emitted == len(names), f"{len(names)} functions in, {emitted} out")
     # Apart from the code, so that parts a change of the guest left alone are not compiled again.

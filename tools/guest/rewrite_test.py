@@ -29,6 +29,15 @@ MODULE = """
   (func $add (type $binary) (i32.add (local.get 0) (local.get 1)))
   (func (export "call_unary") (param i32 i32) (result i32)
     (call_indirect (type $unary) (local.get 1) (local.get 0)))
+  (func (export "pick") (param i32) (result i32)
+    (block $d (block $4 (block $3 (block $2 (block $1 (block $0
+      (br_table $0 $1 $2 $3 $4 $d (local.get 0)))
+      (return (i32.mul (local.get 0) (i32.const 100))))
+      (return (i32.const 1234567)))
+      (return (i32.add (local.get 0) (i32.const 7))))
+      (return (i32.load (local.get 0))))
+      (return (i32.const 4)))
+    (i32.const -1))
   (func (export "load") (param i32) (result i32) (i32.load8_u offset=4294967295 (local.get 0)))
   (func (export "peek") (param i32) (result i32) (i32.load (local.get 0)))
   (func (export "poke") (param i32 i32) (i32.store offset=4 (local.get 0) (local.get 1)))
@@ -41,6 +50,9 @@ MODULE = """
     (call $note (global.get $__stack_pointer)) (memory.grow (local.get 0)))
   (func (export "size") (result i32) (memory.size)))
 """
+
+COMPILE = ["clang-19", "-O2", "-w", "-fno-strict-aliasing", "-fwrapv", "-fno-stack-protector", "-fno-pie", "-fcf-protection=none",
+           "-fstack-clash-protection", "-fno-delete-null-pointer-checks", "-mfsgsbase", "-fvisibility=hidden", f"-I{RUNTIME}"]
 
 # Prints the trap's code, "fault" for a hit on the guard, or the value.
 HOST = """
@@ -84,6 +96,14 @@ CASES = [  # (expression, what it prints)
     ("Z_pythonZ_call_unary(&I, 3, 21)", "trap 6"),        # empty entry
     ("Z_pythonZ_call_unary(&I, 4, 21)", "trap 6"),        # one past the table
     ("Z_pythonZ_call_unary(&I, 0xffffffffu, 21)", "trap 6"),
+    ("Z_pythonZ_call_unary(&I, 5, 21)", "trap 6"),        # would be 1 if only masked
+    ("Z_pythonZ_pick(&I, 0)", "0"),
+    ("Z_pythonZ_pick(&I, 1)", "1234567"),
+    ("Z_pythonZ_pick(&I, 2)", "9"),
+    ("Z_pythonZ_pick(&I, 4)", "4"),
+    ("Z_pythonZ_pick(&I, 5)", "-1"),                      # the default
+    ("Z_pythonZ_pick(&I, 6)", "-1"),
+    ("Z_pythonZ_pick(&I, 0xffffffffu)", "-1"),
     ("Z_pythonZ_peek(&I, 16)", str(int.from_bytes(b"hell", "little"))),
     ("Z_pythonZ_peek(&I, 0)", "0"),                       # address 0 is memory like any other
     ("(Z_pythonZ_poke(&I, 0, 7), Z_pythonZ_peek(&I, 4))", "7"),
@@ -142,14 +162,37 @@ class Rewrite(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         cases = "\n".join(f"TRY({expression});" for expression, _ in CASES)
         (out / "host.c").write_text(HOST.replace("CASES", cases))
-        subprocess.run(["clang-19", "-O2", "-w", "-fno-strict-aliasing", "-fwrapv", "-fno-stack-protector", "-fno-pie", "-no-pie",
-                        "-fcf-protection=none", "-fstack-clash-protection", "-fno-delete-null-pointer-checks", "-mfsgsbase",
-                        "-fvisibility=hidden", f"-I{RUNTIME}", *map(str, out.glob("*.c")), RUNTIME / "generated_runtime.c", "-lm",
-                        "-o", out / "host"], check=True)
+        subprocess.run([*COMPILE, *map(str, out.glob("*.c")), RUNTIME / "generated_runtime.c", "-no-pie", "-lm", "-o", out / "host"],
+                       check=True)
         (out / "host.c").unlink()
         answers = subprocess.run([out / "host"], capture_output=True, text=True).stdout.splitlines()
         self.assertEqual(dict(zip((e for e, _ in CASES), answers)), dict(CASES))
         self.assertEqual(len(answers), len(CASES))
+
+    def assembly(self, function):
+        """The instructions of one function, compiled as the guest is."""
+        out, done = self.rewrite(self.source, parts=1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = subprocess.run([*COMPILE, "-S", "-o", "-", out / "python_00.c"], check=True, capture_output=True, text=True).stdout
+        return text[text.index(f"\n{function}:"):].split(".Lfunc_end")[0]
+
+    def test_a_mispredicted_check_leads_to_no_entry_outside_of_the_table(self):
+        code = self.assembly("w2c_call_unary")
+        self.assertRegex(code, r"andl\s+\$3,")  # 4 entries
+        index = re.search(r"(\w+)\(%r\w+\)", code[code.index("andl"):])
+        self.assertEqual(index[1], "python_table")
+        self.assertNotIn("python_table", code[:code.index("andl")])
+
+    def test_a_jump_table_has_no_check_to_mispredict(self):
+        code = self.assembly("w2c_pick")
+        self.assertRegex(code, r"jmpq\s+\*\.LJTI")
+        before = code[:code.index("jmpq")]
+        self.assertRegex(before, r"cmovbl")
+        self.assertNotRegex(before, r"\bj[a-z]+\s+\.L")
+
+    def test_switch_of_another_form_is_refused(self):
+        self.refused("    case 1: goto", "    case 7: goto")
+        self.refused("switch (w2c_i0) {", "switch (w2c_i0 + 1) {")
 
     def test_unknown_support_code_is_refused(self):
         self.refused("#define UNREACHABLE TRAP(UNREACHABLE)", "#define UNREACHABLE 0")

@@ -101,16 +101,16 @@ Result<CellVariety> NativeLane::VarietyFor(const CellNeeds& needs) const {
   return CellVariety::For(needs, std::move(mounts));
 }
 
-void NativeLane::WithFreshCell(CellNeeds needs, WithLink then) {
+void NativeLane::WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) {
   EnsureTick();
   if (auto cell = TakePrepared(needs)) {
     CellProcess& process = *cell;
-    return process.EndReserve(
-        [this, cell = std::move(cell), needs = std::move(needs), then = std::move(then)]() mutable {
-          if (!cell->waits()) return WithFreshCell(std::move(needs), std::move(then));
-          then(cell.get());
-          if (!cell->taken()) cell->Kill();  // Whoever asked does not want it any more.
-        });
+    return process.EndReserve([this, owner, cell = std::move(cell), needs = std::move(needs),
+                               then = std::move(then)]() mutable {
+      if (!cell->waits()) return WithFreshCell(owner, std::move(needs), std::move(then));
+      then(cell.get());
+      if (!cell->taken()) cell->Kill();  // Whoever asked does not want it any more.
+    });
   }
   auto variety = VarietyFor(needs);
   if (!variety) return then(std::move(variety).error());

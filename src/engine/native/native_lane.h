@@ -37,7 +37,7 @@ class NativeLane final : public EngineLane {
   // Any thread: blocks until the first nursery is ready, or says why it is not.
   Result<void> AwaitFirstNursery() { return first_ready_.get(); }
 
-  void WithFreshCell(CellNeeds needs, WithLink then) override;
+  void WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) override;
   bool MakesOnDemand(const CellNeeds& needs) const override;
 
   // Makes a cell that waits for a run with these needs. Null: cells wait for such runs anyway.

@@ -72,9 +72,9 @@ class EngineLane {
   // The lane whose thread this is, or null.
   static EngineLane* Current();
 
-  // Hands over the link to a fresh cell: at once, or when there is one. A cell in which nothing was
-  // started by the time `then` returns is given to somebody else.
-  virtual void WithFreshCell(CellNeeds needs, WithLink then) = 0;
+  // Hands over the link to a fresh cell for `owner`: at once, or when there is one. A cell in which nothing
+  // was started by the time `then` returns is given to somebody else.
+  virtual void WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) = 0;
   // Whether a cell for these needs is made when its run is there, unless it was prepared.
   virtual bool MakesOnDemand(const CellNeeds& /*needs*/) const { return false; }
 

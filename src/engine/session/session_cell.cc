@@ -72,25 +72,29 @@ void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents
   if (lane.MakesOnDemand(needs)) {
     session->SetPreparation({.limits = request.limits, .modules = request.modules});
   }
-  lane.WithFreshCell(std::move(needs), [&lane, &events, session, request = std::move(request),
-                                        after,
-                                        done = std::move(done)](Result<CellLink*> link) mutable {
-    if (!session->EndStarting()) {
-      if (session->abandoned()) return;
-      Outcome outcome;
-      outcome.run_id = NewRunId();
-      outcome.status = RunStatus::kCancelled;
-      outcome.reason = RunReason::kKilled;
-      asio::post(lane.context(), [done = std::move(done), outcome = std::move(outcome)]() mutable {
-        done(std::move(outcome));
+  const OwnerId owner = session->owner();
+  lane.WithFreshCell(
+      owner, std::move(needs),
+      [&lane, &events, session, request = std::move(request), after,
+       done = std::move(done)](Result<CellLink*> link) mutable {
+        if (!session->EndStarting()) {
+          if (session->abandoned()) return;
+          Outcome outcome;
+          outcome.run_id = NewRunId();
+          outcome.status = RunStatus::kCancelled;
+          outcome.reason = RunReason::kKilled;
+          asio::post(lane.context(),
+                     [done = std::move(done), outcome = std::move(outcome)]() mutable {
+                       done(std::move(outcome));
+                     });
+          return;
+        }
+        if (!link) return FailLater(lane, std::move(done), std::move(link).error());
+        const std::uint64_t id = lane.state().next_cell.fetch_add(1, std::memory_order_relaxed);
+        auto started =
+            session->Start(**link, id, std::move(request), events, after, std::move(done));
+        if (!started) FailLater(lane, std::move(done), std::move(started).error());
       });
-      return;
-    }
-    if (!link) return FailLater(lane, std::move(done), std::move(link).error());
-    const std::uint64_t id = lane.state().next_cell.fetch_add(1, std::memory_order_relaxed);
-    auto started = session->Start(**link, id, std::move(request), events, after, std::move(done));
-    if (!started) FailLater(lane, std::move(done), std::move(started).error());
-  });
 }
 
 }  // namespace

@@ -75,6 +75,9 @@ void Lane::Stop() {
   }
   FailWaiting(std::exchange(waiting_, {}),
               Error(ErrorCode::kUnavailable, "the engine is shutting down"));
+  for (WaitingOwner& waiting : std::exchange(waiting_owners_, {})) {
+    waiting.then(Error(ErrorCode::kUnavailable, "the engine is shutting down"));
+  }
   work_.reset();
   context().stop();
 }
@@ -148,6 +151,7 @@ void Lane::OnWorkerReady(WorkerProcess& worker) {
 
 void Lane::OnWorkerLost(WorkerProcess& worker, const std::string& why) {
   shared_.workers_lost.fetch_add(1, std::memory_order_relaxed);
+  if (shared_.on_worker_lost) shared_.on_worker_lost(why);
   if (&worker == main_.get()) {
     main_.reset();
     if (!std::exchange(main_used_, false)) return OnMainFailed(why);
@@ -173,7 +177,8 @@ void Lane::FailWaiting(std::vector<WithLink> waiting, const Error& error) {
   for (WithLink& then : waiting) then(error);
 }
 
-void Lane::WithFreshCell(CellNeeds /*needs*/, WithLink then) {
+void Lane::WithFreshCell(const OwnerId& owner, CellNeeds /*needs*/, WithLink then) {
+  if (options_.owners == OwnersPerWorker::kOne) return WithWorkerOf(owner, std::move(then));
   EnsureTick();
   if (main_ && main_->ready()) return then(&main_->link());
   if (stopping_ || failures_ >= kFailuresUntilDown) {
@@ -184,12 +189,24 @@ void Lane::WithFreshCell(CellNeeds /*needs*/, WithLink then) {
 
 void Lane::WithWorkerOf(const OwnerId& owner, WithLink then) {
   EnsureTick();
-  auto entry = owner_workers_.find(owner);
-  if (entry == owner_workers_.end()) {
-    if (stopping_ || !MakeRoomForOwner()) {
+  if (stopping_) return then(Error(ErrorCode::kUnavailable, "the engine is shutting down"));
+  const bool one = options_.owners == OwnersPerWorker::kOne;
+  if (!owner_workers_.contains(owner)) {
+    if (one && (!waiting_owners_.empty() || !MakeRoomForOwner())) {
+      const SteadyTime until = std::chrono::steady_clock::now() + options_.owner_wait;
+      return waiting_owners_.push_back({owner, until, std::move(then)});
+    }
+    if (!one && !MakeRoomForOwner()) {
       return then(Error(ErrorCode::kResourceExhausted, "too many owners have restored cells"));
     }
-    auto worker = StartWorker();
+  }
+  HandToWorkerOf(owner, std::move(then));
+}
+
+void Lane::HandToWorkerOf(const OwnerId& owner, WithLink then) {
+  auto entry = owner_workers_.find(owner);
+  if (entry == owner_workers_.end()) {
+    auto worker = TakeUnusedWorker();
     if (!worker) return then(Error(ErrorCode::kUnavailable, worker.error().message()));
     entry = owner_workers_.emplace(owner, OwnerWorker{.process = *std::move(worker), .waiting = {}})
                 .first;
@@ -199,15 +216,57 @@ void Lane::WithWorkerOf(const OwnerId& owner, WithLink then) {
   entry->second.waiting.push_back(std::move(then));
 }
 
+Result<std::shared_ptr<WorkerProcess>> Lane::TakeUnusedWorker() {
+  if (options_.owners == OwnersPerWorker::kMany || !main_ || !main_->ready()) return StartWorker();
+  main_used_ = false;
+  asio::post(context(), [this] {
+    if (!stopping_ && !main_ && !main_start_at_) StartMain();
+  });
+  return std::exchange(main_, nullptr);
+}
+
+// Ends the worker that has been idle for longest, if there are too many. A worker never gets another owner.
 bool Lane::MakeRoomForOwner() {
   if (owner_workers_.size() < options_.max_owner_workers) return true;
-  const auto idle = std::ranges::find_if(owner_workers_, [](const auto& item) {
-    return item.second.waiting.empty() && item.second.process->link().sessions() == 0;
-  });
+  auto idle = owner_workers_.end();
+  for (auto entry = owner_workers_.begin(); entry != owner_workers_.end(); ++entry) {
+    WorkerProcess& worker = *entry->second.process;
+    if (!entry->second.waiting.empty() || worker.link().sessions() > 0) continue;
+    if (idle == owner_workers_.end() || worker.idle_since < idle->second.process->idle_since) {
+      idle = entry;
+    }
+  }
   if (idle == owner_workers_.end()) return false;
   idle->second.process->Stop();
   owner_workers_.erase(idle);
   return true;
+}
+
+void Lane::ServeWaitingOwners(SteadyTime now) {
+  while (!waiting_owners_.empty()) {
+    const bool has_worker = owner_workers_.contains(waiting_owners_.front().owner);
+    const bool late = now >= waiting_owners_.front().until;
+    if (!has_worker && !late && !MakeRoomForOwner()) return;
+    WaitingOwner next = std::move(waiting_owners_.front());
+    waiting_owners_.pop_front();
+    if (has_worker || !late) {
+      HandToWorkerOf(next.owner, std::move(next.then));
+    } else {
+      next.then(Error(ErrorCode::kResourceExhausted,
+                      "all " + std::to_string(options_.max_owner_workers) +
+                          " workers of this core have cells of other owners, and [engine] "
+                          "owners_per_worker is \"one\"; try again later"));
+    }
+  }
+}
+
+void Lane::OnWorkerTurn() {
+  placement_.OnTurn();
+  if (waiting_owners_.empty()) return;
+  // Not at once: this may be the worker that is to make room.
+  asio::post(context(), [this] {
+    if (!stopping_) ServeWaitingOwners(std::chrono::steady_clock::now());
+  });
 }
 
 void Lane::EnsureTick() {
@@ -228,6 +287,7 @@ void Lane::Tick() {
   for (const auto& [owner, entry] : owner_workers_) others.push_back(entry.process);
   for (const auto& worker : others) worker->Check(now);
   RetireOwnerWorkers(now);
+  ServeWaitingOwners(now);
   placement_.OnTick(kTick);
   const bool main_busy = main_ && (!main_->ready() || main_->link().sessions() > 0);
   if (main_busy || main_start_at_ || !owner_workers_.empty()) EnsureTick();

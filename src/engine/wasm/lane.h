@@ -9,6 +9,8 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <deque>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -35,7 +37,13 @@ struct EngineShared : EngineState {
   const std::unique_ptr<Launcher> launcher;
   Guarded<std::optional<WorkerBuild>> build;  // The first worker's; all others must be the same.
   std::atomic<std::size_t> busy_lanes{0};     // See Placement.
+  // Called on the lane; see WasmEngineOptions.
+  std::function<void(const std::string& why)> on_worker_lost{};
 };
+
+// How many owners may have cells in one worker process. kOne: a worker serves one owner until it ends, so
+// that no code runs in a process with the memory of another owner's, not even speculatively (ADR 39).
+enum class OwnersPerWorker { kMany, kOne };
 
 class Lane final : public EngineLane, private WorkerObserver {
  public:
@@ -44,8 +52,11 @@ class Lane final : public EngineLane, private WorkerObserver {
     std::optional<int> cpu;
     std::vector<int> cores;  // All that the engine may use.
     std::string tier;
+    OwnersPerWorker owners = OwnersPerWorker::kMany;
     std::size_t max_owner_workers = 16;
     std::chrono::nanoseconds owner_worker_idle = std::chrono::seconds(5);
+    // kOne: how long a run waits for one of its lane's other owners to have no cell.
+    std::chrono::nanoseconds owner_wait = std::chrono::seconds(10);
   };
   // Starts the thread and, on it, the first worker.
   Lane(Options options, EngineShared& shared);
@@ -55,15 +66,20 @@ class Lane final : public EngineLane, private WorkerObserver {
   Result<void> AwaitFirstWorker();
   EngineShared& shared() { return shared_; }
 
-  // In the lane's worker: at once, or when it is ready again.
-  void WithFreshCell(CellNeeds needs, WithLink then) override;
-  // The same in the worker that restores cells of `owner` and serves nobody else (DESIGN 8).
+  // In the lane's worker: at once, or when it is ready again. kOne: as WithWorkerOf.
+  void WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) override;
+  // The same in the worker that serves `owner` and nobody else: there cells are restored.
   void WithWorkerOf(const OwnerId& owner, WithLink then);
 
  private:
   struct OwnerWorker {
     std::shared_ptr<WorkerProcess> process;
     std::vector<WithLink> waiting;
+  };
+  struct WaitingOwner {
+    OwnerId owner;
+    SteadyTime until;
+    WithLink then;
   };
 
   void Run();
@@ -73,11 +89,14 @@ class Lane final : public EngineLane, private WorkerObserver {
   void StartMain();
   void OnMainFailed(const std::string& why);
   void OnWorkerReady(WorkerProcess& worker) override;
-  void OnWorkerTurn() override { placement_.OnTurn(); }
+  void OnWorkerTurn() override;
   void OnWorkerLost(WorkerProcess& worker, const std::string& why) override;
   bool SameBuild(const WorkerBuild& build);
   void FailWaiting(std::vector<WithLink> waiting, const Error& error);
+  void HandToWorkerOf(const OwnerId& owner, WithLink then);
+  Result<std::shared_ptr<WorkerProcess>> TakeUnusedWorker();
   bool MakeRoomForOwner();
+  void ServeWaitingOwners(SteadyTime now);
   void EnsureTick();
   void Tick();
   void RetireOwnerWorkers(SteadyTime now);
@@ -90,13 +109,14 @@ class Lane final : public EngineLane, private WorkerObserver {
   bool ticking_ = false;
   bool stopping_ = false;
 
-  std::shared_ptr<WorkerProcess> main_;
-  bool main_used_ = false;  // It was ready, and of the right build.
+  std::shared_ptr<WorkerProcess> main_;  // kOne: has served nobody, and is the next owner's.
+  bool main_used_ = false;               // It was ready, and of the right build.
   SteadyTime main_ready_at_{};
   std::optional<SteadyTime> main_start_at_;  // When to try again.
   int failures_ = 0;
   std::vector<WithLink> waiting_;
   std::map<OwnerId, OwnerWorker> owner_workers_;
+  std::deque<WaitingOwner> waiting_owners_;  // For whom there is no room.
   std::optional<std::promise<Result<void>>> first_;
   std::future<Result<void>> first_ready_;
   std::thread thread_;

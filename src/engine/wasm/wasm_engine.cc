@@ -31,6 +31,7 @@ Result<std::unique_ptr<WasmEngine>> WasmEngine::Create(WasmEngineOptions options
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
   shared->max_saved_bytes = options.max_saved_bytes;
+  shared->on_worker_lost = std::move(options.on_worker_lost);
   std::unique_ptr<WasmEngine> engine(new WasmEngine(std::move(shared)));
   for (std::size_t i = 0; i < lanes; ++i) {
     const bool pin = options.pin && !cores.empty();
@@ -39,8 +40,10 @@ Result<std::unique_ptr<WasmEngine>> WasmEngine::Create(WasmEngineOptions options
                       .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
                       .cores = pin ? cores : std::vector<int>(),
                       .tier = std::string(jail::ToString(options.tier)),
+                      .owners = options.owners_per_worker,
                       .max_owner_workers = options.max_owner_workers,
-                      .owner_worker_idle = options.owner_worker_idle},
+                      .owner_worker_idle = options.owner_worker_idle,
+                      .owner_wait = options.owner_wait},
         *engine->shared_));
   }
   for (const auto& lane : engine->lanes_) TRY(lane->AwaitFirstWorker());

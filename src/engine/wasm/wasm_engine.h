@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,10 +39,15 @@ struct WasmEngineOptions {
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
   std::uint64_t max_saved_bytes = 64u << 20;
-  // Workers for restored cells serve one owner; this many owners per lane, each until it has had no
-  // cell for a while.
+  OwnersPerWorker owners_per_worker = OwnersPerWorker::kMany;
+  // Workers for restored cells, or with kOne all workers, serve one owner; this many owners per lane, each
+  // until it has had no cell for a while.
   std::size_t max_owner_workers = 16;
   std::chrono::nanoseconds owner_worker_idle = std::chrono::seconds(5);
+  std::chrono::nanoseconds owner_wait = std::chrono::seconds(10);
+  // Told why a worker was lost, with the last words of its log: for the operator, not for the owners of
+  // its runs. Called on any lane; may be empty.
+  std::function<void(const std::string& why)> on_worker_lost{};
   bool verify_reset = false;  // For tests: workers check every reset bit for bit.
 };
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "engine/wasm/worker/files/masked_index.h"
+
 namespace caisson::worker {
 namespace {
 
@@ -49,7 +51,9 @@ void CellFiles::OpenStandard() {
 // ---- Descriptors ----
 
 CellFiles::Descriptor* CellFiles::Find(std::uint32_t fd) {
-  return fd < descriptors_.size() && descriptors_[fd].open ? &descriptors_[fd] : nullptr;
+  if (fd >= descriptors_.size()) return nullptr;
+  Descriptor& found = descriptors_[MaskedIndex(fd, descriptors_.size())];
+  return found.open ? &found : nullptr;
 }
 
 Io<CellFiles::Descriptor*> CellFiles::FindReadable(std::uint32_t fd) {

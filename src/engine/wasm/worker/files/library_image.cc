@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "engine/wasm/worker/files/masked_index.h"
+
 namespace caisson::worker {
 namespace {
 
@@ -45,7 +47,8 @@ std::optional<LibraryImage::Entry> LibraryImage::At(LibraryIndex index) const {
     return Entry{.path = {}, .contents = {}, .kind = Kind::kDirectory};
   const auto position = static_cast<std::uint32_t>(index);
   if (position >= count_) return std::nullopt;
-  const std::size_t at = kTableOffset + std::size_t{position} * kEntryBytes;
+  // A listing's cookie may be anything.
+  const std::size_t at = kTableOffset + MaskedIndex(position, count_) * kEntryBytes;
   const auto path_offset = LoadAt<std::uint32_t>(image_, at);
   const auto path_bytes = LoadAt<std::uint32_t>(image_, at + 4);
   const auto data_offset = LoadAt<std::uint64_t>(image_, at + 8);
