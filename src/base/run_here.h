@@ -7,16 +7,14 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
-namespace caisson {
+#include "base/spawn.h"
 
-namespace asio = boost::asio;
+namespace caisson {
 
 inline asio::io_context& LoopOfThisThread() {
   thread_local asio::io_context loop(1);
@@ -28,12 +26,12 @@ T RunHere(asio::awaitable<T> work) {
   asio::io_context& loop = LoopOfThisThread();
   loop.restart();
   if constexpr (std::is_void_v<T>) {
-    asio::co_spawn(loop, std::move(work), asio::detached);
+    Spawn(loop.get_executor(), std::move(work));
     loop.run();
   } else {
     std::optional<T> result;
     const auto fill = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-    asio::co_spawn(loop, fill, asio::detached);
+    Spawn(loop.get_executor(), fill());
     loop.run();
     return *std::move(result);
   }

@@ -1,54 +1,38 @@
-// RunOn and CallOn do work on another executor and come back with its result; WaitFor blocks meanwhile.
-//
-// Asio's own co_spawn does the same, but must not be used for this where the wait can be cancelled: it hands
-// the work's executor a bare pointer to the signal, which is gone when the work ends at that very moment.
+// RunOn and CallOn do work on another executor and return its result to a coroutine. Race and Both run two coroutines
+// at the same time.
 //
 // Trust     None of its own.
-// Threads   From any coroutine to any executor. RunOn's must run one thing at a time (a lane, a strand): what
-//           cancels the work is emitted there.
-// Lifetime  What the work refers to must stay until it has ended, which is when these return.
+// Threads   RunOn and CallOn: from any coroutine to any executor. RunOn's executor must run one handler at a time (a
+//           lane, a strand). So must the executor of a coroutine that calls Race or Both.
+// Lifetime  They return when all of the work has ended. What it refers to must live until then.
 #pragma once
 
+#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "base/spawn.h"
+
 namespace caisson {
-
-namespace asio = boost::asio;
-
-// co_spawn wants results that can be made of nothing; a Result cannot.
-template <typename T>
-asio::awaitable<std::optional<T>> AsOptional(asio::awaitable<T> work) {
-  co_return co_await std::move(work);
-}
 
 namespace internal {
 
-// Used on the work's executor alone.
-struct Work {
-  asio::cancellation_signal stop;
-  bool ended = false;
-};
-
-// Completes `handler` where it belongs. That place goes on running, and so exists, for as long as the result of
-// this and whatever copies Asio makes of its executor on the way.
+// Completes `handler` on its own executor, whose context stays alive for as long as the returned function does.
 template <typename Handler>
 auto ComeBack(Handler handler) {
   auto home = asio::prefer(asio::get_associated_executor(handler),
@@ -61,44 +45,107 @@ auto ComeBack(Handler handler) {
   };
 }
 
-inline asio::awaitable<void> Spawn(asio::any_io_executor executor, asio::awaitable<void> work) {
-  const auto initiate = [](auto handler, const asio::any_io_executor& where,
-                           asio::awaitable<void> what) {
-    const auto shared = std::make_shared<Work>();
+// Runs `work` on the executor of `stop`. Cancelling the caller requests the stop.
+inline asio::awaitable<void> RunUntilStopped(Stop stop, asio::awaitable<void> work) {
+  const auto initiate = [](auto handler, Stop its_stop, asio::awaitable<void> what) {
     if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
-      slot.assign([shared, where](asio::cancellation_type type) {
-        asio::post(where, [shared, type] {
-          if (!shared->ended) shared->stop.emit(type);
-        });
-      });
+      slot.assign([its_stop](asio::cancellation_type type) { its_stop.Request(type); });
     }
-    auto end = [shared, back = ComeBack(std::move(handler))](std::exception_ptr thrown) mutable {
-      shared->ended = true;
-      back(std::move(thrown));
-    };
-    asio::co_spawn(where, std::move(what),
-                   asio::bind_cancellation_slot(shared->stop.slot(), std::move(end)));
+    Spawn(its_stop, std::move(what), ComeBack(std::move(handler)));
   };
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr)>(
-      initiate, asio::use_awaitable, std::move(executor), std::move(work));
+      initiate, asio::use_awaitable, std::move(stop), std::move(work));
+}
+
+// A coroutine that stores the result of `work`.
+template <typename T, typename Result>
+asio::awaitable<void> Fill(Result& result, asio::awaitable<T> work) {
+  if constexpr (std::is_void_v<T>) {
+    co_await std::move(work);
+  } else {
+    result = co_await std::move(work);
+  }
+}
+
+enum class StopOther { kOnEnd, kOnException };
+
+// Two coroutines on one executor, until both have ended.
+template <typename Back>
+class Pair : public std::enable_shared_from_this<Pair<Back>> {
+ public:
+  Pair(std::array<Stop, 2> stops, StopOther when, std::size_t& first, Back back)
+      : stops_(std::move(stops)), when_(when), first_(first), back_(std::move(back)) {}
+
+  void Start(std::size_t index, asio::awaitable<void> work) {
+    Spawn(stops_[index], std::move(work),
+          [self = this->shared_from_this(), index](std::exception_ptr thrown) {
+            self->End(index, std::move(thrown));
+          });
+  }
+
+ private:
+  void End(std::size_t index, std::exception_ptr thrown) {
+    if (--left_ == 0) {
+      // In a race, what the loser throws is of no interest.
+      if (when_ == StopOther::kOnException && !thrown_) thrown_ = std::move(thrown);
+      return back_(std::move(thrown_));
+    }
+    first_ = index;
+    if (thrown || when_ == StopOther::kOnEnd) stops_[1 - index].Request();
+    thrown_ = std::move(thrown);
+  }
+
+  const std::array<Stop, 2> stops_;
+  const StopOther when_;
+  std::size_t& first_;
+  Back back_;
+  int left_ = 2;
+  std::exception_ptr thrown_;
+};
+
+// Returns the index of the coroutine that ended first.
+inline asio::awaitable<std::size_t> RunPair(asio::awaitable<void> zero, asio::awaitable<void> one,
+                                            StopOther when) {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  std::size_t first = 0;
+  const auto initiate = [&](auto handler) {
+    const std::array<Stop, 2> stops = {Stop(executor), Stop(executor)};
+    if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
+      slot.assign([stops](asio::cancellation_type type) {
+        for (const Stop& stop : stops) stop.Request(type);
+      });
+    }
+    auto back = ComeBack(std::move(handler));
+    const auto pair = std::make_shared<Pair<decltype(back)>>(stops, when, first, std::move(back));
+    pair->Start(0, std::move(zero));
+    pair->Start(1, std::move(one));
+  };
+  co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr)>(
+      initiate, asio::use_awaitable);
+  co_return first;
 }
 
 }  // namespace internal
 
-// Cancelling the wait cancels the work; this returns when that has ended.
+// Runs `work` on the executor of `stop`. It is cancelled by the stop and by cancelling the caller.
 template <typename T>
-asio::awaitable<T> RunOn(asio::any_io_executor executor, asio::awaitable<T> work) {
+asio::awaitable<T> RunOn(Stop stop, asio::awaitable<T> work) {
   if constexpr (std::is_void_v<T>) {
-    co_await internal::Spawn(std::move(executor), std::move(work));
+    co_await internal::RunUntilStopped(std::move(stop), std::move(work));
   } else {
     std::optional<T> result;
-    const auto fill = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-    co_await internal::Spawn(std::move(executor), fill());
+    co_await internal::RunUntilStopped(std::move(stop), internal::Fill(result, std::move(work)));
     co_return *std::move(result);
   }
 }
 
-// For what blocks: calls `function` there (a pool's thread, say). Nothing cancels it.
+// Cancelling the caller cancels the work.
+template <typename T>
+asio::awaitable<T> RunOn(asio::any_io_executor executor, asio::awaitable<T> work) {
+  return RunOn(Stop(std::move(executor)), std::move(work));
+}
+
+// For functions that block: calls `function` there (on a thread of a pool, say). Nothing cancels it.
 template <typename Function>
 asio::awaitable<std::invoke_result_t<Function>> CallOn(asio::any_io_executor executor,
                                                        Function function) {
@@ -120,14 +167,26 @@ asio::awaitable<std::invoke_result_t<Function>> CallOn(asio::any_io_executor exe
   co_return *std::move(result);
 }
 
-// Blocks this thread, which must be none of the executor's, until the work is done there.
-template <typename T>
-T WaitFor(const asio::any_io_executor& executor, asio::awaitable<T> work) {
-  if constexpr (std::is_void_v<T>) {
-    asio::co_spawn(executor, std::move(work), asio::use_future).get();
-  } else {
-    return *asio::co_spawn(executor, AsOptional(std::move(work)), asio::use_future).get();
-  }
+// Runs both and cancels the one that is slower. Returns the result of `work`; nullopt if `other` ended first. Throws
+// what the first one threw. Cancelling the caller cancels both.
+template <typename T, typename U>
+asio::awaitable<std::optional<T>> Race(asio::awaitable<T> work, asio::awaitable<U> other) {
+  std::optional<T> result;
+  std::optional<std::conditional_t<std::is_void_v<U>, int, U>> ignored;
+  const std::size_t first = co_await internal::RunPair(internal::Fill(result, std::move(work)),
+                                                       internal::Fill(ignored, std::move(other)),
+                                                       internal::StopOther::kOnEnd);
+  if (first != 0) result.reset();
+  co_return result;
+}
+inline asio::awaitable<void> Race(asio::awaitable<void> work, asio::awaitable<void> other) {
+  co_await internal::RunPair(std::move(work), std::move(other), internal::StopOther::kOnEnd);
+}
+
+// Runs both to their ends. If one throws, cancels the other and throws what the first one threw. Cancelling the caller
+// cancels both.
+inline asio::awaitable<void> Both(asio::awaitable<void> zero, asio::awaitable<void> one) {
+  co_await internal::RunPair(std::move(zero), std::move(one), internal::StopOther::kOnException);
 }
 
 }  // namespace caisson

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "bench/lane_work.h"
 #include "bench/parked_run.h"
 #include "bench/worker_usage.h"
@@ -41,8 +42,8 @@ Result<double> RunOnePeriod(const Lanes& lanes, std::chrono::nanoseconds period)
   std::vector<std::future<void>> loops;
   for (std::size_t lane = 0; lane < lanes.count(); ++lane) {
     for (int i = 0; i < kInFlight; ++i) {
-      loops.push_back(asio::co_spawn(
-          lanes.executor(lane), RunUntil(lanes.engine(), begin + period, tally), asio::use_future));
+      loops.push_back(
+          SpawnFuture(lanes.executor(lane), RunUntil(lanes.engine(), begin + period, tally)));
     }
   }
   for (auto& loop : loops) loop.get();

@@ -1,7 +1,5 @@
 #include "bench/native.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -10,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/spawn.h"
 #include "bench/worker_usage.h"
 
 namespace caisson::bench {
@@ -126,7 +125,7 @@ asio::awaitable<Result<Samples>> TimeKills(Engine& engine, int runs) {
     const auto executor = (*cell)->executor();
     auto busy = std::make_shared<BusyRun>(executor);  // Shared with the coroutine that runs it.
     busy->cell = *std::move(cell);
-    asio::co_spawn(executor, BusyRun::Run(busy), asio::detached);
+    Spawn(executor, BusyRun::Run(busy));
     if (!busy->events.at) co_await busy->AwaitChange();
     const auto killed_at = Clock::now();
     busy->cell->Cancel();

@@ -1,12 +1,12 @@
 #include "bench/parked_run.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <utility>
+
+#include "base/spawn.h"
 
 namespace caisson::bench {
 namespace {
@@ -50,7 +50,7 @@ asio::awaitable<Result<ParkedRun>> ParkedRun::Start(Engine& engine, OwnerId owne
   const auto executor = (*cell)->executor();
   auto state = std::make_shared<State>(executor, *std::move(cell));
   RunRequest request{.code = std::move(code), .tools = {"ask"}};
-  asio::co_spawn(executor, State::Run(state, std::move(request)), asio::detached);
+  Spawn(executor, State::Run(state, std::move(request)));
   ParkedRun run(state);
   if (!state->seq && !state->outcome) co_await state->AwaitChange();
   if (!state->seq) co_return Error(ErrorCode::kInternal, "a run ended instead of waiting");

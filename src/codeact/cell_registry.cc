@@ -1,11 +1,11 @@
 #include "codeact/cell_registry.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <iterator>
 #include <ranges>
 #include <utility>
+
+#include "base/spawn.h"
 
 namespace caisson {
 namespace {
@@ -111,7 +111,7 @@ void CellRegistry::Foresee(CellKey key, Preparation preparation,
   }
   preparation.keep = options_.idle;
   preparation.witness = std::make_shared<Gate::Pass>(*std::move(pass));
-  asio::co_spawn(executor, Make(std::move(key), std::move(preparation)), asio::detached);
+  Spawn(executor, Make(std::move(key), std::move(preparation)));
 }
 
 asio::awaitable<void> CellRegistry::Make(CellKey key, Preparation preparation) {

@@ -1,9 +1,6 @@
 #include "codeact/code_runner.h"
 
 #include <algorithm>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -101,30 +98,10 @@ std::string WhyLost(const Outcome& outcome) {
 
 }  // namespace
 
-// A run's way to be cancelled by Close(), or by whoever awaits it. Signals are emitted on the strand the run
-// is on: an asio signal is nothing for two threads.
-class CodeRunner::Stop : public std::enable_shared_from_this<Stop> {
- public:
-  explicit Stop(const asio::any_io_executor& executor) : strand_(asio::make_strand(executor)) {}
-
-  auto strand() const { return strand_; }
-  asio::cancellation_slot slot() { return signal_.slot(); }
-  void Request() {
-    asio::post(strand_, [self = shared_from_this()] {
-      self->signal_.emit(asio::cancellation_type::terminal);
-    });
-  }
-
- private:
-  asio::strand<asio::any_io_executor> strand_;
-  asio::cancellation_signal signal_;
-};
-
 // A run that Close() knows of and waits for.
 class CodeRunner::Registration {
  public:
-  Registration(CodeRunner& runner, std::shared_ptr<Stop> stop)
-      : runner_(runner), pass_(runner.gate_.Enter()) {
+  Registration(CodeRunner& runner, Stop stop) : runner_(runner), pass_(runner.gate_.Enter()) {
     auto running = runner_.running_.Lock();
     if (running->closed || !pass_) return;
     place_ = running->stops.insert(running->stops.end(), std::move(stop));
@@ -140,7 +117,7 @@ class CodeRunner::Registration {
  private:
   CodeRunner& runner_;
   const std::optional<Gate::Pass> pass_;  // Given back last.
-  std::optional<std::list<std::shared_ptr<Stop>>::iterator> place_;
+  std::optional<std::list<Stop>::iterator> place_;
 };
 
 CodeRun CancelledRun() {
@@ -295,21 +272,13 @@ asio::awaitable<Result<CodeRun>> CodeRunner::Run(CodeRequest request) {
   if (auto good = CheckLimits(limits, request.setting->ceiling); !good) {
     co_return std::move(good).error();
   }
-  const auto stop = std::make_shared<Stop>(co_await asio::this_coro::executor);
+  const Stop stop(asio::make_strand(co_await asio::this_coro::executor));
   const Registration registration(*this, stop);
   if (!registration) co_return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
   if (request.code.size() > limits.code_bytes) co_return CodeRun{RefusedForLength(limits)};
   KeepTimeWhileAsking(request);
 
-  std::optional<Result<CodeRun>> result;
-  auto work = [&]() -> asio::awaitable<void> {
-    result = co_await RunUntilStopped(std::move(request));
-  };
-  auto caller = (co_await asio::this_coro::cancellation_state).slot();
-  if (caller.is_connected()) caller.assign([stop](asio::cancellation_type) { stop->Request(); });
-  co_await asio::co_spawn(stop->strand(), work,
-                          asio::bind_cancellation_slot(stop->slot(), asio::use_awaitable));
-  co_return *std::move(result);
+  co_return co_await RunOn(stop, RunUntilStopped(std::move(request)));
 }
 
 asio::awaitable<Result<void>> CodeRunner::Fork(SessionKey from, std::string to,
@@ -324,14 +293,14 @@ asio::awaitable<Result<void>> CodeRunner::Fork(SessionKey from, std::string to,
 }
 
 asio::awaitable<void> CodeRunner::Close() {
-  std::list<std::shared_ptr<Stop>> stops;
+  std::list<Stop> stops;
   {
     auto running = running_.Lock();
     running->closed = true;
     stops = running->stops;
   }
   cells_.Shut();
-  for (const auto& stop : stops) stop->Request();
+  for (const auto& stop : stops) stop.Request();
   co_await gate_.Close();
   co_await sessions_.Close();
   co_await cells_.Close();

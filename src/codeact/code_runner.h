@@ -26,6 +26,7 @@
 
 #include "base/guarded.h"
 #include "base/result.h"
+#include "base/spawn.h"
 #include "codeact/cell_registry.h"
 #include "codeact/continuity.h"
 #include "codeact/gate.h"
@@ -121,10 +122,9 @@ class CodeRunner {
   asio::awaitable<void> Close();
 
  private:
-  class Stop;
   struct Running {
     bool closed = false;
-    std::list<std::shared_ptr<Stop>> stops;
+    std::list<Stop> stops;
   };
   class Registration;
 

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/spawn.h"
 #include "codeact/loop_for_test.h"
 
 namespace caisson {
@@ -147,16 +146,15 @@ TEST_F(CodeRunnerTest, AnEngineThatHasNoCellIsAnError) {
 
 TEST_F(CodeRunnerTest, CancellingWhoAwaitsARunEndsItWithAnOutcome) {
   engine_.Push(Calls("endless"));
-  asio::cancellation_signal stop;
+  const Stop stop(loop_.context().get_executor());
   std::optional<Result<CodeRun>> run;
   const auto await = [&]() -> asio::awaitable<void> {
     run = co_await runner_.Run({.owner = kAnn, .code = "1", .setting = WithTools({Endless()})});
   };
-  asio::co_spawn(loop_.context(), await(),
-                 asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
+  Spawn(stop, await());
   loop_.Poll();
   EXPECT_EQ(calls_, 1);
-  stop.emit(asio::cancellation_type::terminal);
+  stop.Request();
   loop_.Poll();
   ASSERT_TRUE(run);
   EXPECT_EQ((*run)->outcome.status, RunStatus::kCancelled);
@@ -165,14 +163,13 @@ TEST_F(CodeRunnerTest, CancellingWhoAwaitsARunEndsItWithAnOutcome) {
 
 TEST_F(CodeRunnerTest, CancelledWhileItsCellIsOpenedNothingIsExecuted) {
   engine_.Push(Completes());
-  asio::cancellation_signal stop;
-  engine_.OnNextOpen([&] { stop.emit(asio::cancellation_type::terminal); });
+  const Stop stop(loop_.context().get_executor());
+  engine_.OnNextOpen([&] { stop.Request(); });
   std::optional<Result<CodeRun>> run;
   const auto await = [&]() -> asio::awaitable<void> {
     run = co_await runner_.Run({.owner = kAnn, .code = "1"});
   };
-  asio::co_spawn(loop_.context(), await(),
-                 asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
+  Spawn(stop, await());
   loop_.Poll();
   ASSERT_TRUE(run);
   EXPECT_EQ((*run)->outcome.status, RunStatus::kCancelled);
@@ -247,14 +244,13 @@ TEST_F(CodeRunnerTest, ACancelledRunLetsGoOfItsPreparedCell) {
   for (int i = 0; i < 3; ++i) engine_.Push(Completes());
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(Run({.owner = kAnn, .code = "1"}));
   EXPECT_EQ(engine_.waiting_cells(), 1);
-  asio::cancellation_signal stop;
-  engine_.OnNextOpen([&] { stop.emit(asio::cancellation_type::terminal); });
+  const Stop stop(loop_.context().get_executor());
+  engine_.OnNextOpen([&] { stop.Request(); });
   std::optional<Result<CodeRun>> run;
   const auto await = [&]() -> asio::awaitable<void> {
     run = co_await runner_.Run({.owner = kAnn, .code = "1"});
   };
-  asio::co_spawn(loop_.context(), await(),
-                 asio::bind_cancellation_slot(stop.slot(), [](const std::exception_ptr&) {}));
+  Spawn(stop, await());
   loop_.Poll();
   ASSERT_TRUE(run);
   EXPECT_EQ((*run)->outcome.status, RunStatus::kCancelled);

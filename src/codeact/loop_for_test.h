@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <exception>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "base/spawn.h"
 #include "codeact/code_runner.h"
 #include "engine/fake/fake_engine.h"
 #include "tools/tool.h"
@@ -26,11 +26,7 @@ class TestLoop {
   asio::io_context& context() { return context_; }
 
   // Starts `work`, which goes on whenever the loop runs. Whatever it throws fails the test program.
-  void Start(asio::awaitable<void> work) {
-    asio::co_spawn(context_, std::move(work), [](const std::exception_ptr& thrown) {
-      if (thrown) std::rethrow_exception(thrown);
-    });
-  }
+  void Start(asio::awaitable<void> work) { Spawn(context_.get_executor(), std::move(work)); }
   // Runs until there is nothing to do but wait.
   void Poll() {
     context_.restart();

@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/detached.hpp>
 #include <set>
 
+#include "base/spawn.h"
 #include "codeact/loop_for_test.h"
 
 namespace caisson {
@@ -109,21 +107,20 @@ TEST_F(SessionRegistryTest, WhoeverStopsWaitingIsPassedOver) {
   Registry();
   Use({kAnn, "a"});
   std::optional<Result<SessionRegistry::Entered>> first = Enter({kAnn, "a"});
-  asio::cancellation_signal stop;
+  const Stop stop(loop_.context().get_executor());
   std::optional<ErrorCode> stopped;
   const auto impatient = [&]() -> asio::awaitable<void> {
     auto entered = co_await registry_->Enter({kAnn, "a"});
     stopped = entered ? std::nullopt : std::optional(entered.error().code());
   };
-  asio::co_spawn(loop_.context(), impatient(),
-                 asio::bind_cancellation_slot(stop.slot(), asio::detached));
+  Spawn(stop, impatient());
   bool entered = false;
   const auto patient = [&]() -> asio::awaitable<void> {
     entered = (co_await registry_->Enter({kAnn, "a"})).has_value();
   };
   loop_.Start(patient());
   loop_.Poll();
-  stop.emit(asio::cancellation_type::terminal);
+  stop.Request();
   loop_.Poll();
   EXPECT_EQ(stopped, ErrorCode::kCancelled);
   first.reset();

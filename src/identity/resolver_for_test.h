@@ -1,14 +1,13 @@
 // What the tests of all resolvers share.
 #pragma once
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "identity/resolver.h"
 
 namespace caisson {
@@ -28,7 +27,7 @@ inline Result<Identity> ResolveNow(const IdentityResolver& resolver, RequestOrig
   const auto resolve = [&]() -> asio::awaitable<void> {
     identity = co_await resolver.Resolve(std::move(request));
   };
-  asio::co_spawn(context, resolve, asio::detached);
+  Spawn(context.get_executor(), resolve);
   context.run();
   return *std::move(identity);
 }

@@ -10,11 +10,9 @@
 
 #include <array>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <future>
@@ -25,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "net/server.h"
 
 namespace caisson::net {
@@ -47,7 +46,7 @@ class TestServer {
 
   const asio::ip::tcp::endpoint& endpoint() const { return server_->endpoint(); }
   std::future<void> BeginClose(std::chrono::milliseconds drain) {
-    return asio::co_spawn(io_, server_->Close(drain), asio::use_future);
+    return SpawnFuture(io_.get_executor(), server_->Close(drain));
   }
   void Close(std::chrono::milliseconds drain) {
     BeginClose(drain).get();

@@ -4,7 +4,6 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -168,11 +167,11 @@ asio::awaitable<void> Connection::Serve(Incoming incoming) {
   handler_failed_ = client_left_ = false;
   instance_.clear();
   failure_.clear();
-  asio::co_spawn(peer_->socket().get_executor(), incoming_.route->handler(*this),
-                 asio::bind_cancellation_slot(
-                     cancel_.slot(), [self = shared_from_this()](const std::exception_ptr& thrown) {
-                       self->OnHandlerEnd(thrown);
-                     }));
+  handler_ = Stop(peer_->socket().get_executor());
+  Spawn(*handler_, incoming_.route->handler(*this),
+        [self = shared_from_this()](const std::exception_ptr& thrown) {
+          self->OnHandlerEnd(thrown);
+        });
   co_await Watch();
   EndAnswer();
   Report();
@@ -299,7 +298,7 @@ void Connection::Report() {
 }
 
 void Connection::Cancel() {
-  if (handler_running_) cancel_.emit(asio::cancellation_type::all);
+  if (handler_running_) handler_->Request(asio::cancellation_type::all);
 }
 
 void Connection::Finish() {

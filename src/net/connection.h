@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "base/spawn.h"
 #include "net/exchange.h"
 #include "net/peer.h"
 #include "net/request_reader.h"
@@ -75,8 +76,8 @@ class Connection final : public Exchange,
   std::chrono::steady_clock::time_point begun_at_{};
   Answer answer_ = Answer::kNone;
   int status_ = 0;
-  std::shared_ptr<Body> body_;         // Shared with whoever writes to it.
-  asio::cancellation_signal cancel_;   // The handler.
+  std::shared_ptr<Body> body_;  // Shared with whoever writes to it.
+  std::optional<Stop> handler_{};
   asio::cancellation_signal unwatch_;  // The reading ahead.
   asio::steady_timer handler_end_;     // Never expires: cancelled when the handler has ended.
   bool handler_running_ = false;

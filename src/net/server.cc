@@ -1,8 +1,6 @@
 #include "net/server.h"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -65,7 +63,7 @@ class Server::State : public std::enable_shared_from_this<State> {
     return acceptor_.local_endpoint(ignored);
   }
 
-  void Start() { asio::co_spawn(control_, Accept(shared_from_this()), asio::detached); }
+  void Start() { Spawn(control_, Accept(shared_from_this())); }
 
   // Static: `self` must live in the coroutine's own frame.
   static asio::awaitable<void> Accept(std::shared_ptr<State> self) {
@@ -114,14 +112,14 @@ class Server::State : public std::enable_shared_from_this<State> {
                                                    self->bodies_, std::move(refusal));
     self->connections_.insert(connection);
     self->table_.Add(peer, connection);
-    asio::co_spawn(executor, connection->Run(),
-                   [self, connection, peer](const std::exception_ptr&) {
-                     asio::post(self->control_, [self, connection, peer] {
-                       self->table_.Remove(peer, connection);
-                       self->connections_.erase(connection);
-                       self->left_.cancel();
-                     });
-                   });
+    // If it throws, that connection is over and no other.
+    Spawn(executor, connection->Run(), [self, connection, peer](const std::exception_ptr&) {
+      asio::post(self->control_, [self, connection, peer] {
+        self->table_.Remove(peer, connection);
+        self->connections_.erase(connection);
+        self->left_.cancel();
+      });
+    });
   }
 
   // Those that were told to go take a moment, unless a request of theirs has come in that very moment.

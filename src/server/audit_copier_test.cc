@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "base/spawn.h"
 #include "server/open_store.h"
 
 namespace caisson {
@@ -32,7 +31,7 @@ class AuditCopierTest : public testing::Test {
           owner_, {.at = {}, .kind = "effect.started", .body = "{}"});
       EXPECT_TRUE(done);
     };
-    asio::co_spawn(context, append, asio::detached);
+    Spawn(context.get_executor(), append);
     context.run();
   }
   std::int64_t Copied() const {

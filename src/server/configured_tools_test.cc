@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 #include <optional>
+
+#include "base/spawn.h"
 
 namespace caisson {
 namespace {
@@ -48,10 +48,9 @@ env = { MODE = "live" }
   ASSERT_TRUE(tools) << tools.error().message();
   ToolRun run;
   std::optional<Result<ToolAnswer>> answer;
-  asio::co_spawn(
-      context_,
-      [&]() -> asio::awaitable<void> { answer.emplace(co_await tools->at(0)->InvokeRaw({}, run)); },
-      asio::detached);
+  Spawn(context_.get_executor(), [&]() -> asio::awaitable<void> {
+    answer.emplace(co_await tools->at(0)->InvokeRaw({}, run));
+  });
   context_.run();
   const std::string directory = std::filesystem::canonical(::testing::TempDir()).string();
   EXPECT_EQ(std::get<Value>(**answer), Value("live  " + directory));

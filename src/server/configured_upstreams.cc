@@ -1,19 +1,16 @@
 #include "server/configured_upstreams.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 #include <filesystem>
 #include <future>
-#include <optional>
 #include <utility>
 
-#include "base/run_on.h"
+#include "base/spawn.h"
 #include "server/secrets.h"
 
 namespace caisson {
 namespace {
 
-using Opened = std::future<std::optional<Result<void>>>;
+using Opened = std::future<Result<void>>;
 
 constexpr std::size_t kMaxAnswerBytes = 8u << 20;
 
@@ -86,10 +83,10 @@ Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& confi
   }
   std::vector<Opened> opened;
   for (const auto& upstream : upstreams) {
-    opened.push_back(asio::co_spawn(resources.io, AsOptional(upstream->Open()), asio::use_future));
+    opened.push_back(SpawnFuture(resources.io, upstream->Open()));
   }
   for (Opened& each : opened) {
-    const Result<void> done = *each.get();
+    const Result<void> done = each.get();
     if (!done) resources.log("caisson: " + done.error().message() + "; its tools are not there\n");
   }
   return upstreams;

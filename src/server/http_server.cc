@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 #include <future>
 #include <optional>
 #include <thread>
@@ -18,6 +15,7 @@
 #include <vector>
 
 #include "base/run_on.h"
+#include "base/spawn.h"
 #include "codeact/durable/durable_runs.h"
 #include "net/endpoint.h"
 #include "net/server.h"
@@ -157,7 +155,7 @@ class HttpServer::Parts {
 
  private:
   void Run(asio::awaitable<void> last_work) {
-    auto done = asio::co_spawn(io_, std::move(last_work), asio::use_future);
+    auto done = SpawnFuture(io_.get_executor(), std::move(last_work));
     io_.restart();
     io_.run();
     done.get();
@@ -166,7 +164,6 @@ class HttpServer::Parts {
   // Requests may wait for runs, and runs for nobody in particular: those still under way when the time is over are
   // parked or ended, which ends their requests.
   asio::awaitable<void> Close() {
-    using asio::experimental::awaitable_operators::operator&&;
     const auto drain = options_.config.server.drain.value_or(kUsualDrain);
     asio::steady_timer time(co_await asio::this_coro::executor, drain);
     mcp_->Close();  // Streams that would last as long as we do.
@@ -178,7 +175,7 @@ class HttpServer::Parts {
       co_await time.async_wait(asio::as_tuple(asio::use_awaitable));
       co_await runs_->Close();
     };
-    co_await (doors() && runs());
+    co_await Both(doors(), runs());
   }
 
   net::Router Routes() {

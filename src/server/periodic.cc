@@ -1,17 +1,17 @@
 #include "server/periodic.h"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
+
+#include "base/spawn.h"
 
 namespace caisson {
 
 Periodic::Periodic(std::chrono::nanoseconds interval, std::function<asio::awaitable<void>()> work)
     : interval_(std::chrono::ceil<std::chrono::milliseconds>(interval)), work_(std::move(work)) {
-  asio::co_spawn(context_, WorkUntilStopped(), asio::detached);
+  Spawn(context_.get_executor(), WorkUntilStopped());
   thread_ = std::thread([this] { context_.run(); });
 }
 

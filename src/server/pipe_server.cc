@@ -1,12 +1,11 @@
 #include "server/pipe_server.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <exception>
 #include <optional>
 #include <utility>
 
+#include "base/spawn.h"
 #include "codeact/durable/durable_runs.h"
 #include "net/stdio/line_stream.h"
 #include "server/host_state.h"
@@ -63,9 +62,7 @@ class PipeServer::Parts {
   }
 
   void Run(asio::awaitable<void> work) {
-    asio::co_spawn(io_, std::move(work), [](const std::exception_ptr& thrown) {
-      if (thrown) std::terminate();  // Nothing of ours throws.
-    });
+    Spawn(io_.get_executor(), std::move(work));
     io_.restart();
     io_.run();
   }

@@ -1,20 +1,14 @@
 #include "server/single_run.h"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <exception>
 #include <string>
 #include <utility>
 
 namespace caisson {
 
 void SingleRun::Cancel() {
-  asio::post(caller_, [this] {
-    cancelled_ = true;
-    // Before it has started there is nothing to cancel but the start, and after its end nothing at all.
-    if (started_) stop_.emit(asio::cancellation_type::terminal);
-  });
+  asio::post(caller_, [this] { cancelled_ = true; });
+  stop_.Request();
 }
 
 SingleRun::OnOutput SingleRun::ToCaller(OnOutput& on_output) {
@@ -26,14 +20,9 @@ SingleRun::OnOutput SingleRun::ToCaller(OnOutput& on_output) {
 
 void SingleRun::Await(std::function<asio::awaitable<void>()> work) {
   const auto unless_cancelled = [&]() -> asio::awaitable<void> {
-    started_ = true;
     if (!cancelled_) co_await work();
-    started_ = false;  // Cancelling what has ended would reach into what is gone.
   };
-  asio::co_spawn(caller_, unless_cancelled,
-                 asio::bind_cancellation_slot(stop_.slot(), [](const std::exception_ptr& thrown) {
-                   if (thrown) std::terminate();  // Nothing of ours throws.
-                 }));
+  Spawn(stop_, unless_cancelled());
   caller_.run();
 }
 

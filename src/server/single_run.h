@@ -8,12 +8,12 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/spawn.h"
 #include "codeact/code_runner.h"
 #include "codeact/run_service.h"
 
@@ -48,9 +48,8 @@ class SingleRun {
 
   CodeRunner& runner_;
   asio::io_context caller_{1};
-  asio::cancellation_signal stop_;
-  bool started_ = false;  // All of these are used in caller_ alone.
-  bool cancelled_ = false;
+  const Stop stop_{caller_.get_executor()};
+  bool cancelled_ = false;  // Used in caller_ only.
 };
 
 }  // namespace caisson

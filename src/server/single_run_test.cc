@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <string>
 #include <thread>
 
+#include "base/spawn.h"
 #include "engine/fake/fake_engine.h"
 
 namespace caisson {
@@ -18,7 +17,7 @@ class SingleRunTest : public ::testing::Test {
  protected:
   ~SingleRunTest() override {
     asio::io_context context;
-    asio::co_spawn(context, runner_.Close(), asio::detached);
+    Spawn(context.get_executor(), runner_.Close());
     context.run();
     lane_.join();
   }

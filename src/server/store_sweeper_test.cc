@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <optional>
 #include <stdexcept>
 
+#include "base/spawn.h"
 #include "server/open_store.h"
 
 namespace caisson {
@@ -19,7 +18,7 @@ class StoreSweeperTest : public testing::Test {
     asio::io_context context(1);
     std::optional<Result<T>> result;
     const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
-    asio::co_spawn(context, keep, asio::detached);
+    Spawn(context.get_executor(), keep);
     context.run();
     if (!*result) throw std::runtime_error(result->error().message());
     if constexpr (!std::is_void_v<T>) return **std::move(result);

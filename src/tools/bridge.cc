@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -14,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "base/utf8.h"
 
 namespace caisson {
@@ -94,8 +92,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     cell_ = nullptr;
     waiting_.clear();
     slot_free_.cancel();
-    const auto flights = flights_;  // Cancelling one may end it at once.
-    for (const auto& flight : flights) flight->emit(asio::cancellation_type::terminal);
+    for (const Flight& flight : flights_) flight.Request();
   }
 
   void Explain(OutcomeCall& call) const {
@@ -119,7 +116,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   }
 
  private:
-  using Flight = std::shared_ptr<asio::cancellation_signal>;
+  using Flight = caisson::Stop;
 
   void LaunchWaiting() {
     while (!waiting_.empty() && flights_.size() < options_.side_by_side) {
@@ -130,16 +127,11 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   }
 
   void Launch(ToolCall call) {
-    auto flight = flights_.emplace_back(std::make_shared<asio::cancellation_signal>());
-    auto landed = [self = shared_from_this(), flight](std::exception_ptr thrown) {
-      if (thrown) std::terminate();  // Bodies, gates and journals do not throw past Serve.
-      self->Land(flight);
-    };
+    const Flight flight = flights_.emplace_back(executor_);
     const auto self = shared_from_this();
-    asio::co_spawn(
-        executor_,
-        options_.journal ? ServeJournaled(self, std::move(call)) : Serve(self, std::move(call)),
-        asio::bind_cancellation_slot(flight->slot(), std::move(landed)));
+    Spawn(flight,
+          options_.journal ? ServeJournaled(self, std::move(call)) : Serve(self, std::move(call)),
+          [self, flight] { self->Land(flight); });
   }
 
   void Land(const Flight& flight) {
@@ -233,9 +225,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   void WriteDown(std::uint32_t seq, ToolAnswer answer) {
     unwritten_.emplace_back(seq, Sendable(std::move(answer)));
     if (std::exchange(writing_, true)) return;
-    asio::co_spawn(executor_, WriteAll(shared_from_this()), [](const std::exception_ptr& thrown) {
-      if (thrown) std::terminate();
-    });
+    Spawn(executor_, WriteAll(shared_from_this()));
   }
 
   static asio::awaitable<void> WriteAll(std::shared_ptr<Traffic> self) {

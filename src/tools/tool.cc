@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/closest.h"
+#include "base/run_on.h"
 
 namespace caisson {
 namespace {
@@ -262,7 +262,6 @@ Result<ToolReply> Tool::PerformNow(Invocation invocation, ToolRun& run) const {
 }
 
 asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun& run) const {
-  using asio::experimental::awaitable_operators::operator||;
   if (is_immediate()) co_return PerformNow(std::move(invocation), run);
   const auto start = Clock::now();
   const auto deadline = std::make_shared<Deadline>(definition_, start);
@@ -275,10 +274,9 @@ asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun&
                       }};
   auto arguments = Admit(std::move(invocation), run);
   if (!arguments) co_return Refuse(std::move(arguments).error(), run);
-  auto first = co_await (body_.Call(*std::move(arguments), std::move(context)) || deadline->Wait());
-  if (auto* reply = std::get_if<ToolReply>(&first)) {
-    co_return Finish(std::move(*reply), start, run);
-  }
+  auto reply =
+      co_await Race(body_.Call(*std::move(arguments), std::move(context)), deadline->Wait());
+  if (reply) co_return Finish(*std::move(reply), start, run);
   const bool at_last = definition_.longest && Clock::now() - start >= *definition_.longest;
   const auto seconds =
       std::chrono::duration<double>(at_last ? *definition_.longest : definition_.timeout).count();

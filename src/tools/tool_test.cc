@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -15,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/spawn.h"
 #include "wire/json.h"
 
 namespace caisson {
@@ -53,9 +52,8 @@ std::shared_ptr<const Tool> Send(ToolBody body = Inline(Echo)) {
 template <typename T>
 T Await(asio::awaitable<T> work, asio::io_context& context) {
   std::optional<T> result;
-  asio::co_spawn(
-      context, [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); },
-      asio::detached);
+  Spawn(context.get_executor(),
+        [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); });
   context.run();
   return *std::move(result);
 }

@@ -7,8 +7,6 @@
 // elsewhere).
 #include <array>
 #include <atomic>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -25,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "engine/wasm/wasm_engine.h"
 #include "module_list.h"
 #include "server/installation.h"
@@ -195,7 +194,7 @@ class Runner {
   void Run() {
     std::vector<std::future<void>> lanes;
     for (std::size_t lane = 0; lane < engine_.lanes(); ++lane) {
-      lanes.push_back(asio::co_spawn(engine_.lane_executor(lane), WorkOff(), asio::use_future));
+      lanes.push_back(SpawnFuture(engine_.lane_executor(lane), WorkOff()));
     }
     for (auto& lane : lanes) lane.get();
   }

@@ -5,7 +5,6 @@
 // Lifetime  Closes what it has; the store is shared with other Hosts of the test.
 #pragma once
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -21,6 +20,7 @@
 
 #include "approval/desk.h"
 #include "approval/key_ring.h"
+#include "base/spawn.h"
 #include "codeact/durable/durable_runs.h"
 #include "store/store.h"
 
@@ -69,9 +69,7 @@ class Host {
         promise.set_value(co_await std::move(work));
       }
     };
-    asio::co_spawn(context_, keep, [](const std::exception_ptr& thrown) {
-      if (thrown) std::terminate();
-    });
+    Spawn(context_.get_executor(), keep);
     if (future.wait_for(kPatience) != std::future_status::ready) std::terminate();
     return future.get();
   }

@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-
+#include "base/spawn.h"
 #include "tests/durable/replica.h"
 
 namespace caisson {
@@ -72,12 +70,12 @@ TEST_F(KeyedRunsTest, ARunThatCouldNotBeginFreesItsKey) {
 
 TEST_F(KeyedRunsTest, ARunWithAKeyGoesOnWhenItsClientLeaves) {
   for (const bool keyed : {true, false}) {
-    asio::cancellation_signal leave;
+    const Stop leave(loop_.context().get_executor());
     std::optional<RunId> id;
     bool returned = false;
     const auto slow =
         *Tool::Make({.name = "slow"}, Awaitable([&](Dict) -> asio::awaitable<Value> {
-                      leave.emit(asio::cancellation_type::terminal);
+                      leave.Request();
                       asio::steady_timer pause(co_await asio::this_coro::executor, 50ms);
                       co_await pause.async_wait(asio::use_awaitable);
                       effects_.push_back("slow");
@@ -91,9 +89,7 @@ TEST_F(KeyedRunsTest, ARunWithAKeyGoesOnWhenItsClientLeaves) {
       static_cast<void>(co_await here_->runs().Start(ann_, std::move(request)));
       returned = true;
     };
-    asio::co_spawn(loop_.context(), start,
-                   asio::bind_cancellation_slot(
-                       leave.slot(), [&](const std::exception_ptr&) { returned = true; }));
+    Spawn(leave, start(), [&](const std::exception_ptr&) { returned = true; });
     loop_.Until([&] { return returned; });
     loop_.Until([&] { return Find(*id).state == RunState::kFinished; });
     EXPECT_EQ(Find(*id).outcome.status, keyed ? RunStatus::kCompleted : RunStatus::kCancelled);

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <functional>
@@ -21,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/spawn.h"
 #include "codeact/durable/durable_runs.h"
 #include "engine/fake/fake_engine.h"
 #include "store/sqlite/sqlite_store.h"
@@ -52,7 +52,7 @@ class Loop {
   T Now(asio::awaitable<T> work) {
     std::optional<T> result;
     const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
-    asio::co_spawn(context_, keep, Rethrow);
+    Spawn(context_.get_executor(), keep);
     Until([&] { return result.has_value(); });
     return *std::move(result);
   }
@@ -62,11 +62,8 @@ class Loop {
       co_await std::move(work);
       ended = true;
     };
-    asio::co_spawn(context_, note, Rethrow);
+    Spawn(context_.get_executor(), note);
     Until([&] { return ended; });
-  }
-  static void Rethrow(const std::exception_ptr& thrown) {
-    if (thrown) std::rethrow_exception(thrown);
   }
 
  private:

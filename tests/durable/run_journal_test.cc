@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 
 #include "approval/binding.h"
+#include "base/spawn.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace caisson {
@@ -41,7 +41,7 @@ class RunJournalTest : public ::testing::Test {
   T Now(asio::awaitable<T> work) {
     std::optional<T> result;
     const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
-    asio::co_spawn(context_, keep, [](const std::exception_ptr& thrown) { ASSERT_FALSE(thrown); });
+    Spawn(context_.get_executor(), keep);
     RunUntil([&] { return result.has_value(); });
     return *std::move(result);
   }
@@ -84,8 +84,7 @@ class RunJournalTest : public ::testing::Test {
     const auto ask = [](auto shared, auto asked, auto out) -> asio::awaitable<void> {
       *out = co_await shared->Before(std::move(asked));
     };
-    asio::co_spawn(context_, ask(journal, std::move(call), ruling),
-                   [](const std::exception_ptr& thrown) { ASSERT_FALSE(thrown); });
+    Spawn(context_.get_executor(), ask(journal, std::move(call), ruling));
     return ruling;
   }
   // Up to the moment at which the effect may begin.

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <future>
 
+#include "base/spawn.h"
 #include "tests/integration/guest.h"
 #include "tools/command/command.h"
 #include "wire/json.h"
@@ -41,8 +41,7 @@ class BridgeTest : public ::testing::Test {
     RunRequest request{.code = std::move(code), .limits = limits};
     for (const auto& tool : registry_.Snapshot()->tools()) request.tools.push_back(tool->name());
     std::promise<Outcome> outcome;
-    asio::co_spawn(engine_->lane_executor(0), Perform(std::move(request), outcome),
-                   [](std::exception_ptr thrown) { EXPECT_FALSE(thrown); });
+    Spawn(engine_->lane_executor(0), Perform(std::move(request), outcome));
     return outcome.get_future().get();
   }
 

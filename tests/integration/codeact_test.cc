@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <future>
 
+#include "base/spawn.h"
 #include "codeact/code_runner.h"
 #include "codeact/provider.h"
 #include "tests/integration/census.h"
@@ -35,7 +34,7 @@ class CodeActTest : public OnEachEngine {
 
   void Close() {
     if (!runner_) return;
-    Wait(asio::co_spawn(callers_, runner_->Close(), asio::use_future));
+    Wait(SpawnFuture(callers_.get_executor(), runner_->Close()));
     runner_.reset();
     callers_.join();
     pool_.join();
@@ -53,12 +52,11 @@ class CodeActTest : public OnEachEngine {
   }
 
   std::future<void> Start(CodeRequest request, std::optional<Result<CodeRun>>& result) {
-    return asio::co_spawn(
-        callers_,
+    return SpawnFuture(
+        callers_.get_executor(),
         [this, request = std::move(request), &result]() mutable -> asio::awaitable<void> {
           result = co_await runner_->Run(std::move(request));
-        },
-        asio::use_future);
+        });
   }
   Result<CodeRun> Run(CodeRequest request) {
     std::optional<Result<CodeRun>> result;
@@ -208,13 +206,10 @@ TEST_P(CodeActTest, ASessionLostToALimitOrACrashIsReportedAndNeverSilentlyFresh)
 
 TEST_P(CodeActTest, AForkGoesItsOwnWayWhereTheEngineCanCopy) {
   RunIn(kAnn, "s", "x = ['common']");
-  auto forked = Wait(asio::co_spawn(
-      callers_,
-      [this]() -> asio::awaitable<std::string> {
-        auto result = co_await runner_->Fork({kAnn, "s"}, "t", Open());
-        co_return result ? "" : result.error().message();
-      },
-      asio::use_future));
+  auto forked = Wait(SpawnFuture(callers_.get_executor(), [this]() -> asio::awaitable<std::string> {
+    auto result = co_await runner_->Fork({kAnn, "s"}, "t", Open());
+    co_return result ? "" : result.error().message();
+  }));
   if (!can_copy()) {
     EXPECT_THAT(forked, HasSubstr("run the session in engine wasm"));
     EXPECT_THAT(runner_->sessions().Names(kAnn), ElementsAre("s"));
@@ -251,16 +246,13 @@ TEST_P(CodeActTest, ExecuteCodeFromEndToEnd) {
   std::vector<Content> contents;
   const auto invoke = [&](std::string code) {
     ToolRun run;
-    Wait(asio::co_spawn(
-        callers_,
-        [&]() -> asio::awaitable<void> {
-          Invocation invocation;
-          invocation.keywords.items.emplace_back(std::string("code"), std::move(code));
-          auto result = co_await scope.tool->Invoke(std::move(invocation), run);
-          EXPECT_TRUE(result);
-          contents = *std::move(result);
-        },
-        asio::use_future));
+    Wait(SpawnFuture(callers_.get_executor(), [&]() -> asio::awaitable<void> {
+      Invocation invocation;
+      invocation.keywords.items.emplace_back(std::string("code"), std::move(code));
+      auto result = co_await scope.tool->Invoke(std::move(invocation), run);
+      EXPECT_TRUE(result);
+      contents = *std::move(result);
+    }));
   };
   invoke("print('sum:', add(1, 2))");
   EXPECT_THAT(contents, ElementsAre(Content(TextContent{.text = "sum: 3\n"})));
@@ -331,7 +323,7 @@ TEST_P(CodeActTest, CloseDuringRunsEndsThemAllAndLeavesNothing) {
     futures.push_back(Start(std::move(request), runs[i]));
   }
   Wait(all_started.get_future());
-  Wait(asio::co_spawn(callers_, runner_->Close(), asio::use_future));
+  Wait(SpawnFuture(callers_.get_executor(), runner_->Close()));
   for (auto& future : futures) Wait(std::move(future));
   for (const auto& run : runs) {
     if (*run) {

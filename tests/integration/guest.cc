@@ -1,6 +1,5 @@
 #include "tests/integration/guest.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <condition_variable>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/run_here.h"
+#include "base/spawn.h"
 
 namespace caisson::testing {
 namespace {
@@ -25,12 +25,7 @@ constexpr std::chrono::seconds kDeadline{120};
 // Runs a coroutine on `executor` to its end. It may refer to the caller's locals.
 void Await(const asio::any_io_executor& executor, std::function<asio::awaitable<void>()> body) {
   std::promise<void> ended;
-  asio::co_spawn(
-      executor, [&]() -> asio::awaitable<void> { co_await body(); },
-      [&](std::exception_ptr thrown) {
-        if (thrown) std::terminate();  // Nothing of ours throws.
-        ended.set_value();
-      });
+  Spawn(executor, [&]() -> asio::awaitable<void> { co_await body(); }, [&] { ended.set_value(); });
   if (ended.get_future().wait_for(kDeadline) != std::future_status::ready) Hangs("a cell");
 }
 
@@ -39,12 +34,9 @@ void AwaitHere(std::function<asio::awaitable<void>()> body) {
   asio::io_context& here = LoopOfThisThread();
   here.restart();
   bool ended = false;
-  asio::co_spawn(
-      here, [&]() -> asio::awaitable<void> { co_await body(); },
-      [&](std::exception_ptr thrown) {
-        if (thrown) std::terminate();
-        ended = true;
-      });
+  Spawn(
+      here.get_executor(), [&]() -> asio::awaitable<void> { co_await body(); },
+      [&] { ended = true; });
   here.run_for(kDeadline);
   if (!ended) Hangs("an engine");
 }
@@ -84,14 +76,9 @@ struct Guest::State final : RunEvents {
       calls.clear();
       out.clear();
     }
-    asio::co_spawn(
-        executor,
-        [](std::shared_ptr<State> self, auto body) -> asio::awaitable<void> {
-          self->OnEnd(co_await body(*self));
-        }(self.lock(), std::move(run)),
-        [](std::exception_ptr thrown) {
-          if (thrown) std::terminate();
-        });
+    Spawn(executor, [](std::shared_ptr<State> self, auto body) -> asio::awaitable<void> {
+      self->OnEnd(co_await body(*self));
+    }(self.lock(), std::move(run)));
   }
 
   const asio::any_io_executor executor;

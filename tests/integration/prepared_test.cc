@@ -6,15 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <thread>
 
+#include "base/spawn.h"
 #include "codeact/code_runner.h"
 #include "tests/integration/census.h"
 #include "tests/integration/engines.h"
@@ -56,7 +55,7 @@ class PreparedTest : public OnEachEngine {
   }
   void Close() {
     if (!runner_) return;
-    Wait(asio::co_spawn(callers_, runner_->Close(), asio::use_future));
+    Wait(SpawnFuture(callers_.get_executor(), runner_->Close()));
     runner_.reset();
   }
   // A test that waits for longer has found a hang.
@@ -78,12 +77,11 @@ class PreparedTest : public OnEachEngine {
   }
 
   std::future<void> Start(CodeRequest request, std::optional<Result<CodeRun>>& result) {
-    return asio::co_spawn(
-        callers_,
+    return SpawnFuture(
+        callers_.get_executor(),
         [this, request = std::move(request), &result]() mutable -> asio::awaitable<void> {
           result = co_await runner_->Run(std::move(request));
-        },
-        asio::use_future);
+        });
   }
   Result<CodeRun> Run(CodeRequest request) {
     std::optional<Result<CodeRun>> result;
@@ -334,9 +332,9 @@ TEST_P(PreparedTest, CloseLeavesNothing) {
   StartRunner();
   Prepare(Setting(MountMode::kReadWrite));
   EXPECT_NE(TakeCensus(), before);
-  Wait(asio::co_spawn(callers_, runner_->Close(), asio::use_future));
+  Wait(SpawnFuture(callers_.get_executor(), runner_->Close()));
   EXPECT_EQ(TakeCensus(), before);
-  Wait(asio::co_spawn(callers_, runner_->Close(), asio::use_future));
+  Wait(SpawnFuture(callers_.get_executor(), runner_->Close()));
 }
 
 TEST_P(PreparedTest, CloseWhileRunsAndPreparationsAreUnderWayLeavesNothing) {
@@ -354,7 +352,7 @@ TEST_P(PreparedTest, CloseWhileRunsAndPreparationsAreUnderWayLeavesNothing) {
       futures.push_back(Start(std::move(request), runs[i]));
     }
     for (int i = 0; i < round; ++i) Wait(std::move(futures[static_cast<std::size_t>(i)]));
-    Wait(asio::co_spawn(callers_, runner_->Close(), asio::use_future));
+    Wait(SpawnFuture(callers_.get_executor(), runner_->Close()));
     for (auto& future : futures) {
       if (future.valid()) Wait(std::move(future));
     }

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <memory>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/spawn.h"
 #include "store/sql/connection.h"
 #include "store/store.h"
 
@@ -40,7 +39,7 @@ Result<T> Now(asio::awaitable<Result<T>> work) {
   asio::io_context context;
   std::optional<Result<T>> result;
   const auto run = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-  asio::co_spawn(context, run, asio::detached);
+  Spawn(context.get_executor(), run);
   context.run();
   return *std::move(result);
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -87,25 +85,19 @@ bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
                                           if (auto rung = weak.lock())
                                             InBackground(DeliverDecisions(std::move(rung)));
                                         });
-  auto ended = [this, run, pass = *std::move(pass),
-                listening = std::move(listening)](const std::exception_ptr& thrown) {
-    if (thrown) std::terminate();
+  auto ended = [this, run, pass = *std::move(pass), listening = std::move(listening)] {
     Remove(*run);
     // Whoever decided while it was falling asleep told a run that was not listening any more.
     if (run->fell_asleep()) InBackground(ResumeIfDecided(run->origin().owner, run->origin().id));
   };
-  asio::co_spawn(run->strand(), run->Live(),
-                 asio::bind_cancellation_slot(run->stop_slot(), std::move(ended)));
+  Spawn(run->stop(), run->Live(), std::move(ended));
   return true;
 }
 
 void DurableRuns::InBackground(asio::awaitable<void> work) {
   auto pass = gate_.Enter();
   if (!pass) return;
-  asio::co_spawn(options_.executor, std::move(work),
-                 [pass = *std::move(pass)](const std::exception_ptr& thrown) {
-                   if (thrown) std::terminate();
-                 });
+  Spawn(options_.executor, std::move(work), [pass = *std::move(pass)] {});
 }
 
 // Memory is for those who are decided soon: of too many, or too big ones, those that wait longest sleep. So do as many

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
@@ -21,10 +21,6 @@ constexpr std::chrono::milliseconds kAskAgain{20};
 // How soon a run is tried again that could not be tried just now; and one that brought its worker down, after the
 // first time. Four times as long each time after that.
 constexpr std::chrono::seconds kTryAgain{1};
-
-void Terminate(const std::exception_ptr& thrown) {
-  if (thrown) std::terminate();
-}
 
 bool MayBeTriedLater(ErrorCode code) {
   return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadlineExceeded ||
@@ -62,7 +58,7 @@ LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
                  const asio::any_io_executor& executor)
     : surroundings_(surroundings),
       origin_(std::move(origin)),
-      strand_(asio::make_strand(executor)),
+      stop_(asio::make_strand(executor)),
       news_(Awaited{.view = {.id = origin_.id,
                              .code = origin_.record.code,
                              .limits = origin_.record.limits,
@@ -311,7 +307,7 @@ void LiveRun::OnChange() {
   if (parked_ && journal_->changes() != parked_changes_) GoOn();
   if (parked_ || settling_ || !journal_->waits()) return;
   settling_ = true;
-  asio::co_spawn(cell_->executor(), Settle(), Terminate);
+  Spawn(cell_->executor(), Settle());
 }
 
 // Finds out whether the code waits for nothing but people, and has it stored if so.
@@ -431,12 +427,11 @@ void LiveRun::Abandon() {
 }
 
 void LiveRun::Cancel() {
-  asio::post(strand_,
-             [self = shared_from_this()] { self->stop_.emit(asio::cancellation_type::terminal); });
+  stop_.Request();
 }
 
 void LiveRun::Decide(const StoredApproval& approval) {
-  asio::post(strand_, [self = shared_from_this(), approval] {
+  asio::post(stop_.executor(), [self = shared_from_this(), approval] {
     if (self->journal_) self->journal_->Decide(approval);
   });
 }

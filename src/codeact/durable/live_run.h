@@ -14,9 +14,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,6 +26,7 @@
 
 #include "base/guarded.h"
 #include "base/result.h"
+#include "base/spawn.h"
 #include "base/wakeup.h"
 #include "codeact/durable/surroundings.h"
 #include "codeact/run_service.h"
@@ -102,8 +101,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
   bool fell_asleep() const { return asleep_; }             // Once Live() has returned.
   std::vector<OutcomeApproval> approvals() const;
-  auto strand() const { return strand_; }
-  asio::cancellation_slot stop_slot() { return stop_.slot(); }
+  const Stop& stop() const { return stop_; }  // Of Live().
 
   void OnCell(Cell& cell, const std::optional<SessionId>& session) override;
   void OnEnd(Result<Outcome>& outcome) override;
@@ -153,8 +151,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   const Surroundings& surroundings_;
   LiveRunOrigin origin_;
   const bool stored_first_ = origin_.lease.has_value();
-  asio::strand<asio::any_io_executor> strand_;
-  asio::cancellation_signal stop_;
+  const Stop stop_;
   std::shared_ptr<RunJournal> journal_;
   mutable Guarded<Awaited> news_;
   Guarded<std::function<void(OutputStream, std::string_view)>> on_output_;

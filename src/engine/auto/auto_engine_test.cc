@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include "base/spawn.h"
 #include "engine/fake/fake_engine.h"
 
 namespace caisson {
@@ -62,8 +62,8 @@ class AutoEngineTest : public ::testing::Test {
   template <typename F>
   void Run(F body) {
     auto work = asio::make_work_guard(context_);  // The starter's thread comes back.
-    asio::co_spawn(
-        context_, [&]() -> asio::awaitable<void> { co_await body(); },
+    Spawn(
+        context_.get_executor(), [&]() -> asio::awaitable<void> { co_await body(); },
         [&](std::exception_ptr error) {
           EXPECT_FALSE(error);
           work.reset();

@@ -7,6 +7,12 @@
 #include <boost/asio/use_awaitable.hpp>
 
 namespace caisson {
+namespace {
+
+// Enough for a cancellation to pass through three executors.
+constexpr int kTurnsOfOpen = 4;
+
+}  // namespace
 
 class FakeCell final : public Cell {
  public:
@@ -181,7 +187,7 @@ asio::awaitable<Result<std::shared_ptr<PreparedCell>>> FakeEngine::Prepare(
 asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Open(OpenOptions options) {
   if (on_open_) {
     std::exchange(on_open_, nullptr)();
-    co_await asio::post(executor_, asio::use_awaitable);
+    for (int i = 0; i < kTurnsOfOpen; ++i) co_await asio::post(executor_, asio::use_awaitable);
   }
   if (open_error_) co_return *std::exchange(open_error_, std::nullopt);
   if (options.prepared) opened_prepared_.push_back(options.owner);

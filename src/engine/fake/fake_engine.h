@@ -58,7 +58,8 @@ class FakeEngine final : public Engine {
   // The next Open or Restore fails like this.
   void FailNextOpen(Error error) { open_error_ = std::move(error); }
 
-  // Called when the next Open begins; what it posts happens before Open returns.
+  // Called when the next Open begins. Open returns some turns of the executor later: if `action` cancels its caller,
+  // Open returns to a cancelled one.
   void OnNextOpen(std::function<void()> action) { on_open_ = std::move(action); }
 
   // As if so many waited for a cell.

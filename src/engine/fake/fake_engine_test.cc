@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
+
+#include "base/spawn.h"
 
 namespace caisson {
 namespace {
@@ -29,13 +29,10 @@ void InLoop(F body) {
   asio::io_context context;
   FakeEngine engine(context.get_executor());
   bool ended = false;
-  asio::co_spawn(
-      context,
-      [&]() -> asio::awaitable<void> {
-        co_await body(engine);
-        ended = true;
-      },
-      asio::detached);
+  Spawn(context.get_executor(), [&]() -> asio::awaitable<void> {
+    co_await body(engine);
+    ended = true;
+  });
   context.run();
   EXPECT_TRUE(ended);
 }
@@ -80,12 +77,9 @@ TEST(FakeEngineTest, ASavedCellGoesOnForItsOwnerOnly) {
     auto cell = *co_await engine.Open({.owner = OwnerId("a")});
     auto executor = co_await asio::this_coro::executor;
     events.on_call = [&](const ToolCall&) {
-      asio::co_spawn(
-          executor,
-          [](Cell* target, SavedCell& out) -> asio::awaitable<void> {
-            out = *co_await target->Save(AfterSave::kDiscard);
-          }(cell.get(), saved),
-          asio::detached);
+      Spawn(executor, [](Cell* target, SavedCell& out) -> asio::awaitable<void> {
+        out = *co_await target->Save(AfterSave::kDiscard);
+      }(cell.get(), saved));
     };
     auto outcome = co_await cell->Run({.code = "code"}, events, AfterRun::kDiscard);
     EXPECT_EQ(outcome->status, RunStatus::kWaiting);

@@ -1,13 +1,11 @@
 // Saving and restoring as the host sees it: what an honest cell says, and whatever another may say instead (I9).
 #include <gtest/gtest.h>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/spawn.h"
 #include "engine/native/testing/engine_fixture.h"
 #include "wire/survey.h"
 
@@ -228,17 +226,14 @@ TEST(CopiesTest, ACopyWaitsForRoomWhereItsSourceLivesAndNoLongerThanItMay) {
         {.owner = OwnerId("a"), .wait = std::chrono::milliseconds(20)}, *saved, {});
     EXPECT_EQ(late.error().code(), ErrorCode::kDeadlineExceeded);
 
-    asio::cancellation_signal stop;
+    const Stop stop(co_await asio::this_coro::executor);
     std::optional<ErrorCode> ended;
-    asio::co_spawn(
-        co_await asio::this_coro::executor,
-        [&]() -> asio::awaitable<void> {
-          auto copy = co_await engine->Restore({.owner = OwnerId("a")}, *saved, {});
-          EXPECT_FALSE(copy);
-          ended = copy.error().code();
-        },
-        asio::bind_cancellation_slot(stop.slot(), asio::detached));
-    stop.emit(asio::cancellation_type::all);
+    Spawn(stop, [&]() -> asio::awaitable<void> {
+      auto copy = co_await engine->Restore({.owner = OwnerId("a")}, *saved, {});
+      EXPECT_FALSE(copy);
+      ended = copy.error().code();
+    });
+    stop.Request();
     while (!ended) co_await asio::post(asio::use_awaitable);
     EXPECT_EQ(*ended, ErrorCode::kCancelled);
     EXPECT_TRUE(cell->holds_state());

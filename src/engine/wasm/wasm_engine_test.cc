@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <future>
 #include <thread>
 
+#include "base/spawn.h"
 #include "engine/wasm/testing/engine_fixture.h"
 
 namespace caisson {
@@ -88,18 +87,15 @@ TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
   auto engine = MakeEngine(Worker(
       [](WorkerEnd& end, const Received& start) { end.Return(start.cell, std::int64_t{1}); }));
   int ended = 0;
-  asio::co_spawn(
-      context,
-      [&]() -> asio::awaitable<void> {
-        for (int i = 0; i < 10; ++i) {
-          Recorder events;
-          auto outcome = co_await RunOnce(*engine, "y", events);
-          EXPECT_TRUE(outcome);
-          EXPECT_TRUE(context.get_executor().running_in_this_thread());
-          ++ended;
-        }
-      },
-      asio::detached);
+  Spawn(context.get_executor(), [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 10; ++i) {
+      Recorder events;
+      auto outcome = co_await RunOnce(*engine, "y", events);
+      EXPECT_TRUE(outcome);
+      EXPECT_TRUE(context.get_executor().running_in_this_thread());
+      ++ended;
+    }
+  });
   context.run();
   EXPECT_EQ(ended, 10);
 }
@@ -475,13 +471,10 @@ TEST(WasmEngineTest, DestroyingACellCancelsItsRunAndGivesThePlaceBack) {
     Recorder events;
     auto cell = *co_await engine->Open({.owner = OwnerId("a")});
     auto executor = co_await asio::this_coro::executor;
-    asio::co_spawn(
-        executor,
-        [](Cell* target, RunEvents& sink) -> asio::awaitable<void> {
-          (void)co_await target->Run({.code = "loop"}, sink, AfterRun::kDiscard);
-          ADD_FAILURE() << "the run of a cell that is gone has no end";
-        }(cell.get(), events),
-        asio::detached);
+    Spawn(executor, [](Cell* target, RunEvents& sink) -> asio::awaitable<void> {
+      (void)co_await target->Run({.code = "loop"}, sink, AfterRun::kDiscard);
+      ADD_FAILURE() << "the run of a cell that is gone has no end";
+    }(cell.get(), events));
     co_await asio::post(executor, asio::use_awaitable);
     EXPECT_EQ(engine->stats().cells_live, 1u);
     cell.reset();
@@ -550,14 +543,11 @@ TEST(WasmEngineTest, SavesAParkedCellAndRestoresItInAWorkerOfItsOwner) {
       auto cell = *co_await engine->Open({.owner = OwnerId("a")});
       auto executor = co_await asio::this_coro::executor;
       events.on_call = [&](const ToolCall&) {
-        asio::co_spawn(
-            executor,
-            [](Cell* target, SavedCell& out) -> asio::awaitable<void> {
-              auto result = co_await target->Save(AfterSave::kDiscard);
-              EXPECT_TRUE(result) << result.error().message();
-              if (result) out = *std::move(result);
-            }(cell.get(), saved),
-            asio::detached);
+        Spawn(executor, [](Cell* target, SavedCell& out) -> asio::awaitable<void> {
+          auto result = co_await target->Save(AfterSave::kDiscard);
+          EXPECT_TRUE(result) << result.error().message();
+          if (result) out = *std::move(result);
+        }(cell.get(), saved));
       };
       auto outcome = co_await cell->Run({.code = "x"}, events, AfterRun::kDiscard);
       EXPECT_TRUE(outcome);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
+
+#include "base/spawn.h"
 
 namespace caisson {
 namespace {
@@ -30,7 +30,7 @@ class LineStream::Writer : public std::enable_shared_from_this<Writer> {
     unsent_bytes_ += line.size();
     queue_.push_back(std::move(line));
     if (queue_.size() == 1) {
-      asio::co_spawn(output_.get_executor(), Empty(shared_from_this()), asio::detached);
+      Spawn(output_.get_executor(), Empty(shared_from_this()));
     }
   }
 

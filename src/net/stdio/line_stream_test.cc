@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <string_view>
 #include <vector>
+
+#include "base/spawn.h"
 
 namespace caisson {
 namespace {
@@ -34,7 +34,7 @@ class LineStreamTest : public testing::Test {
     const auto read = [&]() -> asio::awaitable<void> {
       while (auto line = co_await stream_->Read()) lines.push_back(*std::move(line));
     };
-    asio::co_spawn(context_, read(), asio::detached);
+    Spawn(context_.get_executor(), read());
     context_.run();
     return lines;
   }
@@ -83,7 +83,7 @@ TEST_F(LineStreamTest, NoticesThatNobodyListens) {
 TEST_F(LineStreamTest, FlushReturnsWhenAllIsWritten) {
   stream_->Write("a");
   stream_->Write("b");
-  asio::co_spawn(context_, stream_->Flush(), asio::detached);
+  Spawn(context_.get_executor(), stream_->Flush());
   context_.run();
   char text[8] = {};
   EXPECT_EQ(::read(peer_.get(), text, sizeof text), 4);

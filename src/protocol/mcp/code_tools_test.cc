@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <deque>
 
 #include "approval/binding.h"
+#include "base/spawn.h"
 #include "protocol/mcp/message.h"
 #include "protocol/mcp/outcome_result.h"
 #include "protocol/mcp/server.h"
@@ -181,9 +181,7 @@ class CodeToolsTest : public testing::Test {
     const auto call = [&]() -> asio::awaitable<void> {
       reply = co_await server_->Handle(request, exchange);
     };
-    asio::co_spawn(context_, call, [](const std::exception_ptr& thrown) {
-      if (thrown) std::rethrow_exception(thrown);
-    });
+    Spawn(context_.get_executor(), call);
     context_.restart();
     context_.run();
     sent_ = exchange.sent;

@@ -2,9 +2,6 @@
 
 #include <any>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -33,14 +30,6 @@ net::Response ErrorResponse(int status, const Value& id, RpcError error) {
 // A client that has gone cannot be told, and need not be.
 asio::awaitable<void> Tell(net::Exchange& http, net::Response response) {
   static_cast<void>(co_await http.Send(std::move(response)));
-}
-
-// What is left of a coroutine lets go of its signal after this was called.
-auto EndOf(std::shared_ptr<RequestsUnderWay::Underway> underway, asio::any_io_executor executor) {
-  return [underway = std::move(underway), executor](const std::exception_ptr& thrown) {
-    if (thrown) std::terminate();  // Nothing of ours throws.
-    asio::post(executor, [underway] {});
-  };
 }
 
 net::Response Accepted() {
@@ -192,7 +181,7 @@ class HttpEndpoint::HttpExchange final : public Exchange {
   // The client is gone: a question has nobody any more who could answer it.
   void OnGone() {
     gone_ = true;
-    if (is_asking()) underway_->stop.emit(asio::cancellation_type::terminal);
+    if (is_asking()) underway_->stop.Request();
   }
 
  protected:
@@ -297,18 +286,17 @@ asio::awaitable<void> HttpEndpoint::TakeModern(Message message, Principal princi
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto conversation =
       std::make_shared<Conversation>(executor, Conversation::Shape{.era = Era::kModern});
-  const auto underway = std::make_shared<RequestsUnderWay::Underway>();
+  const auto underway = std::make_shared<RequestsUnderWay::Underway>(Stop(executor));
   HttpExchange exchange(std::get<Caller>(std::move(caller)), *request, nullptr, conversation,
                         underway);
   const auto work = [&]() -> asio::awaitable<void> {
     co_await asio::this_coro::throw_if_cancelled(false);
     conversation->Finish(request->id, co_await server_.Handle(*request, exchange));
   };
-  asio::co_spawn(executor, work,
-                 asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, executor)));
+  Spawn(underway->stop, work());
   co_await conversation->Answer(http, [&] {
     underway->unwanted = true;
-    underway->stop.emit(asio::cancellation_type::terminal);
+    underway->stop.Request();
   });
 }
 
@@ -319,10 +307,10 @@ asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, Principal pr
     co_return co_await Tell(
         http, net::ToResponse({.status = 503, .detail = "there are too many sessions"}));
   }
-  const auto conversation =
-      std::make_shared<Conversation>(co_await asio::this_coro::executor, Conversation::Shape());
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  const auto conversation = std::make_shared<Conversation>(executor, Conversation::Shape());
   HttpExchange exchange(begun->session->session->LegacyCaller(), request, begun->session->session,
-                        conversation, std::make_shared<RequestsUnderWay::Underway>());
+                        conversation, std::make_shared<RequestsUnderWay::Underway>(Stop(executor)));
   // The session is nobody else's yet, so that its strand is not needed.
   Reply reply = co_await server_.Handle(request, exchange);
   if (std::holds_alternative<RpcError>(reply)) sessions_.End(principal.owner, begun->id);
@@ -403,14 +391,12 @@ asio::awaitable<void> HttpEndpoint::AnswerInSession(std::vector<Request> request
                                                     net::Exchange& http) {
   std::vector<std::shared_ptr<HttpExchange>> exchanges;
   for (Request& request : requests) {
-    const auto underway = std::make_shared<RequestsUnderWay::Underway>();
+    const auto underway = std::make_shared<RequestsUnderWay::Underway>(Stop(session->strand));
     const auto exchange = std::make_shared<HttpExchange>(session->session->LegacyCaller(), request,
                                                          session->session, conversation, underway);
     exchanges.push_back(exchange);
-    asio::co_spawn(
-        session->strand,
-        WorkInSession(std::move(request), session, exchange, conversation, underway),
-        asio::bind_cancellation_slot(underway->stop.slot(), EndOf(underway, session->strand)));
+    Spawn(underway->stop,
+          WorkInSession(std::move(request), session, exchange, conversation, underway));
   }
   co_await conversation->Answer(http, [session, exchanges] {
     asio::post(session->strand, [exchanges] {

@@ -23,20 +23,17 @@ void RequestsUnderWay::End(const Value& id) {
 void RequestsUnderWay::Cancel(const Value& id) {
   const auto found = requests_.find(KeyOf(id));
   if (found == requests_.end()) return;
-  const auto request = found->second;  // It may end, and be forgotten, while it is told.
-  request->unwanted = true;
-  request->stop.emit(asio::cancellation_type::terminal);
+  found->second->unwanted = true;
+  found->second->stop.Request();
 }
 
 void RequestsUnderWay::StopAll() {
-  const auto requests = requests_;
-  for (const auto& [id, request] : requests) request->stop.emit(asio::cancellation_type::terminal);
+  for (const auto& [id, request] : requests_) request->stop.Request();
 }
 
 void RequestsUnderWay::StopEndless() {
-  const auto requests = requests_;
-  for (const auto& [id, request] : requests) {
-    if (request->endless) request->stop.emit(asio::cancellation_type::terminal);
+  for (const auto& [id, request] : requests_) {
+    if (request->endless) request->stop.Request();
   }
 }
 

@@ -8,13 +8,13 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/cancellation_signal.hpp>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "base/spawn.h"
 #include "jsonrpc/questions.h"
 #include "protocol/mcp/caller.h"
 #include "protocol/mcp/message.h"
@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 class RequestsUnderWay {
  public:
   struct Underway {
-    asio::cancellation_signal stop{};
+    Stop stop;
     bool unwanted = false;  // The client has cancelled it: nobody waits for the answer.
     bool endless = false;   // It ends when it is stopped.
   };

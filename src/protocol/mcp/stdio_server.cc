@@ -1,16 +1,14 @@
 #include "protocol/mcp/stdio_server.h"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
-#include <exception>
 #include <utility>
 #include <vector>
+
+#include "base/run_on.h"
 
 namespace caisson::mcp {
 namespace {
@@ -89,9 +87,8 @@ asio::awaitable<void> StdioServer::TellChanges() {
 }
 
 asio::awaitable<void> StdioServer::Serve() {
-  using asio::experimental::awaitable_operators::operator||;
   if (server_.changes().can_happen()) {
-    co_await (Read() || TellChanges());
+    co_await Race(Read(), TellChanges());
   } else {
     co_await Read();
   }
@@ -145,19 +142,12 @@ void StdioServer::Begin(Request request, std::shared_ptr<Answers> answers) {
                             RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
   };
   if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
-  auto underway = std::make_shared<RequestsUnderWay::Underway>();
+  auto underway = std::make_shared<RequestsUnderWay::Underway>(Stop(idle_.get_executor()));
   underway->endless = request.method == "subscriptions/listen";
   if (!session_->requests.Begin(request.id, underway)) {
     return refuse("a request of this id is under way");
   }
-  const asio::any_io_executor executor = idle_.get_executor();
-  const auto on_end = [underway, executor](const std::exception_ptr& thrown) {
-    if (thrown) std::terminate();  // Nothing of ours throws.
-    // What is left of the coroutine lets go of the signal after this has returned.
-    asio::post(executor, [underway] {});
-  };
-  asio::co_spawn(executor, Answer(std::move(request), underway, std::move(answers)),
-                 asio::bind_cancellation_slot(underway->stop.slot(), on_end));
+  Spawn(underway->stop, Answer(std::move(request), underway, std::move(answers)));
 }
 
 asio::awaitable<void> StdioServer::Answer(Request request,

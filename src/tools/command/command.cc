@@ -5,7 +5,6 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -59,9 +58,8 @@ class Conversation {
         ended_(strand, ::fcntl(program_.ended().get(), F_DUPFD_CLOEXEC, 0)) {}
 
   asio::awaitable<ToolAnswer> Run() {
-    using asio::experimental::awaitable_operators::operator&&;
     co_await asio::this_coro::throw_if_cancelled(false);
-    co_await (ReadOutput() && ReadLog());
+    co_await Both(ReadOutput(), ReadLog());
     // It may have closed its outputs and go on. A wait that begins after the cancellation would not be cancelled.
     if (!co_await IsCancelled()) co_await ended_.async_wait(Wait::wait_read, kQuietly);
     const bool cancelled = co_await IsCancelled();

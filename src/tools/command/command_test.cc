@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
 
+#include "base/spawn.h"
 #include "tools/tool.h"
 #include "wire/json.h"
 
@@ -44,12 +43,9 @@ class CommandTest : public ::testing::Test {
     std::optional<Result<ToolAnswer>> answer;
     Invocation invocation{.keywords = std::get<Dict>(ParseJson(arguments)->variant()),
                           .idempotency_key = idempotency_key_};
-    asio::co_spawn(
-        context,
-        [&]() -> asio::awaitable<void> {
-          answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
-        },
-        asio::detached);
+    Spawn(context.get_executor(), [&]() -> asio::awaitable<void> {
+      answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
+    });
     context.run();
     return **std::move(answer);
   }
@@ -224,12 +220,9 @@ TEST_F(CommandTest, BytesCannotBeArguments) {
   std::optional<Result<ToolAnswer>> answer;
   Invocation invocation;
   invocation.keywords.items.emplace_back(std::string("x"), Bytes{"y"});
-  asio::co_spawn(
-      context,
-      [&]() -> asio::awaitable<void> {
-        answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
-      },
-      asio::detached);
+  Spawn(context.get_executor(), [&]() -> asio::awaitable<void> {
+    answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
+  });
   context.run();
   EXPECT_THAT(Shown(**answer), HasSubstr("JSON cannot hold bytes"));
 }

@@ -6,7 +6,6 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
@@ -20,6 +19,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/run_on.h"
 #include "tools/http/address.h"
 #include "tools/pool.h"
 
@@ -151,16 +151,16 @@ class HttpClient::Exchange {
   }
 
   asio::awaitable<Result<void>> Connect(std::vector<asio::ip::address> addresses) {
-    using asio::experimental::awaitable_operators::operator||;
     error_code last = asio::error::timed_out;
     for (const auto& address : addresses) {
       timer_.expires_after(kConnectTimeout);
       error_code ignored;
       socket_.close(ignored);  // What is left of the attempt before.
-      const auto first = co_await (socket_.async_connect({address, request_.url.port}, kQuietly) ||
-                                   timer_.async_wait(asio::use_awaitable));
-      if (first.index() != 0) continue;
-      last = std::get<0>(std::get<0>(first));
+      const auto connected =
+          co_await Race(socket_.async_connect({address, request_.url.port}, kQuietly),
+                        timer_.async_wait(kQuietly));
+      if (!connected) continue;
+      last = std::get<0>(*connected);
       if (!last) co_return Result<void>();
     }
     co_return Unreachable("no connection to " + request_.url.Authority() + ": " + last.message());

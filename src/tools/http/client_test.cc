@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+
+#include "base/spawn.h"
 
 namespace caisson {
 namespace {
@@ -45,17 +45,14 @@ class BodySinkTest : public ::testing::Test {
   }
 
   Result<HttpResponse> Send(std::vector<std::string> pieces, BodySink sink) {
-    asio::co_spawn(io_, Serve(std::move(pieces)), asio::detached);
+    Spawn(io_.get_executor(), Serve(std::move(pieces)));
     std::optional<Result<HttpResponse>> response;
     const auto url =
         ParseHttpUrl("http://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + "/");
-    asio::co_spawn(
-        io_,
-        [&]() -> asio::awaitable<void> {
-          response.emplace(co_await client_->Send({.method = "GET", .url = *url},
-                                                  PrivateHosts::kAllow, std::move(sink)));
-        },
-        asio::detached);
+    Spawn(io_.get_executor(), [&]() -> asio::awaitable<void> {
+      response.emplace(co_await client_->Send({.method = "GET", .url = *url}, PrivateHosts::kAllow,
+                                              std::move(sink)));
+    });
     while (!response) io_.run_one();
     return *std::move(response);
   }

@@ -6,8 +6,6 @@
 #include <openssl/x509v3.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
@@ -20,6 +18,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/spawn.h"
 #include "tools/tool.h"
 #include "wire/json.h"
 
@@ -42,7 +41,7 @@ class TestServer {
       : acceptor_(context, {asio::ip::address_v4::loopback(), 0}),
         answer_(std::move(answer)),
         tls_(tls) {
-    asio::co_spawn(context, Accept(), asio::detached);
+    Spawn(context.get_executor(), Accept());
   }
   std::string port() const { return std::to_string(acceptor_.local_endpoint().port()); }
   void Stop() {
@@ -57,7 +56,7 @@ class TestServer {
       auto [error, socket] = co_await acceptor_.async_accept(kQuietly);
       if (error) co_return;
       auto shared = sockets_.emplace_back(std::make_shared<tcp::socket>(std::move(socket)));
-      asio::co_spawn(acceptor_.get_executor(), Serve(shared), asio::detached);
+      Spawn(acceptor_.get_executor(), Serve(shared), [](const std::exception_ptr&) {});
     }
   }
 
@@ -150,12 +149,9 @@ class HttpTest : public ::testing::Test {
     }
     std::optional<Result<ToolAnswer>> answer;
     Invocation invocation{.keywords = std::get<Dict>(ParseJson(arguments)->variant())};
-    asio::co_spawn(
-        context_,
-        [&]() -> asio::awaitable<void> {
-          answer.emplace(co_await tool_->InvokeRaw(std::move(invocation), run_));
-        },
-        asio::detached);
+    Spawn(context_.get_executor(), [&]() -> asio::awaitable<void> {
+      answer.emplace(co_await tool_->InvokeRaw(std::move(invocation), run_));
+    });
     context_.restart();
     while (!answer && context_.run_one() > 0) {
     }
@@ -388,12 +384,9 @@ TEST_F(HttpTest, RequestsAreCountedByTheMinute) {
 TEST_F(HttpTest, TheSystemResolverKnowsLocalhost) {
   asio::thread_pool pool(1);
   std::optional<Result<std::vector<asio::ip::address>>> found;
-  asio::co_spawn(
-      context_,
-      [&]() -> asio::awaitable<void> {
-        found.emplace(co_await SystemResolver(pool.get_executor())("localhost"));
-      },
-      asio::detached);
+  Spawn(context_.get_executor(), [&]() -> asio::awaitable<void> {
+    found.emplace(co_await SystemResolver(pool.get_executor())("localhost"));
+  });
   context_.run();
   pool.join();
   ASSERT_TRUE(*found) << found->error().message();

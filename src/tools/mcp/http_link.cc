@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <exception>
 #include <optional>
 #include <utility>
 
 #include "base/base64.h"
 #include "base/run_on.h"
+#include "base/spawn.h"
 #include "tools/mcp/event_reader.h"
 #include "tools/mcp/upstream_messages.h"
 #include "wire/object.h"
@@ -141,21 +139,19 @@ HttpRequest HttpLink::MakeRequest(std::string_view method, const Dict& params,
 
 asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request, Time until,
                                                      BodySink sink) {
-  using asio::experimental::awaitable_operators::operator||;
   co_await asio::this_coro::throw_if_cancelled(false);
   asio::steady_timer deadline(executor_, until);
   deadlines_.insert(&deadline);
-  auto first = co_await (
-      AsOptional(client_->Send(std::move(request), PrivateHosts::kAllow, std::move(sink))) ||
-      deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
+  auto came =
+      co_await Race(client_->Send(std::move(request), PrivateHosts::kAllow, std::move(sink)),
+                    deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
   deadlines_.erase(&deadline);
-  const bool came = first.index() == 0 && std::get<0>(first);
-  if (came && *std::get<0>(first)) co_return *std::get<0>(std::move(first));
+  if (came && *came) co_return *std::move(came);
   const auto state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) {
     co_return Error(ErrorCode::kCancelled, "nobody waits for the answer any more");
   }
-  if (came) co_return *std::get<0>(std::move(first));
+  if (came) co_return *std::move(came);
   co_return Error(ErrorCode::kUnavailable,
                   broken_ ? "the server is gone" : "the server does not answer");
 }
@@ -197,10 +193,7 @@ void HttpLink::Whisper(std::string_view method, std::string body) {
     static_cast<void>(co_await self->Post(std::move(request), Time::clock::now() + kWhisperTime));
     --self->whispers_;
   };
-  asio::co_spawn(executor_, say(shared_from_this(), MakeRequest(method, {}, std::move(body))),
-                 [](const std::exception_ptr& thrown) {
-                   if (thrown) std::terminate();  // Nothing of ours throws.
-                 });
+  Spawn(executor_, say(shared_from_this(), MakeRequest(method, {}, std::move(body))));
 }
 
 Result<Dict> HttpLink::Conclude(const HttpResponse& head, Incoming& incoming) {

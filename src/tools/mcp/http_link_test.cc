@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "base/spawn.h"
 #include "wire/object.h"
 
 namespace caisson {
@@ -33,7 +32,7 @@ class HttpLinkTest : public ::testing::Test {
     link_ =
         std::make_shared<HttpLink>(io_.get_executor(), client_,
                                    HttpLinkSpec{.url = *ParseHttpUrl("http://127.0.0.1:" + port)});
-    asio::co_spawn(io_, Serve(), asio::detached);
+    Spawn(io_.get_executor(), Serve());
   }
 
   asio::awaitable<void> Serve() {
@@ -51,12 +50,9 @@ class HttpLinkTest : public ::testing::Test {
 
   Result<Dict> Ask(std::string tool, OnProgress on_progress = {}) {
     std::optional<Result<Dict>> answer;
-    asio::co_spawn(
-        link_->executor(),
-        [&]() -> asio::awaitable<void> {
-          answer.emplace(co_await link_->Ask("tools/call", Object({{"name", tool}}), on_progress));
-        },
-        asio::detached);
+    Spawn(link_->executor(), [&]() -> asio::awaitable<void> {
+      answer.emplace(co_await link_->Ask("tools/call", Object({{"name", tool}}), on_progress));
+    });
     while (!answer) io_.run_one();
     return *std::move(answer);
   }

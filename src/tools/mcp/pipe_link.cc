@@ -3,12 +3,11 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/spawn.h"
 #include "tools/mcp/upstream_messages.h"
 
 namespace caisson {
@@ -27,8 +26,8 @@ Result<std::shared_ptr<PipeLink>> PipeLink::Start(const asio::any_io_executor& i
                                                           .errors = jail::ErrorOutput::kPipe}));
   const std::shared_ptr<PipeLink> link(
       new PipeLink(asio::make_strand(io), std::move(program), std::move(spec)));
-  asio::co_spawn(link->executor_, Listen(link), asio::detached);
-  asio::co_spawn(link->executor_, ReadLog(link), asio::detached);
+  Spawn(link->executor_, Listen(link));
+  Spawn(link->executor_, ReadLog(link));
   return link;
 }
 

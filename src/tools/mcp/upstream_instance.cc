@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <utility>
 
 #include "base/run_on.h"
+#include "base/spawn.h"
 #include "tools/body.h"
 #include "tools/mcp/upstream_answer.h"
 #include "wire/canonical_json.h"
@@ -32,10 +31,6 @@ constexpr std::chrono::seconds kLongestPause{30};
 // Programs that are fetched when they are first used take their time.
 constexpr std::chrono::seconds kStartTime{60};
 constexpr std::chrono::milliseconds kBetweenLists{100};
-
-void Terminate(const std::exception_ptr& thrown) {
-  if (thrown) std::terminate();  // Nothing of ours throws.
-}
 
 ToolRaised Raised(std::string type, std::string message) {
   return {.type = std::move(type), .message = std::move(message)};
@@ -158,7 +153,7 @@ Result<void> UpstreamInstance::BeginPreparing() {
                           std::shared_ptr<Preparation> preparation) -> asio::awaitable<void> {
     co_await self->PrepareNow(std::move(preparation));
   };
-  asio::co_spawn(strand_, prepare(shared_from_this(), preparing_), Terminate);
+  Spawn(strand_, prepare(shared_from_this(), preparing_));
   return {};
 }
 

@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/strand.hpp>
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "wire/canonical_json.h"
 #include "wire/json.h"
 #include "wire/object.h"
@@ -88,9 +87,8 @@ class UpstreamInstanceTest : public ::testing::Test {
   template <typename T>
   T Now(asio::awaitable<T> work) {
     std::optional<T> result;
-    asio::co_spawn(
-        io_, [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); },
-        asio::detached);
+    Spawn(io_.get_executor(),
+          [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); });
     io_.restart();
     while (!result) io_.run_one();
     return *std::move(result);

@@ -1,7 +1,7 @@
 // An UpstreamLink is a conversation with one MCP server: a program behind pipes, or a URL.
 //
 // Trust     The server may be hostile: what it says is bounded and has the shape of a message, nothing more.
-// Threads   Its own executor, which is serial; others get there by co_spawn.
+// Threads   Its own executor, which is serial; others get there by RunOn.
 // Lifetime  Shared by those who use it. Close() ends what is under way; with it the program is gone.
 #pragma once
 

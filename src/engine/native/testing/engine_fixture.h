@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <exception>
 #include <functional>
 #include <future>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "engine/native/native_engine.h"
 #include "engine/native/testing/fake_nursery.h"
 
@@ -55,7 +55,7 @@ inline std::unique_ptr<NativeEngine> MakeEngine(NurseryBehaviour behaviour,
 template <typename F>
 void OnLane(NativeEngine& engine, F body) {
   std::promise<void> done;
-  asio::co_spawn(
+  Spawn(
       engine.lane_executor(0), [&]() -> asio::awaitable<void> { co_await body(); },
       [&](std::exception_ptr error) {
         EXPECT_FALSE(error);

@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <exception>
 #include <functional>
 #include <future>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spawn.h"
 #include "engine/wasm/testing/fake_worker.h"
 #include "engine/wasm/wasm_engine.h"
 
@@ -49,7 +49,7 @@ inline std::unique_ptr<WasmEngine> MakeEngine(WorkerScript script, WasmEngineOpt
 template <typename F>
 void OnLane(WasmEngine& engine, F body, std::size_t lane = 0) {
   std::promise<void> done;
-  asio::co_spawn(
+  Spawn(
       engine.lane_executor(lane), [&]() -> asio::awaitable<void> { co_await body(); },
       [&](std::exception_ptr error) {
         EXPECT_FALSE(error);
