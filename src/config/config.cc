@@ -104,6 +104,7 @@ EngineConfig ReadEngine(TableReader table) {
   table.ReadChoice<std::string>(
       "tier", engine.tier,
       {{"namespace", "namespace"}, {"landlock", "landlock"}, {"none", "none"}});
+  table.Read("scratch", engine.scratch);
   table.Read("native_packages", engine.native_packages);
   table.Read("prepare_cells", engine.prepare_cells);
   using OwnersPerWorker = EngineConfig::OwnersPerWorker;

@@ -122,6 +122,7 @@ enum class EngineChoice { kAuto, kWasm, kNative };
 struct EngineConfig {
   EngineChoice choice = EngineChoice::kAuto;
   std::string tier = "namespace";  // The jail around cells: namespace, landlock or none.
+  std::string scratch{};  // Where native cells keep files in tier landlock; empty: $TMPDIR or /tmp.
   std::vector<std::string> native_packages{};
   bool prepare_cells = true;  // Ahead of runs whose cells can be made for somebody only.
   // Engine wasm: whether cells of several owners share a worker process.

@@ -76,6 +76,7 @@ Code CheckHalf(ArgumentCheck::Op op, std::uint32_t value, std::size_t offset, st
 std::uint32_t Action(int error) {
   if (error == 0) return SECCOMP_RET_ALLOW;
   if (error == SyscallRule::kKill) return SECCOMP_RET_KILL_PROCESS;
+  if (error == SyscallRule::kAsk) return SECCOMP_RET_USER_NOTIF;
   return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
 }
 
@@ -195,12 +196,33 @@ Result<Filter::Parts> Filter::CompileInParts(std::span<const SyscallRule> rules,
   return Parts{Filter(std::move(first_code)), Filter(std::move(second_code))};
 }
 
-Result<void> Filter::Load() const {
+Result<Filter> Filter::CompileQuestions(std::span<const SyscallRule> rules) {
+  std::vector<SyscallRule> all;
+  for (const SyscallRule& rule : rules) {
+    all.push_back(rule);
+    all.back().error = SyscallRule::kAsk;
+  }
+  for (const SyscallRule& rule : rules)
+    all.push_back({.number = rule.number});  // Otherwise: passes.
+  TRY_ASSIGN(Code code, CompileList(all, SECCOMP_RET_ALLOW));
+  return Filter(std::move(code));
+}
+
+long Filter::Install(unsigned flags) const {
   // The kernel only reads; its struct is not const.
   const sock_fprog program{.len = static_cast<unsigned short>(code_.size()),
                            .filter = const_cast<sock_filter*>(code_.data())};
-  const long result =
-      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+Result<UniqueFd> Filter::LoadListening() const {
+  const long listener = Install(SECCOMP_FILTER_FLAG_NEW_LISTENER);
+  if (listener < 0) return Error::FromErrno(errno, "seccomp: load a filter with a listener");
+  return UniqueFd(static_cast<int>(listener));
+}
+
+Result<void> Filter::Load() const {
+  const long result = Install(SECCOMP_FILTER_FLAG_TSYNC);
   if (result < 0) return Error::FromErrno(errno, "seccomp: load the filter");
   if (result > 0) {
     return Error(ErrorCode::kFailedPrecondition, "seccomp: a thread cannot be covered");

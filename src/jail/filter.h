@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace caisson::jail {
 
@@ -33,9 +34,11 @@ struct ArgumentCheck {
 
 struct SyscallRule {
   static constexpr int kKill = -1;
+  static constexpr int kAsk = -2;          // Whoever holds the listener decides (listener.h).
   int number = 0;                          // SYS_futex...
   std::vector<ArgumentCheck> checks = {};  // All must hold; none: any arguments.
-  int error = 0;  // 0: allowed. kKill: what no rule allows. Else the call fails with this errno.
+  // 0: allowed. kKill: what no rule allows. kAsk: only in CompileQuestions. Else the call fails with this errno.
+  int error = 0;
 };
 
 // A list in the form the kernel takes. Compiled by hand rather than by libseccomp, which cannot say
@@ -53,12 +56,20 @@ class Filter {
   static Result<Parts> CompileInParts(std::span<const SyscallRule> rules,
                                       std::span<const int> until_second);
 
+  // A filter that only asks: the calls that `rules` describe wait for the listener's answer, all others pass. Loaded on
+  // top of another, which still decides: of two filters, the stricter counts, and a refusal is stricter than a question.
+  static Result<Filter> CompileQuestions(std::span<const SyscallRule> rules);
+
   Result<void> Load() const;
+  // Loads it and returns the listener that its questions come to. For a single-threaded process.
+  Result<UniqueFd> LoadListening() const;
 
   std::size_t size() const { return code_.size(); }
 
  private:
   explicit Filter(std::vector<sock_filter> code) : code_(std::move(code)) {}
+
+  long Install(unsigned flags) const;
 
   std::vector<sock_filter> code_;
 };
@@ -77,11 +88,14 @@ struct WorkerDescriptors {
 // makes code. Callers append what they can give a reason for.
 std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
 
+// What a cell must ask for where no namespace counts it: each new thread, each new name of a file.
+std::vector<SyscallRule> CountedSyscalls();
+
 struct InterpreterFilter {
   bool own_pids = false;  // It sees no process but its own, so it may signal whatever it sees.
   bool own_files =
       false;  // What it can name is its own or cannot be written to, so it may set modes and times.
-  bool threads = false;    // May start threads; RLIMIT_NPROC says how many.
+  bool threads = false;    // May start threads; RLIMIT_NPROC or a listener says how many.
   bool processes = false;  // May fork, likewise.
   int successor = -1;      // May become the program behind this descriptor (become.h). -1: none.
 };

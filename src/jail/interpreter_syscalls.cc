@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <initializer_list>
+#include <utility>
 
 #include "jail/filter.h"
 
@@ -209,6 +210,21 @@ void Network(Rules& rules) {
 }
 
 }  // namespace
+
+Rules CountedSyscalls() {
+  Rules rules;
+  rules.push_back({.number = SYS_clone});
+  // Flags and modes are registers: the kernel uses the same ones that the listener sees.
+  for (const auto& [number, flags] :
+       std::initializer_list<std::pair<int, unsigned>>{{SYS_open, 1}, {SYS_openat, 2}}) {
+    rules.push_back({.number = number, .checks = {{flags, Op::kAllOf, O_CREAT}}});
+  }
+  for (int number :
+       {SYS_creat, SYS_mkdir, SYS_mkdirat, SYS_symlink, SYS_symlinkat, SYS_link, SYS_linkat}) {
+    rules.push_back({.number = number});
+  }
+  return rules;
+}
 
 Rules InterpreterSyscalls(const InterpreterFilter& filter) {
   Rules rules;

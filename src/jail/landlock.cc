@@ -81,12 +81,14 @@ UniqueFd MakeRuleset(int abi) {
 }
 
 Result<void> AddRule(const UniqueFd& ruleset, int abi, const PathRule& rule) {
-  UniqueFd path(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
-  if (!path.is_open()) {
+  UniqueFd path;
+  if (rule.directory == nullptr) path = UniqueFd(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
+  if (rule.directory == nullptr && !path.is_open()) {
     if (errno == ENOENT) return {};
     return Error::FromErrno(errno, "allow access to " + rule.path);
   }
-  PathBeneathAttr attr{.allowed_access = Rights(rule.access, abi), .parent_fd = path.get()};
+  const UniqueFd& target = rule.directory != nullptr ? *rule.directory : path;
+  PathBeneathAttr attr{.allowed_access = Rights(rule.access, abi), .parent_fd = target.get()};
   const auto add = [&] {
     return ::syscall(SYS_landlock_add_rule, ruleset.get(), kPathBeneath, &attr, 0) == 0;
   };

@@ -36,6 +36,7 @@ struct PathRule {
   };
   std::string path;  // What does not exist is left out.
   Access access = Access::kRead;
+  const UniqueFd* directory = nullptr;  // What it is about, in place of the path.
 };
 
 // As LandlockDenyAll, but for these: in two steps, so that several processes can take the second. The files that rules

@@ -1,6 +1,7 @@
 #include "server/backends.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "engine/auto/auto_engine.h"
@@ -82,6 +83,13 @@ std::shared_ptr<const std::vector<std::string>> PackagesOf(const BackendOptions&
   return std::make_shared<const std::vector<std::string>>(std::move(packages));
 }
 
+std::string ScratchOf(const BackendOptions& options) {
+  if (!options.scratch.empty()) return options.scratch;
+  const char* const temporary =
+      ::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): only read here.
+  return temporary != nullptr && *temporary != '\0' ? temporary : "/tmp";
+}
+
 Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const Installation& found,
                                            jail::Tier tier) {
   if (found.nursery_path.empty()) {
@@ -90,6 +98,7 @@ Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const 
   }
   return AsEngine(NativeEngine::Create({.nursery_path = found.nursery_path,
                                         .tier = tier,
+                                        .scratch = ScratchOf(options),
                                         .lanes = options.lanes,
                                         .pin = options.pin,
                                         .kinds = KindsOf(options.preloads, options.python_prefix),

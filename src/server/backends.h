@@ -22,7 +22,9 @@ inline constexpr std::string_view kDefaultTier = "namespace";
 struct BackendOptions {
   std::string engine = "auto";     // "auto", "wasm" or "native".
   std::string tier{kDefaultTier};  // "namespace", "landlock" or "none".
-  std::string installation = {};   // A directory; empty: where FindInstallation looks.
+  std::string
+      scratch{};  // Where native cells keep files in the other tiers; empty: $TMPDIR or /tmp.
+  std::string installation = {};  // A directory; empty: where FindInstallation looks.
   std::vector<std::string>
       native_packages{};        // What code may use of engine native; empty: the usual.
   std::string python_prefix{};  // A virtual environment for engine native; empty: none.

@@ -45,6 +45,7 @@ CodeServiceOptions FromConfig(const Config& config) {
   CodeServiceOptions options;
   options.backend.engine = NameOf(config.engine.choice);
   options.backend.tier = config.engine.tier;
+  options.backend.scratch = Located(config, config.engine.scratch);
   options.backend.native_packages = config.engine.native_packages;
   options.backend.one_owner_per_worker =
       config.engine.owners_per_worker == EngineConfig::OwnersPerWorker::kOne;

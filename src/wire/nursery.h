@@ -77,8 +77,15 @@ struct CellGone {
 };
 
 // The order of descriptors that come with kPrepared.
-enum class CellDescriptor : std::size_t { kSocket = 0, kStdout = 1, kStderr = 2, kFiles = 3 };
-inline constexpr std::size_t kCellDescriptors = 4;  // kFiles: a directory; absent in tier landlock.
+enum class CellDescriptor : std::size_t {
+  kSocket = 0,
+  kStdout = 1,
+  kStderr = 2,
+  kFiles = 3,  // A directory. Absent if there is neither a mount namespace nor a scratch directory.
+  kListener =
+      4,  // With a scratch directory: what the cell must ask about (jail/listener.h). It has no layers then.
+};
+inline constexpr std::size_t kCellDescriptors = 4;  // Up to kFiles.
 // After them, the layer of each writable mount: a directory with what was written, and character devices 0:0 in
 // the place of what was removed.
 inline constexpr std::size_t kMaxCellMounts = 16;

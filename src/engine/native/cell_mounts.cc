@@ -1,6 +1,9 @@
 #include "engine/native/cell_mounts.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -8,12 +11,22 @@
 #include "wire/nursery.h"
 
 namespace caisson {
+namespace {
 
-CellMounts::CellMounts(std::shared_ptr<const HostFiles> files)
-    : files_(std::move(files)), opened_at_(std::chrono::system_clock::now()) {}
+Result<UniqueFd> OpenAgain(const UniqueFd& directory) {
+  UniqueFd again(::openat(directory.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!again.is_open()) return Error::FromErrno(errno, "open the directory");
+  return again;
+}
 
-Result<std::shared_ptr<const CellMounts>> CellMounts::Open(std::shared_ptr<const HostFiles> files) {
-  std::shared_ptr<CellMounts> mounts(new CellMounts(std::move(files)));
+}  // namespace
+
+CellMounts::CellMounts(std::shared_ptr<const HostFiles> files, As as)
+    : files_(std::move(files)), as_(as), opened_at_(std::chrono::system_clock::now()) {}
+
+Result<std::shared_ptr<const CellMounts>> CellMounts::Open(std::shared_ptr<const HostFiles> files,
+                                                           As as) {
+  std::shared_ptr<CellMounts> mounts(new CellMounts(std::move(files), as));
   if (mounts->points().size() > wire::kMaxCellMounts) {
     return Error(ErrorCode::kInvalidArgument, "a cell of engine native has at most " +
                                                   std::to_string(wire::kMaxCellMounts) + " mounts");
@@ -24,7 +37,7 @@ Result<std::shared_ptr<const CellMounts>> CellMounts::Open(std::shared_ptr<const
     if (directory == nullptr) {
       return Error(ErrorCode::kFailedPrecondition, path + " is no directory of this machine");
     }
-    auto tree = jail::DetachTree(*directory);
+    auto tree = as == As::kTrees ? jail::DetachTree(*directory) : OpenAgain(*directory);
     if (!tree) return std::move(tree).error().Context("mount " + path);
     mounts->trees_.push_back(*std::move(tree));
   }

@@ -19,11 +19,15 @@ namespace caisson {
 
 class CellMounts {
  public:
-  static Result<std::shared_ptr<const CellMounts>> Open(std::shared_ptr<const HostFiles> files);
+  // kTrees: to be mounted. kDirectories: to be opened by their descriptors, where nothing can be mounted.
+  enum class As { kTrees, kDirectories };
+  static Result<std::shared_ptr<const CellMounts>> Open(std::shared_ptr<const HostFiles> files,
+                                                        As as);
 
   std::span<const MountPoint> points() const { return files_->mounts(); }
   const std::vector<UniqueFd>& trees() const { return trees_; }
   const std::shared_ptr<const HostFiles>& files() const { return files_; }
+  As as() const { return as_; }
   // What is stamped later was changed when the cell was there, or nearly.
   std::chrono::system_clock::time_point opened_at() const { return opened_at_; }
   // How many have a layer, and whether one of these is to be applied.
@@ -31,9 +35,10 @@ class CellMounts {
   bool any_applied() const;
 
  private:
-  explicit CellMounts(std::shared_ptr<const HostFiles> files);
+  CellMounts(std::shared_ptr<const HostFiles> files, As as);
 
   std::shared_ptr<const HostFiles> files_;
+  As as_;
   std::chrono::system_clock::time_point opened_at_;
   std::vector<UniqueFd> trees_;
 };

@@ -173,7 +173,7 @@ bool CellPool::WaitAgain(Waiter& waiter) {
   if (waiter.again || stopping_) return false;
   waiter.again = true;
   if (waiter.variety.mounts) {  // Their trees went with the first.
-    auto mounts = CellMounts::Open(waiter.variety.mounts->files());
+    auto mounts = CellMounts::Open(waiter.variety.mounts->files(), waiter.variety.mounts->as());
     if (!mounts) return false;
     waiter.variety.mounts = *std::move(mounts);
   }

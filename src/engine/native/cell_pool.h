@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "engine/native/nursery.h"
+#include "engine/native/scratch_space.h"
 #include "engine/session/engine_lane.h"
 
 namespace caisson {
@@ -34,6 +35,7 @@ struct NativeState : EngineState {
       : EngineState(admission_options, limits_ceiling), launcher(std::move(nursery_launcher)) {}
 
   const std::unique_ptr<NurseryLauncher> launcher;
+  std::unique_ptr<ScratchSpace> scratch;  // Null: cells have a mount namespace, or no files.
 };
 
 class CellPool final : private NurseryObserver {

@@ -42,6 +42,12 @@ constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 // The clock of file systems may be late, and is looked at again after this.
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
+// Cells in a scratch space: as those that have a namespace (nursery/cell.h).
+constexpr std::size_t kThreads = 16;
+constexpr std::size_t kScratchNames = 4096;
+constexpr std::uint64_t kScratchBytes = 64u << 20;
+// How often their files are measured. What a cell can write meanwhile is what it can pass its limit by.
+constexpr std::chrono::milliseconds kLookAtFiles{50};
 // CPU time is looked at again at the earliest after this.
 constexpr std::chrono::milliseconds kShortestLook{1};
 
@@ -128,6 +134,7 @@ CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVa
       variety_(std::move(variety)),
       boundary_(boundary),
       parent_(parent),
+      asks_(context),
       socket_(context),
       out_(context, 1),
       err_(context, 2),
@@ -156,6 +163,14 @@ Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   TRY(Assign(err_.descriptor, std::move(descriptors.err)));
   files_ = std::move(descriptors.files);
   layers_ = std::move(descriptors.layers);
+  if (descriptors.listener.is_open() && files_.is_open()) {
+    UniqueFd watched(::fcntl(descriptors.listener.get(), F_DUPFD_CLOEXEC, 0));
+    questions_.emplace(std::move(descriptors.listener), files_,
+                       CellCounts{.threads = kThreads,
+                                  .names = std::max<std::size_t>(variety_.files, kScratchNames)});
+    TRY(Assign(asks_, std::move(watched)));
+    AwaitQuestions();
+  }
   clock_ = ProcessClock::Of(pidfd_);
   cpu_before_ = CpuUsed().value_or(std::chrono::nanoseconds(0));
   // Everything is watched from now on, so that a run begins with nothing but a write.
@@ -236,6 +251,9 @@ void CellProcess::CloseAll() {
     Close(output->descriptor);
     output->rest = UniqueFd();
   }
+  Close(asks_);
+  questions_.reset();
+  if (parent_.scratch != nullptr && files_.is_open()) parent_.scratch->Remove(std::move(files_));
   files_ = UniqueFd();
   layers_.clear();
   group_.reset();
@@ -386,6 +404,14 @@ void CellProcess::Flush() {
 }
 
 // --- What the cell says.
+
+void CellProcess::AwaitQuestions() {
+  asks_.async_wait(Descriptor::wait_read,
+                   [self = shared_from_this()](const boost::system::error_code& error) {
+                     if (error || self->gone_) return;
+                     if (self->questions_->Answer()) self->AwaitQuestions();
+                   });
+}
 
 void CellProcess::AwaitSocket() {
   socket_.async_wait(Descriptor::wait_read,
@@ -541,6 +567,7 @@ void CellProcess::SetTimer() {
         std::max<std::chrono::nanoseconds>(cpu_left / Parallelism(), kShortestLook);
     next = std::min(next, look);
   }
+  if (questions_) next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
   timer_.expires_at(next);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error && !self->gone_ && !self->killed_at_) self->OnTimer();
@@ -559,7 +586,15 @@ void CellProcess::OnTimer() {
   if (cpu_used_ - cpu_before_ >= std::chrono::nanoseconds(start_.cpu_ns)) {
     return End({.status = RunStatus::kLimit, .reason = RunReason::kCpuTime});
   }
+  if (IsBeyondItsFiles()) return End({.status = RunStatus::kLimit, .reason = RunReason::kFiles});
   SetTimer();
+}
+
+// In a scratch space no file system bounds all files together: only each of them, and how many there are.
+bool CellProcess::IsBeyondItsFiles() const {
+  if (!questions_ || !questions_->made_names()) return false;
+  const TreeSize size = MeasureTree(files_, std::max<std::size_t>(variety_.files, kScratchNames));
+  return size.bytes > std::max(variety_.file_bytes, kScratchBytes);
 }
 
 // --- Its end.

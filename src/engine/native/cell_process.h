@@ -23,8 +23,10 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "engine/native/cell_questions.h"
 #include "engine/native/cell_variety.h"
 #include "engine/native/process_clock.h"
+#include "engine/native/scratch_space.h"
 #include "engine/native/stream_frames.h"
 #include "engine/session/cell_link.h"
 #include "engine/session/cell_session.h"
@@ -39,6 +41,7 @@ struct CellParent {
   std::uint64_t number = 0;  // Counted in this process.
   bool copies = false;       // Whether it can, that is.
   std::chrono::nanoseconds copied_within = std::chrono::seconds(10);
+  ScratchSpace* scratch = nullptr;  // Outlives it.
 };
 
 struct CellDescriptors {
@@ -47,6 +50,7 @@ struct CellDescriptors {
   UniqueFd err;
   UniqueFd files;                // A directory; may be missing.
   std::vector<UniqueFd> layers;  // Of its writable mounts, in their order.
+  UniqueFd listener;             // With a scratch space: what it asks about.
 };
 
 class CellProcess final : public CellLink, public std::enable_shared_from_this<CellProcess> {
@@ -132,6 +136,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   void ReadOutputs();
   void Flush();
 
+  void AwaitQuestions();
+  bool IsBeyondItsFiles() const;
   void AwaitTick(std::move_only_function<void()> then);
   void SetTimer();
   void OnTimer();
@@ -158,6 +164,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   UniqueFd pidfd_;
   UniqueFd files_;
   std::vector<UniqueFd> layers_;
+  std::optional<CellQuestions> questions_;  // With a scratch space.
+  Descriptor asks_;                         // Its listener.
   Descriptor socket_;
   Output out_;
   Output err_;

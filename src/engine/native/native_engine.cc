@@ -20,12 +20,18 @@ constexpr std::chrono::milliseconds kLookForPlace{10};
 }  // namespace
 
 Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(NativeEngineOptions options) {
-  TRY_ASSIGN(auto launcher, MakeNurseryLauncher(options.nursery_path, options.tier));
-  return Create(std::move(options), std::move(launcher));
+  std::unique_ptr<ScratchSpace> scratch;
+  if (options.tier != jail::Tier::kNamespace) {
+    TRY_ASSIGN(scratch, ScratchSpace::Open(options.scratch));
+  }
+  TRY_ASSIGN(auto launcher, MakeNurseryLauncher(options.nursery_path, options.tier,
+                                                scratch ? scratch->path() : std::string()));
+  return Create(std::move(options), std::move(launcher), std::move(scratch));
 }
 
 Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
-    NativeEngineOptions options, std::unique_ptr<NurseryLauncher> launcher) {
+    NativeEngineOptions options, std::unique_ptr<NurseryLauncher> launcher,
+    std::unique_ptr<ScratchSpace> scratch) {
   const std::vector<int> cores = UsableCores();
   const std::size_t lanes =
       options.lanes != 0 ? options.lanes : std::max<std::size_t>(1, cores.size());
@@ -37,6 +43,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                          .max_waiting = options.max_waiting,
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
+  state->scratch = std::move(scratch);
   state->packages = std::move(options.packages);
   state->max_saved_bytes = options.max_saved_bytes;
   state->saves_idle_cells_only = true;
@@ -50,6 +57,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
                             .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
                             .pool = {.nursery = {.tier = std::string(jail::ToString(options.tier)),
                                                  .cgroups = cgroups,
+                                                 .scratch = engine->state_->scratch.get(),
                                                  .ready_within = options.ready_within,
                                                  .copied_within = options.copied_within},
                                      .spare_cells = options.spare_cells,

@@ -36,8 +36,9 @@ namespace caisson {
 struct NativeEngineOptions {
   std::string nursery_path{};
   jail::Tier tier = jail::Tier::kNamespace;
-  std::size_t lanes = 0;  // 0: one per core this process may use.
-  bool pin = true;        // Each lane and its nurseries to one core.
+  std::string scratch = "/tmp";  // Where cells keep their files in the other tiers.
+  std::size_t lanes = 0;         // 0: one per core this process may use.
+  bool pin = true;               // Each lane and its nurseries to one core.
   Limits ceiling = DefaultCeiling();
   // What nurseries have imported. The first is there from the start and serves whatever no other fits
   // better; the others are started when code needs them.
@@ -61,8 +62,9 @@ class NativeEngine final : public Engine {
   // Returns when the first nursery of every lane is ready.
   static Result<std::unique_ptr<NativeEngine>> Create(NativeEngineOptions options);
   // The same over another way to start nurseries, for tests.
-  static Result<std::unique_ptr<NativeEngine>> Create(NativeEngineOptions options,
-                                                      std::unique_ptr<NurseryLauncher> launcher);
+  static Result<std::unique_ptr<NativeEngine>> Create(
+      NativeEngineOptions options, std::unique_ptr<NurseryLauncher> launcher,
+      std::unique_ptr<ScratchSpace> scratch = nullptr);
   ~NativeEngine() override;
 
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;

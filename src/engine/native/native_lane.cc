@@ -93,11 +93,15 @@ CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
 
 Result<CellVariety> NativeLane::VarietyFor(const CellNeeds& needs) const {
   if (!HasMounts(needs)) return CellVariety::For(needs);
-  if (options_.pool.nursery.tier != jail::ToString(jail::Tier::kNamespace)) {
+  const bool has_namespaces = options_.pool.nursery.tier == jail::ToString(jail::Tier::kNamespace);
+  TRY_ASSIGN(auto mounts,
+             CellMounts::Open(needs.host_files, has_namespaces ? CellMounts::As::kTrees
+                                                               : CellMounts::As::kDirectories));
+  if (!has_namespaces && mounts->writable() > 0) {
     return Error(ErrorCode::kFailedPrecondition,
-                 "engine native has mounts in tier namespace alone; run the code in engine wasm");
+                 "engine native has rw and overlay mounts in tier namespace alone; mount with ro, "
+                 "or run the code in engine wasm");
   }
-  TRY_ASSIGN(auto mounts, CellMounts::Open(needs.host_files));
   return CellVariety::For(needs, std::move(mounts));
 }
 

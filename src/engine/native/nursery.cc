@@ -115,7 +115,10 @@ Nursery::Nursery(asio::io_context& context, UniqueFd log, const Options& options
       log_(std::move(log)),
       ready_by_(std::chrono::steady_clock::now() + options.ready_within),
       cgroups_(options.cgroups),
-      parent_{.lane = options.lane, .number = NextNumber(), .copied_within = options.copied_within},
+      parent_{.lane = options.lane,
+              .number = NextNumber(),
+              .copied_within = options.copied_within,
+              .scratch = options.scratch},
       boundary_{.engine = "native", .tier = options.tier, .missing = {}},
       control_(context),
       ended_(context) {}
@@ -207,7 +210,8 @@ Result<void> Nursery::Handle(CellIsPrepared prepared) {
   };
   const auto& mounts = cell->variety().mounts;
   const std::size_t layers = mounts ? mounts->writable() : 0;
-  if (prepared.descriptors.size() > wire::kCellDescriptors + layers ||
+  const std::size_t listeners = parent_.scratch != nullptr ? 1 : 0;
+  if (prepared.descriptors.size() > wire::kCellDescriptors + layers + listeners ||
       (layers > 0 && prepared.descriptors.size() < wire::kCellDescriptors + layers)) {
     return Violation("a cell without its descriptors");
   }
@@ -220,7 +224,10 @@ Result<void> Nursery::Handle(CellIsPrepared prepared) {
                                 .out = take(wire::CellDescriptor::kStdout),
                                 .err = take(wire::CellDescriptor::kStderr),
                                 .files = take(wire::CellDescriptor::kFiles),
-                                .layers = std::move(layer_descriptors)});
+                                .layers = std::move(layer_descriptors),
+                                .listener = parent_.scratch != nullptr
+                                                ? take(wire::CellDescriptor::kListener)
+                                                : UniqueFd()});
   if (!good) {
     cell->Kill();
     observer_->OnCellNotMade(*this, cell->variety(), NotMade::kDied, good.error().message());

@@ -48,6 +48,8 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
     std::size_t lane = 0;
     std::optional<int> cpu{};
     bool cgroups = false;  // Whether cells of several processes can have one.
+    ScratchSpace* scratch =
+        nullptr;  // Where its cells keep their files; null: in namespaces of their own.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
     std::chrono::nanoseconds copied_within =
         std::chrono::seconds(10);  // A cell, or a cell to another.

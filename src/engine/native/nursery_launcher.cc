@@ -35,8 +35,8 @@ std::string Joined(const std::vector<std::string>& names) {
 
 class JailNurseryLauncher final : public NurseryLauncher {
  public:
-  JailNurseryLauncher(UniqueFd program, jail::Tier tier)
-      : program_(std::move(program)), tier_(tier) {}
+  JailNurseryLauncher(UniqueFd program, jail::Tier tier, std::string scratch)
+      : program_(std::move(program)), tier_(tier), scratch_(std::move(scratch)) {}
 
   Result<std::unique_ptr<NurseryHandle>> Launch(const NurserySpec& spec) override {
     std::vector<std::string> argv{"caisson-nursery",
@@ -44,6 +44,7 @@ class JailNurseryLauncher final : public NurseryLauncher {
     if (!spec.kind.preload.empty()) argv.push_back("--preload=" + Joined(spec.kind.preload));
     if (!spec.kind.prefix.empty()) argv.push_back("--prefix=" + spec.kind.prefix);
     if (spec.kind.is_foreign) argv.emplace_back("--foreign");
+    if (!scratch_.empty()) argv.push_back("--scratch=" + scratch_);
     TRY_ASSIGN(jail::Child child, jail::Spawn({.tier = tier_,
                                                .program = &program_,
                                                .argv = std::move(argv),
@@ -56,16 +57,18 @@ class JailNurseryLauncher final : public NurseryLauncher {
  private:
   const UniqueFd program_;
   const jail::Tier tier_;
+  const std::string scratch_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<NurseryLauncher>> MakeNurseryLauncher(const std::string& nursery_path,
-                                                             jail::Tier tier) {
+                                                             jail::Tier tier,
+                                                             const std::string& scratch) {
   UniqueFd program(::open(nursery_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!program.is_open()) return Error::FromErrno(errno, "open " + nursery_path);
   return std::unique_ptr<NurseryLauncher>(
-      std::make_unique<JailNurseryLauncher>(std::move(program), tier));
+      std::make_unique<JailNurseryLauncher>(std::move(program), tier, scratch));
 }
 
 }  // namespace caisson

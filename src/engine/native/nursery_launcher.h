@@ -58,8 +58,10 @@ class NurseryLauncher {
   virtual Result<std::unique_ptr<NurseryHandle>> Launch(const NurserySpec& spec) = 0;
 };
 
-// Starts the program in the jail. It is opened once, so that every nursery of an engine is the same.
+// Starts the program in the jail. It is opened once, so that every nursery of an engine is the same. `scratch`: the path of
+// a ScratchSpace; empty: cells have a mount namespace.
 Result<std::unique_ptr<NurseryLauncher>> MakeNurseryLauncher(const std::string& nursery_path,
-                                                             jail::Tier tier);
+                                                             jail::Tier tier,
+                                                             const std::string& scratch);
 
 }  // namespace caisson

@@ -1,9 +1,11 @@
 #include "engine/native/nursery/cell.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/native/nursery/guest_paths.h"
 #include "engine/native/nursery/image.h"
 #include "engine/native/nursery/input_files.h"
 #include "engine/native/nursery/kernel_state.h"
@@ -32,6 +35,10 @@ namespace {
 constexpr int kSocket = 3;
 // Of one scratch file.
 constexpr std::uint64_t kScratchFileBytes = 32 << 20;
+
+UniqueFd OpenDirectory(const UniqueFd& parent, const char* name) {
+  return UniqueFd(::openat(parent.get(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
 
 Result<void> Place(const UniqueFd& fd, int number) {
   if (::dup2(fd.get(), number) < 0) return Error::FromErrno(errno, "place a descriptor");
@@ -105,16 +112,40 @@ Result<void> Cell::Settle() {
   TRY(nursery_.enclosure.Settle(PrivateFilesOfCell(),
                                 std::max(request_.total_file_bytes, kScratchTotalBytes),
                                 std::max(request_.files, kScratchInodes)));
+  if (nursery_.scratch != nullptr) return MakeDirectory();
   if (nursery_.enclosure.tier() != jail::Tier::kNamespace) return {};
   files_ = UniqueFd(::open(kFilesRoot, O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!files_.is_open()) return Error::FromErrno(errno, "open the private files");
   return {};
 }
 
-Result<void> Cell::Confine() const {
+// The host removes it when this process is dead.
+Result<void> Cell::MakeDirectory() {
+  // No two processes that live have the same number.
+  const std::string name = std::to_string(::getpid()) + "-" + std::to_string(request_.cell);
+  if (::mkdirat(nursery_.scratch->get(), name.c_str(), 0700) != 0) {
+    return Error::FromErrno(errno, "make a directory for the cell's files");
+  }
+  files_ = OpenDirectory(*nursery_.scratch, name.c_str());
+  for (const char* directory : kPrivateDirectories) {
+    if (::mkdirat(files_.get(), directory, 0700) != 0) {
+      return Error::FromErrno(errno, std::string("make /") + directory);
+    }
+    shown_.push_back({std::string("/") + directory, OpenDirectory(files_, directory)});
+    if (!shown_.back().directory.is_open()) {
+      return Error::FromErrno(errno, std::string("open /") + directory);
+    }
+  }
+  return {};
+}
+
+Result<void> Cell::Confine() {
   if (nursery_.berth != nullptr) return nursery_.berth->Confine();
-  return nursery_.enclosure.Confine(
-      {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes});
+  TRY(nursery_.enclosure.Confine(
+      {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes}));
+  if (nursery_.questions == nullptr) return {};
+  TRY_ASSIGN(listener_, nursery_.questions->LoadListening());
+  return {};
 }
 
 Result<void> Cell::EnterGroups() const {
@@ -136,12 +167,25 @@ Result<void> Cell::OpenStreams() {
     *read_end = UniqueFd(ends[0]);
     TRY(Place(UniqueFd(ends[1]), number));
   }
+  if (nursery_.scratch != nullptr) {
+    const UniqueFd output = OpenDirectory(files_, "output");
+    if (::fchdir(output.get()) != 0) return Error::FromErrno(errno, "go to /output");
+    return {};
+  }
   if (nursery_.enclosure.tier() != jail::Tier::kNamespace) return {};
   if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
   return {};
 }
 
 Result<void> Cell::ShowMounts() {
+  if (nursery_.scratch != nullptr) {
+    for (const jail::Attachment& mount : mounts_) {
+      UniqueFd directory(::fcntl(mount.tree.get(), F_DUPFD_CLOEXEC, 0));
+      if (!directory.is_open()) return Error::FromErrno(errno, "show " + mount.path);
+      shown_.insert(shown_.begin(), {mount.path, std::move(directory)});  // Before /input itself.
+    }
+    return {};
+  }
   if (nursery_.enclosure.tier() != jail::Tier::kNamespace) {
     return Error(ErrorCode::kInvalidArgument, "mounts without a mount namespace");
   }
@@ -154,6 +198,14 @@ Result<void> Cell::ShowMounts() {
 
 std::vector<jail::PathRule> Cell::Rules() const {
   std::vector<jail::PathRule> rules = nursery_.rules;
+  if (nursery_.scratch != nullptr) {
+    using Access = jail::PathRule::Access;
+    rules.push_back({.path = "the cell's files", .access = Access::kChange, .directory = &files_});
+    for (const jail::Attachment& mount : mounts_) {
+      rules.push_back({.path = mount.path, .access = Access::kRead, .directory = &mount.tree});
+    }
+    return rules;
+  }
   for (const jail::Attachment& mount : mounts_) {
     if (mount.writable) rules.push_back({mount.path, jail::PathRule::Access::kKeep});
   }
@@ -181,6 +233,7 @@ Result<void> Cell::Announce() {
   const UniqueFd& files = nursery_.berth != nullptr ? nursery_.berth->files() : files_;
   if (files.is_open()) descriptors.push_back(files.get());
   for (const UniqueFd& layer : layers_) descriptors.push_back(layer.get());
+  if (listener_.is_open()) descriptors.push_back(listener_.get());
   return nursery_.control.SendNews(wire::FromNursery::kPrepared, request_.cell, {}, descriptors);
 }
 
@@ -190,7 +243,31 @@ Result<void> Cell::CloseAllElse() {
     return nursery_.runner->PlaceDescriptors(socket_.cell.get(), kSocket);
   }
   TRY(Place(socket_.cell, kSocket));
-  if (::close_range(kSocket + 1, ~0U, 0) != 0) return Error::FromErrno(errno, "close descriptors");
+  TRY(ShowOwnFiles());
+  const auto first = static_cast<unsigned>(kSocket + 1) + static_cast<unsigned>(shown_.size());
+  if (::close_range(first, ~0U, 0) != 0) return Error::FromErrno(errno, "close descriptors");
+  return {};
+}
+
+// The directories keep the numbers after the socket's.
+Result<void> Cell::ShowOwnFiles() {
+  if (shown_.empty()) return {};
+  constexpr int kAside = 512;  // Above all numbers that are taken from now on.
+  std::vector<GuestPath> paths;
+  for (Shown& shown : shown_) {
+    std::array<char, PATH_MAX> host{};
+    const std::string link = "/proc/self/fd/" + std::to_string(shown.directory.get());
+    // Without it, getcwd() tells the host's path.
+    static_cast<void>(!::readlink(link.c_str(), host.data(), host.size() - 1));
+    shown.directory = UniqueFd(::fcntl(shown.directory.get(), F_DUPFD, kAside));
+    if (!shown.directory.is_open()) return Error::FromErrno(errno, "set a directory aside");
+    paths.push_back({.guest = shown.guest, .host = host.data()});
+  }
+  for (std::size_t i = 0; i < shown_.size(); ++i) {
+    paths[i].directory = kSocket + 1 + static_cast<int>(i);
+    TRY(Place(shown_[i].directory, paths[i].directory));
+  }
+  ShowPaths(std::move(paths));
   return {};
 }
 
@@ -284,9 +361,9 @@ Result<void> Cell::Tighten(const wire::StartHeader& start) const {
   }
   TRY(jail::LowerLimit({RLIMIT_AS, nursery_.address_space_bytes + start.memory_bytes}));
   // Besides what every cell has open. Below the number that a successor has (jail/become.h).
-  TRY(jail::LowerLimit(
-      {RLIMIT_NOFILE,
-       std::min<std::uint64_t>(std::uint64_t{start.open_files} + kSocket + 1, jail::kSuccessor)}));
+  TRY(jail::LowerLimit({RLIMIT_NOFILE, std::min<std::uint64_t>(std::uint64_t{start.open_files} +
+                                                                   kSocket + 1 + shown_.size(),
+                                                               jail::kSuccessor)}));
   TRY(jail::LowerLimit({RLIMIT_FSIZE, std::max(start.file_bytes, kScratchFileBytes)}));
   // A session's runs share one account of CPU time; the host watches each.
   if ((start.flags & wire::kKeepCell) != 0) return {};

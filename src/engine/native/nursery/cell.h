@@ -47,6 +47,9 @@ struct Inheritance {
   const Runner* runner;               // Null: the interpreter is in this process.
   std::uint64_t address_space_bytes;  // Of an interpreter that has run nothing.
   const Stem* stem;                   // Null: cells cannot be copied.
+  const UniqueFd*
+      scratch;  // Where it makes its directory. Null: it has a mount namespace, or no files.
+  const jail::Filter* questions;  // Loaded with a listener, if there is a scratch directory.
   const jail::Berth* berth =
       nullptr;  // It was forked in. Null: it has namespaces and files to make.
 };
@@ -66,11 +69,13 @@ class Cell {
   Result<void> Prepare();
   Result<void> EnterGroups() const;
   Result<void> Settle();
+  Result<void> MakeDirectory();
   Result<void> OpenStreams();
   Result<void> ShowMounts();
+  Result<void> ShowOwnFiles();
   std::vector<jail::PathRule> Rules() const;
   Result<void> WarmUp();
-  Result<void> Confine() const;
+  Result<void> Confine();
   Result<void> Announce();
   Result<void> CloseAllElse();
   [[noreturn]] void Serve();
@@ -88,7 +93,14 @@ class Cell {
   UniqueFd stdout_;  // The host's ends.
   UniqueFd stderr_;
   UniqueFd files_;
+  UniqueFd listener_;  // The host's.
   std::vector<UniqueFd> layers_;
+  // What code sees where there is no mount namespace; mounts first, which may lie below the others.
+  struct Shown {
+    std::string guest;
+    UniqueFd directory;
+  };
+  std::vector<Shown> shown_;
   Holder holder_;
 };
 

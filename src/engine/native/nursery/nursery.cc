@@ -40,11 +40,15 @@ Result<void> Nursery::Prepare() {
   if (!deaths_.is_open()) return Error::FromErrno(errno, "signalfd");
   TRY(berths_.Prepare());
   // Tasks are counted per user namespace: without one of its own a cell would be counted together with
-  // all that its user runs, so there it stays alone.
+  // all that its user runs. There it asks for each thread, and has one process.
+  const bool asks = scratch_.is_open();
+  if (asks) {
+    TRY_ASSIGN(questions_, jail::Filter::CompileQuestions(jail::CountedSyscalls()));
+  }
   const bool counted = enclosure_.tier() == jail::Tier::kNamespace;
   jail::InterpreterFilter filter{.own_pids = counted,
                                  .own_files = counted,
-                                 .threads = counted,
+                                 .threads = counted || asks,
                                  .processes = false,
                                  .successor = runner_ ? jail::kSuccessor : -1};
   TRY_ASSIGN(jail::Filter::Parts single,
@@ -110,7 +114,9 @@ Result<void> Nursery::Make(const CellRequest& request) {
                                 control_,
                                 runner_ ? &*runner_ : nullptr,
                                 address_space_bytes_,
-                                stem_ ? &*stem_ : nullptr};
+                                stem_ ? &*stem_ : nullptr,
+                                scratch_.is_open() ? &scratch_ : nullptr,
+                                questions_ ? &*questions_ : nullptr};
   // Not the first one: there may be no other.
   const bool suits_berth =
       Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true);

@@ -25,13 +25,15 @@ namespace caisson::nursery {
 
 class Nursery {
  public:
-  // With a `runner`, cells start its interpreter; else this process has one, and they go on with that.
+  // With a `runner`, cells start its interpreter; else this process has one, and they go on with that. `scratch`: a
+  // directory for the files of cells; not open: they have a mount namespace, or no files.
   Nursery(jail::Enclosure enclosure, Control control, std::vector<jail::PathRule> rules,
-          std::optional<Runner> runner)
+          std::optional<Runner> runner, UniqueFd scratch)
       : enclosure_(std::move(enclosure)),
         control_(std::move(control)),
         rules_(std::move(rules)),
-        runner_(std::move(runner)) {}
+        runner_(std::move(runner)),
+        scratch_(std::move(scratch)) {}
 
   // Opens what it needs, gives up everything else and tells the host.
   Result<void> Prepare();
@@ -48,6 +50,9 @@ class Nursery {
   const Control control_;
   const std::vector<jail::PathRule> rules_;
   const std::optional<Runner> runner_;
+  const UniqueFd scratch_;
+  std::optional<jail::Filter>
+      questions_;  // What cells ask about, if they have a scratch directory.
   // What cells of one process load last, and those of several.
   std::optional<jail::Filter> single_;
   std::optional<jail::Filter> several_;

@@ -1,14 +1,18 @@
 // caisson-nursery: started by the host with the control socket as wire::kControlFd. Brings Python up
 // inside its private root, gives up what it no longer needs, then forks cells until the host is gone.
 //
-//   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=PREFIX [--foreign]] [--see=PATH]...
+//   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=PREFIX [--foreign]] [--see=PATH]... [--scratch=PATH]
+//
+// SCRATCH is a directory in which each cell makes one of its own for its files, where there is no mount namespace.
 //
 // PREFIX is a virtual environment of the Python inside, or another Python's: that is started for each run
 // (runner.h), as it is with --foreign in any case.
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -43,6 +47,7 @@ constexpr std::size_t kThreadStackBytes = 2 << 20;
 struct Arguments {
   jail::Tier tier = jail::Tier::kNamespace;
   std::string preload;
+  std::string scratch;
   LibraryOptions library;
 };
 
@@ -58,6 +63,8 @@ Result<Arguments> Parse(int argc, char** argv) {
     } else if (name == "--preload") {
       arguments.preload = value;
       std::ranges::replace(arguments.preload, ',', ' ');
+    } else if (name == "--scratch") {
+      arguments.scratch = value;
     } else if (name == "--prefix") {
       arguments.library.prefix = value;
     } else if (argument == "--foreign") {
@@ -124,8 +131,13 @@ Result<void> Main(int argc, char** argv) {
   } else {
     TRY(BringPythonUp(enclosure, library, arguments.preload));
   }
+  UniqueFd scratch;
+  if (!arguments.scratch.empty()) {
+    scratch = UniqueFd(::open(arguments.scratch.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!scratch.is_open()) return Error::FromErrno(errno, "open " + arguments.scratch);
+  }
   Nursery nursery(std::move(enclosure), Control(UniqueFd(wire::kControlFd)), library.rules,
-                  std::move(runner));
+                  std::move(runner), std::move(scratch));
   TRY(nursery.Prepare());
   return nursery.Run();
 }
