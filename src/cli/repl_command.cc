@@ -80,7 +80,7 @@ class ReplCommand {
   Output err_ = Output::Stderr();
   const bool prompts_ = ::isatty(STDIN_FILENO) == 1;
   std::optional<LineReader> reader_;
-  Limits limits_;
+  ReportedLimits limits_;
   std::unique_ptr<CodeService> service_;
   const std::string session_ = "repl" + NewRunId().substr(3);  // What tools are told: ours alone.
   int status_ = kExitCompleted;
@@ -91,7 +91,7 @@ class ReplCommand {
 
 Result<void> ReplCommand::Prepare() {
   TRY_ASSIGN(CodeServiceOptions options, ToServiceOptions(flags_));
-  limits_ = options.setting.limits;
+  limits_ = {.given = options.setting.limits, .most = options.setting.ceiling};
   TRY_ASSIGN(reader_, LineReader::Make());
   TRY(interrupts_.ListenAlways([this](int signal) { OnSignal(signal); }));
   TRY_ASSIGN(service_, CodeService::Open(std::move(options)));

@@ -210,7 +210,8 @@ void RunCommand::ShowRest(SingleRun& run, OutputStream stream, std::string_view 
 }
 
 int RunCommand::Finish(const Outcome& outcome) {
-  const int status = report_->Tell(outcome, limits(), out_, err_);
+  const int status =
+      report_->Tell(outcome, {.given = limits(), .most = options_.setting.ceiling}, out_, err_);
   if (outcome.status == RunStatus::kCancelled && interrupts_.signal() != 0) {
     return kExitSignalBase + interrupts_.signal();
   }

@@ -1,8 +1,5 @@
 #include "cli/run_report.h"
 
-#include <array>
-#include <charconv>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -13,72 +10,58 @@
 namespace caisson::cli {
 namespace {
 
-std::string Seconds(std::chrono::nanoseconds time) {
-  std::array<char, 64> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(),
-                                 std::chrono::duration<double>(time).count());
-  return {text.data(), end.ptr};
-}
-
 // Our own words begin on a line of their own, whatever the guest left.
 void Say(Output& err, const std::string& text) {
   err.FinishLine();
   err.Write(text);
 }
 
-// A limit by its name on the command line, as it was and as high as it may go.
-struct Advice {
-  std::string_view option;
-  std::string value;
-  std::string_view unit;
-  std::string most;
+// A limit by its name on the command line, with the unit of its value.
+struct NamedLimit {
+  std::string_view name{};
+  std::string_view unit{};
 };
 
-Advice TimeAdvice(std::string_view option, std::chrono::nanoseconds Limits::* field,
-                  const Limits& limits) {
-  return {option, Seconds(limits.*field), " s", Seconds(DefaultCeiling().*field)};
-}
-
-Advice CountAdvice(std::string_view option, std::string_view unit, std::uint64_t Limits::* field,
-                   const Limits& limits) {
-  return {option, std::to_string(limits.*field), unit, std::to_string(DefaultCeiling().*field)};
-}
-
-Advice AdviceFor(RunReason reason, const Limits& limits) {
+NamedLimit LimitOf(RunReason reason) {
   switch (reason) {
     case RunReason::kWallTime:
-      return TimeAdvice("wall_seconds", &Limits::wall_time, limits);
+      return {"wall_seconds", " s"};
     case RunReason::kCpuTime:
-      return TimeAdvice("cpu_seconds", &Limits::cpu_time, limits);
+      return {"cpu_seconds", " s"};
     case RunReason::kMemory:
-      return CountAdvice("memory_bytes", " bytes", &Limits::memory_bytes, limits);
+      return {"memory_bytes", " bytes"};
     case RunReason::kResult:
-      return CountAdvice("result_bytes", " bytes", &Limits::result_bytes, limits);
+      return {"result_bytes", " bytes"};
     case RunReason::kFiles:
-      return CountAdvice("files", " files", &Limits::files, limits);
+      return {"files", " files"};
     case RunReason::kToolCalls:
-      return CountAdvice("tool_calls", " calls", &Limits::tool_calls, limits);
+      return {"tool_calls", " calls"};
     default:
       return {};
   }
 }
 
-void Raise(Output& err, const Advice& advice) {
-  err.Write("; raise it with --limit " + std::string(advice.option) + "=N (at most " + advice.most +
-            ")\n");
+void Raise(Output& err, std::string_view name, const ReportedLimits& limits) {
+  const std::string limit(name);
+  const std::string most = LimitText(limits.most, name);
+  if (LimitText(limits.given, name) == most) {
+    return err.Write("; no run may have more (limits.max." + limit + ")\n");
+  }
+  err.Write("; raise it with --limit " + limit + "=N (at most " + most + ")\n");
 }
 
-void ReportLimit(RunReason reason, const Limits& limits, Output& err) {
-  const Advice advice = AdviceFor(reason, limits);
+void ReportLimit(RunReason reason, const ReportedLimits& limits, Output& err) {
+  const auto [name, unit] = LimitOf(reason);
   Say(err, "caisson: limit reached: " + std::string(ToString(reason)));
-  if (advice.option.empty()) return err.Write("\n");
-  err.Write(" (" + advice.value + std::string(advice.unit) + ")");
-  Raise(err, advice);
+  if (name.empty()) return err.Write("\n");
+  err.Write(" (" + LimitText(limits.given, name) + std::string(unit) + ")");
+  Raise(err, name, limits);
 }
 
-void ReportTruncated(std::string_view stream, const Advice& advice, Output& err) {
-  Say(err, "caisson: " + std::string(stream) + " was cut off after " + advice.value + " bytes");
-  Raise(err, advice);
+void ReportTruncated(const std::string& stream, const ReportedLimits& limits, Output& err) {
+  const std::string name = stream + "_bytes";
+  Say(err, "caisson: " + stream + " was cut off after " + LimitText(limits.given, name) + " bytes");
+  Raise(err, name, limits);
 }
 
 void ReportError(const RunError& error, Output& err) {
@@ -161,7 +144,7 @@ void AddReportFlags(Command command, ReportFlags& flags) {
                     "Save what the code wrote to /output into this directory", {.value = "DIR"});
 }
 
-void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Output& err) {
+void ReportOutcome(const Outcome& outcome, const ReportedLimits& limits, Output& out, Output& err) {
   out.FinishGuest();
   err.FinishGuest();
   ReportValue(outcome, out);
@@ -169,10 +152,10 @@ void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Ou
   for (const Finding& finding : outcome.findings) ReportFinding(finding, err);
   for (const OutcomeFile& file : outcome.files) ReportFile(file, err);
   if (outcome.stdout_truncated) {
-    ReportTruncated("stdout", CountAdvice("stdout_bytes", "", &Limits::stdout_bytes, limits), err);
+    ReportTruncated("stdout", limits, err);
   }
   if (outcome.stderr_truncated) {
-    ReportTruncated("stderr", CountAdvice("stderr_bytes", "", &Limits::stderr_bytes, limits), err);
+    ReportTruncated("stderr", limits, err);
   }
   if (outcome.status == RunStatus::kLimit) ReportLimit(outcome.reason, limits, err);
   if (outcome.status == RunStatus::kCancelled) Say(err, "caisson: cancelled\n");
@@ -190,7 +173,8 @@ Result<RunReport> RunReport::Open(ReportFlags flags, StoreFlags store) {
   return report;
 }
 
-int RunReport::Tell(const Outcome& outcome, const Limits& limits, Output& out, Output& err) const {
+int RunReport::Tell(const Outcome& outcome, const ReportedLimits& limits, Output& out,
+                    Output& err) const {
   if (flags_.json) {
     out.Write(ToJson(outcome, flags_.file_data ? FileData::kInclude : FileData::kOmit) + "\n");
   } else {

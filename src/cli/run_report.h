@@ -27,8 +27,13 @@ struct ReportFlags {
 
 void AddReportFlags(Command command, ReportFlags& flags);
 
+struct ReportedLimits {
+  Limits given{};                  // Of the run.
+  Limits most = DefaultCeiling();  // That it could have asked for.
+};
+
 // Stdout and stderr of the run itself have been shown already, as they came.
-void ReportOutcome(const Outcome& outcome, const Limits& limits, Output& out, Output& err);
+void ReportOutcome(const Outcome& outcome, const ReportedLimits& limits, Output& out, Output& err);
 
 class RunReport {
  public:
@@ -36,7 +41,7 @@ class RunReport {
   static Result<RunReport> Open(ReportFlags flags, StoreFlags store);
 
   // Returns the exit status of a program that does nothing else. As ReportOutcome, unless as JSON.
-  int Tell(const Outcome& outcome, const Limits& limits, Output& out, Output& err) const;
+  int Tell(const Outcome& outcome, const ReportedLimits& limits, Output& out, Output& err) const;
 
  private:
   RunReport(ReportFlags flags, StoreFlags store)

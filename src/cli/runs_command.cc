@@ -135,8 +135,10 @@ Result<RunView> WithStoredFiles(Store& store, const IsolationKey& owner, RunView
   }));
 }
 
-Result<RunView> GoOn(const RunsFlags& flags) {
+// `most` gets the limits that a run could have asked for.
+Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
+  most = opened.config.max_limits;
   const IsolationKey owner = opened.owner;
   TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(owner, RunId(flags.id))));
   TRY_ASSIGN(RunView now, RunHere(ViewStored(*opened.store, owner, std::move(run))));
@@ -169,7 +171,8 @@ Result<RunView> GoOn(const RunsFlags& flags) {
 int Resume(const RunsFlags& flags) {
   const auto report = RunReport::Open(flags.report, flags.store);
   if (!report) return Tell(report.error());
-  const auto view = GoOn(flags);
+  ReportedLimits limits;
+  const auto view = GoOn(flags, limits.most);
   if (!view) return Tell(view.error());
   Output out = Output::Stdout();
   Output err = Output::Stderr();
@@ -177,7 +180,8 @@ int Resume(const RunsFlags& flags) {
     out.WriteGuest(view->outcome.stdout_text);
     err.WriteGuest(view->outcome.stderr_text);
   }
-  return report->Tell(view->outcome, view->limits, out, err);
+  limits.given = view->limits;
+  return report->Tell(view->outcome, limits, out, err);
 }
 
 }  // namespace

@@ -60,11 +60,13 @@ std::string FilesBlock(const CodeSetting& setting) {
   return text;
 }
 
-std::string LimitsBlock(const Limits& limits) {
+std::string LimitsBlock(const Limits& limits, const Limits& most) {
   return "Limits of a run: " + Seconds(limits.wall_time) + " s (" + Seconds(limits.cpu_time) +
          " s of CPU), " + std::to_string(limits.memory_bytes >> 20) + " MiB of memory, " +
          std::to_string(limits.tool_calls) + " calls, " +
-         std::to_string(limits.stdout_bytes >> 10) + " KiB of output.\n";
+         std::to_string(limits.stdout_bytes >> 10) + " KiB of output. It may ask for up to " +
+         Seconds(most.wall_time) + " s (" + Seconds(most.cpu_time) + " s of CPU) and " +
+         std::to_string(most.memory_bytes >> 20) + " MiB of memory.\n";
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ std::string Description(const CodeSetting& setting) {
   text.append(setting.packages ? DescribePolicy(setting.policy, *setting.packages)
                                : DescribePolicy(setting.policy));
   text.append("\n");
-  text.append(LimitsBlock(setting.limits));
+  text.append(LimitsBlock(setting.limits, setting.ceiling));
   return text;
 }
 

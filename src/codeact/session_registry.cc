@@ -126,11 +126,15 @@ Result<void> SessionRegistry::MakeRoom(State& state, const OwnerId& owner,
   const bool owner_full = own >= options_.most_per_owner;
   if (!owner_full && state.sessions < options_.most) return {};
   std::shared_ptr<Session> least_used;
+  std::size_t most = 0;  // Sessions of its owner, the new one included.
   for (const auto& [id, other] : state.owners) {
-    if (owner_full && id != owner) continue;
+    const std::size_t count = other.sessions.size() + (id == owner ? 1 : 0);
+    if ((owner_full && id != owner) || count < most) continue;
     for (const auto& [name, session] : other.sessions) {
       if (session->busy) continue;
-      if (!least_used || session->last_used < least_used->last_used) least_used = session;
+      if (count == most && session->last_used >= least_used->last_used) continue;
+      least_used = session;
+      most = count;
     }
   }
   if (!least_used) {

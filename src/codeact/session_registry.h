@@ -8,7 +8,8 @@
 // the name is remembered, and whoever comes next is told, until somebody begins afresh on purpose.
 //
 // Trust     Names are the client's. An owner reaches its own sessions only; there is no way to ask for others'
-//           (I3, I4), and no number of them costs another owner its turn, only idle sessions their room.
+//           (I3, I4), and no number of them costs another owner its turn. If there are too many in all, an idle one of
+//           the owner that has most of them makes room.
 // Threads   Any. A cell is touched only on its own executor, by whoever has the turn.
 // Lifetime  Close() must have returned before it goes; the engine outlives it.
 #pragma once

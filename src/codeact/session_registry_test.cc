@@ -217,9 +217,25 @@ TEST_F(SessionRegistryTest, AllTogetherHaveABoundToo) {
   Registry({.most = 2});
   Use({kBob, "oldest"});
   Use({kAnn, "a"});
-  Use({kAnn, "b"});
+  Use({OwnerId("eve"), "b"});
   EXPECT_THAT(registry_->Names(kBob), IsEmpty());
   EXPECT_THAT(Loss({kBob, "oldest"}), HasSubstr("room"));
+}
+
+TEST_F(SessionRegistryTest, TheOwnerWithMostSessionsMakesRoom) {
+  Registry({.most = 4});
+  const OwnerId eve("eve");
+  Use({kBob, "oldest"});
+  Use({eve, "1"});
+  Use({eve, "2"});
+  Use({eve, "3"});
+  Use({kAnn, "a"});
+  EXPECT_THAT(registry_->Names(kBob), ElementsAre("oldest"));
+  EXPECT_THAT(registry_->Names(eve), ElementsAre("2", "3"));
+  // Whoever would have most of all makes room for itself.
+  Use({eve, "4"});
+  EXPECT_THAT(registry_->Names(eve), ElementsAre("3", "4"));
+  EXPECT_THAT(registry_->Names(kBob), ElementsAre("oldest"));
 }
 
 TEST_F(SessionRegistryTest, WithoutAnythingIdleThereIsNoRoom) {

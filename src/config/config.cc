@@ -74,6 +74,8 @@ RunsConfig ReadRuns(TableReader table) {
   table.Read("max_waiting_bytes", runs.max_waiting_bytes);
   table.Read("max_waiting_in_all", runs.max_waiting_in_all);
   table.Read("max_waiting_bytes_in_all", runs.max_waiting_bytes_in_all);
+  table.Read("max_cells", runs.max_cells);
+  table.Read("max_queued", runs.max_queued);
   table.Finish();
   return runs;
 }
@@ -142,14 +144,29 @@ std::string LimitText(const toml::node& node) {
   return {digits.data(), end.ptr};
 }
 
-void ReadLimits(const toml::table& table, Limits& limits, Problems& problems) {
+// `most`: what the limits of this table may be.
+void ReadLimits(const toml::table& table, std::string_view name, const Limits& most, Limits& limits,
+                Problems& problems) {
   for (const auto& [key, node] : table) {
-    Limits alone;
+    if (key.str() == "max" && name == "limits") continue;
+    Limits alone = LowerTo(most, {});
     auto set = SetLimit(alone, key.str(), LimitText(node));
-    if (set) set = CheckLimits(alone, DefaultCeiling());
+    if (set) set = CheckLimits(alone, most);
     if (set) set = SetLimit(limits, key.str(), LimitText(node));
-    if (!set) problems.Add(node, "limits: " + set.error().message());
+    if (!set) problems.Add(node, std::string(name) + ": " + set.error().message());
   }
+}
+
+void ReadAllLimits(const toml::table& table, Config& config, Problems& problems) {
+  if (const toml::node* max = table.get("max")) {
+    if (const toml::table* limits = max->as_table()) {
+      ReadLimits(*limits, "limits.max", DefaultCeiling(), config.max_limits, problems);
+    } else {
+      problems.Add(*max, "limits.max must be a table");
+    }
+  }
+  ReadLimits(table, "limits", config.max_limits, config.limits, problems);
+  config.limits = LowerTo(config.max_limits, config.limits);
 }
 
 MountConfig ReadMount(TableReader table) {
@@ -364,7 +381,7 @@ class ConfigReader {
     With("python", [&](TableReader table) { config_.python = ReadPython(std::move(table)); });
     if (const toml::table* table = document_.Table("policy")) ReadPolicy(*table);
     if (const toml::table* table = document_.Table("limits")) {
-      ReadLimits(*table, config_.limits, problems_);
+      ReadAllLimits(*table, config_, problems_);
     }
     document_.EachTable("mount", [&](const toml::table& table, const std::string& name) {
       config_.mounts.push_back(ReadMount(TableReader(table, name, problems_)));

@@ -65,6 +65,10 @@ struct RunsConfig {
   std::optional<std::uint64_t> max_waiting_bytes{};
   std::optional<std::uint64_t> max_waiting_in_all{};
   std::optional<std::uint64_t> max_waiting_bytes_in_all{};
+  // Of one identity: cells that its runs and sessions hold at once in each engine, and further runs that wait for a
+  // cell.
+  std::optional<std::uint64_t> max_cells{};
+  std::optional<std::uint64_t> max_queued{};
 };
 
 // How long things are kept after they were last touched.
@@ -257,7 +261,8 @@ struct Config {
   PythonConfig python{};
   EngineConfig engine{};
   Policy policy{};
-  Limits limits{};
+  Limits limits{};                       // Of runs that ask for nothing else; at most
+  Limits max_limits = DefaultCeiling();  // these, which no run gets more of.
   std::vector<MountConfig> mounts{};
   std::vector<ToolConfig> tools{};
   std::vector<UpstreamConfig> upstreams{};

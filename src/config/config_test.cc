@@ -58,6 +58,8 @@ max_waiting = 8
 max_waiting_bytes = 9
 max_waiting_in_all = 10
 max_waiting_bytes_in_all = 11
+max_cells = 12
+max_queued = 13
 [retention]
 runs_days = 1
 responses_days = 0.5
@@ -164,6 +166,8 @@ file = "report.toml"
   EXPECT_EQ(config.runs.max_waiting_bytes, 9u);
   EXPECT_EQ(config.runs.max_waiting_in_all, 10u);
   EXPECT_EQ(config.runs.max_waiting_bytes_in_all, 11u);
+  EXPECT_EQ(config.runs.max_cells, 12u);
+  EXPECT_EQ(config.runs.max_queued, 13u);
   EXPECT_EQ(config.retention.runs, std::chrono::hours(24));
   EXPECT_EQ(config.retention.responses, std::chrono::hours(12));
   EXPECT_EQ(config.retention.sessions, std::chrono::hours(24 * 36'500));
@@ -273,6 +277,26 @@ TEST(ConfigTest, IdentityMistakesAreNamed) {
               HasSubstr("identity.headers.proxies must name"));
   EXPECT_THAT(Mistakes("[identity.headers]\nuser = \"x\"\nproxies = [\"::1\"]\n"),
               HasSubstr("identity.headers is of another mode"));
+}
+
+TEST(ConfigTest, TheOperatorsMaximumHoldsForUsualLimitsToo) {
+  const Config config = Parse("[limits.max]\nmemory_bytes = 67108864\nwall_seconds = 5\n");
+  EXPECT_EQ(config.max_limits.memory_bytes, 64u << 20);
+  EXPECT_EQ(config.max_limits.tool_calls, DefaultCeiling().tool_calls);
+  EXPECT_EQ(config.limits.memory_bytes, 64u << 20);
+  EXPECT_EQ(config.limits.wall_time, std::chrono::seconds(5));
+  EXPECT_EQ(config.limits.cpu_time, std::chrono::seconds(10));
+  EXPECT_EQ(Parse("").max_limits.memory_bytes, DefaultCeiling().memory_bytes);
+}
+
+TEST(ConfigTest, LimitsAboveTheMaximumAreNamedWithTheirLine) {
+  EXPECT_THAT(Mistakes("[limits]\nfiles = 3\nmemory_bytes = 99\n[limits.max]\nmemory_bytes = 98\n"),
+              HasSubstr(":3: limits: memory_bytes: 99 is not allowed; at most 98 is "
+                        "(limits.max.memory_bytes)"));
+  EXPECT_THAT(Mistakes("[limits.max]\nwall_seconds = 301\n"),
+              HasSubstr(":2: limits.max: wall_seconds: 301 is not allowed; at most 300 is"));
+  EXPECT_THAT(Mistakes("[limits.max]\nwall_second = 1\n"), HasSubstr("there is no limit"));
+  EXPECT_THAT(Mistakes("[limits]\nmax = 1\n"), HasSubstr(":2: limits.max must be a table"));
 }
 
 TEST(ConfigTest, RefusesWhatCannotBe) {

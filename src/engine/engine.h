@@ -248,6 +248,9 @@ class Engine {
 
   virtual EngineStats stats() const = 0;
 
+  // The most cells that one owner may hold. Further requests of that owner wait.
+  virtual std::size_t cells_per_owner() const { return SIZE_MAX; }
+
   // What cells saved now are bound to; nothing for an engine that saves none.
   virtual std::optional<CellBuild> build() const { return std::nullopt; }
 

@@ -79,6 +79,11 @@ Result<std::uint64_t> ParseCount(std::string_view name, std::string_view value) 
   return count;
 }
 
+Error TooHigh(std::string_view name, const std::string& value, const std::string& most) {
+  return Bad(std::string(name) + ": " + value + " is not allowed; at most " + most +
+             " is (limits.max." + std::string(name) + ")");
+}
+
 std::string AllNames() {
   std::string names;
   for (const auto& limit : kTimes) names.append(names.empty() ? "" : " ").append(limit.name);
@@ -106,6 +111,24 @@ Limits DefaultCeiling() {
   };
 }
 
+Limits LowerTo(const Limits& ceiling, Limits limits) {
+  for (const auto& limit : kTimes) {
+    limits.*limit.field = std::min(limits.*limit.field, ceiling.*limit.field);
+  }
+  for (const auto& limit : kCounts) {
+    limits.*limit.field = std::min(limits.*limit.field, ceiling.*limit.field);
+  }
+  limits.message_bytes = std::min(limits.message_bytes, ceiling.message_bytes);
+  return limits;
+}
+
+std::string LimitText(const Limits& limits, std::string_view name) {
+  for (const auto& limit : kTimes) {
+    if (limit.name == name) return Seconds(limits.*limit.field);
+  }
+  return std::to_string(limits.*std::ranges::find(kCounts, name, &CountLimit::name)->field);
+}
+
 Result<void> SetLimit(Limits& limits, std::string_view name, std::string_view value) {
   for (const auto& limit : kTimes) {
     if (limit.name != name) continue;
@@ -124,14 +147,12 @@ Result<void> CheckLimits(const Limits& limits, const Limits& ceiling) {
   for (const auto& limit : kTimes) {
     const auto value = limits.*limit.field;
     if (value.count() > 0 && value <= ceiling.*limit.field) continue;
-    return Bad(std::string(limit.name) + ": " + Seconds(value) + " is not allowed; at most " +
-               Seconds(ceiling.*limit.field) + " is");
+    return TooHigh(limit.name, Seconds(value), Seconds(ceiling.*limit.field));
   }
   for (const auto& limit : kCounts) {
     const auto value = limits.*limit.field;
     if (value > 0 && value <= ceiling.*limit.field) continue;
-    return Bad(std::string(limit.name) + ": " + std::to_string(value) +
-               " is not allowed; at most " + std::to_string(ceiling.*limit.field) + " is");
+    return TooHigh(limit.name, std::to_string(value), std::to_string(ceiling.*limit.field));
   }
   if (limits.message_bytes == 0 || limits.message_bytes > ceiling.message_bytes) {
     return Bad("message_bytes: at most " + std::to_string(ceiling.message_bytes) + " is allowed");

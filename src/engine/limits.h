@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -30,14 +31,20 @@ struct Limits {
   std::uint64_t message_bytes = 8u << 20;  // One tool message; not settable per run.
 };
 
-// The most anybody may ask for unless the operator says otherwise.
+// The most anybody may ask for. Operators may set lower ones ([limits.max]), never higher ones.
 Limits DefaultCeiling();
+
+// Returns `limits`, each of them lowered to that of `ceiling` where it is above.
+Limits LowerTo(const Limits& ceiling, Limits limits);
 
 // Sets one limit by the name the command line and the configuration use ("wall_seconds", ...), from
 // decimal text. Zero, negative, not a number, and fractions of what is counted are refused.
 Result<void> SetLimit(Limits& limits, std::string_view name, std::string_view value);
 
-// Refuses what lies above the ceiling, naming the limit and the most that is allowed.
+// Returns the limit as SetLimit reads it: "300", "0.5". Precondition: there is a limit of that name.
+std::string LimitText(const Limits& limits, std::string_view name);
+
+// Refuses what lies above the ceiling, with the value, the most that is allowed, and the setting that says so.
 Result<void> CheckLimits(const Limits& limits, const Limits& ceiling);
 
 }  // namespace caisson

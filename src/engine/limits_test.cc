@@ -64,7 +64,8 @@ TEST(LimitsTest, WhatIsAboveTheCeilingIsRefusedWithTheMost) {
   ASSERT_TRUE(SetLimit(limits, "wall_seconds", "300.5"));
   auto refused = CheckLimits(limits, DefaultCeiling());
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message(), "wall_seconds: 300.5 is not allowed; at most 300 is");
+  EXPECT_EQ(refused.error().message(),
+            "wall_seconds: 300.5 is not allowed; at most 300 is (limits.max.wall_seconds)");
   limits = {};
   ASSERT_TRUE(SetLimit(limits, "memory_bytes", "99999999999999999999999999"));
   EXPECT_THAT(CheckLimits(limits, DefaultCeiling()).error().message(),

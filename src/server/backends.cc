@@ -33,6 +33,8 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
                          .tier = tier,
                          .lanes = options.lanes,
                          .pin = options.pin,
+                         .ceiling = options.ceiling,
+                         .cells_per_owner = options.cells_per_owner,
                          .on_worker_lost = options.on_worker_lost};
   if (options.one_owner_per_worker) {
     wasm.owners_per_worker = OwnersPerWorker::kOne;
@@ -43,12 +45,14 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
   auto kept = FindKeptBuilds(options.kept_workers);
   if (!kept) return std::move(kept).error().Context("worker.keep");
   // Older builds only finish what they began: one lane is enough for that.
-  auto start = [tier](const KeptBuild& build) {
+  auto start = [tier, options](const KeptBuild& build) {
     return AsEngine(WasmEngine::Create({.worker_path = build.worker_path,
                                         .base_path = build.base_path,
                                         .tier = tier,
                                         .lanes = 1,
-                                        .pin = false}));
+                                        .pin = false,
+                                        .ceiling = options.ceiling,
+                                        .cells_per_owner = options.cells_per_owner}));
   };
   return std::unique_ptr<Engine>(
       std::make_unique<KeptWorkers>(*std::move(newest), *std::move(kept), std::move(start)));
@@ -101,9 +105,11 @@ Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const 
                                         .scratch = ScratchOf(options),
                                         .lanes = options.lanes,
                                         .pin = options.pin,
+                                        .ceiling = options.ceiling,
                                         .kinds = KindsOf(options.preloads, options.python_prefix),
                                         .packages = PackagesOf(options, found),
-                                        .spare_cells = options.spare_cells}));
+                                        .spare_cells = options.spare_cells,
+                                        .cells_per_owner = options.cells_per_owner}));
 }
 
 Result<std::unique_ptr<Engine>> MakeAuto(const BackendOptions& options, const Installation& found,

@@ -37,7 +37,9 @@ struct BackendOptions {
   // Ties each lane to its core: right for a server that has the machine. A program that runs one piece
   // of code leaves the choice to the kernel, or all of them would queue up on the first core.
   bool pin = true;
-  std::size_t spare_cells = 4;  // Native ones that wait for the next runs, per lane.
+  Limits ceiling = DefaultCeiling();       // No run gets more.
+  std::size_t cells_per_owner = SIZE_MAX;  // In each engine. 0: a quarter of its cells.
+  std::size_t spare_cells = 4;             // Native ones that wait for the next runs, per lane.
   // What native nurseries have imported before code arrives, one nursery for each line. The first is
   // always there; the others come when code needs them. Only what is installed is imported.
   std::vector<std::vector<std::string>> preloads = {

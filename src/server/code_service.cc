@@ -53,6 +53,11 @@ CodeServiceOptions FromConfig(const Config& config) {
   options.backend.python_prefix = Located(config, config.python.prefix);
   options.backend.kept_workers = Located(config, config.worker.keep);
   options.setting.limits = config.limits;
+  options.setting.ceiling = config.max_limits;
+  options.backend.ceiling = config.max_limits;
+  // One user has all of it.
+  if (config.identity.mode != IdentityMode::kLocal) options.backend.cells_per_owner = 0;
+  if (config.runs.max_cells) options.backend.cells_per_owner = *config.runs.max_cells;
   options.setting.policy = config.policy;
   for (const MountConfig& mount : config.mounts) {
     options.setting.mounts.push_back(ToMountSpec(mount, config.directory));

@@ -30,6 +30,7 @@ DurableSettings RunSettingsOf(const Config& config) {
   Take(settings.waiting.saved_bytes, config.runs.max_waiting_bytes);
   Take(settings.waiting.runs_in_all, config.runs.max_waiting_in_all);
   Take(settings.waiting.saved_bytes_in_all, config.runs.max_waiting_bytes_in_all);
+  Take(settings.max_queued, config.runs.max_queued);
   Take(settings.poll, config.approvals.poll);
   return settings;
 }

@@ -115,6 +115,25 @@ class Crowd(harness.CliTest):
             self.assertEqual(self.ask("GET", "/healthz").status, 200)
         self.assertEqual(self.ask("GET", "/metrics").status, 200)
 
+    def test_a_flood_of_runs_costs_its_user_alone(self):
+        self.serve()
+        sleeping = {"code": "import time; time.sleep(50)", "limits": {"wall_seconds": 60}, "wait": False}
+        answers = [self.ask("POST", "/v1/runs", sleeping, key=ANN) for _ in range(2001)]
+        refused = [answer for answer in answers if answer.status != 202]
+        self.assertTrue(refused)
+        for answer in refused:
+            self.assertEqual((answer.status, answer.headers["Retry-After"]), (429, "1"), answer.text)
+            self.assertIn("runs.max_cells", answer.text)
+        self.expect_service()
+        answer = self.ask("POST", "/v1/runs", {"code": "1"}, key=ANN)
+        self.assertEqual(answer.status, 429)
+
+    def test_the_caps_of_one_user_are_configured(self):
+        self.serve("[runs]\nmax_cells = 2\nmax_queued = 1\n")
+        sleeping = {"code": "import time; time.sleep(50)", "limits": {"wall_seconds": 60}, "wait": False}
+        self.assertEqual([self.ask("POST", "/v1/runs", sleeping, key=ANN).status for _ in range(4)], [202, 202, 202, 429])
+        self.expect_service()
+
 
 if __name__ == "__main__":
     harness.run_suite(__main__)

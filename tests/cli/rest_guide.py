@@ -52,7 +52,7 @@ class RestGuide(serve.Serve):
         self.put("ann.key", serve.ANN + "\n")
         self.put("token.key", "a-shared-secret-of-32-bytes-or-more\n")
         blocks = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.S)
-        self.assertEqual(len(blocks), 4)
+        self.assertEqual(len(blocks), 5)
         for block in blocks:
             self.stop(self.serve(serve.MEMORY + block))
 

@@ -125,6 +125,48 @@ void DurableRuns::RelievePressure() {
 
 // ---- Starting ----
 
+class DurableRuns::Starting {
+ public:
+  Starting(Guarded<State>& state, IsolationKey owner) : state_(&state), owner_(std::move(owner)) {}
+  Starting(Starting&& other) noexcept
+      : state_(std::exchange(other.state_, nullptr)), owner_(std::move(other.owner_)) {}
+  Starting& operator=(Starting&&) = delete;
+  ~Starting() {
+    if (state_ == nullptr) return;
+    auto state = state_->Lock();
+    const auto found = state->starting.find(owner_);
+    if (--found->second == 0) state->starting.erase(found);
+  }
+
+ private:
+  Guarded<State>* state_;
+  IsolationKey owner_;
+};
+
+Result<DurableRuns::Starting> DurableRuns::CountStart(const IsolationKey& owner) {
+  const std::size_t cells = options_.engine.cells_per_owner();
+  const std::size_t queued = options_.settings.max_queued;
+  auto state = state_.Lock();
+  std::size_t under_way = 0;
+  if (const auto own = state->starting.find(owner); own != state->starting.end()) {
+    under_way = own->second;
+  }
+  for (auto own = state->live.lower_bound({owner, RunId("")});
+       own != state->live.end() && own->first.first == owner; ++own) {
+    if (own->second->needs_cell()) ++under_way;
+  }
+  // Sessions that nobody uses hold cells, too; their owner waits then. No sum: `cells` may be without limit.
+  if (under_way >= queued && under_way - queued >= cells) {
+    return Error(ErrorCode::kResourceExhausted,
+                 "you have " + std::to_string(under_way) + " runs under way already; at most " +
+                     std::to_string(cells) + " may run (runs.max_cells) and " +
+                     std::to_string(queued) +
+                     " wait for their turn (runs.max_queued). Try again when some have ended");
+  }
+  ++state->starting[owner];
+  return Starting(state_, owner);
+}
+
 Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& request) const {
   const auto usual = options_.setting.For(request.context.get());
   LiveRunOrigin origin{.owner = std::move(owner),
@@ -162,6 +204,8 @@ asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKe
                                                                      bool stored_first) {
   auto origin = MakeOrigin(owner, request);
   if (!origin) co_return std::move(origin).error();
+  const auto starting = CountStart(owner);
+  if (!starting) co_return starting.error();
   stored_first = stored_first || origin->record.time || origin->key;
   if (stored_first) {
     auto lease = co_await options_.store.runs().Create(

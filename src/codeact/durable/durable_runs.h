@@ -92,10 +92,15 @@ class DurableRuns final : public RunService {
   struct State {
     bool closed = false;
     std::map<Key, std::shared_ptr<LiveRun>> live;
+    std::map<IsolationKey, std::size_t> starting;  // Runs that are being stored. None is 0.
     SystemTime next_renewal{};
     std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
   };
 
+  // Counts a run of the owner from its request until it is live.
+  class Starting;
+  // kResourceExhausted: too many runs of this owner run or wait for a cell.
+  Result<Starting> CountStart(const IsolationKey& owner);
   asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, StartRun& request,
                                                           bool stored_first);
   Result<LiveRunOrigin> MakeOrigin(IsolationKey owner, StartRun& request) const;

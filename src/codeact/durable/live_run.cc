@@ -480,6 +480,11 @@ std::optional<LiveRun::Parked> LiveRun::parked() const {
   return Parked{.since = view.updated_at, .bytes = view.saved_bytes};
 }
 
+bool LiveRun::needs_cell() const {
+  auto news = news_.Lock();
+  return !news->ended && news->view.state == RunState::kRunning;
+}
+
 std::vector<OutcomeApproval> LiveRun::approvals() const {
   return news_.Lock()->view.outcome.approvals;
 }

@@ -97,6 +97,8 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
 
   // If it waits in memory and could sleep.
   std::optional<Parked> parked() const;
+  // It has a cell that computes, or waits for one. Not: it waits for a person, or has ended.
+  bool needs_cell() const;
   const LiveRunOrigin& origin() const { return origin_; }
   bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
   bool fell_asleep() const { return asleep_; }             // Once Live() has returned.

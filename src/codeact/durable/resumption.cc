@@ -126,6 +126,8 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
     if (!why) co_return std::move(why).error();
     lost = *std::move(why);
   }
+  // The operator may have lowered the maximum while it slept.
+  if (origin.setting) origin.record.limits = LowerTo(origin.setting->ceiling, origin.record.limits);
   if (lost) taken.end = FailedOutcome(RunReason::kLost, *std::move(lost));
   co_return taken;
 }

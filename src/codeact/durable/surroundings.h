@@ -29,6 +29,8 @@ struct DurableSettings {
   // for a cell, and the oldest sleep.
   std::size_t max_parked = 256;
   std::uint64_t max_parked_bytes = std::uint64_t{256} << 20;
+  // Runs of one owner that wait for a cell, beyond as many as the owner may hold cells. Further ones are refused.
+  std::size_t max_queued = 100;
   // How often a run is taken up without getting anywhere, until it is the run's fault.
   std::uint32_t max_attempts = 5;
   // How long a run stays with a replica that does not answer. Renewed three times as often.

@@ -42,6 +42,7 @@ class AutoEngine final : public Engine {
   // For engine native: what it is to have ready.
   asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(Preparation preparation) override;
   EngineStats stats() const override;
+  std::size_t cells_per_owner() const override { return wasm_->cells_per_owner(); }
   std::optional<CellBuild> build() const override { return wasm_->build(); }
   std::shared_ptr<const std::vector<std::string>> native_packages() const override {
     return options_.native_packages;

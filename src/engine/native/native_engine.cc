@@ -40,6 +40,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
       Admission::Options{.lanes = lanes,
                          .cells_per_lane = options.cells_per_lane,
                          .cells = lanes * options.cells_per_lane,
+                         .cells_per_owner = options.cells_per_owner,
                          .max_waiting = options.max_waiting,
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
@@ -99,8 +100,8 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Open(OpenOptions op
   if (const auto* made = dynamic_cast<NativePreparedCell*>(options.prepared.get())) {
     preferred = &made->lane();
   }
-  auto place = state_->admission.TryTake(preferred != nullptr ? std::optional(preferred->index())
-                                                              : std::nullopt);
+  auto place = state_->admission.TryTake(
+      options.owner, preferred != nullptr ? std::optional(preferred->index()) : std::nullopt);
   if (!place) co_return std::move(place).error();
   if (place->has_value()) {
     co_return MakeCell(std::move(options), **std::move(place), std::chrono::nanoseconds(0));
@@ -136,11 +137,11 @@ asio::awaitable<Result<std::shared_ptr<PreparedCell>>> NativeEngine::Prepare(
 
 // The lane is given, so there is no line to wait in: one looks now and then.
 asio::awaitable<Result<Admission::Place>> NativeEngine::PlaceOn(
-    NativeLane& lane, std::chrono::nanoseconds wait) const {
+    NativeLane& lane, OwnerId owner, std::chrono::nanoseconds wait) const {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
   asio::steady_timer pause(lane.executor());
   while (true) {
-    auto place = state_->admission.TryTakeOn(lane.index());
+    auto place = state_->admission.TryTakeOn(owner, lane.index());
     if (!place) co_return std::move(place).error();
     if (place->has_value()) co_return **std::move(place);
     if (std::chrono::steady_clock::now() >= deadline) {
@@ -165,7 +166,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions
                     "this is no cell that engine native saved for this owner");
   }
   const std::uint64_t parent = saved.origin->parent;
-  auto place = co_await PlaceOn(*lanes_[saved.origin->lane], options.wait);
+  auto place = co_await PlaceOn(*lanes_[saved.origin->lane], options.owner, options.wait);
   if (!place) co_return std::move(place).error();
   auto cell = MakeCell(std::move(options), *std::move(place), std::chrono::nanoseconds(0));
   auto restored = co_await cell->Restore(parent, std::move(saved), limits);

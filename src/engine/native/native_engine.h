@@ -47,6 +47,7 @@ struct NativeEngineOptions {
   std::shared_ptr<const std::vector<std::string>> packages{};
   std::size_t spare_cells = 4;  // Prepared and waiting, per lane and kind. 0: made when needed.
   std::size_t cells_per_lane = 64;
+  std::size_t cells_per_owner = SIZE_MAX;  // As Admission::Options has it.
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
   std::chrono::nanoseconds ready_within = std::chrono::seconds(20);  // A nursery, with its imports.
@@ -73,6 +74,7 @@ class NativeEngine final : public Engine {
   // For runs with mounts, several processes or large files; other cells wait for their runs anyway.
   asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(Preparation preparation) override;
   EngineStats stats() const override { return state_->stats(); }
+  std::size_t cells_per_owner() const override { return state_->admission.cells_per_owner(); }
   std::shared_ptr<const std::vector<std::string>> native_packages() const override;
 
   std::size_t lanes() const { return lanes_.size(); }
@@ -81,7 +83,7 @@ class NativeEngine final : public Engine {
  private:
   explicit NativeEngine(std::unique_ptr<NativeState> state) : state_(std::move(state)) {}
   EngineLane* CurrentLane() const;
-  asio::awaitable<Result<Admission::Place>> PlaceOn(NativeLane& lane,
+  asio::awaitable<Result<Admission::Place>> PlaceOn(NativeLane& lane, OwnerId owner,
                                                     std::chrono::nanoseconds wait) const;
   std::unique_ptr<NativeCell> MakeCell(OpenOptions options, Admission::Place place,
                                        std::chrono::nanoseconds queued);

@@ -1,10 +1,11 @@
 // Admission hands out the engine's places, each for one cell on one lane, fairly between owners.
 //
-// Nobody overtakes: while somebody waits, newcomers wait too. Among waiting owners turns go round, so
-// an owner with a thousand requests delays another's first one by one turn; within an owner it is
-// first come, first served.
+// An owner may hold `cells_per_owner` places, and never more than are left for all others: however many owners take
+// all they can, the next one finds a place. Requests beyond that wait. Nobody overtakes: a place goes to the owner that
+// has waited longest for a turn and may hold another. So an owner with a thousand requests delays another's first one
+// by one turn at most; within an owner it is first come, first served.
 //
-// Trust     Owners are opaque; one that asks without end only fills `max_waiting`, and is refused.
+// Trust     Owners are opaque; one that asks without end holds its own share, fills its own line, and is refused.
 // Threads   Any. Callbacks are called without the lock, on the thread that caused them.
 // Lifetime  Outlives every Place and Ticket.
 #pragma once
@@ -31,6 +32,7 @@ class Admission {
     std::size_t lanes = 1;
     std::size_t cells_per_lane = 1000;
     std::size_t cells = 2000;
+    std::size_t cells_per_owner = SIZE_MAX;  // 0: a quarter of `cells`. `cells` or more: no limit.
     std::size_t max_waiting = 10'000;
     std::size_t max_waiting_per_owner = 1'000;
   };
@@ -41,17 +43,21 @@ class Admission {
    public:
     Place() = default;
     Place(Place&& other) noexcept
-        : admission_(std::exchange(other.admission_, nullptr)), lane_(other.lane_) {}
+        : admission_(std::exchange(other.admission_, nullptr)),
+          owner_(std::move(other.owner_)),
+          lane_(other.lane_) {}
     Place& operator=(Place&&) = delete;
     ~Place() {
-      if (admission_ != nullptr) admission_->Release(lane_);
+      if (admission_ != nullptr) admission_->Release(owner_, lane_);
     }
     std::size_t lane() const { return lane_; }
 
    private:
     friend class Admission;
-    Place(Admission& admission, std::size_t lane) : admission_(&admission), lane_(lane) {}
+    Place(Admission& admission, OwnerId owner, std::size_t lane)
+        : admission_(&admission), owner_(std::move(owner)), lane_(lane) {}
     Admission* admission_ = nullptr;
+    OwnerId owner_{""};
     std::size_t lane_ = 0;
   };
 
@@ -61,10 +67,11 @@ class Admission {
   explicit Admission(Options options);
 
   // A place at once, nothing if one has to wait, kUnavailable if no lane works or will soon.
-  Result<std::optional<Place>> TryTake(std::optional<std::size_t> preferred_lane);
+  Result<std::optional<Place>> TryTake(const OwnerId& owner,
+                                       std::optional<std::size_t> preferred_lane);
 
   // A place on this lane, where something is that is nowhere else; nothing if there is none now.
-  Result<std::optional<Place>> TryTakeOn(std::size_t lane);
+  Result<std::optional<Place>> TryTakeOn(const OwnerId& owner, std::size_t lane);
 
   // Joins the line. `granted` is called once unless Leave comes first; perhaps before Join returns.
   // kResourceExhausted when the line is full.
@@ -77,6 +84,9 @@ class Admission {
   // Everybody who waits is refused with this error, and so is everybody who comes later.
   void Close();
 
+  // The most places one owner may hold.
+  std::size_t cells_per_owner() const;
+
   std::size_t live() const;
   std::size_t waiting() const;
   std::uint64_t refused() const;
@@ -85,6 +95,10 @@ class Admission {
   struct Waiter {
     Ticket ticket;
     Granted granted;
+  };
+  struct Owner {
+    std::size_t cells = 0;
+    std::deque<Waiter> line{};
   };
   struct Lane {
     std::size_t cells = 0;
@@ -98,22 +112,27 @@ class Admission {
     std::uint64_t refused = 0;
     Ticket last_ticket = 0;
     bool closed = false;
-    std::map<OwnerId, std::deque<Waiter>> owners;  // Those who wait; none is empty.
-    std::list<OwnerId> turns;                      // The same owners, in the order of their turns.
+    std::map<OwnerId, Owner> owners;  // Those who hold places or wait.
+    std::list<OwnerId> turns;         // Those who wait, in the order of their turns.
     std::map<Ticket, OwnerId> tickets;
   };
   // What to call once the lock is gone.
   using Calls = std::vector<std::pair<Granted, Result<Place>>>;
 
-  void Release(std::size_t lane);
+  void Release(const OwnerId& owner, std::size_t lane);
+  bool MayTake(const State& state, const OwnerId& owner) const;
+  // The owner is forgotten once it holds nothing and does not wait.
+  static void Forget(State& state, const OwnerId& owner);
   bool IsFree(const Lane& lane) const {
     return lane.state == LaneState::kUp && lane.cells < options_.cells_per_lane;
   }
   std::optional<std::size_t> FreeLane(const State& state,
                                       std::optional<std::size_t> preferred) const;
   std::optional<Error> NoLaneWorks(const State& state) const;
-  Place Take(State& state, std::size_t lane);
-  Waiter PopNext(State& state);
+  Place Take(State& state, const OwnerId& owner, std::size_t lane);
+  using Turn = std::list<OwnerId>::iterator;
+  Waiter Pop(State& state, Turn turn);
+  void RefuseAll(State& state, const Error& error, Calls& calls);
   void Serve(State& state, Calls& calls);
   static void Call(Calls calls);
 

@@ -16,6 +16,8 @@ using LaneState = Admission::LaneState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+const OwnerId kAnn("ann");
+
 std::unique_ptr<Admission> Make(Admission::Options options) {
   auto admission = std::make_unique<Admission>(options);
   for (std::size_t i = 0; i < options.lanes; ++i) admission->SetLane(i, LaneState::kUp);
@@ -43,13 +45,13 @@ struct Line {
 
 TEST(AdmissionTest, PrefersTheCallersLaneThenTheEmptiest) {
   auto admission = Make({.lanes = 3, .cells_per_lane = 2, .cells = 6});
-  auto a = *admission->TryTake(1);
-  auto b = *admission->TryTake(1);
+  auto a = *admission->TryTake(kAnn, 1);
+  auto b = *admission->TryTake(kAnn, 1);
   EXPECT_EQ(a->lane(), 1u);
   EXPECT_EQ(b->lane(), 1u);
-  auto c = *admission->TryTake(1);
+  auto c = *admission->TryTake(kAnn, 1);
   EXPECT_NE(c->lane(), 1u);
-  auto d = *admission->TryTake(std::nullopt);
+  auto d = *admission->TryTake(kAnn, std::nullopt);
   EXPECT_NE(d->lane(), 1u);
   EXPECT_NE(d->lane(), c->lane());
   EXPECT_EQ(admission->live(), 4u);
@@ -57,23 +59,23 @@ TEST(AdmissionTest, PrefersTheCallersLaneThenTheEmptiest) {
 
 TEST(AdmissionTest, WhoNeedsOneLaneGetsThatOneOrNone) {
   auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
-  auto first = *admission->TryTakeOn(1);
+  auto first = *admission->TryTakeOn(kAnn, 1);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->lane(), 1u);
-  EXPECT_FALSE(*admission->TryTakeOn(1));
-  EXPECT_TRUE(*admission->TryTakeOn(0));
+  EXPECT_FALSE(*admission->TryTakeOn(kAnn, 1));
+  EXPECT_TRUE(*admission->TryTakeOn(kAnn, 0));
   first.reset();
-  EXPECT_TRUE(*admission->TryTakeOn(1));
+  EXPECT_TRUE(*admission->TryTakeOn(kAnn, 1));
   admission->SetLane(1, LaneState::kStarting);
-  EXPECT_FALSE(*admission->TryTakeOn(1));
+  EXPECT_FALSE(*admission->TryTakeOn(kAnn, 1));
   admission->Close();
-  EXPECT_FALSE(admission->TryTakeOn(0));
+  EXPECT_FALSE(admission->TryTakeOn(kAnn, 0));
 }
 
 TEST(AdmissionTest, TurnsGoRoundBetweenOwners) {
   auto admission = Make({.lanes = 1, .cells_per_lane = 1, .cells = 1});
   Line line(*admission);
-  auto held = *admission->TryTake(0);
+  auto held = *admission->TryTake(kAnn, 0);
   for (int i = 0; i < 4; ++i) line.Join("greedy");
   line.Join("ann");
   line.Join("bob");
@@ -90,19 +92,19 @@ TEST(AdmissionTest, TurnsGoRoundBetweenOwners) {
 TEST(AdmissionTest, NobodyOvertakesThoseWhoWait) {
   auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
   Line line(*admission);
-  auto a = *admission->TryTake(0);
-  auto b = *admission->TryTake(1);
+  auto a = *admission->TryTake(kAnn, 0);
+  auto b = *admission->TryTake(kAnn, 1);
   line.Join("x");
   line.Join("y");
   a.reset();
   EXPECT_THAT(line.served, ElementsAre("x"));
-  EXPECT_FALSE(admission->TryTake(0)->has_value());
+  EXPECT_FALSE(admission->TryTake(kAnn, 0)->has_value());
 }
 
 TEST(AdmissionTest, LeavingGivesTheTurnToTheNext) {
   auto admission = Make({.lanes = 1, .cells_per_lane = 1, .cells = 1});
   Line line(*admission);
-  auto held = *admission->TryTake(0);
+  auto held = *admission->TryTake(kAnn, 0);
   const auto ticket = line.Join("x");
   line.Join("y");
   EXPECT_TRUE(admission->Leave(ticket));
@@ -116,7 +118,7 @@ TEST(AdmissionTest, RefusesWhenTooManyWait) {
   auto admission = Make(
       {.lanes = 1, .cells_per_lane = 1, .cells = 1, .max_waiting = 3, .max_waiting_per_owner = 2});
   Line line(*admission);
-  auto held = *admission->TryTake(0);
+  auto held = *admission->TryTake(kAnn, 0);
   line.Join("x");
   line.Join("x");
   auto refused = admission->Join(OwnerId("x"), [](Result<Admission::Place>) { FAIL(); });
@@ -127,13 +129,65 @@ TEST(AdmissionTest, RefusesWhenTooManyWait) {
   EXPECT_EQ(admission->refused(), 2u);
 }
 
+TEST(AdmissionTest, OneOwnerHoldsNoMoreThanItsShare) {
+  auto admission = Make({.lanes = 2, .cells_per_lane = 10, .cells = 20, .cells_per_owner = 3});
+  Line line(*admission);
+  std::vector<Admission::Place> places;
+  for (int i = 0; i < 3; ++i) places.push_back(**admission->TryTake(kAnn, 0));
+  EXPECT_FALSE(admission->TryTake(kAnn, 0)->has_value());
+  EXPECT_FALSE(admission->TryTakeOn(kAnn, 1)->has_value());
+  line.Join("ann");
+  EXPECT_TRUE(line.served.empty());
+  // Another one starts at once, although somebody waits.
+  EXPECT_TRUE(admission->TryTake(OwnerId("bob"), 0)->has_value());
+  line.Join("bob");
+  EXPECT_THAT(line.served, ElementsAre("bob"));
+  places.pop_back();
+  EXPECT_THAT(line.served, ElementsAre("bob", "ann"));
+}
+
+TEST(AdmissionTest, HoweverManyOwnersTakeAllTheyCanTheNextOneStartsAtOnce) {
+  auto admission = Make({.lanes = 1, .cells_per_lane = 100, .cells = 100, .cells_per_owner = 50});
+  Line line(*admission);
+  std::vector<Admission::Place> places;
+  for (const char* owner : {"a", "b", "c", "d", "e"}) {
+    std::size_t own = 0;
+    while (true) {
+      auto place = admission->TryTake(OwnerId(owner), 0);
+      ASSERT_TRUE(place);
+      if (!place->has_value()) break;
+      places.push_back(**std::move(place));
+      ++own;
+    }
+    EXPECT_GE(own, 1u) << owner;
+    line.Join(owner);
+  }
+  EXPECT_TRUE(admission->TryTake(kAnn, 0)->has_value());
+  EXPECT_TRUE(line.served.empty());
+}
+
+TEST(AdmissionTest, AFullLineOfOneOwnerRefusesThatOwner) {
+  auto admission = Make({.lanes = 1,
+                         .cells_per_lane = 4,
+                         .cells = 4,
+                         .cells_per_owner = 1,
+                         .max_waiting_per_owner = 1});
+  Line line(*admission);
+  auto held = *admission->TryTake(kAnn, 0);
+  line.Join("ann");
+  auto refused = admission->Join(kAnn, [](Result<Admission::Place>) { FAIL(); });
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("too many of your runs"));
+  EXPECT_TRUE(admission->TryTake(OwnerId("bob"), 0)->has_value());
+}
+
 TEST(AdmissionTest, OnlyLanesThatAreUpGetCells) {
   auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
   Line line(*admission);
   admission->SetLane(0, LaneState::kStarting);
-  auto place = *admission->TryTake(0);
+  auto place = *admission->TryTake(kAnn, 0);
   EXPECT_EQ(place->lane(), 1u);
-  EXPECT_FALSE(admission->TryTake(0)->has_value());
+  EXPECT_FALSE(admission->TryTake(kAnn, 0)->has_value());
   line.Join("x");
   EXPECT_TRUE(line.served.empty());
   admission->SetLane(0, LaneState::kUp);
@@ -143,14 +197,14 @@ TEST(AdmissionTest, OnlyLanesThatAreUpGetCells) {
 TEST(AdmissionTest, WhenAllLanesAreDownEverybodyIsToldWhy) {
   auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
   Line line(*admission);
-  auto a = *admission->TryTake(0);
-  auto b = *admission->TryTake(1);
+  auto a = *admission->TryTake(kAnn, 0);
+  auto b = *admission->TryTake(kAnn, 1);
   line.Join("x");
   admission->SetLane(0, LaneState::kDown, "no user namespaces");
   EXPECT_TRUE(line.served.empty());
   admission->SetLane(1, LaneState::kDown, "no user namespaces");
   EXPECT_THAT(line.served, ElementsAre(HasSubstr("no user namespaces")));
-  auto refused = admission->TryTake(0);
+  auto refused = admission->TryTake(kAnn, 0);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
 }
@@ -158,12 +212,12 @@ TEST(AdmissionTest, WhenAllLanesAreDownEverybodyIsToldWhy) {
 TEST(AdmissionTest, ClosingRefusesThoseWhoWaitAndThoseWhoCome) {
   auto admission = Make({.lanes = 1, .cells_per_lane = 1, .cells = 1});
   Line line(*admission);
-  auto held = *admission->TryTake(0);
+  auto held = *admission->TryTake(kAnn, 0);
   line.Join("x");
   admission->Close();
   EXPECT_THAT(line.served, ElementsAre(HasSubstr("shutting down")));
   held.reset();
-  EXPECT_FALSE(admission->TryTake(0));
+  EXPECT_FALSE(admission->TryTake(kAnn, 0));
 }
 
 TEST(AdmissionTest, ManyThreadsNeverHoldMoreThanThereIs) {
@@ -175,7 +229,7 @@ TEST(AdmissionTest, ManyThreadsNeverHoldMoreThanThereIs) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 5000; ++i) {
-        auto place = admission->TryTake(0);
+        auto place = admission->TryTake(kAnn, 0);
         if (!place || !place->has_value()) continue;
         const std::size_t now = held.fetch_add(1) + 1;
         std::size_t seen = most.load();

@@ -50,6 +50,7 @@ class KeptWorkers final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
   EngineStats stats() const override;
+  std::size_t cells_per_owner() const override { return newest_->cells_per_owner(); }
   std::optional<CellBuild> build() const override { return newest_->build(); }
 
  private:

@@ -27,6 +27,7 @@ Result<std::unique_ptr<WasmEngine>> WasmEngine::Create(WasmEngineOptions options
       Admission::Options{.lanes = lanes,
                          .cells_per_lane = options.cells_per_lane,
                          .cells = lanes * options.cells_per_lane,
+                         .cells_per_owner = options.cells_per_owner,
                          .max_waiting = options.max_waiting,
                          .max_waiting_per_owner = options.max_waiting_per_owner},
       options.ceiling, std::move(launcher));
@@ -69,8 +70,8 @@ std::unique_ptr<Cell> WasmEngine::MakeCell(OpenOptions options, Admission::Place
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> WasmEngine::Open(OpenOptions options) {
   EngineLane* current = CurrentLane();
-  auto place = shared_->admission.TryTake(current != nullptr ? std::optional(current->index())
-                                                             : std::nullopt);
+  auto place = shared_->admission.TryTake(
+      options.owner, current != nullptr ? std::optional(current->index()) : std::nullopt);
   if (!place) co_return std::move(place).error();
   if (place->has_value()) {
     co_return MakeCell(std::move(options), **std::move(place), std::chrono::nanoseconds(0));
@@ -99,6 +100,10 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> WasmEngine::Restore(OpenOptions o
 
 EngineStats WasmEngine::stats() const {
   return shared_->stats();
+}
+
+std::size_t WasmEngine::cells_per_owner() const {
+  return shared_->admission.cells_per_owner();
 }
 
 std::optional<CellBuild> WasmEngine::build() const {

@@ -35,7 +35,8 @@ struct WasmEngineOptions {
   std::size_t lanes = 0;  // 0: one per core this process may use.
   bool pin = true;        // Each lane and its worker to one core.
   Limits ceiling = DefaultCeiling();
-  std::size_t cells_per_lane = 1000;  // Alive at once, parked ones included.
+  std::size_t cells_per_lane = 1000;       // Alive at once, parked ones included.
+  std::size_t cells_per_owner = SIZE_MAX;  // As Admission::Options has it.
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
   std::uint64_t max_saved_bytes = 64u << 20;
@@ -64,6 +65,7 @@ class WasmEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
   EngineStats stats() const override;
+  std::size_t cells_per_owner() const override;
   std::optional<CellBuild> build() const override;
 
   std::size_t lanes() const { return lanes_.size(); }
