@@ -2,16 +2,10 @@
 
 #include <utility>
 
-#include "base/sha256.h"
 #include "wire/canonical_json.h"
 
 namespace caisson {
 namespace {
-
-// A digest of one kind of thing is never taken for one of another.
-std::string DigestOf(std::string_view kind, std::string_view bytes) {
-  return ToHex(Sha256(std::string(kind).append(1, '\0').append(bytes)));
-}
 
 Value RuleOf(const Approval& approval) {
   switch (approval.mode()) {
@@ -47,22 +41,6 @@ Result<std::string> ToolDigest(const Tool& tool) {
 
 std::string CodeDigest(std::string_view code) {
   return DigestOf("caisson code 1", code);
-}
-
-Result<CanonicalArguments> Canonicalize(const Dict& arguments) {
-  auto text = CanonicalJson(arguments);
-  if (!text) return std::move(text).error().Context("arguments that can be approved");
-  std::string digest = DigestOf("caisson arguments 1", *text);
-  return CanonicalArguments{*std::move(text), std::move(digest)};
-}
-
-Result<Dict> ParseArguments(std::string_view text, std::string_view digest) {
-  const Error refused(ErrorCode::kInvalidArgument, "the stored arguments are not what was hashed");
-  if (DigestOf("caisson arguments 1", text) != digest) return refused;
-  TRY_ASSIGN(Value value, ParseCanonicalJson(text));
-  auto* dict = std::get_if<Dict>(&value.variant());
-  if (dict == nullptr) return refused;
-  return std::move(*dict);
 }
 
 Result<CallBinding> BindCall(CallPlace place, const Tool& tool,

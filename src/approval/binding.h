@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "store/approvals.h"
 #include "store/ids.h"
+#include "tools/arguments.h"
 #include "tools/tool.h"
 #include "wire/value.h"
 
@@ -23,18 +24,6 @@ namespace caisson {
 Result<std::string> ToolDigest(const Tool& tool);
 
 std::string CodeDigest(std::string_view code);
-
-// Arguments as they are journaled, shown and hashed.
-struct CanonicalArguments {
-  std::string text;  // CanonicalJson of the dict.
-  std::string digest;
-};
-
-// kInvalidArgument: some have no canonical text, and nobody could be shown what they say yes to.
-Result<CanonicalArguments> Canonicalize(const Dict& arguments);
-
-// The way back, from the journal or an approval. kInvalidArgument: the text is not the one of this digest.
-Result<Dict> ParseArguments(std::string_view text, std::string_view digest);
 
 struct CallPlace {
   RunId run;

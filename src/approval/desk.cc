@@ -50,18 +50,16 @@ ApprovalId ApprovalIdOf(const RunId& run, std::uint32_t seq) {
 }
 
 asio::awaitable<Result<Ruling>> ApprovalDesk::Judge(IsolationKey owner, CallToJudge call) {
-  auto arguments = Canonicalize(call.arguments);
-  if (!arguments) co_return std::move(arguments).error();
-  auto binding = BindCall(std::move(call.place), *call.tool, *arguments);
+  auto binding = BindCall(std::move(call.place), *call.tool, *call.arguments);
   if (!binding) co_return std::move(binding).error();
   Ruling ruling{.question = {.binding = *std::move(binding),
-                             .arguments = std::move(arguments->text),
+                             .arguments = call.arguments->text,
                              .session = std::move(call.session)}};
-  if (!call.tool->NeedsApproval(call.arguments)) {
+  if (!call.needs_approval) {
     ruling.kind = Ruling::Kind::kFree;
     co_return ruling;
   }
-  auto grant = co_await FindGrant(owner, ruling.question, call.arguments);
+  auto grant = co_await FindGrant(owner, ruling.question);
   if (!grant) co_return std::move(grant).error();
   if (!*grant) co_return ruling;
   // Before the effect: what cannot be audited is not done.
@@ -81,16 +79,19 @@ asio::awaitable<Result<Ruling>> ApprovalDesk::Judge(IsolationKey owner, CallToJu
 }
 
 asio::awaitable<Result<std::optional<GrantId>>> ApprovalDesk::FindGrant(IsolationKey owner,
-                                                                        const Question& question,
-                                                                        const Dict& arguments) {
+                                                                        const Question& question) {
   auto grants = co_await store_.approvals().ListGrants(owner, question.binding.tool);
   if (!grants) co_return std::move(grants).error();
-  const GrantedCall call{.tool_digest = question.binding.tool_digest,
-                         .session = question.session,
-                         .arguments_digest = question.binding.arguments_digest,
-                         .arguments = arguments};
+  GrantedCall call{.tool_digest = question.binding.tool_digest,
+                   .session = question.session,
+                   .arguments_digest = question.binding.arguments_digest};
   for (const Grant& grant : *grants) {
     const auto pattern = ParseGrantPattern(grant.pattern);
+    if (pattern && pattern->schema && !call.arguments) {  // Only now: it can take a while.
+      auto parsed = ParseArguments(question.arguments, question.binding.arguments_digest);
+      if (!parsed) co_return std::move(parsed).error();
+      call.arguments = *std::move(parsed);
+    }
     if (pattern && Covers(*pattern, call)) co_return std::optional(grant.id);
   }
   co_return std::optional<GrantId>();

@@ -40,7 +40,8 @@ struct DeskOptions {
 struct CallToJudge {
   CallPlace place;
   std::shared_ptr<const Tool> tool;
-  Dict arguments{};
+  std::shared_ptr<const CanonicalArguments> arguments{};
+  bool needs_approval = true;  // As Tool::NeedsApproval has it, of these arguments.
   std::optional<CallSession> session{};
 };
 
@@ -102,8 +103,7 @@ class ApprovalDesk {
 
  private:
   asio::awaitable<Result<std::optional<GrantId>>> FindGrant(IsolationKey owner,
-                                                            const Question& question,
-                                                            const Dict& arguments);
+                                                            const Question& question);
   asio::awaitable<Result<void>> AddGrant(IsolationKey owner, const NewApproval& asked,
                                          const Answer& answer);
 

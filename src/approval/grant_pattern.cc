@@ -77,8 +77,9 @@ bool Covers(const GrantPattern& pattern, const GrantedCall& call) {
   }
   if (pattern.arguments_digest && *pattern.arguments_digest != call.arguments_digest) return false;
   if (!pattern.schema) return true;
+  if (!call.arguments) return false;
   const auto schema = Schema::Compile(*pattern.schema);
-  return schema && schema->Fits(Value(call.arguments)).value_or(false);
+  return schema && schema->Fits(Value(*call.arguments)).value_or(false);
 }
 
 }  // namespace caisson

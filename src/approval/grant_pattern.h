@@ -34,7 +34,7 @@ struct GrantedCall {
   std::string_view tool_digest;
   const std::optional<CallSession>& session;
   std::string_view arguments_digest;
-  const Dict& arguments;
+  std::optional<Dict> arguments{};  // Needed for patterns with a schema.
 };
 bool Covers(const GrantPattern& pattern, const GrantedCall& call);
 

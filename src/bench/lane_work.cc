@@ -5,6 +5,7 @@ namespace caisson::bench {
 void EchoEvents::OnOutput(OutputStream /*stream*/, std::string_view /*bytes*/) {}
 
 void EchoEvents::OnCall(ToolCall call) {
+  static_cast<void>(Unpack(call).has_value());
   auto& arguments = call.positional.items;
   Value answer = arguments.empty() ? Value() : std::move(arguments.front());
   // It answers a call that has just been made, so that it can only be refused once the run has

@@ -55,7 +55,8 @@ CellKey KeyOf(const CodeRequest& request) {
 
 // Runs the code in the cell, on the cell's executor, and waits for the calls it left under way.
 asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, AfterRun after,
-                                           RunRequest run, std::optional<SessionId> session) {
+                                           RunRequest run, std::optional<SessionId> session,
+                                           std::optional<asio::any_io_executor> cpu_pool) {
   co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
   // Whoever cancelled while there was no cell yet has done so once and for all.
   const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
@@ -64,7 +65,8 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
   }
   Continuity continuity = std::move(request.continuity).value_or(Continuity{});
   ToolBridge bridge(cell, request.setting->tools,
-                    {.gate = std::move(request.gate),
+                    {.pool = std::move(cpu_pool),
+                     .gate = std::move(request.gate),
                      .on_output = std::move(request.on_output),
                      .on_progress = std::move(request.on_progress),
                      .trace = std::move(request.trace),
@@ -199,8 +201,8 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
   // Cells are touched on their own executor alone, at their end too.
   const auto run = [&]() -> asio::awaitable<Result<Outcome>> {
     const std::unique_ptr<Cell> own = std::move(opened->cell);
-    auto outcome =
-        co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request), std::nullopt);
+    auto outcome = co_await RunInCell(*own, request, AfterRun::kDiscard, ToRunRequest(request),
+                                      std::nullopt, options_.cpu_pool);
     if (outcome) Foresee(*own, request, std::move(opened->host_files));
     co_return outcome;
   };
@@ -236,7 +238,8 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
     if (!first && !cell.holds_state()) co_return;  // Its worker died while nobody looked.
     RunRequest run = ToRunRequest(request);
     if (!first) run.files.clear();  // They are there since the first run.
-    outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run), turn.id());
+    outcome = co_await RunInCell(cell, request, AfterRun::kKeep, std::move(run), turn.id(),
+                                 options_.cpu_pool);
     kept = cell.holds_state();
     if (first && *outcome) Foresee(cell, request, std::move(host_files));
   };

@@ -60,6 +60,8 @@ struct CodeRunnerOptions {
   CellRegistryOptions cells{};
   // Threads that may wait for the disk, for runs with mounts. Gone before the engine is.
   std::optional<asio::any_io_executor> pool{};
+  // Threads that compute for long: they read the large calls of runs. Gone before the engine is.
+  std::optional<asio::any_io_executor> cpu_pool{};
   std::vector<std::string> hidden{};  // Directories that no mount may show, such as the store's.
 };
 

@@ -99,9 +99,17 @@ class PreparedCell {
 struct ToolCall {
   std::uint32_t seq = 0;
   std::string tool{};
+  // A call of a cell arrives packed: one encoded [tool, positional, keywords]. Decoded it can take 40 times the memory and
+  // milliseconds, so the receiver decides when and on which thread to Unpack it.
+  std::string packed{};
   List positional{};
   Dict keywords{};
 };
+
+// Decodes `packed`, which stays as it is, into `positional` and `keywords`. Does nothing if it is empty. Fails with
+// kResourceExhausted if the budget is used up, with kInvalidArgument if the cell encoded something else.
+Result<void> Unpack(ToolCall& call, DecodeBudget& budget);
+Result<void> Unpack(ToolCall& call);  // Within kMaxDecodedBytes.
 
 struct ToolRaised {
   std::string type;
@@ -119,7 +127,7 @@ class RunEvents {
  public:
   virtual ~RunEvents() = default;
   virtual void OnOutput(OutputStream stream, std::string_view bytes) = 0;
-  // The answer is given, now or later, through Cell::Answer with the same seq.
+  // The call is packed. The answer is given, now or later, through Cell::Answer with the same seq.
   virtual void OnCall(ToolCall call) = 0;
 };
 

@@ -51,9 +51,10 @@ inline Error Unreadable(std::string_view what) {
   return Error(ErrorCode::kFailedPrecondition, "the " + std::string(what) + " cannot be read");
 }
 
-// The dict that `bytes` encode.
+// The dict that `bytes` encode. They are ours: a saved cell in them is longer than any message.
 inline Result<Dict> DecodeDict(std::string_view bytes, std::string_view what) {
-  auto value = DecodeValue(bytes);
+  DecodeBudget budget(kAnyDecodedBytes);
+  auto value = DecodeValue(bytes, budget);
   if (!value) return Unreadable(what);
   auto* dict = std::get_if<Dict>(&value->variant());
   if (dict == nullptr) return Unreadable(what);

@@ -38,7 +38,8 @@ Bytes Enclosed(const Value& value) {
   return bytes;
 }
 Value Disclosed(const Bytes& bytes) {
-  auto value = DecodeValue(bytes.data);
+  DecodeBudget budget(kAnyDecodedBytes);  // It was decoded from a bounded message before.
+  auto value = DecodeValue(bytes.data, budget);
   return value ? *std::move(value) : Value();
 }
 

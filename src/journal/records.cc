@@ -141,7 +141,8 @@ Result<std::string> Encode(const AnswerRecord& record) {
 
 Result<AnswerRecord> DecodeAnswerRecord(std::string_view bytes) {
   const Error unreadable = Unreadable("recorded answer");
-  auto value = DecodeValue(bytes);
+  DecodeBudget budget(kAnyDecodedBytes);  // It was bounded when it was recorded.
+  auto value = DecodeValue(bytes, budget);
   auto* tuple = value ? std::get_if<Tuple>(&value->variant()) : nullptr;
   if (tuple == nullptr || tuple->items.size() != 3) return unreadable;
   const auto* at = tuple->items[0].If<std::int64_t>();

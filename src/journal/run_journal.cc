@@ -18,6 +18,10 @@ std::string Rfc3339(SystemTime time) {
   return {text.data(), std::strftime(text.data(), text.size(), "%FT%TZ", &parts)};
 }
 
+// Arguments in memory for the outcome. One call's, and those of all calls together; the store has them all.
+constexpr std::size_t kMaxShownBytes = 64u << 10;
+constexpr std::size_t kMaxKeptBytes = 1u << 20;
+
 bool IsAnswered(CallState state) {
   return state == CallState::kReturned || state == CallState::kRaised ||
          state == CallState::kDenied;
@@ -50,9 +54,13 @@ ToolDenied Denial(const StoredApproval& approval) {
 }  // namespace
 
 OutcomeCall ToOutcome(const StoredCall& call) {
+  return ToOutcome(call, call.call.arguments);
+}
+
+OutcomeCall ToOutcome(const StoredCall& call, std::string_view text) {
   static constexpr const char* kOutcomes[] = {"pending", "uncertain", "returned",
                                               "raised",  "denied",    "uncertain"};
-  auto arguments = ParseArguments(call.call.arguments, call.call.arguments_digest);
+  auto arguments = ParseArguments(text, call.call.arguments_digest);
   return {.seq = call.call.seq,
           .tool = call.call.tool,
           .arguments = arguments ? Value(*std::move(arguments)) : Value(),
@@ -72,11 +80,13 @@ OutcomeApproval ToOutcome(const StoredApproval& approval) {
 
 RunJournal::RunJournal(JournalOptions options) : options_(std::move(options)) {
   auto state = state_.Lock();
-  for (const StoredCall& call : options_.recorded) {
-    state->entries.emplace(call.call.seq, Entry{.stored = call});
-    if (call.call.state == CallState::kPending) continue;
-    state->order.push_back(call.call.seq);
-    state->last = std::max(state->last, ToldAt(call));
+  for (StoredCall& call : std::exchange(options_.recorded, {})) {
+    if (call.call.state != CallState::kPending) {
+      state->order.push_back(call.call.seq);
+      state->last = std::max(state->last, ToldAt(call));
+    }
+    const std::uint32_t seq = call.call.seq;
+    state->entries.emplace(seq, Entry{.stored = std::move(call)});
   }
   std::ranges::sort(state->order, {}, [&](std::uint32_t seq) {
     return std::pair(ToldAt(state->entries.at(seq).stored), seq);
@@ -90,25 +100,38 @@ std::string RunJournal::IdempotencyKeyOf(std::uint32_t seq) const {
   return options_.run.str() + "/" + std::to_string(seq);
 }
 
-RunJournal::Written RunJournal::Write(const JournaledCall& call) const {
+RunJournal::Written RunJournal::Write(const JournaledCall& call) {
   Written written{
       .call = {.seq = call.seq, .tool = call.name, .idempotency_key = IdempotencyKeyOf(call.seq)},
       .refused = call.refused};
-  auto arguments = Canonicalize(call.arguments);
-  if (arguments) {
-    written.call.arguments = std::move(arguments->text);
-    written.call.arguments_digest = std::move(arguments->digest);
-  } else if (!written.refused) {
-    written.refused = ToRaised(arguments.error());
-  }
+  written.call.arguments = call.arguments->text;
+  written.call.arguments_digest = call.arguments->digest;
   if (call.tool == nullptr) return written;
-  auto digest = ToolDigest(*call.tool);
+  auto state = state_.Lock();
+  auto found = state->tool_digests.find(call.tool);
+  if (found == state->tool_digests.end()) {
+    found = state->tool_digests.emplace(call.tool, ToolDigest(*call.tool)).first;
+  }
+  const Result<std::string>& digest = found->second;
   if (digest) {
-    written.call.tool_digest = *std::move(digest);
+    written.call.tool_digest = *digest;
   } else if (!written.refused) {
     written.refused = ToRaised(digest.error());
   }
   return written;
+}
+
+void RunJournal::Open(State& state, std::uint32_t seq) {
+  ++state.open;
+  ++state.changes;
+  state.made = std::max(state.made, seq + 1);
+}
+
+// The run does not wait for people alone as long as a call is on its way to Before().
+void RunJournal::Expect(std::uint32_t seq) {
+  auto state = state_.Lock();
+  state->expected.insert(seq);
+  Open(*state, seq);
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
@@ -117,9 +140,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
   {
     auto state = state_.Lock();
     if (state->stopped || state->frozen || state->fault != Fault::kNone) co_return Left{};
-    ++state->open;
-    ++state->changes;
-    state->made = std::max(state->made, call.seq + 1);
+    if (state->expected.erase(call.seq) == 0) Open(*state, call.seq);
     const auto found = state->entries.find(call.seq);
     again = found != state->entries.end();
     if (again && !std::exchange(found->second.asked, true)) --state->unasked;
@@ -130,13 +151,14 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
 
 // It begins as pending if somebody must be asked.
 asio::awaitable<Result<void>> RunJournal::Judge(const JournaledCall& call, NewCall& row) {
-  if (!call.tool->NeedsApproval(call.arguments)) co_return Result<void>();
+  if (!call.needs_approval) co_return Result<void>();
   const std::optional<CallSession> session = state_.Lock()->session;
   auto judged = co_await options_.desk.Judge(
       options_.owner,
       {.place = {.run = options_.run, .seq = call.seq, .code_digest = options_.code_digest},
        .tool = call.tool,
        .arguments = call.arguments,
+       .needs_approval = call.needs_approval,
        .session = session});
   if (!judged) co_return std::move(judged).error();
   if (judged->kind == caisson::Ruling::Kind::kAsk) row.state = CallState::kPending;
@@ -149,11 +171,11 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   // Nothing new is done by code that may turn out to be other code.
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
-  if (written.refused) co_return co_await BeginRefused(std::move(written));
+  if (written.refused) co_return co_await BeginRefused(std::move(written), call.arguments);
   auto judged = co_await Judge(call, written.call);
   if (!judged) co_return Fail(Fault::kLost, judged.error().message());
   if (written.call.state == CallState::kPending) {
-    auto begun = co_await AddRow(std::move(written.call));
+    auto begun = co_await AddRow(std::move(written.call), call.arguments);
     if (!begun) co_return Fail(Fault::kLost, begun.error().message());
     // Only here: what was asked once stays asked, however many wait by the time the run is taken up.
     if (auto room = co_await CheckWaiting(); !room) co_return NotAsked(room.error());
@@ -161,41 +183,50 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   }
   const SystemTime now = options_.clock.Now();
   written.call.state = CallState::kPending;
+  written.call.arguments = {};
   state_.Lock()->entries.emplace(
       call.seq,
       Entry{.stored = {.call = std::move(written.call), .begun_at = now, .updated_at = now},
+            .arguments = call.arguments,
             .asked = true});
   // A tool that needs a yes has it from a grant.
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
 }
 
 // Nothing is done for it, so it is never started.
-asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(Written written) {
+asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(
+    Written written, std::shared_ptr<const CanonicalArguments> arguments) {
   written.call.state = CallState::kPending;
-  auto begun = co_await AddRow(std::move(written.call));
+  auto begun = co_await AddRow(std::move(written.call), std::move(arguments));
   if (!begun) co_return Fail(Fault::kLost, begun.error().message());
   co_return Instead{*std::move(written.refused)};
 }
 
-asio::awaitable<Result<void>> RunJournal::AddRow(NewCall call) {
+asio::awaitable<Result<void>> RunJournal::AddRow(
+    NewCall call, std::shared_ptr<const CanonicalArguments> arguments) {
   const SystemTime now = options_.clock.Now();
   auto begun = co_await runs().BeginCall(options_.owner, options_.run, options_.lease, call, now);
   if (!begun) co_return begun;
   auto state = state_.Lock();
   Entry& entry = state->entries[call.seq];
+  if (arguments) call.arguments = {};
   entry.stored = {.call = std::move(call), .begun_at = now, .updated_at = now};
+  entry.arguments = std::move(arguments);
   entry.asked = true;
   co_return begun;
 }
 
 asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
   NewCall call;
+  std::shared_ptr<const CanonicalArguments> arguments;
   std::optional<ApprovalId> approval;
   {
     auto state = state_.Lock();
     if (state->stopped || state->frozen || state->fault != Fault::kNone) co_return false;
     const Entry& entry = state->entries.at(seq);
     call = entry.stored.call;
+    call.arguments = entry.text();
+    arguments = entry.arguments;
     if (entry.approval) approval = entry.approval->asked.id;
   }
   // Each of them is refused if another replica has the run: then the call is not started.
@@ -208,7 +239,7 @@ asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
                                         *approval, options_.clock.Now());
   } else {
     call.state = CallState::kStarted;
-    started = co_await AddRow(std::move(call));
+    started = co_await AddRow(std::move(call), std::move(arguments));
   }
   if (!started) {
     Fail(Fault::kLost, started.error().message());
@@ -220,7 +251,18 @@ asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
 
 asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall& call,
                                                             const Written& written) {
-  const StoredCall stored = state_.Lock()->entries.at(call.seq).stored;
+  const StoredCall stored = [&] {
+    auto state = state_.Lock();
+    Entry& entry = state->entries.at(call.seq);
+    StoredCall copy{.call = entry.stored.call,
+                    .begun_at = entry.stored.begun_at,
+                    .updated_at = entry.stored.updated_at};
+    if (copy.call.arguments_digest == call.arguments->digest) {
+      entry.stored.call.arguments = {};
+      entry.arguments = call.arguments;
+    }
+    return copy;
+  }();
   if (stored.call.tool != written.call.tool ||
       stored.call.arguments_digest != written.call.arguments_digest) {
     co_return Fail(Fault::kDiverged, "call " + std::to_string(call.seq) + " was of " +
@@ -300,7 +342,13 @@ CallJournal::Ruling RunJournal::NotAsked(const Error& why) {
 }
 
 asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
-  const NewCall call = state_.Lock()->entries.at(seq).stored.call;
+  const NewCall call = [&] {
+    auto state = state_.Lock();
+    const Entry& entry = state->entries.at(seq);
+    NewCall copy = entry.stored.call;
+    copy.arguments = entry.text();
+    return copy;
+  }();
   const std::optional<CallSession> session = state_.Lock()->session;
   co_return co_await options_.desk.Ask(options_.owner,
                                        {.binding = {.run = options_.run,
@@ -319,7 +367,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
   {
     auto state = state_.Lock();
     Entry& entry = state->entries.at(seq);
-    if (!entry.approval) entry.approval = *std::move(approval);
+    if (!entry.approval) SetApproval(entry, *std::move(approval));
     entry.waits = true;
     ++state->waiting;
   }
@@ -343,13 +391,18 @@ asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(seq)};
 }
 
+void RunJournal::SetApproval(Entry& entry, StoredApproval approval) {
+  approval.asked.arguments = {};  // The entry has them.
+  entry.approval = std::move(approval);
+}
+
 void RunJournal::Decide(const StoredApproval& approval) {
   {
     auto state = state_.Lock();
     const auto found = state->entries.find(approval.asked.binding.seq);
     if (found == state->entries.end()) return;
     // It may come before the call has looked for itself.
-    found->second.approval = approval;
+    SetApproval(found->second, approval);
   }
   Wake();
 }
@@ -386,7 +439,6 @@ asio::awaitable<std::optional<SystemTime>> RunJournal::After(std::uint32_t seq,
     auto state = state_.Lock();
     StoredCall& stored = state->entries.at(seq).stored;
     stored.call.state = end;
-    stored.result = *std::move(bytes);
     stored.updated_at = at;
   }
   Close(seq);
@@ -447,8 +499,20 @@ void RunJournal::Changed() {
   if (options_.on_change) options_.on_change();
 }
 
-void RunJournal::Close(std::uint32_t /*seq*/) {
-  --state_.Lock()->open;
+void RunJournal::Close(std::uint32_t seq) {
+  {
+    auto state = state_.Lock();
+    --state->open;
+    Entry& entry = state->entries.at(seq);
+    entry.stored.result = {};  // The code has it.
+    const std::size_t size = entry.text().size();
+    if (size > kMaxShownBytes || size > kMaxKeptBytes - state->kept_bytes) {
+      entry.arguments.reset();
+      entry.stored.call.arguments = {};
+    } else {
+      state->kept_bytes += size;
+    }
+  }
   Wake();
   Changed();
 }
@@ -496,16 +560,28 @@ bool RunJournal::caught_up() const {
 std::vector<OutcomeCall> RunJournal::calls() const {
   std::vector<OutcomeCall> calls;
   auto state = state_.Lock();
-  for (const auto& [seq, entry] : state->entries) calls.push_back(ToOutcome(entry.stored));
+  std::size_t shown_bytes = 0;
+  for (const auto& [seq, entry] : state->entries) {
+    std::string_view text = entry.text();
+    if (text.size() > std::min(kMaxShownBytes, kMaxKeptBytes - shown_bytes)) text = {};
+    shown_bytes += text.size();
+    calls.push_back(ToOutcome(entry.stored, text));
+  }
   return calls;
 }
 
 std::vector<OutcomeApproval> RunJournal::approvals() const {
   std::vector<OutcomeApproval> approvals;
+  std::size_t shown_bytes = 0;
   auto state = state_.Lock();
   for (const auto& [seq, entry] : state->entries) {
     if (entry.waits && entry.approval && entry.approval->state == ApprovalState::kPending) {
-      approvals.push_back(ToOutcome(*entry.approval));
+      StoredApproval shown = *entry.approval;
+      if (entry.text().size() <= std::min(kMaxShownBytes, kMaxKeptBytes - shown_bytes)) {
+        shown.asked.arguments = entry.text();
+        shown_bytes += entry.text().size();
+      }
+      approvals.push_back(ToOutcome(shown));
     }
   }
   return approvals;

@@ -20,7 +20,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "approval/desk.h"
@@ -62,6 +64,7 @@ struct JournalOptions {
 
 // What an outcome shows of a stored call.
 OutcomeCall ToOutcome(const StoredCall& call);
+OutcomeCall ToOutcome(const StoredCall& call, std::string_view arguments);
 OutcomeApproval ToOutcome(const StoredApproval& approval);
 
 class RunJournal final : public CallJournal {
@@ -74,6 +77,7 @@ class RunJournal final : public CallJournal {
 
   explicit RunJournal(JournalOptions options);
 
+  void Expect(std::uint32_t seq) override;
   asio::awaitable<Ruling> Before(JournaledCall call) override;
   asio::awaitable<bool> Start(std::uint32_t seq) override;
   asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
@@ -107,21 +111,30 @@ class RunJournal final : public CallJournal {
 
  private:
   struct Entry {
-    StoredCall stored{};  // A new call that needs nobody's yes has no row before Start().
-    bool asked = false;   // By the code, since we are here.
-    bool waits = false;   // For a person.
-    std::optional<StoredApproval> approval{};
+    // Without its arguments, once the code has made the call here. A new call that needs nobody's yes has no row before
+    // Start().
+    StoredCall stored{};
+    std::shared_ptr<const CanonicalArguments> arguments{};  // Shared with the bridge.
+    bool asked = false;                                     // By the code, since we are here.
+    bool waits = false;                                     // For a person.
+    std::optional<StoredApproval> approval{};               // Without the arguments.
+
+    std::string_view text() const {
+      return arguments ? std::string_view(arguments->text) : stored.call.arguments;
+    }
   };
   struct State {
     std::map<std::uint32_t, Entry> entries;
     std::vector<std::uint32_t> order;  // Of the recorded answers.
     std::size_t given = 0;             // How many of those the code has.
     std::size_t unasked = 0;           // Recorded calls that the code has not made again yet.
+    std::set<std::uint32_t> expected;  // Calls made that Before has not seen yet.
     std::size_t open = 0;              // Calls made and not answered.
     std::size_t waiting = 0;           // Those of them that wait for a person.
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
-    SystemTime last{};  // The newest time the code was told.
+    std::size_t kept_bytes = 0;  // Arguments of answered calls, for the outcome.
+    SystemTime last{};           // The newest time the code was told.
     bool parking = false;
     bool frozen = false;
     bool stopped = false;
@@ -129,6 +142,8 @@ class RunJournal final : public CallJournal {
     std::string fault_text;
     std::optional<CallSession> session;
     std::vector<std::shared_ptr<Wakeup>> sleepers;
+    // By tool: a definition is hashed once, not for each of a thousand calls.
+    std::map<std::shared_ptr<const Tool>, Result<std::string>> tool_digests;
   };
   // What the code made of a call, in the form it is recorded in.
   struct Written {
@@ -137,11 +152,13 @@ class RunJournal final : public CallJournal {
   };
 
   std::string IdempotencyKeyOf(std::uint32_t seq) const;
-  Written Write(const JournaledCall& call) const;
+  Written Write(const JournaledCall& call);
   asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
   asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
-  asio::awaitable<Ruling> BeginRefused(Written written);
-  asio::awaitable<Result<void>> AddRow(NewCall call);
+  asio::awaitable<Ruling> BeginRefused(Written written,
+                                       std::shared_ptr<const CanonicalArguments> arguments);
+  asio::awaitable<Result<void>> AddRow(NewCall call,
+                                       std::shared_ptr<const CanonicalArguments> arguments);
   asio::awaitable<Ruling> Retry(const JournaledCall& call);
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
@@ -155,11 +172,13 @@ class RunJournal final : public CallJournal {
   Ruling Fail(Fault fault, std::string why);
   void Wake();
   void Changed();
+  static void Open(State& state, std::uint32_t seq);
+  static void SetApproval(Entry& entry, StoredApproval approval);
   void Close(std::uint32_t seq);
   SystemTime NextTime(State& state) const;
   RunStore& runs() const { return options_.store.runs(); }
 
-  const JournalOptions options_;
+  JournalOptions options_;  // Constant, without `recorded`.
   mutable Guarded<State> state_;
 };
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "base/guarded.h"
@@ -62,7 +62,7 @@ class BodyBudget {
  private:
   struct Taken {
     std::size_t all = 0;
-    std::unordered_map<std::string, std::size_t> by_account;  // Keys are the server's. None is 0.
+    std::map<std::string, std::size_t> by_account;  // Keys are the server's. None is 0.
   };
 
   Grown Take(const std::string& account, std::size_t bytes) {

@@ -76,7 +76,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
   TRY(CheckLimits(options.setting.limits, options.setting.ceiling));
   TRY_ASSIGN(auto engine, MakeEngine(options.backend));
   std::unique_ptr<CodeService> service(new CodeService(std::move(engine)));
-  const asio::any_io_executor pool = service->pool_.get_executor();
+  const asio::any_io_executor pool = service->pool_.executor();
   if (!options.tools.empty() || !options.upstreams.empty()) {
     Config config;
     config.tools = std::move(options.tools);
@@ -100,6 +100,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
       *service->engine_, CodeRunnerOptions{.sessions = std::move(options.sessions),
                                            .cells = std::move(options.cells),
                                            .pool = pool,
+                                           .cpu_pool = service->cpu_pool_.executor(),
                                            .hidden = std::move(options.hidden)});
   return service;
 }
@@ -124,7 +125,8 @@ std::shared_ptr<const CodeSetting> CodeService::SettingFor(const SessionContext*
 CodeService::~CodeService() {
   if (runner_ != nullptr) RunHere(runner_->Close());
   for (const auto& upstream : upstreams_) upstream->Close();
-  pool_.join();
+  pool_.Join();
+  cpu_pool_.Join();
 }
 
 Result<CodeRun> CodeService::Run(std::string code) {

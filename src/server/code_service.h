@@ -10,7 +10,6 @@
 //           left.
 #pragma once
 
-#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,6 +19,7 @@
 
 #include "base/bell.h"
 #include "base/guarded.h"
+#include "base/low_priority_pool.h"
 #include "base/result.h"
 #include "codeact/code_runner.h"
 #include "codeact/setting_source.h"
@@ -67,6 +67,9 @@ class CodeService {
                          upstreams_.empty() ? nullptr : &tools_changed_);
   }
 
+  // Where large messages are parsed. As long as the service.
+  asio::any_io_executor cpu_pool() { return cpu_pool_.executor(); }
+
   // One run for the owner "local", with the service's setting.
   Result<CodeRun> Run(std::string code);
 
@@ -81,7 +84,9 @@ class CodeService {
   SessionHost sessions_{CaptureEnvironment()};
   mutable Bell<> tools_changed_;  // Of upstreams.
   const std::unique_ptr<Engine> engine_;
-  asio::thread_pool pool_{2};  // Gone before the engine: it answers the engine's cells.
+  // Gone before the engine: they answer the engine's cells.
+  LowPriorityPool pool_{"caisson-pool", 2, 5};
+  LowPriorityPool cpu_pool_{"caisson-cpu", 2, 10};
   std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.
   std::shared_ptr<const CodeSetting> setting_;        // But for the tools of upstreams.
   mutable Guarded<SettingsByTools> settings_;

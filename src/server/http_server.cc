@@ -183,14 +183,17 @@ class HttpServer::Parts {
     rest_.emplace(rest::RestServices{.runs = *runs_,
                                      .identity = *identity_,
                                      .clock = clock_,
-                                     .sessions = &code_->sessions()},
+                                     .sessions = &code_->sessions(),
+                                     .cpu_pool = code_->cpu_pool()},
                   code_->setting()->limits, code_->setting()->ceiling);
     rest_->Mount(router);
     mcp_.emplace(*runs_, state_->keys(),
                  McpOptions{.setting = code_->settings(),
                             .sessions = &code_->sessions(),
                             .fixtures = options_.mcp_fixtures});
-    mcp_->Mount(router, *identity_, io_.get_executor(), McpDoor(options_.config.identity));
+    mcp::HttpEndpointOptions door = McpDoor(options_.config.identity);
+    door.cpu_pool = code_->cpu_pool();
+    mcp_->Mount(router, *identity_, io_.get_executor(), std::move(door));
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
       router.Add("GET", path,
                  net::Answering([answer = std::move(answer)](net::Request) { return answer(); }),

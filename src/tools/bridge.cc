@@ -2,22 +2,30 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <deque>
 #include <exception>
+#include <functional>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/low_priority_pool.h"
 #include "base/spawn.h"
 #include "base/utf8.h"
+#include "tools/arguments.h"
+#include "tools/call_reader.h"
 
 namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxMessageBytes = 16u << 10;
+// Canonical texts of a run's journaled calls that are open.
+constexpr std::size_t kMaxTextBytes = 16u << 20;
 
 bool HoldsOnlyText(const Value& value) {
   const auto all = [](const std::vector<Value>& items) {
@@ -69,29 +77,39 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         tools_(std::move(tools)),
         options_(std::move(options)),
         run_(options_.trace, options_.session, options_.on_progress),
-        all_landed_(executor_, asio::steady_timer::time_point::max()),
-        slot_free_(executor_, asio::steady_timer::time_point::max()) {}
+        all_landed_(executor_, asio::steady_timer::time_point::max()) {}
 
   const ToolBridgeOptions& options() const { return options_; }
+  std::size_t argument_bytes() const { return argument_bytes_; }
 
   void Take(ToolCall call) {
-    if (options_.journal) return Launch(std::move(call));
-    const Tool* tool = tools_->Find(call.tool);
-    if (tool == nullptr) return Answer(call, ToRaised(tools_->NoSuchTool(call.tool)));
-    if (tool->is_immediate() && tool->definition().approval.mode() == Approval::Mode::kNever) {
-      Invocation invocation{.positional = std::move(call.positional),
-                            .keywords = std::move(call.keywords)};
-      return Answer(call, Flatten(tool->InvokeNow(std::move(invocation), run_)));
+    if (options_.journal) {
+      options_.journal->Expect(call.seq);
+    } else if (TakeNow(call)) {
+      return;
     }
     waiting_.push_back(std::move(call));
     LaunchWaiting();
+  }
+
+  void TakeRecorded(RecordedCall call) {
+    options_.journal->Expect(call.seq);
+    const Tool* tool = tools_->Find(call.tool);
+    JournaledCall journaled{.seq = call.seq, .name = std::move(call.tool)};
+    if (call.arguments) journaled.arguments = std::move(call.arguments);
+    if (tool != nullptr) {
+      journaled.tool = tool->shared_from_this();
+    } else {
+      journaled.refused = ToRaised(tools_->NoSuchTool(journaled.name));
+    }
+    Launch([&](auto self) { return ServeJournaled(self, std::move(journaled)); });
   }
 
   // Nothing is answered from here on.
   void Stop() {
     cell_ = nullptr;
     waiting_.clear();
-    slot_free_.cancel();
+    ready_.clear();
     for (const Flight& flight : flights_) flight.Request();
   }
 
@@ -118,142 +136,293 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
  private:
   using Flight = caisson::Stop;
 
+  // What a call under way has of kMaxArgumentBytes.
+  class Load {
+   public:
+    Load(Traffic& traffic, std::size_t bytes) : traffic_(traffic), bytes_(bytes) {}
+    Load(const Load&) = delete;
+    Load& operator=(const Load&) = delete;
+    ~Load() { ShrinkTo(0); }
+
+    void ShrinkTo(std::size_t bytes) {
+      if (bytes >= bytes_) return;
+      traffic_.argument_bytes_ -= std::exchange(bytes_, bytes) - bytes;
+      traffic_.LaunchSoon();
+    }
+
+   private:
+    Traffic& traffic_;
+    std::size_t bytes_;
+  };
+  struct ReadyCall {
+    JournaledCall call;
+    CallJournal::GoAhead go;
+  };
+
+  // One call is always let in, whatever its size.
+  bool Reserve(std::size_t bytes) {
+    if (argument_bytes_ > 0 && argument_bytes_ + bytes > kMaxArgumentBytes) return false;
+    argument_bytes_ += bytes;
+    return true;
+  }
+
+  // Answers a call that takes no time and needs nobody's yes. False: it is another kind of call.
+  bool TakeNow(ToolCall& call) {
+    const Tool* tool = tools_->Find(call.tool);
+    if (tool == nullptr) {
+      Answer(call.seq, ToRaised(tools_->NoSuchTool(call.tool)));
+      return true;
+    }
+    if (!tool->is_immediate() || tool->definition().approval.mode() != Approval::Mode::kNever ||
+        call.packed.size() > kSmallMessageBytes) {
+      return false;
+    }
+    if (auto unpacked = Unpack(call); !unpacked) {
+      Answer(call.seq, ToRaised(unpacked.error()));
+      return true;
+    }
+    Invocation invocation{.positional = std::move(call.positional),
+                          .keywords = std::move(call.keywords)};
+    Answer(call.seq, Flatten(tool->InvokeNow(std::move(invocation), run_)));
+    return true;
+  }
+
+  std::size_t begun_calls() const { return options_.journal ? reading_ : flights_.size(); }
+
+  // In a turn of its own: a coroutine may begin where it is launched, so calls would be nested in each other, in the wrong
+  // order, and other cells of the lane would wait for all of them.
+  void LaunchSoon() {
+    if (waiting_.empty() && ready_.empty()) return;
+    if (std::exchange(launching_, true)) return;
+    asio::post(executor_, [self = shared_from_this()] {
+      self->launching_ = false;
+      self->LaunchReady();
+      self->LaunchWaiting();
+    });
+  }
+
   void LaunchWaiting() {
-    while (!waiting_.empty() && flights_.size() < options_.side_by_side) {
+    while (!waiting_.empty() && begun_calls() < options_.side_by_side) {
+      const std::size_t most = MostDecodedBytes(waiting_.front().packed.size());
+      if (!Reserve(most)) return;
       ToolCall call = std::move(waiting_.front());
       waiting_.pop_front();
-      Launch(std::move(call));
+      if (options_.journal) {
+        ++reading_;
+        Launch([&](auto self) { return ReadJournaled(self, std::move(call), most); });
+      } else {
+        Launch([&](auto self) { return Serve(self, std::move(call), most); });
+      }
     }
   }
 
-  void Launch(ToolCall call) {
+  void LaunchReady() {
+    while (!ready_.empty() && effects_ < options_.side_by_side) {
+      const std::size_t most = MostDecodedBytes(ready_.front().call.arguments->text.size());
+      if (!Reserve(most)) return;
+      ReadyCall ready = std::move(ready_.front());
+      ready_.pop_front();
+      ++effects_;
+      Launch([&](auto self) { return PerformJournaled(self, std::move(ready), most); });
+    }
+  }
+
+  // Starts the coroutine that `make` makes out of a pointer that it must keep.
+  template <typename F>
+  void Launch(F make) {
     const Flight flight = flights_.emplace_back(executor_);
     const auto self = shared_from_this();
-    Spawn(flight,
-          options_.journal ? ServeJournaled(self, std::move(call)) : Serve(self, std::move(call)),
-          [self, flight] { self->Land(flight); });
+    Spawn(flight, make(self), [self, flight] { self->Land(flight); });
   }
 
   void Land(const Flight& flight) {
     std::erase(flights_, flight);
     if (flights_.empty()) all_landed_.cancel();
-    LaunchWaiting();
+    LaunchSoon();
   }
 
-  // Keeps `self` while it runs.
-  static asio::awaitable<void> Serve(std::shared_ptr<Traffic> self, ToolCall call) {
+  // Does `work` here if it is little, in the pool if it is much. Nothing: the run ended meanwhile.
+  template <typename T>
+  asio::awaitable<std::optional<T>> Work(std::size_t encoded_bytes, std::function<T()> work) {
+    std::optional<T> done = co_await CallAside(options_.pool, encoded_bytes, std::move(work));
+    if (cell_ == nullptr) done.reset();
+    co_return done;
+  }
+
+  static asio::awaitable<void> Serve(std::shared_ptr<Traffic> self, ToolCall call,
+                                     std::size_t reserved) {
+    const std::uint32_t seq = call.seq;
+    Load load(*self, reserved);
     try {
-      ToolAnswer answer = co_await self->Perform(call);
-      self->Answer(call, std::move(answer));
+      const std::size_t size = call.packed.size();
+      auto read = co_await self->Work<ReadCall>(
+          size, [call = std::move(call), tools = self->tools_]() mutable {
+            return Read(std::move(call), *tools);
+          });
+      if (!read) co_return;
+      load.ShrinkTo(DecodedBytes(read->arguments));
+      self->Answer(seq, co_await self->Perform(seq, *std::move(read)));
     } catch (const std::exception& thrown) {  // Asio's own, when we are cancelled.
-      self->Answer(call, ToolRaised{.type = "CancelledError", .message = thrown.what()});
+      self->Answer(seq, ToolRaised{.type = "CancelledError", .message = thrown.what()});
     }
   }
 
-  static asio::awaitable<void> ServeJournaled(std::shared_ptr<Traffic> self, ToolCall call) {
+  // From here until it is decided, the call is held as text.
+  static asio::awaitable<void> ReadJournaled(std::shared_ptr<Traffic> self, ToolCall call,
+                                             std::size_t reserved) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const std::size_t size = call.packed.size();
+    std::optional<JournaledCall> read;
+    {
+      const Load load(*self, reserved);
+      read = co_await self->Work<JournaledCall>(
+          size, [call = std::move(call), tools = self->tools_]() mutable {
+            const std::uint32_t seq = call.seq;
+            std::string name = call.tool;
+            return ToJournal(seq, std::move(name), Read(std::move(call), *tools));
+          });
+      --self->reading_;
+    }
+    if (!read) co_return;
+    self->HoldText(*read);
+    co_await ServeJournaled(self, *std::move(read));
+  }
+
+  // Refuses a call whose text has no room. Its row keeps the digest, so that a replay finds it to be the same call.
+  void HoldText(JournaledCall& call) {
+    const std::size_t size = call.arguments->text.size();
+    if (text_bytes_ > 0 && text_bytes_ + size > kMaxTextBytes) {
+      call.arguments = std::make_shared<CanonicalArguments>(
+          CanonicalArguments{.text = {}, .digest = call.arguments->digest});
+      call.refused =
+          ToolRaised{.type = "LimitError",
+                     .message = "the arguments of a run's open calls can have " +
+                                std::to_string(kMaxTextBytes) +
+                                " bytes together as canonical JSON; wait for some of them before "
+                                "you call again"};
+      return;
+    }
+    text_bytes_ += size;
+    texts_.emplace(call.seq, size);
+  }
+
+  void ReleaseText(std::uint32_t seq) {
+    const auto held = texts_.find(seq);
+    if (held == texts_.end()) return;
+    text_bytes_ -= held->second;
+    texts_.erase(held);
+  }
+
+  static asio::awaitable<void> ServeJournaled(std::shared_ptr<Traffic> self, JournaledCall call) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const std::uint32_t seq = call.seq;
-    JournaledCall bound = self->Bind(std::move(call));
-    auto ruling = co_await self->options_.journal->Before(bound);
+    auto ruling = co_await self->options_.journal->Before(call);
     if (auto* recorded = std::get_if<CallJournal::Recorded>(&ruling)) {
-      if (!bound.refused) self->run_.Count(bound.name);
+      if (!call.refused) self->run_.Count(call.name);
       self->Answer(seq, std::move(recorded->answer), recorded->at);
     } else if (auto* instead = std::get_if<CallJournal::Instead>(&ruling)) {
       self->WriteDown(seq, std::move(instead->answer));
-    } else if (const auto* go = std::get_if<CallJournal::GoAhead>(&ruling)) {
-      if (bound.refused) co_return self->WriteDown(seq, *std::move(bound.refused));
-      auto answer = co_await self->PerformInSlot(std::move(bound), *go);
-      if (answer) self->WriteDown(seq, *std::move(answer));
+    } else if (auto* go = std::get_if<CallJournal::GoAhead>(&ruling)) {
+      if (call.refused) co_return self->WriteDown(seq, *std::move(call.refused));
+      if (self->cell_ == nullptr) co_return;
+      self->ready_.push_back({std::move(call), std::move(*go)});
+      self->LaunchReady();
     }
   }
 
-  JournaledCall Bind(ToolCall call) const {
-    JournaledCall bound{.seq = call.seq, .name = std::move(call.tool)};
-    const Tool* tool = tools_->Find(bound.name);
-    if (tool == nullptr) {
-      bound.refused = ToRaised(tools_->NoSuchTool(bound.name));
-    } else {
-      bound.tool = tool->shared_from_this();
-      auto arguments = tool->Bind(call.positional, call.keywords);
-      if (arguments) {
-        bound.arguments = *std::move(arguments);
-        return bound;
+  static asio::awaitable<void> PerformJournaled(std::shared_ptr<Traffic> self, ReadyCall ready,
+                                                std::size_t reserved) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    const std::uint32_t seq = ready.call.seq;
+    std::optional<ToolAnswer> answer;
+    {
+      Load load(*self, reserved);
+      auto arguments = co_await self->Work<Result<Dict>>(
+          ready.call.arguments->text.size(),
+          [given = ready.call.arguments] { return ParseArguments(given->text, given->digest); });
+      if (arguments && !*arguments) answer = ToRaised(arguments->error());
+      if (arguments && *arguments && self->cell_ != nullptr) {
+        load.ShrinkTo(DecodedBytes(**arguments));
+        answer = co_await self->Invoke(std::move(ready), **std::move(arguments));
       }
-      bound.refused = ToRaised(arguments.error());
+      --self->effects_;
     }
-    bound.arguments = WithPositional(std::move(call.keywords), std::move(call.positional));
-    return bound;
+    if (answer) self->WriteDown(seq, *std::move(answer));
   }
 
   // The journal hears that the call is started once it has a slot: calls that wait for one have not begun, whatever
   // happens to this process. Nothing: the run ended first, or the call must not begin here.
-  asio::awaitable<std::optional<ToolAnswer>> PerformInSlot(JournaledCall call,
-                                                           CallJournal::GoAhead go) {
-    while (effects_ >= options_.side_by_side && cell_ != nullptr) {
-      co_await slot_free_.async_wait(asio::as_tuple(asio::use_awaitable));
+  asio::awaitable<std::optional<ToolAnswer>> Invoke(ReadyCall ready, Dict arguments) {
+    if (!co_await options_.journal->Start(ready.call.seq) || cell_ == nullptr) {
+      co_return std::nullopt;
     }
-    if (cell_ == nullptr) co_return std::nullopt;
-    ++effects_;
-    std::optional<ToolAnswer> answer;
-    if (co_await options_.journal->Start(call.seq) && cell_ != nullptr) {
-      answer = co_await PerformStarted(std::move(call), std::move(go));
-    }
-    --effects_;
-    slot_free_.cancel();
-    // Of a tool that was cancelled with its run, only a result says for sure what happened.
-    if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
-    co_return answer;
-  }
-
-  asio::awaitable<std::optional<ToolAnswer>> PerformStarted(JournaledCall call,
-                                                            CallJournal::GoAhead go) {
-    begun_.insert(call.seq);
+    begun_.insert(ready.call.seq);
     std::optional<ToolAnswer> answer;
     try {
-      answer =
-          Flatten(co_await call.tool->InvokeRaw({.keywords = std::move(call.arguments),
-                                                 .consent = go.consent,
-                                                 .idempotency_key = std::move(go.idempotency_key)},
-                                                run_));
+      answer = Flatten(co_await ready.call.tool->InvokeRaw(
+          {.keywords = std::move(arguments),
+           .consent = ready.go.consent,
+           .idempotency_key = std::move(ready.go.idempotency_key),
+           .bound = true},
+          run_));
     } catch (const std::exception&) {  // Asio's own, when we are cancelled.
     }
+    // Of a tool that was cancelled with its run, only a result says for sure what happened.
+    if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
     co_return answer;
   }
 
   // Answers are written down and given one after the other: a replay gives them in the same order. What was written
   // is finished even if the run ends.
   void WriteDown(std::uint32_t seq, ToolAnswer answer) {
-    unwritten_.emplace_back(seq, Sendable(std::move(answer)));
+    answer = Sendable(std::move(answer));
+    std::size_t bytes = 0;
+    if (const auto* value = std::get_if<Value>(&answer)) bytes = DecodedBytes(*value);
+    if (bytes > kMaxAnswerBytes - answer_bytes_) {
+      answer = NoRoom();
+      bytes = 0;
+    }
+    answer_bytes_ += bytes;
+    unwritten_.push_back({seq, std::move(answer), bytes});
     if (std::exchange(writing_, true)) return;
     Spawn(executor_, WriteAll(shared_from_this()));
   }
 
+  static ToolRaised NoRoom() {
+    return {.type = "LimitError",
+            .message =
+                "the tool was called, but its answer and those before it that are still to be "
+                "recorded take more than " +
+                std::to_string(kMaxAnswerBytes) + " bytes; call fewer tools at once"};
+  }
+
   static asio::awaitable<void> WriteAll(std::shared_ptr<Traffic> self) {
     while (!self->unwritten_.empty()) {
-      auto [seq, answer] = std::move(self->unwritten_.front());
+      auto [seq, answer, bytes] = std::move(self->unwritten_.front());
       self->unwritten_.pop_front();
       const auto at = co_await self->options_.journal->After(seq, answer);
+      self->answer_bytes_ -= bytes;
       if (at) self->Answer(seq, std::move(answer), *at);
     }
     self->writing_ = false;
     if (self->flights_.empty()) self->all_landed_.cancel();
   }
 
-  asio::awaitable<ToolAnswer> Perform(ToolCall& call) {
-    const auto tool = tools_->Find(call.tool)->shared_from_this();
-    Invocation invocation{.positional = std::move(call.positional),
-                          .keywords = std::move(call.keywords)};
-    if (tool->definition().approval.mode() != Approval::Mode::kNever) {
-      auto bound = tool->Bind(std::move(invocation.positional), std::move(invocation.keywords));
-      if (!bound) co_return ToRaised(bound.error());
-      invocation = {.keywords = *std::move(bound)};
-      if (tool->NeedsApproval(invocation.keywords)) {
-        if (auto denied = co_await Ask({call.seq, tool, invocation.keywords})) co_return *denied;
-        invocation.consent = Consent::kGiven;
+  asio::awaitable<ToolAnswer> Perform(std::uint32_t seq, ReadCall call) {
+    if (call.refused) {
+      if (options_.trace && call.tool) {
+        options_.trace(
+            {.tool = call.tool->name(), .outcome = "refused", .error_type = call.refused->type});
       }
+      co_return *std::move(call.refused);
     }
-    begun_.insert(call.seq);
-    auto answer = co_await tool->InvokeRaw(std::move(invocation), run_);
+    Invocation invocation{.keywords = std::move(call.arguments), .bound = true};
+    if (call.needs_approval) {
+      if (auto denied = co_await Ask({seq, call.tool, invocation.keywords})) co_return *denied;
+      invocation.consent = Consent::kGiven;
+    }
+    begun_.insert(seq);
+    auto answer = co_await call.tool->InvokeRaw(std::move(invocation), run_);
     co_return Flatten(std::move(answer));
   }
 
@@ -264,10 +433,11 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     co_return co_await options_.gate(std::move(call));
   }
 
-  void Answer(const ToolCall& call, ToolAnswer answer) {
-    Answer(call.seq, Sendable(std::move(answer)), std::chrono::system_clock::now());
+  void Answer(std::uint32_t seq, ToolAnswer answer) {
+    Answer(seq, Sendable(std::move(answer)), std::chrono::system_clock::now());
   }
   void Answer(std::uint32_t seq, ToolAnswer answer, SystemTime at) {
+    ReleaseText(seq);
     if (cell_ == nullptr) return;
     const auto sent = cell_->AnswerAt(seq, std::move(answer), at);
     // Refused because the run ended meanwhile: nobody waits for it any more.
@@ -283,14 +453,26 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   const std::shared_ptr<const ToolSet> tools_;
   const ToolBridgeOptions options_;
   ToolRun run_;
-  std::deque<ToolCall> waiting_;
+  std::deque<ToolCall> waiting_;  // Packed.
+  std::deque<ReadyCall> ready_;   // Journaled calls that may be done, as text.
   std::vector<Flight> flights_;
   std::set<std::uint32_t> begun_;  // Calls whose tools were called, and that have no answer.
   asio::steady_timer all_landed_;  // Cancelled whenever no flight is left.
-  std::deque<std::pair<std::uint32_t, ToolAnswer>> unwritten_;
+  struct Unwritten {
+    std::uint32_t seq;
+    ToolAnswer answer;
+    std::size_t bytes;
+  };
+  std::deque<Unwritten> unwritten_;
   bool writing_ = false;
-  std::size_t effects_ = 0;       // Journaled calls whose tools are at work.
-  asio::steady_timer slot_free_;  // Cancelled whenever one of them is done.
+  bool launching_ = false;   // LaunchSoon() has posted.
+  std::size_t reading_ = 0;  // Journaled calls that are being read.
+  std::size_t effects_ = 0;  // Journaled calls whose tools are at work.
+  std::size_t argument_bytes_ =
+      0;  // What the arguments of calls under way take decoded, or may take.
+  std::size_t answer_bytes_ = 0;                // What unwritten answers take.
+  std::size_t text_bytes_ = 0;                  // What texts_ add up to.
+  std::map<std::uint32_t, std::size_t> texts_;  // The size of the text of each open journaled call.
 };
 
 ToolGate OpenGate() {
@@ -312,8 +494,12 @@ void ToolBridge::OnCall(ToolCall call) {
   traffic_->Take(std::move(call));
 }
 
-void ToolBridge::Reopen(std::vector<ToolCall> calls) {
-  for (ToolCall& call : calls) traffic_->Take(std::move(call));
+void ToolBridge::Reopen(std::vector<RecordedCall> calls) {
+  for (RecordedCall& call : calls) traffic_->TakeRecorded(std::move(call));
+}
+
+std::size_t ToolBridge::argument_bytes() const {
+  return traffic_->argument_bytes();
 }
 
 void ToolBridge::Explain(std::vector<OutcomeCall>& calls) const {

@@ -4,12 +4,17 @@
 //   auto outcome = co_await cell->Run(std::move(request), bridge, AfterRun::kDiscard);
 //   co_await bridge.Close();
 //
-// Calls run side by side, up to a number; more wait their turn. What goes wrong with one (no such tool, a bad
+// Calls run side by side, up to a number; more wait their turn, packed. What goes wrong with one (no such tool, a bad
 // argument, a limit, a timeout, an answer that is too long) raises ToolError where it was made, and nowhere else.
+//
+// The memory of a run's calls is bounded: decoded arguments of calls under way by kMaxArgumentBytes together, answers that
+// the code does not have yet by kMaxAnswerBytes. A call waits until there is room for its arguments. An answer without
+// room becomes a LimitError.
 //
 // Trust     Calls were written by an attacker: names and arguments are checked here, and nothing is done for a call
 //           that does not pass. Answers are the tools'; text that is not UTF-8 does not go in.
-// Threads   Everything on the cell's executor. Never blocks it, as long as Inline bodies do not.
+// Threads   Everything on the cell's executor. Never blocks it, as long as Inline bodies do not: large calls are decoded,
+//           checked and hashed in the pool.
 // Lifetime  The cell must stay until Close() was called or the bridge is gone; from then on nothing is answered
 //           and what is under way is cancelled. Close() returns when all of it has ended.
 #pragma once
@@ -42,8 +47,14 @@ using ToolGate = std::function<asio::awaitable<std::optional<ToolDenied>>(GatedC
 // For those who have said yes to all of a run's calls beforehand.
 ToolGate OpenGate();
 
+// Of one run. See above.
+inline constexpr std::size_t kMaxArgumentBytes = kMaxDecodedBytes + (8u << 20);
+inline constexpr std::size_t kMaxAnswerBytes = 32u << 20;
+
 struct ToolBridgeOptions {
   std::size_t side_by_side = 32;
+  std::optional<asio::any_io_executor>
+      pool{};       // For large calls; without one they are read on the executor.
   ToolGate gate{};  // Without one, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
@@ -63,10 +74,13 @@ class ToolBridge final : public RunEvents {
 
   void OnOutput(OutputStream stream, std::string_view bytes) override;
   void OnCall(ToolCall call) override;
-  // Calls that the run had made when its cell was saved: those that are still open are answered.
-  void Reopen(std::vector<ToolCall> calls);
+  // Calls that the run had made when its cell was saved: those that are still open are answered. With a journal only.
+  void Reopen(std::vector<RecordedCall> calls);
 
   asio::awaitable<void> Close();
+
+  // What the decoded arguments of calls under way take now, or may take: at most kMaxArgumentBytes.
+  std::size_t argument_bytes() const;
 
   // Says of the run's calls what its cell cannot know: the names of their arguments, and which of those without an answer
   // may have been done all the same (I6).

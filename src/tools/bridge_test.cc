@@ -56,6 +56,7 @@ class RecordingCell final : public Cell {
 // Lets every call go ahead and remembers which were started.
 class RecordingJournal final : public CallJournal {
  public:
+  void Expect(std::uint32_t) override {}
   asio::awaitable<Ruling> Before(JournaledCall) override { co_return GoAhead{}; }
   asio::awaitable<bool> Start(std::uint32_t seq) override {
     started.push_back(seq);
@@ -372,6 +373,178 @@ TEST_F(ToolBridgeTest, OutputPassesThrough) {
                     {.on_output = [&](OutputStream, std::string_view text) { out += text; }});
   bridge.OnOutput(OutputStream::kStdout, "hello");
   EXPECT_EQ(out, "hello");
+}
+
+// A call whose argument is a list of this many times None: one byte each, and 40 once they are decoded.
+ToolCall Nones(std::uint32_t seq, std::string tool, std::size_t count) {
+  ToolCall call{.seq = seq, .tool = std::move(tool)};
+  EXPECT_TRUE(
+      EncodeValue(List{{Value(call.tool), Value(List{{Value(List{std::vector<Value>(count)})}}),
+                        Value(Dict{})}},
+                  call.packed));
+  return call;
+}
+
+class LargeCallTest : public ToolBridgeTest {
+ protected:
+  void AddAny(ToolDefinition definition, ToolBody body) {
+    definition.input_schema = *ParseJson(R"({"properties":{"x":{}}})");
+    ASSERT_TRUE(registry_.Add(*Tool::Make(std::move(definition), std::move(body))));
+  }
+};
+
+TEST_F(LargeCallTest, ArgumentsWaitPackedUntilThereIsRoomForThem) {
+  AddAny({.name = "held"}, Held());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  for (std::uint32_t seq = 0; seq < 8; ++seq) bridge.OnCall(Nones(seq, "held", 250'000));
+  for (std::size_t done = 0; done < 8; ++done) {
+    Poll();
+    ASSERT_GT(held_.size(), done);
+    EXPECT_LE(bridge.argument_bytes(), kMaxArgumentBytes);
+    EXPECT_GT(bridge.argument_bytes(), 250'000 * sizeof(Value));
+    Release(done);
+  }
+  Poll();
+  EXPECT_EQ(cell_.answers.size(), 8u);
+  EXPECT_EQ(most_running_, 2);
+  EXPECT_EQ(bridge.argument_bytes(), 0u);
+}
+
+TEST_F(LargeCallTest, ArgumentsThatTakeTooMuchMemoryRaiseLimitErrorAndTheNextCallIsServed) {
+  AddAny({.name = "echo"}, Inline([](const Dict&) { return Value(true); }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  for (std::uint32_t seq = 0; seq < 8; ++seq) bridge.OnCall(Nones(seq, "echo", 1'000'000));
+  bridge.OnCall(Nones(8, "echo", 10));
+  Poll();
+  for (std::uint32_t seq = 0; seq < 8; ++seq) EXPECT_THAT(Shown(seq), HasSubstr("LimitError: "));
+  EXPECT_EQ(Shown(8), "true");
+  EXPECT_EQ(bridge.argument_bytes(), 0u);
+}
+
+TEST_F(LargeCallTest, LargeCallsAreReadInThePoolAndSmallOnesDoNotWaitForThem) {
+  AddAny({.name = "echo"}, Inline([](const Dict&) { return Value(true); }));
+  asio::io_context pool;
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.pool = pool.get_executor()});
+  bridge.OnCall(Nones(0, "echo", 100'000));
+  bridge.OnCall(Nones(1, "echo", 10));
+  Poll();
+  EXPECT_EQ(Shown(0), "(none)");
+  EXPECT_EQ(Shown(1), "true");
+  EXPECT_EQ(pool.run(), 1u);
+  Poll();
+  EXPECT_EQ(Shown(0), "true");
+}
+
+// Lets calls wait until the test rules over them.
+class HoldingJournal final : public CallJournal {
+ public:
+  explicit HoldingJournal(asio::any_io_executor executor)
+      : decided_(executor, asio::steady_timer::time_point::max()) {}
+
+  void Expect(std::uint32_t seq) override { expected.push_back(seq); }
+  asio::awaitable<Ruling> Before(JournaledCall call) override {
+    seen.push_back(call.seq);
+    if (call.refused) refused.push_back(call.seq);
+    while (!open_) co_await decided_.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_return GoAhead{.consent = Consent::kGiven};
+  }
+  asio::awaitable<bool> Start(std::uint32_t) override { co_return true; }
+  asio::awaitable<std::optional<SystemTime>> After(std::uint32_t, const ToolAnswer&) override {
+    while (!writes) co_await decided_.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_return SystemTime{};
+  }
+  void Decide() {
+    open_ = true;
+    decided_.cancel();
+  }
+
+  std::vector<std::uint32_t> expected;
+  std::vector<std::uint32_t> seen;
+  std::vector<std::uint32_t> refused;
+  bool writes = true;
+
+ private:
+  bool open_ = false;
+  asio::steady_timer decided_;
+};
+
+TEST_F(LargeCallTest, JournaledCallsKeepNothingDecodedWhileTheyWait) {
+  AddAny({.name = "held", .approval = Approval::Always()}, Held());
+  const auto journal = std::make_shared<HoldingJournal>(context_.get_executor());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal});
+  for (std::uint32_t seq = 0; seq < 8; ++seq) bridge.OnCall(Nones(seq, "held", 250'000));
+  EXPECT_EQ(journal->expected.size(), 8u);  // Before any of them is read.
+  Poll();
+  EXPECT_EQ(journal->seen.size(), 8u);
+  EXPECT_EQ(bridge.argument_bytes(), 0u);
+  journal->Decide();
+  for (std::size_t done = 0; done < 8; ++done) {
+    Poll();
+    ASSERT_GT(held_.size(), done);
+    EXPECT_LE(bridge.argument_bytes(), kMaxArgumentBytes);
+    Release(done);
+  }
+  Poll();
+  EXPECT_EQ(cell_.answers.size(), 8u);
+}
+
+TEST_F(LargeCallTest, TheTextsOfJournaledCallsThatWaitAreBounded) {
+  AddAny({.name = "echo"}, Inline([](const Dict&) { return Value(true); }));
+  const auto journal = std::make_shared<HoldingJournal>(context_.get_executor());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal});
+  // A control character takes one byte on the wire and six in JSON.
+  const auto call = [](std::uint32_t seq) {
+    ToolCall made{.seq = seq, .tool = "echo"};
+    EXPECT_TRUE(EncodeValue(
+        List{{Value("echo"), Value(List{{Value(std::string(1'000'000, '\x01'))}}), Value(Dict{})}},
+        made.packed));
+    return made;
+  };
+  for (std::uint32_t seq = 0; seq < 4; ++seq) bridge.OnCall(call(seq));
+  Poll();
+  EXPECT_EQ(journal->refused, (std::vector<std::uint32_t>{2, 3}));
+  journal->Decide();
+  Poll();
+  EXPECT_EQ(Shown(1), "true");
+  EXPECT_THAT(Shown(2), HasSubstr("LimitError: the arguments of a run's open calls"));
+  bridge.OnCall(call(4));  // There is room again.
+  Poll();
+  EXPECT_EQ(Shown(4), "true");
+}
+
+TEST_F(LargeCallTest, AThousandJournaledCallsRunAFewAtATimeAndEachIsAnswered) {
+  AddAny({.name = "held"}, Held());
+  const auto journal = std::make_shared<HoldingJournal>(context_.get_executor());
+  journal->Decide();
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 4, .journal = journal});
+  for (std::uint32_t seq = 0; seq < 1000; ++seq) bridge.OnCall(Nones(seq, "held", 1));
+  for (std::size_t done = 0; done < 1000; ++done) {
+    Poll();
+    ASSERT_GT(held_.size(), done);
+    Release(done);
+  }
+  Poll();
+  EXPECT_EQ(cell_.answers.size(), 1000u);
+  EXPECT_EQ(most_running_, 4);
+}
+
+TEST_F(LargeCallTest, AnswersThatPileUpBecauseTheyCannotBeRecordedAreBounded) {
+  AddAny({.name = "list"},
+         Inline([](const Dict&) { return Value(List{std::vector<Value>(300'000)}); }));
+  const auto journal = std::make_shared<HoldingJournal>(context_.get_executor());
+  journal->writes = false;
+  journal->Decide();
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal});
+  for (std::uint32_t seq = 0; seq < 6; ++seq) bridge.OnCall(Nones(seq, "list", 1));
+  Poll();
+  journal->writes = true;
+  journal->Decide();
+  Poll();
+  ASSERT_EQ(cell_.answers.size(), 6u);
+  // Two answers have room; those here are too long for the cell, which is another error.
+  EXPECT_THAT(Shown(0), HasSubstr("too long"));
+  EXPECT_THAT(Shown(5), HasSubstr("call fewer tools at once"));
+  Close(bridge);
 }
 
 }  // namespace

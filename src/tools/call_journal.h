@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "tools/arguments.h"
 #include "tools/tool.h"
 
 namespace caisson {
@@ -23,9 +24,19 @@ namespace caisson {
 struct JournaledCall {
   std::uint32_t seq = 0;
   std::string name{};
-  std::shared_ptr<const Tool> tool{};   // Null if there is none of that name.
-  Dict arguments{};                     // By name.
+  std::shared_ptr<const Tool> tool{};  // Null if there is none of that name.
+  // By name, and as text: a call can wait for days. Shared with the journal. Empty if they have no canonical text; the call
+  // is refused then.
+  std::shared_ptr<const CanonicalArguments> arguments = std::make_shared<CanonicalArguments>();
+  bool needs_approval = false;
   std::optional<ToolRaised> refused{};  // Nothing will be done for it; the code is told this.
+};
+
+// A call that was journaled before, when its run goes on elsewhere.
+struct RecordedCall {
+  std::uint32_t seq = 0;
+  std::string tool{};
+  std::shared_ptr<const CanonicalArguments> arguments{};
 };
 
 class CallJournal {
@@ -50,6 +61,8 @@ class CallJournal {
 
   virtual ~CallJournal() = default;
 
+  // A call has been made. Before() follows for it, after other calls perhaps, unless the run ends.
+  virtual void Expect(std::uint32_t seq) = 0;
   virtual asio::awaitable<Ruling> Before(JournaledCall call) = 0;
   // Records that the effect of a call that may go ahead begins now. The record is durable on return. False: the effect
   // must not begin here.

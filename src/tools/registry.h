@@ -7,10 +7,10 @@
 // Lifetime  A snapshot keeps its tools alive.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/guarded.h"
@@ -35,7 +35,7 @@ class ToolSet {
 
  private:
   std::vector<std::shared_ptr<const Tool>> tools_;
-  std::unordered_map<std::string_view, const Tool*> by_name_;  // Views of the tools' own names.
+  std::map<std::string_view, const Tool*> by_name_;  // Views of the tools' own names.
   std::shared_ptr<const std::string> signatures_;
 };
 

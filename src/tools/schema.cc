@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "tools/json_equality.h"
@@ -84,8 +86,7 @@ const Value* FollowPointer(const Value& document, std::string_view pointer) {
   return at;
 }
 
-const Value* Lookup(const Value& document,
-                    const std::unordered_map<std::string, const Value*>& anchors,
+const Value* Lookup(const Value& document, const std::map<std::string, const Value*>& anchors,
                     std::string_view reference) {
   if (!reference.starts_with('#')) return nullptr;
   reference.remove_prefix(1);

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -19,6 +19,7 @@ constexpr std::size_t kMaxAlternativesShown = 3;
 constexpr int kMaxDepth = 500;  // Of schemas within schemas; a value is at most 200 deep.
 constexpr std::int64_t kMaxWork = 1'000'000;  // Visits, more or less: tens of milliseconds.
 constexpr std::size_t kBytesPerStep = 64;
+constexpr std::size_t kCanonicalBytesPerStep = 8;  // Writing, sorting and comparing them.
 
 bool HasOnlyNames(const Dict& dict) {
   return std::ranges::all_of(dict.items, [](const auto& item) {
@@ -171,7 +172,7 @@ class SchemaChecker {
   bool CheckChoices(const SchemaNode& node, const Value& value) {
     if (!node.enumeration && !node.constant) return true;
     const std::string canonical = CanonicalText(value);
-    if (!Spend(canonical.size() / kBytesPerStep)) return false;
+    if (!Spend(canonical.size() / kCanonicalBytesPerStep)) return false;
     if (node.enumeration && !node.enumeration->canonical.contains(canonical)) {
       return Fail("must be one of " + node.enumeration->shown);
     }
@@ -182,6 +183,8 @@ class SchemaChecker {
   }
 
   bool CheckNumber(const SchemaNode& node, const Value& value) {
+    const auto* big = value.If<BigInt>();  // Dividing it goes byte by byte.
+    if (big != nullptr && node.multiple_of && !Spend(big->twos_complement.size())) return false;
     bool valid = true;
     const auto expect = [&](bool holds, std::string_view what, const Value& bound) {
       if (!holds) valid = Fail("must be " + std::string(what) + " " + *ToJson(bound));
@@ -268,10 +271,10 @@ class SchemaChecker {
   }
 
   bool CheckUnique(const std::vector<Value>& items) {
-    std::unordered_set<std::string> seen;
+    std::set<std::string> seen;
     for (std::size_t i = 0; i < items.size(); ++i) {
       std::string canonical = CanonicalText(items[i]);
-      if (!Spend(1 + canonical.size() / kBytesPerStep)) return false;
+      if (!Spend(1 + canonical.size() / kCanonicalBytesPerStep)) return false;
       if (seen.insert(std::move(canonical)).second) continue;
       const At at(*this, i);
       return Fail("is there twice; items must differ");
@@ -400,7 +403,7 @@ class SchemaChecker {
 
   bool FailAlternatives(const std::vector<SchemaProblem>& problems) {
     std::string reasons;
-    std::unordered_set<std::string> seen;
+    std::set<std::string> seen;
     const std::string here = Path();
     for (const SchemaProblem& problem : problems) {
       std::string text = problem.path == here ? problem.message : problem.Text();

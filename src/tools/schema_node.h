@@ -9,12 +9,12 @@
 #include <re2/re2.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -48,7 +48,7 @@ inline constexpr TypeName kTypeNames[] = {
 struct SchemaNode {
   using Pattern = std::shared_ptr<const re2::RE2>;
   struct Choice {  // enum, const
-    std::unordered_set<std::string> canonical;
+    std::set<std::string> canonical;
     std::string shown;
   };
 
@@ -70,7 +70,7 @@ struct SchemaNode {
   bool unique_items = false;
   const SchemaNode* unevaluated_items = nullptr;
 
-  std::unordered_map<std::string, const SchemaNode*> properties;
+  std::map<std::string, const SchemaNode*, std::less<>> properties;
   std::vector<std::pair<Pattern, const SchemaNode*>> pattern_properties;
   const SchemaNode* additional_properties = nullptr;
   const SchemaNode* property_names = nullptr;
@@ -90,7 +90,7 @@ struct SchemaNode {
 struct Schema::Compiled {
   Value document;
   std::vector<std::unique_ptr<SchemaNode>> nodes;
-  std::unordered_map<std::string, const Value*> anchors;
+  std::map<std::string, const Value*> anchors;
   const SchemaNode* root = nullptr;
 };
 

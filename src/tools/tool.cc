@@ -211,8 +211,10 @@ Result<Dict> Tool::Bind(List positional, Dict keywords) const {
 }
 
 Result<Dict> Tool::Admit(Invocation invocation, ToolRun& run) const {
-  TRY_ASSIGN(Dict arguments,
-             Bind(std::move(invocation.positional), std::move(invocation.keywords)));
+  Dict arguments = std::move(invocation.keywords);
+  if (!invocation.bound) {
+    TRY_ASSIGN(arguments, Bind(std::move(invocation.positional), std::move(arguments)));
+  }
   if (invocation.consent != Consent::kGiven && NeedsApproval(arguments)) {
     return Error(ErrorCode::kPermissionDenied, name() + ": this call needs an approval");
   }

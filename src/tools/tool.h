@@ -21,10 +21,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -66,6 +66,7 @@ struct Invocation {
   Dict keywords{};
   Consent consent = Consent::kNone;
   std::string idempotency_key{};
+  bool bound = false;  // `keywords` are what Bind() gave.
 };
 
 // How one call went, for logs and metrics. Neither arguments nor results: they may be secret.
@@ -94,7 +95,7 @@ class ToolRun {
   Trace trace_;
   std::shared_ptr<const SessionContext> session_;
   OnToolProgress on_progress_;
-  std::unordered_map<std::string, std::uint64_t> calls_;
+  std::map<std::string, std::uint64_t> calls_;
 };
 
 class Tool : public std::enable_shared_from_this<Tool> {

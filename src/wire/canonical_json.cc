@@ -67,6 +67,7 @@ class Writer {
   std::string Finish() && { return std::move(out_); }
 
   Result<void> Put(const Value& value, int depth) {
+    if (out_.size() > kMaxCanonicalBytes) return TooLong();
     return std::visit([&](const auto& v) { return PutOne(v, depth); }, value.variant());
   }
 
@@ -88,6 +89,7 @@ class Writer {
 
   Result<void> PutOne(const BigInt& value, int) {
     TRY_ASSIGN(const std::string digits, ToJson(Value(value)));
+    TRY(int_work_.Charge(digits.size()));
     return PutRaw(digits);
   }
 
@@ -103,9 +105,18 @@ class Writer {
   Result<void> PutOne(const std::string& text, int) {
     if (!IsUtf8(text)) return Invalid("a str is not UTF-8");
     out_ += '"';
-    for (const char c : text) PutCharacter(c);
+    for (const char c : text) {
+      PutCharacter(c);
+      if (out_.size() > kMaxCanonicalBytes) return TooLong();
+    }
     out_ += '"';
     return {};
+  }
+
+  static Error TooLong() {
+    return Error(ErrorCode::kResourceExhausted, "its canonical text has more than " +
+                                                    std::to_string(kMaxCanonicalBytes) +
+                                                    " bytes; send it in parts");
   }
 
   void PutCharacter(char c) {
@@ -190,10 +201,15 @@ class Writer {
   // {"$dict":[[key,value],...]}, in the order of the keys' texts.
   Result<void> PutEntries(const Dict& dict, int depth) {
     std::vector<std::pair<std::string, const Value*>> entries;
+    std::size_t key_bytes = out_.size();
     for (const auto& [key, value] : dict.items) {
       Writer writer;
+      writer.int_work_ = int_work_;
       TRY(writer.Put(key, depth + 3));
+      int_work_ = writer.int_work_;
       entries.emplace_back(std::move(writer).Finish(), &value);
+      key_bytes += entries.back().first.size();
+      if (key_bytes > kMaxCanonicalBytes) return TooLong();
     }
     const auto text = [](const auto& entry) -> const std::string& { return entry.first; };
     std::ranges::sort(entries, ComesBefore, text);
@@ -211,6 +227,7 @@ class Writer {
   }
 
   std::string out_;
+  IntWork int_work_;
 };
 
 // The way back: marks become what they stand for. What is wrong in detail does not matter here; the text made of the
@@ -288,7 +305,9 @@ Result<std::string> CanonicalJson(const Value& value) {
 }
 
 Result<Value> ParseCanonicalJson(std::string_view text) {
-  TRY_ASSIGN(Value json, ParseJson(text));
+  // Marks take more memory than what they stand for: up to four times, so that every canonical text can be read.
+  DecodeBudget budget(4 * kMaxDecodedBytes);
+  TRY_ASSIGN(Value json, ParseJson(text, budget));
   TRY_ASSIGN(Value value, Reader::Read(std::move(json)));
   TRY_ASSIGN(const std::string again, CanonicalJson(value));
   if (again != text) return Invalid("the JSON is not in its canonical form");

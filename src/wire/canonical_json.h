@@ -17,6 +17,7 @@
 // Lifetime  Nothing is kept.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,10 @@
 
 namespace caisson {
 
-// kInvalidArgument, saying why, for a value that has no such text.
+// The longest text. Control characters take six bytes each, None four.
+inline constexpr std::size_t kMaxCanonicalBytes = 16u << 20;
+
+// Fails with kInvalidArgument for a value that has no such text, with kResourceExhausted if the text is too long.
 Result<std::string> CanonicalJson(const Value& value);
 
 // The value of which `text` is the canonical text. Any other text is refused: so that what was hashed, what is shown

@@ -177,5 +177,42 @@ TEST(CanonicalJsonTest, NoTwoValuesShareATextAndEachComesBack) {
   EXPECT_GT(seen.size(), 2'000u);
 }
 
+TEST(CanonicalJson, ATextIsBoundedWhateverItsCharactersBecome) {
+  EXPECT_TRUE(CanonicalJson(Value(std::string(8u << 20, 'x'))));
+  // Six bytes each.
+  const auto controls = CanonicalJson(Value(std::string(8u << 20, '\x01')));
+  ASSERT_FALSE(controls);
+  EXPECT_EQ(controls.error().code(), ErrorCode::kResourceExhausted);
+  Dict keys;
+  for (int i = 0; i < 30; ++i) {
+    keys.items.emplace_back(Tuple{{Value(std::string(100'000, '\x01')), Value(std::int64_t{i})}},
+                            Value());
+  }
+  EXPECT_FALSE(CanonicalJson(keys));
+}
+
+TEST(CanonicalJson, WhateverAMessageMayHoldCanBeReadBack) {
+  // Empty tuples grow most on the way: 2 bytes on the wire, 13 as text, four values when it is parsed.
+  Value tuples = List{std::vector<Value>(300'000, Value(Tuple{}))};
+  std::string bytes;
+  ASSERT_TRUE(EncodeValue(tuples, bytes));
+  ASSERT_TRUE(DecodeValue(bytes));
+  const auto text = CanonicalJson(tuples);
+  ASSERT_TRUE(text);
+  const auto back = ParseCanonicalJson(*text);
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, tuples);
+}
+
+TEST(CanonicalJson, AsManyLargeIntsAsCanBeWrittenCanBeReadBack) {
+  List ints;
+  ints.items.resize(99, BigInt{std::string(2000, '\x55')});  // Of 4,816 digits.
+  const auto text = CanonicalJson(ints);
+  ASSERT_TRUE(text);
+  EXPECT_TRUE(ParseCanonicalJson(*text));
+  ints.items.resize(100, BigInt{std::string(2000, '\x55')});
+  EXPECT_FALSE(CanonicalJson(ints));
+}
+
 }  // namespace
 }  // namespace caisson

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -52,7 +51,7 @@ std::string FromDecimal(std::string_view digits, bool negative) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, DecodeBudget& budget) : text_(text), budget_(budget) {}
 
   Result<Value> Parse() {
     Result<Value> value = TakeValue(0);
@@ -127,6 +126,7 @@ class Parser {
     if (Skip(']')) return Value(std::move(list));
     for (;;) {
       TRY_ASSIGN(Value item, TakeValue(depth + 1));
+      TRY(MakeRoom(list.items));
       list.items.push_back(std::move(item));
       SkipSpace();
       if (Skip(']')) return Value(std::move(list));
@@ -138,23 +138,38 @@ class Parser {
     if (depth >= kMaxValueDepth) return Invalid("nested too deeply");
     ++position_;
     Dict dict;
-    std::unordered_set<std::string> seen;
     SkipSpace();
     if (Skip('}')) return Value(std::move(dict));
     for (;;) {
       SkipSpace();
       if (Peek() != '"') return Invalid("a key in double quotes is expected");
       TRY_ASSIGN(std::string key, TakeString());
-      // Two readers could otherwise each believe another one of the two.
-      if (!seen.insert(key).second) return Invalid("key \"" + key + "\" comes twice");
       SkipSpace();
       if (!Skip(':')) return Invalid("\":\" is expected");
       TRY_ASSIGN(Value value, TakeValue(depth + 1));
+      TRY(DecodeBudget::CheckKeys(dict.items.size() + 1));
+      TRY(MakeRoom(dict.items));
       dict.items.emplace_back(std::move(key), std::move(value));
       SkipSpace();
-      if (Skip('}')) return Value(std::move(dict));
+      if (Skip('}')) return Distinct(std::move(dict));
       if (!Skip(',')) return Invalid("\",\" or \"}\" is expected");
     }
+  }
+
+  // Two readers could otherwise each believe another one of two values.
+  static Result<Value> Distinct(Dict dict) {
+    if (const std::string* key = FindTwin(dict)) return Invalid("key \"" + *key + "\" comes twice");
+    return Value(std::move(dict));
+  }
+
+  // Charges what the vector allocates for one more item, before it does.
+  template <typename T>
+  Result<void> MakeRoom(std::vector<T>& items) {
+    if (items.size() < items.capacity()) return {};
+    const std::size_t more = std::max<std::size_t>(items.capacity(), 1);
+    TRY(budget_.ChargeItems(more, sizeof(T)));
+    items.reserve(items.capacity() + more);
+    return {};
   }
 
   Result<std::string> TakeString() {
@@ -169,7 +184,10 @@ class Parser {
       if (!IsUtf8(plain)) return Invalid("a string is not UTF-8");
       out.append(plain);
       position_ = stop + 1;
-      if (text_[stop] == '"') return out;
+      if (text_[stop] == '"') {
+        TRY(budget_.ChargeText(out.size()));
+        return out;
+      }
       TRY(TakeEscape(out));
     }
   }
@@ -237,22 +255,30 @@ class Parser {
     return Value(number);
   }
 
-  static Result<Value> TakeInt(std::string_view token, std::string_view digits, bool negative) {
+  Result<Value> TakeInt(std::string_view token, std::string_view digits, bool negative) {
     std::int64_t number = 0;
     const auto parsed = std::from_chars(token.data(), token.data() + token.size(), number);
     if (parsed.ec == std::errc()) return Value(number);
     if (digits.size() > kMaxDigits) return Invalid("a number has too many digits");
+    TRY(int_work_.Charge(token.size()));
     return Value(BigInt{FromDecimal(digits, negative)});
   }
 
   const std::string_view text_;
+  DecodeBudget& budget_;
   std::size_t position_ = 0;
+  IntWork int_work_;
 };
 
 }  // namespace
 
+Result<Value> ParseJson(std::string_view text, DecodeBudget& budget) {
+  return Parser(text, budget).Parse();
+}
+
 Result<Value> ParseJson(std::string_view text) {
-  return Parser(text).Parse();
+  DecodeBudget budget;
+  return ParseJson(text, budget);
 }
 
 }  // namespace caisson

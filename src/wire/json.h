@@ -5,7 +5,8 @@
 // An int stays an int of any size, a number with a point or exponent is a float.
 //
 // Trust     The text may be anybody's (a command's output, a server's answer): size of numbers, depth and
-//           UTF-8 are checked; keys that come twice, lone surrogates and text after the value are refused.
+//           UTF-8 are checked and memory is charged; keys that come twice, lone surrogates and text after the
+//           value are refused.
 // Threads   Pure functions.
 // Lifetime  Nothing is kept.
 #pragma once
@@ -17,7 +18,10 @@
 
 namespace caisson {
 
-// The error says what is wrong and at which line and column.
+// The error says what is wrong and at which line and column. Its code is kResourceExhausted if the budget is used up or an
+// object has more than kMaxDictKeys keys, otherwise kInvalidArgument.
+Result<Value> ParseJson(std::string_view text, DecodeBudget& budget);
+// The same within kMaxDecodedBytes.
 Result<Value> ParseJson(std::string_view text);
 
 }  // namespace caisson

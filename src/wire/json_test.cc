@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <ctime>
+
+#include "wire/colliding_keys_for_test.h"
+
 namespace caisson {
 namespace {
 
@@ -84,6 +89,57 @@ TEST(JsonTest, DepthAndDigitsAreBounded) {
 
 TEST(JsonTest, SaysWhere) {
   EXPECT_THAT(ParseJson("[1,\n 2,\n x]").error().message(), HasSubstr("line 3 column 2"));
+}
+
+TEST(JsonTest, MemoryIsChargedBeforeItIsAllocated) {
+  std::string nulls = "[null";
+  for (int i = 0; i < 1'000'000; ++i) nulls += ",null";  // 5 MB, 40 MB and more decoded.
+  DecodeBudget budget;
+  const auto value = ParseJson(nulls + "]", budget);
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_LT(budget.used_bytes(), 2 * kMaxDecodedBytes);
+}
+
+TEST(JsonTest, AnObjectHasABoundedNumberOfKeys) {
+  std::string object = "{\"k\":0";
+  for (std::size_t i = 1; i < kMaxDictKeys; ++i) object += ",\"" + std::to_string(i) + "\":0";
+  DecodeBudget budget(kAnyDecodedBytes);
+  EXPECT_TRUE(ParseJson(object + "}", budget));
+  const auto refused = ParseJson(object + ",\"one too many\":0}", budget);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+}
+
+TEST(JsonTest, NamesTheKeyThatComesTwice) {
+  EXPECT_THAT(ParseJson(R"({"a":1,"b":2,"a":3})").error().message(),
+              HasSubstr("\"a\" comes twice"));
+}
+
+TEST(JsonTest, ManyLongNumbersAreRefusedBecauseReadingThemTakesTooLong) {
+  const auto numbers = [](int count) {
+    std::string text = "[0";
+    for (int i = 0; i < count; ++i) text += "," + std::string(4000, '7');
+    return text + "]";
+  };
+  EXPECT_TRUE(ParseJson(numbers(50)));
+  EXPECT_FALSE(ParseJson(numbers(1000)));
+}
+
+TEST(JsonTest, KeysThatCollideInAHashAreReadAsFastAsOthers) {
+  const auto cpu_time = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  Dict dict;
+  for (const std::string& key : CollidingKeys::Make(14)) {
+    dict.items.emplace_back(key, Value());
+  }
+  const std::string text = *ToJson(dict);
+  const auto start = cpu_time();
+  EXPECT_TRUE(ParseJson(text));
+  EXPECT_LT(cpu_time() - start, std::chrono::milliseconds(500));
 }
 
 }  // namespace

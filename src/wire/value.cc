@@ -1,12 +1,12 @@
 #include "wire/value.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <unordered_set>
 
 #include "base/utf8.h"
 
@@ -51,6 +51,8 @@ enum Tag : std::uint8_t {
 // Decimal takes quadratic time, so an int of more bytes than this is no JSON number. The guest has
 // the same bound and reports the repr of such a result.
 constexpr std::size_t kMaxJsonIntBytes = 8192;
+// All ints of one text: six of the longest, or a hundred of 4,300 digits.
+constexpr std::uint64_t kMaxIntWork = 2'300'000'000;
 
 Error Invalid(std::string message) {
   return Error(ErrorCode::kInvalidArgument, std::move(message));
@@ -135,9 +137,17 @@ class Encoder {
 
 class Decoder {
  public:
-  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+  Decoder(std::string_view bytes, DecodeBudget& budget) : rest_(bytes), budget_(budget) {}
 
   bool done() const { return rest_.empty(); }
+
+  Result<Value> TakeFirstItem() {
+    TRY_ASSIGN(const std::uint8_t tag, TakeByte());
+    if (tag != kList && tag != kTuple) return Invalid("neither a list nor a tuple");
+    TRY_ASSIGN(const std::size_t count, TakeCount(1));
+    if (count == 0) return Invalid("there is no first item");
+    return Take(1);
+  }
 
   Result<Value> Take(int depth) {
     TRY_ASSIGN(const std::uint8_t tag, TakeByte());
@@ -210,6 +220,7 @@ class Decoder {
 
   Result<std::string_view> TakeBlob() {
     TRY_ASSIGN(const std::size_t size, TakeCount(1));
+    TRY(budget_.ChargeText(size));
     const std::string_view blob = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return blob;
@@ -239,8 +250,9 @@ class Decoder {
   Result<std::vector<Value>> TakeItems(int depth) {
     if (depth >= kMaxValueDepth) return Invalid("value is nested too deeply");
     TRY_ASSIGN(const std::size_t count, TakeCount(1));
+    TRY(budget_.ChargeItems(count, sizeof(Value)));
     std::vector<Value> items;
-    items.reserve(std::min(count, kReserve));
+    items.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       TRY_ASSIGN(Value item, Take(depth + 1));
       items.push_back(std::move(item));
@@ -251,31 +263,21 @@ class Decoder {
   Result<Value> TakeDict(int depth) {
     if (depth >= kMaxValueDepth) return Invalid("value is nested too deeply");
     TRY_ASSIGN(const std::size_t count, TakeCount(2));
+    TRY(DecodeBudget::CheckKeys(count));
+    TRY(budget_.ChargeItems(count, 2 * sizeof(Value)));
     Dict dict;
-    dict.items.reserve(std::min(count, kReserve));
+    dict.items.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       TRY_ASSIGN(Value key, Take(depth + 1));
       TRY_ASSIGN(Value value, Take(depth + 1));
       dict.items.emplace_back(std::move(key), std::move(value));
     }
-    if (HasTwins(dict)) return Invalid("dict has a key twice");
+    if (FindTwin(dict) != nullptr) return Invalid("dict has a key twice");
     return Value(std::move(dict));
   }
 
-  // Two readers could otherwise each believe another one of the two.
-  static bool HasTwins(const Dict& dict) {
-    std::unordered_set<std::string_view> seen;
-    for (const auto& [key, value] : dict.items) {
-      const auto* text = key.If<std::string>();
-      if (text != nullptr && !seen.insert(*text).second) return true;
-    }
-    return false;
-  }
-
-  // A Value is bigger than the byte that may announce it: memory is taken as values arrive.
-  static constexpr std::size_t kReserve = 64;
-
   std::string_view rest_;
+  DecodeBudget& budget_;
 };
 
 // Two's complement, least significant byte first, in decimal.
@@ -337,7 +339,9 @@ class JsonWriter {
     if (value.twos_complement.size() > kMaxJsonIntBytes) {
       return Invalid("the int is too large for JSON");
     }
-    return PutRaw(ToDecimal(value.twos_complement));
+    const std::string digits = ToDecimal(value.twos_complement);
+    TRY(int_work_.Charge(digits.size()));
+    return PutRaw(digits);
   }
 
   Result<void> PutOne(double value, int) {
@@ -421,19 +425,73 @@ class JsonWriter {
   }
 
   std::string out_;
+  IntWork int_work_;
 };
 
 }  // namespace
 
-Result<void> EncodeValue(const Value& value, std::string& out) {
-  return Encoder(out).Put(value, 0);
+std::size_t DecodedBytes(const Value& value) {
+  std::size_t bytes = sizeof(Value);
+  const auto add = [&](const std::vector<Value>& items) {
+    for (const Value& item : items) bytes += DecodedBytes(item);
+  };
+  if (const auto* text = value.If<std::string>()) bytes += text->size();
+  if (const auto* data = value.If<Bytes>()) bytes += data->data.size();
+  if (const auto* number = value.If<BigInt>()) bytes += number->twos_complement.size();
+  if (const auto* list = value.If<List>()) add(list->items);
+  if (const auto* tuple = value.If<Tuple>()) add(tuple->items);
+  if (const auto* dict = value.If<Dict>()) bytes += DecodedBytes(*dict);
+  return bytes;
 }
 
-Result<Value> DecodeValue(std::string_view bytes) {
-  Decoder decoder(bytes);
+std::size_t DecodedBytes(const Dict& dict) {
+  std::size_t bytes = 0;
+  for (const auto& [key, item] : dict.items) bytes += DecodedBytes(key) + DecodedBytes(item);
+  return bytes;
+}
+
+const std::string* FindTwin(const Dict& dict) {
+  std::vector<const std::string*> keys;
+  keys.reserve(dict.items.size());
+  for (const auto& [key, value] : dict.items) {
+    if (const auto* text = key.If<std::string>()) keys.push_back(text);
+  }
+  // Most keys differ in length or at the start; those that do not cost as much as they are long.
+  const auto before = [](const std::string* a, const std::string* b) {
+    return a->size() != b->size() ? a->size() < b->size() : *a < *b;
+  };
+  std::ranges::sort(keys, before);
+  const auto same = [](const std::string* a, const std::string* b) { return *a == *b; };
+  const auto twin = std::ranges::adjacent_find(keys, same);
+  return twin == keys.end() ? nullptr : *twin;
+}
+
+Result<void> IntWork::Charge(std::size_t digits) {
+  work_ += std::uint64_t{digits} * digits;
+  if (work_ <= kMaxIntWork) return {};
+  return Invalid("the large ints of one JSON text have too many digits together; send them as str");
+}
+
+Result<void> EncodeValue(const Value& value, std::string& out, int depth) {
+  return Encoder(out).Put(value, depth);
+}
+
+Result<Value> DecodeValue(std::string_view bytes, DecodeBudget& budget) {
+  TRY(budget.ChargeItems(1, sizeof(Value)));
+  Decoder decoder(bytes, budget);
   TRY_ASSIGN(Value value, decoder.Take(0));
   if (!decoder.done()) return Invalid("bytes after the value");
   return value;
+}
+
+Result<Value> DecodeValue(std::string_view bytes) {
+  DecodeBudget budget;
+  return DecodeValue(bytes, budget);
+}
+
+Result<Value> DecodeFirstItem(std::string_view bytes) {
+  DecodeBudget budget;
+  return Decoder(bytes, budget).TakeFirstItem();
 }
 
 Result<std::string> ToJson(const Value& value) {

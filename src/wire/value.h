@@ -6,8 +6,9 @@
 //   two's complement, least significant byte first · 5 float: 8 bytes IEEE 754 · 6 str: length, UTF-8
 //   7 bytes: length, content · 8 list · 9 tuple: count, items · 10 dict: count, key, value, ...
 //
-// Trust     Decode takes bytes an attacker wrote: lengths, counts, depth and UTF-8 are checked before
-//           anything is allocated for them; trailing bytes and str keys that come twice are refused.
+// Trust     Decode takes bytes an attacker wrote: lengths, counts, depth and UTF-8 are checked, and memory is
+//           charged (wire/decode_budget.h), before anything is allocated; trailing bytes and str keys that come
+//           twice are refused. Keys are sorted, not hashed, to find those: no choice of keys makes that slow.
 // Threads   Values are values.
 // Lifetime  A Value owns everything below it.
 #pragma once
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/decode_budget.h"
 
 namespace caisson {
 
@@ -81,10 +83,34 @@ class Value {
   Variant v_;
 };
 
-// Appends the encoding of `value` to `out`. Fails only on nesting beyond kMaxValueDepth.
-Result<void> EncodeValue(const Value& value, std::string& out);
+// Appends the encoding of `value` to `out`. Fails only on nesting beyond kMaxValueDepth. `depth`: the levels around it, of
+// a caller that writes those itself.
+Result<void> EncodeValue(const Value& value, std::string& out, int depth = 0);
 
+// Fails with kResourceExhausted if the budget is used up or a dict has more than kMaxDictKeys keys, with
+// kInvalidArgument if the bytes are no encoding.
+Result<Value> DecodeValue(std::string_view bytes, DecodeBudget& budget);
+// The same within kMaxDecodedBytes.
 Result<Value> DecodeValue(std::string_view bytes);
+// Decodes the first item of an encoded list or tuple and looks no further.
+Result<Value> DecodeFirstItem(std::string_view bytes);
+
+// The memory that the value takes, as a DecodeBudget counts it.
+std::size_t DecodedBytes(const Value& value);
+std::size_t DecodedBytes(const Dict& dict);
+
+// A str key that the dict has twice; null if there is none.
+const std::string* FindTwin(const Dict& dict);
+
+// The decimal digits of an int take time that grows with the square of its length. IntWork adds that up for one text
+// and fails with kInvalidArgument when it is too much.
+class IntWork {
+ public:
+  Result<void> Charge(std::size_t int_bytes);
+
+ private:
+  std::uint64_t work_ = 0;
+};
 
 // The value as JSON text, or an error that says what JSON cannot hold (NaN, bytes, a key that is
 // no string...). A tuple becomes an array, an int of any size a number.

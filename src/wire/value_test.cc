@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <ctime>
+#include <functional>
 #include <limits>
+
+#include "wire/colliding_keys_for_test.h"
 
 namespace caisson {
 namespace {
@@ -175,6 +180,116 @@ TEST(ValueJson, WhatJsonCannotHoldIsAnError) {
   EXPECT_FALSE(ToJson(Dict{{{Int(1), Int(2)}}}));
   EXPECT_FALSE(ToJson(BigInt{std::string(100'000, '\x01')}));
   EXPECT_FALSE(ToJson(List{{Dict{{{Str("a"), Value(std::nan(""))}}}}}));
+}
+
+TEST(DecodeBudget, NoneIsChargedForTheMemoryItTakes) {
+  List nones;
+  nones.items.resize(1000);
+  const std::string bytes = Encoded(nones);
+  ASSERT_LT(bytes.size(), 1010u);
+  DecodeBudget budget;
+  ASSERT_TRUE(DecodeValue(bytes, budget));
+  EXPECT_GE(budget.used_bytes(), 1001 * sizeof(Value));
+  EXPECT_LT(budget.used_bytes(), 1001 * sizeof(Value) + 100);
+}
+
+TEST(DecodeBudget, AMessageThatGrowsBeyondTheLimitIsRefusedAndNothingIsAllocatedForIt) {
+  // Eight million times None: 8 MB on the wire, 320 MB decoded.
+  std::string bytes("\x08\x80\xa4\xe8\x03", 5);
+  bytes.append(8'000'000, '\0');
+  DecodeBudget budget;
+  const auto value = DecodeValue(bytes, budget);
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_NE(value.error().message().find(std::to_string(kMaxDecodedBytes)), std::string::npos);
+}
+
+TEST(DecodeBudget, NestedAnnouncementsAreAddedUp) {
+  // Each list announces as many items as bytes follow; the first alone would fit.
+  std::string bytes;
+  for (int depth = 0; depth < 150; ++depth) bytes.append("\x08\xa0\x8d\x06", 4);  // 100,000
+  bytes.append(200'000, '\0');
+  const auto value = DecodeValue(bytes);
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code(), ErrorCode::kResourceExhausted);
+}
+
+TEST(DecodeBudget, TextsAndBytesAreChargedOnce) {
+  const std::string bytes = Encoded(Bytes{std::string(8u << 20, 'x')});
+  DecodeBudget budget;
+  ASSERT_TRUE(DecodeValue(bytes, budget));
+  EXPECT_LT(budget.used_bytes(), (8u << 20) + 200u);
+}
+
+TEST(DecodeBudget, AValueTellsWhatItTakes) {
+  const std::string bytes = Encoded(Sample());
+  DecodeBudget budget;
+  const auto value = DecodeValue(bytes, budget);
+  ASSERT_TRUE(value);
+  EXPECT_GT(DecodedBytes(*value), 20 * sizeof(Value));
+  EXPECT_LT(DecodedBytes(*value), budget.used_bytes() + 200);
+}
+
+TEST(DecodeBudget, ADictHasABoundedNumberOfKeys) {
+  const auto dict = [](std::size_t keys) {
+    Dict made;
+    for (std::size_t i = 0; i < keys; ++i) made.items.emplace_back(std::to_string(i), Value());
+    return Encoded(made);
+  };
+  EXPECT_TRUE(DecodeValue(dict(kMaxDictKeys)));
+  const auto refused = DecodeValue(dict(kMaxDictKeys + 1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+}
+
+TEST(ValueCodec, ATwinIsFoundAmongManyKeysOfOneLengthAndStart) {
+  Dict dict;
+  for (int i = 0; i < 5000; ++i) {
+    const std::string number = std::to_string(i);
+    dict.items.emplace_back(std::string(100, 'a') + std::string(8 - number.size(), '0') + number,
+                            Value());
+  }
+  EXPECT_EQ(FindTwin(dict), nullptr);
+  dict.items.push_back(dict.items[17]);
+  ASSERT_NE(FindTwin(dict), nullptr);
+  EXPECT_EQ(*FindTwin(dict), *dict.items[17].first.If<std::string>());
+}
+
+TEST(ValueCodec, TheFirstItemIsDecodedWithoutTheOthers) {
+  std::string bytes = Encoded(List{{Str("send"), List{}, Dict{}}});
+  EXPECT_EQ(*DecodeFirstItem(bytes), Str("send"));
+  bytes.back() = '\x7f';  // No longer a value.
+  EXPECT_EQ(*DecodeFirstItem(bytes), Str("send"));
+  EXPECT_FALSE(DecodeFirstItem(Encoded(List{})));
+  EXPECT_FALSE(DecodeFirstItem(Encoded(Str("send"))));
+  EXPECT_FALSE(DecodeFirstItem(""));
+}
+
+TEST(ValueToJson, ManyLargeIntsAreRefusedBecauseTheirDigitsTakeTooLong) {
+  List ints;
+  ints.items.resize(100, BigInt{std::string(1000, '\x01')});
+  EXPECT_TRUE(ToJson(ints));
+  ints.items.resize(1000, BigInt{std::string(1000, '\x01')});
+  EXPECT_FALSE(ToJson(ints));
+}
+
+// The processor time of this thread: other programs on the machine do not count.
+std::chrono::nanoseconds CpuTime() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+TEST(ValueCodec, KeysThatCollideInAHashAreDecodedAsFastAsOthers) {
+  const auto keys = CollidingKeys::Make(15);  // 7.9 MB; 9 s with std::unordered_set.
+  ASSERT_EQ(keys.size(), 32'768u);
+  EXPECT_EQ(std::hash<std::string>()(keys.front()), std::hash<std::string>()(keys.back()));
+  Dict dict;
+  for (const std::string& key : keys) dict.items.emplace_back(key, Value());
+  const std::string bytes = Encoded(dict);
+  const auto start = CpuTime();
+  EXPECT_TRUE(DecodeValue(bytes));
+  EXPECT_LT(CpuTime() - start, std::chrono::milliseconds(500));
 }
 
 }  // namespace

@@ -75,7 +75,12 @@ class RunJournalTest : public ::testing::Test {
   }
   static JournaledCall Call(std::uint32_t seq, std::shared_ptr<const Tool> tool,
                             std::int64_t argument = 0) {
-    return {.seq = seq, .name = tool->name(), .tool = tool, .arguments = Dict{{{"x", argument}}}};
+    const Dict arguments{{{"x", argument}}};
+    return {.seq = seq,
+            .name = tool->name(),
+            .tool = tool,
+            .arguments = std::make_shared<CanonicalArguments>(*Canonicalize(arguments)),
+            .needs_approval = tool->NeedsApproval(arguments)};
   }
   // Begins the call and leaves it where it waits.
   std::shared_ptr<std::optional<Ruling>> Begin(std::shared_ptr<RunJournal> journal,
@@ -176,6 +181,36 @@ TEST_F(RunJournalTest, SeveralWaitSideBySideAndAreDecidedInAnyOrder) {
   ASSERT_TRUE(Now(journal->Start(1)));
   ASSERT_TRUE(Now(journal->After(1, Value())));
   EXPECT_TRUE(journal->waits());
+}
+
+TEST_F(RunJournalTest, ARunDoesNotWaitWhileACallOfItIsStillBeingRead) {
+  auto journal = Open();
+  journal->Expect(0);
+  journal->Expect(1);
+  EXPECT_EQ(journal->made(), 2u);
+  auto first = Begin(journal, Call(0, send_));
+  RunUntil([&] { return journal->approvals().size() == 1; });
+  EXPECT_FALSE(journal->waits());  // A cell saved now would never be told about call 1.
+  auto second = Begin(journal, Call(1, send_));
+  RunUntil([&] { return journal->waits(); });
+  EXPECT_EQ(journal->approvals().size(), 2u);
+}
+
+TEST_F(RunJournalTest, LongArgumentsAreStoredAndAskedAboutButNotShownInTheOutcome) {
+  auto journal = Open();
+  JournaledCall call = Call(0, send_);
+  const Dict arguments{{{"x", std::string(100'000, 'a')}}};
+  call.arguments = std::make_shared<CanonicalArguments>(*Canonicalize(arguments));
+  auto ruling = Begin(journal, std::move(call));
+  auto small = Begin(journal, Call(1, send_, 7));
+  RunUntil([&] { return journal->waits(); });
+  EXPECT_GT(Rows().at(0).call.arguments.size(), 100'000u);
+  const auto asked = Now(store_->approvals().Find(owner_, ApprovalIdOf(RunId("run_1"), 0)));
+  EXPECT_GT(asked->asked.arguments.size(), 100'000u);
+  EXPECT_TRUE(journal->calls().at(0).arguments.is_none());
+  EXPECT_TRUE(journal->approvals().at(0).arguments.is_none());
+  EXPECT_EQ(*ToJson(journal->calls().at(1).arguments), R"({"x":7})");
+  EXPECT_EQ(*ToJson(journal->approvals().at(1).arguments), R"({"x":7})");
 }
 
 TEST_F(RunJournalTest, ARecordedCallIsNotDoneAgain) {

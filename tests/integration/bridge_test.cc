@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <fstream>
 #include <future>
 
+#include "base/sanitized.h"
 #include "base/spawn.h"
 #include "tests/integration/guest.h"
 #include "tools/command/command.h"
@@ -47,7 +51,7 @@ class BridgeTest : public ::testing::Test {
 
   asio::awaitable<void> Perform(RunRequest request, std::promise<Outcome>& outcome) {
     auto cell = co_await engine_->Open({.owner = OwnerId("ann")});
-    ToolBridge bridge(**cell, registry_.Snapshot(), {});
+    ToolBridge bridge(**cell, registry_.Snapshot(), {.pool = io_.get_executor()});
     auto result = co_await (*cell)->Run(std::move(request), bridge, AfterRun::kDiscard);
     co_await bridge.Close();
     outcome.set_value(*std::move(result));
@@ -118,6 +122,82 @@ TEST_F(BridgeTest, AThousandCallsAtOnce) {
                      "r = await asyncio.gather(*[add(i, 1) for i in range(1000)])\n"
                      "r == list(range(1, 1001))")),
             "true");
+}
+
+// The most memory that this process has had since Reset().
+class PeakMemory {
+ public:
+  static void Reset() { std::ofstream("/proc/self/clear_refs") << "5"; }
+  static std::uint64_t Bytes() {
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+      std::uint64_t kilobytes = 0;
+      if (word == "VmHWM:" && status >> kilobytes) return kilobytes << 10;
+    }
+    return 0;
+  }
+};
+
+constexpr std::uint64_t kMaxGrowthPerRun = 64u << 20;
+
+TEST_F(BridgeTest, LargeArgumentsDoNotGrowTheHostBeyondWhatARunMayTake) {
+  Add({.name = "keep"}, R"({"properties":{"x":{}}})",
+      Awaitable([](const Dict&) -> asio::awaitable<Value> { co_return Value(true); }));
+  Limits limits;
+  limits.memory_bytes = 512u << 20;
+  limits.wall_time = limits.cpu_time = 60s;
+  EXPECT_EQ(Json(Run("keep(1)")), "true");
+  PeakMemory::Reset();
+  const std::uint64_t before = PeakMemory::Bytes();
+  // One byte each on the wire, 40 in the host: 320 MB for each call.
+  const Outcome outcome =
+      Run("import asyncio\n"
+          "big = [None] * 8_000_000\n"
+          "r = await asyncio.gather(*[keep(big) for _ in range(8)], return_exceptions=True)\n"
+          "[str(e) for e in r]",
+          limits);
+  EXPECT_THAT(Json(outcome), HasSubstr("16777216 bytes"));
+  if (!kIsSanitized) EXPECT_LE(PeakMemory::Bytes() - before, kMaxGrowthPerRun);
+  EXPECT_EQ(Json(Run("keep(1)")), "true");
+}
+
+TEST_F(BridgeTest, LargeArgumentsWithinTheLimitAreServedOneAfterTheOther) {
+  Add({.name = "count"}, R"({"properties":{"x":{"type":"array"}}})",
+      Awaitable([](const Dict& given) -> asio::awaitable<Value> {
+        co_return Value(static_cast<std::int64_t>(given.Find("x")->If<List>()->items.size()));
+      }));
+  Limits limits;
+  limits.wall_time = limits.cpu_time = 60s;
+  EXPECT_EQ(Json(Run("count([1])")), "1");
+  PeakMemory::Reset();
+  const std::uint64_t before = PeakMemory::Bytes();
+  EXPECT_EQ(Json(Run("import asyncio\n"
+                     "big = [None] * 300_000\n"
+                     "r = await asyncio.gather(*[count(big) for _ in range(40)])\n"
+                     "r == [300_000] * 40",
+                     limits)),
+            "true");
+  if (!kIsSanitized) EXPECT_LE(PeakMemory::Bytes() - before, kMaxGrowthPerRun);
+}
+
+TEST_F(BridgeTest, MoreOpenCallsThanARunMayHaveRaiseLimitError) {
+  AddCounting();
+  Add({.name = "slow"}, "{}", Awaitable([](const Dict&) -> asio::awaitable<Value> {
+        asio::steady_timer timer(co_await asio::this_coro::executor, 50ms);
+        co_await timer.async_wait(asio::use_awaitable);
+        co_return Value(true);
+      }));
+  Limits limits;
+  limits.tool_calls = 3000;
+  limits.wall_time = limits.cpu_time = 60s;
+  EXPECT_EQ(
+      Json(Run("import asyncio\n"
+               "r = await asyncio.gather(*[slow() for _ in range(1500)], return_exceptions=True)\n"
+               "bad = [e for e in r if e is not True]\n"
+               "[len(r), 0 < len(bad) <= 1500 - 1024, str(bad[0]), add(1, 2)]",
+               limits)),
+      R"([1500,true,"LimitError: a run can have 1024 calls open at once; wait for some of )"
+      R"(them before you call again",3])");
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ struct Guest::State final : RunEvents {
     changed.notify_all();
   }
   void OnCall(ToolCall call) override {
+    static_cast<void>(Unpack(call).has_value());  // Arguments that are too large stay packed.
     const std::scoped_lock lock(mutex);
     calls.push_back(std::move(call));
     changed.notify_all();

@@ -40,14 +40,14 @@ bool LostItsWorker(const Result<CodeRun>& run) {
   return run && EndedWithWorker(run->outcome);
 }
 
-std::vector<ToolCall> CallsBefore(const std::vector<StoredCall>& recorded, std::uint32_t seq) {
-  std::vector<ToolCall> calls;
+std::vector<RecordedCall> CallsBefore(const std::vector<StoredCall>& recorded, std::uint32_t seq) {
+  std::vector<RecordedCall> calls;
   for (const StoredCall& stored : recorded) {
     if (stored.call.seq >= seq) continue;
-    auto arguments = ParseArguments(stored.call.arguments, stored.call.arguments_digest);
     calls.push_back({.seq = stored.call.seq,
                      .tool = stored.call.tool,
-                     .keywords = arguments ? *std::move(arguments) : Dict{}});
+                     .arguments = std::make_shared<const CanonicalArguments>(
+                         CanonicalArguments{stored.call.arguments, stored.call.arguments_digest})});
   }
   return calls;
 }

@@ -20,6 +20,18 @@ std::string_view AsBytes(const T& pod) {
   return {reinterpret_cast<const char*>(&pod), sizeof pod};
 }
 
+// The tuple (seq, outcome, value) of guest/abi.h, encoded piece by piece: the value can be large and is not copied.
+Result<void> EncodeAnswer(std::uint32_t seq, const ToolAnswer& answer, std::string& body) {
+  Tuple head{{Value(std::int64_t{seq}), Value(static_cast<std::int64_t>(answer.index())), Value()}};
+  TRY(EncodeValue(Value(std::move(head)), body));
+  body.pop_back();  // The None in the place of the value.
+  if (const auto* value = std::get_if<Value>(&answer)) return EncodeValue(*value, body, 1);
+  if (const auto* raised = std::get_if<ToolRaised>(&answer)) {
+    return EncodeValue(Tuple{{Value(raised->type), Value(raised->message)}}, body, 1);
+  }
+  return EncodeValue(Value(std::get<ToolDenied>(answer).message), body, 1);
+}
+
 std::uint64_t UnixNanoseconds(HostTime time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
@@ -85,13 +97,14 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
   unheard_ = kind == ToWorker::kStart;
   next_seq_ = 0;
   any_seq_ = false;
-  open_calls_.clear();
+  CloseCalls();
   return {};
 }
 
 void CellSession::ClearOutcome() {
   outcome_ = {};
   file_bytes_ = files_with_contents_ = kept_argument_bytes_ = 0;
+  kept_arguments_.clear();
   changes_.clear();
   layer_ = {};
   open_file_request_ = 0;
@@ -150,7 +163,7 @@ Result<void> CellSession::Answer(std::uint32_t seq, ToolAnswer answer, HostTime 
   if (call == open_calls_.end()) return Refused("no call with this number is open");
   if (state_ == State::kParked) {
     early_answers_.emplace_back(seq, std::move(answer), now);
-    open_calls_.erase(call);
+    CloseCall(call);
     return {};
   }
   if (state_ != State::kRunning) return Refused("the run has ended");
@@ -163,24 +176,24 @@ Result<void> CellSession::Answer(std::uint32_t seq, ToolAnswer answer, HostTime 
     outcome_.calls[call->index].outcome = kOutcomes[answer.index()];
     outcome_.calls[call->index].duration = std::chrono::steady_clock::now() - call->since;
   }
-  open_calls_.erase(call);
+  CloseCall(call);
   SetDeadline();
   return {};
 }
 
+void CellSession::CloseCall(std::vector<OpenCall>::iterator call) {
+  open_call_bytes_ -= call->packed_bytes;
+  open_calls_.erase(call);
+}
+
+void CellSession::CloseCalls() {
+  open_calls_.clear();
+  open_call_bytes_ = 0;
+}
+
 Result<void> CellSession::SendAnswer(std::uint32_t seq, const ToolAnswer& answer, HostTime now) {
-  Tuple message;
-  message.items.emplace_back(std::int64_t{seq});
-  message.items.emplace_back(static_cast<std::int64_t>(answer.index()));
-  if (const auto* value = std::get_if<Value>(&answer)) {
-    message.items.push_back(*value);
-  } else if (const auto* raised = std::get_if<ToolRaised>(&answer)) {
-    message.items.emplace_back(Tuple{{Value(raised->type), Value(raised->message)}});
-  } else {
-    message.items.emplace_back(std::get<ToolDenied>(answer).message);
-  }
   std::string body;
-  TRY(EncodeValue(Value(std::move(message)), body));
+  TRY(EncodeAnswer(seq, answer, body));
   if (body.size() > limits_.message_bytes) {
     return Error(ErrorCode::kResourceExhausted,
                  "the answer has " + std::to_string(body.size()) + " bytes; at most " +

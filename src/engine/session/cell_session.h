@@ -133,6 +133,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   struct OpenCall {
     std::uint32_t seq;
     std::size_t index;  // In outcome_.calls; kNoIndex: made before a restore.
+    std::size_t packed_bytes;
     SteadyTime since;
   };
 
@@ -147,7 +148,12 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   void ClearOutcome();
   void BeginRun(RunEvents& events, AfterRun after, RunDone&& done);
   Result<void> OnOutput(std::string_view message);
-  void Deliver(std::uint32_t seq, std::string_view encoded);
+  void Deliver(std::uint32_t seq, std::string_view packed);
+  // Whether the run may have one more call open.
+  Result<void> CheckOpenCalls(std::size_t packed_bytes) const;
+  void CloseCall(std::vector<OpenCall>::iterator call);
+  void CloseCalls();
+  void ShowArguments();
   Result<void> OnCall(std::string_view message);
   Result<void> OnFile(std::string_view message);
   Result<void> KeepFile(const wire::FileHeader& header, std::string path,
@@ -203,7 +209,10 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::optional<wire::ToHost> partial_kind_;
   Outcome outcome_;
   std::vector<OpenCall> open_calls_;
-  std::vector<EarlyAnswer> early_answers_;                          // Given before Continue.
+  std::size_t open_call_bytes_ = 0;  // Their packed arguments.
+  std::vector<std::pair<std::size_t, std::string>>
+      kept_arguments_;                      // Index in outcome_.calls, packed.
+  std::vector<EarlyAnswer> early_answers_;  // Given before Continue.
   std::vector<std::pair<std::uint32_t, std::string>> early_calls_;  // Made before Continue.
   std::size_t early_call_bytes_ = 0;
   std::optional<Outcome> early_end_;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/utf8.h"
 #include "engine/session/cell_session.h"
 #include "engine/session/report.h"
 
@@ -17,8 +18,13 @@ using wire::ToWorker;
 // counted from the last thing we told the cell.
 constexpr std::chrono::seconds kGrace{1};
 constexpr std::chrono::seconds kSaveTime{10};
-// Arguments kept for the outcome, all calls of a run together.
+// Arguments kept for the outcome, all calls of a run together: packed, and once they are decoded.
 constexpr std::uint64_t kMaxKeptArgumentBytes = 1u << 20;
+constexpr std::size_t kMaxShownArgumentBytes = 4u << 20;
+// The calls of a run that are open at once: their number, and their packed arguments together.
+constexpr std::size_t kMaxOpenCalls = 1024;
+constexpr std::size_t kMaxOpenCallBytes = 16u << 20;
+constexpr std::size_t kMaxToolNameBytes = 256;
 // Calls a restored run makes before anybody continues it.
 constexpr std::size_t kMaxEarlyCallBytes = 16u << 20;
 constexpr std::size_t kMaxPathBytes = 4096;
@@ -41,28 +47,15 @@ std::optional<std::pair<T, std::string_view>> Split(std::string_view message) {
   return std::pair(header, message.substr(sizeof header));
 }
 
-// [name, positional, keywords], as a list or a tuple.
-Result<ToolCall> ParseCall(std::uint32_t seq, std::string_view encoded) {
-  TRY_ASSIGN(Value value, DecodeValue(encoded));
-  std::vector<Value>* items = nullptr;
-  if (auto* list = std::get_if<List>(&value.variant())) items = &list->items;
-  if (auto* tuple = std::get_if<Tuple>(&value.variant())) items = &tuple->items;
-  const Error bad(ErrorCode::kInvalidArgument, "a tool call is not [name, list, dict]");
-  if (items == nullptr || items->size() != 3) return bad;
-  auto* name = std::get_if<std::string>(&(*items)[0].variant());
-  auto* keywords = std::get_if<Dict>(&(*items)[2].variant());
-  ToolCall call{.seq = seq, .tool = {}, .positional = {}, .keywords = {}};
-  if (auto* list = std::get_if<List>(&(*items)[1].variant())) {
-    call.positional = std::move(*list);
-  } else if (auto* tuple = std::get_if<Tuple>(&(*items)[1].variant())) {
-    call.positional.items = std::move(tuple->items);
-  } else {
-    return bad;
+// The name of a tool as far as it is kept. None that exists has more than 64 bytes, so the rest makes no difference.
+std::string Shortened(std::string_view name) {
+  std::size_t end = 0;
+  while (end < name.size()) {
+    const std::size_t size = std::max<std::size_t>(CharacterSize(name.substr(end)), 1);
+    if (end + size > kMaxToolNameBytes) break;
+    end += size;
   }
-  if (name == nullptr || keywords == nullptr) return bad;
-  call.tool = std::move(*name);
-  call.keywords = std::move(*keywords);
-  return call;
+  return std::string(name.substr(0, end));
 }
 
 }  // namespace
@@ -211,19 +204,57 @@ Result<void> CellSession::OnCall(std::string_view message) {
   return {};
 }
 
-void CellSession::Deliver(std::uint32_t seq, std::string_view encoded) {
-  auto call = ParseCall(seq, encoded);
-  if (!call) return Distrust(call.error().message());
-  OutcomeCall& made = outcome_.calls.emplace_back();
-  made = {.seq = seq, .tool = call->tool, .outcome = "pending"};
-  kept_argument_bytes_ += encoded.size();
-  if (kept_argument_bytes_ <= kMaxKeptArgumentBytes) {
-    made.arguments = WithPositional(call->keywords, call->positional);
-    made.has_positional = !call->positional.items.empty();
+void CellSession::Deliver(std::uint32_t seq, std::string_view packed) {
+  const auto name = DecodeFirstItem(packed);
+  const auto* tool = name ? name->If<std::string>() : nullptr;
+  if (tool == nullptr) return Distrust("a tool call is not [name, list, dict]");
+  const std::string shown = Shortened(*tool);
+  const std::size_t index = outcome_.calls.size();
+  outcome_.calls.push_back({.seq = seq, .tool = shown, .outcome = "pending"});
+  if (packed.size() <= kMaxKeptArgumentBytes - kept_argument_bytes_) {
+    kept_argument_bytes_ += packed.size();
+    kept_arguments_.emplace_back(index, packed);
+  } else {
+    kept_argument_bytes_ = kMaxKeptArgumentBytes;
   }
-  open_calls_.push_back({.seq = seq, .index = outcome_.calls.size() - 1, .since = Now()});
+  auto refused = CheckOpenCalls(packed.size());
+  open_calls_.push_back(
+      {.seq = seq, .index = index, .packed_bytes = packed.size(), .since = Now()});
+  open_call_bytes_ += packed.size();
   SetDeadline();
-  events_->OnCall(*std::move(call));
+  if (refused) {
+    events_->OnCall({.seq = seq, .tool = shown, .packed = std::string(packed)});
+  } else if (!Answer(seq, ToolRaised{.type = "LimitError", .message = refused.error().message()},
+                     std::chrono::system_clock::now())) {
+    Distrust(refused.error().message());
+  }
+}
+
+Result<void> CellSession::CheckOpenCalls(std::size_t packed_bytes) const {
+  const auto too_much = [](std::string what) {
+    return Error(ErrorCode::kResourceExhausted,
+                 std::move(what) + "; wait for some of them before you call again");
+  };
+  if (open_calls_.size() >= kMaxOpenCalls) {
+    return too_much("a run can have " + std::to_string(kMaxOpenCalls) + " calls open at once");
+  }
+  if (packed_bytes > kMaxOpenCallBytes - std::min(open_call_bytes_, kMaxOpenCallBytes)) {
+    return too_much("the arguments of a run's open calls can have " +
+                    std::to_string(kMaxOpenCallBytes) + " bytes together");
+  }
+  return {};
+}
+
+// Says with which arguments the calls were made, of a great many only the first.
+void CellSession::ShowArguments() {
+  DecodeBudget budget(kMaxShownArgumentBytes);
+  for (auto& [index, packed] : std::exchange(kept_arguments_, {})) {
+    ToolCall call{.packed = std::move(packed)};
+    if (!Unpack(call, budget)) continue;
+    outcome_.calls[index].has_positional = !call.positional.items.empty();
+    outcome_.calls[index].arguments =
+        WithPositional(std::move(call.keywords), std::move(call.positional));
+  }
 }
 
 Result<void> CellSession::OnFile(std::string_view message) {
@@ -299,7 +330,7 @@ Result<void> CellSession::OnDone(std::string_view message) {
 
 Result<void> CellSession::OnRestored(std::string_view message) {
   if (message.size() % sizeof(std::uint32_t) != 0) return Violation("bad call numbers");
-  open_calls_.clear();
+  CloseCalls();
   next_seq_ = 0;
   any_seq_ = true;
   for (; !message.empty(); message.remove_prefix(sizeof(std::uint32_t))) {
@@ -308,7 +339,7 @@ Result<void> CellSession::OnRestored(std::string_view message) {
     if (seq >= limits_.tool_calls || (!open_calls_.empty() && seq < next_seq_)) {
       return Violation("bad call numbers");
     }
-    open_calls_.push_back({.seq = seq, .index = kNoIndex, .since = Now()});
+    open_calls_.push_back({.seq = seq, .index = kNoIndex, .packed_bytes = 0, .since = Now()});
     next_seq_ = seq + 1;
   }
   state_ = open_calls_.empty() ? State::kIdle : State::kParked;
@@ -382,7 +413,7 @@ void CellSession::EndCell() {
 }
 
 void CellSession::FinishRun() {
-  open_calls_.clear();
+  CloseCalls();
   open_file_request_ = 0;
   events_ = nullptr;
   if (abandoned_ || (!run_done_ && state_ != State::kParked)) return;
@@ -391,6 +422,7 @@ void CellSession::FinishRun() {
     outcome_.reason = RunReason::kCrashed;
     outcome_.error = RunError{.type = "ProtocolError", .message = *distrusted_};
   }
+  ShowArguments();
   outcome_.run_id = NewRunId();
   outcome_.usage.queue = queued_;
   outcome_.boundary = link_->boundary();
@@ -423,7 +455,7 @@ void CellSession::Detach() {
   doomed_ = abandoned_;
   deadline_ = SteadyTime::max();
   save_pending_ = false;
-  open_calls_.clear();
+  CloseCalls();
   open_file_request_ = 0;
   early_answers_.clear();
   early_calls_.clear();
@@ -465,7 +497,7 @@ void CellSession::OnLost(RunReason reason, const std::string& why) {
   FinishRun();
   state_ = State::kLost;
   deadline_ = SteadyTime::max();
-  open_calls_.clear();
+  CloseCalls();
   link_ = nullptr;
 }
 

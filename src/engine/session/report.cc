@@ -11,6 +11,8 @@ using wire::Ending;
 using wire::Trap;
 
 constexpr std::size_t kMaxFindings = 1000;
+// A result of limits.result_bytes can take 40 times as much once it is decoded.
+constexpr std::size_t kMaxReportDecodedBytes = 2 * kMaxDecodedBytes;
 
 Error Bad(const char* what) {
   return Error(ErrorCode::kInvalidArgument, std::string("the report has ") + what);
@@ -114,7 +116,15 @@ void TakeRaised(const wire::DoneHeader& header, const Dict& report, Outcome& out
 
 Result<void> TakeReported(const wire::DoneHeader& header, std::string_view bytes,
                           Outcome& outcome) {
-  TRY_ASSIGN(Value value, DecodeValue(bytes));
+  DecodeBudget budget(kMaxReportDecodedBytes);
+  auto decoded = DecodeValue(bytes, budget);
+  if (!decoded && decoded.error().code() == ErrorCode::kResourceExhausted) {
+    outcome.error = RunError{.type = "LimitError",
+                             .message = "the result is too large: " + decoded.error().message()};
+    End(outcome, RunStatus::kLimit, RunReason::kResult);
+    return {};
+  }
+  TRY_ASSIGN(Value value, std::move(decoded));
   auto* report = std::get_if<Dict>(&value.variant());
   if (report == nullptr) return Bad("no fields");
   TRY(TakeError(*report, outcome));

@@ -14,6 +14,7 @@ constexpr std::chrono::milliseconds kYoung{200};
 // While it watches its worker, the lane looks for other work this often.
 constexpr int kQuietSlices = 40;
 constexpr int kTurnsBetweenPolls = 4;
+constexpr int kHandlersPerPoll = 64;
 constexpr int kFailuresUntilDown = 3;
 constexpr std::chrono::milliseconds kMaxBackoff{5000};
 
@@ -58,7 +59,10 @@ void Lane::WatchMain() {
       quiet = 0;
       if (++turns % kTurnsBetweenPolls != 0) continue;
     }
-    if (context().poll() > 0) quiet = 0;
+    // A few at a time: handlers that make more of them do not keep the worker's messages waiting.
+    for (int handlers = 0; handlers < kHandlersPerPoll && context().poll_one() > 0; ++handlers) {
+      quiet = 0;
+    }
   }
   worker->link().SetWatching(false);
   worker->Watch(0);

@@ -10,8 +10,9 @@ namespace {
 using wire::ToHost;
 using wire::ToWorker;
 
-// A worker that floods its ring gets this many frames read before others have their turn.
+// A worker that floods its ring gets this many frames read, or frames for this long, before others have their turn.
 constexpr int kFramesPerTurn = 256;
+constexpr std::chrono::microseconds kTurn{500};
 // Host to worker: what may wait for room in the ring.
 constexpr std::size_t kMaxQueuedBytes = 256u << 20;
 constexpr std::size_t kMaxStraySaves = 64;
@@ -41,8 +42,9 @@ Result<bool> WorkerLink::Pump() {
   in_turn_ = true;
   Result<void> good;
   bool more = false;
+  const auto end = std::chrono::steady_clock::now() + kTurn;
   for (int count = 0;; ++count) {
-    if (count == kFramesPerTurn) {
+    if (count == kFramesPerTurn || (count > 0 && std::chrono::steady_clock::now() > end)) {
       more = true;
       break;
     }

@@ -10,6 +10,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/low_priority_pool.h"
 #include "codeact/door_session.h"
 #include "net/sse.h"
 #include "protocol/mcp/http_headers.h"
@@ -251,7 +252,8 @@ asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
     co_return co_await Tell(http,
                             net::ToResponse({.status = 415, .detail = "send application/json"}));
   }
-  Batch batch = ReadBatch(request.body);
+  Batch batch = co_await CallAside(options_.cpu_pool, request.body.size(),
+                                   [&] { return ReadBatch(request.body); });
   if (batch.is_array) {
     co_return co_await TakeBatch(std::move(batch), principal, http);
   }

@@ -15,6 +15,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,6 +34,8 @@ struct HttpEndpointOptions {
   std::vector<std::string> authorization_servers{};
   bool tells_metadata = false;
   SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
+  std::optional<asio::any_io_executor>
+      cpu_pool{};  // Where large bodies are read; without one, on their strands.
 };
 
 class HttpEndpoint {

@@ -146,7 +146,8 @@ Dict OutcomeResult(const RunView& run, std::string_view version) {
   }
   Dict result;
   Append(result, "content", std::move(writer).Take());
-  auto outcome = ParseJson(ToJson(run.outcome, FileData::kOmit));
+  DecodeBudget budget(kAnyDecodedBytes);  // The run's limits bound it.
+  auto outcome = ParseJson(ToJson(run.outcome, FileData::kOmit), budget);
   if (outcome) Append(result, "structuredContent", *std::move(outcome));
   const RunStatus status = run.outcome.status;
   Append(result, "isError", status != RunStatus::kCompleted && status != RunStatus::kWaiting);

@@ -75,10 +75,10 @@ struct Server::Method {
   bool cacheable = false;
 };
 
-const std::unordered_map<std::string_view, Server::Method>& Server::Methods() {
+const std::map<std::string_view, Server::Method>& Server::Methods() {
   using In = Method::In;
   using Part = Method::Part;
-  static const std::unordered_map<std::string_view, Method> methods = {
+  static const std::map<std::string_view, Method> methods = {
       {"initialize", {.answer = &Server::Initialize, .in = In::kLegacy}},
       {"ping", {.answer = &Server::Ping, .in = In::kLegacy}},
       {"logging/setLevel", {.answer = &Server::SetLogLevel, .in = In::kLegacy}},

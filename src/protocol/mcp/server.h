@@ -10,11 +10,11 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "protocol/mcp/exchange.h"
 #include "protocol/mcp/features.h"
@@ -51,7 +51,7 @@ class Server {
     const ToolFeature* feature;
     Schema input;
   };
-  static const std::unordered_map<std::string_view, Method>& Methods();
+  static const std::map<std::string_view, Method>& Methods();
 
   using Answer = asio::awaitable<Reply>;
   Answer Initialize(const Dict& params, Exchange& exchange) const;
@@ -78,7 +78,7 @@ class Server {
 
   const ServerInfo info_;
   const Features features_;
-  std::unordered_map<std::string, Tool> tools_;
+  std::map<std::string, Tool> tools_;
   const std::unique_ptr<ToolChanges> changes_;
 };
 

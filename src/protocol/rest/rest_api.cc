@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "approval/presentation.h"
+#include "base/low_priority_pool.h"
 #include "protocol/rest/json.h"
 #include "protocol/rest/run_request.h"
 #include "protocol/rest/start_run.h"
@@ -191,7 +192,8 @@ RestApi::Reply RestApi::ShowApproval(Caller caller, net::Request request) const 
 
 RestApi::Reply RestApi::Decide(Caller caller, net::Request request) const {
   if (auto json = RequireJson(request); !json) co_return std::move(json).error();
-  auto answer = ParseAnswer(request.body);
+  auto answer = co_await CallAside(services_.cpu_pool, request.body.size(),
+                                   [&] { return ParseAnswer(request.body); });
   if (!answer) co_return std::move(answer).error();
   answer->by = caller.name();
   const auto approval = co_await services_.runs.Decide(

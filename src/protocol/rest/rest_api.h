@@ -16,6 +16,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -33,6 +34,8 @@ struct RestServices {
   const IdentityResolver& identity;
   const Clock& clock;
   SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
+  std::optional<asio::any_io_executor>
+      cpu_pool{};  // Where large bodies are read; without one, on their strands.
 };
 
 class RestApi {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json_quote.h"
+#include "base/low_priority_pool.h"
 #include "base/sha256.h"
 #include "codeact/door_session.h"
 #include "protocol/rest/json.h"
@@ -74,12 +75,14 @@ asio::awaitable<Result<RunView>> RunStart::Start() {
   const net::Request& asked = exchange_.request();
   const Caller& caller = CallerOf(asked);
   if (auto json = RequireJson(asked); !json) co_return std::move(json).error();
-  auto request = ParseRunRequest(asked.body, usual_);
+  auto request = co_await CallAside(services_.cpu_pool, asked.body.size(),
+                                    [&] { return ParseRunRequest(asked.body, usual_); });
   if (!request) co_return std::move(request).error();
   if (services_.sessions != nullptr) {
     request->start.context = ContextFor(*services_.sessions, caller, *request, asked);
   }
-  auto key = ReadKey();
+  auto key =
+      co_await CallAside(services_.cpu_pool, asked.body.size(), [&] { return ReadKey(); });
   if (!key) co_return std::move(key).error();
   std::optional<RunId> before;
   if (*key) {

@@ -37,7 +37,8 @@ Result<void> WriteOne(const std::string& path, const std::string& contents) {
 Result<void> WriteInputFiles(std::string_view encoded) {
   if (encoded.empty()) return {};
   const Error malformed(ErrorCode::kInvalidArgument, "the list of files is malformed");
-  TRY_ASSIGN(const Value value, DecodeValue(encoded));
+  DecodeBudget budget(kAnyDecodedBytes);  // The host bounds its files.
+  TRY_ASSIGN(const Value value, DecodeValue(encoded, budget));
   const auto* list = value.If<List>();
   if (list == nullptr) return malformed;
   for (const Value& item : list->items) {

@@ -27,6 +27,7 @@ struct Recorder : RunEvents {
     (stream == OutputStream::kStdout ? out : err).append(bytes);
   }
   void OnCall(ToolCall call) override {
+    EXPECT_TRUE(Unpack(call));
     calls.push_back(call);
     if (on_call) on_call(std::move(call));
   }

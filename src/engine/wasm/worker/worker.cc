@@ -51,7 +51,8 @@ struct GivenFiles {
 GivenFiles DecodeFiles(std::string_view payload) {
   GivenFiles given;
   if (payload.empty()) return given;
-  auto value = DecodeValue(payload);
+  DecodeBudget budget(kAnyDecodedBytes);  // The host bounds its files.
+  auto value = DecodeValue(payload, budget);
   if (!value) Malformed();
   for (Value& item : Get<List>(*value).items) {
     auto& fields = Get<Tuple>(item).items;
