@@ -48,9 +48,8 @@ enum Tag : std::uint8_t {
   kDict = 10,
 };
 
-// Decimal takes quadratic time, so an int of more bytes than this is no JSON number. The guest has
-// the same bound and reports the repr of such a result.
-constexpr std::size_t kMaxJsonIntBytes = 8192;
+// No int of more bytes has kMaxJsonDigits digits or fewer. Longer ones are not even written: decimal takes quadratic time.
+constexpr std::size_t kMaxJsonIntBytes = 1786;
 
 Error Invalid(std::string message) {
   return Error(ErrorCode::kInvalidArgument, std::move(message));
@@ -332,12 +331,18 @@ class JsonWriter {
   Result<void> PutOne(std::int64_t value, int) { return PutRaw(std::to_string(value)); }
   Result<void> PutOne(const Bytes&, int) { return Invalid("JSON cannot hold bytes"); }
 
+  static Error TooManyDigits() {
+    return Invalid("JSON cannot hold an int of more than " + std::to_string(kMaxJsonDigits) +
+                   " digits");
+  }
+
   Result<void> PutOne(const BigInt& value, int) {
     if (value.twos_complement.empty()) return Invalid("int without digits");
-    if (value.twos_complement.size() > kMaxJsonIntBytes) {
-      return Invalid("the int is too large for JSON");
-    }
-    return PutRaw(ToDecimal(value.twos_complement));
+    if (value.twos_complement.size() > kMaxJsonIntBytes) return TooManyDigits();
+    const std::string decimal = ToDecimal(value.twos_complement);
+    if (decimal.size() - (decimal.starts_with('-') ? 1 : 0) > kMaxJsonDigits)
+      return TooManyDigits();
+    return PutRaw(decimal);
   }
 
   Result<void> PutOne(double value, int) {
