@@ -84,6 +84,12 @@ std::string SpellOutDeceptive(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
+    const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f'; };
+    const auto plain =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const std::size_t size = std::max<std::size_t>(CharacterSize(text), 1);
     const std::string_view character = text.substr(0, size);
     const std::uint32_t code_point = CodePoint(character);

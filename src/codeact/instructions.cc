@@ -25,7 +25,8 @@ std::string ToolsBlock(const CodeSetting& setting) {
       "and "
       "asyncio.gather(...) runs calls side by side. call_tool(\"name\", {...}) reaches any of "
       "them. A call that "
-      "fails raises ToolError.\n\n";
+      "fails raises ToolError; ApprovalDenied and UncertainError (it may have been done) are kinds "
+      "of it.\n\n";
   for (const auto& tool : setting.tools->tools())
     text.append(tool->signature().Text()).append("\n");
   return text;

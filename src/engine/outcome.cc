@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/visible.h"
+#include "wire/canonical_json.h"
 
 namespace caisson {
 namespace {
@@ -213,12 +215,22 @@ void AppendFile(const OutcomeFile& file, FileData file_data, Writer& out) {
   out.Close('}');
 }
 
+// Tool and arguments of a call as they are hashed and as people are shown them: what JSON cannot hold is marked, and what
+// hides is spelled out. Null: arguments without such a text, or that are not kept.
+void AppendAsked(const std::string& tool, const Value& arguments, Writer& out) {
+  std::string name;
+  AppendString(tool, name);
+  out.Key("tool");
+  out.Raw(SpellOutDeceptive(name));
+  const auto shown = ShownJson(arguments);
+  out.Key("arguments");
+  out.Raw(shown ? std::string_view(*shown) : "null");
+}
+
 void AppendCall(const OutcomeCall& call, Writer& out) {
   out.Open('{');
   out.Field("seq", call.seq);
-  out.Field("tool", call.tool);
-  out.Key("arguments");
-  AppendValue(call.arguments, out);
+  AppendAsked(call.tool, call.arguments, out);
   out.Field("outcome", call.outcome);
   out.Field("duration_us", call.duration);
   out.Close('}');
@@ -228,9 +240,7 @@ void AppendApproval(const OutcomeApproval& approval, Writer& out) {
   out.Open('{');
   out.Field("id", approval.id);
   out.Field("seq", approval.seq);
-  out.Field("tool", approval.tool);
-  out.Key("arguments");
-  AppendValue(approval.arguments, out);
+  AppendAsked(approval.tool, approval.arguments, out);
   out.Field("expires_at", approval.expires_at);
   out.Close('}');
 }

@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
+
+#include "wire/json.h"
 
 namespace caisson {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(OutcomeTest, ShowsEverythingInTheOrderOfTheDesign) {
   Outcome outcome{.run_id = "run_x"};
@@ -64,6 +68,30 @@ TEST(OutcomeTest, AResultJsonCannotHoldIsShownAsItsRepr) {
   lying.result = Value(Bytes{"x"});
   EXPECT_THAT(ToJson(lying, FileData::kOmit),
               HasSubstr(R"("result":null,"result_repr":"<a value)"));
+}
+
+// As GET /v1/approvals/{id} shows them, and as they are hashed.
+TEST(OutcomeTest, ArgumentsAreShownAsTheyAreHashed) {
+  const Value arguments = Dict{{{"to", "a\u202eb"},
+                                {"raw", Bytes{"hi"}},
+                                {"ratio", std::numeric_limits<double>::quiet_NaN()},
+                                {"map", Dict{{{std::int64_t{1}, "a"}}}}}};
+  Outcome outcome;
+  outcome.calls.push_back({.seq = 0, .tool = "se\u200bnd", .arguments = arguments});
+  outcome.approvals.push_back({.id = "apr_1", .seq = 0, .tool = "send", .arguments = arguments});
+  const std::string shown = R"("arguments":{"map":{"$dict":[[1,"a"]]},"ratio":{"$float":"nan"},)"
+                            R"("raw":{"$bytes":"aGk"},"to":"a\u202eb"})";
+  const std::string json = ToJson(outcome, FileData::kOmit);
+  EXPECT_THAT(json, HasSubstr(R"("calls":[{"seq":0,"tool":"se\u200bnd",)" + shown));
+  EXPECT_THAT(json, HasSubstr(R"("seq":0,"tool":"send",)" + shown));
+  EXPECT_THAT(json, Not(HasSubstr("\u202e")));
+  EXPECT_TRUE(ParseJson(json));
+}
+
+TEST(OutcomeTest, AResultWithALongIntIsNoJson) {
+  Outcome outcome;
+  outcome.result = Value(List{{BigInt{std::string(2000, '\x01')}}});
+  EXPECT_THAT(ToJson(outcome, FileData::kOmit), HasSubstr(R"("result":null,"result_repr":"<)"));
 }
 
 TEST(OutcomeTest, ErrorsHaveALineOrNull) {

@@ -104,6 +104,7 @@ static int FetchHooks(const BootPlan* plan) {
                  Fetch(&hooks.syntax_hint, "caisson.report", "syntax_hint") < 0 ||
                  Fetch(&hooks.tool_error, "caisson", "ToolError") < 0 ||
                  Fetch(&hooks.approval_denied, "caisson", "ApprovalDenied") < 0 ||
+                 Fetch(&hooks.uncertain_error, "caisson", "UncertainError") < 0 ||
                  Fetch(&hooks.source_cache, "linecache", "cache") < 0 ||
                  Fetch(&hooks.source_function, "_caisson", "source") < 0 ||
                  Fetch(&hooks.main_globals, "__main__", "__dict__") < 0 ||

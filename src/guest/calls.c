@@ -61,7 +61,7 @@ static int64_t RefusePost(EncodeStatus status, PyObject* culprit) {
   return -1;
 }
 
-// Raises ToolError(type, message) or ApprovalDenied(message).
+// Raises ToolError(type, message), ApprovalDenied(message) or UncertainError(message).
 static void RaiseFromArgs(PyObject* type, PyObject* args) {
   PyObject* error = args == NULL ? NULL : PyObject_CallObject(type, args);
   if (error != NULL) PyErr_SetObject((PyObject*)Py_TYPE(error), error);
@@ -162,18 +162,34 @@ static int TakeAnswer(int64_t* call, int* outcome, PyObject** value) {
   return 1;
 }
 
+static int IsPair(PyObject* value) {
+  return PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2;
+}
+
+// Whether (type, message) is the one error that has a class of its own.
+static int IsUncertain(PyObject* value) {
+  if (!IsPair(value)) return 0;
+  PyObject* type = PyTuple_GET_ITEM(value, 0);
+  return PyUnicode_Check(type) && PyUnicode_CompareWithASCIIString(type, "UncertainError") == 0;
+}
+
 // Turns an answer into its value, or into the error it carries. Steals `value`.
 static PyObject* Settle(int outcome, PyObject* value) {
   if (outcome == kReturned) return value;
+  PyObject* type = hooks.tool_error;
   PyObject* args = NULL;
-  if (outcome == kRaised && PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2) {
+  if (outcome == kRaised && IsUncertain(value)) {
+    type = hooks.uncertain_error;
+    args = PyTuple_Pack(1, PyTuple_GET_ITEM(value, 1));
+  } else if (outcome == kRaised && IsPair(value)) {
     args = Py_NewRef(value);
   } else if (outcome == kDenied) {
+    type = hooks.approval_denied;
     args = PyTuple_Check(value) ? Py_NewRef(value) : PyTuple_Pack(1, value);
   } else {
     args = Py_BuildValue("sO", "ToolError", value);
   }
-  RaiseFromArgs(outcome == kDenied ? hooks.approval_denied : hooks.tool_error, args);
+  RaiseFromArgs(type, args);
   Py_XDECREF(args);
   Py_DECREF(value);
   return NULL;

@@ -21,7 +21,7 @@ int64_t CallsPost(PyObject* name, PyObject* const* args, Py_ssize_t positional, 
 // The same from a tuple and a dict, each of which may be null.
 int64_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords);
 
-// Waits for `call`: its value (a new reference), or null with ToolError or ApprovalDenied set.
+// Waits for `call`: its value (a new reference), or null with ToolError, ApprovalDenied or UncertainError set.
 PyObject* CallsFinish(int64_t call);
 
 // All answers that are there, waiting up to `timeout_ns` (negative: forever) for the first, as a

@@ -17,7 +17,7 @@
 namespace caisson {
 
 struct HolderOptions {
-  std::vector<std::string> tools = {"echo", "fail", "deny"};
+  std::vector<std::string> tools = {"echo", "fail", "deny", "doubt"};
   List described_tools = {};  // Entries of "tools" that say more than a name.
   std::int64_t result_bytes = 128 * 1024;
   std::optional<std::string> argv0 = std::nullopt;
@@ -50,7 +50,7 @@ struct Held {
 //
 // The tools answer only when the guest waits, last posted first, so that order never comes for
 // free. `echo` and `create_task` return their only argument, or [positional, keywords]; `fail` raises
-// ValueError "boom"; `deny` is denied; any other name raises LookupError.
+// ValueError "boom"; `deny` is denied; `doubt` raises UncertainError "perhaps done"; any other name raises LookupError.
 Held Hold(const std::vector<std::string>& pieces, const HolderOptions& options = {});
 inline Held Hold(const std::string& code, const HolderOptions& options = {}) {
   return Hold(std::vector<std::string>{code}, options);

@@ -62,6 +62,24 @@ TEST(GuestTools, ErrorsReachTheCode) {
   EXPECT_EQ(Hold("from caisson import ToolError as T\nT is ToolError").ResultJson(), "true");
 }
 
+TEST(GuestTools, ADoubtfulCallHasAnErrorOfItsOwn) {
+  EXPECT_EQ(Hold("try:\n    doubt()\nexcept UncertainError as e:\n"
+                 "    r = [e.type, e.message, str(e), repr(e), isinstance(e, ToolError)]\nr")
+                .ResultJson(),
+            "[\"UncertainError\",\"perhaps done\",\"perhaps done\","
+            "\"UncertainError('perhaps done')\",true]");
+  EXPECT_EQ(
+      Hold("try:\n    await doubt()\nexcept UncertainError as e:\n    r = str(e)\nr").ResultJson(),
+      "\"perhaps done\"");
+  const Held held = Hold("doubt()");
+  EXPECT_EQ(held.Error("type"), "UncertainError");
+  EXPECT_THAT(held.Error("traceback"), HasSubstr("    doubt()\nUncertainError: perhaps done\n"));
+  EXPECT_EQ(
+      Hold("try:\n    fail(1)\nexcept UncertainError:\n    r = 1\nexcept ToolError:\n    r = 2\nr")
+          .ResultJson(),
+      "2");
+}
+
 TEST(GuestTools, ARefusedPostIsAToolError) {
   const Held held = Hold("echo(1)\necho(2)\necho(3)", {.max_calls = 2});
   EXPECT_EQ(held.Error("type"), "ToolError");

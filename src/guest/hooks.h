@@ -23,6 +23,7 @@ typedef struct Hooks {
   PyObject* syntax_hint;      // caisson.report.syntax_hint(exception) -> str
   PyObject* tool_error;       // caisson.ToolError(type, message)
   PyObject* approval_denied;  // caisson.ApprovalDenied(message)
+  PyObject* uncertain_error;  // caisson.UncertainError(message)
   PyObject* source_cache;     // linecache.cache
   PyObject* source_function;  // _caisson.source() -> str
   PyObject* standard_out;     // The streams as the snapshot has them.

@@ -1,5 +1,7 @@
 #include "guest/report.h"
 
+#include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
 #include <internal/pycore_sysmodule.h>
 #include <opcode.h>
 #include <string.h>
@@ -64,8 +66,20 @@ EncodeStatus PutText(Buffer* out, PyObject* text, size_t limit) {
   return status;
 }
 
-static EncodeStatus PutRepr(Buffer* out, PyObject* result, size_t limit) {
+// repr(), also of ints that are too long for JSON and for Python's own limit. Longer ones than this are not shown:
+// decimal takes quadratic time.
+enum { kMaxReprDigits = 20000 };
+static PyObject* Repr(PyObject* result) {
+  int* most_digits = &_PyInterpreterState_GET()->int_max_str_digits;
+  int before = *most_digits;  // 0: no limit.
+  if (before > 0 && before < kMaxReprDigits) *most_digits = kMaxReprDigits;
   PyObject* text = PyObject_Repr(result);
+  *most_digits = before;
+  return text;
+}
+
+static EncodeStatus PutRepr(Buffer* out, PyObject* result, size_t limit) {
+  PyObject* text = Repr(result);
   if (text == NULL) {
     PyErr_Clear();
     text = PyLong_Check(result)

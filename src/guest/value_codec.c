@@ -111,6 +111,21 @@ static EncodeStatus Unsupported(Encoder* encoder, PyObject* object) {
   return kUnsupported;
 }
 
+// Whether the int has more digits than JSON may have. Counting them takes quadratic time, so only the few ints are counted
+// whose bits do not tell.
+static int HasTooManyDigits(PyObject* object, size_t bits) {
+  if (bits != CAISSON_MAX_JSON_INT_BITS) return bits > CAISSON_MAX_JSON_INT_BITS;
+  PyObject* digits = _PyLong_Format(object, 10);
+  if (digits ==
+      NULL) {  // The code may have set a lower limit of its own (sys.set_int_max_str_digits).
+    PyErr_Clear();
+    return 1;
+  }
+  Py_ssize_t count = PyUnicode_GET_LENGTH(digits) - (Py_SIZE(object) < 0);
+  Py_DECREF(digits);
+  return count > CAISSON_MAX_JSON_DIGITS;
+}
+
 static EncodeStatus EncodeInt(Encoder* encoder, PyObject* object) {
   int overflow = 0;
   int64_t small = PyLong_AsLongLongAndOverflow(object, &overflow);
@@ -121,7 +136,7 @@ static EncodeStatus EncodeInt(Encoder* encoder, PyObject* object) {
     return kTooBig;
   }
   size_t size = bits / 8 + 1;  // One bit more than the magnitude, for the sign.
-  if (encoder->mode == kJsonValue && size > CAISSON_MAX_JSON_INT_BYTES) {
+  if (encoder->mode == kJsonValue && HasTooManyDigits(object, bits)) {
     return Unsupported(encoder, object);
   }
   Buffer* out = encoder->out;

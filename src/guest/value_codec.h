@@ -41,8 +41,9 @@ typedef struct Encoder {
 } Encoder;
 
 #define CAISSON_MAX_DEPTH 200
-// An int of more bytes than this is no JSON number: turning it into decimal is quadratic.
-#define CAISSON_MAX_JSON_INT_BYTES 8192
+// Python's json reads no int of more digits (wire/value.h). 10**4300, the first such int, has so many bits.
+#define CAISSON_MAX_JSON_DIGITS 4300
+#define CAISSON_MAX_JSON_INT_BITS 14285
 
 void BufferInit(Buffer* buffer, uint8_t* fixed, size_t fixed_capacity, size_t limit);
 void BufferFree(Buffer* buffer);

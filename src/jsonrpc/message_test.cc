@@ -79,6 +79,13 @@ TEST(MessageTest, WritesOneLine) {
   EXPECT_EQ(NotificationText("n", {}), R"({"jsonrpc":"2.0","method":"n","params":{}})");
 }
 
+TEST(MessageTest, NothingHidesInAMessage) {
+  const std::string text = ReplyText(Value(1), Object({{"a", "x\u202ey\u200b\U000e0041é"}}));
+  EXPECT_EQ(text, R"({"jsonrpc":"2.0","id":1,"result":{"a":"x\u202ey\u200b\udb40\udc41é"}})");
+  const auto read = std::get<Response>(ReadMessage(text));
+  EXPECT_EQ(std::get<Value>(read.outcome), Value(Object({{"a", "x\u202ey\u200b\U000e0041é"}})));
+}
+
 TEST(MessageTest, AResultThatIsNoJsonIsAnErrorOfOurs) {
   const std::string text = ReplyText(Value(1), Object({{"a", Bytes{"x"}}}));
   EXPECT_NE(text.find("-32603"), std::string::npos) << text;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tools/pool.h"
+#include "wire/json_misfit.h"
 
 namespace caisson {
 namespace {
@@ -52,6 +53,24 @@ ToolRaised ToRaised(const Error& error) {
     return "RuntimeError";
   };
   return {.type = type(), .message = error.message()};
+}
+
+Result<void> CheckJsonArguments(const Dict& arguments) {
+  const auto misfit = FindJsonMisfit(arguments);
+  if (!misfit) return {};
+  return Error(
+      ErrorCode::kInvalidArgument,
+      "argument " + misfit->path + ": " + misfit->reason +
+          ", and the tool takes its arguments as JSON. Pass a str or a number in its place");
+}
+
+ToolBody ToolBody::Checking(Check check) && {
+  check_ = std::move(check);
+  return std::move(*this);
+}
+
+Result<void> ToolBody::CheckArguments(const Dict& arguments) const {
+  return check_ ? check_(arguments) : Result<void>();
 }
 
 ToolReply ToolBody::CallNow(const Dict& arguments) const {

@@ -52,6 +52,8 @@ struct CallContext {
 
 class ToolBody {
  public:
+  // kInvalidArgument or kPermissionDenied, saying what to change: the body could do nothing with these arguments.
+  using Check = std::function<Result<void>(const Dict&)>;
   using Immediate = std::function<ToolReply(const Dict&)>;
   using Async = std::function<asio::awaitable<ToolReply>(Dict, CallContext)>;
 
@@ -59,13 +61,21 @@ class ToolBody {
   explicit ToolBody(Async async) : body_(std::move(async)) {}
 
   bool is_immediate() const { return std::holds_alternative<Immediate>(body_); }
+  // The same body, whose arguments are checked as soon as a call is made: before anybody is asked about it.
+  ToolBody Checking(Check check) &&;
+  Result<void> CheckArguments(const Dict& arguments) const;
+
   // Neither throws.
   ToolReply CallNow(const Dict& arguments) const;
   asio::awaitable<ToolReply> Call(Dict arguments, CallContext context) const;
 
  private:
   std::variant<Immediate, Async> body_;
+  Check check_{};
 };
+
+// A Check for bodies that send their arguments as JSON: NaN, bytes and keys that are no str are refused.
+Result<void> CheckJsonArguments(const Dict& arguments);
 
 inline ToolReply ToReply(Value value) {
   return {.answer = std::move(value)};

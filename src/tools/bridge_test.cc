@@ -367,6 +367,31 @@ TEST_F(ToolBridgeTest, TheGateSeesExactlyWhatWillBeDone) {
   EXPECT_THAT(Shown(2), HasSubstr("TypeError"));
 }
 
+TEST_F(ToolBridgeTest, NobodyIsAskedAboutWhatTheBodyCannotTake) {
+  Add({.name = "gated", .approval = Approval::Always()},
+      Inline([](const Dict& given) {
+        return Value(given);
+      }).Checking([](const Dict& given) -> Result<void> {
+        if (*given.Find("x") == Value(std::int64_t{1})) return {};
+        return Error(ErrorCode::kInvalidArgument, "x must be 1");
+      }));
+  int asked = 0;
+  ToolBridgeOptions options;
+  options.gate = [&](GatedCall) -> asio::awaitable<std::optional<ToolDenied>> {
+    ++asked;
+    co_return std::nullopt;
+  };
+  ToolBridge bridge(cell_, registry_.Snapshot(), options);
+  Call(bridge, 0, "gated", R"({"x":2})");
+  Poll();
+  EXPECT_EQ(Shown(0), "TypeError: x must be 1");
+  EXPECT_EQ(asked, 0);
+  Call(bridge, 1, "gated", R"({"x":1})");
+  Poll();
+  EXPECT_EQ(Shown(1), R"({"x":1})");
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(ToolBridgeTest, OutputPassesThrough) {
   std::string out;
   ToolBridge bridge(cell_, registry_.Snapshot(),

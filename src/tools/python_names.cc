@@ -79,6 +79,7 @@ constexpr auto kBuiltins = std::to_array<std::string_view>({
     "ToolError",
     "TypeError",
     "UnboundLocalError",
+    "UncertainError",
     "UnicodeDecodeError",
     "UnicodeEncodeError",
     "UnicodeError",

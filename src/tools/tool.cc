@@ -207,7 +207,10 @@ Tool::Tool(ToolDefinition definition, ToolBody body, Schema input, std::optional
                                output_ ? &*output_ : nullptr)) {}
 
 Result<Dict> Tool::Bind(List positional, Dict keywords) const {
-  return Binder(signature_, input_).Bind(std::move(positional), std::move(keywords));
+  TRY_ASSIGN(Dict arguments,
+             Binder(signature_, input_).Bind(std::move(positional), std::move(keywords)));
+  TRY(body_.CheckArguments(arguments));
+  return arguments;
 }
 
 Result<Dict> Tool::Admit(Invocation invocation, ToolRun& run) const {

@@ -107,7 +107,8 @@ class Tool : public std::enable_shared_from_this<Tool> {
   const ToolDefinition& definition() const { return definition_; }
   const Signature& signature() const { return signature_; }
 
-  // The arguments by name, if the call is as the schema wants it. The error says what to change.
+  // The arguments by name, if the call is as the schema wants it and the body can take them. The error says what to
+  // change.
   Result<Dict> Bind(List positional, Dict keywords) const;
   bool NeedsApproval(const Dict& arguments) const {
     return definition_.approval.IsNeeded(arguments);

@@ -12,6 +12,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 #include "wire/json.h"
 
 namespace caisson {
@@ -62,6 +63,52 @@ std::string EcmaScriptNumber(double number) {
   return out + digits.insert(static_cast<std::size_t>(point), ".");
 }
 
+// Turns an int into its negative, in place. Two's complement, least significant byte first.
+void Negate(std::string& bytes) {
+  unsigned carry = 1;
+  for (char& c : bytes) {
+    carry += static_cast<std::uint8_t>(~static_cast<std::uint8_t>(c));
+    c = static_cast<char>(carry & 0xff);
+    carry >>= 8;
+  }
+}
+
+// As Python's hex() writes it.
+std::string ToHexadecimal(std::string bytes) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const bool negative = (static_cast<std::uint8_t>(bytes.back()) & 0x80) != 0;
+  if (negative) {
+    bytes.push_back('\xff');  // Room for the sign.
+    Negate(bytes);
+  }
+  std::string digits;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    const auto byte = static_cast<std::uint8_t>(bytes[i]);
+    digits += {kHex[byte >> 4], kHex[byte & 15]};
+  }
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+  return (negative ? "-0x" : "0x") + digits;
+}
+
+std::optional<BigInt> FromHexadecimal(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (!text.starts_with("0x") || text.size() < 3) return std::nullopt;
+  text.remove_prefix(2);
+  std::string bytes;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(text.size() - std::min<std::size_t>(text.size(), 2));
+    std::uint8_t byte = 0;
+    const auto parsed = std::from_chars(pair.data(), pair.data() + pair.size(), byte, 16);
+    if (parsed.ec != std::errc() || parsed.ptr != pair.data() + pair.size()) return std::nullopt;
+    bytes.push_back(static_cast<char>(byte));
+    text.remove_suffix(pair.size());
+  }
+  bytes.push_back('\0');  // Room for the sign.
+  if (negative) Negate(bytes);
+  return BigInt{std::move(bytes)};
+}
+
 class Writer {
  public:
   std::string Finish() && { return std::move(out_); }
@@ -87,10 +134,13 @@ class Writer {
   Result<void> PutOne(bool value, int) { return PutRaw(value ? "true" : "false"); }
   Result<void> PutOne(std::int64_t value, int) { return PutRaw(std::to_string(value)); }
 
-  Result<void> PutOne(const BigInt& value, int) {
-    TRY_ASSIGN(const std::string digits, ToJson(Value(value)));
-    TRY(int_work_.Charge(digits.size()));
-    return PutRaw(digits);
+  Result<void> PutOne(const BigInt& value, int depth) {
+    if (value.twos_complement.empty()) return Invalid("int without digits");
+    if (auto digits = ToJson(Value(value))) {
+      TRY(int_work_.Charge(digits->size()));
+      return PutRaw(*digits);
+    }
+    return PutTagged("$int", Value(ToHexadecimal(value.twos_complement)), depth);
   }
 
   Result<void> PutOne(double value, int depth) {
@@ -274,6 +324,10 @@ class Reader {
       return bytes ? Result<Value>(Bytes{*std::move(bytes)}) : Unknown();
     }
     if (name == "$float") return ReadFloat(*text);
+    if (name == "$int") {
+      auto number = FromHexadecimal(*text);
+      return number ? Result<Value>(*std::move(number)) : Unknown();
+    }
     return Unknown();
   }
 
@@ -302,6 +356,11 @@ Result<std::string> CanonicalJson(const Value& value) {
   Writer writer;
   TRY(writer.Put(value, 0));
   return std::move(writer).Finish();
+}
+
+Result<std::string> ShownJson(const Value& value) {
+  TRY_ASSIGN(const std::string text, CanonicalJson(value));
+  return SpellOutDeceptive(text);
 }
 
 Result<Value> ParseCanonicalJson(std::string_view text) {

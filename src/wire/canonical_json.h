@@ -7,6 +7,7 @@
 //   b"hi"              {"$bytes":"aGk"}               base64url
 //   (1, 2)             {"$tuple":[1,2]}
 //   nan, inf, -inf     {"$float":"nan"}           NaNs of different bits are one: nobody can tell them apart
+//   10**5000           {"$int":"0x..."}           an int of more than kMaxJsonDigits digits, as Python's hex() writes it
 //   {1: "a"}           {"$dict":[[1,"a"]]}        and so is {"$x": 1}, lest it be taken for one of these
 //
 // The order of a dict's keys is no difference, to Python neither.
@@ -31,6 +32,10 @@ inline constexpr std::size_t kMaxCanonicalBytes = 16u << 20;
 
 // Fails with kInvalidArgument for a value that has no such text, with kResourceExhausted if the text is too long.
 Result<std::string> CanonicalJson(const Value& value);
+
+// The canonical text as people are shown it, everywhere: characters that hide or move others are spelled out (\u202e). It
+// is still JSON of the same value.
+Result<std::string> ShownJson(const Value& value);
 
 // The value of which `text` is the canonical text. Any other text is refused: so that what was hashed, what is shown
 // and what is done can only be one thing.

@@ -48,10 +48,9 @@ enum Tag : std::uint8_t {
   kDict = 10,
 };
 
-// Decimal takes quadratic time, so an int of more bytes than this is no JSON number. The guest has
-// the same bound and reports the repr of such a result.
-constexpr std::size_t kMaxJsonIntBytes = 8192;
-// All ints of one text: six of the longest, or a hundred of 4,300 digits.
+// No int of more bytes has kMaxJsonDigits digits or fewer. Longer ones are not even written: decimal takes quadratic time.
+constexpr std::size_t kMaxJsonIntBytes = 1786;
+// All ints of one text: a hundred of kMaxJsonDigits digits.
 constexpr std::uint64_t kMaxIntWork = 2'300'000'000;
 
 Error Invalid(std::string message) {
@@ -334,14 +333,19 @@ class JsonWriter {
   Result<void> PutOne(std::int64_t value, int) { return PutRaw(std::to_string(value)); }
   Result<void> PutOne(const Bytes&, int) { return Invalid("JSON cannot hold bytes"); }
 
+  static Error TooManyDigits() {
+    return Invalid("JSON cannot hold an int of more than " + std::to_string(kMaxJsonDigits) +
+                   " digits");
+  }
+
   Result<void> PutOne(const BigInt& value, int) {
     if (value.twos_complement.empty()) return Invalid("int without digits");
-    if (value.twos_complement.size() > kMaxJsonIntBytes) {
-      return Invalid("the int is too large for JSON");
-    }
-    const std::string digits = ToDecimal(value.twos_complement);
-    TRY(int_work_.Charge(digits.size()));
-    return PutRaw(digits);
+    if (value.twos_complement.size() > kMaxJsonIntBytes) return TooManyDigits();
+    const std::string decimal = ToDecimal(value.twos_complement);
+    if (decimal.size() - (decimal.starts_with('-') ? 1 : 0) > kMaxJsonDigits)
+      return TooManyDigits();
+    TRY(int_work_.Charge(decimal.size()));
+    return PutRaw(decimal);
   }
 
   Result<void> PutOne(double value, int) {

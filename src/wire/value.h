@@ -112,8 +112,12 @@ class IntWork {
   std::uint64_t work_ = 0;
 };
 
+// Python's json reads no int with more digits, so none is written. The guest has the same bound (guest/value_codec.h) and
+// reports the repr of such a result.
+inline constexpr std::size_t kMaxJsonDigits = 4300;
+
 // The value as JSON text, or an error that says what JSON cannot hold (NaN, bytes, a key that is
-// no string...). A tuple becomes an array, an int of any size a number.
+// no string, an int of more than kMaxJsonDigits digits...). A tuple becomes an array.
 Result<std::string> ToJson(const Value& value);
 
 }  // namespace caisson

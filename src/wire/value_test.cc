@@ -173,6 +173,18 @@ TEST(ValueJson, IntsOfAnySizeAreNumbers) {
   EXPECT_EQ(Json(BigInt{std::string(9, '\xff')}), "-1");
 }
 
+// Python's json reads no more.
+TEST(ValueJson, IntsHaveAtMost4300Digits) {
+  // 2**14284 has 4300 digits, 2**14285 - 1 has 4301, and both have 1786 bytes.
+  const BigInt longest{std::string(1785, '\0') + '\x10'};
+  const BigInt longer{std::string(1785, '\xff') + '\x1f'};
+  EXPECT_EQ(Json(longest).size(), 4300u);
+  EXPECT_FALSE(ToJson(longer));
+  const BigInt negative{std::string(1785, '\0') + '\xf0'};
+  EXPECT_EQ(Json(negative), "-" + Json(longest));
+  EXPECT_FALSE(ToJson(List{{Dict{{{Str("a"), longer}}}}}));
+}
+
 TEST(ValueJson, WhatJsonCannotHoldIsAnError) {
   EXPECT_FALSE(ToJson(Value(std::nan(""))));
   EXPECT_FALSE(ToJson(Value(INFINITY)));

@@ -80,6 +80,28 @@ TEST_P(EngineTest, WhatJsonCannotHoldIsShown) {
   }
 }
 
+// Python's json, which most clients have, reads no longer ints.
+TEST_P(EngineTest, AnIntOfMoreThan4300DigitsIsShown) {
+  const std::string longest(4300, '9');
+  const std::string longer = "1" + std::string(4300, '0');
+  for (const char* const sign : {"", "-"}) {
+    const Outcome holds = Run(sign + std::string("(10**4300 - 1)"));
+    ASSERT_TRUE(holds.result) << Ending(holds);
+    EXPECT_EQ(ResultJson(holds), sign + longest);
+    const Outcome shown = Run(sign + std::string("10**4300"));
+    EXPECT_FALSE(shown.result);
+    EXPECT_EQ(shown.result_repr, sign + longer) << Ending(shown);
+    const Outcome nested = Run("{'a': [1, (" + std::string(sign) + "10**4300,)]}");
+    EXPECT_FALSE(nested.result);
+    EXPECT_EQ(nested.result_repr, "{'a': [1, (" + (sign + longer) + ",)]}") << Ending(nested);
+  }
+  EXPECT_EQ(Run("10**30000").result_repr, "<int of 99658 bits>");
+  // The code's own limit is what it was.
+  EXPECT_EQ(ResultJson(Run("import sys\nclass A:\n  def __repr__(self): return 'a'\n"
+                           "sys.get_int_max_str_digits()")),
+            "4300");
+}
+
 TEST_P(EngineTest, AnExceptionIsToldWithItsLine) {
   const Outcome outcome = Run("def f():\n  raise KeyError('k')\nprint('before')\nf()");
   EXPECT_EQ(outcome.status, RunStatus::kFailed);

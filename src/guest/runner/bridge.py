@@ -12,7 +12,7 @@ from os import _exit, getpid, pipe, read, set_blocking, write
 from select import POLLIN, poll
 from time import monotonic, monotonic_ns
 
-from caisson import ApprovalDenied, ToolError
+from caisson import ApprovalDenied, ToolError, UncertainError
 from caisson.runner.values import TooBig, TooDeep, Unsupported, decode, encode
 
 _START, _ANSWER, _CANCEL, _AGAIN = 1, 2, 3, 6  # wire::ToWorker
@@ -273,7 +273,8 @@ class Bridge:
         if outcome == _DENIED:
             return None, ApprovalDenied(*(value if isinstance(value, tuple) else (value,)))
         if isinstance(value, tuple) and len(value) == 2:
-            return None, ToolError(*value)
+            kind, message = value
+            return None, UncertainError(message) if kind == "UncertainError" else ToolError(kind, message)
         return None, ToolError("ToolError", value)
 
     # The socket. All of this with the lock held, except while it is waited for.

@@ -7,6 +7,7 @@ from caisson.runner.values import Encoder, TooBig, TooDeep, Unsupported, encode
 
 _MAX_MESSAGE = 16 << 10
 _MAX_TRACEBACK = 64 << 10
+_MAX_REPR_DIGITS = 20_000
 
 OUT_OF_MEMORY = encode(
     {
@@ -24,9 +25,25 @@ def text(value, limit=_MAX_MESSAGE):
     return data.decode("utf-8", "ignore")
 
 
-def _repr(value):
+# Missing in older interpreters, which have no limit.
+_get_digits = getattr(sys, "get_int_max_str_digits", lambda: 0)
+_set_digits = getattr(sys, "set_int_max_str_digits", lambda digits: None)
+
+
+def _long_repr(value):
+    """repr(), also of ints that are too long for JSON and for Python's own limit."""
+    before = _get_digits()
+    if 0 < before < _MAX_REPR_DIGITS:
+        _set_digits(_MAX_REPR_DIGITS)
     try:
         return repr(value)
+    finally:
+        _set_digits(before)
+
+
+def _repr(value):
+    try:
+        return _long_repr(value)
     except BaseException:
         if isinstance(value, int):
             return f"<int of {int.bit_length(value)} bits>"

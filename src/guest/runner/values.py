@@ -4,7 +4,8 @@ import struct
 from math import isfinite
 
 MAX_DEPTH = 200
-MAX_JSON_INT_BYTES = 8192
+MAX_JSON_DIGITS = 4300
+MAX_JSON_INT_BITS = 14285  # Of 10**4300.
 
 _NONE, _FALSE, _TRUE, _INT, _BIG_INT, _FLOAT, _STR, _BYTES, _LIST, _TUPLE, _DICT = range(11)
 
@@ -82,10 +83,16 @@ class Encoder:
             self.head(_INT, number << 1 if number >= 0 else ~(number << 1))
             return
         size = bits // 8 + 1  # One bit more than the magnitude, for the sign.
-        if self._is_json and size > MAX_JSON_INT_BYTES:
+        if self._is_json and self._has_too_many_digits(value, bits):
             raise Unsupported(value)
         self.head(_BIG_INT, size)
         self.out += int.to_bytes(value, size, "little", signed=True)
+
+    @staticmethod
+    def _has_too_many_digits(value, bits):
+        if bits != MAX_JSON_INT_BITS:
+            return bits > MAX_JSON_INT_BITS
+        return int.__abs__(value) >= 10**MAX_JSON_DIGITS
 
     def _put_str(self, value):
         try:

@@ -178,14 +178,15 @@ asio::awaitable<ToolAnswer> Converse(std::shared_ptr<const CommandSpec> spec, Co
 
 ToolBody Command(CommandSpec spec, asio::any_io_executor io, CommandLog log) {
   const auto shared = std::make_shared<const CommandSpec>(std::move(spec));
-  return Awaitable([=](Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
+  auto run = [=](Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
     auto environment = EnvironmentOf(*shared, call);
     if (!environment) co_return Failed("RuntimeError", environment.error().message());
     auto input = ToJson(Value(std::move(arguments)));
     if (!input) co_return Failed("TypeError", "the arguments: " + input.error().message());
     co_return co_await RunOn(asio::make_strand(io),
                              Converse(shared, log, *std::move(input), *std::move(environment)));
-  });
+  };
+  return Awaitable(std::move(run)).Checking(CheckJsonArguments);
 }
 
 }  // namespace caisson

@@ -224,7 +224,10 @@ TEST_F(CommandTest, BytesCannotBeArguments) {
     answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
   });
   context.run();
-  EXPECT_THAT(Shown(**answer), HasSubstr("JSON cannot hold bytes"));
+  ASSERT_FALSE(*answer);  // It was not even started.
+  EXPECT_EQ(answer->error().message(),
+            "argument /x: JSON cannot hold bytes, and the tool takes its arguments as JSON. Pass a "
+            "str or a number in its place");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "tools/http/http.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/strand.hpp>
 #include <chrono>
 #include <memory>
@@ -20,21 +19,6 @@ constexpr std::size_t kMaxHeaders = 64;
 // A shorter secret would strike out half of any text.
 constexpr std::size_t kShortestSecret = 8;
 constexpr std::string_view kStruckOut = "[secret]";
-
-// Ours to set: they say where a message goes, ends and how it is encoded.
-constexpr std::array<std::string_view, 13> kReserved = {"host",
-                                                        "content-length",
-                                                        "transfer-encoding",
-                                                        "connection",
-                                                        "upgrade",
-                                                        "te",
-                                                        "trailer",
-                                                        "expect",
-                                                        "keep-alive",
-                                                        "proxy-authorization",
-                                                        "forwarded",
-                                                        "accept-encoding",
-                                                        "proxy-connection"};
 
 std::string Lowered(std::string_view text) {
   std::string out(text);
@@ -57,8 +41,9 @@ Error Bad(std::string message) {
 }
 
 bool HasHeader(const HttpHeaders& headers, std::string_view name) {
-  return std::ranges::any_of(headers,
-                             [&](const auto& header) { return Lowered(header.first) == name; });
+  const std::string folded = FoldedHeaderName(name);
+  return std::ranges::any_of(
+      headers, [&](const auto& header) { return FoldedHeaderName(header.first) == folded; });
 }
 
 const std::string* FindHeader(const HttpHeaders& headers, std::string_view name) {
@@ -146,6 +131,13 @@ class Fetch {
     }
   }
 
+  // Whether a request can be made of the arguments and a rule allows it. Before a person is asked about the call.
+  Result<void> Check(const Dict& arguments) {
+    TRY(Prepare(arguments));
+    if (Allowing() == nullptr) return NotAllowed();
+    return {};
+  }
+
  private:
   // The schema has seen to the types.
   Result<void> Prepare(const Dict& arguments) {
@@ -168,12 +160,13 @@ class Fetch {
       if (!IsHeaderName(name) || !IsHeaderValue(content)) {
         return Bad("a header has a name or value that no header can have");
       }
-      const std::string lowered = Lowered(name);
-      if (std::ranges::find(kReserved, lowered) != kReserved.end()) {
-        return Bad("the header \"" + name + "\" cannot be set");
+      if (IsReservedHeader(name)) {
+        return Bad(
+            "the header \"" + name +
+            "\" cannot be set: it belongs to the connection, or could lead the request past the "
+            "rule for its URL and method. Leave it out");
       }
-      if (HasHeader(request_.headers, lowered))
-        return Bad("the header \"" + name + "\" comes twice");
+      if (HasHeader(request_.headers, name)) return Bad("the header \"" + name + "\" comes twice");
       request_.headers.emplace_back(name, content);
     }
     return {};
@@ -192,6 +185,9 @@ class Fetch {
     if (body != nullptr) {
       if (const auto* text = body->If<std::string>()) request_.body = *text;
       if (const auto* bytes = body->If<Bytes>()) request_.body = bytes->data;
+      if (body->If<std::string>() == nullptr && body->If<Bytes>() == nullptr) {
+        return Bad("\"body\" must be a str or bytes; use \"json\" for other values");
+      }
     }
     if (request_.body.size() <= service_->spec.max_request_bytes) return {};
     return Error(
@@ -215,8 +211,9 @@ class Fetch {
   HttpRequest WithSecrets(const HttpRule& rule) {
     HttpRequest request = request_;
     for (const auto& [name, value] : rule.spec().secret_headers) {
-      std::erase_if(request.headers,
-                    [&](const auto& header) { return Lowered(header.first) == Lowered(name); });
+      std::erase_if(request.headers, [&](const auto& header) {
+        return FoldedHeaderName(header.first) == FoldedHeaderName(name);
+      });
       request.headers.emplace_back(name, value);
       secrets_.push_back(value);
       // Servers like to repeat a token without the word before it.
@@ -327,8 +324,9 @@ Result<ToolBody> Http(HttpToolSpec spec, asio::any_io_executor io, Resolver reso
                                             .certificates = spec.certificates}));
   auto service = std::make_shared<Service>(std::move(spec), std::move(rules), std::move(client));
   return Awaitable([service, io](Dict arguments) -> asio::awaitable<ToolAnswer> {
-    co_return co_await RunOn(asio::make_strand(io), RunFetch(service, std::move(arguments)));
-  });
+           co_return co_await RunOn(asio::make_strand(io), RunFetch(service, std::move(arguments)));
+         })
+      .Checking([service](const Dict& arguments) { return Fetch(service).Check(arguments); });
 }
 
 }  // namespace caisson

@@ -15,6 +15,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/write.hpp>
+#include <cmath>
 #include <fstream>
 #include <map>
 
@@ -216,12 +217,40 @@ TEST_F(HttpTest, HeadersCannotSmuggle) {
   for (const std::string header :
        {R"("Host":"evil")", R"("content-length":"0")", R"("Transfer-Encoding":"chunked")",
         R"("X":"a\r\nHost: evil")", R"("X\r\nY":"a")", R"("":"a")", R"("X:":"a")",
-        R"("X":"1","x":"2")"}) {
+        R"("X":"1","x":"2")", R"("X-A":"1","x_a":"2")", R"("X-Original-URL":"/admin")",
+        R"("x-rewrite-url":"/admin")", R"("X-HTTP-Method-Override":"DELETE")",
+        R"("X_HTTP_Method_Override":"DELETE")", R"("X-Forwarded-Host":"evil")"}) {
     EXPECT_THAT(Shown(Fetch(spec, R"({"headers":{)" + header + R"(},"url":"http://127.0.0.1:)" +
                                       server.port() + "/\"}")),
                 HasSubstr("TypeError"))
         << header;
   }
+  EXPECT_TRUE(server.requests().empty());
+}
+
+// Nobody is asked about a request that would not be sent.
+TEST_F(HttpTest, ARequestThatCannotBeIsRefusedWhenItIsBound) {
+  TestServer server(context_, [](const std::string&) { return Ok(""); });
+  const auto tool = *Tool::Make({.name = "fetch", .input_schema = HttpInputSchema()},
+                                *Http({.rules = {Local(server, "/v1")}, .max_request_bytes = 100},
+                                      context_.get_executor(), Names()));
+  const std::string base = "http://127.0.0.1:" + server.port();
+  const auto refused = [&](Dict arguments) {
+    arguments.items.emplace_back("url", base + "/v1");
+    const auto bound = tool->Bind({}, std::move(arguments));
+    return bound ? std::string() : bound.error().message();
+  };
+  EXPECT_EQ(refused({}), "");
+  EXPECT_EQ(refused(Dict{{{"body", Bytes{"\xff"}}}}), "");
+  EXPECT_THAT(refused(Dict{{{"json", std::nan("")}}}), HasSubstr("NaN"));
+  EXPECT_THAT(refused(Dict{{{"json", List{{Bytes{"x"}}}}}}), HasSubstr("bytes"));
+  EXPECT_THAT(refused(Dict{{{"body", std::string(101, 'x')}}}), HasSubstr("longer than 100"));
+  EXPECT_THAT(refused(Dict{{{"body", 1.5}}}), HasSubstr("\"body\" must be a str or bytes"));
+  EXPECT_THAT(refused(Dict{{{"method", "DELETE"}}}), HasSubstr("not allowed"));
+  EXPECT_THAT(refused(Dict{{{"headers", Dict{{{"X-Rewrite-URL", "/"}}}}}}),
+              HasSubstr("cannot be set"));
+  const auto elsewhere = tool->Bind({}, Dict{{{"url", base + "/v2"}}});
+  EXPECT_EQ(elsewhere.error().code(), ErrorCode::kPermissionDenied);
   EXPECT_TRUE(server.requests().empty());
 }
 

@@ -1,6 +1,7 @@
 #include "tools/http/rules.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace caisson {
 namespace {
@@ -10,6 +11,28 @@ bool IsTokenCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          kOthers.find(c) != kOthers.npos;
 }
+
+constexpr std::string_view kReserved[] = {
+    // The message and the connection.
+    "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
+    "expect", "keep-alive", "proxy-authorization", "proxy-connection", "accept-encoding",
+    "http2-settings",
+    // Another method (Rails, Symfony, ASP.NET, Google APIs and others).
+    "x-http-method-override", "x-http-method", "x-method-override",
+    // Another URL or host. WebDAV copies and moves to Destination. Symfony, Zend and IIS take X-Original-URL and
+    // X-Rewrite-URL for the path: see kReservedPrefixes.
+    "x-http-path-override", "x-http-host-override", "x-host", "x-envoy-original-path",
+    "destination",
+    // Who sent it.
+    "forwarded", "via", "x-real-ip", "x-client-ip", "client-ip", "true-client-ip",
+    "x-cluster-client-ip", "x-remote-ip", "x-remote-addr", "x-remote-user", "remote-user",
+    "cf-connecting-ip", "fastly-client-ip", "x-proxyuser-ip"};
+
+constexpr std::string_view kReservedPrefixes[] = {
+    "x-forwarded-",  // -For, -Host, -Proto, -Port, -Prefix, -Path, -Method, -Uri, -User ...
+    "x-original-",   // -URL, -URI, -Host, -Method, -Path ...
+    "x-rewrite-",    // -URL
+};
 
 Error Bad(const HttpRuleSpec& spec, std::string_view problem) {
   return Error(ErrorCode::kInvalidArgument,
@@ -26,6 +49,22 @@ bool IsHeaderValue(std::string_view value) {
   return value.size() <= 8192 && std::ranges::all_of(value, [](char c) {
            return (static_cast<unsigned char>(c) >= ' ' && c != '\x7f') || c == '\t';
          });
+}
+
+std::string FoldedHeaderName(std::string_view name) {
+  std::string folded(name);
+  for (char& c : folded) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c == '_') c = '-';
+  }
+  return folded;
+}
+
+bool IsReservedHeader(std::string_view name) {
+  const std::string folded = FoldedHeaderName(name);
+  return std::ranges::find(kReserved, folded) != std::end(kReserved) ||
+         std::ranges::any_of(kReservedPrefixes,
+                             [&](std::string_view prefix) { return folded.starts_with(prefix); });
 }
 
 Result<HttpRule> HttpRule::Make(HttpRuleSpec spec) {

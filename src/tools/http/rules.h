@@ -44,4 +44,14 @@ class HttpRule {
 bool IsHeaderName(std::string_view name);
 bool IsHeaderValue(std::string_view value);
 
+// The name as servers compare it: in lower case, "_" as "-". CGI and WSGI make one variable of both.
+std::string FoldedHeaderName(std::string_view name);
+
+// Whether the code may not set this header. Reserved are
+//   - what belongs to the message and the connection: where it goes, where it ends, how it is encoded;
+//   - what makes proxies and frameworks take the request for one with another URL, host or method, which the rules
+//     have not allowed;
+//   - what says who sent the request: proxies set it, and servers decide by it what is permitted.
+bool IsReservedHeader(std::string_view name);
+
 }  // namespace caisson

@@ -34,6 +34,22 @@ TEST(HttpRuleTest, ThePathIsHeldToBySegment) {
   EXPECT_TRUE(Allows("https://a.com", "GET", "https://a.com/anything"));
 }
 
+TEST(HttpRuleTest, HeadersThatLeadPastARuleAreReserved) {
+  for (const char* const name :
+       {"Host", "content-length", "Transfer-Encoding", "X-Original-URL", "X-Rewrite-URL",
+        "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "x-original-uri",
+        "X-Forwarded-For", "X-Forwarded-Host", "X-FORWARDED-PREFIX", "Forwarded", "X-Real-IP",
+        "Destination",
+        // Servers that make variables of headers (CGI, WSGI) take these for the same.
+        "X_Original_URL", "X_HTTP_Method-Override", "Content_Length"}) {
+    EXPECT_TRUE(IsReservedHeader(name)) << name;
+  }
+  for (const char* const name : {"Accept", "Authorization", "Cookie", "X-Request-Id", "X-Mine",
+                                 "Content-Type", "If-Match", "Idempotency-Key", "Original"}) {
+    EXPECT_FALSE(IsReservedHeader(name)) << name;
+  }
+}
+
 TEST(HttpRuleTest, RefusesRulesThatCannotBe) {
   const auto refuses = [](HttpRuleSpec spec) {
     return !HttpRule::Make(std::move(spec)).has_value();

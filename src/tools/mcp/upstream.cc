@@ -281,10 +281,10 @@ Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
                       .revision = origin_ + definition,
                       .timeout = spec_.timeout,
                       .longest = std::max(spec_.timeout, spec_.longest)};
-  return Tool::Make(std::move(made), Awaitable([weak = weak_from_this(), name, definition](
-                                                   Dict arguments, CallContext call) {
-                      return Call(weak, name, definition, std::move(arguments), std::move(call));
-                    }));
+  auto call = [weak = weak_from_this(), name, definition](Dict arguments, CallContext context) {
+    return Call(weak, name, definition, std::move(arguments), std::move(context));
+  };
+  return Tool::Make(std::move(made), Awaitable(std::move(call)).Checking(CheckJsonArguments));
 }
 
 asio::awaitable<ToolAnswer> Upstream::Call(std::weak_ptr<Upstream> upstream, std::string tool,

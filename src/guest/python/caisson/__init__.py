@@ -24,5 +24,16 @@ class ApprovalDenied(ToolError):
         return self.message
 
 
+class UncertainError(ToolError):
+    """Nobody knows whether the call was done: what ran it stopped while it was under way. It is not done again."""
+
+    def __init__(self, message="nobody knows whether the call was done"):
+        super().__init__("UncertainError", message)
+        self.args = (message,)
+
+    def __str__(self):
+        return self.message
+
+
 # They are builtins of a cell, and print as such.
-ToolError.__module__ = ApprovalDenied.__module__ = "builtins"
+ToolError.__module__ = ApprovalDenied.__module__ = UncertainError.__module__ = "builtins"

@@ -171,6 +171,7 @@ def modules(forks, preload):
     builtins.help = _sitebuiltins._Helper()
     builtins.ToolError = caisson.ToolError
     builtins.ApprovalDenied = caisson.ApprovalDenied
+    builtins.UncertainError = caisson.UncertainError
     if logging := sys.modules.get("logging"):
         logging._startTime = _StartTime()
         _shut_down_when_used(logging)
