@@ -91,9 +91,11 @@ std::string RunJournal::IdempotencyKeyOf(std::uint32_t seq) const {
 }
 
 RunJournal::Written RunJournal::Write(const JournaledCall& call) const {
-  Written written{
-      .call = {.seq = call.seq, .tool = call.name, .idempotency_key = IdempotencyKeyOf(call.seq)},
-      .refused = call.refused};
+  Written written{.call = {.seq = call.seq,
+                           .tool = call.name,
+                           .idempotency_key = IdempotencyKeyOf(call.seq),
+                           .trace = call.trace},
+                  .refused = call.refused};
   auto arguments = Canonicalize(call.arguments);
   if (arguments) {
     written.call.arguments = std::move(arguments->text);
@@ -123,6 +125,9 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
     const auto found = state->entries.find(call.seq);
     again = found != state->entries.end();
     if (again && !std::exchange(found->second.asked, true)) --state->unasked;
+    if (!again && !call.trace.empty()) {
+      state->unstored.push_back({.seq = call.seq, .bytes = std::move(call.trace)});
+    }
   }
   auto ruling = again ? BeginAgain(call, written) : BeginNew(call, std::move(written));
   co_return co_await std::move(ruling);
@@ -177,10 +182,22 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(Written written) {
   co_return Instead{*std::move(written.refused)};
 }
 
+// What the code was told before a call is in the store when the call is, whether or not the calls before it are.
+std::string RunJournal::TakeTrace(std::uint32_t seq) {
+  auto state = state_.Lock();
+  const auto later = std::ranges::stable_partition(
+      state->unstored, [seq](const TracePart& part) { return part.seq <= seq; });
+  const std::string trace = Encode({state->unstored.begin(), later.begin()});
+  state->unstored.erase(state->unstored.begin(), later.begin());
+  return trace;
+}
+
 asio::awaitable<Result<void>> RunJournal::AddRow(NewCall call) {
   const SystemTime now = options_.clock.Now();
+  call.trace = TakeTrace(call.seq);
   auto begun = co_await runs().BeginCall(options_.owner, options_.run, options_.lease, call, now);
   if (!begun) co_return begun;
+  call.trace = {};
   auto state = state_.Lock();
   Entry& entry = state->entries[call.seq];
   entry.stored = {.call = std::move(call), .begun_at = now, .updated_at = now};
@@ -465,6 +482,11 @@ void RunJournal::Freeze() {
 void RunJournal::Stop() {
   state_.Lock()->stopped = true;
   Wake();
+}
+
+bool RunJournal::quiet() const {
+  auto state = state_.Lock();
+  return state->waiting == state->open && !state->stopped && state->fault == Fault::kNone;
 }
 
 bool RunJournal::waits() const {

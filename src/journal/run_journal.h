@@ -82,7 +82,8 @@ class RunJournal final : public CallJournal {
   // The run is in this session: a person's yes may hold as long as the session does. Before the first call.
   void EnterSession(CallSession session);
 
-  // Whether the run is under way, every open call waits for a person, and there is one.
+  // Whether the run is under way and every open call waits for a person; waits(): and there is one.
+  bool quiet() const;
   bool waits() const;
   // Grows with every change of what is open.
   std::uint64_t changes() const;
@@ -122,6 +123,7 @@ class RunJournal final : public CallJournal {
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
     SystemTime last{};  // The newest time the code was told.
+    std::vector<TracePart> unstored;  // Of calls that have no row yet.
     bool parking = false;
     bool frozen = false;
     bool stopped = false;
@@ -142,6 +144,7 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
   asio::awaitable<Ruling> BeginRefused(Written written);
   asio::awaitable<Result<void>> AddRow(NewCall call);
+  std::string TakeTrace(std::uint32_t seq);
   asio::awaitable<Ruling> Retry(const JournaledCall& call);
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);

@@ -168,7 +168,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   }
 
   JournaledCall Bind(ToolCall call) const {
-    JournaledCall bound{.seq = call.seq, .name = std::move(call.tool)};
+    JournaledCall bound{
+        .seq = call.seq, .name = std::move(call.tool), .trace = std::move(call.trace)};
     const Tool* tool = tools_->Find(bound.name);
     if (tool == nullptr) {
       bound.refused = ToRaised(tools_->NoSuchTool(bound.name));
@@ -310,6 +311,10 @@ void ToolBridge::OnOutput(OutputStream stream, std::string_view bytes) {
 
 void ToolBridge::OnCall(ToolCall call) {
   traffic_->Take(std::move(call));
+}
+
+void ToolBridge::OnSleep(std::optional<HostTime> until) {
+  if (traffic_->options().on_sleep) traffic_->options().on_sleep(until);
 }
 
 void ToolBridge::Reopen(std::vector<ToolCall> calls) {

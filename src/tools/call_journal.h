@@ -26,6 +26,7 @@ struct JournaledCall {
   std::shared_ptr<const Tool> tool{};   // Null if there is none of that name.
   Dict arguments{};                     // By name.
   std::optional<ToolRaised> refused{};  // Nothing will be done for it; the code is told this.
+  std::string trace{};                  // As ToolCall::trace: recorded along with the call.
 };
 
 class CallJournal {
