@@ -120,8 +120,9 @@ ALTER TABLE saved_runs ADD COLUMN wake_at BIGINT;
 CREATE INDEX saved_until ON saved_runs (wake_at) WHERE wake_at IS NOT NULL;
 )";
 
-constexpr std::array kMigrations = {kFirst, kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants,
-                                    kSessionIdOfApprovals, kRealTime};
+constexpr std::array kMigrations = {
+    kFirst,   kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants, kSessionIdOfApprovals,
+    kRealTime};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {
