@@ -91,11 +91,9 @@ std::string RunJournal::IdempotencyKeyOf(std::uint32_t seq) const {
 }
 
 RunJournal::Written RunJournal::Write(const JournaledCall& call) const {
-  Written written{.call = {.seq = call.seq,
-                           .tool = call.name,
-                           .idempotency_key = IdempotencyKeyOf(call.seq),
-                           .trace = call.trace},
-                  .refused = call.refused};
+  Written written{
+      .call = {.seq = call.seq, .tool = call.name, .idempotency_key = IdempotencyKeyOf(call.seq)},
+      .refused = call.refused};
   auto arguments = Canonicalize(call.arguments);
   if (arguments) {
     written.call.arguments = std::move(arguments->text);
@@ -126,7 +124,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
     again = found != state->entries.end();
     if (again && !std::exchange(found->second.asked, true)) --state->unasked;
     if (!again && !call.trace.empty()) {
-      state->unstored.push_back({.seq = call.seq, .bytes = std::move(call.trace)});
+      state->unstored.emplace(call.seq, std::move(call.trace));
     }
   }
   auto ruling = again ? BeginAgain(call, written) : BeginNew(call, std::move(written));
@@ -185,11 +183,13 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(Written written) {
 // What the code was told before a call is in the store when the call is, whether or not the calls before it are.
 std::string RunJournal::TakeTrace(std::uint32_t seq) {
   auto state = state_.Lock();
-  const auto later = std::ranges::stable_partition(
-      state->unstored, [seq](const TracePart& part) { return part.seq <= seq; });
-  const std::string trace = Encode({state->unstored.begin(), later.begin()});
-  state->unstored.erase(state->unstored.begin(), later.begin());
-  return trace;
+  std::vector<TracePart> parts;
+  const auto later = state->unstored.upper_bound(seq);
+  for (auto part = state->unstored.begin(); part != later; ++part) {
+    parts.push_back({.seq = part->first, .bytes = std::move(part->second)});
+  }
+  state->unstored.erase(state->unstored.begin(), later);
+  return Encode(parts);
 }
 
 asio::awaitable<Result<void>> RunJournal::AddRow(NewCall call) {

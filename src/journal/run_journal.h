@@ -122,8 +122,8 @@ class RunJournal final : public CallJournal {
     std::size_t waiting = 0;           // Those of them that wait for a person.
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
-    SystemTime last{};  // The newest time the code was told.
-    std::vector<TracePart> unstored;  // Of calls that have no row yet.
+    SystemTime last{};                              // The newest time the code was told.
+    std::map<std::uint32_t, std::string> unstored;  // The traces of calls that have no row yet.
     bool parking = false;
     bool frozen = false;
     bool stopped = false;

@@ -139,8 +139,7 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
 void LiveRun::AddRecording(Continuity& continuity, bool from_sleep) {
   std::vector<TracePart> replay = origin_.trace;
   if (from_sleep) {
-    std::erase_if(replay,
-                  [this](const TracePart& part) { return part.seq < origin_.sleep_seq; });
+    std::erase_if(replay, [this](const TracePart& part) { return part.seq < origin_.sleep_seq; });
     continuity.saved = origin_.sleep->cell;
     continuity.saved->replay = std::move(replay);
     continuity.calls = CallsBefore(origin_.recorded, origin_.sleep_seq);
