@@ -121,10 +121,11 @@ asio::awaitable<Result<RunView>> ResumeAndWait(DurableRuns& runs, IsolationKey o
   }
 }
 
-// Whether all that it asked is still open: then there is nothing to go on with.
+// Whether all that it asked is still open, and the code still waits: then there is nothing to go on with.
 bool WaitsForAll(const RunView& view) {
   const auto pending = std::ranges::count(view.outcome.calls, "pending", &OutcomeCall::outcome);
-  return view.state == RunState::kWaiting &&
+  const bool timed_out = view.wake_at && *view.wake_at <= std::chrono::system_clock::now();
+  return view.state == RunState::kWaiting && !timed_out &&
          static_cast<std::size_t>(pending) == view.outcome.approvals.size();
 }
 

@@ -38,7 +38,7 @@ RunRequest ToRunRequest(CodeRequest& request) {
   run.policy = EncodePolicy(setting.policy);
   run.purpose = request.purpose;
   if (request.continuity) {
-    run.virtual_time = request.continuity->virtual_time;
+    run.recording = request.continuity->recording;
     run.spare_wall_time = request.continuity->spare_wall_time;
   }
   return run;
@@ -64,11 +64,15 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
     co_return Error(ErrorCode::kCancelled, "cancelled before it began");
   }
   Continuity continuity = std::move(request.continuity).value_or(Continuity{});
+  const auto on_sleep = [keeper = continuity.keeper](std::optional<HostTime> until) {
+    if (keeper) keeper->OnSleep(until);
+  };
   ToolBridge bridge(cell, request.setting->tools,
                     {.pool = std::move(cpu_pool),
                      .gate = std::move(request.gate),
                      .on_output = std::move(request.on_output),
                      .on_progress = std::move(request.on_progress),
+                     .on_sleep = on_sleep,
                      .trace = std::move(request.trace),
                      .session = std::move(request.context),
                      .journal = continuity.journal});

@@ -1,5 +1,5 @@
 // Continuity is what a run needs besides its code so that it can wait for somebody, be put to sleep and go on
-// elsewhere: time and chance that can be had again, a journal of its calls, and a keeper of its cell.
+// elsewhere: a recording of what its clocks told it, a journal of its calls, and a keeper of its cell.
 //
 // Trust     Saved cells have been unsealed by whoever gives them: they are ours.
 // Threads   The keeper is called on the executor of the run's cell.
@@ -24,6 +24,8 @@ class CellKeeper {
   virtual ~CellKeeper() = default;
   // Before the first instruction. `session`: the session that the cell belongs to, if any.
   virtual void OnCell(Cell& cell, const std::optional<SessionId>& session) = 0;
+  // As RunEvents::OnSleep.
+  virtual void OnSleep(std::optional<HostTime> /*until*/) {}
   // Nothing is answered any more; calls under way are cancelled next. Before anybody else sees the outcome, the keeper
   // says in it what the cell cannot know.
   virtual void OnEnd(Result<Outcome>& outcome) = 0;
@@ -32,7 +34,7 @@ class CellKeeper {
 };
 
 struct Continuity {
-  std::optional<VirtualTime> virtual_time{};
+  std::optional<Recording> recording{};
   std::shared_ptr<CallJournal> journal{};
   std::shared_ptr<CellKeeper> keeper{};
   std::optional<SavedCell> saved{};  // Goes on from here; never in a session.

@@ -62,8 +62,9 @@ struct RunView {
   Outcome outcome{};
   SystemTime created_at{};
   SystemTime updated_at{};
-  std::uint64_t saved_bytes = 0;  // Of a run that sleeps in the store.
-  std::string saved_build{};      // And which build's workers can take it up from there.
+  std::uint64_t saved_bytes = 0;        // Of a run that sleeps in the store.
+  std::string saved_build{};            // And which build's workers can take it up from there.
+  std::optional<SystemTime> wake_at{};  // And when it goes on by itself, if it sleeps.
 };
 
 // The approvals that the run waits for.

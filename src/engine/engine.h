@@ -28,6 +28,7 @@
 #include "engine/host_files.h"
 #include "engine/limits.h"
 #include "engine/outcome.h"
+#include "wire/frames.h"
 #include "wire/value.h"
 
 namespace caisson {
@@ -45,10 +46,22 @@ struct InputFile {
   std::shared_ptr<const std::string> contents{};  // Shared by the runs that read it.
 };
 
-// Whether a run may be replayed later: then chance comes from `seed` and time from the host's answers.
-struct VirtualTime {
-  std::string seed;  // 32 bytes.
-  HostTime start{};
+// What a run was told by its clocks and waits before call `seq` and after the one before it. Opaque outside of the engine,
+// and hostile: the cell has a part in writing it.
+struct TracePart {
+  std::uint32_t seq = 0;
+  std::string bytes{};
+};
+// Whether something before the end of this part was not recorded, because there was too much (wire::kMaxTraceBytes).
+inline bool IsCut(std::string_view part) {
+  return !part.empty() && (static_cast<std::uint8_t>(part.front()) & wire::kTraceCut) != 0;
+}
+
+// A run that may be replayed later: its random bytes come from `seed`; what its clocks tell and how its waits end is
+// recorded, and given along with its calls (ToolCall::trace).
+struct Recording {
+  std::string seed;                 // 32 bytes.
+  std::vector<TracePart> replay{};  // In order. Empty: everything is new.
   // A replay: an engine that cannot repeat a run refuses it (kFailedPrecondition) and executes nothing.
   bool must_repeat = false;
 };
@@ -66,7 +79,7 @@ struct RunRequest {
   // All of os.environ.
   std::shared_ptr<const std::map<std::string, std::string>> environment{};
   std::vector<InputFile> files{};
-  std::optional<VirtualTime> virtual_time{};
+  std::optional<Recording> recording{};
   Purpose purpose = Purpose::kRun;
   Value policy{};  // What the code may contain, as guest/abi.h has it. None: everything.
   // Top-level modules that engine native has and the code may use; shared by many runs. Given, an import
@@ -104,6 +117,7 @@ struct ToolCall {
   std::string packed{};
   List positional{};
   Dict keywords{};
+  std::string trace{};  // Of a recorded run: the part that ends with this call.
 };
 
 // Decodes `packed`, which stays as it is, into `positional` and `keywords`. Does nothing if it is empty. Fails with
@@ -129,6 +143,8 @@ class RunEvents {
   virtual void OnOutput(OutputStream stream, std::string_view bytes) = 0;
   // The call is packed. The answer is given, now or later, through Cell::Answer with the same seq.
   virtual void OnCall(ToolCall call) = 0;
+  // A recorded run begins a long sleep (wire::kLongSleepNs), and can be saved in it; nothing: it goes on.
+  virtual void OnSleep(std::optional<HostTime> /*until*/) {}
 };
 
 // Whom alone a saved cell can be taken back by, where that is no build but one living process.
@@ -143,6 +159,9 @@ struct CellOrigin {
 struct SavedCell {
   std::string bytes;
   std::optional<CellOrigin> origin{};
+  std::optional<HostTime> wake_at{};  // It sleeps, and goes on by itself then.
+  std::string tail{};                 // Of a recorded run: its trace since its last call.
+  std::vector<TracePart> replay{};    // For Restore: what the run was told after it was saved.
 };
 
 enum class AfterRun { kDiscard, kKeep };   // kKeep: the next Run goes on in the same __main__.
@@ -169,11 +188,11 @@ class Cell {
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer) {
     return AnswerAt(seq, std::move(answer), std::chrono::system_clock::now());
   }
-  // The same; with virtual time, `now` is what the code's clock tells from here on.
+  // The same; `now` is when the answer was given first.
   virtual Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) = 0;
 
-  // Turns a cell that is idle, or parked in a call, into bytes. kFailedPrecondition if it computes
-  // just now, or holds what cannot be saved; kInvalidArgument if this engine's cells can never be, or not
+  // Turns a cell that is idle, parked in a call, or in a long sleep (RunEvents::OnSleep) into bytes.
+  // kFailedPrecondition if it computes just now, or holds what cannot be saved; kInvalidArgument if this engine's cells can never be, or not
   // while a run is under way. With kDiscard the Run under way ends with status kWaiting and the cell is empty.
   virtual asio::awaitable<Result<SavedCell>> Save(AfterSave after) = 0;
 

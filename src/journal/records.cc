@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "journal/fields.h"
@@ -96,10 +97,7 @@ std::string Encode(const RunRecord& record) {
              {"limits", LimitsToDict(record.limits)},
              {"setting", record.setting}}};
   if (record.session) dict.items.emplace_back(std::string("session"), *record.session);
-  if (record.time) {
-    dict.items.emplace_back(std::string("seed"), Bytes{record.time->seed});
-    dict.items.emplace_back(std::string("start"), ToNumber(record.time->start));
-  }
+  if (record.seed) dict.items.emplace_back(std::string("seed"), Bytes{*record.seed});
   if (record.context) {
     dict.items.emplace_back(std::string("context"), ContextToDict(*record.context));
   }
@@ -112,10 +110,7 @@ Result<RunRecord> DecodeRunRecord(std::string_view bytes) {
   RunRecord record{.code = fields.Get<Bytes>("code").data};
   record.session = fields.GetOptional<std::string>("session");
   record.setting = fields.Get<std::string>("setting");
-  if (auto seed = fields.GetOptional<Bytes>("seed")) {
-    record.time = VirtualTime{.seed = std::move(seed->data),
-                              .start = ToTime(fields.Get<std::int64_t>("start"))};
-  }
+  if (auto seed = fields.GetOptional<Bytes>("seed")) record.seed = std::move(seed->data);
   if (const auto context = fields.GetOptional<Dict>("context")) {
     TRY_ASSIGN(record.context, ContextFromDict(*context));
   }
@@ -169,12 +164,46 @@ Result<AnswerRecord> DecodeAnswerRecord(std::string_view bytes) {
   return record;
 }
 
+std::string Encode(std::span<const TracePart> parts) {
+  std::string bytes;
+  for (const TracePart& part : parts) {
+    for (const auto number : {part.seq, static_cast<std::uint32_t>(part.bytes.size())}) {
+      bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+    }
+    bytes.append(part.bytes);
+  }
+  return bytes;
+}
+
+Result<std::vector<TracePart>> DecodeTrace(std::string_view bytes) {
+  std::vector<TracePart> parts;
+  while (!bytes.empty()) {
+    std::uint32_t seq = 0;
+    std::uint32_t size = 0;
+    if (bytes.size() < sizeof seq + sizeof size) return Unreadable("recorded trace");
+    std::memcpy(&seq, bytes.data(), sizeof seq);
+    std::memcpy(&size, bytes.data() + sizeof seq, sizeof size);
+    bytes.remove_prefix(sizeof seq + sizeof size);
+    if (size > bytes.size()) return Unreadable("recorded trace");
+    parts.push_back({.seq = seq, .bytes = std::string(bytes.substr(0, size))});
+    bytes.remove_prefix(size);
+  }
+  return parts;
+}
+
 std::string Encode(const SleepRecord& record) {
-  return MustEncode(Dict{{{"stdout", Bytes{record.stdout_text}},
-                          {"stderr", Bytes{record.stderr_text}},
-                          {"active_ns", std::int64_t{record.active.count()}},
-                          {"waited_ns", std::int64_t{record.waited.count()}},
-                          {"cell", Bytes{record.cell.bytes}}}});
+  Dict dict{{{"stdout", Bytes{record.stdout_text}},
+             {"stderr", Bytes{record.stderr_text}},
+             {"active_ns", std::int64_t{record.active.count()}},
+             {"waited_ns", std::int64_t{record.waited.count()}},
+             {"cell", Bytes{record.cell.bytes}},
+             {"tail", Bytes{record.cell.tail}}}};
+  const auto add_time = [&dict](std::string name, const std::optional<SystemTime>& time) {
+    if (time) dict.items.emplace_back(std::move(name), ToNumber(*time));
+  };
+  add_time("sleeps_since", record.sleeps_since);
+  add_time("wake_at", record.cell.wake_at);
+  return MustEncode(std::move(dict));
 }
 
 Result<SleepRecord> DecodeSleepRecord(std::string_view bytes) {
@@ -184,7 +213,14 @@ Result<SleepRecord> DecodeSleepRecord(std::string_view bytes) {
                      .stderr_text = fields.Get<Bytes>("stderr").data,
                      .active = std::chrono::nanoseconds(fields.Get<std::int64_t>("active_ns")),
                      .waited = std::chrono::nanoseconds(fields.Get<std::int64_t>("waited_ns")),
-                     .cell = {fields.Get<Bytes>("cell").data}};
+                     .cell = {.bytes = fields.Get<Bytes>("cell").data}};
+  if (auto tail = fields.GetOptional<Bytes>("tail")) record.cell.tail = std::move(tail->data);
+  const auto get_time = [&fields](std::string_view name) -> std::optional<SystemTime> {
+    const auto number = fields.GetOptional<std::int64_t>(name);
+    return number ? std::optional(ToTime(*number)) : std::nullopt;
+  };
+  record.sleeps_since = get_time("sleeps_since");
+  record.cell.wake_at = get_time("wake_at");
   if (!fields.good()) return Unreadable("sleeping run");
   return record;
 }

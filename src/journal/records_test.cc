@@ -13,7 +13,7 @@ TEST(RecordsTest, ARunComesBackAsItWas) {
   RunRecord record{.code = "x = '\xff'", .session = "s", .setting = "agent"};
   record.limits.wall_time = 7s;
   record.limits.files = 3;
-  record.time = VirtualTime{.seed = std::string(32, '\x80'), .start = SystemTime(5s)};
+  record.seed = std::string(32, '\x80');
   const auto back = DecodeRunRecord(Encode(record));
   ASSERT_TRUE(back) << back.error().message();
   EXPECT_EQ(back->code, record.code);
@@ -21,9 +21,8 @@ TEST(RecordsTest, ARunComesBackAsItWas) {
   EXPECT_EQ(back->setting, "agent");
   EXPECT_EQ(back->limits.wall_time, 7s);
   EXPECT_EQ(back->limits.files, 3u);
-  EXPECT_EQ(back->time->seed, record.time->seed);
-  EXPECT_EQ(back->time->start, SystemTime(5s));
-  EXPECT_FALSE(DecodeRunRecord(Encode(RunRecord{.code = "1"}))->time);
+  EXPECT_EQ(back->seed, record.seed);
+  EXPECT_FALSE(DecodeRunRecord(Encode(RunRecord{.code = "1"}))->seed);
 }
 
 TEST(RecordsTest, ARunComesBackWithWhomItActsFor) {
@@ -34,6 +33,31 @@ TEST(RecordsTest, ARunComesBackWithWhomItActsFor) {
   ASSERT_TRUE(back) << back.error().message();
   EXPECT_EQ(back->context, context);
   EXPECT_FALSE(DecodeRunRecord(Encode(RunRecord{.code = "1"}))->context);
+}
+
+TEST(RecordsTest, TracesComeBackOrAreRefused) {
+  const std::vector<TracePart> parts = {{0, ""}, {7, std::string("\x00\xff", 2)}};
+  const std::string bytes = Encode(parts);
+  const auto back = DecodeTrace(bytes);
+  ASSERT_TRUE(back && back->size() == 2u);
+  EXPECT_EQ(back->at(1).seq, 7u);
+  EXPECT_EQ(back->at(1).bytes, parts[1].bytes);
+  EXPECT_TRUE(DecodeTrace("")->empty());
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    EXPECT_EQ(DecodeTrace(bytes.substr(0, size)).has_value(), size == 8) << size;
+  }
+}
+
+TEST(RecordsTest, ASleepingRunTellsWhenItWakes) {
+  const SleepRecord record{.active = 3s,
+                           .sleeps_since = SystemTime(5s),
+                           .cell = {.bytes = "cell", .wake_at = SystemTime(9s), .tail = "tail"}};
+  const auto back = DecodeSleepRecord(Encode(record));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->sleeps_since, SystemTime(5s));
+  EXPECT_EQ(back->cell.wake_at, SystemTime(9s));
+  EXPECT_EQ(back->cell.tail, "tail");
+  EXPECT_FALSE(DecodeSleepRecord(Encode(SleepRecord{}))->cell.wake_at);
 }
 
 TEST(RecordsTest, AnswersOfEveryKindComeBack) {

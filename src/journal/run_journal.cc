@@ -144,6 +144,9 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
     const auto found = state->entries.find(call.seq);
     again = found != state->entries.end();
     if (again && !std::exchange(found->second.asked, true)) --state->unasked;
+    if (!again && !call.trace.empty()) {
+      state->unstored.emplace(call.seq, std::move(call.trace));
+    }
   }
   auto ruling = again ? BeginAgain(call, written) : BeginNew(call, std::move(written));
   co_return co_await std::move(ruling);
@@ -202,11 +205,25 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(
   co_return Instead{*std::move(written.refused)};
 }
 
+// What the code was told before a call is in the store when the call is, whether or not the calls before it are.
+std::string RunJournal::TakeTrace(std::uint32_t seq) {
+  auto state = state_.Lock();
+  std::vector<TracePart> parts;
+  const auto later = state->unstored.upper_bound(seq);
+  for (auto part = state->unstored.begin(); part != later; ++part) {
+    parts.push_back({.seq = part->first, .bytes = std::move(part->second)});
+  }
+  state->unstored.erase(state->unstored.begin(), later);
+  return Encode(parts);
+}
+
 asio::awaitable<Result<void>> RunJournal::AddRow(
     NewCall call, std::shared_ptr<const CanonicalArguments> arguments) {
   const SystemTime now = options_.clock.Now();
+  call.trace = TakeTrace(call.seq);
   auto begun = co_await runs().BeginCall(options_.owner, options_.run, options_.lease, call, now);
   if (!begun) co_return begun;
+  call.trace = {};
   auto state = state_.Lock();
   Entry& entry = state->entries[call.seq];
   if (arguments) call.arguments = {};
@@ -529,6 +546,11 @@ void RunJournal::Freeze() {
 void RunJournal::Stop() {
   state_.Lock()->stopped = true;
   Wake();
+}
+
+bool RunJournal::quiet() const {
+  auto state = state_.Lock();
+  return state->waiting == state->open && !state->stopped && state->fault == Fault::kNone;
 }
 
 bool RunJournal::waits() const {

@@ -86,7 +86,8 @@ class RunJournal final : public CallJournal {
   // The run is in this session: a person's yes may hold as long as the session does. Before the first call.
   void EnterSession(CallSession session);
 
-  // Whether the run is under way, every open call waits for a person, and there is one.
+  // Whether the run is under way and every open call waits for a person; waits(): and there is one.
+  bool quiet() const;
   bool waits() const;
   // Grows with every change of what is open.
   std::uint64_t changes() const;
@@ -134,7 +135,8 @@ class RunJournal final : public CallJournal {
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
     std::size_t kept_bytes = 0;  // Arguments of answered calls, for the outcome.
-    SystemTime last{};           // The newest time the code was told.
+    SystemTime last{};                              // The newest time the code was told.
+    std::map<std::uint32_t, std::string> unstored;  // The traces of calls that have no row yet.
     bool parking = false;
     bool frozen = false;
     bool stopped = false;
@@ -159,6 +161,7 @@ class RunJournal final : public CallJournal {
                                        std::shared_ptr<const CanonicalArguments> arguments);
   asio::awaitable<Result<void>> AddRow(NewCall call,
                                        std::shared_ptr<const CanonicalArguments> arguments);
+  std::string TakeTrace(std::uint32_t seq);
   asio::awaitable<Ruling> Retry(const JournaledCall& call);
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);

@@ -65,7 +65,8 @@ class StoreMaintenance {
   virtual ~StoreMaintenance() = default;
 
   // Runs that nobody holds and that have something ahead of them: under way when their replica died; waiting for
-  // nothing any more because somebody has decided; to be cancelled; or waiting in the memory of a replica that is gone.
+  // nothing any more because somebody has decided, or the time has come (SavedRun::wake_at); to be cancelled; or waiting
+  // in the memory of a replica that is gone.
   // Not those whose setback is too fresh, unless they are to be cancelled. Claim one before touching it.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                        std::uint32_t limit) = 0;

@@ -59,7 +59,7 @@ struct RunKey {
 struct NewRun {
   RunId id;
   std::string code_digest{};
-  std::string request{};  // Code, limits, tools, seed: what replaying needs.
+  std::string request{};  // Code, limits, tools, seed: what replaying needs besides the calls.
   std::optional<RunKey> key{};
 };
 
@@ -86,11 +86,14 @@ struct Setback {
   bool counts = true;     // As an attempt. Not if the run has nothing to do with it.
 };
 
-// A run put to sleep in a call: sealed bytes and what they can be restored by.
+// A saved run: sealed bytes and what they can be restored by.
 struct SavedRun {
   std::uint32_t seq = 0;
   std::string build{};
   std::string sealed{};
+  // It waits for time to pass, and goes on then whether or not somebody has decided.
+  std::optional<SystemTime> wake_at{};
+  bool waits_for_somebody = true;  // False: for time alone. To others it is under way. Not loaded.
 };
 
 struct NewCall {
@@ -102,6 +105,7 @@ struct NewCall {
   std::string idempotency_key{};
   CallState state = CallState::kStarted;  // kPending if a person is asked first.
   std::optional<GrantId> grant{};  // The standing yes by which it starts. Such effects are audited.
+  std::string trace{};             // What the code was told before. Gone when the run has finished.
 };
 
 struct StoredCall {
@@ -145,8 +149,8 @@ class RunStore {
   virtual asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, RunId id,
                                                     SystemTime now) = 0;
 
-  // The run waits for somebody, so it has got somewhere: attempts are counted anew. With `saved`, as bytes that
-  // replace earlier ones.
+  // The run waits for somebody, or for time to pass, so it has got somewhere: attempts are counted anew. With `saved`, as
+  // bytes that replace earlier ones.
   virtual asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,
                                              std::optional<SavedRun> saved, SystemTime now) = 0;
   // It goes on; what was saved stays until the next Wait or the end, should this replica die.

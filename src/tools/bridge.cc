@@ -272,6 +272,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
                                              std::size_t reserved) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const std::size_t size = call.packed.size();
+    std::string trace = std::move(call.trace);
     std::optional<JournaledCall> read;
     {
       const Load load(*self, reserved);
@@ -284,6 +285,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
       --self->reading_;
     }
     if (!read) co_return;
+    read->trace = std::move(trace);
     self->HoldText(*read);
     co_await ServeJournaled(self, *std::move(read));
   }
@@ -492,6 +494,10 @@ void ToolBridge::OnOutput(OutputStream stream, std::string_view bytes) {
 
 void ToolBridge::OnCall(ToolCall call) {
   traffic_->Take(std::move(call));
+}
+
+void ToolBridge::OnSleep(std::optional<HostTime> until) {
+  if (traffic_->options().on_sleep) traffic_->options().on_sleep(until);
 }
 
 void ToolBridge::Reopen(std::vector<RecordedCall> calls) {

@@ -58,6 +58,7 @@ struct ToolBridgeOptions {
   ToolGate gate{};  // Without one, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
+  std::function<void(std::optional<HostTime>)> on_sleep{};  // As RunEvents::OnSleep.
   ToolRun::Trace trace{};
   std::shared_ptr<const SessionContext> session{};  // Whom the calls are for.
   // Sees every call, and decides about those that need approval in the gate's place. Answers are then given one
@@ -74,6 +75,7 @@ class ToolBridge final : public RunEvents {
 
   void OnOutput(OutputStream stream, std::string_view bytes) override;
   void OnCall(ToolCall call) override;
+  void OnSleep(std::optional<HostTime> until) override;
   // Calls that the run had made when its cell was saved: those that are still open are answered. With a journal only.
   void Reopen(std::vector<RecordedCall> calls);
 

@@ -30,6 +30,7 @@ struct JournaledCall {
   std::shared_ptr<const CanonicalArguments> arguments = std::make_shared<CanonicalArguments>();
   bool needs_approval = false;
   std::optional<ToolRaised> refused{};  // Nothing will be done for it; the code is told this.
+  std::string trace{};                  // As ToolCall::trace: recorded along with the call.
 };
 
 // A call that was journaled before, when its run goes on elsewhere.

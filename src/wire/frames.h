@@ -17,12 +17,12 @@
 namespace caisson::wire {
 
 enum class ToWorker : std::uint16_t {
-  kStart = 1,    // StartHeader, request Value, files Value: run code in a fresh cell.
+  kStart = 1,    // StartHeader, request Value, trace, files Value: run code in a fresh cell.
   kAnswer = 2,   // AnswerHeader, answer Value: to a call of this cell.
   kCancel = 3,   // Nothing: end the run and forget the cell.
   kSave = 4,     // SaveHeader: turn a parked or idle cell into bytes.
-  kRestore = 5,  // StartHeader, files Value (request_length long), blob: make a cell out of bytes;
-                 // it waits where it was.
+  kRestore = 5,  // StartHeader, files Value (request_length long), trace, blob: make a cell out of
+                 // bytes; it waits where it was.
   kAgain = 6,    // StartHeader, request Value: run more code in an idle cell that was kept.
   kFileAnswer = 7,  // FileAnswerHeader, then the bytes that were read, or a ListedHeader and a name
                     // for each entry.
@@ -31,18 +31,20 @@ enum class ToWorker : std::uint16_t {
 enum class ToHost : std::uint16_t {
   kReady = 1,   // ReadyHeader, then the walls that are missing, one per line.
   kOutput = 2,  // One byte of stream (1 stdout, 2 stderr), then bytes.
-  kCall = 3,    // CallHeader, call Value: the cell goes on, or is parked until it is answered.
-  kDone = 4,    // DoneHeader, report Value: the run has ended.
-  kFile = 5,    // FileHeader, path, contents: one captured file, before kDone.
-  kSaved = 6,   // The blob of a saved cell.
+  kCall = 3,  // CallHeader, trace, call Value: the cell goes on, or is parked until it is answered.
+  kDone = 4,  // DoneHeader, report Value: the run has ended.
+  kFile = 5,  // FileHeader, path, contents: one captured file, before kDone.
+  kSaved = 6,  // The blob of a saved cell.
   kRestored =
       7,         // A restored cell is in place; payload: the numbers (u32) of its unanswered calls.
   kRefused = 8,  // Text: a kStart, kSave or kRestore could not be done, and why.
   kFileList = 9,   // FileListHeader, path: what is in a directory of a mount? The cell waits.
   kFileRead = 10,  // FileReadHeader, path: bytes of a file of a mount. The cell waits.
   kChange = 11,    // ChangeHeader, path, contents: what the run did below a mount, before kDone.
+  kTail = 12,      // TailHeader, trace: of a recorded run, just before its kSaved.
+  kSleep = 13,     // SleepHeader: a recorded run begins a long sleep, or goes on.
 };
-inline constexpr ToHost kLastToHost = ToHost::kChange;
+inline constexpr ToHost kLastToHost = ToHost::kSleep;
 
 // What a run may use, and how it sees time and chance.
 struct StartHeader {
@@ -59,19 +61,32 @@ struct StartHeader {
   std::uint32_t tool_calls;
   std::uint32_t message_bytes;  // One call or answer.
   std::uint32_t request_length;
-  std::uint32_t flags;     // kKeepCell, kVirtualTime.
-  std::uint64_t clock_ns;  // kVirtualTime: where the clock starts.
-  std::uint8_t seed[32];   // kVirtualTime: what randomness comes from.
+  std::uint32_t flags;  // kKeepCell, kRecorded.
+  std::uint64_t
+      trace_length;       // Of what is to be replayed: for each part u32 number, u32 length, bytes.
+  std::uint8_t seed[32];  // kRecorded: randomness comes from this.
 };
 // The cell is kept, idle, after the run: a session.
 inline constexpr std::uint32_t kKeepCell = 1;
-// Randomness comes from `seed`; the clock tells `clock_ns` plus what answers and sleeps added.
-inline constexpr std::uint32_t kVirtualTime = 2;
+// The run may be replayed: randomness comes from `seed`; clock readings and the ends of waits are recorded (the trace,
+// see engine/wasm/worker/trace.h), and the host is told of long sleeps.
+inline constexpr std::uint32_t kRecorded = 2;
+
+// The most that is recorded of a run: about 100,000 clock readings. Bytes.
+inline constexpr std::uint32_t kMaxTraceBytes = 256 << 10;
+// The longest part of a trace: all of it, and its head.
+inline constexpr std::uint32_t kMaxTracePartBytes = kMaxTraceBytes + 64;
+// The first byte of a part: something before its end was not recorded, because there was too much.
+inline constexpr std::uint8_t kTraceCut = 1;
+// A sleep that is at least so long is told to the host, which can then save the cell. Nanoseconds; as much again for each
+// kSavedBytesPerSleep by which the cell's memory has grown.
+inline constexpr std::uint64_t kLongSleepNs = 1'000'000'000;
+inline constexpr std::uint64_t kSavedBytesPerSleep = 4 << 20;
 
 struct AnswerHeader {
   std::uint32_t seq;
   std::uint32_t reserved;
-  std::uint64_t clock_ns;  // kVirtualTime: the time of this answer.
+  std::uint64_t clock_ns;  // The time of this answer. Read by kept workers of older builds only.
 };
 
 struct SaveHeader {
@@ -89,7 +104,15 @@ struct ReadyHeader {
 
 struct CallHeader {
   std::uint32_t seq;
-  std::uint32_t reserved;
+  std::uint32_t trace_length;  // Part `seq` of the trace.
+};
+
+struct TailHeader {
+  std::uint64_t wake_ns;  // Real time: the saved cell sleeps until then. 0: it does not sleep.
+};
+
+struct SleepHeader {
+  std::uint64_t wake_ns;  // Real time; 0: it goes on.
 };
 
 enum class Ending : std::uint32_t {

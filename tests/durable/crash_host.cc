@@ -1,6 +1,7 @@
 // A host that dies where it is told to, or lives and loses its workers there.
 //
 //   crash_host start STORE KEYS EFFECTS WINDOW      starts the run; dies in WINDOW, or once the run waits
+//   crash_host nap STORE KEYS EFFECTS WINDOW        the same with a run that sleeps
 //   crash_host go STORE KEYS EFFECTS WINDOW         says yes to all that is asked, until the run has ended; dies in WINDOW
 //   crash_host parked STORE KEYS EFFECTS WINDOW     both, and its workers die in WINDOW; the run waits in memory
 //   crash_host asleep STORE KEYS EFFECTS WINDOW     the same; the run waits in the store
@@ -28,14 +29,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Whenever it begins again, it makes the same calls: with the times that were recorded.
 constexpr const char* kCode =
+    "import time\n"
     "lines = 0\n"
     "def do(tool, text):\n"
     "  global lines\n"
     "  lines += 1\n"
-    "  try: return tool(text=text)\n"
+    "  try: return tool(text=text, at=[time.time(), time.monotonic()])\n"
     "  except Exception as e: return 'uncertain' if 'nobody knows' in str(e) else repr(e)\n"
     "[do(note, 'first'), do(send, 'asked'), do(put, 'put'), do(note, 'last'), lines]";
+
+constexpr const char* kNap =
+    "import time\n"
+    "begin = time.time()\n"
+    "note(text='first', at=begin)\n"
+    "time.sleep(4)\n"
+    "note(text='last', at=begin)\n"
+    "[begin, time.time()]";
 
 std::unique_ptr<Store> OpenByUrl(const std::string& url) {
   auto store = url.starts_with("sqlite:") ? OpenSqliteStore({.path = url.substr(7)})
@@ -52,20 +63,21 @@ asio::awaitable<void> UntilCancelled() {
 
 std::shared_ptr<const Tool> Effect(const std::string& file, std::string name, Approval approval,
                                    Repeat repeat) {
-  return *Tool::Make({.name = std::move(name),
-                      .input_schema = Dict{{{"properties", Dict{{{"text", Dict{}}}}}}},
-                      .approval = std::move(approval),
-                      .repeat = repeat},
-                     Awaitable([file](Dict given) -> asio::awaitable<Result<Value>> {
-                       PassStep("effect:before");
-                       const std::string line = *given.Find("text")->If<std::string>() + "\n";
-                       const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
-                       if (::write(fd, line.data(), line.size()) < 0) std::abort();
-                       ::close(fd);
-                       if (PassStep("effect:during")) co_await UntilCancelled();
-                       PassStep("effect:after");
-                       co_return Value(std::string("done"));
-                     }));
+  return *Tool::Make(
+      {.name = std::move(name),
+       .input_schema = Dict{{{"properties", Dict{{{"text", Dict{}}, {"at", Dict{}}}}}}},
+       .approval = std::move(approval),
+       .repeat = repeat},
+      Awaitable([file](Dict given) -> asio::awaitable<Result<Value>> {
+        PassStep("effect:before");
+        const std::string line = *given.Find("text")->If<std::string>() + "\n";
+        const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600);
+        if (::write(fd, line.data(), line.size()) < 0) std::abort();
+        ::close(fd);
+        if (PassStep("effect:during")) co_await UntilCancelled();
+        PassStep("effect:after");
+        co_return Value(std::string("done"));
+      }));
 }
 
 int Main(const std::string& mode, const std::string& url, const std::string& keys_file,
@@ -85,7 +97,7 @@ int Main(const std::string& mode, const std::string& url, const std::string& key
             *keys, std::make_shared<const CodeSetting>(std::move(setting)), settings);
   const IsolationKey ann(*Identity::Create({.user = "ann"}));
   SetWindow(window, lives ? Victim::kWorkers : Victim::kHost);
-  if (mode != "go") host.Start(ann, {.code = kCode});
+  if (mode != "go") host.Start(ann, {.code = mode == "nap" ? kNap : kCode});
   if (mode == "start") ::kill(::getpid(), SIGKILL);
   host.runs().Tend();
   auto runs = host.Now(host.runs().List(ann, {}, {}));

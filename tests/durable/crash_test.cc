@@ -112,6 +112,33 @@ TEST_P(CrashTest, NothingHappensTwice) {
   ExpectNothingTwice(ended.output, Effects(), window);
 }
 
+class NapTest : public CrashTest {};
+
+// Killed when it has just begun to sleep, or before the store knows; either way it sleeps as long as it said, once.
+TEST_P(NapTest, WakesWhenItSaid) {
+  const Window window = std::get<1>(GetParam());
+  ASSERT_TRUE(WasKilled(Run("nap", window.step)));
+  const Ended ended = Run("go", "never:0");
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  const auto outcome = ParseJson(ended.output);
+  ASSERT_TRUE(outcome) << ended.output;
+  const Value* result = outcome->If<Dict>()->Find("result");
+  ASSERT_TRUE(result != nullptr && result->If<List>() != nullptr) << ended.output;
+  const auto& times = result->If<List>()->items;
+  const double slept = *times.at(1).If<double>() - *times.at(0).If<double>();
+  EXPECT_GE(slept, 3.999);
+  // The dead host's lease is over after 1 s: sleeping all of it again would take more than 5.
+  if (window.phase == std::string_view("slept")) EXPECT_LT(slept, 4.9);
+  EXPECT_THAT(Effects(),
+              testing::UnorderedElementsAre(testing::Pair("first", 1), testing::Pair("last", 1)));
+}
+
+constexpr Window kNapWindows[] = {
+    {"slept", "Wait:after:1"},
+    {"unknown", "Wait:before:1"},
+    {"slept", "BeginCall:before:2"},
+};
+
 using LostWorkersTest = CrashTest;
 
 // The host that lost them goes on with the run by itself.
@@ -199,6 +226,8 @@ std::string NameOf(const testing::TestParamInfo<std::tuple<BackendKind, Window>>
 
 INSTANTIATE_TEST_SUITE_P(Killed, CrashTest, testing::Combine(kDurable, testing::ValuesIn(kWindows)),
                          NameOf);
+INSTANTIATE_TEST_SUITE_P(Killed, NapTest,
+                         testing::Combine(kDurable, testing::ValuesIn(kNapWindows)), NameOf);
 INSTANTIATE_TEST_SUITE_P(Killed, LostWorkersTest,
                          testing::Combine(kDurable, testing::ValuesIn(kWorkerWindows)), NameOf);
 

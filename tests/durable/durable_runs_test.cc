@@ -18,7 +18,7 @@ TEST_F(DurableRunsTest, ARunWithoutGatedToolsRunsAsItAlwaysDid) {
                        {.code = "code", .setting = plain});
   EXPECT_EQ(view.outcome.status, RunStatus::kCompleted);
   EXPECT_EQ(view.outcome.run_id, view.id.str());
-  EXPECT_FALSE(here_->engine().requests().at(0).second.virtual_time);
+  EXPECT_FALSE(here_->engine().requests().at(0).second.recording);
   loop_.Until([&] { return !loop_.Now(store_->runs().Find(ann_, view.id)).has_value() == false; });
   EXPECT_EQ(Find(view.id).outcome.stdout_text, "hi");
   EXPECT_THAT(*loop_.Now(store_->runs().Calls(ann_, view.id)), IsEmpty());
@@ -38,7 +38,7 @@ TEST_F(DurableRunsTest, ARunStopsAtAGatedCallAndGoesOnWhenSomebodySaysYes) {
   EXPECT_EQ(view.outcome.approvals[0].tool, "send");
   EXPECT_GT(view.saved_bytes, 0u);
   EXPECT_THAT(effects_, IsEmpty());
-  EXPECT_TRUE(here_->engine().requests().at(0).second.virtual_time);
+  EXPECT_TRUE(here_->engine().requests().at(0).second.recording);
 
   ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id));
   view = Await(*here_, view.id);
@@ -99,13 +99,13 @@ TEST_F(DurableRunsTest, AfterAnUpgradeItBeginsAgainAndNothingIsDoneTwice) {
   EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << view.outcome.error->message;
   EXPECT_EQ(view.outcome.stdout_text, "ab");
   EXPECT_THAT(effects_, ElementsAre("read", "send"));
-  // The same code, chance and time, and the recorded answer at its recorded time.
+  // The same code and random bytes, and the recorded answer at its recorded time.
   const RunRequest& first = here_->engine().requests().at(0).second;
   const RunRequest& again = there->engine().requests().at(0).second;
   EXPECT_EQ(first.code, again.code);
-  EXPECT_EQ(first.virtual_time->seed, again.virtual_time->seed);
-  EXPECT_EQ(first.virtual_time->start, again.virtual_time->start);
-  EXPECT_TRUE(again.virtual_time->must_repeat);
+  EXPECT_EQ(first.recording->seed, again.recording->seed);
+  EXPECT_FALSE(first.recording->must_repeat);
+  EXPECT_TRUE(again.recording->must_repeat);
   EXPECT_EQ(here_->engine().answer_times().at(0), there->engine().answer_times().at(0));
 }
 

@@ -20,8 +20,10 @@ namespace caisson::testing {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
@@ -175,6 +177,186 @@ TEST_P(RealRunsTest, AfterAnUpgradeKeptWorkersTakeItUpAndOthersReplayIt) {
   EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
   EXPECT_EQ(view.outcome.stdout_text, "1 begin\n2 ask\n3 again\n4 end\n");
   EXPECT_THAT(effects(), ElementsAre("first", "one", "two", "last"));
+  std::filesystem::remove_all(directory);
+}
+
+// ---- Time ----
+
+double Unix(SystemTime time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+double Number(const RunView& view, std::size_t index) {
+  const auto& result = view.outcome.result;
+  const auto* list = result ? result->If<List>() : nullptr;
+  const double* number = list == nullptr ? nullptr : list->items.at(index).If<double>();
+  EXPECT_TRUE(number != nullptr) << Ending(view.outcome);
+  return number == nullptr ? 0 : *number;
+}
+
+TEST_P(RealRunsTest, TimeIsRealForCodeWhoseToolsNeedApproval) {
+  for (const EngineKind kind : {EngineKind::kWasm, EngineKind::kNative}) {
+    auto host = Open({}, kind);
+    const double before = Unix(std::chrono::system_clock::now());
+    const RunView view =
+        host->Start(ann_, {.code = "import asyncio, datetime, time\n"
+                                   "t, m, p = time.time(), time.monotonic(), time.perf_counter()\n"
+                                   "time.sleep(0.1)\n"
+                                   "await asyncio.sleep(0.1)\n"
+                                   "try: await asyncio.wait_for(asyncio.sleep(60), 0.1)\n"
+                                   "except TimeoutError: pass\n"
+                                   "[t, datetime.datetime.now().timestamp(), time.time() - t, "
+                                   "time.monotonic() - m, time.perf_counter() - p]"});
+    const double after = Unix(std::chrono::system_clock::now());
+    EXPECT_GE(Number(view, 0), before - 0.001);
+    EXPECT_LE(Number(view, 1), after + 0.001);
+    for (const std::size_t passed : {2u, 3u, 4u}) {
+      EXPECT_GE(Number(view, passed), 0.299);
+      EXPECT_LE(Number(view, passed), after - before + 0.001);
+    }
+    EXPECT_GE(view.outcome.usage.wall, 300ms);
+  }
+}
+
+constexpr const char* kNap =
+    "import asyncio, time\n"
+    "t, m = time.time(), time.monotonic()\n"
+    "note(text='before')\n"
+    "await asyncio.sleep(2)\n"
+    "note(text='after')\n"
+    "[time.time() - t, time.monotonic() - m]";
+
+TEST_P(RealRunsTest, ALongSleepNeedsNoCell) {
+  auto host = Open({.keep_parked = 0ns});
+  host->runs().Tend();
+  const auto begun = host->Now(host->runs().StartDetached(ann_, {.code = kNap}));
+  ASSERT_TRUE(begun) << begun.error().message();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto asleep = [&] {
+    return effects().size() == 1 && host->engine().stats().cells_live == 0;
+  };
+  while (!asleep() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(host->Now(host->runs().Find(ann_, begun->id))->state, RunState::kRunning);
+  const RunView view = host->Await(ann_, begun->id);
+  EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
+  EXPECT_THAT(effects(), ElementsAre("before", "after"));
+  for (const std::size_t passed : {0u, 1u}) {
+    EXPECT_GE(Number(view, passed), 1.999);
+    EXPECT_LT(Number(view, passed), 20);
+  }
+  EXPECT_GE(view.outcome.usage.wall, 2s);
+}
+
+// Whoever started it and waits is told of its end, wherever it slept.
+TEST_P(RealRunsTest, ACallerWaitsForARunThatSleepsInTheStore) {
+  auto host = Open({.keep_parked = 0ns});
+  host->runs().Tend();
+  const RunView view = host->Start(ann_, {.code = kNap});
+  EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
+}
+
+TEST_P(RealRunsTest, ASleepingRunWakesInAnotherProcess) {
+  auto first = Open();
+  const auto begun = first->Now(first->runs().StartDetached(ann_, {.code = kNap}));
+  ASSERT_TRUE(begun) << begun.error().message();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (first->Now(first->runs().Find(ann_, begun->id))->saved_bytes == 0 &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  first.reset();
+  auto second = Open();
+  second->runs().Tend();
+  const RunView view = second->Await(ann_, begun->id);
+  EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
+  EXPECT_GE(Number(view, 0), 1.999);
+  EXPECT_GE(Number(view, 1), 1.999);
+  EXPECT_THAT(effects(), ElementsAre("before", "after"));
+}
+
+TEST_P(RealRunsTest, TheWallLimitEndsASleepWhereverItIsSlept) {
+  for (const auto keep_parked : {std::chrono::nanoseconds(0s), std::chrono::nanoseconds(60s)}) {
+    auto host = Open({.keep_parked = keep_parked});
+    host->runs().Tend();
+    StartRun request{.code = "import time\ntime.sleep(100)"};
+    request.limits = Limits{.wall_time = 1500ms};
+    const RunView view = host->Start(ann_, request);
+    EXPECT_EQ(view.outcome.reason, RunReason::kWallTime) << Ending(view.outcome);
+    EXPECT_GE(view.outcome.usage.wall, 1500ms);
+    EXPECT_LT(view.outcome.usage.wall, 20s);
+  }
+}
+
+// The person takes longer than the code wants to wait, and the host is restarted meanwhile.
+TEST_P(RealRunsTest, ATimeOutBesideAQuestionPassesInAnotherProcess) {
+  auto first = Open();
+  RunView view = first->Start(ann_, {.code = "import asyncio\n"
+                                             "try: await asyncio.wait_for(send(text='x'), 1.5)\n"
+                                             "except TimeoutError: note(text='late')"});
+  ASSERT_EQ(view.state, RunState::kWaiting) << Ending(view.outcome);
+  first.reset();
+  auto second = Open();
+  second->runs().Tend();
+  do {
+    view = second->Await(ann_, view.id);
+  } while (view.state != RunState::kFinished);
+  EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
+  EXPECT_THAT(effects(), ElementsAre("late"));
+}
+
+// The store of the first process, and a build that cannot restore what it saved.
+TEST_P(RealRunsTest, AnotherBuildIsToldTheRecordedTimes) {
+  auto first = Open();
+  RunView view = first->Start(
+      ann_, {.code = "import random, time\n"
+                     "t, m = time.time(), time.monotonic(); time.sleep(0.5)\n"
+                     "note(text=repr([t, time.time(), time.monotonic(), random.random()]))\n"
+                     "send(text=f'at {time.time()}')\n"
+                     "note(text='end')\n"
+                     "[t, time.time(), time.monotonic() - m]"});
+  ASSERT_EQ(view.state, RunState::kWaiting) << Ending(view.outcome);
+  first.reset();
+  std::string pattern = "/tmp/caisson-kept.XXXXXX";
+  const std::filesystem::path directory = ::mkdtemp(pattern.data());
+  auto second = Over(StartWasm(InstallAnotherBuild(directory / "newer")));
+  const double before = Unix(std::chrono::system_clock::now());
+  ASSERT_TRUE(second->Decide(ann_, view.outcome.approvals.at(0).id));
+  view = second->Await(ann_, view.id);
+  EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
+  ASSERT_EQ(effects().size(), 3u);
+  EXPECT_EQ(effects().back(), "end");
+  EXPECT_LT(Number(view, 0), before);          // Recorded,
+  EXPECT_GE(Number(view, 1), before - 0.001);  // and then real.
+  EXPECT_GE(Number(view, 2), before - Number(view, 0) - 0.001);
+  std::filesystem::remove_all(directory);
+}
+
+TEST_P(RealRunsTest, ARunThatReadsItsClocksTooOftenIsForItsOwnBuildAlone) {
+  const std::string code =
+      "import time\nfor i in range(300_000): t = time.time()\nsend(text='x')\nnote(text='end')";
+  std::string pattern = "/tmp/caisson-kept.XXXXXX";
+  const std::filesystem::path directory = ::mkdtemp(pattern.data());
+  auto first = Open();
+  RunView view = first->Start(ann_, {.code = code});
+  ASSERT_EQ(view.state, RunState::kWaiting) << Ending(view.outcome);
+  first.reset();
+  {
+    auto same = Open();
+    ASSERT_TRUE(same->Decide(ann_, IdOf(view, "x")));
+    view = same->Await(ann_, view.id);
+    EXPECT_EQ(view.outcome.status, RunStatus::kCompleted) << Ending(view.outcome);
+    EXPECT_THAT(effects(), ElementsAre("x", "end"));
+    view = same->Start(ann_, {.code = code});
+  }
+  auto other = Over(StartWasm(InstallAnotherBuild(directory / "newer")));
+  ASSERT_TRUE(other->Decide(ann_, IdOf(view, "x")));
+  view = other->Await(ann_, view.id);
+  EXPECT_EQ(view.outcome.status, RunStatus::kFailed);
+  EXPECT_EQ(view.outcome.reason, RunReason::kLost);
+  ASSERT_TRUE(view.outcome.error);
+  EXPECT_THAT(view.outcome.error->message, AllOf(HasSubstr("read its clocks more often"),
+                                                 HasSubstr("256 KiB"), HasSubstr("[worker] keep")));
+  EXPECT_EQ(view.outcome.calls.size(), 1u);
+  EXPECT_THAT(effects(), ElementsAre("x", "end"));
   std::filesystem::remove_all(directory);
 }
 

@@ -126,6 +126,28 @@ TEST_F(RunJournalTest, ARowIsThereBeforeTheEffectAndFinishedAfter) {
   EXPECT_EQ(std::get<Value>(DecodeAnswerRecord(Rows().at(0).result)->answer), Value(42));
 }
 
+// Also what it was told before calls that have not begun: the arguments of this one may depend on it.
+TEST_F(RunJournalTest, WhatTheCodeWasToldIsStoredBeforeAnEffectBegins) {
+  auto journal = Open();
+  JournaledCall first = Call(0, read_, 7);
+  first.trace = "told first";
+  JournaledCall second = Call(1, read_, 7);
+  second.trace = std::string("\0then", 5);
+  Now(journal->Before(std::move(first)));
+  Now(journal->Before(std::move(second)));
+  ASSERT_TRUE(Now(journal->Start(1)));
+  const auto calls = Rows();
+  ASSERT_EQ(calls.size(), 1u);
+  const auto parts = DecodeTrace(calls[0].call.trace);
+  ASSERT_TRUE(parts && parts->size() == 2u);
+  EXPECT_EQ(parts->at(0).seq, 0u);
+  EXPECT_EQ(parts->at(0).bytes, "told first");
+  EXPECT_EQ(parts->at(1).seq, 1u);
+  EXPECT_EQ(parts->at(1).bytes, std::string("\0then", 5));
+  ASSERT_TRUE(Now(journal->Start(0)));
+  EXPECT_EQ(Rows().at(0).call.trace, "");  // Once is enough.
+}
+
 TEST_F(RunJournalTest, AGatedCallWaitsAndGoesOnOnceItIsApproved) {
   auto journal = Open();
   auto ruling = Begin(journal, Call(0, send_));

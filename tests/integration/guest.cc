@@ -58,6 +58,11 @@ struct Guest::State final : RunEvents {
     calls.push_back(std::move(call));
     changed.notify_all();
   }
+  void OnSleep(std::optional<HostTime> until) override {
+    const std::scoped_lock lock(mutex);
+    sleeps_until = until;
+    changed.notify_all();
+  }
   void OnEnd(Result<Outcome> outcome) {
     const std::scoped_lock lock(mutex);
     ended = std::move(outcome);
@@ -74,6 +79,7 @@ struct Guest::State final : RunEvents {
     {
       const std::scoped_lock lock(mutex);
       ended.reset();
+      sleeps_until.reset();
       calls.clear();
       out.clear();
     }
@@ -90,6 +96,7 @@ struct Guest::State final : RunEvents {
   std::condition_variable changed;
   std::deque<ToolCall> calls;
   std::string out;
+  std::optional<HostTime> sleeps_until;
   std::optional<Result<Outcome>> ended;
 };
 
@@ -177,6 +184,13 @@ Result<SavedCell> Guest::TrySave(AfterSave after) {
   Await(state_->executor,
         [&]() -> asio::awaitable<void> { saved.emplace(co_await state_->cell->Save(after)); });
   return *std::move(saved);
+}
+
+HostTime Guest::WaitForSleep() {
+  const auto lock = state_->WaitUntil(
+      "a sleep", [this] { return state_->sleeps_until.has_value() || state_->ended.has_value(); });
+  if (!state_->sleeps_until) Hangs("a run that ended without a sleep");
+  return *state_->sleeps_until;
 }
 
 Result<SavedCell> Guest::Save(AfterSave after) {

@@ -46,6 +46,9 @@ class Guest {
   // Waits until `text` has been written to stdout while the run is under way.
   void WaitForOutput(std::string_view text);
 
+  // Waits until the run is in a long sleep, and returns its end.
+  HostTime WaitForSleep();
+
   // A call is seen before its cell has come to rest: Save() tries until it has.
   Result<SavedCell> Save(AfterSave after);
   Result<SavedCell> TrySave(AfterSave after);

@@ -217,8 +217,8 @@ TEST_F(NativeTest, WhatItCannotDoIsRefusedWithTheReason) {
   EXPECT_EQ(guest.End().result, Value(5));
 
   Guest replayed = Guest::Open(*engine_);
-  replayed.Start({.code = "1",
-                  .virtual_time = VirtualTime{.seed = std::string(32, 's'), .must_repeat = true}});
+  replayed.Start(
+      {.code = "1", .recording = Recording{.seed = std::string(32, 's'), .must_repeat = true}});
   const auto refused = replayed.EndOrError();
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("cannot repeat"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <thread>
 
 #include "engine/seal.h"
 #include "tests/integration/census.h"
@@ -172,22 +173,93 @@ TEST_F(SaveTest, AnswersGivenBeforeTheSaveAreNotLost) {
   EXPECT_EQ(ResultJson(restored->End()), "[10,11,12]");
 }
 
-TEST_F(SaveTest, VirtualTimeGoesOnAfterARestore) {
-  const std::string code =
-      "import os, time\na = [os.urandom(4).hex(), time.time()]\ntool()\n"
-      "time.sleep(3600)\n[*a, os.urandom(4).hex(), time.time() - a[1] > 3600]";
-  const RunRequest request{.code = {}, .virtual_time = VirtualTime{.seed = std::string(32, 'v')}};
-  const auto begin = std::chrono::steady_clock::now();
-  const Outcome moved = GoOn(SaveAtCall(code, request), Value());
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
+double Unix(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+double Number(const Outcome& outcome, std::size_t index) {
+  const auto* list = outcome.result ? outcome.result->If<List>() : nullptr;
+  const double* number = list == nullptr ? nullptr : list->items.at(index).If<double>();
+  EXPECT_TRUE(number != nullptr) << Ending(outcome);
+  return number == nullptr ? 0 : *number;
+}
+
+TEST_F(SaveTest, ARecordedRunHasTheRealTimeAndSleepsForReal) {
+  const RunRequest request{
+      .code =
+          "import time\nm, p, t = time.monotonic(), time.perf_counter(), time.time()\n"
+          "time.sleep(0.2)\n"
+          "[t, time.time(), time.monotonic() - m, time.perf_counter() - p]",
+      .recording = Recording{.seed = std::string(32, 's')}};
+  const double before = Unix(std::chrono::system_clock::now());
+  const Outcome outcome = RunRequested(*here_, request);
+  const double after = Unix(std::chrono::system_clock::now());
+  EXPECT_GE(Number(outcome, 0), before - 0.001);
+  EXPECT_GE(Number(outcome, 1), before + 0.199);
+  EXPECT_LE(Number(outcome, 1), after + 0.001);
+  EXPECT_GE(Number(outcome, 2), 0.199);
+  EXPECT_GE(Number(outcome, 3), 0.199);
+  EXPECT_LE(Number(outcome, 2), after - before);
+}
+
+TEST_F(SaveTest, TimeOutsOfARecordedRunTakeTheirTime) {
+  const RunRequest request{.code =
+                               "import asyncio, time\nb = time.monotonic()\n"
+                               "try: await asyncio.wait_for(asyncio.sleep(60), 0.2)\n"
+                               "except TimeoutError: a = time.monotonic()\n"
+                               "await asyncio.sleep(0.2)\n[a - b, time.monotonic() - a]",
+                           .recording = Recording{.seed = std::string(32, 's')}};
+  const Outcome outcome = RunRequested(*here_, request);
+  EXPECT_GE(Number(outcome, 0), 0.199);
+  EXPECT_GE(Number(outcome, 1), 0.199);
+  EXPECT_LT(outcome.usage.wall, 30s);
+}
+
+// As on a machine that is off for a while: no clock goes back, and the time that passed has passed.
+TEST_F(SaveTest, ClocksGoOnAfterARestore) {
+  const RunRequest request{.code = {}, .recording = Recording{.seed = std::string(32, 'v')}};
+  const SavedCell saved = SaveAtCall(
+      "import os, time\na = [os.urandom(4), time.time(), time.monotonic()]\ntool()\n"
+      "[time.time() - a[1], time.monotonic() - a[2], time.time(), a[0] != os.urandom(4)]",
+      request);
+  const auto long_ago = std::chrono::steady_clock::now() + 300ms;
+  while (std::chrono::steady_clock::now() < long_ago) std::this_thread::yield();
+  const Outcome outcome = GoOn(saved, Value());
+  EXPECT_GE(Number(outcome, 0), 0.3);
+  EXPECT_GE(Number(outcome, 1), 0.3);
+  EXPECT_NEAR(Number(outcome, 2), Unix(std::chrono::system_clock::now()), 30);
+}
+
+TEST_F(SaveTest, ASleepingRunIsSavedAndWakesElsewhereAtItsTime) {
   Guest guest = Guest::Open(*here_);
-  RunRequest whole = request;
-  whole.code = code;
-  whole.tools = {"tool"};
-  guest.Start(whole);
-  const Outcome stayed = guest.Serve([](const ToolCall&) { return Value(); });
-  ASSERT_TRUE(moved.result && stayed.result) << Ending(moved) << Ending(stayed);
-  EXPECT_EQ(moved.result, stayed.result);
+  const auto begin = std::chrono::steady_clock::now();
+  guest.Start({.code = "import time\ntime.sleep(1.5)\n'slept'",
+               .recording = Recording{.seed = std::string(32, 'v')}});
+  const auto until = guest.WaitForSleep();
+  const auto saved = guest.Save(AfterSave::kDiscard);
+  ASSERT_TRUE(saved) << saved.error().message();
+  ASSERT_TRUE(saved->wake_at);
+  EXPECT_LT(*saved->wake_at - until, 1s);
+  auto restored = Guest::Restore(*there_, *saved);
+  ASSERT_TRUE(restored) << restored.error().message();
+  restored->Continue();
+  EXPECT_EQ(restored->End().result, Value(std::string("slept")));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 1499ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+}
+
+TEST_F(SaveTest, ASleepThatIsOverWhenTheRunIsRestoredTakesNoMoreTime) {
+  Guest guest = Guest::Open(*here_);
+  guest.Start({.code = "import asyncio\nawait asyncio.sleep(1.2)\n'slept'",
+               .recording = Recording{.seed = std::string(32, 'v')}});
+  const auto until = guest.WaitForSleep();
+  const auto saved = guest.Save(AfterSave::kDiscard);
+  ASSERT_TRUE(saved) << saved.error().message();
+  while (std::chrono::system_clock::now() < until) std::this_thread::yield();
+  auto restored = Guest::Restore(*there_, *saved);
+  ASSERT_TRUE(restored) << restored.error().message();
+  restored->Continue();
+  const Outcome outcome = restored->End();
+  EXPECT_EQ(outcome.result, Value(std::string("slept"))) << Ending(outcome);
 }
 
 TEST_F(SaveTest, BudgetsGoOnAndAreNeverLooserThanTheHosts) {
@@ -292,18 +364,100 @@ TEST_F(SaveTest, ADamagedCellHarmsNobodyElse) {
   EXPECT_EQ(RunCode(*engine, "1").result, Value(1));
 }
 
-TEST_F(SaveTest, VirtualTimeRepeatsChanceAndClock) {
+// What a run with recorded calls was told, call by call.
+std::vector<TracePart> PartsOf(const std::vector<ToolCall>& calls) {
+  std::vector<TracePart> parts;
+  for (const ToolCall& call : calls) parts.push_back({call.seq, call.trace});
+  return parts;
+}
+
+TEST_F(SaveTest, AReplayIsToldWhatWasRecordedAndThenTheRealTime) {
   RunRequest request{
       .code =
-          "import random, os, time, uuid\n"
-          "t = time.time(); time.sleep(3600)\n"
-          "[random.random(), os.urandom(4).hex(), str(uuid.uuid4()), t, time.time() - t > 3600]",
-      .virtual_time = VirtualTime{.seed = std::string(32, 's')}};
-  const Outcome first = RunRequested(*here_, request);
-  const Outcome second = RunRequested(*here_, request);
-  ASSERT_TRUE(first.result) << Ending(first);
-  EXPECT_EQ(first.result, second.result);
-  EXPECT_LT(first.usage.wall, 60s);
+          "import asyncio, random, os, time, uuid\n"
+          "t = time.time(); time.sleep(0.3); told = [t, time.time(), time.perf_counter()]\n"
+          "try: await asyncio.wait_for(tool('slow'), 0.2)\n"
+          "except TimeoutError: told.append('late')\n"
+          "tool(told + [random.random(), os.urandom(4).hex(), str(uuid.uuid4()), "
+          "time.monotonic()])\n"
+          "m = time.monotonic()\n"
+          "[time.time(), m >= told[2]]",
+      .tools = {"tool"},
+      .recording = Recording{.seed = std::string(32, 's')}};
+  const auto play = [&] {
+    std::vector<ToolCall> calls;
+    Guest guest = Guest::Open(*here_);
+    guest.Start(request);
+    calls.push_back(guest.NextCall());
+    calls.push_back(guest.NextCall());
+    EXPECT_TRUE(guest.Answer(1, Value()));
+    const Outcome outcome = guest.End();
+    EXPECT_TRUE(outcome.result) << Ending(outcome);
+    return std::pair(std::move(calls), outcome);
+  };
+  const auto [first, stayed] = play();
+  request.recording->replay = PartsOf(first);
+  request.recording->must_repeat = true;
+  const double before = Unix(std::chrono::system_clock::now());
+  const auto [again, replayed] = play();
+  EXPECT_EQ(first.at(1).positional, again.at(1).positional);
+  EXPECT_EQ(first.at(1).trace, again.at(1).trace);
+  EXPECT_LT(replayed.usage.wall, 400ms);  // Sleeps and time-outs that have passed take no time.
+  EXPECT_GE(Number(replayed, 0), before - 0.001);
+  EXPECT_EQ(replayed.result->If<List>()->items.at(1), Value(true));
+  // Without the record the time is another.
+  request.recording->replay.clear();
+  EXPECT_NE(first.at(1).positional, play().first.at(1).positional);
+}
+
+TEST_F(SaveTest, ARestoredRunIsToldAgainWhatItWasToldAfterItWasSaved) {
+  Guest guest = Guest::Open(*here_);
+  guest.Start({.code = "import time\ntool(time.time())\ntool(time.time())",
+               .tools = {"tool"},
+               .recording = Recording{.seed = std::string(32, 's')}});
+  guest.NextCall();
+  auto saved = guest.Save(AfterSave::kKeep);
+  ASSERT_TRUE(saved) << saved.error().message();
+  ASSERT_TRUE(guest.Answer(0, Value()));
+  const ToolCall first = guest.NextCall();
+  saved->replay = PartsOf({first});
+  auto restored = Guest::Restore(*there_, *saved);
+  ASSERT_TRUE(restored) << restored.error().message();
+  restored->Continue();
+  ASSERT_TRUE(restored->Answer(0, Value()));
+  EXPECT_EQ(restored->NextCall().positional, first.positional);
+}
+
+TEST_F(SaveTest, AReplayOfASleepWakesAtItsTime) {
+  RunRequest request{.code = "import time\ntime.sleep(1.4)\ntime.time()",
+                     .recording = Recording{.seed = std::string(32, 's')}};
+  SavedCell saved;
+  {
+    Guest guest = Guest::Open(*here_);
+    guest.Start(request);
+    guest.WaitForSleep();
+    auto bytes = guest.Save(AfterSave::kDiscard);
+    ASSERT_TRUE(bytes) << bytes.error().message();
+    saved = *std::move(bytes);
+  }
+  request.recording->replay = {{0, saved.tail}};
+  const Outcome outcome = RunRequested(*there_, request);
+  ASSERT_TRUE(outcome.result) << Ending(outcome);
+  EXPECT_GE(*outcome.result->If<double>(), Unix(*saved.wake_at) - 0.001);
+  EXPECT_LT(*outcome.result->If<double>(), Unix(*saved.wake_at) + 1);
+}
+
+TEST_F(SaveTest, ARunThatReadsItsClocksTooOftenIsCutAndGoesOn) {
+  Guest guest = Guest::Open(*here_);
+  guest.Start({.code = "import time\nfor i in range(300_000): t = time.time()\ntool(t)\n'done'",
+               .tools = {"tool"},
+               .recording = Recording{.seed = std::string(32, 's')}});
+  const ToolCall call = guest.NextCall();
+  EXPECT_TRUE(IsCut(call.trace));
+  auto saved = guest.Save(AfterSave::kDiscard);
+  ASSERT_TRUE(saved) << saved.error().message();
+  EXPECT_TRUE(IsCut(saved->tail));
+  EXPECT_EQ(GoOn(*saved, Value()).result, Value(std::string("done")));
 }
 
 }  // namespace

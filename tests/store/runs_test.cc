@@ -220,6 +220,22 @@ TEST_P(RunStoreTest, TheJournalOnlyGoesForward) {
   EXPECT_EQ(calls[0].result, "result");
 }
 
+TEST_P(RunStoreTest, ATraceIsKeptWithItsCallUntilTheRunHasEnded) {
+  const Lease lease = StartRun("r");
+  const std::string trace("\x00\xff\x01trace", 8);
+  ASSERT_TRUE(Now(runs().BeginCall(ann_, RunId("r"), lease, {.seq = 0, .trace = trace}, kNow)));
+  ASSERT_TRUE(Now(runs().BeginCall(ann_, RunId("r"), lease, {.seq = 1}, kNow)));
+  const auto traces = [&] {
+    std::vector<std::string> found;
+    for (const StoredCall& call : *Now(runs().Calls(ann_, RunId("r"))))
+      found.push_back(call.call.trace);
+    return found;
+  };
+  EXPECT_THAT(traces(), testing::ElementsAre(trace, ""));
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
+  EXPECT_THAT(traces(), testing::ElementsAre("", ""));
+}
+
 // I6: whoever takes over does not know whether what was started has happened.
 TEST_P(RunStoreTest, WhatADeadReplicaHadStartedIsUncertain) {
   const Lease dead = StartRun("r");

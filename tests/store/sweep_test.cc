@@ -146,6 +146,24 @@ TEST_P(SweepTest, ARunWithASetbackIsShownWhenItsTimeHasCome) {
   EXPECT_THAT(Resumable(soon), testing::ElementsAre("r"));
 }
 
+TEST_P(SweepTest, ARunThatSleepsIsShownWhenItsTimeHasCome) {
+  const SystemTime wake = After(std::chrono::hours(1));
+  const SystemTime before = After(std::chrono::minutes(59));
+  // Beside a question, and alone.
+  const Lease asks = RunWithPendingCall("asks");
+  SavedRun saved{.seq = 1, .build = "b", .sealed = "x", .wake_at = wake};
+  ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("asks"), asks, saved, kNow)));
+  ASSERT_TRUE(Now(store_->runs().Release(ann_, RunId("asks"), asks)));
+  EXPECT_EQ(Now(store_->runs().LoadSaved(ann_, RunId("asks")))->wake_at, wake);
+  const Lease sleeps = StartRun("sleeps");
+  saved.waits_for_somebody = false;
+  ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("sleeps"), sleeps, saved, kNow)));
+  EXPECT_EQ(Now(store_->runs().Find(ann_, RunId("sleeps")))->state, RunState::kRunning);
+  ASSERT_TRUE(Now(store_->runs().Postpone(ann_, RunId("sleeps"), sleeps, {.retry_at = wake})));
+  EXPECT_THAT(Resumable(before), IsEmpty());
+  EXPECT_THAT(Resumable(wake), testing::UnorderedElementsAre("asks", "sleeps"));
+}
+
 TEST_P(SweepTest, WhatWaitsIsCountedOverEverybody) {
   RunWithPendingCall("r");
   const Lease lease = *Now(store_->runs().Create(bob_, {.id = RunId("r")}, Term("here")));

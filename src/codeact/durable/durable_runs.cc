@@ -87,8 +87,11 @@ bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
                                         });
   auto ended = [this, run, pass = *std::move(pass), listening = std::move(listening)] {
     Remove(*run);
-    // Whoever decided while it was falling asleep told a run that was not listening any more.
-    if (run->fell_asleep()) InBackground(ResumeIfDecided(run->origin().owner, run->origin().id));
+    // A decision that came while it fell asleep was told to a run that did not listen any more.
+    if (!run->fell_asleep()) return;
+    const LiveRunOrigin& origin = run->origin();
+    InBackground(run->wake_by() ? WakeLater(origin.owner, origin.id, *run->wake_by())
+                                : ResumeIfDecided(origin.owner, origin.id));
   };
   Spawn(run->stop(), run->Live(), std::move(ended));
   return true;
@@ -192,9 +195,7 @@ Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& requ
   }
   if (MayAsk(*origin.setting->tools)) {
     const AeadKey random = AeadKey::Random();
-    origin.record.time =
-        VirtualTime{.seed = std::string(random.bytes().begin(), random.bytes().end()),
-                    .start = origin.created_at};
+    origin.record.seed = std::string(random.bytes().begin(), random.bytes().end());
   }
   return origin;
 }
@@ -206,7 +207,7 @@ asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKe
   if (!origin) co_return std::move(origin).error();
   const auto starting = CountStart(owner);
   if (!starting) co_return starting.error();
-  stored_first = stored_first || origin->record.time || origin->key;
+  stored_first = stored_first || origin->record.seed || origin->key;
   if (stored_first) {
     auto lease = co_await options_.store.runs().Create(
         owner,
@@ -245,12 +246,29 @@ asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun
     if (request.key) break;
     run->Cancel();
   }
+  Result<RunView> view = std::move(news.view);
+  if (news.error) {
+    view = *std::move(news.error);
+  } else if (news.gone && !news.ended) {
+    view = co_await AwaitWaking(owner, run->origin().id);
+    const bool cancelled = !view && view.error().code() == ErrorCode::kCancelled;
+    if (cancelled) {
+      auto left = request.key ? Find(owner, run->origin().id) : Cancel(owner, run->origin().id);
+      view = co_await std::move(left);
+    }
+  }
   run->StopStreaming();
   co_await asio::this_coro::throw_if_cancelled(throws);
-  if (news.view.state == RunState::kWaiting) RelievePressure();
-  if (news.error) co_return *std::move(news.error);
-  if (news.gone && !news.ended) co_return co_await Find(owner, run->origin().id);
-  co_return std::move(news.view);
+  if (view && view->state == RunState::kWaiting) RelievePressure();
+  co_return view;
+}
+
+// A run that sleeps in the store is under way to its caller.
+asio::awaitable<Result<RunView>> DurableRuns::AwaitWaking(IsolationKey owner, RunId id) {
+  auto enough = [this](const RunView& view) {
+    return view.state != RunState::kRunning || state_.Lock()->closed;
+  };
+  return AwaitView(std::move(owner), std::move(id), std::move(enough), RunClock::Time::max());
 }
 
 asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, StartRun request) {
@@ -460,6 +478,26 @@ asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id)
   static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
 }
 
+// Whoever tends the store does the same, a little later.
+asio::awaitable<void> DurableRuns::WakeLater(IsolationKey owner, RunId id, SystemTime when) {
+  const auto alarm = std::make_shared<Wakeup>();
+  {
+    auto state = state_.Lock();
+    if (state->closed) co_return;
+    state->alarms.insert(alarm);
+  }
+  asio::steady_timer timer(co_await asio::this_coro::executor, when - surroundings_.clock.Now());
+  timer.async_wait([alarm](boost::system::error_code) { alarm->Wake(); });
+  co_await alarm->Sleep();
+  {
+    auto state = state_.Lock();
+    state->alarms.erase(alarm);
+    if (state->closed) co_return;
+  }
+  // Refused, if another was faster.
+  static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
+}
+
 asio::awaitable<void> DurableRuns::DeliverDecisions(std::shared_ptr<LiveRun> run) {
   for (const OutcomeApproval& asked : run->approvals()) {
     auto approval =
@@ -548,6 +586,7 @@ asio::awaitable<void> DurableRuns::Close() {
     auto state = state_.Lock();
     state->closed = true;
     tending = std::exchange(state->tending, {});
+    tending.insert(tending.end(), state->alarms.begin(), state->alarms.end());
   }
   for (const auto& each : tending) each->Wake();
   for (const auto& run : AllLive()) {

@@ -6,7 +6,7 @@
 //   ...
 //   co_await runs.Close();
 //
-// A run whose setting has a tool that may need approval has virtual time and a journal, can be parked, put to sleep and taken
+// A run whose setting has a tool that may need approval is recorded and has a journal, can be parked, put to sleep and taken
 // up by any replica (DESIGN 8). Any other runs as CodeRunner runs it, and is stored when it has ended.
 //
 // Trust     As RunService.
@@ -95,6 +95,7 @@ class DurableRuns final : public RunService {
     std::map<IsolationKey, std::size_t> starting;  // Runs that are being stored. None is 0.
     SystemTime next_renewal{};
     std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
+    std::set<std::shared_ptr<Wakeup>> alarms;      // The same, of runs that sleep in the store.
   };
 
   // Counts a run of the owner from its request until it is live.
@@ -120,10 +121,12 @@ class DurableRuns final : public RunService {
   asio::awaitable<Result<RunView>> AwaitView(IsolationKey owner, RunId id,
                                              std::function<bool(const RunView&)> enough,
                                              RunClock::Time deadline);
+  asio::awaitable<Result<RunView>> AwaitWaking(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> CancelElsewhere(IsolationKey owner, RunId id);
   void InBackground(asio::awaitable<void> work);
   asio::awaitable<void> TendUntilClosed();
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
+  asio::awaitable<void> WakeLater(IsolationKey owner, RunId id, SystemTime when);
   asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
   void Abandon(const std::vector<HeldRun>& lost);

@@ -16,8 +16,9 @@
 namespace caisson {
 namespace {
 
-// A cell that computes is asked again after this, whether it waits now.
+// A cell that computes is asked again after this, whether it waits now; then twice as long each time, up to kAskAgainAtMost.
 constexpr std::chrono::milliseconds kAskAgain{20};
+constexpr std::chrono::milliseconds kAskAgainAtMost{100};
 // How soon a run is tried again that could not be tried just now; and one that brought its worker down, after the
 // first time. Four times as long each time after that.
 constexpr std::chrono::seconds kTryAgain{1};
@@ -38,6 +39,18 @@ std::chrono::seconds BackOff(std::uint32_t attempts) {
 
 bool LostItsWorker(const Result<CodeRun>& run) {
   return run && EndedWithWorker(run->outcome);
+}
+
+std::string TooMuchToRecord() {
+  return "it read its clocks more often than is recorded (" +
+         std::to_string(wire::kMaxTraceBytes >> 10) + " KiB, about 100,000 readings)";
+}
+
+// How long a sleeping run has slept since it was saved. The time after it should have gone on is not the run's.
+std::chrono::nanoseconds SleptSince(const SleepRecord& sleep, SystemTime now) {
+  if (!sleep.sleeps_since || !sleep.cell.wake_at) return {};
+  const SystemTime end = std::min(now, *sleep.cell.wake_at);
+  return std::max(end, *sleep.sleeps_since) - *sleep.sleeps_since;
 }
 
 std::vector<RecordedCall> CallsBefore(const std::vector<StoredCall>& recorded, std::uint32_t seq) {
@@ -118,15 +131,28 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
   journal_ = MakeJournal();
   request.continuity = Continuity{
       .journal = journal_, .keeper = shared_from_this(), .spare_wall_time = SpareWallTime()};
-  if (!origin_.record.session) request.continuity->virtual_time = origin_.record.time;
-  if (from_sleep) {
-    request.continuity->saved = origin_.sleep->cell;
-    request.continuity->calls = CallsBefore(origin_.recorded, origin_.sleep_seq);
-  } else if (origin_.resumed) {
-    request.continuity->virtual_time->must_repeat = true;
-    origin_.sleep.reset();
-  }
+  if (!origin_.record.session) AddRecording(*request.continuity, from_sleep);
   return request;
+}
+
+// All that was recorded after the run was saved, or from its beginning.
+void LiveRun::AddRecording(Continuity& continuity, bool from_sleep) {
+  std::vector<TracePart> replay = origin_.trace;
+  if (from_sleep) {
+    std::erase_if(replay, [this](const TracePart& part) { return part.seq < origin_.sleep_seq; });
+    continuity.saved = origin_.sleep->cell;
+    continuity.saved->replay = std::move(replay);
+    continuity.calls = CallsBefore(origin_.recorded, origin_.sleep_seq);
+    return;
+  }
+  // What the run was told since its last call; unless it has made another one since it was saved.
+  const bool tail_counts =
+      origin_.sleep && (replay.empty() || replay.back().seq < origin_.sleep_seq) &&
+      (origin_.recorded.empty() || origin_.recorded.back().call.seq < origin_.sleep_seq);
+  if (tail_counts) replay.push_back({origin_.sleep_seq, origin_.sleep->cell.tail});
+  continuity.recording = Recording{
+      .seed = *origin_.record.seed, .replay = std::move(replay), .must_repeat = origin_.resumed};
+  origin_.sleep.reset();
 }
 
 asio::awaitable<void> LiveRun::Live() {
@@ -140,12 +166,33 @@ asio::awaitable<void> LiveRun::Live() {
 }
 
 asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
-  auto run = co_await surroundings_.runner.Run(MakeRequest(origin_.sleep.has_value()));
-  // Another build than the one that put it to sleep: it begins again, and its journal answers.
-  if (!run && origin_.sleep && run.error().code() == ErrorCode::kFailedPrecondition) {
-    run = co_await surroundings_.runner.Run(MakeRequest(false));
+  if (origin_.sleep) {
+    auto run = co_await surroundings_.runner.Run(MakeRequest(true));
+    if (run || run.error().code() != ErrorCode::kFailedPrecondition) co_return run;
+    // Another build than the one that put it to sleep: it begins again, and its journal answers.
   }
-  co_return run;
+  if (auto why = WhyNotReplayed()) {
+    journal_ = MakeJournal();  // The outcome has its calls.
+    co_return CodeRun{FailedOutcome(RunReason::kLost, *std::move(why))};
+  }
+  co_return co_await surroundings_.runner.Run(MakeRequest(false));
+}
+
+bool LiveRun::record_is_cut() const {
+  return std::ranges::any_of(origin_.trace,
+                             [](const TracePart& part) { return IsCut(part.bytes); });
+}
+
+std::optional<std::string> LiveRun::WhyNotReplayed() const {
+  if (!record_is_cut() && !(origin_.sleep && IsCut(origin_.sleep->cell.tail))) return std::nullopt;
+  const std::string too_much = "the run cannot be replayed: " + TooMuchToRecord();
+  if (!origin_.sleep_build) {
+    return too_much + ", and it was not saved after that. Nothing more was done";
+  }
+  return too_much +
+         ". Only the build that saved it can go on with it: " + ToText(*origin_.sleep_build) +
+         ". To finish such runs after an upgrade, keep the older worker ([worker] keep). Nothing "
+         "more was done";
 }
 
 // The worker is gone, the store is not. True: the run can go on from there.
@@ -225,6 +272,10 @@ Outcome LiveRun::Complete(Outcome outcome) const {
                              .message = "the code did not do again what it did before" +
                                         (why.empty() ? " (it made fewer calls)" : ": " + why) +
                                         ". Nothing more was done"};
+    if (record_is_cut()) {
+      outcome.reason = RunReason::kLost;
+      outcome.error->message = TooMuchToRecord() + ", and so " + outcome.error->message;
+    }
     outcome.result.reset();
     outcome.result_repr.reset();
   }
@@ -258,9 +309,11 @@ asio::awaitable<void> LiveRun::ForgetKey() {
 }
 
 asio::awaitable<void> LiveRun::GiveBack() {
+  Setback setback;
+  if (asleep_ && wake_by_) setback.retry_at = *wake_by_;
   // Refused if another has it already: then there is nothing to give.
-  static_cast<void>(
-      co_await surroundings_.store.runs().Release(origin_.owner, origin_.id, *origin_.lease));
+  static_cast<void>(co_await surroundings_.store.runs().Postpone(origin_.owner, origin_.id,
+                                                                 *origin_.lease, setback));
   Publish([](Awaited& news) { news.gone = true; });
 }
 
@@ -278,8 +331,18 @@ void LiveRun::OnCell(Cell& cell, const std::optional<SessionId>& session) {
   sleep_timer_.emplace(cell.executor());
   *cell_executor_.Lock() = cell.executor();
   WallLimit::Spent before;
-  if (origin_.sleep) before = {.active = origin_.sleep->active, .waited = origin_.sleep->waited};
+  if (origin_.sleep) {
+    before = {
+        .active = origin_.sleep->active + SleptSince(*origin_.sleep, surroundings_.clock.Now()),
+        .waited = origin_.sleep->waited};
+  }
   wall_limit_ = WallLimit::Begin(cell, origin_.record.limits.wall_time, before);
+}
+
+void LiveRun::OnSleep(std::optional<HostTime> until) {
+  sleeps_until_ = until;
+  ++turns_;
+  OnChange();
 }
 
 void LiveRun::OnEnd(Result<Outcome>& outcome) {
@@ -304,26 +367,33 @@ asio::awaitable<void> LiveRun::LetGo() {
 void LiveRun::OnChange() {
   if (cell_ == nullptr) return;
   if (journal_->fault() != RunJournal::Fault::kNone) return cell_->Cancel();
-  if (parked_ && journal_->changes() != parked_changes_) GoOn();
-  if (parked_ || settling_ || !journal_->waits()) return;
+  if (parked_ && changes() != parked_changes_) GoOn();
+  if (parked_ || settling_ || !is_settled()) return;
   settling_ = true;
   Spawn(cell_->executor(), Settle());
 }
 
-// Finds out whether the code waits for nothing but people, and has it stored if so.
+bool LiveRun::is_settled() const {
+  return journal_->waits() || (sleeps_until_ && can_be_saved() && journal_->quiet());
+}
+
+// Finds out whether the code waits for nothing but people and time, and has it stored if so.
 asio::awaitable<void> LiveRun::Settle() {
   const auto self = shared_from_this();
-  while (cell_ != nullptr && !parked_ && !abandoned_ && journal_->waits()) {
-    const std::uint64_t changes = journal_->changes();
+  std::chrono::milliseconds ask_again = kAskAgain;
+  while (cell_ != nullptr && !parked_ && !abandoned_ && is_settled()) {
+    const std::uint64_t before = changes();
     Result<SavedCell> saved = Error(ErrorCode::kInvalidArgument, "a session's run is not saved");
     if (can_be_saved()) saved = co_await cell_->Save(AfterSave::kKeep);
-    if (journal_->changes() != changes) continue;
+    if (changes() != before) continue;
     if (!saved && saved.error().code() == ErrorCode::kFailedPrecondition) {
-      asio::steady_timer soon(cell_->executor(), kAskAgain);
+      asio::steady_timer soon(cell_->executor(), ask_again);
+      ask_again = std::min(2 * ask_again, kAskAgainAtMost);
       co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
       continue;
     }
     if (!saved && saved.error().code() == ErrorCode::kUnavailable) break;  // Its worker is gone.
+    if (!saved && !journal_->waits()) break;  // It sleeps in memory alone.
     co_await Park(std::move(saved));
   }
   settling_ = false;
@@ -331,12 +401,20 @@ asio::awaitable<void> LiveRun::Settle() {
 }
 
 asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
-  wall_limit_->Pause();
+  const bool for_somebody = journal_->waits();
+  if (for_somebody) wall_limit_->Pause();
   parked_ = true;
-  parked_changes_ = journal_->changes();
+  parked_changes_ = changes();
+  wake_by_.reset();
+  if (!for_somebody && sleeps_until_) {
+    const auto left = origin_.record.limits.wall_time - wall_limit_->clock().active();
+    wake_by_ = std::min<SystemTime>(
+        *sleeps_until_,
+        surroundings_.clock.Now() + std::chrono::duration_cast<SystemTime::duration>(left));
+  }
   // No bytes: it waits in memory alone, which whoever finds it in the store must know.
   Result<SavedRun> sealed = SavedRun{.seq = journal_->made()};
-  if (saved) sealed = Seal(*std::move(saved));
+  if (saved) sealed = Seal(*std::move(saved), for_somebody);
   const std::size_t bytes = sealed ? sealed->sealed.size() : 0;
   const std::string build = sealed ? sealed->build : "";
   Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
@@ -349,9 +427,11 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
   }
   if (!parked || cell_ == nullptr || !parked_) co_return;  // Perhaps somebody was quick to decide.
   Publish([&](Awaited& news) {
-    news.view.state = RunState::kWaiting;
     news.view.saved_bytes = bytes;
     news.view.saved_build = build;
+    news.sleeps = !for_somebody;
+    if (!for_somebody) return;
+    news.view.state = RunState::kWaiting;
     news.view.outcome.status = RunStatus::kWaiting;
     news.view.outcome.reason = RunReason::kApproval;
     news.view.outcome.calls = journal_->calls();
@@ -360,11 +440,13 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
   if (bytes > 0) SleepSoon();
 }
 
-Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
+Result<SavedRun> LiveRun::Seal(SavedCell cell, bool for_somebody) const {
   if (!cell_build_) return Error(ErrorCode::kInternal, "the engine saves cells and has no build");
+  const std::optional<SystemTime> wake_at = cell.wake_at;
   SleepRecord record{.active = wall_limit_->clock().active(),
                      .waited = wall_limit_->clock().waited(),
                      .cell = std::move(cell)};
+  if (!for_somebody) record.sleeps_since = surroundings_.clock.Now();
   {
     auto news = news_.Lock();
     record.stdout_text = news->view.outcome.stdout_text;
@@ -377,24 +459,30 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
                                                               .build_id = cell_build_->build_id,
                                                               .base_hash = cell_build_->base_hash},
                                                              {Encode(record)}));
-  return SavedRun{.seq = made, .build = ToText(*cell_build_), .sealed = std::move(sealed)};
+  return SavedRun{.seq = made,
+                  .build = ToText(*cell_build_),
+                  .sealed = std::move(sealed),
+                  .wake_at = wake_at,
+                  .waits_for_somebody = for_somebody};
 }
 
-// Somebody has decided.
+// Somebody has decided, or the code has slept enough.
 void LiveRun::GoOn() {
   parked_ = false;
-  wall_limit_->Continue();
+  if (!wall_limit_->clock().counts()) wall_limit_->Continue();
   sleep_timer_->cancel();
   Publish([&](Awaited& news) {
+    news.sleeps = false;
     news.view.state = RunState::kRunning;
     news.view.outcome.approvals.clear();
   });
 }
 
 void LiveRun::SleepSoon() {
-  const auto longest = std::min(surroundings_.settings.keep_parked, SpareWallTime());
-  sleep_timer_->expires_after(
-      std::max(longest - wall_limit_->clock().waited(), RunClock::Duration{}));
+  RunClock::Duration longest = surroundings_.settings.keep_parked;
+  // The worker counts the time that somebody takes, too.
+  if (!wake_by_) longest = std::min(longest, SpareWallTime()) - wall_limit_->clock().waited();
+  sleep_timer_->expires_after(std::max(longest, RunClock::Duration{}));
   sleep_timer_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
     const auto self = weak.lock();
     if (!error && self) self->SleepNow();
@@ -403,7 +491,7 @@ void LiveRun::SleepSoon() {
 
 // What is in the store is as good as what is here: this copy ends.
 void LiveRun::SleepNow() {
-  if (cell_ == nullptr || !parked_ || !parked() || journal_->changes() != parked_changes_) return;
+  if (cell_ == nullptr || !parked_ || !parked() || changes() != parked_changes_) return;
   journal_->Freeze();
   asleep_ = true;
   cell_->Cancel();
@@ -476,7 +564,8 @@ LiveRun::News LiveRun::news() const {
 std::optional<LiveRun::Parked> LiveRun::parked() const {
   auto news = news_.Lock();
   const RunView& view = news->view;
-  if (view.state != RunState::kWaiting || view.saved_bytes == 0) return std::nullopt;
+  const bool waits = view.state == RunState::kWaiting || news->sleeps;
+  if (!waits || view.saved_bytes == 0) return std::nullopt;
   return Parked{.since = view.updated_at, .bytes = view.saved_bytes};
 }
 

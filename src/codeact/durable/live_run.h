@@ -3,7 +3,11 @@
 //
 // When all its open calls wait for a person, the cell is copied into the store, sealed, and stays in memory as well: from
 // then on the run outlives this process, and a decision that comes soon finds it warm. A run whose cell cannot be copied
-// (engine native, a session) waits in memory alone and is lost with it.
+// (engine native, a session) waits in memory alone and is lost with it. The same is done when the code begins a long sleep.
+//
+// The wall limit counts while the code computes, sleeps or awaits a tool. It does not count while the code awaits nothing
+// but people, even if it has set a time-out beside that. A sleep counts in full and never more, whether or not a host was up
+// meanwhile.
 //
 // When its worker is lost, by whichever run's fault, a run that waited sleeps in the store, and one that was under way goes
 // on from there, once: what it had called is not done again. A second worker lost ends it as `crashed`.
@@ -51,6 +55,7 @@ struct LiveRunOrigin {
   bool resumed = false;
   std::uint32_t attempts = 0;  // At taking it up; see StoredRun.
   std::vector<StoredCall> recorded{};
+  std::vector<TracePart> trace{};  // What the code was told before these calls, in order.
   std::optional<SleepRecord> sleep{};
   std::uint32_t sleep_seq = 0;             // How many calls it had made when it fell asleep.
   std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
@@ -102,16 +107,21 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   const LiveRunOrigin& origin() const { return origin_; }
   bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
   bool fell_asleep() const { return asleep_; }             // Once Live() has returned.
+  // The same: it waits for time alone, and must be taken up again then.
+  std::optional<SystemTime> wake_by() const { return wake_by_; }
   std::vector<OutcomeApproval> approvals() const;
   const Stop& stop() const { return stop_; }  // Of Live().
 
   void OnCell(Cell& cell, const std::optional<SessionId>& session) override;
+  void OnSleep(std::optional<HostTime> until) override;
   void OnEnd(Result<Outcome>& outcome) override;
   asio::awaitable<void> LetGo() override;
 
  private:
   struct Awaited {
     RunView view;
+    bool sleeps =
+        false;  // The view says that it is under way; it waits for time alone, and could sleep.
     std::uint64_t version = 1;
     bool gone = false;
     bool ended = false;
@@ -121,13 +131,16 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
     std::size_t heard_stderr = 0;
   };
 
-  bool is_durable() const { return origin_.lease && origin_.record.time; }
+  bool is_durable() const { return origin_.lease && origin_.record.seed; }
   bool can_be_saved() const { return is_durable() && !origin_.record.session; }
   // When its cell went it was parked, and is in the store as it was then.
   bool waits_in_store() const { return ended_waiting_ && stored_bytes_ > 0 && !abandoned_; }
   std::shared_ptr<RunJournal> MakeJournal();
   CodeRequest MakeRequest(bool from_sleep);
+  void AddRecording(Continuity& continuity, bool from_sleep);
   asio::awaitable<Result<CodeRun>> RunInCell();
+  bool record_is_cut() const;
+  std::optional<std::string> WhyNotReplayed() const;
   asio::awaitable<bool> Recover();
   asio::awaitable<void> Conclude(Result<CodeRun> run);
   Outcome Complete(Outcome outcome) const;
@@ -139,9 +152,12 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
 
   // On the cell's executor.
   void OnChange();
+  // Whether the code waits for people, or sleeps for long, and for nothing else.
+  bool is_settled() const;
+  std::uint64_t changes() const { return journal_->changes() + turns_; }
   asio::awaitable<void> Settle();
   asio::awaitable<void> Park(Result<SavedCell> saved);
-  Result<SavedRun> Seal(SavedCell cell) const;
+  Result<SavedRun> Seal(SavedCell cell, bool for_somebody) const;
   void GoOn();
   void SleepSoon();
   void SleepNow();
@@ -165,8 +181,11 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   Cell* cell_ = nullptr;
   std::shared_ptr<WallLimit> wall_limit_;
   std::optional<asio::steady_timer> sleep_timer_;
-  std::uint64_t parked_changes_ = 0;  // The journal's, when the run was parked last.
-  std::size_t stored_bytes_ = 0;      // Of what was saved then.
+  std::optional<HostTime> sleeps_until_;  // The cell is in a long sleep.
+  std::uint64_t turns_ = 0;               // How often that changed.
+  std::uint64_t parked_changes_ = 0;      // changes(), when the run was parked last.
+  std::optional<SystemTime> wake_by_;     // When it must go on; nothing: when somebody has decided.
+  std::size_t stored_bytes_ = 0;          // Of what was saved then.
   bool parked_ = false;
   bool ended_waiting_ = false;  // The cell went while it was parked.
   bool settling_ = false;

@@ -1,6 +1,7 @@
 #include "codeact/durable/resumption.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -24,6 +25,17 @@ Result<SleepRecord> Open(const Surroundings& surroundings, const IsolationKey& o
   return DecodeSleepRecord(opened.bytes);
 }
 
+void ReadTrace(LiveRunOrigin& origin) {
+  std::map<std::uint32_t, std::string> parts;
+  for (StoredCall& call : origin.recorded) {
+    auto stored = DecodeTrace(std::exchange(call.call.trace, {}));
+    if (!stored) continue;  // The calls themselves are compared with the record in any case.
+    for (TracePart& part : *stored) parts.emplace(part.seq, std::move(part.bytes));
+  }
+  origin.trace.clear();
+  for (auto& [seq, bytes] : parts) origin.trace.push_back({.seq = seq, .bytes = std::move(bytes)});
+}
+
 // Whatever was under way when the run stopped may have happened; the times of such doubts come after all others.
 asio::awaitable<Result<void>> ReadCalls(const Surroundings& surroundings, LiveRunOrigin& origin) {
   RunStore& runs = surroundings.store.runs();
@@ -38,6 +50,7 @@ asio::awaitable<Result<void>> ReadCalls(const Surroundings& surroundings, LiveRu
   if (*doubted > 0) calls = co_await runs.Calls(origin.owner, origin.id);
   if (!calls) co_return std::move(calls).error();
   origin.recorded = *std::move(calls);
+  ReadTrace(origin);
   co_return Result<void>();
 }
 
@@ -119,7 +132,7 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
     lost = "the tools it was started with are not here";
   } else if (origin.record.context && !origin.context) {
     lost = "whom it acts for cannot be told to tools here";
-  } else if (!origin.record.time || origin.record.session) {
+  } else if (!origin.record.seed || origin.record.session) {
     lost = "the process it ran in is gone";
   } else {
     auto why = co_await ReadSleep(surroundings, origin);

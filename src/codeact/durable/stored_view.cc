@@ -42,6 +42,7 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
   if (auto saved = co_await store.runs().LoadSaved(owner, stored.id)) {
     view.saved_bytes = saved->sealed.size();
     view.saved_build = std::move(saved->build);
+    view.wake_at = saved->wake_at;
   }
   co_return view;
 }

@@ -32,6 +32,17 @@ Result<void> EncodeAnswer(std::uint32_t seq, const ToolAnswer& answer, std::stri
   return EncodeValue(Value(std::get<ToolDenied>(answer).message), body, 1);
 }
 
+// Returns how long it is.
+std::uint64_t AppendTrace(std::span<const TracePart> parts, std::string& out) {
+  const std::size_t before = out.size();
+  for (const TracePart& part : parts) {
+    out.append(AsBytes(part.seq));
+    out.append(AsBytes(static_cast<std::uint32_t>(part.bytes.size())));
+    out.append(part.bytes);
+  }
+  return out.size() - before;
+}
+
 std::uint64_t UnixNanoseconds(HostTime time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
@@ -77,23 +88,23 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
   limits.wall_time += request.spare_wall_time;
   wire::StartHeader header = MakeStartHeader(limits);
   if (after == AfterRun::kKeep) header.flags |= wire::kKeepCell;
-  if (request.virtual_time) {
-    if (request.virtual_time->seed.size() != sizeof header.seed) {
+  if (request.recording) {
+    if (request.recording->seed.size() != sizeof header.seed) {
       return Error(ErrorCode::kInvalidArgument, "a seed has 32 bytes");
     }
-    header.flags |= wire::kVirtualTime;
-    header.clock_ns = UnixNanoseconds(request.virtual_time->start);
-    std::memcpy(header.seed, request.virtual_time->seed.data(), sizeof header.seed);
+    header.flags |= wire::kRecorded;
+    std::memcpy(header.seed, request.recording->seed.data(), sizeof header.seed);
   }
   std::string body;
   body.reserve(request.code.size() + 64);
   AppendRequest(request, after, body);
   header.request_length = static_cast<std::uint32_t>(body.size());
+  if (request.recording) header.trace_length = AppendTrace(request.recording->replay, body);
   AppendFiles(request.files, mounts(), body);
   TRY(link_->Send(kind, id_, AsBytes(header), body));
   limits_ = limits;
   may_keep_ = after == AfterRun::kKeep;
-  virtual_time_ = request.virtual_time.has_value();
+  recorded_ = request.recording.has_value();
   unheard_ = kind == ToWorker::kStart;
   next_seq_ = 0;
   any_seq_ = false;
@@ -103,6 +114,7 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
 
 void CellSession::ClearOutcome() {
   outcome_ = {};
+  sleeps_until_.reset();
   file_bytes_ = files_with_contents_ = kept_argument_bytes_ = 0;
   kept_arguments_.clear();
   changes_.clear();
@@ -128,12 +140,13 @@ Result<void> CellSession::Restore(CellLink& link, std::uint64_t id, const SavedC
   std::string files;
   AppendFiles({}, mounts(), files);
   header.request_length = static_cast<std::uint32_t>(files.size());
+  header.trace_length = AppendTrace(saved.replay, files);
   TRY(link.Send(ToWorker::kRestore, id, std::string(AsBytes(header)) + files, saved.bytes));
   link_ = &link;
   id_ = id;
   limits_ = limits;
   may_keep_ = true;
-  virtual_time_ = true;  // The worker knows; the time of an answer does no harm if it is not.
+  recorded_ = true;  // The worker knows.
   state_ = State::kRestoring;
   ClearOutcome();
   restore_done_ = std::move(done);
@@ -147,9 +160,10 @@ Result<void> CellSession::Continue(RunEvents& events, AfterRun after, RunDone&& 
   BeginRun(events, after, std::move(done));
   if (!outcome_.stdout_text.empty()) events.OnOutput(OutputStream::kStdout, outcome_.stdout_text);
   if (!outcome_.stderr_text.empty()) events.OnOutput(OutputStream::kStderr, outcome_.stderr_text);
-  for (auto& [seq, encoded] : std::exchange(early_calls_, {})) {
-    if (state_ == State::kRunning && events_ != nullptr) Deliver(seq, encoded);
+  for (auto& [seq, trace, encoded] : std::exchange(early_calls_, {})) {
+    if (state_ == State::kRunning && events_ != nullptr) Deliver(seq, std::move(trace), encoded);
   }
+  if (sleeps_until_ && events_ != nullptr) events_->OnSleep(sleeps_until_);
   for (auto& [seq, answer, now] : std::exchange(early_answers_, {})) {
     if (state_ != State::kRunning) break;
     if (auto sent = SendAnswer(seq, answer, now); !sent) Distrust(sent.error().message());
@@ -199,16 +213,15 @@ Result<void> CellSession::SendAnswer(std::uint32_t seq, const ToolAnswer& answer
                  "the answer has " + std::to_string(body.size()) + " bytes; at most " +
                      std::to_string(limits_.message_bytes) + " are allowed");
   }
-  const wire::AnswerHeader header{
-      .seq = seq, .reserved = 0, .clock_ns = virtual_time_ ? UnixNanoseconds(now) : 0};
+  const wire::AnswerHeader header{.seq = seq, .reserved = 0, .clock_ns = UnixNanoseconds(now)};
   return link_->Send(ToWorker::kAnswer, id_, AsBytes(header), body);
 }
 
 Result<void> CellSession::Save(AfterSave after, std::uint64_t max_bytes, SaveDone&& done) {
-  const bool parked = state_ == State::kRunning && !open_calls_.empty();
+  const bool parked = state_ == State::kRunning && (!open_calls_.empty() || sleeps_until_);
   if (save_pending_) return Refused("the cell is being saved already");
   if (!parked && state_ != State::kIdle && state_ != State::kParked) {
-    return Refused("only a cell that is idle, or waits in a call, can be saved");
+    return Refused("only a cell that is idle, waits in a call or sleeps for long can be saved");
   }
   const wire::SaveHeader header{
       .keep = after == AfterSave::kKeep ? 1u : 0u, .reserved = 0, .max_bytes = max_bytes};

@@ -148,12 +148,14 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   void ClearOutcome();
   void BeginRun(RunEvents& events, AfterRun after, RunDone&& done);
   Result<void> OnOutput(std::string_view message);
-  void Deliver(std::uint32_t seq, std::string_view packed);
+  void Deliver(std::uint32_t seq, std::string trace, std::string_view packed);
   // Whether the run may have one more call open.
   Result<void> CheckOpenCalls(std::size_t packed_bytes) const;
   void CloseCall(std::vector<OpenCall>::iterator call);
   void CloseCalls();
   void ShowArguments();
+  Result<void> OnSleep(std::string_view message);
+  Result<void> OnTail(std::string_view message);
   Result<void> OnCall(std::string_view message);
   Result<void> OnFile(std::string_view message);
   Result<void> KeepFile(const wire::FileHeader& header, std::string path,
@@ -193,7 +195,9 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   bool starting_ = false;
   bool start_cancelled_ = false;
   bool save_pending_ = false;  // kSave was sent; kSaved or kRefused will come.
-  bool virtual_time_ = false;
+  bool recorded_ = false;  // The run may be. Only then are there traces, and sleeps to be told of.
+  std::optional<HostTime> sleeps_until_;                  // The run under way is in a long sleep.
+  std::pair<std::optional<HostTime>, std::string> tail_;  // Of the save under way.
   AfterRun after_ = AfterRun::kDiscard;
   AfterSave after_save_ = AfterSave::kKeep;
   std::uint64_t max_saved_bytes_ = 0;
@@ -213,7 +217,12 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::vector<std::pair<std::size_t, std::string>>
       kept_arguments_;                      // Index in outcome_.calls, packed.
   std::vector<EarlyAnswer> early_answers_;  // Given before Continue.
-  std::vector<std::pair<std::uint32_t, std::string>> early_calls_;  // Made before Continue.
+  struct EarlyCall {
+    std::uint32_t seq;
+    std::string trace;
+    std::string packed;
+  };
+  std::vector<EarlyCall> early_calls_;  // Made before Continue.
   std::size_t early_call_bytes_ = 0;
   std::optional<Outcome> early_end_;
   std::uint32_t next_seq_ = 0;

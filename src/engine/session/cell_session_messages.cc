@@ -38,6 +38,14 @@ SteadyTime Now() {
   return std::chrono::steady_clock::now();
 }
 
+// A time that a worker told; 0: none.
+std::optional<HostTime> ToTime(std::uint64_t unix_ns) {
+  if (unix_ns == 0) return std::nullopt;
+  const auto most = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
+  const std::chrono::nanoseconds since(static_cast<std::int64_t>(std::min(unix_ns, most)));
+  return HostTime(std::chrono::duration_cast<HostTime::duration>(since));
+}
+
 // Splits a message into its fixed header and the rest.
 template <typename T>
 std::optional<std::pair<T, std::string_view>> Split(std::string_view message) {
@@ -82,7 +90,9 @@ std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
       if (running) return 1 + std::max(limits_.stdout_bytes, limits_.stderr_bytes);
       break;
     case ToHost::kCall:
-      if (running) return sizeof(wire::CallHeader) + limits_.message_bytes;
+      if (running) {
+        return sizeof(wire::CallHeader) + wire::kMaxTracePartBytes + limits_.message_bytes;
+      }
       break;
     case ToHost::kDone:
       if (running) return sizeof(wire::DoneHeader) + limits_.result_bytes + wire::kReportSlackBytes;
@@ -107,6 +117,12 @@ std::optional<std::size_t> CellSession::Allowed(ToHost kind) const {
       break;
     case ToHost::kRefused:
       if (save_pending_ || unheard_ || state_ == State::kRestoring) return kMaxTextBytes;
+      break;
+    case ToHost::kTail:
+      if (save_pending_ && recorded_) return sizeof(wire::TailHeader) + wire::kMaxTracePartBytes;
+      break;
+    case ToHost::kSleep:
+      if ((running || state_ == State::kRestoring) && recorded_) return sizeof(wire::SleepHeader);
       break;
     case ToHost::kReady:
       break;
@@ -158,6 +174,10 @@ Result<void> CellSession::OnMessage(ToHost kind, std::string_view message) {
       return {};
     case ToHost::kRestored:
       return OnRestored(message);
+    case ToHost::kTail:
+      return OnTail(message);
+    case ToHost::kSleep:
+      return OnSleep(message);
     case ToHost::kRefused:
       OnRefused(message);
       return {};
@@ -185,26 +205,34 @@ Result<void> CellSession::OnOutput(std::string_view message) {
 Result<void> CellSession::OnCall(std::string_view message) {
   const auto parts = Split<wire::CallHeader>(message);
   if (!parts) return Violation("a short call");
-  const std::uint32_t seq = parts->first.seq;
+  const auto& [seq, trace_length] = parts->first;
+  std::string_view encoded = parts->second;
+  const std::uint32_t most = recorded_ ? wire::kMaxTracePartBytes : 0;
+  if (trace_length > encoded.size() || trace_length > most) {
+    return Violation("a bad call header");
+  }
+  std::string trace(encoded.substr(0, trace_length));
+  encoded.remove_prefix(trace_length);
+  if (encoded.size() > limits_.message_bytes) return Violation("a call beyond its cap");
   const bool new_seq = any_seq_ ? seq >= next_seq_ : seq == next_seq_;
   if (!new_seq) return Violation("a wrong call number");
   if (seq >= limits_.tool_calls) return Violation("more calls than allowed");
   any_seq_ = false;
   next_seq_ = seq + 1;
   if (state_ == State::kRunning && events_ != nullptr) {
-    Deliver(seq, parts->second);
+    Deliver(seq, std::move(trace), encoded);
   } else if (state_ == State::kParked) {
-    early_call_bytes_ += parts->second.size();
+    early_call_bytes_ += trace.size() + encoded.size();
     if (early_call_bytes_ > kMaxEarlyCallBytes) {
       Distrust("too many calls before it was continued");
     } else {
-      early_calls_.emplace_back(seq, parts->second);
+      early_calls_.emplace_back(seq, std::move(trace), std::string(encoded));
     }
   }
   return {};
 }
 
-void CellSession::Deliver(std::uint32_t seq, std::string_view packed) {
+void CellSession::Deliver(std::uint32_t seq, std::string trace, std::string_view packed) {
   const auto name = DecodeFirstItem(packed);
   const auto* tool = name ? name->If<std::string>() : nullptr;
   if (tool == nullptr) return Distrust("a tool call is not [name, list, dict]");
@@ -223,7 +251,7 @@ void CellSession::Deliver(std::uint32_t seq, std::string_view packed) {
   open_call_bytes_ += packed.size();
   SetDeadline();
   if (refused) {
-    events_->OnCall({.seq = seq, .tool = shown, .packed = std::string(packed)});
+    events_->OnCall({.seq = seq, .tool = shown, .packed = std::string(packed), .trace = std::move(trace)});
   } else if (!Answer(seq, ToolRaised{.type = "LimitError", .message = refused.error().message()},
                      std::chrono::system_clock::now())) {
     Distrust(refused.error().message());
@@ -342,7 +370,7 @@ Result<void> CellSession::OnRestored(std::string_view message) {
     open_calls_.push_back({.seq = seq, .index = kNoIndex, .packed_bytes = 0, .since = Now()});
     next_seq_ = seq + 1;
   }
-  state_ = open_calls_.empty() ? State::kIdle : State::kParked;
+  state_ = open_calls_.empty() && !sleeps_until_ ? State::kIdle : State::kParked;
   SetDeadline();
   if (abandoned_) {
     Abandon();
@@ -353,9 +381,28 @@ Result<void> CellSession::OnRestored(std::string_view message) {
   return {};
 }
 
+Result<void> CellSession::OnSleep(std::string_view message) {
+  const auto parts = Split<wire::SleepHeader>(message);
+  if (!parts) return Violation("a short sleep");
+  sleeps_until_ = ToTime(parts->first.wake_ns);
+  if (state_ == State::kRunning && events_ != nullptr) events_->OnSleep(sleeps_until_);
+  return {};
+}
+
+Result<void> CellSession::OnTail(std::string_view message) {
+  const auto parts = Split<wire::TailHeader>(message);
+  if (!parts) return Violation("a short trace");
+  tail_ = {ToTime(parts->first.wake_ns), std::string(parts->second)};
+  return {};
+}
+
 void CellSession::OnSaved(std::string message) {
   save_pending_ = false;
-  SavedCell saved{.bytes = std::move(message), .origin = link_->origin()};
+  auto [wake_at, tail] = std::exchange(tail_, {});
+  SavedCell saved{.bytes = std::move(message),
+                  .origin = link_->origin(),
+                  .wake_at = wake_at,
+                  .tail = std::move(tail)};
   if (saved.origin) saved.origin->owner = owner_;
   FinishSave(std::move(saved));
   if (after_save_ == AfterSave::kKeep) {
@@ -456,6 +503,8 @@ void CellSession::Detach() {
   deadline_ = SteadyTime::max();
   save_pending_ = false;
   CloseCalls();
+  sleeps_until_.reset();
+  tail_ = {};
   open_file_request_ = 0;
   early_answers_.clear();
   early_calls_.clear();

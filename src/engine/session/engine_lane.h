@@ -32,7 +32,7 @@ struct EngineState {
   Admission admission;
   const Limits ceiling;
   std::uint64_t max_saved_bytes = 0;  // 0: this engine cannot save cells.
-  // Only those without a run, to be branched. Runs have real time and real chance.
+  // Only those without a run, to be branched. Runs are not recorded.
   bool saves_idle_cells_only = false;
   // What code may import under a policy besides the modules of its lists, since it is here. May be null.
   std::shared_ptr<const std::vector<std::string>> packages{};

@@ -41,7 +41,7 @@ Result<void> CheckRequest(const RunRequest& request, const Limits& ceiling) {
   return {};
 }
 
-// An engine that does not has real time and real chance only.
+// An engine that does not cannot record runs either.
 bool CanSaveRuns(const EngineState& state) {
   return state.max_saved_bytes != 0 && !state.saves_idle_cells_only;
 }
@@ -133,13 +133,13 @@ asio::awaitable<Result<Outcome>> SessionCell::Run(RunRequest request, RunEvents&
         if (auto good = CheckRequest(request, lane.state().ceiling); !good) {
           return FailLater(lane, std::move(done), std::move(good).error());
         }
-        if (request.virtual_time && !CanSaveRuns(lane.state())) {
-          if (request.virtual_time->must_repeat) {
+        if (request.recording && !CanSaveRuns(lane.state())) {
+          if (request.recording->must_repeat) {
             return FailLater(lane, std::move(done),
                              Error(ErrorCode::kFailedPrecondition,
                                    "this engine cannot repeat a run; nothing was executed"));
           }
-          request.virtual_time.reset();
+          request.recording.reset();
         }
         if (!request.native_packages && HasPolicy(request)) {
           request.native_packages = lane.state().packages;

@@ -102,6 +102,24 @@ const Lie kLies[] = {
      }},
     {"SavedUnasked",
      [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kSaved, start.cell, "blob"); }},
+    {"TraceOfARunThatIsNotRecorded",
+     [](WorkerEnd& end, const Received& start) {
+       const wire::CallHeader header{.seq = 0, .trace_length = 1};
+       end.Send(ToHost::kCall, start.cell, AsBytes(header) + "x");
+     }},
+    {"TraceLongerThanItsCall",
+     [](WorkerEnd& end, const Received& start) {
+       const wire::CallHeader header{.seq = 0, .trace_length = UINT32_MAX};
+       end.Send(ToHost::kCall, start.cell, AsBytes(header));
+     }},
+    {"SleepOfARunThatIsNotRecorded",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kSleep, start.cell, AsBytes(wire::SleepHeader{.wake_ns = 1}));
+     }},
+    {"TailUnasked",
+     [](WorkerEnd& end, const Received& start) {
+       end.Send(ToHost::kTail, start.cell, AsBytes(wire::TailHeader{.wake_ns = 1}));
+     }},
     {"RestoredUnasked",
      [](WorkerEnd& end, const Received& start) { end.Send(ToHost::kRestored, start.cell, ""); }},
     {"RefusedLate",

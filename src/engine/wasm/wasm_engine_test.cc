@@ -338,7 +338,7 @@ TEST(WasmEngineTest, AnUndecodableCallEndsOnlyItsRun) {
     end.Ready();
     auto start = end.Receive();
     if (!start) return {};
-    const wire::CallHeader header{.seq = 0, .reserved = 0};
+    const wire::CallHeader header{.seq = 0, .trace_length = 0};
     end.Send(ToHost::kCall, start->cell, testing::AsBytes(header) + "\xff");
     auto cancel = end.Receive();
     if (!cancel) return {};

@@ -114,8 +114,15 @@ constexpr Migration kSessionIdOfApprovals = R"(
 ALTER TABLE approvals ADD COLUMN session_id {text};
 )";
 
-constexpr std::array kMigrations = {kFirst, kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants,
-                                    kSessionIdOfApprovals};
+constexpr Migration kRealTime = R"(
+ALTER TABLE calls ADD COLUMN trace {bytes};
+ALTER TABLE saved_runs ADD COLUMN wake_at BIGINT;
+CREATE INDEX saved_until ON saved_runs (wake_at) WHERE wake_at IS NOT NULL;
+)";
+
+constexpr std::array kMigrations = {
+    kFirst,   kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants, kSessionIdOfApprovals,
+    kRealTime};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

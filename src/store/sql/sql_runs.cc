@@ -54,7 +54,8 @@ StoredCall ToCall(const SqlRow& row) {
                    .arguments = row.Blob(3),
                    .arguments_digest = row.Text(4),
                    .idempotency_key = row.Text(5),
-                   .state = Parse(row.Text(6), CallState::kUncertain)},
+                   .state = Parse(row.Text(6), CallState::kUncertain),
+                   .trace = row.Blob(10)},
           .result = row.Blob(7),
           .begun_at = row.Time(8),
           .updated_at = row.Time(9)};
@@ -304,18 +305,21 @@ class SqlRuns final : public RunStore {
                                      std::optional<SavedRun> saved, SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY(
-          connection.Run("UPDATE runs SET state = 'waiting', attempts = 0, retry_at = 0 "
-                         "WHERE owner = $1 AND id = $2",
-                         {owner.str(), id.str()}));
+      const bool somebody = !saved || saved->waits_for_somebody;
+      TRY(connection.Run(
+          "UPDATE runs SET state = $3, attempts = 0, retry_at = 0 "
+          "WHERE owner = $1 AND id = $2",
+          {owner.str(), id.str(), Text(somebody ? RunState::kWaiting : RunState::kRunning)}));
       if (!saved) return {};
       TRY(
-          connection.Run("INSERT INTO saved_runs (owner, run, seq, build, sealed, sealed_bytes) "
-                         "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (owner, run) DO UPDATE SET "
+          connection.Run("INSERT INTO saved_runs (owner, run, seq, build, sealed, sealed_bytes, "
+                         "wake_at) VALUES ($1, $2, $3, $4, $5, $6, $7) "
+                         "ON CONFLICT (owner, run) DO UPDATE SET "
                          "seq = excluded.seq, build = excluded.build, sealed = excluded.sealed, "
-                         "sealed_bytes = excluded.sealed_bytes",
+                         "sealed_bytes = excluded.sealed_bytes, wake_at = excluded.wake_at",
                          {owner.str(), id.str(), std::int64_t{saved->seq}, saved->build,
-                          Bytes{saved->sealed}, static_cast<std::int64_t>(saved->sealed.size())}));
+                          Bytes{saved->sealed}, static_cast<std::int64_t>(saved->sealed.size()),
+                          saved->wake_at ? ToSql(*saved->wake_at) : SqlValue()}));
       return {};
     });
   }
@@ -332,12 +336,14 @@ class SqlRuns final : public RunStore {
     return database_.Transact<SavedRun>(
         Access::kRead, [=](Connection& connection) -> Result<SavedRun> {
           TRY_ASSIGN(const SqlResult found,
-                     connection.Run("SELECT seq, build, sealed FROM saved_runs "
+                     connection.Run("SELECT seq, build, sealed, wake_at FROM saved_runs "
                                     "WHERE owner = $1 AND run = $2",
                                     {owner.str(), id.str()}));
           if (found.rows.empty()) return Error(ErrorCode::kNotFound, "no such saved run");
           const SqlRow& row = found.rows[0];
-          return SavedRun{static_cast<std::uint32_t>(row.Int(0)), row.Text(1), row.Blob(2)};
+          SavedRun saved{static_cast<std::uint32_t>(row.Int(0)), row.Text(1), row.Blob(2)};
+          if (!row.is_null(3)) saved.wake_at = row.Time(3);
+          return saved;
         });
   }
 
@@ -351,6 +357,11 @@ class SqlRuns final : public RunStore {
                          "outcome = $3 WHERE owner = $1 AND id = $2",
                          {owner.str(), id.str(), Bytes{outcome}}));
       TRY(connection.Run("DELETE FROM saved_runs WHERE owner = $1 AND run = $2",
+                         {owner.str(), id.str()}));
+      // Nobody will replay it.
+      TRY(
+          connection.Run("UPDATE calls SET trace = NULL "
+                         "WHERE owner = $1 AND run = $2 AND trace IS NOT NULL",
                          {owner.str(), id.str()}));
       TRY(CancelPending(connection, owner, id, now));
       for (std::size_t i = 0; i < files.size(); ++i) {
@@ -399,17 +410,17 @@ class SqlRuns final : public RunStore {
         return Error(ErrorCode::kInvalidArgument, "a call begins as pending or started");
       }
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY_ASSIGN(
-          const SqlResult made,
-          connection.Run(
-              "INSERT INTO calls (owner, run, seq, state, tool, tool_digest, arguments, "
-              "arguments_digest, idempotency_key, by_grant, begun_at, updated_at) "
-              "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) "
-              "ON CONFLICT (owner, run, seq) DO NOTHING RETURNING " +
-                  std::string(kConsent),
-              {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state), call.tool,
-               call.tool_digest, Bytes{call.arguments}, call.arguments_digest, call.idempotency_key,
-               call.grant ? SqlValue(call.grant->str()) : SqlValue(), ToSql(now)}));
+      TRY_ASSIGN(const SqlResult made,
+                 connection.Run(
+                     "INSERT INTO calls (owner, run, seq, state, tool, tool_digest, arguments, "
+                     "arguments_digest, idempotency_key, by_grant, begun_at, updated_at, trace) "
+                     "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12) "
+                     "ON CONFLICT (owner, run, seq) DO NOTHING RETURNING " +
+                         std::string(kConsent),
+                     {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state), call.tool,
+                      call.tool_digest, Bytes{call.arguments}, call.arguments_digest,
+                      call.idempotency_key, call.grant ? SqlValue(call.grant->str()) : SqlValue(),
+                      ToSql(now), call.trace.empty() ? SqlValue() : SqlValue(Bytes{call.trace})}));
       if (made.rows.empty()) {
         return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
       }
@@ -490,11 +501,12 @@ class SqlRuns final : public RunStore {
   asio::awaitable<Result<std::vector<StoredCall>>> Calls(IsolationKey owner, RunId id) override {
     using Found = std::vector<StoredCall>;
     return database_.Transact<Found>(Access::kRead, [=](Connection& connection) -> Result<Found> {
-      TRY_ASSIGN(const SqlResult found,
-                 connection.Run("SELECT seq, tool, tool_digest, arguments, arguments_digest, "
-                                "idempotency_key, state, result, begun_at, updated_at FROM calls "
-                                "WHERE owner = $1 AND run = $2 ORDER BY seq",
-                                {owner.str(), id.str()}));
+      TRY_ASSIGN(
+          const SqlResult found,
+          connection.Run("SELECT seq, tool, tool_digest, arguments, arguments_digest, "
+                         "idempotency_key, state, result, begun_at, updated_at, trace FROM calls "
+                         "WHERE owner = $1 AND run = $2 ORDER BY seq",
+                         {owner.str(), id.str()}));
       Found calls;
       for (const SqlRow& row : found.rows) calls.push_back(ToCall(row));
       return calls;

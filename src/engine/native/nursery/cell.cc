@@ -355,7 +355,7 @@ void Cell::HandOver() {
 // The run's memory comes on top of what the interpreter holds. Limits only ever get lower, so a session keeps the lowest
 // that any of its runs had.
 Result<void> Cell::Tighten(const wire::StartHeader& start) const {
-  if ((start.flags & wire::kVirtualTime) != 0) {
+  if ((start.flags & wire::kRecorded) != 0) {
     return Error(ErrorCode::kFailedPrecondition,
                  "engine native has real time and real randomness only");
   }

@@ -269,7 +269,7 @@ std::int32_t Holder::Post(std::string_view message) {
   if (IsForked()) return CAISSON_POST_FORKED;
   if (message.size() > start_.message_bytes) return CAISSON_POST_TOO_BIG;
   if (calls_ >= start_.tool_calls) Stop(wire::Ending::kToolCalls);
-  const wire::CallHeader header{.seq = calls_++, .reserved = 0};
+  const wire::CallHeader header{.seq = calls_++, .trace_length = 0};
   {
     const Lock lock(mutex_);
     t_run = run_;

@@ -270,7 +270,7 @@ TEST_P(NurseryTest, ACoroutineThatNobodyAwaitsIsWarnedOfAtALineOfTheCode) {
 }
 
 TEST_P(NurseryTest, VirtualTimeIsRefused) {
-  EXPECT_THAT(Run("1", {.flags = wire::kVirtualTime}), StartsWith("refused: engine native"));
+  EXPECT_THAT(Run("1", {.flags = wire::kRecorded}), StartsWith("refused: engine native"));
 }
 
 TEST_P(NurseryTest, CellsDrawDifferentNumbers) {

@@ -122,7 +122,7 @@ class FakeCell {
     Done(report, wire::Ending::kReported, flags);
   }
   void Call(std::uint32_t seq, const std::string& tool) const {
-    const wire::CallHeader header{.seq = seq, .reserved = 0};
+    const wire::CallHeader header{.seq = seq, .trace_length = 0};
     Send(wire::ToHost::kCall,
          AsBytes(header) + Encoded(List{{Value(tool), Value(List{}), Value(Dict{})}}));
   }

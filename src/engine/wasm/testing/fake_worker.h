@@ -116,7 +116,7 @@ class WorkerEnd {
     Send(wire::ToHost::kOutput, cell, std::string(1, stream) + std::string(text));
   }
   void Call(std::uint64_t cell, std::uint32_t seq, const std::string& tool, Dict keywords = {}) {
-    const wire::CallHeader header{.seq = seq, .reserved = 0};
+    const wire::CallHeader header{.seq = seq, .trace_length = 0};
     const Value call = List{{Value(tool), Value(List{}), Value(std::move(keywords))}};
     Send(wire::ToHost::kCall, cell, AsBytes(header) + Encoded(call));
   }

@@ -18,10 +18,9 @@ constexpr std::size_t kOutputFlushBytes = 16 << 10;
 constexpr std::uint64_t kScratchFileBytes = 32 << 20;
 constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
 constexpr std::uint32_t kScratchInodes = 4096;
-constexpr std::uint64_t kVirtualReadingNs = 1000;
 alignas(64) constexpr std::uint8_t kZeroPage[kPageBytes] = {};
 
-std::uint64_t ReadClock(clockid_t clock) {
+std::uint64_t ReadSystemClock(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
@@ -48,11 +47,14 @@ FileLimits FileLimitsOf(const wire::StartHeader& start) {
   return limits;
 }
 
+std::uint64_t RealNow() {
+  return ReadSystemClock(CLOCK_REALTIME);
+}
 std::uint64_t MonotonicNow() {
-  return ReadClock(CLOCK_MONOTONIC);
+  return ReadSystemClock(CLOCK_MONOTONIC);
 }
 std::uint64_t ThreadCpuNow() {
-  return ReadClock(CLOCK_THREAD_CPUTIME_ID);
+  return ReadSystemClock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 Cell::Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channel)
@@ -63,15 +65,19 @@ Cell::Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channe
       files_(*this) {}
 
 Result<void> Cell::Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
-                         std::vector<InputFile> files, std::vector<Mount> mounts) {
+                         std::string_view trace, std::vector<InputFile> files,
+                         std::vector<Mount> mounts) {
   id_ = id;
   inputs_ = std::move(files);
-  TRY(files_.Start(library_, inputs_, FileLimitsOf(start), std::move(mounts)));
-  if ((start.flags & wire::kVirtualTime) != 0) {
-    virtual_ns_ = start.clock_ns;
+  if ((start.flags & wire::kRecorded) != 0) {
+    trace_.Begin([this] { return TraceBase(); });
+    if (!trace_.Replay(trace)) {
+      return Error(ErrorCode::kInvalidArgument, "the trace of the run is damaged");
+    }
     std::memcpy(chance_.seed, start.seed, sizeof chance_.seed);
     chance_.position = 0;
   }
+  TRY(files_.Start(library_, inputs_, FileLimitsOf(start), std::move(mounts)));
   BeginRun(start, request);
   return {};
 }
@@ -125,19 +131,53 @@ void Cell::Park() {
   }
   wait_seq_ = caisson_switch.wait_seq;
   wake_ns_ = 0;
+  const std::int64_t timeout = caisson_switch.wait_timeout_ns;
+  wait_varies_ = trace_.records() && (wait_seq_ < 0 || timeout >= 0);
+  if (wait_varies_) {
+    if (const auto recorded = trace_.NextWait()) return ParkAsRecorded(*recorded);
+  }
   if (DeliverAwaited()) return;
   state_ = CellState::kParked;
   FlushOutput();
-  const std::int64_t timeout = caisson_switch.wait_timeout_ns;
   if (timeout < 0) return;
-  if (virtual_time()) {
-    // Sleeping takes no time, it only moves the clock; beside an open call, the answer's time decides.
-    wake_ns_ = virtual_ns_ + static_cast<std::uint64_t>(timeout);
-    if (open_calls_.empty()) Wake();
-    return;
-  }
-  wake_ns_ = MonotonicNow() + static_cast<std::uint64_t>(timeout);
-  if (timeout == 0) Wake();
+  if (timeout == 0) return Wake();
+  SleepUntil(MonotonicNow() + static_cast<std::uint64_t>(timeout));
+}
+
+// In a replay a wait ends as it did before.
+void Cell::ParkAsRecorded(const TraceEntry& recorded) {
+  if (recorded.kind == TraceKind::kTimedOut) return Wake();
+  if (recorded.kind == TraceKind::kAnswered) wait_seq_ = static_cast<std::int32_t>(recorded.value);
+  if (DeliverAwaited()) return;
+  state_ = CellState::kParked;
+  FlushOutput();
+  if (recorded.kind != TraceKind::kSleepsUntil) return;
+  const std::uint64_t real = RealNow();
+  SleepUntil(MonotonicNow() + (recorded.value - std::min(recorded.value, real)));
+}
+
+void Cell::SleepUntil(std::uint64_t wake_ns) {
+  wake_ns_ = wake_ns;
+  if (trace_.records() && !goes_on_soon()) TellSleep();
+}
+
+void Cell::TellSleep() {
+  told_sleep_ = true;
+  const wire::SleepHeader header{.wake_ns = RealWakeTime()};
+  channel_.Send(wire::ToHost::kSleep, id_, AsBytes(header), {});
+}
+
+bool Cell::goes_on_soon() const {
+  if (!trace_.records() || wake_ns_ == 0) return false;
+  // So that a loop that sleeps does not fill the store.
+  const std::uint64_t grown =
+      memory_.bytes() - std::min(memory_.bytes(), memory_.base().memory().size());
+  const std::uint64_t worth = wire::kLongSleepNs * (1 + grown / wire::kSavedBytesPerSleep);
+  return wake_ns_ < MonotonicNow() + worth;
+}
+
+std::uint64_t Cell::RealWakeTime() const {
+  return RealNow() + (wake_ns_ - std::min(wake_ns_, MonotonicNow()));
 }
 
 bool Cell::DeliverAwaited() {
@@ -145,19 +185,27 @@ bool Cell::DeliverAwaited() {
     return wait_seq_ < 0 || answer.seq == static_cast<std::uint32_t>(wait_seq_);
   });
   if (awaited == answers_.end()) return false;
+  const std::uint32_t seq = awaited->seq;
   messages_.push_back(std::move(awaited->bytes));
   answers_.erase(awaited);
   wait_answer_ = 1;
-  wake_ns_ = 0;
-  state_ = CellState::kReady;
+  EndWait({TraceKind::kAnswered, seq});
   return true;
 }
 
 void Cell::Wake() {
-  if (virtual_time()) virtual_ns_ = std::max(virtual_ns_, wake_ns_);
   wait_answer_ = 0;
+  EndWait({TraceKind::kTimedOut});
+}
+
+void Cell::EndWait(TraceEntry how) {
+  if (wait_varies_) trace_.Record(how);
+  wait_varies_ = false;
   wake_ns_ = 0;
   state_ = CellState::kReady;
+  if (!std::exchange(told_sleep_, false)) return;
+  const wire::SleepHeader header{.wake_ns = 0};
+  channel_.Send(wire::ToHost::kSleep, id_, AsBytes(header), {});
 }
 
 bool Cell::Answer(const wire::AnswerHeader& header, std::string_view answer) {
@@ -165,13 +213,6 @@ bool Cell::Answer(const wire::AnswerHeader& header, std::string_view answer) {
   if (open == open_calls_.end()) return false;
   open_calls_.erase(open);
   answers_.push_back({header.seq, std::string(answer)});
-  if (virtual_time()) {
-    if (state_ == CellState::kParked && wake_ns_ != 0 && header.clock_ns >= wake_ns_) {
-      Wake();  // It came after the time the guest was willing to wait.
-      return true;
-    }
-    virtual_ns_ = std::max(virtual_ns_, header.clock_ns);
-  }
   if (state_ == CellState::kParked) DeliverAwaited();
   return true;
 }
@@ -301,7 +342,8 @@ void Cell::Reset() {
   output_.clear();
   report_.clear();
   clock_offset_ns_ = 0;
-  asking_ = about_to_wait_ = false;
+  if (trace_.records()) trace_.Stop();
+  asking_ = about_to_wait_ = wait_varies_ = told_sleep_ = false;
   finishing_.reset();
   id_ = 0;
   state_ = CellState::kClean;
@@ -310,20 +352,23 @@ void Cell::Reset() {
 
 std::string Cell::Save(std::span<const std::uint8_t> build_id, std::uint64_t max_bytes) {
   const std::uint64_t now = MonotonicNow();
+  trace_.Renew();
   SavedFields fields;
   fields.parked = state_ == CellState::kParked;
-  fields.virtual_time = virtual_time();
+  fields.recorded = trace_.records();
   fields.wall_ns = fields.parked ? now - arrived_ns_ : 0;
   fields.cpu_ns = cpu_ns_;
-  fields.monotonic_ns = now + static_cast<std::uint64_t>(clock_offset_ns_);
-  fields.virtual_ns = virtual_ns_;
+  fields.monotonic_ns = ReadClock(ClockId::kMonotonic);
+  fields.real_ns = RealNow();
+  fields.trace_part = trace_.part();
+  fields.trace_bytes = trace_.bytes();
   fields.chance = chance_;
   fields.flags = flags_;
   std::ranges::copy(written_bytes_, fields.written_bytes);
   fields.calls = calls_;
   fields.wait_seq = wait_seq_;
-  fields.sleeps = wake_ns_ != 0;
-  fields.wake_ns = virtual_time() ? wake_ns_ : wake_ns_ - std::min(wake_ns_, now);
+  fields.wait_varies = wait_varies_;
+  fields.wake_ns = wake_ns_ == 0 ? 0 : RealWakeTime();
   fields.open_calls = open_calls_;
   for (const ReceivedAnswer& answer : answers_)
     fields.answers.emplace_back(answer.seq, answer.bytes);
@@ -352,32 +397,48 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id, std::uint64_t max
   return blob;
 }
 
+// The host is told when the cell goes on: it takes it for one that waits from now on.
+void Cell::SendTail() {
+  if (!trace_.records()) return;
+  const bool sleeps = wake_ns_ != 0;
+  told_sleep_ = sleeps;
+  const wire::TailHeader header{.wake_ns = sleeps ? RealWakeTime() : 0};
+  channel_.Send(wire::ToHost::kTail, id_, AsBytes(header),
+                trace_.Unfinished(sleeps ? std::optional(header.wake_ns) : std::nullopt));
+}
+
 Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
-                           std::vector<Mount> mounts, std::span<const std::uint8_t> blob,
+                           std::vector<Mount> mounts, std::string_view trace,
+                           std::span<const std::uint8_t> blob,
                            std::span<const std::uint8_t> build_id) {
   TRY_ASSIGN(const SavedFields fields, DecodeSaved({build_id, memory_.base().header().hash}, blob));
   const Error damaged(ErrorCode::kInvalidArgument, "the saved cell is damaged");
   const std::uint64_t now = MonotonicNow();
   id_ = id;
   start_ = start;
-  // How a run sees time is decided when it starts; only the limits may be others now.
-  start_.flags &= ~wire::kVirtualTime;
-  if (fields.virtual_time) start_.flags |= wire::kVirtualTime;
   // May lie before this machine was started; only differences to it are used.
   arrived_ns_ = began_ns_ = now - fields.wall_ns;
   deadline_ns_ = now + (start.wall_ns - std::min(fields.wall_ns, start.wall_ns));
   cpu_ns_ = fields.cpu_ns;
-  clock_offset_ns_ = static_cast<std::int64_t>(fields.monotonic_ns - now);
-  virtual_ns_ = fields.virtual_ns;
+  // The monotonic clock goes on from where it was, by the time that has really passed; never back.
+  const std::uint64_t real = RealNow();
+  const std::uint64_t passed = real - std::min(real, fields.real_ns);
+  clock_offset_ns_ = static_cast<std::int64_t>(fields.monotonic_ns + passed - now);
   chance_ = fields.chance;
+  if (fields.recorded) {
+    trace_.Continue([this] { return TraceBase(); }, fields.calls, std::string(fields.trace_part),
+                    fields.trace_bytes);
+    if (!trace_.Replay(trace)) return damaged;
+  }
   flags_ = fields.flags;
   written_bytes_[0] = std::min(fields.written_bytes[0], start.stdout_bytes);
   written_bytes_[1] = std::min(fields.written_bytes[1], start.stderr_bytes);
   calls_ = fields.calls;
   wait_seq_ = fields.wait_seq;
-  wake_ns_ = !fields.sleeps   ? 0
-             : virtual_time() ? fields.wake_ns
-                              : now + std::min(fields.wake_ns, start.wall_ns);
+  wait_varies_ = fields.wait_varies;
+  if (fields.wake_ns != 0) {
+    wake_ns_ = now + std::min(fields.wake_ns - std::min(fields.wake_ns, real), start.wall_ns);
+  }
   open_calls_ = fields.open_calls;
   for (const auto& [seq, bytes] : fields.answers) answers_.push_back({seq, std::string(bytes)});
   for (std::string_view message : fields.messages) messages_.emplace_back(message);
@@ -424,20 +485,31 @@ std::optional<std::int32_t> Cell::Post(std::uint32_t address, std::uint32_t leng
     const auto message = guest_memory().Text(address, length);
     if (!message || length > start_.message_bytes) return -1;
     if (calls_ >= start_.tool_calls) Stop(wire::Ending::kToolCalls);
-    const wire::CallHeader header{calls_++, 0};
-    open_calls_.push_back(header.seq);
-    FlushOutput();
-    posting_ = *message;
-    const std::size_t first = std::min(posting_.size(), wire::kMaxFramePayload - sizeof header);
-    channel_.SendPart(wire::ToHost::kCall, id_, AsBytes(header), posting_.substr(0, first),
-                      first < posting_.size());
-    posting_.remove_prefix(first);
-    progress.done = sizeof header + first;
+    BeginPost(*message);
+    progress.done = 1;
   } else {
     SendPosted(kSliceBytes);
   }
   if (!posting_.empty()) return std::nullopt;
   return static_cast<std::int32_t>(calls_ - 1);
+}
+
+// Sends the head of a call, the trace in front, and as much of the message as fits into the same frame.
+void Cell::BeginPost(std::string_view message) {
+  const std::string part = trace_.records() ? trace_.EndPart() : std::string();
+  const wire::CallHeader header{calls_++, static_cast<std::uint32_t>(part.size())};
+  open_calls_.push_back(header.seq);
+  FlushOutput();
+  posting_ = message;
+  const std::string head = std::string(AsBytes(header)) + part;
+  std::string_view rest = head;
+  for (; rest.size() >= wire::kMaxFramePayload; rest.remove_prefix(wire::kMaxFramePayload)) {
+    channel_.SendPart(wire::ToHost::kCall, id_, {}, rest.substr(0, wire::kMaxFramePayload), true);
+  }
+  const std::size_t first = std::min(posting_.size(), wire::kMaxFramePayload - rest.size());
+  channel_.SendPart(wire::ToHost::kCall, id_, rest, posting_.substr(0, first),
+                    first < posting_.size());
+  posting_.remove_prefix(first);
 }
 
 void Cell::SendPosted(std::size_t bytes) {
@@ -527,16 +599,39 @@ void Cell::Write(Stream stream, std::span<const std::uint8_t> bytes) {
   if (output_.size() >= kOutputFlushBytes) FlushOutput();
 }
 
-std::uint64_t Cell::Clock(ClockId clock) {
-  if (virtual_time()) return virtual_ns_ += kVirtualReadingNs;
-  if (clock == ClockId::kRealtime) return ReadClock(CLOCK_REALTIME);
+std::uint64_t Cell::ReadClock(ClockId clock) const {
+  if (clock == ClockId::kRealtime) return RealNow();
   if (clock == ClockId::kMonotonic)
     return MonotonicNow() + static_cast<std::uint64_t>(clock_offset_ns_);
   return cpu_ns_ + (ThreadCpuNow() - cpu_since_ns_);
 }
 
+std::uint64_t Cell::Clock(ClockId clock) {
+  if (!trace_.records()) return ReadClock(clock);
+  const auto kind = static_cast<TraceKind>(clock);
+  std::uint64_t reading = 0;
+  if (const auto recorded = trace_.NextReading(kind)) {
+    reading = recorded->value;
+    if (clock == ClockId::kMonotonic) FollowRecordedClock(reading);
+  } else {
+    reading = ReadClock(clock);
+  }
+  trace_.Record({kind, reading});
+  return reading;
+}
+
+// When the replay is over, the monotonic clock goes on from the last recorded reading, by the time that has really passed
+// since; never back.
+void Cell::FollowRecordedClock(std::uint64_t reading) {
+  const Trace::Base& base = trace_.replayed_base();
+  const std::uint64_t real = RealNow();
+  const std::uint64_t at = base.real_ns + (reading - base.monotonic_ns);
+  const std::uint64_t passed = real - std::min(real, at);
+  clock_offset_ns_ = static_cast<std::int64_t>(reading + passed - MonotonicNow());
+}
+
 void Cell::Random(std::span<std::uint8_t> out) {
-  if (virtual_time()) return chance_.Fill(out);
+  if (trace_.records()) return chance_.Fill(out);
   while (!out.empty()) {
     const ssize_t got = ::getrandom(out.data(), out.size(), 0);
     if (got <= 0) std::abort();  // Never hand out anything but entropy.

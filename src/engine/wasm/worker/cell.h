@@ -21,10 +21,12 @@
 #include "engine/wasm/worker/guest_host.h"
 #include "engine/wasm/worker/host_channel.h"
 #include "engine/wasm/worker/linear_memory.h"
+#include "engine/wasm/worker/trace.h"
 #include "wire/frames.h"
 
 namespace caisson::worker {
 
+std::uint64_t RealNow();
 std::uint64_t MonotonicNow();
 std::uint64_t ThreadCpuNow();
 
@@ -44,9 +46,10 @@ class Cell final : public GuestHost {
  public:
   Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channel);
 
-  // Begins a run in a clean cell, or another one in an idle cell.
+  // Begins a run in a clean cell, or another one in an idle cell. `trace`: what a recorded run replays.
   Result<void> Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
-                     std::vector<InputFile> files, std::vector<Mount> mounts);
+                     std::string_view trace, std::vector<InputFile> files,
+                     std::vector<Mount> mounts);
   void Again(const wire::StartHeader& start, std::string_view request);
 
   // Runs until the guest leaves; state() is then what it is now.
@@ -62,6 +65,8 @@ class Cell final : public GuestHost {
   // When a parked cell is to go on without an answer; 0: never. Wake() then makes it ready.
   std::uint64_t wake_ns() const { return wake_ns_; }
   void Wake();
+  // A recorded run that will go on by itself soon: saving it is not worth it.
+  bool goes_on_soon() const;
 
   // Which limit has been passed at `now_ns`, if one has.
   std::optional<wire::Ending> PassedLimit(std::uint64_t now_ns) const;
@@ -80,10 +85,14 @@ class Cell final : public GuestHost {
   void FlushPosted() { SendPosted(posting_.size()); }
 
   // As bytes (saved_cell.h), when parked or idle; and back again, into a clean cell. Once there are more
-  // than `max_bytes`, the rest is left out.
+  // than `max_bytes`, the rest is left out. Of a recorded run, SendTail() comes before the bytes are sent.
   std::string Save(std::span<const std::uint8_t> build_id, std::uint64_t max_bytes);
+  void SendTail();
   Result<void> Restore(std::uint64_t id, const wire::StartHeader& start, std::vector<Mount> mounts,
-                       std::span<const std::uint8_t> blob, std::span<const std::uint8_t> build_id);
+                       std::string_view trace, std::span<const std::uint8_t> blob,
+                       std::span<const std::uint8_t> build_id);
+  // Tells the host of a restored run that it sleeps.
+  void TellSleep();
 
   std::uint64_t id() const { return id_; }
   CellState state() const { return state_; }
@@ -113,8 +122,15 @@ class Cell final : public GuestHost {
 
   void BeginRun(const wire::StartHeader& start, std::string_view request);
   void Park();
+  void ParkAsRecorded(const TraceEntry& recorded);
+  void SleepUntil(std::uint64_t wake_ns);
+  void BeginPost(std::string_view message);
   void SendPosted(std::size_t bytes);
   bool DeliverAwaited();
+  void EndWait(TraceEntry how);
+  std::uint64_t ReadClock(ClockId clock) const;
+  void FollowRecordedClock(std::uint64_t reading);
+  std::uint64_t RealWakeTime() const;
   [[noreturn]] void Stop(wire::Ending ending);
   // The run's end, while what it left is being sent.
   struct Finishing {
@@ -130,7 +146,7 @@ class Cell final : public GuestHost {
   wire::Omitted OmittedBecause(const CapturedFile& file);
   std::uint64_t SendContents(std::string_view head);
   void SendDone();
-  bool virtual_time() const { return (start_.flags & wire::kVirtualTime) != 0; }
+  Trace::Base TraceBase() const { return {RealNow(), ReadClock(ClockId::kMonotonic)}; }
 
   HostChannel& channel_;
   const LibraryImage& library_;
@@ -149,7 +165,9 @@ class Cell final : public GuestHost {
   std::string_view
       posting_;  // What is not sent yet of the call that the guest posts; in its memory.
   std::int32_t wait_seq_ = 0;
+  bool wait_varies_ = false;  // How the wait ends depends on time: it is recorded.
   std::uint64_t wake_ns_ = 0;
+  bool told_sleep_ = false;  // The host knows that the cell sleeps.
   std::int32_t wait_answer_ = 0;
   std::uint32_t file_requests_ = 0;  // Made so far; the last one's number.
   bool asking_ = false;              // That one is open.
@@ -172,7 +190,7 @@ class Cell final : public GuestHost {
   std::uint64_t cpu_since_ns_ =
       0;  // The thread's CPU time at the start of the current Go(); 0: none.
   std::int64_t clock_offset_ns_ = 0;  // Added to the monotonic clock, so that it never jumps back.
-  std::uint64_t virtual_ns_ = 0;
+  Trace trace_;                       // Of a run that is recorded.
   ChanceStream chance_;
 };
 

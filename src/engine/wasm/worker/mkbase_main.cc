@@ -161,7 +161,7 @@ class Trainer {
     start.files = start.open_files = 64;
     start.tool_calls = 1000;
     start.message_bytes = 1 << 20;
-    TRY(cell.Start(1, start, request, {}, {}));
+    TRY(cell.Start(1, start, request, {}, {}, {}));
     while (true) {
       const Left left = cell.Go();
       Drain(cell);

@@ -23,7 +23,7 @@ void AppendRaw(std::string& out, const void* data, std::size_t size) {
 void EncodeCalls(const SavedFields& fields, ByteWriter& out) {
   out.Put(fields.calls);
   out.Put(fields.wait_seq);
-  out.Put<std::uint8_t>(fields.sleeps ? 1 : 0);
+  out.Put<std::uint8_t>(fields.wait_varies ? 1 : 0);
   out.Put(fields.wake_ns);
   out.Put(static_cast<std::uint32_t>(fields.open_calls.size()));
   for (std::uint32_t seq : fields.open_calls) out.Put(seq);
@@ -40,7 +40,7 @@ void EncodeCalls(const SavedFields& fields, ByteWriter& out) {
 Result<void> DecodeCalls(ByteReader& in, SavedFields& fields) {
   fields.calls = in.Get<std::uint32_t>();
   fields.wait_seq = in.Get<std::int32_t>();
-  fields.sleeps = in.Get<std::uint8_t>() != 0;
+  fields.wait_varies = in.Get<std::uint8_t>() != 0;
   fields.wake_ns = in.Get<std::uint64_t>();
   for (std::uint32_t n = in.Get<std::uint32_t>(); n > 0 && in.ok(); --n) {
     fields.open_calls.push_back(in.Get<std::uint32_t>());
@@ -64,11 +64,13 @@ void EncodeSaved(const SavedIdentity& identity, const SavedFields& fields, std::
   AppendRaw(out, identity.base_hash.data(), identity.base_hash.size());
   ByteWriter writer(out);
   writer.Put<std::uint8_t>(fields.parked ? 1 : 0);
-  writer.Put<std::uint8_t>(fields.virtual_time ? 1 : 0);
+  writer.Put<std::uint8_t>(fields.recorded ? 1 : 0);
   writer.Put(fields.wall_ns);
   writer.Put(fields.cpu_ns);
   writer.Put(fields.monotonic_ns);
-  writer.Put(fields.virtual_ns);
+  writer.Put(fields.real_ns);
+  writer.PutText(fields.trace_part);
+  writer.Put(fields.trace_bytes);
   writer.Put(fields.chance.position);
   writer.PutBytes(fields.chance.seed);
   writer.Put(fields.flags);
@@ -103,11 +105,13 @@ Result<SavedFields> DecodeSaved(const SavedIdentity& identity, std::span<const s
   SavedFields fields;
   ByteReader in(blob.subspan(head));
   fields.parked = in.Get<std::uint8_t>() == 1;
-  fields.virtual_time = in.Get<std::uint8_t>() == 1;
+  fields.recorded = in.Get<std::uint8_t>() == 1;
   fields.wall_ns = in.Get<std::uint64_t>();
   fields.cpu_ns = in.Get<std::uint64_t>();
   fields.monotonic_ns = in.Get<std::uint64_t>();
-  fields.virtual_ns = in.Get<std::uint64_t>();
+  fields.real_ns = in.Get<std::uint64_t>();
+  fields.trace_part = in.GetText();
+  fields.trace_bytes = in.Get<std::uint64_t>();
   fields.chance.position = in.Get<std::uint64_t>();
   const auto seed = in.GetBytes();
   if (seed.size() != sizeof fields.chance.seed) return Damaged("its seed");

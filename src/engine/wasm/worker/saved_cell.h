@@ -32,19 +32,21 @@ struct SavedIdentity {
 
 struct SavedFields {
   bool parked = false;
-  bool virtual_time = false;
+  bool recorded = false;
   std::uint64_t wall_ns = 0;  // Used so far.
   std::uint64_t cpu_ns = 0;
-  std::uint64_t monotonic_ns = 0;  // What the cell's monotonic clock said.
-  std::uint64_t virtual_ns = 0;
+  std::uint64_t monotonic_ns = 0;  // The cell's monotonic clock, and
+  std::uint64_t real_ns = 0;       // the real time when it was saved.
+  std::string_view trace_part;     // The trace (trace.h).
+  std::uint64_t trace_bytes = 0;
   ChanceStream chance;
   std::uint32_t flags = 0;
   std::uint64_t written_bytes[2] = {};
 
   std::uint32_t calls = 0;
   std::int32_t wait_seq = 0;
-  bool sleeps = false;
-  std::uint64_t wake_ns = 0;  // Left to sleep; with virtual time, when to wake.
+  bool wait_varies = false;
+  std::uint64_t wake_ns = 0;  // Real time: the cell sleeps until then. 0: it does not sleep.
   std::vector<std::uint32_t> open_calls;
   std::vector<std::pair<std::uint32_t, std::string_view>> answers;
   std::vector<std::string_view> messages;

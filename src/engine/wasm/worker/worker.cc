@@ -35,6 +35,13 @@ T TakeHeader(std::string_view& payload) {
   return header;
 }
 
+std::string_view TakeBytes(std::string_view& payload, std::uint64_t length) {
+  if (length > payload.size()) Malformed();
+  const std::string_view bytes = payload.substr(0, length);
+  payload.remove_prefix(length);
+  return bytes;
+}
+
 template <typename T>
 T& Get(Value& value) {
   auto* got = std::get_if<T>(&value.variant());
@@ -186,14 +193,16 @@ void Worker::Handle(wire::ToWorker kind, std::uint64_t id, std::string_view payl
 
 void Worker::Start(std::uint64_t id, std::string_view payload) {
   const auto start = TakeHeader<wire::StartHeader>(payload);
-  if (start.request_length > payload.size() || Find(id) != nullptr) Malformed();
+  if (Find(id) != nullptr) Malformed();
+  const std::string_view request = TakeBytes(payload, start.request_length);
+  const std::string_view trace = TakeBytes(payload, start.trace_length);
   auto made = TakeClean();
   if (made == nullptr)
     return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
   Cell& cell = *made;
-  GivenFiles given = DecodeFiles(payload.substr(start.request_length));
-  auto started = cell.Start(id, start, payload.substr(0, start.request_length),
-                            std::move(given.inputs), std::move(given.mounts));
+  GivenFiles given = DecodeFiles(payload);
+  auto started =
+      cell.Start(id, start, request, trace, std::move(given.inputs), std::move(given.mounts));
   if (!started) return Refuse(id, started.error());
   cells_.emplace(id, std::move(made));
   SetTimer(cell.deadline_ns(), cell);
@@ -239,14 +248,19 @@ void Worker::Save(std::uint64_t id, std::string_view payload) {
     cell = Find(id);
   }
   if (cell == nullptr) return Refuse(id, Error(ErrorCode::kNotFound, "the cell is gone"));
-  if (cell->state() == CellState::kReady || cell->state() == CellState::kAsking) {
+  if (!CanSave(*cell)) {
     // The host hears of a call before the cell waits for its answer; usually it is about to. A cell
-    // that asks about a file is in the middle of something, but not for long.
+    // that asks about a file, or sleeps for a moment, is in the middle of something, but not for long.
     const std::uint64_t until = MonotonicNow() + kSavePatienceNs;
     pending_saves_.insert_or_assign(id, PendingSave{header, until});
     return SetTimer(until, *cell);
   }
   SaveNow(*cell, header);
+}
+
+bool Worker::CanSave(const Cell& cell) {
+  return cell.state() == CellState::kIdle ||
+         (cell.state() == CellState::kParked && !cell.goes_on_soon());
 }
 
 void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
@@ -256,6 +270,7 @@ void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
     return Refuse(cell.id(),
                   Error(ErrorCode::kResourceExhausted, "the cell is too big to be saved"));
   }
+  cell.SendTail();
   channel_.Send(wire::ToHost::kSaved, cell.id(), {}, blob);
   if (header.keep == 0) Discard(cell);
 }
@@ -263,26 +278,30 @@ void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
 void Worker::RefuseSave(std::uint64_t id) {
   if (pending_saves_.erase(id) == 0) return;
   if (Cell* cell = Find(id)) cell->FlushPosted();
-  Refuse(id, Error(ErrorCode::kFailedPrecondition,
-                   "the cell computes; it can be saved while it waits for an answer"));
+  Refuse(id,
+         Error(ErrorCode::kFailedPrecondition,
+               "the cell computes, or sleeps for a moment; it can be saved while it waits for an "
+               "answer, or sleeps for long"));
 }
 
 void Worker::Restore(std::uint64_t id, std::string_view payload) {
   const auto start = TakeHeader<wire::StartHeader>(payload);
-  if (start.request_length > payload.size() || Find(id) != nullptr) Malformed();
-  GivenFiles given = DecodeFiles(payload.substr(0, start.request_length));
-  payload.remove_prefix(start.request_length);
+  if (Find(id) != nullptr) Malformed();
+  GivenFiles given = DecodeFiles(TakeBytes(payload, start.request_length));
+  const std::string_view trace = TakeBytes(payload, start.trace_length);
   auto made = TakeClean();
   if (made == nullptr)
     return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
   Cell& cell = *made;
   const std::span blob(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size());
-  auto restored = cell.Restore(id, start, std::move(given.mounts), blob, build_id_);
+  auto restored = cell.Restore(id, start, std::move(given.mounts), trace, blob, build_id_);
   if (!restored) {
     return Refuse(id, restored.error());  // The half-made cell is destroyed, never reused.
   }
   cells_.emplace(id, std::move(made));
   const auto& open = cell.open_calls();
+  // Before the host hears that it is there: a cell without an open call is idle to it, unless it sleeps.
+  if (cell.wake_ns() != 0) cell.TellSleep();
   channel_.Send(wire::ToHost::kRestored, id, {},
                 {reinterpret_cast<const char*>(open.data()), open.size() * sizeof open[0]});
   if (cell.state() == CellState::kIdle) return;
@@ -353,6 +372,7 @@ void Worker::Settle(Cell& cell, Left left) {
       if (cell.state() == CellState::kReady) return MakeReady(cell);
       if (cell.state() == CellState::kAsking) return;
       if (cell.wake_ns() != 0) SetTimer(cell.wake_ns(), cell);
+      if (!CanSave(cell)) return;
       if (auto pending = pending_saves_.extract(cell.id())) SaveNow(cell, pending.mapped().header);
       return;
     case Left::kPreempted:

@@ -51,6 +51,7 @@ class Worker {
   void Answer(std::uint64_t id, std::string_view payload);
   void AnswerFile(std::uint64_t id, std::string_view payload);
   void Save(std::uint64_t id, std::string_view payload);
+  static bool CanSave(const Cell& cell);
   void SaveNow(Cell& cell, const wire::SaveHeader& header);
   void RefuseSave(std::uint64_t id);
   void Restore(std::uint64_t id, std::string_view payload);
