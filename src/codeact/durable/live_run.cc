@@ -22,13 +22,16 @@ constexpr std::chrono::milliseconds kAskAgain{20};
 // first time. Four times as long each time after that.
 constexpr std::chrono::seconds kTryAgain{1};
 
+// Runs that have ended and wait for a store that cannot be written.
+constexpr std::size_t kMostUnstored = 256;
+
 void Terminate(const std::exception_ptr& thrown) {
   if (thrown) std::terminate();
 }
 
 bool MayBeTriedLater(ErrorCode code) {
   return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadlineExceeded ||
-         code == ErrorCode::kResourceExhausted;
+         code == ErrorCode::kResourceExhausted || code == ErrorCode::kNoSpace;
 }
 
 // Errors of a run that got no cell.
@@ -83,6 +86,7 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
                                                      .code_digest = CodeDigest(origin_.record.code),
                                                      .waiting = surroundings_.settings.waiting,
                                                      .total = &surroundings_.total,
+                                                     .patience = &surroundings_.patience,
                                                      .recorded = origin_.recorded,
                                                      .on_change = [weak = weak_from_this()] {
                                                        if (const auto self = weak.lock())
@@ -139,11 +143,14 @@ asio::awaitable<void> LiveRun::Live() {
   auto run = co_await RunInCell();
   // Once: if it is the run itself that brings workers down, it does so twice.
   if (LostItsWorker(run) && !waits_in_store() && co_await Recover()) run = co_await RunInCell();
+  // What it did is in the store by now; it goes on from there.
+  while (outlasted_ && co_await Recover()) run = co_await RunInCell();
   if (LostItsWorker(run) && waits_in_store()) asleep_ = true;
   co_await Conclude(std::move(run));
 }
 
 asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
+  outlasted_ = false;
   auto run = co_await surroundings_.runner.Run(MakeRequest(origin_.sleep.has_value()));
   // Another build than the one that put it to sleep: it begins again, and its journal answers.
   if (!run && origin_.sleep && run.error().code() == ErrorCode::kFailedPrecondition) {
@@ -156,7 +163,8 @@ asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
 asio::awaitable<bool> LiveRun::Recover() {
   const bool ours = !abandoned_ && journal_ && journal_->fault() == RunJournal::Fault::kNone;
   if (!can_be_saved() || !ours) co_return false;
-  const auto why = co_await ReadAgain(surroundings_, origin_);
+  const auto why = co_await surroundings_.patience.Insist<std::optional<std::string>>(
+      [this](Try) { return ReadAgain(surroundings_, origin_); });
   const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
   co_return why && !*why && asked == asio::cancellation_type::none;
 }
@@ -239,20 +247,27 @@ asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
   RunStore& runs = surroundings_.store.runs();
   const SystemTime now = surroundings_.clock.Now();
   if (!origin_.lease) {
-    auto created = co_await runs.Create(origin_.owner,
-                                        {.id = origin_.id,
-                                         .code_digest = CodeDigest(origin_.record.code),
-                                         .request = Encode(origin_.record)},
-                                        {.holder = surroundings_.holder,
-                                         .now = origin_.created_at,
-                                         .until = now + surroundings_.settings.lease});
+    const auto create = [&](Try) {
+      return runs.Create(origin_.owner,
+                         {.id = origin_.id,
+                          .code_digest = CodeDigest(origin_.record.code),
+                          .request = Encode(origin_.record)},
+                         {.holder = surroundings_.holder,
+                          .now = origin_.created_at,
+                          .until = now + surroundings_.settings.lease});
+    };
+    // While the store fails such runs pile up in memory; beyond a number they are not stored.
+    auto created = co_await surroundings_.patience.Insist<Lease>(
+        create, [&] { return surroundings_.patience.health().waiting() <= kMostUnstored; });
     if (!created) co_return;  // It has ended all the same, and whoever started it knows.
     origin_.lease = *std::move(created);
   }
   std::vector<std::string> files;
   for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
-  static_cast<void>(co_await runs.Finish(origin_.owner, origin_.id, *origin_.lease,
-                                         EncodeOutcome(outcome), std::move(files), now));
+  static_cast<void>(co_await surroundings_.patience.Insist<void>([&](Try which) {
+    return runs.Finish(origin_.owner, origin_.id, For(*origin_.lease, which),
+                       EncodeOutcome(outcome), files, now);
+  }));
 }
 
 // Its client may send the same request again.
@@ -289,6 +304,8 @@ void LiveRun::OnCell(Cell& cell, const std::optional<SessionId>& session) {
 void LiveRun::OnEnd(Result<Outcome>& outcome) {
   ended_waiting_ = parked_;
   if (parked_ && !asleep_) GoOn();
+  // Workers count all the time that passes: more than is the run's own only if that waited for the store.
+  outlasted_ = outcome && outcome->reason == RunReason::kWallTime && wall_limit_->is_paused();
   wall_limit_->LetGo();
   if (outcome) wall_limit_->Correct(*outcome);
   journal_->Stop();
@@ -309,6 +326,7 @@ void LiveRun::OnChange() {
   if (cell_ == nullptr) return;
   if (journal_->fault() != RunJournal::Fault::kNone) return cell_->Cancel();
   if (parked_ && journal_->changes() != parked_changes_) GoOn();
+  CountTime();
   if (parked_ || settling_ || !journal_->waits()) return;
   settling_ = true;
   asio::co_spawn(cell_->executor(), Settle(), Terminate);
@@ -317,6 +335,8 @@ void LiveRun::OnChange() {
 // Finds out whether the code waits for nothing but people, and has it stored if so.
 asio::awaitable<void> LiveRun::Settle() {
   const auto self = shared_from_this();
+  std::optional<StoreHealth::Waiting> waiting;
+  auto pause = surroundings_.patience.pace().first / 2;
   while (cell_ != nullptr && !parked_ && !abandoned_ && journal_->waits()) {
     const std::uint64_t changes = journal_->changes();
     Result<SavedCell> saved = Error(ErrorCode::kInvalidArgument, "a session's run is not saved");
@@ -328,15 +348,23 @@ asio::awaitable<void> LiveRun::Settle() {
       continue;
     }
     if (!saved && saved.error().code() == ErrorCode::kUnavailable) break;  // Its worker is gone.
-    co_await Park(std::move(saved));
+    if (co_await Park(std::move(saved))) continue;
+    // Whoever is asked may decide all the same.
+    if (!waiting) waiting.emplace(surroundings_.patience.health());
+    unstored_ = true;
+    CountTime();
+    pause = std::min(pause * 2, surroundings_.patience.pace().longest);
+    co_await surroundings_.patience.Sleep(pause);
+    if (surroundings_.patience.is_closed()) break;
   }
-  settling_ = false;
+  settling_ = unstored_ = false;
+  CountTime();
   if (settled_) settled_->Wake();
 }
 
-asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
-  wall_limit_->Pause();
+asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
   parked_ = true;
+  CountTime();
   parked_changes_ = journal_->changes();
   // No bytes: it waits in memory alone, which whoever finds it in the store must know.
   Result<SavedRun> sealed = SavedRun{.seq = journal_->made()};
@@ -345,13 +373,18 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
   const std::string build = sealed ? sealed->build : "";
   Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
   if (sealed) parked = co_await journal_->Park(*std::move(sealed));
+  if (!parked && IsStoreFailure(parked.error())) {
+    parked_ = false;
+    co_return false;
+  }
   if (parked) {
     stored_bytes_ = bytes;
   } else {
     abandoned_ = true;
     if (cell_ != nullptr) cell_->Cancel();
   }
-  if (!parked || cell_ == nullptr || !parked_) co_return;  // Perhaps somebody was quick to decide.
+  if (!parked || cell_ == nullptr || !parked_)
+    co_return true;  // Perhaps somebody was quick to decide.
   Publish([&](Awaited& news) {
     news.view.state = RunState::kWaiting;
     news.view.saved_bytes = bytes;
@@ -362,6 +395,15 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
     news.view.outcome.approvals = journal_->approvals();
   });
   if (bytes > 0) SleepSoon();
+  co_return true;
+}
+
+// Waiting for people or for the store is not the run's own time.
+void LiveRun::CountTime() {
+  if (cell_ == nullptr) return;
+  const bool waits = parked_ || (unstored_ && journal_->waits()) || journal_->stalls();
+  if (waits == wall_limit_->is_paused()) return;
+  waits ? wall_limit_->Pause() : wall_limit_->Continue();
 }
 
 Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
@@ -387,7 +429,7 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell) const {
 // Somebody has decided.
 void LiveRun::GoOn() {
   parked_ = false;
-  wall_limit_->Continue();
+  CountTime();
   sleep_timer_->cancel();
   Publish([&](Awaited& news) {
     news.view.state = RunState::kRunning;

@@ -140,7 +140,9 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   // On the cell's executor.
   void OnChange();
   asio::awaitable<void> Settle();
-  asio::awaitable<void> Park(Result<SavedCell> saved);
+  // False: the store cannot take it now.
+  asio::awaitable<bool> Park(Result<SavedCell> saved);
+  void CountTime();
   Result<SavedRun> Seal(SavedCell cell) const;
   void GoOn();
   void SleepSoon();
@@ -171,6 +173,8 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   bool parked_ = false;
   bool ended_waiting_ = false;  // The cell went while it was parked.
   bool settling_ = false;
+  bool unstored_ = false;   // It waits for people, and the store cannot take it.
+  bool outlasted_ = false;  // Its cell ended because it had waited for the store for too long.
   bool asleep_ = false;
   bool abandoned_ = false;
   std::shared_ptr<Wakeup> settled_;
