@@ -13,7 +13,7 @@ caisson := $(release)/caisson
 configure = cmake --preset $(1) $(if $(wildcard build/$(1)/build.ninja),>/dev/null)
 compile = cmake --build build/$(1) --parallel $(JOBS)
 # One more than there are cores: many tests wait, for limits, restarts and each other.
-run_tests = ctest --preset $(1) --parallel $$(($(JOBS) + 1))
+run_tests = ctest --preset $(1) --label-exclude matrix --parallel $$(($(JOBS) + 1))
 
 .PHONY: help run programs build test bench asan tsan fuzz format lint install clean
 

@@ -25,8 +25,9 @@ int ExitStatus(ErrorCode code) {
     case ErrorCode::kUnauthenticated:
     case ErrorCode::kPermissionDenied:
     case ErrorCode::kFailedPrecondition:
-    case ErrorCode::kUnavailable:
       return kExitUsage;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kNoSpace:
     case ErrorCode::kResourceExhausted:
     case ErrorCode::kDeadlineExceeded:
     case ErrorCode::kCancelled:

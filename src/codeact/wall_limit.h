@@ -29,6 +29,7 @@ class WallLimit : public std::enable_shared_from_this<WallLimit> {
   void Continue();
   void LetGo();
 
+  bool is_paused() const { return !clock_.counts(); }
   const RunClock& clock() const { return clock_; }
   // Says in the outcome what the cell cannot know: how long the run took, and that it was this which ended it.
   void Correct(Outcome& outcome) const;

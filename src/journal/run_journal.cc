@@ -175,13 +175,14 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
   if (written.refused) co_return co_await BeginRefused(std::move(written), call.arguments);
-  auto judged = co_await Judge(call, written.call);
-  if (!judged) co_return Fail(Fault::kLost, judged.error().message());
+  auto judged = co_await Insist<void>([&](Try) { return Judge(call, written.call); });
+  if (!judged) co_return Lose(judged.error());
   if (written.call.state == CallState::kPending) {
     auto begun = co_await AddRow(std::move(written.call), call.arguments);
-    if (!begun) co_return Fail(Fault::kLost, begun.error().message());
+    if (!begun) co_return Lose(begun.error());
     // Only here: what was asked once stays asked, however many wait by the time the run is taken up.
-    if (auto room = co_await CheckWaiting(); !room) co_return NotAsked(room.error());
+    auto room = co_await Insist<void>([&](Try) { return CheckWaiting(); });
+    if (!room) co_return NotAsked(room.error());
     co_return co_await AskAndWait(call.seq);
   }
   const SystemTime now = options_.clock.Now();
@@ -201,7 +202,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(
     Written written, std::shared_ptr<const CanonicalArguments> arguments) {
   written.call.state = CallState::kPending;
   auto begun = co_await AddRow(std::move(written.call), std::move(arguments));
-  if (!begun) co_return Fail(Fault::kLost, begun.error().message());
+  if (!begun) co_return Lose(begun.error());
   co_return Instead{*std::move(written.refused)};
 }
 
@@ -221,7 +222,9 @@ asio::awaitable<Result<void>> RunJournal::AddRow(
     NewCall call, std::shared_ptr<const CanonicalArguments> arguments) {
   const SystemTime now = options_.clock.Now();
   call.trace = TakeTrace(call.seq);
-  auto begun = co_await runs().BeginCall(options_.owner, options_.run, options_.lease, call, now);
+  auto begun = co_await Insist<void>([&](Try which) {
+    return runs().BeginCall(options_.owner, options_.run, For(options_.lease, which), call, now);
+  });
   if (!begun) co_return begun;
   call.trace = {};
   auto state = state_.Lock();
@@ -249,17 +252,20 @@ asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
   // Each of them is refused if another replica has the run: then the call is not started.
   Result<void> started;
   if (call.state == CallState::kUncertain) {
-    started = co_await runs().RetryCall(options_.owner, options_.run, options_.lease, seq,
-                                        options_.clock.Now());
+    started = co_await Insist<void>([&, now = options_.clock.Now()](Try which) {
+      return runs().RetryCall(options_.owner, options_.run, For(options_.lease, which), seq, now);
+    });
   } else if (approval) {
-    started = co_await runs().StartCall(options_.owner, options_.run, options_.lease, seq,
-                                        *approval, options_.clock.Now());
+    started = co_await Insist<void>([&, now = options_.clock.Now()](Try which) {
+      return runs().StartCall(options_.owner, options_.run, For(options_.lease, which), seq,
+                              *approval, now);
+    });
   } else {
     call.state = CallState::kStarted;
     started = co_await AddRow(std::move(call), std::move(arguments));
   }
   if (!started) {
-    Fail(Fault::kLost, started.error().message());
+    Lose(started.error());
     co_return false;
   }
   state_.Lock()->entries.at(seq).stored.call.state = CallState::kStarted;
@@ -354,7 +360,7 @@ asio::awaitable<Result<void>> RunJournal::CheckWaiting() {
 }
 
 CallJournal::Ruling RunJournal::NotAsked(const Error& why) {
-  if (why.code() != ErrorCode::kResourceExhausted) return Fail(Fault::kLost, why.message());
+  if (why.code() != ErrorCode::kResourceExhausted) return Lose(why);
   return Instead{ToolDenied{"nobody can be asked now: " + why.message()}};
 }
 
@@ -379,7 +385,7 @@ asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
-  auto approval = co_await Ask(seq);
+  auto approval = co_await Insist<StoredApproval>([&](Try) { return Ask(seq); });
   if (!approval) co_return NotAsked(approval.error());
   {
     auto state = state_.Lock();
@@ -446,10 +452,14 @@ asio::awaitable<std::optional<SystemTime>> RunJournal::After(std::uint32_t seq,
   const AnswerRecord record{.answer = answer, .at = at};
   auto bytes = Encode(record);
   if (!bytes) bytes = Encode(AnswerRecord{.answer = ToRaised(bytes.error()), .at = at});
-  auto finished = co_await runs().FinishCall(options_.owner, options_.run, options_.lease, seq, end,
-                                             *bytes, at);
+  auto finished = co_await Insist<void>(
+      [&](Try which) {
+        return runs().FinishCall(options_.owner, options_.run, For(options_.lease, which), seq, end,
+                                 *bytes, at);
+      },
+      Need::kAlways);
   if (!finished) {
-    Fail(Fault::kLost, finished.error().message());
+    Lose(finished.error());
     co_return std::nullopt;
   }
   {
@@ -480,6 +490,27 @@ asio::awaitable<Result<void>> RunJournal::Park(std::optional<SavedRun> saved) {
   co_return parked;
 }
 
+template <typename T>
+asio::awaitable<Result<T>> RunJournal::Insist(StorePatience::Operation<T> operation, Need need) {
+  auto result = co_await operation(Try::kFirst);
+  if (result || options_.patience == nullptr || !IsStoreFailure(result.error())) co_return result;
+  Stall(true);
+  const auto wanted = [this, need] {
+    auto state = state_.Lock();
+    const bool under_way = !state->stopped && !state->frozen && state->fault == Fault::kNone;
+    return under_way || need == Need::kAlways;
+  };
+  result = co_await options_.patience->Repeat<T>(std::move(operation), std::move(result).error(),
+                                                 wanted);
+  Stall(false);
+  co_return result;
+}
+
+void RunJournal::Stall(bool begins) {
+  begins ? ++state_.Lock()->stalled : --state_.Lock()->stalled;
+  if (options_.on_change) options_.on_change();
+}
+
 asio::awaitable<bool> RunJournal::Until(std::function<bool(const State&)> ready) {
   while (true) {
     auto sleeper = std::make_shared<Wakeup>();
@@ -491,6 +522,12 @@ asio::awaitable<bool> RunJournal::Until(std::function<bool(const State&)> ready)
     }
     if (co_await sleeper->Sleep() == Wakeup::Reason::kCancelled) co_return false;
   }
+}
+
+// A run that has ended while the store failed has no fault: how it ended is stored when the store works.
+CallJournal::Ruling RunJournal::Lose(const Error& error) {
+  if (IsStoreFailure(error) && state_.Lock()->stopped) return Left{};
+  return Fail(Fault::kLost, error.message());
 }
 
 CallJournal::Ruling RunJournal::Fail(Fault fault, std::string why) {
@@ -557,6 +594,11 @@ bool RunJournal::waits() const {
   auto state = state_.Lock();
   return state->waiting > 0 && state->waiting == state->open && !state->stopped &&
          state->fault == Fault::kNone;
+}
+
+bool RunJournal::stalls() const {
+  auto state = state_.Lock();
+  return state->stalled > 0 && state->stalled + state->waiting >= state->open;
 }
 
 std::uint64_t RunJournal::changes() const {

@@ -34,6 +34,7 @@
 #include "identity/identity.h"
 #include "journal/records.h"
 #include "journal/total_usage.h"
+#include "store/patience.h"
 #include "store/store.h"
 #include "tools/call_journal.h"
 
@@ -56,7 +57,8 @@ struct JournalOptions {
   Lease lease;
   std::string code_digest{};
   WaitingLimits waiting{};
-  TotalUsage* total = nullptr;  // Null: nothing is bounded in all.
+  TotalUsage* total = nullptr;        // Null: nothing is bounded in all.
+  StorePatience* patience = nullptr;  // Null: a failure of the store is the end (Fault::kLost).
   std::vector<StoredCall> recorded{};
   // After anything that changes what the run waits for; on the cell's executor, and not from within Park.
   std::function<void()> on_change{};
@@ -72,7 +74,7 @@ class RunJournal final : public CallJournal {
   enum class Fault {
     kNone,
     kDiverged,  // The code asked for something else than it did before.
-    kLost,      // The store refused us: another has the run, or it cannot be reached.
+    kLost,      // Another has the run, or we close while the store cannot be written.
   };
 
   explicit RunJournal(JournalOptions options);
@@ -89,6 +91,8 @@ class RunJournal final : public CallJournal {
   // Whether the run is under way and every open call waits for a person; waits(): and there is one.
   bool quiet() const;
   bool waits() const;
+  // Whether open calls wait for nothing but the store, or for it and for people.
+  bool stalls() const;
   // Grows with every change of what is open.
   std::uint64_t changes() const;
   // How many calls the run has made.
@@ -132,6 +136,7 @@ class RunJournal final : public CallJournal {
     std::set<std::uint32_t> expected;  // Calls made that Before has not seen yet.
     std::size_t open = 0;              // Calls made and not answered.
     std::size_t waiting = 0;           // Those of them that wait for a person.
+    std::size_t stalled = 0;           // Those of them that wait until the store can be written.
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
     std::size_t kept_bytes = 0;  // Arguments of answered calls, for the outcome.
@@ -170,9 +175,17 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
   asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
 
+  // Repeats a store operation until the store can do it. Gives up when the run has ended or has a fault, unless the
+  // operation must be done all the same.
+  enum class Need { kWhileUnderWay, kAlways };
+  template <typename T>
+  asio::awaitable<Result<T>> Insist(StorePatience::Operation<T> operation,
+                                    Need need = Need::kWhileUnderWay);
+  void Stall(bool begins);
   // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.
   asio::awaitable<bool> Until(std::function<bool(const State&)> ready);
   Ruling Fail(Fault fault, std::string why);
+  Ruling Lose(const Error& error);
   void Wake();
   void Changed();
   static void Open(State& state, std::uint32_t seq);

@@ -34,6 +34,9 @@ namespace {
 
 constexpr std::chrono::nanoseconds kUsualDrain = std::chrono::seconds(10);
 
+// /readyz writes to the store unless something else did so within this time.
+constexpr std::chrono::seconds kFreshWrite{1};
+
 std::size_t ThreadCount() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency() / 4, 2, 8);
 }
@@ -102,6 +105,13 @@ class HttpServer::Parts {
     TRY_ASSIGN(state_, HostState::Open(config, options_.environment, [this](std::string_view what) {
                  log_.Write(Log::Level::kError, "audit.failure", {{"message", what}});
                }));
+    state_->store().health().Listen([this](const std::optional<Error>& problem) {
+      if (problem) {
+        log_.Write(Log::Level::kError, "store.failure", {{"message", problem->message()}});
+      } else {
+        log_.Write(Log::Level::kWarning, "store.recovery", {{"message", "writing works again"}});
+      }
+    });
     CodeServiceOptions code = FromConfig(config);
     code.backend.installation = options_.installation;
     code.hidden = state_->hidden();
@@ -209,8 +219,15 @@ class HttpServer::Parts {
 
   asio::awaitable<net::Response> Ready() {
     if (!ready_) co_return PlainText(503, "stopping\n");
-    const auto usage = co_await state_->store().runs().Usage(IsolationKey(Identity::None()));
-    if (!usage) co_return PlainText(503, "no store\n");
+    StoreHealth& health = state_->store().health();
+    Result<void> written;
+    if (!health.WrittenWithin(kFreshWrite)) {
+      written = co_await state_->store().maintenance().CheckWritable();
+    }
+    if (!written) co_return PlainText(503, "not ready: " + written.error().message() + "\n");
+    if (health.waiting() > 0) {
+      co_return PlainText(503, "not ready: runs wait until the store can be written\n");
+    }
     co_return PlainText(200, "ready\n");
   }
 

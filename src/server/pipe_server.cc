@@ -20,6 +20,9 @@ class PipeServer::Parts {
   Result<void> Open(PipeServerOptions options) {
     log_ = options.code.log;
     TRY_ASSIGN(state_, HostState::Open(options.config, options.environment, log_));
+    state_->store().health().Listen([log = log_](const std::optional<Error>& problem) {
+      if (log) log(problem ? "the store fails: " + problem->message() : "the store works again");
+    });
     options.code.hidden = state_->hidden();
     TRY_ASSIGN(code_, CodeService::Open(std::move(options.code)));
     runs_.emplace(DurableRunsOptions{.engine = code_->engine(),

@@ -87,6 +87,8 @@ class StoreMaintenance {
   // Drops what is older than its retention. Never a run that has not finished, nor what belongs to it: its calls,
   // approvals and saved bytes; never the audit log.
   virtual asio::awaitable<Result<SweepReport>> Sweep(Retention retention, SystemTime now) = 0;
+  // Writes something that changes nothing. Fails as any other write would now.
+  virtual asio::awaitable<Result<void>> CheckWritable() = 0;
   // Where everybody's audit log ends.
   virtual asio::awaitable<Result<std::vector<OwnedAuditHead>>> AuditHeads() = 0;
 };

@@ -41,6 +41,9 @@ std::string_view ToString(CallState state);
 struct Lease {
   std::string holder;  // Which replica.
   std::int64_t fence = 0;
+  // The holder does again what it does not know the end of (kUnavailable), with the same arguments. If it has happened, it
+  // succeeds and changes nothing.
+  bool repeats = false;
 };
 
 struct LeaseTerm {
@@ -77,7 +80,7 @@ struct StoredRun {
   SystemTime created_at{};
   SystemTime updated_at{};
   bool cancel_asked = false;  // Whoever holds it, or takes it up, is to end it.
-  // How often it was claimed since it last waited: many, and it is the run that brings its replicas down.
+  // How often another replica claimed it since it last waited: many, and it is the run that brings its replicas down.
   std::uint32_t attempts = 0;
 };
 

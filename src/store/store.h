@@ -15,6 +15,7 @@
 #include "store/audit.h"
 #include "store/checkpoints.h"
 #include "store/documents.h"
+#include "store/health.h"
 #include "store/maintenance.h"
 #include "store/responses.h"
 #include "store/runs.h"
@@ -33,6 +34,7 @@ class Store {
   virtual DocumentStore& sessions() = 0;
   virtual DocumentStore& snapshots() = 0;
   virtual StoreMaintenance& maintenance() = 0;
+  virtual StoreHealth& health() = 0;
 };
 
 }  // namespace caisson

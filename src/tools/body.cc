@@ -46,6 +46,8 @@ ToolRaised ToRaised(const Error& error) {
         return "CancelledError";
       case ErrorCode::kUnavailable:
         return "ConnectionError";
+      case ErrorCode::kNoSpace:
+        return "OSError";
       case ErrorCode::kFailedPrecondition:
       case ErrorCode::kInternal:
         return "RuntimeError";

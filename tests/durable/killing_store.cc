@@ -123,6 +123,7 @@ class KillingStore final : public Store {
   DocumentStore& sessions() override { return store_->sessions(); }
   DocumentStore& snapshots() override { return store_->snapshots(); }
   StoreMaintenance& maintenance() override { return store_->maintenance(); }
+  StoreHealth& health() override { return store_->health(); }
 
  private:
   const std::unique_ptr<Store> store_;

@@ -2,6 +2,7 @@
 //
 //   "wait"   waits for an approval of a call send(to="ann")      "hang"   goes on until it is cancelled
 //   "busy"   kResourceExhausted                                  "bug"    kInternal, with a secret in its message
+//   "full"   kNoSpace                                            "down"   kUnavailable
 //   anything else prints "hé" in two pieces, leaves a file, and returns 42
 //
 // Trust     For tests.
@@ -35,6 +36,8 @@ class FakeRuns final : public RunService {
 
   asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) override {
     if (request.code == "busy") co_return Error(ErrorCode::kResourceExhausted, "too much");
+    if (request.code == "full") co_return Error(ErrorCode::kNoSpace, "no room");
+    if (request.code == "down") co_return Error(ErrorCode::kUnavailable, "not now");
     if (request.code == "bug") co_return Error(ErrorCode::kInternal, "the secret reason");
     if (request.key && !Take(owner, *request.key)) {
       co_return Error(ErrorCode::kFailedPrecondition, "another request has this key");

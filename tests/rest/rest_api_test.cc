@@ -208,6 +208,10 @@ TEST_F(RestTest, FilesAreAttachmentsNotPages) {
 TEST_F(RestTest, ErrorsSayWhatTheClientCanDo) {
   EXPECT_THAT(Post("/v1/runs", R"({"code":"busy"})"),
               AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("Retry-After: 1\r\n")));
+  EXPECT_THAT(Post("/v1/runs", R"({"code":"full"})"),
+              AllOf(StartsWith("HTTP/1.1 507 "), HasSubstr("Retry-After: "), HasSubstr("no room")));
+  EXPECT_THAT(Post("/v1/runs", R"({"code":"down"})"),
+              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: "), HasSubstr("not now")));
   EXPECT_THAT(
       Post("/v1/runs", R"({"code":"bug"})"),
       AllOf(StartsWith("HTTP/1.1 500 "), HasSubstr("urn:request:"), Not(HasSubstr("secret"))));

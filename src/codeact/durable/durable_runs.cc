@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t kAtOnce = 64;  // Runs and approvals looked after in one round.
 constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr int kRenewals = 3;      // Of a lease, before it would be over.
+constexpr int kCreateAgain = 2;   // How often a new run that may be stored is stored again.
 constexpr int kCancelRounds = 4;  // Of looking into the store, until a holder has surely seen it.
 
 Error Closed() {
@@ -32,6 +33,7 @@ bool IsFinished(const RunView& view) {
 DurableRuns::DurableRuns(DurableRunsOptions options)
     : options_(std::move(options)),
       total_(options_.store.maintenance()),
+      patience_(options_.store.health(), options_.settings.pace),
       surroundings_{.engine = options_.engine,
                     .runner = options_.runner,
                     .store = options_.store,
@@ -41,6 +43,7 @@ DurableRuns::DurableRuns(DurableRunsOptions options)
                     .settings = options_.settings,
                     .holder = NewRunId(),
                     .total = total_,
+                    .patience = patience_,
                     .sessions = options_.sessions} {}
 
 DurableRuns::~DurableRuns() = default;
@@ -209,15 +212,22 @@ asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKe
   if (!starting) co_return starting.error();
   stored_first = stored_first || origin->record.seed || origin->key;
   if (stored_first) {
-    auto lease = co_await options_.store.runs().Create(
-        owner,
-        {.id = origin->id,
-         .code_digest = CodeDigest(origin->record.code),
-         .request = Encode(origin->record),
-         .key = origin->key},
-        {.holder = surroundings_.holder,
-         .now = origin->created_at,
-         .until = origin->created_at + options_.settings.lease});
+    const auto create = [&](Try) {
+      return options_.store.runs().Create(owner,
+                                          {.id = origin->id,
+                                           .code_digest = CodeDigest(origin->record.code),
+                                           .request = Encode(origin->record),
+                                           .key = origin->key},
+                                          {.holder = surroundings_.holder,
+                                           .now = origin->created_at,
+                                           .until = origin->created_at + options_.settings.lease});
+    };
+    auto lease = co_await create(Try::kFirst);
+    // It may be stored all the same, and its client would not know it.
+    if (!lease && lease.error().code() == ErrorCode::kUnavailable) {
+      lease = co_await patience_.Repeat<Lease>(
+          create, std::move(lease).error(), [left = kCreateAgain]() mutable { return left-- > 0; });
+    }
     if (!lease) co_return std::move(lease).error().Context("store the run");
     origin->lease = *std::move(lease);
   }
@@ -413,8 +423,16 @@ asio::awaitable<Result<void>> DurableRuns::RevokeGrant(IsolationKey owner, Grant
 asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     run->Cancel();
-    co_return co_await AwaitView(std::move(owner), std::move(id), IsFinished,
-                                 RunClock::Time::max());
+    LiveRun::News news = run->news();
+    while (!news.ended && !news.gone) {
+      if (co_await run->AwaitNews(news.version, RunClock::Time::max()) ==
+          Wakeup::Reason::kCancelled) {
+        co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the end of the run");
+      }
+      news = run->news();
+    }
+    if (news.ended) co_return std::move(news.view);
+    // It was about to sleep, and does so now, in the store.
   }
   auto view = co_await FindStored(owner, id);
   if (!view || IsFinished(*view)) co_return view;
@@ -423,9 +441,13 @@ asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId i
     if (taken.error().code() != ErrorCode::kFailedPrecondition) co_return std::move(taken).error();
     co_return co_await CancelElsewhere(std::move(owner), std::move(id));
   }
+  const Lease lease = *taken->origin.lease;
   auto ended = co_await EndTaken(surroundings_, std::move(taken->origin),
                                  {.status = RunStatus::kCancelled, .reason = RunReason::kKilled});
-  if (!ended) co_return std::move(ended).error();
+  if (!ended) {
+    co_await GiveBack(std::move(owner), std::move(id), lease);
+    co_return std::move(ended).error();
+  }
   co_return co_await FindStored(std::move(owner), std::move(id));
 }
 
@@ -458,15 +480,21 @@ asio::awaitable<Result<TakenRun>> DurableRuns::Take(IsolationKey owner, RunId id
 asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) {
   auto taken = co_await Take(owner, id);
   if (!taken) co_return std::move(taken).error().Context("resume " + id.str());
-  if (taken->end) {
-    co_return co_await EndTaken(surroundings_, std::move(taken->origin), *std::move(taken->end));
-  }
   const Lease lease = *taken->origin.lease;
+  if (taken->end) {
+    auto ended = co_await EndTaken(surroundings_, std::move(taken->origin), *std::move(taken->end));
+    if (!ended) co_await GiveBack(std::move(owner), std::move(id), lease);
+    co_return ended;
+  }
   auto run = std::make_shared<LiveRun>(surroundings_, std::move(taken->origin), options_.executor);
   if (Launch(std::move(run))) co_return Result<void>();
+  co_await GiveBack(std::move(owner), std::move(id), lease);
+  co_return Closed();
+}
+
+asio::awaitable<void> DurableRuns::GiveBack(IsolationKey owner, RunId id, Lease lease) {
   static_cast<void>(co_await options_.store.runs().Postpone(std::move(owner), std::move(id), lease,
                                                             {.counts = false}));
-  co_return Closed();
 }
 
 asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id) {
@@ -535,6 +563,16 @@ void DurableRuns::Abandon(const std::vector<HeldRun>& lost) {
   }
 }
 
+// While the store fails nobody can renew a lease, and whoever holds one is not lost: its holder gets time for that.
+asio::awaitable<bool> DurableRuns::StoreFailedLately() {
+  const bool fails =
+      options_.store.health().fails() && !(co_await options_.store.maintenance().CheckWritable());
+  const SystemTime now = surroundings_.clock.Now();
+  auto state = state_.Lock();
+  if (fails) state->no_resuming_until = now + options_.settings.lease;
+  co_return now < state->no_resuming_until;
+}
+
 asio::awaitable<void> DurableRuns::TendOnce() {
   StoreMaintenance& maintenance = options_.store.maintenance();
   co_await RenewLeases();
@@ -550,6 +588,7 @@ asio::awaitable<void> DurableRuns::TendOnce() {
       if (const auto run = FindLive(each.owner, each.run)) run->Cancel();
     }
   }
+  if (co_await StoreFailedLately()) co_return;
   auto resumable = co_await maintenance.ResumableRuns(surroundings_.clock.Now(), kAtOnce);
   if (!resumable) co_return;
   for (const OwnedRun& each : *resumable) {
@@ -589,6 +628,7 @@ asio::awaitable<void> DurableRuns::Close() {
     tending.insert(tending.end(), state->alarms.begin(), state->alarms.end());
   }
   for (const auto& each : tending) each->Wake();
+  patience_.Close();
   for (const auto& run : AllLive()) {
     if (run->parked()) {
       run->Evict();

@@ -94,6 +94,8 @@ class DurableRuns final : public RunService {
     std::map<Key, std::shared_ptr<LiveRun>> live;
     std::map<IsolationKey, std::size_t> starting;  // Runs that are being stored. None is 0.
     SystemTime next_renewal{};
+    // Until then runs stay with replicas whose leases are over: the store failed, and they could not renew them.
+    SystemTime no_resuming_until{};
     std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
     std::set<std::shared_ptr<Wakeup>> alarms;      // The same, of runs that sleep in the store.
   };
@@ -123,6 +125,8 @@ class DurableRuns final : public RunService {
                                              RunClock::Time deadline);
   asio::awaitable<Result<RunView>> AwaitWaking(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> CancelElsewhere(IsolationKey owner, RunId id);
+  // The run could not go on here through no fault of its own: this was no attempt.
+  asio::awaitable<void> GiveBack(IsolationKey owner, RunId id, Lease lease);
   void InBackground(asio::awaitable<void> work);
   asio::awaitable<void> TendUntilClosed();
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
@@ -130,10 +134,12 @@ class DurableRuns final : public RunService {
   asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
   void Abandon(const std::vector<HeldRun>& lost);
+  asio::awaitable<bool> StoreFailedLately();
 
   SystemClock system_clock_;
   const DurableRunsOptions options_;
   TotalUsage total_;
+  StorePatience patience_;
   const Surroundings surroundings_;
   Gate gate_;
   Guarded<State> state_;

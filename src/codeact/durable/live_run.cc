@@ -23,9 +23,12 @@ constexpr std::chrono::milliseconds kAskAgainAtMost{100};
 // first time. Four times as long each time after that.
 constexpr std::chrono::seconds kTryAgain{1};
 
+// Runs that have ended and wait for a store that cannot be written.
+constexpr std::size_t kMostUnstored = 256;
+
 bool MayBeTriedLater(ErrorCode code) {
   return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadlineExceeded ||
-         code == ErrorCode::kResourceExhausted;
+         code == ErrorCode::kResourceExhausted || code == ErrorCode::kNoSpace;
 }
 
 // Errors of a run that got no cell.
@@ -92,6 +95,7 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
                                                      .code_digest = CodeDigest(origin_.record.code),
                                                      .waiting = surroundings_.settings.waiting,
                                                      .total = &surroundings_.total,
+                                                     .patience = &surroundings_.patience,
                                                      .recorded = origin_.recorded,
                                                      .on_change = [weak = weak_from_this()] {
                                                        if (const auto self = weak.lock())
@@ -161,11 +165,14 @@ asio::awaitable<void> LiveRun::Live() {
   auto run = co_await RunInCell();
   // Once: if it is the run itself that brings workers down, it does so twice.
   if (LostItsWorker(run) && !waits_in_store() && co_await Recover()) run = co_await RunInCell();
+  // What it did is in the store by now; it goes on from there.
+  while (outlasted_ && co_await Recover()) run = co_await RunInCell();
   if (LostItsWorker(run) && waits_in_store()) asleep_ = true;
   co_await Conclude(std::move(run));
 }
 
 asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
+  outlasted_ = false;
   if (origin_.sleep) {
     auto run = co_await surroundings_.runner.Run(MakeRequest(true));
     if (run || run.error().code() != ErrorCode::kFailedPrecondition) co_return run;
@@ -199,7 +206,8 @@ std::optional<std::string> LiveRun::WhyNotReplayed() const {
 asio::awaitable<bool> LiveRun::Recover() {
   const bool ours = !abandoned_ && journal_ && journal_->fault() == RunJournal::Fault::kNone;
   if (!can_be_saved() || !ours) co_return false;
-  const auto why = co_await ReadAgain(surroundings_, origin_);
+  const auto why = co_await surroundings_.patience.Insist<std::optional<std::string>>(
+      [this](Try) { return ReadAgain(surroundings_, origin_); });
   const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
   co_return why && !*why && asked == asio::cancellation_type::none;
 }
@@ -286,20 +294,27 @@ asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
   RunStore& runs = surroundings_.store.runs();
   const SystemTime now = surroundings_.clock.Now();
   if (!origin_.lease) {
-    auto created = co_await runs.Create(origin_.owner,
-                                        {.id = origin_.id,
-                                         .code_digest = CodeDigest(origin_.record.code),
-                                         .request = Encode(origin_.record)},
-                                        {.holder = surroundings_.holder,
-                                         .now = origin_.created_at,
-                                         .until = now + surroundings_.settings.lease});
+    const auto create = [&](Try) {
+      return runs.Create(origin_.owner,
+                         {.id = origin_.id,
+                          .code_digest = CodeDigest(origin_.record.code),
+                          .request = Encode(origin_.record)},
+                         {.holder = surroundings_.holder,
+                          .now = origin_.created_at,
+                          .until = now + surroundings_.settings.lease});
+    };
+    // While the store fails such runs pile up in memory; beyond a number they are not stored.
+    auto created = co_await surroundings_.patience.Insist<Lease>(
+        create, [&] { return surroundings_.patience.health().waiting() <= kMostUnstored; });
     if (!created) co_return;  // It has ended all the same, and whoever started it knows.
     origin_.lease = *std::move(created);
   }
   std::vector<std::string> files;
   for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
-  static_cast<void>(co_await runs.Finish(origin_.owner, origin_.id, *origin_.lease,
-                                         EncodeOutcome(outcome), std::move(files), now));
+  static_cast<void>(co_await surroundings_.patience.Insist<void>([&](Try which) {
+    return runs.Finish(origin_.owner, origin_.id, For(*origin_.lease, which),
+                       EncodeOutcome(outcome), files, now);
+  }));
 }
 
 // Its client may send the same request again.
@@ -348,6 +363,8 @@ void LiveRun::OnSleep(std::optional<HostTime> until) {
 void LiveRun::OnEnd(Result<Outcome>& outcome) {
   ended_waiting_ = parked_;
   if (parked_ && !asleep_) GoOn();
+  // Workers count all the time that passes: more than is the run's own only if that waited for the store.
+  outlasted_ = outcome && outcome->reason == RunReason::kWallTime && wall_limit_->is_paused();
   wall_limit_->LetGo();
   if (outcome) wall_limit_->Correct(*outcome);
   journal_->Stop();
@@ -368,6 +385,7 @@ void LiveRun::OnChange() {
   if (cell_ == nullptr) return;
   if (journal_->fault() != RunJournal::Fault::kNone) return cell_->Cancel();
   if (parked_ && changes() != parked_changes_) GoOn();
+  CountTime();
   if (parked_ || settling_ || !is_settled()) return;
   settling_ = true;
   Spawn(cell_->executor(), Settle());
@@ -381,6 +399,8 @@ bool LiveRun::is_settled() const {
 asio::awaitable<void> LiveRun::Settle() {
   const auto self = shared_from_this();
   std::chrono::milliseconds ask_again = kAskAgain;
+  std::optional<StoreHealth::Waiting> waiting;
+  auto pause = surroundings_.patience.pace().first / 2;
   while (cell_ != nullptr && !parked_ && !abandoned_ && is_settled()) {
     const std::uint64_t before = changes();
     Result<SavedCell> saved = Error(ErrorCode::kInvalidArgument, "a session's run is not saved");
@@ -394,15 +414,22 @@ asio::awaitable<void> LiveRun::Settle() {
     }
     if (!saved && saved.error().code() == ErrorCode::kUnavailable) break;  // Its worker is gone.
     if (!saved && !journal_->waits()) break;  // It sleeps in memory alone.
-    co_await Park(std::move(saved));
+    if (co_await Park(std::move(saved))) continue;
+    // Whoever is asked may decide all the same.
+    if (!waiting) waiting.emplace(surroundings_.patience.health());
+    unstored_ = true;
+    CountTime();
+    pause = std::min(pause * 2, surroundings_.patience.pace().longest);
+    co_await surroundings_.patience.Sleep(pause);
+    if (surroundings_.patience.is_closed()) break;
   }
-  settling_ = false;
+  settling_ = unstored_ = false;
+  CountTime();
   if (settled_) settled_->Wake();
 }
 
-asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
+asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
   const bool for_somebody = journal_->waits();
-  if (for_somebody) wall_limit_->Pause();
   parked_ = true;
   parked_changes_ = changes();
   wake_by_.reset();
@@ -412,6 +439,7 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
         *sleeps_until_,
         surroundings_.clock.Now() + std::chrono::duration_cast<SystemTime::duration>(left));
   }
+  CountTime();
   // No bytes: it waits in memory alone, which whoever finds it in the store must know.
   Result<SavedRun> sealed = SavedRun{.seq = journal_->made()};
   if (saved) sealed = Seal(*std::move(saved), for_somebody);
@@ -419,13 +447,18 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
   const std::string build = sealed ? sealed->build : "";
   Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
   if (sealed) parked = co_await journal_->Park(*std::move(sealed));
+  if (!parked && IsStoreFailure(parked.error())) {
+    parked_ = false;
+    co_return false;
+  }
   if (parked) {
     stored_bytes_ = bytes;
   } else {
     abandoned_ = true;
     if (cell_ != nullptr) cell_->Cancel();
   }
-  if (!parked || cell_ == nullptr || !parked_) co_return;  // Perhaps somebody was quick to decide.
+  if (!parked || cell_ == nullptr || !parked_)
+    co_return true;  // Perhaps somebody was quick to decide.
   Publish([&](Awaited& news) {
     news.view.saved_bytes = bytes;
     news.view.saved_build = build;
@@ -438,6 +471,15 @@ asio::awaitable<void> LiveRun::Park(Result<SavedCell> saved) {
     news.view.outcome.approvals = journal_->approvals();
   });
   if (bytes > 0) SleepSoon();
+  co_return true;
+}
+
+// Waiting for people or for the store is not the run's own time. Sleeping is.
+void LiveRun::CountTime() {
+  if (cell_ == nullptr) return;
+  const bool waits = (parked_ && !wake_by_) || (unstored_ && journal_->waits()) || journal_->stalls();
+  if (waits == wall_limit_->is_paused()) return;
+  waits ? wall_limit_->Pause() : wall_limit_->Continue();
 }
 
 Result<SavedRun> LiveRun::Seal(SavedCell cell, bool for_somebody) const {
@@ -469,7 +511,7 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell, bool for_somebody) const {
 // Somebody has decided, or the code has slept enough.
 void LiveRun::GoOn() {
   parked_ = false;
-  if (!wall_limit_->clock().counts()) wall_limit_->Continue();
+  CountTime();
   sleep_timer_->cancel();
   Publish([&](Awaited& news) {
     news.sleeps = false;

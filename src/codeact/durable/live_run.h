@@ -156,7 +156,9 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   bool is_settled() const;
   std::uint64_t changes() const { return journal_->changes() + turns_; }
   asio::awaitable<void> Settle();
-  asio::awaitable<void> Park(Result<SavedCell> saved);
+  // False: the store cannot take it now.
+  asio::awaitable<bool> Park(Result<SavedCell> saved);
+  void CountTime();
   Result<SavedRun> Seal(SavedCell cell, bool for_somebody) const;
   void GoOn();
   void SleepSoon();
@@ -189,6 +191,8 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   bool parked_ = false;
   bool ended_waiting_ = false;  // The cell went while it was parked.
   bool settling_ = false;
+  bool unstored_ = false;   // It waits for people, and the store cannot take it.
+  bool outlasted_ = false;  // Its cell ended because it had waited for the store for too long.
   bool asleep_ = false;
   bool abandoned_ = false;
   std::shared_ptr<Wakeup> settled_;

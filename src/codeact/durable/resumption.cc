@@ -86,19 +86,16 @@ std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const Iso
   return *std::move(opened);
 }
 
-asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, SettingByName settings,
-                                         IsolationKey owner, RunId id) {
-  RunStore& runs = surroundings.store.runs();
-  const SystemTime now = surroundings.clock.Now();
-  auto lease = co_await runs.Claim(
-      owner, id,
-      {.holder = surroundings.holder, .now = now, .until = now + surroundings.settings.lease});
-  if (!lease) co_return std::move(lease).error();
-  auto stored = co_await runs.Find(owner, id);
+namespace {
+
+// The run is claimed; reads it and looks whether it can go on.
+asio::awaitable<Result<TakenRun>> Read(const Surroundings& surroundings, SettingByName settings,
+                                       IsolationKey owner, RunId id, Lease lease) {
+  auto stored = co_await surroundings.store.runs().Find(owner, id);
   if (!stored) co_return std::move(stored).error();
   TakenRun taken{.origin = {.owner = owner,
                             .id = id,
-                            .lease = *std::move(lease),
+                            .lease = std::move(lease),
                             .created_at = stored->created_at,
                             .resumed = true,
                             .attempts = stored->attempts}};
@@ -112,9 +109,10 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
     co_return taken;
   }
   if (stored->attempts > surroundings.settings.max_attempts) {
-    taken.end = FailedOutcome(RunReason::kCrashed, "it was taken up " +
-                                                       std::to_string(stored->attempts - 1) +
-                                                       " times, and whoever did so was lost");
+    taken.end =
+        FailedOutcome(RunReason::kCrashed, "the process that ran it was lost " +
+                                               std::to_string(stored->attempts - 1) +
+                                               " times in a row; the run is not tried again");
     co_return taken;
   }
   if (!record) {
@@ -142,6 +140,23 @@ asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, Setti
   // The operator may have lowered the maximum while it slept.
   if (origin.setting) origin.record.limits = LowerTo(origin.setting->ceiling, origin.record.limits);
   if (lost) taken.end = FailedOutcome(RunReason::kLost, *std::move(lost));
+  co_return taken;
+}
+
+}  // namespace
+
+asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, SettingByName settings,
+                                         IsolationKey owner, RunId id) {
+  RunStore& runs = surroundings.store.runs();
+  const SystemTime now = surroundings.clock.Now();
+  auto lease = co_await runs.Claim(
+      owner, id,
+      {.holder = surroundings.holder, .now = now, .until = now + surroundings.settings.lease});
+  if (!lease) co_return std::move(lease).error();
+  auto taken = co_await Read(surroundings, std::move(settings), owner, id, *lease);
+  if (taken || !IsStoreFailure(taken.error())) co_return taken;
+  // No attempt of the run's. If this fails too, its lease ends, and this process takes it up again.
+  static_cast<void>(co_await runs.Postpone(owner, id, *lease, {.counts = false}));
   co_return taken;
 }
 

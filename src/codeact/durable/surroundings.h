@@ -17,6 +17,7 @@
 #include "context/session_context.h"
 #include "engine/engine.h"
 #include "journal/run_journal.h"
+#include "store/patience.h"
 #include "store/store.h"
 
 namespace caisson {
@@ -33,6 +34,8 @@ struct DurableSettings {
   std::size_t max_queued = 100;
   // How often a run is taken up without getting anywhere, until it is the run's fault.
   std::uint32_t max_attempts = 5;
+  // How a run that the store cannot take waits for it.
+  StorePatience::Pace pace{};
   // How long a run stays with a replica that does not answer. Renewed three times as often.
   std::chrono::milliseconds lease{5000};
   std::chrono::milliseconds poll{250};  // How often the store is asked what others did.
@@ -48,6 +51,7 @@ struct Surroundings {
   const DurableSettings settings;
   const std::string holder;  // This process, in leases.
   TotalUsage& total;
+  StorePatience& patience;
   SessionHost* const sessions = nullptr;  // For runs that act for somebody and are taken up here.
 };
 

@@ -171,7 +171,7 @@ class CodeTools {
       };
       run = co_await WithFiles(*std::move(run), load);
     }
-    if (!run) co_return ErrorResult(run.error().message());
+    if (!run) co_return FailureReply(run.error());
     Remember(caller.owner(), *run);
     Dict result = OutcomeResult(*run, caller.version);
     if (run->state == RunState::kWaiting) AddOtherWays(*run, result);
@@ -183,7 +183,12 @@ class CodeTools {
     StatePurpose purpose{.tool = std::move(tool), .arguments = std::move(use.arguments)};
     const auto answers =
         co_await approvals_.TakeAnswers(*use.request_state, purpose, use.input_responses, exchange);
-    if (!answers) co_return InvalidParams(answers.error().message());
+    if (!answers) {
+      if (answers.error().code() == ErrorCode::kInvalidArgument) {
+        co_return InvalidParams(answers.error().message());
+      }
+      co_return FailureReply(answers.error());
+    }
     const IsolationKey& owner = exchange.caller().owner();
     // With questions left, the run may go nowhere: they are asked again.
     auto run = answers->answered == ApprovalDialogue::Answered::kAll

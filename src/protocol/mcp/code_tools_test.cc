@@ -31,6 +31,7 @@ class AskingRuns final : public RunService {
   explicit AskingRuns(IsolationKey owner) : owner_(std::move(owner)) {}
 
   asio::awaitable<Result<RunView>> Start(IsolationKey, StartRun request) override {
+    if (failure) co_return *failure;
     code_ = request.code;
     co_return View();
   }
@@ -93,6 +94,7 @@ class AskingRuns final : public RunService {
   }
   asio::awaitable<void> Close() override { co_return; }
 
+  std::optional<Error> failure;  // Of starting one.
   std::optional<ApprovalState> verdict;
   std::vector<OutcomeFile> files;
   bool cancelled = false;
@@ -222,6 +224,20 @@ TEST_F(CodeToolsTest, LegacyClientsAreAskedWhileTheyWait) {
   EXPECT_THAT(sent_[0], HasSubstr("elicitation/create"));
   // What cannot be seen is spelled out.
   EXPECT_THAT(sent_[0], HasSubstr("u202e"));
+}
+
+TEST_F(CodeToolsTest, AFailureOfTheServerIsAnErrorOfTheProtocol) {
+  for (const ErrorCode code : {ErrorCode::kNoSpace, ErrorCode::kUnavailable}) {
+    runs_.failure = Error(code, "the store cannot take it");
+    const Reply reply = Call(CallerOf(Era::kLegacy, can_ask_), Execute());
+    const auto* error = std::get_if<RpcError>(&reply);
+    ASSERT_NE(error, nullptr);
+    EXPECT_EQ(error->code, RpcCode::kInternalError);
+    EXPECT_EQ(error->message, "the store cannot take it");
+    EXPECT_EQ(*error->data.If<Dict>()->Find("code"), Value(std::string(ToString(code))));
+  }
+  runs_.failure = Error(ErrorCode::kResourceExhausted, "your quota");
+  EXPECT_THAT(TextOf(Call(CallerOf(Era::kLegacy, can_ask_), Execute())), HasSubstr("isError"));
 }
 
 TEST_F(CodeToolsTest, OnlyAClearYesIsOne) {

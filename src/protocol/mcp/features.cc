@@ -25,6 +25,18 @@ Dict InputRequired(Dict requests, std::optional<std::string> request_state) {
   return result;
 }
 
+Reply FailureReply(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kNoSpace:
+    case ErrorCode::kUnavailable:
+      return RpcError{.code = RpcCode::kInternalError,
+                      .message = error.message(),
+                      .data = Object({{"code", std::string(ToString(error.code()))}})};
+    default:
+      return ErrorResult(error.message());
+  }
+}
+
 RpcError InvalidParams(std::string message, Value data) {
   return {.code = RpcCode::kInvalidParams, .message = std::move(message), .data = std::move(data)};
 }

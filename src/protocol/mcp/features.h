@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/bell.h"
+#include "base/error.h"
 #include "protocol/mcp/exchange.h"
 #include "protocol/mcp/message.h"
 #include "wire/value.h"
@@ -69,5 +70,9 @@ Dict ErrorResult(std::string text);
 Dict InputRequired(Dict requests, std::optional<std::string> request_state);
 
 RpcError InvalidParams(std::string message, Value data = {});
+
+// A request that came to nothing: a failure of the server is an error of the protocol, anything else the report of a
+// failure, which the model can act on.
+Reply FailureReply(const Error& error);
 
 }  // namespace caisson::mcp

@@ -22,17 +22,28 @@ int StatusOf(ErrorCode code) {
       return 503;
     case ErrorCode::kDeadlineExceeded:
       return 504;
+    case ErrorCode::kNoSpace:
+      return 507;
     case ErrorCode::kInternal:
       break;
   }
   return 500;
 }
 
+// A client is told what went wrong only if it can do something about it, later in these cases.
+net::Response Failure(int status, const Error& error) {
+  if (status != 503 && status != 507) return {.status = status, .failure = error.message()};
+  net::Response response = net::ToResponse({.status = status, .detail = error.message()});
+  response.headers.Add("Retry-After", "5");
+  response.failure = error.message();
+  return response;
+}
+
 }  // namespace
 
 net::Response ToResponse(const Error& error) {
   const int status = StatusOf(error.code());
-  if (status >= 500) return {.status = status, .failure = error.message()};
+  if (status >= 500) return Failure(status, error);
   // Who is not known, and what is not there, is told no more than that: details would tell who and what is (I4).
   const bool silent = status == 401 || status == 404;
   net::Response response =

@@ -182,10 +182,12 @@ Error PostgresConnection::Failed(pg_result* result) {
     failure_ = Failure::kConflict;
     return Error(ErrorCode::kUnavailable, message);
   }
-  // Out of something, interrupted, locked, shutting down.
-  if (state.starts_with("53")) return Error(ErrorCode::kResourceExhausted, message);
-  if (state.starts_with("55") || state.starts_with("57")) {
-    return Error(ErrorCode::kUnavailable, message);
+  if (state == "53100") {
+    return Error(ErrorCode::kNoSpace, message + ". Make room on the disk of the database server");
+  }
+  // Out of memory or connections, locked, interrupted, shutting down, I/O error, a standby that only reads.
+  for (const std::string_view kind : {"53", "55", "57", "58", "25006"}) {
+    if (state.starts_with(kind)) return Error(ErrorCode::kUnavailable, message);
   }
   return Error(ErrorCode::kInternal, message);
 }

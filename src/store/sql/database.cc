@@ -39,6 +39,14 @@ Attempt TryOnce(Connection& connection, Access access,
   return {std::move(committed), failure != Connection::Failure::kFinal};
 }
 
+// What a database says of itself may name hosts and files, and goes to the log (StoreHealth).
+Error ForCallers(const Error& failure) {
+  if (failure.code() == ErrorCode::kNoSpace) {
+    return Error(ErrorCode::kNoSpace, "the store is full; its operator must make room on its disk");
+  }
+  return Error(failure.code(), "the store cannot be used now; retry later");
+}
+
 // A connection from the idle ones, back among them at the end.
 class Borrowed {
  public:
@@ -102,6 +110,16 @@ Result<void> Database::TransactNow(Access access, const Body& body) {
   return Attempts(PoolFor(access), access, body);
 }
 
+Result<void> Database::Noted(Access access, Result<void> result) {
+  if (result) {
+    if (access == Access::kWrite) health_.OnWritten();
+    return result;
+  }
+  if (!IsStoreFailure(result.error())) return result;
+  health_.OnFailure(result.error());
+  return ForCallers(result.error());
+}
+
 asio::awaitable<Result<void>> Database::Run(Access access, Body body) {
   Pool& pool = PoolFor(access);
   if (pool.queued.fetch_add(1) >= kMaxQueued) {
@@ -110,7 +128,7 @@ asio::awaitable<Result<void>> Database::Run(Access access, Body body) {
   }
   Result<void> result;
   co_await On(pool.threads, [&] {
-    result = Attempts(pool, access, body);
+    result = Noted(access, Attempts(pool, access, body));
     pool.queued.fetch_sub(1);
   });
   co_return result;

@@ -16,6 +16,7 @@
 
 #include "base/guarded.h"
 #include "base/result.h"
+#include "store/health.h"
 #include "store/sql/connection.h"
 
 namespace caisson {
@@ -48,6 +49,9 @@ class Database {
     return Run(access, std::move(body));
   }
 
+  // Hears of every failure of the store and of every write that succeeded.
+  StoreHealth& health() { return health_; }
+
   // The same on this thread; for opening.
   Result<void> TransactNow(Access access, const std::function<Result<void>(Connection&)>& body);
 
@@ -63,7 +67,10 @@ class Database {
   asio::awaitable<Result<void>> Run(Access access, Body body);
   Pool& PoolFor(Access access);
   static Result<void> Attempts(Pool& pool, Access access, const Body& body);
+  // Tells health_ how an operation ended, and gives what its caller may know of it.
+  Result<void> Noted(Access access, Result<void> result);
 
+  StoreHealth health_;
   Pool writers_;
   std::unique_ptr<Pool> readers_;
 };

@@ -195,6 +195,13 @@ class SqlMaintenance final : public StoreMaintenance {
         });
   }
 
+  asio::awaitable<Result<void>> CheckWritable() override {
+    return database_.Transact(Access::kWrite, [](Connection& connection) -> Result<void> {
+      TRY(connection.Run("UPDATE caisson_schema SET version = version"));
+      return {};
+    });
+  }
+
   asio::awaitable<Result<std::vector<OwnedAuditHead>>> AuditHeads() override {
     using Heads = std::vector<OwnedAuditHead>;
     return database_.Transact<Heads>(Access::kRead, [](Connection& connection) -> Result<Heads> {

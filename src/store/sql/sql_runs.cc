@@ -78,14 +78,23 @@ Result<void> SetUnderWay(Connection& connection, const IsolationKey& owner, cons
   return {};
 }
 
-Result<void> MoveCall(Connection& connection, const IsolationKey& owner, const RunId& id,
-                      std::uint32_t seq, CallState from, CallState to, SystemTime now) {
+enum class Moved { kNow, kBefore };
+
+// kBefore: the same operation did it, whose end its caller did not learn (Lease::repeats).
+Result<Moved> MoveCall(Connection& connection, const IsolationKey& owner, const RunId& id,
+                       const Lease& lease, std::uint32_t seq, CallState from, CallState to,
+                       SystemTime now) {
   TRY_ASSIGN(
       const SqlResult moved,
       connection.Run("UPDATE calls SET state = $5, updated_at = $6 "
                      "WHERE owner = $1 AND run = $2 AND seq = $3 AND state = $4",
                      {owner.str(), id.str(), std::int64_t{seq}, Text(from), Text(to), ToSql(now)}));
-  if (moved.changed == 1) return {};
+  if (moved.changed == 1) return Moved::kNow;
+  TRY_ASSIGN(const SqlResult before,
+             connection.Run("SELECT 1 FROM calls WHERE owner = $1 AND run = $2 AND seq = $3 "
+                            "AND state = $4 AND updated_at = $5",
+                            {owner.str(), id.str(), std::int64_t{seq}, Text(to), ToSql(now)}));
+  if (lease.repeats && !before.rows.empty()) return Moved::kBefore;
   return Error(ErrorCode::kFailedPrecondition, "the call is not " + Text(from));
 }
 
@@ -190,11 +199,17 @@ class SqlRuns final : public RunStore {
                                 "ON CONFLICT (owner, id) DO NOTHING",
                                 {owner.str(), run.id.str(), term.holder, ToSql(term.until),
                                  run.code_digest, Bytes{run.request}, ToSql(term.now)}));
-      if (made.changed != 1) {
-        return Error(ErrorCode::kFailedPrecondition, "there is a run of this id");
+      if (made.changed == 1) {
+        if (run.key) TRY(TakeKey(connection, owner, *run.key, run.id, term.now));
+        return Lease{term.holder, 1};
       }
-      if (run.key) TRY(TakeKey(connection, owner, *run.key, run.id, term.now));
-      return Lease{term.holder, 1};
+      TRY_ASSIGN(const SqlResult before,
+                 connection.Run(
+                     "SELECT 1 FROM runs WHERE owner = $1 AND id = $2 AND fence = 1 "
+                     "AND holder = $3 AND created_at = $4 AND code_digest = $5",
+                     {owner.str(), run.id.str(), term.holder, ToSql(term.now), run.code_digest}));
+      if (!before.rows.empty()) return Lease{term.holder, 1};
+      return Error(ErrorCode::kFailedPrecondition, "there is a run of this id");
     });
   }
 
@@ -261,7 +276,7 @@ class SqlRuns final : public RunStore {
       TRY_ASSIGN(
           const SqlResult claimed,
           connection.Run("UPDATE runs SET fence = fence + 1, holder = $3, lease_until = $4, "
-                         "attempts = attempts + 1 "
+                         "attempts = attempts + CASE WHEN holder = $3 THEN 0 ELSE 1 END "
                          "WHERE owner = $1 AND id = $2 AND state <> 'finished' "
                          "AND (holder IS NULL OR lease_until <= $5) RETURNING fence",
                          {owner.str(), id.str(), term.holder, ToSql(term.until), ToSql(term.now)}));
@@ -351,7 +366,14 @@ class SqlRuns final : public RunStore {
                                        std::string outcome, std::vector<std::string> files,
                                        SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
-      TRY(CheckLease(connection, owner, id, lease, now));
+      if (auto held = CheckLease(connection, owner, id, lease, now); !held) {
+        // Only the holder of this lease can have finished a run of this fence.
+        TRY_ASSIGN(const SqlResult before,
+                   connection.Run("SELECT 1 FROM runs WHERE owner = $1 AND id = $2 "
+                                  "AND fence = $3 AND state = 'finished'",
+                                  {owner.str(), id.str(), lease.fence}));
+        return lease.repeats && !before.rows.empty() ? Result<void>() : std::move(held);
+      }
       TRY(
           connection.Run("UPDATE runs SET state = 'finished', holder = NULL, lease_until = 0, "
                          "outcome = $3 WHERE owner = $1 AND id = $2",
@@ -421,10 +443,17 @@ class SqlRuns final : public RunStore {
                       call.tool_digest, Bytes{call.arguments}, call.arguments_digest,
                       call.idempotency_key, call.grant ? SqlValue(call.grant->str()) : SqlValue(),
                       ToSql(now), call.trace.empty() ? SqlValue() : SqlValue(Bytes{call.trace})}));
-      if (made.rows.empty()) {
-        return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
+      if (!made.rows.empty()) {
+        return AuditEffect(connection, owner, id, call.seq, made.rows[0], "started", now);
       }
-      return AuditEffect(connection, owner, id, call.seq, made.rows[0], "started", now);
+      TRY_ASSIGN(const SqlResult before,
+                 connection.Run("SELECT 1 FROM calls WHERE owner = $1 AND run = $2 AND seq = $3 "
+                                "AND state = $4 AND tool = $5 AND arguments_digest = $6 "
+                                "AND begun_at = $7 AND updated_at = $7",
+                                {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state),
+                                 call.tool, call.arguments_digest, ToSql(now)}));
+      if (lease.repeats && !before.rows.empty()) return {};
+      return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
     });
   }
 
@@ -433,7 +462,9 @@ class SqlRuns final : public RunStore {
                                           SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY(MoveCall(connection, owner, id, seq, CallState::kPending, CallState::kStarted, now));
+      TRY_ASSIGN(const Moved moved, MoveCall(connection, owner, id, lease, seq, CallState::kPending,
+                                             CallState::kStarted, now));
+      if (moved == Moved::kBefore) return {};
       TRY(SetUnderWay(connection, owner, id));
       if (!approval) return {};
       return Consume(connection, owner, id, seq, *approval, now);
@@ -444,7 +475,9 @@ class SqlRuns final : public RunStore {
                                           std::uint32_t seq, SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
-      TRY(MoveCall(connection, owner, id, seq, CallState::kUncertain, CallState::kStarted, now));
+      TRY_ASSIGN(const Moved moved, MoveCall(connection, owner, id, lease, seq,
+                                             CallState::kUncertain, CallState::kStarted, now));
+      if (moved == Moved::kBefore) return {};
       TRY_ASSIGN(const SqlResult call,
                  connection.Run("SELECT " + std::string(kConsent) +
                                     " FROM calls WHERE owner = $1 AND run = $2 AND seq = $3",
@@ -466,8 +499,10 @@ class SqlRuns final : public RunStore {
       if (end == CallState::kRaised) {
         TRY_ASSIGN(pending, IsPending(connection, owner, id, seq));
       }
-      TRY(MoveCall(connection, owner, id, seq, pending ? CallState::kPending : CallState::kStarted,
-                   end, now));
+      TRY_ASSIGN(const Moved moved,
+                 MoveCall(connection, owner, id, lease, seq,
+                          pending ? CallState::kPending : CallState::kStarted, end, now));
+      if (moved == Moved::kBefore) return {};
       if (pending) {
         TRY(MarkDelivered(connection, owner, id, seq));
         TRY(SetUnderWay(connection, owner, id));

@@ -19,6 +19,7 @@ class SqlStore final : public Store {
   DocumentStore& sessions() override { return *sessions_; }
   DocumentStore& snapshots() override { return *snapshots_; }
   StoreMaintenance& maintenance() override { return *maintenance_; }
+  StoreHealth& health() override { return database_->health(); }
 
  private:
   const std::unique_ptr<Database> database_;

@@ -149,13 +149,14 @@ Result<SqlResult> SqliteConnection::Step(sqlite3_stmt* statement) {
 Error SqliteConnection::Failed(int code) {
   const std::string message = "SQLite: " + std::string(sqlite3_errmsg(database_.get()));
   switch (code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return Error(ErrorCode::kUnavailable, message);
     case SQLITE_FULL:
-    case SQLITE_NOMEM:
+      return Error(ErrorCode::kNoSpace,
+                   message + ". Make room on the disk that holds the database");
     case SQLITE_TOOBIG:
       return Error(ErrorCode::kResourceExhausted, message);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
     case SQLITE_READONLY:

@@ -1,0 +1,67 @@
+// A FaultyConnection is a connection whose statements fail as a plan says: with a full disk, an I/O error, a busy database
+// or a lost connection. The product has no such switch: tests put these connections into a Database themselves.
+//
+//   auto plan = std::make_shared<FaultPlan>();
+//   auto store = OpenFaulty(backend, plan);
+//   plan->Fail(7, Fault::kFull);       // the seventh statement from now on fails, once
+//
+// Trust     For tests.
+// Threads   A plan from any; a connection as Connection.
+// Lifetime  Connections share their plan.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/guarded.h"
+#include "store/sql/connection.h"
+#include "store/store.h"
+#include "tests/store/backend.h"
+
+namespace caisson {
+
+enum class Fault {
+  kFull,
+  kIo,
+  kBusy,
+  kLost,           // The statement was not executed.
+  kLostAfterward,  // It was, but its answer did not arrive. Of a COMMIT, nobody knows.
+};
+inline constexpr Fault kAllFaults[] = {Fault::kFull, Fault::kIo, Fault::kBusy, Fault::kLost,
+                                       Fault::kLostAfterward};
+std::string ToString(Fault fault);
+
+// Which statement fails. BEGIN and COMMIT are statements too.
+class FaultPlan {
+ public:
+  // The `number`th statement from now on (from 1) fails, and no other.
+  void Fail(int number, Fault fault) { FailAll(number, number, fault); }
+  // All from `first` to `last` fail, on every connection.
+  void FailAll(int first, int last, Fault fault) {
+    *state_.Lock() = {.first = first, .last = last, .fault = fault};
+  }
+  void Stop() { *state_.Lock() = {}; }
+  // Statements since the last Fail or Stop.
+  int statements() { return state_.Lock()->statements; }
+  // The text of the first statement that failed since; empty: none did.
+  std::string failed() { return state_.Lock()->failed; }
+
+  // Counts a statement. Nothing: it does not fail.
+  std::optional<Fault> Next(std::string_view sql);
+
+ private:
+  struct State {
+    int statements = 0;
+    int first = 0;
+    int last = -1;
+    Fault fault = Fault::kFull;
+    std::string failed{};
+  };
+  Guarded<State> state_;
+};
+
+// A Store on the backend's database (SQLite or PostgreSQL) whose statements fail as planned.
+std::unique_ptr<Store> OpenFaulty(Backend& backend, std::shared_ptr<FaultPlan> plan);
+
+}  // namespace caisson
