@@ -380,9 +380,25 @@ TEST_P(NativeMountsTest, ASessionHasNoRwMount) {
   EXPECT_EQ(host_.Get("n"), "n");
 }
 
-TEST_P(NativeMountsTest, TierLandlockHasNoneAndSaysSo) {
+TEST_P(NativeMountsTest, TierLandlockHasReadOnlyMounts) {
   auto landlock = StartEngine(EngineKind::kNative, {.tier = jail::Tier::kLandlock});
+  host_.Put("n", "from the host");
   Guest guest = Guest::Open(*landlock, "ann", Files(MountMode::kReadOnly));
+  guest.Start({.code = "import os\n"
+                       "try:\n"
+                       "    open('/data/n', 'w')\n"
+                       "except OSError as refused:\n"
+                       "    error = type(refused).__name__\n"
+                       "[open('/data/n').read(), os.listdir('/data'), error]"});
+  const Outcome outcome = guest.End();
+  ASSERT_EQ(outcome.status, RunStatus::kCompleted) << ToJson(outcome, FileData::kOmit);
+  EXPECT_THAT(ToJson(outcome, FileData::kOmit),
+              HasSubstr(R"(["from the host",["n"],"PermissionError"])"));
+}
+
+TEST_P(NativeMountsTest, TierLandlockHasNoOtherMountsAndSaysSo) {
+  auto landlock = StartEngine(EngineKind::kNative, {.tier = jail::Tier::kLandlock});
+  Guest guest = Guest::Open(*landlock, "ann", Files(MountMode::kReadWrite));
   guest.Start({.code = "1"});
   const auto ended = guest.EndOrError();
   ASSERT_FALSE(ended);
