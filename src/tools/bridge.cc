@@ -185,8 +185,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     return bound;
   }
 
-  // The journal hears that the call is started once it has a slot: calls that wait for one have not begun, whatever
-  // happens to this process. Nothing: the run ended first, or the call must not begin here.
+  // The journal hears that the call is started once it has a slot and the tool is about to do it: until then it has not
+  // begun, whatever happens to this process. Nothing: the run ended first, or the call must not begin here.
   asio::awaitable<std::optional<ToolAnswer>> PerformInSlot(JournaledCall call,
                                                            CallJournal::GoAhead go) {
     while (effects_ >= options_.side_by_side && cell_ != nullptr) {
@@ -194,10 +194,15 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     }
     if (cell_ == nullptr) co_return std::nullopt;
     ++effects_;
-    std::optional<ToolAnswer> answer;
-    if (co_await options_.journal->Start(call.seq) && cell_ != nullptr) {
-      answer = co_await PerformStarted(std::move(call), std::move(go));
-    }
+    const auto started = std::make_shared<std::optional<bool>>();
+    const std::uint32_t seq = call.seq;
+    auto answer = co_await Invoke(
+        std::move(call), std::move(go),
+        [self = shared_from_this(), seq, started] { return StartEffectOf(self, seq, started); });
+    // A tool that failed before its effect: the answer needs a row as well.
+    if (answer && !*started && cell_ != nullptr)
+      co_await StartEffectOf(shared_from_this(), seq, started);
+    if (!started->value_or(false)) answer.reset();
     --effects_;
     slot_free_.cancel();
     // Of a tool that was cancelled with its run, only a result says for sure what happened.
@@ -205,15 +210,23 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     co_return answer;
   }
 
-  asio::awaitable<std::optional<ToolAnswer>> PerformStarted(JournaledCall call,
-                                                            CallJournal::GoAhead go) {
-    begun_.insert(call.seq);
+  static asio::awaitable<bool> StartEffectOf(std::shared_ptr<Traffic> self, std::uint32_t seq,
+                                             std::shared_ptr<std::optional<bool>> started) {
+    const bool may = co_await self->options_.journal->Start(seq);
+    *started = may && self->cell_ != nullptr;
+    if (**started) self->begun_.insert(seq);
+    co_return **started;
+  }
+
+  asio::awaitable<std::optional<ToolAnswer>> Invoke(JournaledCall call, CallJournal::GoAhead go,
+                                                    StartEffect start) {
     std::optional<ToolAnswer> answer;
     try {
       answer =
           Flatten(co_await call.tool->InvokeRaw({.keywords = std::move(call.arguments),
                                                  .consent = go.consent,
-                                                 .idempotency_key = std::move(go.idempotency_key)},
+                                                 .idempotency_key = std::move(go.idempotency_key),
+                                                 .start = std::move(start)},
                                                 run_));
     } catch (const std::exception&) {  // Asio's own, when we are cancelled.
     }

@@ -66,6 +66,7 @@ struct Invocation {
   Dict keywords{};
   Consent consent = Consent::kNone;
   std::string idempotency_key{};
+  StartEffect start{};  // Called before the effect; nothing is done if it says no.
 };
 
 // How one call went, for logs and metrics. Neither arguments nor results: they may be secret.
