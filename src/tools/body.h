@@ -42,12 +42,16 @@ struct ToolReply {
   std::optional<std::vector<Content>> contents{};
 };
 
+// Records that the effect of a call begins now (I6). The record is durable on return. False: the effect must not begin.
+using StartEffect = std::function<asio::awaitable<bool>()>;
+
 // What a body may know of a call besides its arguments.
 struct CallContext {
   std::shared_ptr<const SessionContext>
       session{};                  // Whom it is for; nothing: nobody in particular.
   std::string idempotency_key{};  // The same one if the same call is ever made again (I6).
   OnProgress on_progress{};       // Whoever wants to know how far it has come; may be empty.
+  StartEffect start{};            // For a body that starts itself, before its effect; may be empty.
 };
 
 class ToolBody {
@@ -60,6 +64,13 @@ class ToolBody {
   explicit ToolBody(Immediate immediate) : body_(std::move(immediate)) {}
   explicit ToolBody(Async async) : body_(std::move(async)) {}
 
+  // This body, which waits for its turn and then calls CallContext::start itself: until then it has done nothing.
+  ToolBody StartingItself() && {
+    starts_itself_ = true;
+    return std::move(*this);
+  }
+
+  bool starts_itself() const { return starts_itself_; }
   bool is_immediate() const { return std::holds_alternative<Immediate>(body_); }
   // The same body, whose arguments are checked as soon as a call is made: before anybody is asked about it.
   ToolBody Checking(Check check) &&;
@@ -72,6 +83,7 @@ class ToolBody {
  private:
   std::variant<Immediate, Async> body_;
   Check check_{};
+  bool starts_itself_ = false;
 };
 
 // A Check for bodies that send their arguments as JSON: NaN, bytes and keys that are no str are refused.

@@ -352,25 +352,45 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     if (answer) self->WriteDown(seq, *std::move(answer));
   }
 
-  // The journal hears that the call is started once it has a slot: calls that wait for one have not begun, whatever
-  // happens to this process. Nothing: the run ended first, or the call must not begin here.
+  // The journal hears that the call is started when the tool is about to do it: until then it has not begun, whatever
+  // happens to this process. nullopt: the run ended first, or the call must not begin here.
   asio::awaitable<std::optional<ToolAnswer>> Invoke(ReadyCall ready, Dict arguments) {
-    if (!co_await options_.journal->Start(ready.call.seq) || cell_ == nullptr) {
-      co_return std::nullopt;
+    const auto started = std::make_shared<std::optional<bool>>();
+    const std::uint32_t seq = ready.call.seq;
+    auto answer = co_await InvokeTool(
+        std::move(ready), std::move(arguments),
+        [self = shared_from_this(), seq, started] { return StartEffectOf(self, seq, started); });
+    // A tool that failed before its effect: the answer needs a row as well.
+    if (answer && !*started && cell_ != nullptr) {
+      co_await StartEffectOf(shared_from_this(), seq, started);
     }
-    begun_.insert(ready.call.seq);
+    if (!started->value_or(false)) answer.reset();
+    // Of a tool that was cancelled with its run, only a result says for sure what happened.
+    if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
+    co_return answer;
+  }
+
+  static asio::awaitable<bool> StartEffectOf(std::shared_ptr<Traffic> self, std::uint32_t seq,
+                                             std::shared_ptr<std::optional<bool>> started) {
+    const bool may = co_await self->options_.journal->Start(seq);
+    *started = may && self->cell_ != nullptr;
+    if (**started) self->begun_.insert(seq);
+    co_return **started;
+  }
+
+  asio::awaitable<std::optional<ToolAnswer>> InvokeTool(ReadyCall ready, Dict arguments,
+                                                        StartEffect start) {
     std::optional<ToolAnswer> answer;
     try {
       answer = Flatten(co_await ready.call.tool->InvokeRaw(
           {.keywords = std::move(arguments),
            .consent = ready.go.consent,
            .idempotency_key = std::move(ready.go.idempotency_key),
-           .bound = true},
+           .bound = true,
+           .start = std::move(start)},
           run_));
     } catch (const std::exception&) {  // Asio's own, when we are cancelled.
     }
-    // Of a tool that was cancelled with its run, only a result says for sure what happened.
-    if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
     co_return answer;
   }
 

@@ -271,6 +271,30 @@ TEST_F(ToolBridgeTest, ACallThatMayNotStartIsNotDone) {
   Close(bridge);
 }
 
+TEST_F(ToolBridgeTest, AToolThatStartsItselfIsStartedWhenItSaysSo) {
+  const auto journal = std::make_shared<RecordingJournal>();
+  std::size_t started_before = 99;
+  Add({.name = "late"}, Awaitable([&](Dict, CallContext call) -> asio::awaitable<Value> {
+                          started_before = journal->started.size();
+                          co_await call.start();
+                          co_return Value(static_cast<std::int64_t>(journal->started.size()));
+                        }).StartingItself());
+  // An answer without an effect has a row, too.
+  Add({.name = "never"}, Awaitable([](Dict, CallContext) -> asio::awaitable<ToolAnswer> {
+                           co_return ToolRaised{.type = "E", .message = "no"};
+                         }).StartingItself());
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal});
+  Call(bridge, 0, "late");
+  Poll();
+  EXPECT_EQ(started_before, 0u);
+  EXPECT_EQ(Shown(0), "1");
+  Call(bridge, 1, "never");
+  Poll();
+  EXPECT_EQ(Shown(1), "E: no");
+  EXPECT_THAT(journal->started, ElementsAre(0, 1));
+  Close(bridge);
+}
+
 TEST_F(ToolBridgeTest, ASlowToolTimesOut) {
   Add({.name = "held", .timeout = 1ms}, Held());
   ToolBridge bridge(cell_, registry_.Snapshot(), {});

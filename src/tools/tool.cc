@@ -267,16 +267,22 @@ Result<ToolReply> Tool::PerformNow(Invocation invocation, ToolRun& run) const {
 }
 
 asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun& run) const {
+  StartEffect begin = std::move(invocation.start);
+  if (begin && !body_.starts_itself()) {
+    if (!co_await begin()) co_return Error(ErrorCode::kCancelled, name() + " may not start here");
+  }
   if (is_immediate()) co_return PerformNow(std::move(invocation), run);
   const auto start = Clock::now();
   const auto deadline = std::make_shared<Deadline>(definition_, start);
-  CallContext context{.session = run.session_,
-                      .idempotency_key = std::move(invocation.idempotency_key),
-                      .on_progress = [deadline, name = name(),
-                                      tell = run.on_progress_](const ToolProgress& progress) {
-                        deadline->OnProgress();
-                        if (tell) tell(name, progress);
-                      }};
+  CallContext context{
+      .session = run.session_,
+      .idempotency_key = std::move(invocation.idempotency_key),
+      .on_progress =
+          [deadline, name = name(), tell = run.on_progress_](const ToolProgress& progress) {
+            deadline->OnProgress();
+            if (tell) tell(name, progress);
+          },
+      .start = std::move(begin)};
   auto arguments = Admit(std::move(invocation), run);
   if (!arguments) co_return Refuse(std::move(arguments).error(), run);
   auto reply =

@@ -67,6 +67,7 @@ struct Invocation {
   Consent consent = Consent::kNone;
   std::string idempotency_key{};
   bool bound = false;  // `keywords` are what Bind() gave.
+  StartEffect start{};  // Called before the effect; nothing is done if it says no.
 };
 
 // How one call went, for logs and metrics. Neither arguments nor results: they may be secret.

@@ -326,6 +326,15 @@ TEST_F(CodeToolsTest, AWaitingRunIsCollectedLater) {
   EXPECT_EQ(ResultOf(Call(CallerOf(Era::kLegacy, {}), wait)), Value("sent"));
 }
 
+TEST_F(CodeToolsTest, WaitingForARunTellsWhatTheClientWasNotToldYet) {
+  const Dict params =
+      Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
+  Call(CallerOf(Era::kModern, {}), params);
+  EXPECT_EQ(runs_.awaited_with, std::set<std::string>());
+  Call(CallerOf(Era::kModern, {}), params);
+  EXPECT_EQ(runs_.awaited_with, std::set<std::string>{"apr_1"});
+}
+
 TEST_F(CodeToolsTest, RunsOfOthersAreNotThere) {
   const Dict wait =
       Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/run_on.h"
+#include "base/turnstile.h"
 #include "base/utf8.h"
 #include "jail/program.h"
 #include "wire/json.h"
@@ -21,6 +22,8 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxMessageBytes = 2000;
+// Calls of one tool that are recorded as started and whose program is not there yet. A crash leaves as many in doubt.
+constexpr std::size_t kStartingAtOnce = 4;
 constexpr std::string_view kSpace = " \t\r\n";
 
 std::string_view Trimmed(std::string_view text) {
@@ -159,12 +162,14 @@ Result<ChildEnvironment> EnvironmentOf(const CommandSpec& spec, const CallContex
 }
 
 asio::awaitable<ToolAnswer> Converse(std::shared_ptr<const CommandSpec> spec, CommandLog log,
-                                     std::string input, ChildEnvironment environment) {
+                                     std::string input, ChildEnvironment environment,
+                                     Turnstile::Pass pass) {
   auto program = jail::Program::Start({.argv = spec->argv,
                                        .input = std::move(input),
                                        .environment = std::move(environment),
                                        .directory = spec->directory,
                                        .errors = jail::ErrorOutput::kPipe});
+  pass.Leave();
   if (!program) {
     log(program.error().message());
     co_return Failed("RuntimeError", "the tool's command could not be run");
@@ -178,15 +183,22 @@ asio::awaitable<ToolAnswer> Converse(std::shared_ptr<const CommandSpec> spec, Co
 
 ToolBody Command(CommandSpec spec, asio::any_io_executor io, CommandLog log) {
   const auto shared = std::make_shared<const CommandSpec>(std::move(spec));
-  auto run = [=](Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
-    auto environment = EnvironmentOf(*shared, call);
-    if (!environment) co_return Failed("RuntimeError", environment.error().message());
-    auto input = ToJson(Value(std::move(arguments)));
-    if (!input) co_return Failed("TypeError", "the arguments: " + input.error().message());
-    co_return co_await RunOn(asio::make_strand(io),
-                             Converse(shared, log, *std::move(input), *std::move(environment)));
-  };
-  return Awaitable(std::move(run)).Checking(CheckJsonArguments);
+  const auto turnstile = std::make_shared<const Turnstile>(kStartingAtOnce);
+  return Awaitable([=](Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
+           auto environment = EnvironmentOf(*shared, call);
+           if (!environment) co_return Failed("RuntimeError", environment.error().message());
+           auto input = ToJson(Value(std::move(arguments)));
+           if (!input) co_return Failed("TypeError", "the arguments: " + input.error().message());
+           auto pass = co_await turnstile->Enter();
+           if (!pass || (call.start && !co_await call.start())) {
+             co_return Failed("CancelledError", "the call was cancelled before it began");
+           }
+           co_return co_await RunOn(
+               asio::make_strand(io),
+               Converse(shared, log, *std::move(input), *std::move(environment), *std::move(pass)));
+         })
+      .StartingItself()
+      .Checking(CheckJsonArguments);
 }
 
 }  // namespace caisson

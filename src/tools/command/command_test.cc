@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <optional>
@@ -79,6 +82,34 @@ TEST_F(CommandTest, ArgumentsGoInAndTheResultComesOut) {
             R"({"a":[1,2.5,"ü"],"big":99999999999999999999})");
   EXPECT_EQ(Shown(Shell("echo 7")), "7");
   EXPECT_EQ(Shown(Shell("echo")), "null");
+}
+
+// Calls that wait for their turn have not begun: a crash leaves few in doubt, however many are made at once.
+TEST_F(CommandTest, FewCallsAreBetweenTheirRecordAndTheirProgram) {
+  asio::io_context context;
+  const auto tool =
+      *Tool::Make({.name = "f"}, Command({.argv = {"/bin/sh", "-c", "echo 1"}},
+                                         context.get_executor(), [](std::string_view) {}));
+  ToolRun run;
+  asio::steady_timer recorded(context, asio::steady_timer::time_point::max());
+  int starting = 0;
+  int answered = 0;
+  const auto start = [&]() -> asio::awaitable<bool> {
+    const int number = starting++;
+    if (number < 4) co_await recorded.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_return number != 5;
+  };
+  const auto call = [&]() -> asio::awaitable<void> {
+    const auto answer = co_await tool->InvokeRaw({.start = start}, run);
+    if (answer && std::holds_alternative<Value>(*answer)) ++answered;
+  };
+  for (int i = 0; i < 12; ++i) Spawn(context.get_executor(), call);
+  context.poll();
+  EXPECT_EQ(starting, 4);
+  recorded.cancel();
+  context.run();
+  EXPECT_EQ(starting, 12);
+  EXPECT_EQ(answered, 11);  // One was told that it may not start.
 }
 
 TEST_F(CommandTest, ArgumentsAreNeverPartOfTheCommandLine) {
