@@ -416,7 +416,7 @@ TEST(GuestState, FreshCellsDoNotShareRandomness) {
 TEST(GuestState, StartsAsAScriptDoes) {
   EXPECT_EQ(
       Hold("import sys\n[__name__, __file__, sys.argv, sorted(n for n in globals() if n[0] != "
-           "'_' and n not in ('sys', 'echo', 'fail', 'deny'))]")
+           "'_' and n not in ('sys', 'echo', 'fail', 'deny', 'doubt'))]")
           .ResultJson(),
       R"(["__main__","main.py",["main.py"],[]])");
   EXPECT_EQ(

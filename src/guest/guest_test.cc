@@ -148,7 +148,7 @@ match [1, 2, 3]:
     case [head, *tail]: pass
 if (w := 7): pass
 f()
-names = sorted(n for n in globals() if not n.startswith('_') and n not in ('echo','fail','deny'))
+names = sorted(n for n in globals() if not n.startswith('_') and n not in ('echo','fail','deny','doubt'))
 return [a, C().get(), f(), k, w, head, tail, caught, names])");
   EXPECT_EQ(
       held.ResultJson(),

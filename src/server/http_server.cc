@@ -34,6 +34,8 @@ namespace {
 
 constexpr std::chrono::nanoseconds kUsualDrain = std::chrono::seconds(10);
 
+// /readyz says no for so long after a write has failed.
+constexpr std::chrono::seconds kRecentFailure{3};
 // /readyz writes to the store unless something else did so within this time.
 constexpr std::chrono::seconds kFreshWrite{1};
 
@@ -225,6 +227,9 @@ class HttpServer::Parts {
       written = co_await state_->store().maintenance().CheckWritable();
     }
     if (!written) co_return PlainText(503, "not ready: " + written.error().message() + "\n");
+    if (const auto failure = health.FailedWithin(kRecentFailure)) {
+      co_return PlainText(503, "not ready: " + failure->message() + "\n");
+    }
     if (health.waiting() > 0) {
       co_return PlainText(503, "not ready: runs wait until the store can be written\n");
     }

@@ -19,6 +19,10 @@ void StoreHealth::Change(const std::optional<Error>& problem) {
   {
     auto state = state_.Lock();
     if (!problem) state->written_at = std::chrono::steady_clock::now();
+    if (problem) {
+      state->failure = problem;
+      state->failed_at = std::chrono::steady_clock::now();
+    }
     // Small writes may succeed while a large one waits for room: the problem is not over.
     if (!problem && waiting_ > 0) return;
     if (state->problem.has_value() != problem.has_value()) listener = state->listener;
@@ -31,6 +35,14 @@ bool StoreHealth::WrittenWithin(std::chrono::nanoseconds age) const {
   auto state = state_.Lock();
   return !state->problem && state->written_at &&
          std::chrono::steady_clock::now() - *state->written_at < age;
+}
+
+std::optional<Error> StoreHealth::FailedWithin(std::chrono::nanoseconds age) const {
+  auto state = state_.Lock();
+  if (!state->failure || std::chrono::steady_clock::now() - state->failed_at >= age) {
+    return std::nullopt;
+  }
+  return state->failure;
 }
 
 }  // namespace caisson

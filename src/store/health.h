@@ -46,11 +46,16 @@ class StoreHealth {
   bool fails() const { return state_.Lock()->problem.has_value(); }
   // Whether a write succeeded within the last `age`, and none has failed since.
   bool WrittenWithin(std::chrono::nanoseconds age) const;
+  // The latest failure, if it is not older than `age`. On a full disk small writes succeed after large ones have failed, so
+  // a write that succeeds does not end it.
+  std::optional<Error> FailedWithin(std::chrono::nanoseconds age) const;
 
  private:
   struct State {
     std::optional<Error> problem{};
     std::optional<std::chrono::steady_clock::time_point> written_at{};
+    std::optional<Error> failure{};                     // The latest,
+    std::chrono::steady_clock::time_point failed_at{};  // and when.
     Listener listener{};
   };
   void Change(const std::optional<Error>& problem);

@@ -76,7 +76,7 @@ void NativeLane::OnHealth(CellPool::Health health, const std::string& why) {
   }
   if (!first_) return;
   const bool up = health == CellPool::Health::kUp;
-  first_->set_value(up ? Result<void>() : Error(ErrorCode::kUnavailable, why));
+  first_->set_value(up ? Result<void>() : Error(ErrorCode::kFailedPrecondition, why));
   first_.reset();
 }
 

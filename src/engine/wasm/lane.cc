@@ -113,7 +113,7 @@ void Lane::OnMainFailed(const std::string& why) {
   EnsureTick();
   const Error error(ErrorCode::kUnavailable, why);
   if (first_) {
-    first_->set_value(error);
+    first_->set_value(Error(ErrorCode::kFailedPrecondition, why));
     first_.reset();
   }
   if (failures_ < kFailuresUntilDown) return;

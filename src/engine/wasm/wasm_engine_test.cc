@@ -406,7 +406,7 @@ TEST(WasmEngineTest, CreateSaysWhyNoWorkerStarts) {
       {.lanes = 2, .pin = false}, std::make_unique<ThreadLauncher>(
                                       [](WorkerEnd&, int) -> WorkerExit { return {.status = 7}; }));
   ASSERT_FALSE(engine);
-  EXPECT_EQ(engine.error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(engine.error().code(), ErrorCode::kFailedPrecondition);
   EXPECT_THAT(engine.error().message(), HasSubstr("status 7"));
 }
 
