@@ -37,7 +37,7 @@ struct Continuity {
   std::optional<Recording> recording{};
   std::shared_ptr<CallJournal> journal{};
   std::shared_ptr<CellKeeper> keeper{};
-  std::optional<SavedCell> saved{};  // Goes on from here; never in a session.
+  std::optional<SavedCell> saved{};   // Goes on from here; never in a session.
   std::vector<RecordedCall> calls{};  // What it had called by then, answered or not.
   // More than the limits say, because the keeper counts: waiting for somebody is not the run's time.
   std::chrono::nanoseconds spare_wall_time{};

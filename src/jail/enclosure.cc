@@ -30,8 +30,9 @@ constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
                                                  {RLIMIT_LOCKS, 0}}};
 
 // Beyond what an interpreter may do: making and settling a process, confining it, speaking with whoever
-// asked for it.
-constexpr std::array<int, 21> kNeededToFork = {SYS_clone,
+// asked for it. Also clone, fork and fcntl (locks), which a cell of several processes may use otherwise than a single one.
+constexpr std::array<int, 22> kNeededToFork = {SYS_clone,
+                                               SYS_fcntl,
                                                SYS_fork,
                                                SYS_vfork,
                                                SYS_pidfd_open,

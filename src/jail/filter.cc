@@ -77,6 +77,7 @@ std::uint32_t Action(int error) {
   if (error == 0) return SECCOMP_RET_ALLOW;
   if (error == SyscallRule::kKill) return SECCOMP_RET_KILL_PROCESS;
   if (error == SyscallRule::kAsk) return SECCOMP_RET_USER_NOTIF;
+  if (error == SyscallRule::kPretend) return SECCOMP_RET_ERRNO;  // Errno 0 is success.
   return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
 }
 

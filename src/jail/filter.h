@@ -35,6 +35,7 @@ struct ArgumentCheck {
 struct SyscallRule {
   static constexpr int kKill = -1;
   static constexpr int kAsk = -2;          // Whoever holds the listener decides (listener.h).
+  static constexpr int kPretend = -3;      // The call does nothing and returns 0.
   int number = 0;                          // SYS_futex...
   std::vector<ArgumentCheck> checks = {};  // All must hold; none: any arguments.
   // 0: allowed. kKill: what no rule allows. kAsk: only in CompileQuestions. Else the call fails with this errno.

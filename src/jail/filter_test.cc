@@ -41,6 +41,7 @@ const std::vector<SyscallRule>& Rules() {
       {.number = SYS_fcntl, .error = EPERM},
       {.number = SYS_dup3, .checks = {{2, Op::kNoneOf, O_CLOEXEC}}},
       {.number = SYS_umask, .checks = {{0, Op::kAllOf, 0x100000003}}},
+      {.number = SYS_close, .error = SyscallRule::kPretend},
       {.number = SYS_getppid, .error = ENOENT},
       {.number = SYS_getppid},
   };
@@ -60,6 +61,10 @@ TEST(FilterTest, TheFirstRuleThatHoldsDecides) {
   EXPECT_EQ(Try(SYS_fcntl, 0, F_GETFL), "errno " + std::to_string(EBUSY));
   EXPECT_EQ(Try(SYS_fcntl, 0, F_SETFL), "errno " + std::to_string(EPERM));
   EXPECT_EQ(Try(SYS_getppid), "errno " + std::to_string(ENOENT));
+}
+
+TEST(FilterTest, APretendedCallReturnsZeroWithoutBeingMade) {
+  EXPECT_EQ(Try(SYS_close, 12345), "ok");  // There is no such descriptor.
 }
 
 TEST(FilterTest, WhatNoRuleAllowsKills) {

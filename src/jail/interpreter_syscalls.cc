@@ -22,6 +22,9 @@ using Rules = std::vector<SyscallRule>;
 
 // Not in the headers of every distribution we build on.
 constexpr int kFutexWaitv = 449;
+constexpr int kCachestat = 451;
+constexpr int kPopulateRead = 22;   // MADV_POPULATE_READ
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
 
 constexpr std::uint64_t kNamespaceFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
                                           CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
@@ -54,7 +57,15 @@ void AllowNamedFiles(Rules& rules, int number, unsigned flags) {
 }
 
 void Memory(Rules& rules) {
-  Allow(rules, {SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_mincore, SYS_msync});
+  Allow(rules, {SYS_munmap, SYS_mremap, SYS_brk, SYS_msync});
+  // Not MADV_PAGEOUT and MADV_COLD, which take pages of shared files out of memory (see PageCache), and not
+  // MADV_MERGEABLE: how long a write to merged memory takes tells what other cells have in theirs.
+  AllowValues(
+      rules, SYS_madvise, 2,
+      {MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE,
+       MADV_REMOVE, MADV_DONTFORK, MADV_DOFORK, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP,
+       MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK, kPopulateRead, kPopulateWrite},
+      EINVAL);
   // Extension modules are mapped from files that nobody can write. No other memory becomes code: not
   // anonymous memory, not what is or was writable; files of the cell's own are on a noexec mount.
   rules.push_back({.number = SYS_mmap, .checks = {{2, Op::kNoneOf, PROT_EXEC}}});
@@ -75,17 +86,46 @@ void Memory(Rules& rules) {
           SYS_mq_unlink});
 }
 
+// All cells read the same library files. A cell that can take a file out of the page cache, and later see whether it is
+// back, learns which files another cell has read. So no call tells what is in the cache or takes something out. How long
+// a read takes still tells a little, but reading puts the file into the cache, so a cell can look only once.
+void PageCache(Rules& rules) {
+  Refuse(rules, ENOSYS, {SYS_mincore, kCachestat});
+  // RWF_NOWAIT tells what is in the cache; RWF_DONTCACHE takes it out. glibc falls back where the flags are 0.
+  AllowValues(rules, SYS_preadv2, 5, {0}, EOPNOTSUPP);
+  AllowValues(rules, SYS_pwritev2, 5, {0}, EOPNOTSUPP);
+  // POSIX_FADV_DONTNEED takes it out. Advice may be ignored, and libraries do not expect an error.
+  AllowValues(rules, SYS_fadvise64, 3,
+              {POSIX_FADV_NORMAL, POSIX_FADV_RANDOM, POSIX_FADV_SEQUENTIAL, POSIX_FADV_WILLNEED},
+              SyscallRule::kPretend);
+}
+
+// Other cells would see a lock on a library file, and locks are kernel memory that no limit counts. A filter cannot tell
+// one file from another, so no cell ever takes a lock (ADR 44).
+// A process never waits for its own POSIX locks: a cell of one process gets what it asks for by doing nothing, and sqlite3
+// works. Between several processes that would be a lie, and there these locks fail. Locks that belong to an open
+// file (flock, F_OFD_SETLK) exclude within one process too, so they always fail; ENOSYS is what libraries
+// (filelock, HDF5) take as "this file system has none".
+void Locks(Rules& rules, const InterpreterFilter& filter) {
+  Refuse(rules, ENOSYS, {SYS_flock});
+  const int taken = filter.processes ? EPERM : SyscallRule::kPretend;
+  for (const std::uint64_t command : std::initializer_list<std::uint64_t>{F_SETLK, F_SETLKW}) {
+    rules.push_back({.number = SYS_fcntl, .checks = {{1, Op::kEqual, command}}, .error = taken});
+  }
+}
+
 // Which files there are is the business of the mount namespace and of Landlock.
 void Files(Rules& rules, const InterpreterFilter& filter) {
-  Allow(rules, {SYS_read,      SYS_write,     SYS_readv,       SYS_writev,     SYS_pread64,
-                SYS_pwrite64,  SYS_preadv,    SYS_pwritev,     SYS_preadv2,    SYS_pwritev2,
-                SYS_lseek,     SYS_close,     SYS_close_range, SYS_newfstatat, SYS_fstat,
-                SYS_statx,     SYS_faccessat, SYS_faccessat2,  SYS_readlinkat, SYS_getcwd,
-                SYS_chdir,     SYS_fchdir,    SYS_getdents64,  SYS_mkdirat,    SYS_unlinkat,
-                SYS_renameat,  SYS_renameat2, SYS_linkat,      SYS_symlinkat,  SYS_truncate,
-                SYS_ftruncate, SYS_fallocate, SYS_umask,       SYS_fsync,      SYS_fdatasync,
-                SYS_statfs,    SYS_fstatfs,   SYS_flock,       SYS_fadvise64,  SYS_copy_file_range,
-                SYS_sendfile,  SYS_dup,       SYS_dup3,        SYS_pipe2});
+  Allow(rules, {SYS_read,       SYS_write,     SYS_readv,       SYS_writev,
+                SYS_pread64,    SYS_pwrite64,  SYS_preadv,      SYS_pwritev,
+                SYS_lseek,      SYS_close,     SYS_close_range, SYS_newfstatat,
+                SYS_fstat,      SYS_statx,     SYS_faccessat,   SYS_faccessat2,
+                SYS_readlinkat, SYS_getcwd,    SYS_chdir,       SYS_fchdir,
+                SYS_getdents64, SYS_mkdirat,   SYS_unlinkat,    SYS_renameat,
+                SYS_renameat2,  SYS_linkat,    SYS_symlinkat,   SYS_truncate,
+                SYS_ftruncate,  SYS_fallocate, SYS_umask,       SYS_fsync,
+                SYS_fdatasync,  SYS_statfs,    SYS_fstatfs,     SYS_copy_file_range,
+                SYS_sendfile,   SYS_dup,       SYS_dup3,        SYS_pipe2});
 #ifdef __x86_64__
   AllowNamedFiles(rules, SYS_open, 1);
   Allow(rules, {SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_mkdir, SYS_rmdir,
@@ -106,10 +146,12 @@ void Files(Rules& rules, const InterpreterFilter& filter) {
   Refuse(rules, ENOSYS,
          {SYS_splice, SYS_tee, SYS_vmsplice, SYS_inotify_init1, SYS_openat2, SYS_timerfd_create,
           SYS_signalfd4});
-  // Without those that make the kernel send signals (F_SETOWN, F_SETSIG, F_NOTIFY, leases).
+  PageCache(rules);
+  Locks(rules, filter);
+  // Without those that make the kernel send signals (F_SETOWN, F_SETSIG, F_NOTIFY, leases). F_GETLK finds no lock of a
+  // cell's, since there are none; sqlite3 asks.
   AllowValues(rules, SYS_fcntl, 1,
-              {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK,
-               F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GETPIPE_SZ},
+              {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_GETPIPE_SZ},
               EPERM);
   // isatty() and the width of a terminal that is none; how much a pipe holds.
   AllowValues(rules, SYS_ioctl, 1, {TCGETS, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX, FIONBIO},

@@ -139,7 +139,7 @@ class RunJournal final : public CallJournal {
     std::size_t stalled = 0;           // Those of them that wait until the store can be written.
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
-    std::size_t kept_bytes = 0;  // Arguments of answered calls, for the outcome.
+    std::size_t kept_bytes = 0;                     // Arguments of answered calls, for the outcome.
     SystemTime last{};                              // The newest time the code was told.
     std::map<std::uint32_t, std::string> unstored;  // The traces of calls that have no row yet.
     bool parking = false;

@@ -66,7 +66,7 @@ struct Invocation {
   Dict keywords{};
   Consent consent = Consent::kNone;
   std::string idempotency_key{};
-  bool bound = false;  // `keywords` are what Bind() gave.
+  bool bound = false;   // `keywords` are what Bind() gave.
   StartEffect start{};  // Called before the effect; nothing is done if it says no.
 };
 

@@ -22,6 +22,8 @@ namespace {
 
 constexpr ::mode_t kFileMode = 0666;  // The user's umask decides.
 constexpr ::mode_t kDirectoryMode = 0777;
+constexpr ::mode_t kPlainMode = 0777;  // Without set-user-ID: a guest wrote the contents.
+constexpr ::uid_t kUnchanged = static_cast<::uid_t>(-1);
 constexpr const char* kManifest = "manifest";
 constexpr std::size_t kMaxManifestBytes = 64u << 20;
 constexpr int kNameTries = 8;
@@ -75,6 +77,17 @@ Error Unexpected(const std::string& path, const std::optional<struct ::stat>& no
                  std::string_view otherwise = "was changed on the host while the run went on") {
   if (!now || S_ISREG(now->st_mode) || S_ISDIR(now->st_mode)) return Conflict(path, otherwise);
   return Conflict(path, "is " + std::string(KindOf(*now)) + " on the host, and left alone");
+}
+
+// Sets the owner and group, as those of `owner`, and then the mode. A process that is not root cannot give files away:
+// what it writes is its own, and gets the group if the process is in it.
+Result<void> Settle(const UniqueFd& staged, const struct ::stat& owner, ::mode_t mode) {
+  if (::fchown(staged.get(), owner.st_uid, owner.st_gid) != 0) {
+    if (errno != EPERM && errno != EINVAL) return Error::FromErrno(errno, "set the owner");
+    static_cast<void>(!::fchown(staged.get(), kUnchanged, owner.st_gid));
+  }
+  if (::fchmod(staged.get(), mode) != 0) return Error::FromErrno(errno, "set the mode");
+  return {};
 }
 
 template <typename Each>
@@ -174,33 +187,48 @@ Result<void> Staging::MakeDirectory() {
 Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
   Step& step = steps_[number];
   const std::string name = std::to_string(number);
-  ::mode_t mode = kFileMode;
+  std::optional<struct ::stat> now;
   if (step.kind != Kind::kInsert) {
     // Early, so that a conflict there is already touches nothing. Commit() looks again.
     TRY_ASSIGN(const Slot slot, SlotOf(*root_, step.path));
-    const auto now = StatOf(slot.directory, slot.name);
+    now = StatOf(slot.directory, slot.name);
     if (!now || !IsExpected(*now, step.expected)) return Unexpected(step.path, now);
-    mode = now->st_mode & 0777;
   }
   if (step.kind == Kind::kTake) return {};
-  if (change.wanted == Wanted::kDirectory) {
-    if (::mkdirat(directory_.get(), name.c_str(), kDirectoryMode) != 0) {
-      return Error::FromErrno(errno, "make " + step.path);
-    }
-  } else {
-    const UniqueFd file = OpenBeneath(directory_, name, O_WRONLY | O_CREAT | O_EXCL, kFileMode);
-    if (!file.is_open()) return Error::FromErrno(errno, "make " + step.path);
-    if (auto written = WriteAll(file, change.contents); !written) {
-      return std::move(written).error().Context(step.path);
-    }
-    if (step.kind == Kind::kExchange && ::fchmod(file.get(), mode) != 0) {
-      return Error::FromErrno(errno, "set the mode of " + step.path);
-    }
+  const bool is_directory = change.wanted == Wanted::kDirectory;
+  if (is_directory && ::mkdirat(directory_.get(), name.c_str(), kDirectoryMode) != 0) {
+    return Error::FromErrno(errno, "make " + step.path);
   }
-  const auto made = StatOf(directory_, name);
-  if (!made) return Error::FromErrno(errno, "stat " + step.path);
-  step.inode = made->st_ino;
+  const UniqueFd made = is_directory
+                            ? OpenBeneath(directory_, name, O_RDONLY | O_DIRECTORY)
+                            : OpenBeneath(directory_, name, O_WRONLY | O_CREAT | O_EXCL, kFileMode);
+  struct ::stat stat{};
+  if (!made.is_open() || ::fstat(made.get(), &stat) != 0) {
+    return Error::FromErrno(errno, "make " + step.path);
+  }
+  step.inode = stat.st_ino;
+  auto done =
+      now ? Settle(made, *now, now->st_mode & kPlainMode) : SettleNew(made, step.path, stat);
+  if (done && !is_directory) done = WriteAll(made, change.contents);
+  if (!done) return std::move(done).error().Context(step.path);
   return {};
+}
+
+// What is new belongs to whom the directory belongs that it is made in. If that one is new too, the next one above it.
+Result<void> Staging::SettleNew(const UniqueFd& made, std::string path,
+                                const struct ::stat& stat) const {
+  struct ::stat parent{};
+  bool is_found = false;
+  while (!is_found) {
+    if (path.empty()) return Error::FromErrno(errno, "look at the directory of the mount");
+    const std::size_t slash = path.rfind('/');
+    path.erase(slash == path.npos ? 0 : slash);
+    const UniqueFd above = OpenBeneath(*root_, path, O_PATH | O_DIRECTORY);
+    is_found = above.is_open() && ::fstat(above.get(), &parent) == 0;
+  }
+  // Directories pass on that what is made in them gets their group.
+  const ::mode_t passed_on = S_ISDIR(stat.st_mode) ? parent.st_mode & S_ISGID : 0;
+  return Settle(made, parent, (stat.st_mode & kPlainMode) | passed_on);
 }
 
 // For each step its kind, the inode and the path, ended by NUL: "X 1234 a/b.txt".

@@ -8,11 +8,15 @@
 // too; removing it is the moment from which the changes stand. What cannot be put back, because others
 // have taken its place meanwhile, is left where it is for a person to look at.
 //
+// A file that was there keeps its owner, group and mode. What is new gets owner and group of the directory it is in.
+//
 // Trust     Paths and contents are a guest's. The tree may be changed by others at any time: that is a
 //           conflict, never an overwritten file. Paths are resolved beneath the root only (I11).
 // Threads   Any one; it blocks.
 // Lifetime  Borrows the root. Until Finish() it undoes, when it goes, what Commit() did.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <string>
@@ -70,6 +74,7 @@ class Staging {
   explicit Staging(const UniqueFd& root) : root_(&root) {}
   Result<void> MakeDirectory();
   Result<void> Stage(const WantedChange& change, std::size_t number);
+  Result<void> SettleNew(const UniqueFd& made, std::string path, const struct ::stat& stat) const;
   Result<void> WriteManifest() const;
   Result<void> ReadManifest();
   Result<void> Do(std::size_t number);

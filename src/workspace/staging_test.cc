@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sstream>
+
 #include "workspace/beneath.h"
 #include "workspace/testing/test_directory.h"
 
@@ -26,6 +28,14 @@ class StagingTest : public testing::Test {
     struct ::stat stat{};
     if (::lstat((root_.path() / name).c_str(), &stat) != 0) return {};
     return VersionOf(stat);
+  }
+  // "user group mode"
+  std::string Owner(const std::string& name) {
+    struct ::stat stat{};
+    if (::lstat((root_.path() / name).c_str(), &stat) != 0) return "none";
+    std::ostringstream text;
+    text << stat.st_uid << ' ' << stat.st_gid << ' ' << std::oct << (stat.st_mode & 07777);
+    return text.str();
   }
   WantedChange Write(const std::string& path, std::string_view contents) {
     return {.path = path, .wanted = Wanted::kFile, .contents = contents, .expected = Version(path)};
@@ -76,6 +86,31 @@ TEST_F(StagingTest, AnExistingFileKeepsItsMode) {
   struct ::stat stat{};
   ASSERT_EQ(::stat((root_.path() / "a.txt").c_str(), &stat), 0);
   EXPECT_EQ(stat.st_mode & 0777, 0640U);
+}
+
+TEST_F(StagingTest, ASetUserIdBitIsNotKept) {
+  ::chmod((root_.path() / "a.txt").c_str(), 04755);
+  ASSERT_TRUE(Apply({Write("a.txt", "x")}));
+  EXPECT_THAT(Owner("a.txt"), testing::EndsWith(" 755"));
+}
+
+TEST_F(StagingTest, OwnersAndGroupsAreKeptAndPassedOn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const auto own = [this](const char* name, ::uid_t user, ::gid_t group, ::mode_t mode) {
+    ASSERT_EQ(::chown((root_.path() / name).c_str(), user, group), 0);
+    ASSERT_EQ(::chmod((root_.path() / name).c_str(), mode), 0);
+  };
+  own("", 1000, 1001, 0755);
+  own("a.txt", 1002, 1003, 0660);
+  own("d", 1004, 1005, 02775);
+  ASSERT_TRUE(Apply({Write("a.txt", "x"), Write("new.txt", "x"), Write("d/new.txt", "x"),
+                     Make("d/n"), Make("d/n/m"), Write("d/n/m/new.txt", "x")}));
+  EXPECT_EQ(Owner("a.txt"), "1002 1003 660");
+  EXPECT_EQ(Owner("new.txt"), "1000 1001 644");
+  EXPECT_EQ(Owner("d/new.txt"), "1004 1005 644");
+  EXPECT_EQ(Owner("d/n"), "1004 1005 2755");
+  EXPECT_EQ(Owner("d/n/m"), "1004 1005 2755");
+  EXPECT_EQ(Owner("d/n/m/new.txt"), "1004 1005 644");
 }
 
 TEST_F(StagingTest, AConflictChangesNothing) {

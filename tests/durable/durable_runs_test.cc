@@ -430,7 +430,8 @@ TEST_F(SetbackTest, HostsThatDieOfARunAreCountedToo) {
   const RunView view = Decided();
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(loop_.Now(store_->runs().Claim(
-        ann_, view.id, {.holder = "dead" + std::to_string(i), .now = clock_.Now(), .until = clock_.Now() + 1s})));
+        ann_, view.id,
+        {.holder = "dead" + std::to_string(i), .now = clock_.Now(), .until = clock_.Now() + 1s})));
     Elapse();
   }
   Tend({});

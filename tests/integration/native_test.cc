@@ -82,6 +82,20 @@ TEST_F(NativeTest, ProcessesRunWhereTheLimitAllowsThem) {
   EXPECT_EQ(Run(code).status, RunStatus::kFailed);
 }
 
+// In one process nobody is excluded anyway (ADR 44).
+TEST_F(NativeTest, SeveralProcessesHaveNoLocksThatExcludeNobody) {
+  const char* code = "import fcntl\nfcntl.lockf(open('/tmp/a', 'w'), fcntl.LOCK_EX)";
+  EXPECT_EQ(Run(code).status, RunStatus::kCompleted);
+  EXPECT_EQ(Run(code, {.processes = 2}).error->type, "PermissionError");
+  EXPECT_EQ(
+      Run("import sqlite3\nd = sqlite3.connect('file:/tmp/a.db?vfs=unix-dotfile', uri=True)\n"
+          "d.execute('create table t(x)')\nd.execute('insert into t values (7)')\nd.commit()\n"
+          "d.execute('select x from t').fetchone()[0]",
+          {.processes = 2})
+          .result,
+      Value(7));
+}
+
 // Each child alone is within the limit; only a cgroup sees them together.
 TEST_F(NativeTest, MemoryIsLimitedForAllProcessesTogether) {
   if (!jail::Cgroup::Available()) GTEST_SKIP() << "no cgroup controllers are delegated to us";

@@ -477,7 +477,8 @@ asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
 // Waiting for people or for the store is not the run's own time. Sleeping is.
 void LiveRun::CountTime() {
   if (cell_ == nullptr) return;
-  const bool waits = (parked_ && !wake_by_) || (unstored_ && journal_->waits()) || journal_->stalls();
+  const bool waits =
+      (parked_ && !wake_by_) || (unstored_ && journal_->waits()) || journal_->stalls();
   if (waits == wall_limit_->is_paused()) return;
   waits ? wall_limit_->Pause() : wall_limit_->Continue();
 }

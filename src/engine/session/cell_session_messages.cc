@@ -251,7 +251,8 @@ void CellSession::Deliver(std::uint32_t seq, std::string trace, std::string_view
   open_call_bytes_ += packed.size();
   SetDeadline();
   if (refused) {
-    events_->OnCall({.seq = seq, .tool = shown, .packed = std::string(packed), .trace = std::move(trace)});
+    events_->OnCall(
+        {.seq = seq, .tool = shown, .packed = std::string(packed), .trace = std::move(trace)});
   } else if (!Answer(seq, ToolRaised{.type = "LimitError", .message = refused.error().message()},
                      std::chrono::system_clock::now())) {
     Distrust(refused.error().message());

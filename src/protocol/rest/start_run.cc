@@ -81,8 +81,7 @@ asio::awaitable<Result<RunView>> RunStart::Start() {
   if (services_.sessions != nullptr) {
     request->start.context = ContextFor(*services_.sessions, caller, *request, asked);
   }
-  auto key =
-      co_await CallAside(services_.cpu_pool, asked.body.size(), [&] { return ReadKey(); });
+  auto key = co_await CallAside(services_.cpu_pool, asked.body.size(), [&] { return ReadKey(); });
   if (!key) co_return std::move(key).error();
   std::optional<RunId> before;
   if (*key) {
