@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -90,7 +91,9 @@ std::vector<pid_t> Descendants() {
   return found;
 }
 
-Census TakeCensus() {
+namespace {
+
+Census CountOnce() {
   // The thread sanitizer starts a thread of its own together with our first one: let it be there.
   static const bool started = (std::thread([] {}).join(), true);
   (void)started;
@@ -100,6 +103,20 @@ Census TakeCensus() {
           .threads = CountEntries("/proc/self/task"),
           .mounts = CountLines("/proc/self/mountinfo"),
           .processes = std::move(processes)};
+}
+
+}  // namespace
+
+Census TakeCensus() {
+  // Engine native removes the files of a cell that has ended on a thread of its own: count until that is done.
+  Census last = CountOnce();
+  for (int tries = 0; tries < 200; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    Census now = CountOnce();
+    if (now == last) return now;
+    last = std::move(now);
+  }
+  return last;
 }
 
 void PrintTo(const Census& census, std::ostream* out) {

@@ -3,11 +3,15 @@
 # expect: completed
 # never: open
 import os
+# In tier landlock a cell holds the directories that it sees as these.
+own = [os.stat(path).st_ino for path in ("/tmp", "/input", "/output")]
 for fd in range(4, 4096):
     try:
-        print("open", fd, os.fstat(fd))
+        status = os.fstat(fd)
     except OSError:
-        pass
+        continue
+    if status.st_ino not in own:
+        print("open", fd, status)
 for fd in range(4):
     mode = os.fstat(fd).st_mode
     if fd == 0 and os.read(0, 1) != b"":
