@@ -1,5 +1,8 @@
 #include "server/backends.h"
 
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -91,7 +94,12 @@ std::string ScratchOf(const BackendOptions& options) {
   if (!options.scratch.empty()) return options.scratch;
   const char* const temporary =
       ::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): only read here.
-  return temporary != nullptr && *temporary != '\0' ? temporary : "/tmp";
+  if (temporary != nullptr && *temporary != '\0') return temporary;
+  // Containers mount it so that files in it cannot be mapped as code.
+  struct statvfs mount{};
+  const bool is_better = ::statvfs("/dev/shm", &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0 &&
+                         ::access("/dev/shm", W_OK) == 0;
+  return is_better ? "/dev/shm" : "/tmp";
 }
 
 Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const Installation& found,

@@ -110,10 +110,10 @@ Census CountOnce() {
 Census TakeCensus() {
   // Engine native removes the files of a cell that has ended on a thread of its own: count until that is done.
   Census last = CountOnce();
-  for (int tries = 0; tries < 200; ++tries) {
+  for (int tries = 0, same = 0; tries < 200 && same < 4; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     Census now = CountOnce();
-    if (now == last) return now;
+    same = now == last ? same + 1 : 0;
     last = std::move(now);
   }
   return last;

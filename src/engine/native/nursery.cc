@@ -179,6 +179,9 @@ Result<void> Nursery::Handle(NurseryIsReady ready) {
   ready_at_ = std::chrono::steady_clock::now();
   boundary_.missing = std::move(ready.missing);
   parent_.copies = ready.copies;
+  if (parent_.scratch != nullptr && !parent_.scratch->is_noexec()) {
+    boundary_.missing.emplace_back("noexec_files");
+  }
   // Memory is bounded by rlimits then, process by process; whoever reads the outcome should know.
   if (!cgroups_) boundary_.missing.emplace_back("cgroup");
   observer_->OnNurseryReady(*this);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +21,7 @@ namespace {
 constexpr std::string_view kPrefix = "caisson-cells-";
 constexpr const char* kLock = "lock";
 constexpr int kDeepest = 64;
+constexpr std::size_t kFewEntries = 64;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -136,11 +138,17 @@ Result<std::unique_ptr<ScratchSpace>> ScratchSpace::Open(const std::string& plac
   if (ids.chosen && ::chown(path.c_str(), ids.host_uid, ids.host_gid) != 0) {
     return Unusable(place, errno);
   }
-  return std::unique_ptr<ScratchSpace>(new ScratchSpace(std::move(path), std::move(lock)));
+  struct statvfs mount{};
+  const bool is_noexec = ::fstatvfs(lock.get(), &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0;
+  return std::unique_ptr<ScratchSpace>(
+      new ScratchSpace(std::move(path), std::move(lock), is_noexec));
 }
 
-ScratchSpace::ScratchSpace(std::string path, UniqueFd lock)
-    : path_(std::move(path)), lock_(std::move(lock)), remover_([this] { RemoveUntilStopped(); }) {}
+ScratchSpace::ScratchSpace(std::string path, UniqueFd lock, bool is_noexec)
+    : path_(std::move(path)),
+      lock_(std::move(lock)),
+      is_noexec_(is_noexec),
+      remover_([this] { RemoveUntilStopped(); }) {}
 
 ScratchSpace::~ScratchSpace() {
   {
@@ -153,6 +161,8 @@ ScratchSpace::~ScratchSpace() {
 }
 
 void ScratchSpace::Remove(UniqueFd directory) {
+  // Few files take less time than another thread would take to wake up.
+  if (MeasureTree(directory, kFewEntries).whole) return RemoveNow(directory);
   {
     const std::lock_guard held(mutex_);
     doomed_.push_back(std::move(directory));
@@ -167,18 +177,20 @@ void ScratchSpace::RemoveUntilStopped() {
     if (stopping_) return;  // The destructor removes all there is.
     std::vector<UniqueFd> now = std::exchange(doomed_, {});
     held.unlock();
-    for (const UniqueFd& directory : now) {
-      // The cell cannot have renamed it: it has no rights above.
-      std::string link(4096, '\0');
-      const ssize_t length = ::readlink(
-          ("/proc/self/fd/" + std::to_string(directory.get())).c_str(), link.data(), link.size());
-      if (length <= 0) continue;
-      link.resize(static_cast<std::size_t>(length));
-      if (link.starts_with(path_ + "/")) RemoveTree(AT_FDCWD, link.c_str());
-    }
+    for (const UniqueFd& directory : now) RemoveNow(directory);
     now.clear();
     held.lock();
   }
+}
+
+void ScratchSpace::RemoveNow(const UniqueFd& directory) const {
+  // The cell cannot have renamed it: it has no rights above.
+  std::string link(4096, '\0');
+  const std::string self = "/proc/self/fd/" + std::to_string(directory.get());
+  const ssize_t length = ::readlink(self.c_str(), link.data(), link.size());
+  if (length <= 0) return;
+  link.resize(static_cast<std::size_t>(length));
+  if (link.starts_with(path_ + "/")) RemoveTree(AT_FDCWD, link.c_str());
 }
 
 }  // namespace caisson

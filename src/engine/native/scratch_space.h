@@ -2,7 +2,7 @@
 // landlock): one subdirectory for each cell, made by the cell, removed when it has ended.
 //
 // Trust     What cells leave there is hostile: it is removed beneath a descriptor, without following links.
-// Threads   Any. Remove() returns at once; a thread of its own does the work.
+// Threads   Any. Remove() returns soon; a thread of its own removes large trees.
 // Lifetime  The destructor removes everything. A host that was killed leaves its directory behind; the next Open() in the
 //           same place removes it, because nobody holds its lock any more.
 #pragma once
@@ -39,16 +39,20 @@ class ScratchSpace {
   ~ScratchSpace();
 
   const std::string& path() const { return path_; }
+  // Whether it lies on a mount whose files cannot be mapped as code.
+  bool is_noexec() const { return is_noexec_; }
 
   // Removes a cell's directory and all that is in it. The cell is dead.
   void Remove(UniqueFd directory);
 
  private:
-  ScratchSpace(std::string path, UniqueFd lock);
+  ScratchSpace(std::string path, UniqueFd lock, bool is_noexec);
   void RemoveUntilStopped();
+  void RemoveNow(const UniqueFd& directory) const;
 
   const std::string path_;
   const UniqueFd lock_;  // Held as long as this process lives.
+  const bool is_noexec_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<UniqueFd> doomed_;  // Guarded by mutex_.

@@ -132,7 +132,8 @@ Result<void> Main(int argc, char** argv) {
     TRY(BringPythonUp(enclosure, library, arguments.preload));
   }
   UniqueFd scratch;
-  if (!arguments.scratch.empty()) {
+  // Another interpreter would see the host's names of its files, which tell of other cells.
+  if (!arguments.scratch.empty() && !library.foreign) {
     scratch = UniqueFd(::open(arguments.scratch.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!scratch.is_open()) return Error::FromErrno(errno, "open " + arguments.scratch);
   }
