@@ -14,7 +14,7 @@
 #pragma once
 
 #include <pthread.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -33,13 +33,13 @@ namespace caisson {
 
 class LowPriorityPool {
  public:
-  // `nice` as the kernel counts it: 5 has a third of the usual weight, 10 a ninth.
+  // `nice` is added to the process's own: with 5 more a thread has a third of the weight, with 10 more a ninth.
   LowPriorityPool(const std::string& name, std::size_t threads, int nice)
       : work_(context_.get_executor()) {
     for (std::size_t i = 0; i < threads; ++i) {
       threads_.emplace_back([this, nice, title = (name + std::to_string(i)).substr(0, kMaxName)] {
         ::pthread_setname_np(::pthread_self(), title.c_str());
-        ::setpriority(PRIO_PROCESS, 0, nice);  // Of this thread alone. Without effect: no harm.
+        static_cast<void>(::nice(nice));  // Of this thread alone, as Linux has it.
         context_.run();
       });
     }

@@ -102,11 +102,11 @@ std::size_t DecodedBytes(const Dict& dict);
 // A str key that the dict has twice; null if there is none.
 const std::string* FindTwin(const Dict& dict);
 
-// The decimal digits of an int take time that grows with the square of its length. IntWork adds that up for one text
-// and fails with kInvalidArgument when it is too much.
+// Reading or writing the decimal digits of an int takes time that grows with the square of their number. IntWork adds that up
+// for one text and fails with kInvalidArgument when it is too much. Whatever can be written can be read.
 class IntWork {
  public:
-  Result<void> Charge(std::size_t int_bytes);
+  Result<void> Charge(std::size_t digits);
 
  private:
   std::uint64_t work_ = 0;
