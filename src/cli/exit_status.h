@@ -1,4 +1,4 @@
-// What the program's exit status means. Scripts rely on these numbers (DESIGN 11).
+// What the program's exit status means. Scripts rely on these numbers.
 //
 // Trust     Constants.
 // Threads   Any.

@@ -53,7 +53,7 @@ Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& giv
 
 ToolReply Shown(Result<CodeRun> run) {
   if (!run) return {.answer = ToRaised(run.error())};
-  // The object of DESIGN 11 is JSON by its making.
+  // The outcome object contains only JSON values.
   DecodeBudget budget(kAnyDecodedBytes);  // The run's limits bound it.
   auto outcome = ParseJson(ToJson(run->outcome, FileData::kInclude), budget);
   if (!outcome) return {.answer = ToRaised(outcome.error())};

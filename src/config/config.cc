@@ -316,46 +316,6 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   return upstream;
 }
 
-ModelConfig ReadModel(TableReader table) {
-  ModelConfig model;
-  table.Read("name", model.name);
-  table.ReadChoice<std::string>("kind", model.kind,
-                                {{"openai-chat", "openai-chat"},
-                                 {"openai-responses", "openai-responses"},
-                                 {"anthropic", "anthropic"},
-                                 {"demo", "demo"}});
-  table.Read("base_url", model.base_url);
-  table.Read("model", model.model);
-  table.ReadSecret("key", model.key);
-  table.Require("name");
-  table.Require("kind");
-  table.Finish();
-  return model;
-}
-
-AgentConfig ReadAgent(TableReader table) {
-  AgentConfig agent;
-  table.Read("name", agent.name);
-  table.Read("model", agent.model);
-  table.Read("instructions", agent.instructions);
-  table.Read("code", agent.code);
-  table.Read("tools", agent.tools);
-  table.Require("name");
-  table.Require("model");
-  table.Finish();
-  return agent;
-}
-
-WorkflowConfig ReadWorkflow(TableReader table) {
-  WorkflowConfig workflow;
-  table.Read("name", workflow.name);
-  table.Read("file", workflow.file);
-  table.Require("name");
-  table.Require("file");
-  table.Finish();
-  return workflow;
-}
-
 // Reads one document.
 class ConfigReader {
  public:
@@ -395,9 +355,11 @@ class ConfigReader {
     document_.EachTable("upstream", [&](const toml::table& table, const std::string& name) {
       config_.upstreams.push_back(ReadUpstream(table, name, problems_));
     });
-    Each("model", config_.models, ReadModel);
-    Each("agent", config_.agents, ReadAgent);
-    Each("workflow", config_.workflows, ReadWorkflow);
+    for (const std::string_view key : {"model", "agent", "workflow"}) {
+      if (document_.Find(key) != nullptr) {
+        document_.Complain(key, "is not supported by this version; remove the table");
+      }
+    }
     document_.Finish();
     CheckNames();
     config_.directory = directory_;
@@ -413,13 +375,6 @@ class ConfigReader {
     if (const toml::table* table = document_.Table(key)) {
       read(TableReader(*table, std::string(key), problems_));
     }
-  }
-
-  template <typename T>
-  void Each(std::string_view key, std::vector<T>& out, T (*read)(TableReader)) {
-    document_.EachTable(key, [&](const toml::table& table, const std::string& name) {
-      out.push_back(read(TableReader(table, name, problems_)));
-    });
   }
 
   void Judge(const toml::table& table, const std::string& name, const Result<void>& judged) {
@@ -461,17 +416,6 @@ class ConfigReader {
   void CheckNames() {
     CheckTwins("tool", config_.tools);
     CheckTwins("upstream", config_.upstreams);
-    CheckTwins("model", config_.models);
-    CheckTwins("agent", config_.agents);
-    CheckTwins("workflow", config_.workflows);
-    for (const AgentConfig& agent : config_.agents) {
-      const bool known = std::ranges::any_of(
-          config_.models, [&](const ModelConfig& model) { return model.name == agent.model; });
-      if (!known && !agent.model.empty()) {
-        document_.Complain(
-            "agent", "\"" + agent.name + "\": there is no [[model]] named \"" + agent.model + "\"");
-      }
-    }
   }
 
   Problems problems_;

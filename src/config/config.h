@@ -149,7 +149,7 @@ struct WorkerConfig {
 struct MountConfig {
   std::string host;
   std::string guest;
-  MountMode mode = MountMode::kOverlay;
+  MountMode mode = MountMode::kReadOnly;
 };
 
 // Which calls need a person's yes (tools/approval.h).
@@ -228,27 +228,6 @@ struct UpstreamConfig {
   std::optional<std::chrono::nanoseconds> longest{};  // begun anew by its progress until this.
 };
 
-struct ModelConfig {
-  std::string name;
-  std::string kind;  // openai-chat | openai-responses | anthropic | demo
-  std::string base_url{};
-  std::string model{};
-  SecretReference key{};
-};
-
-struct AgentConfig {
-  std::string name;
-  std::string model{};
-  std::string instructions{};
-  bool code = false;
-  std::vector<std::string> tools{};
-};
-
-struct WorkflowConfig {
-  std::string name;
-  std::string file;
-};
-
 struct Config {
   ServerConfig server{};
   StoreConfig store{};
@@ -266,9 +245,6 @@ struct Config {
   std::vector<MountConfig> mounts{};
   std::vector<ToolConfig> tools{};
   std::vector<UpstreamConfig> upstreams{};
-  std::vector<ModelConfig> models{};
-  std::vector<AgentConfig> agents{};
-  std::vector<WorkflowConfig> workflows{};
   std::string directory{};  // Of the file: what relative paths in it are relative to.
 };
 

@@ -134,21 +134,6 @@ bearer_env = "SEARCH"
 certificates = "ca.pem"
 timeout_seconds = 5
 longest_seconds = 90
-[[model]]
-name = "main"
-kind = "openai-chat"
-base_url = "https://api.example.com"
-model = "m"
-key_env = "KEY"
-[[agent]]
-name = "analyst"
-model = "main"
-instructions = "Help."
-code = true
-tools = ["send"]
-[[workflow]]
-name = "report"
-file = "report.toml"
 )");
   EXPECT_EQ(config.server.listen, "0.0.0.0:9000");
   EXPECT_EQ(config.server.max_connections, 5000u);
@@ -204,8 +189,6 @@ file = "report.toml"
   EXPECT_EQ(config.upstreams.at(0).ask, std::vector<std::string>{"write_file"});
   EXPECT_TRUE(config.upstreams.at(0).trust_read_only);
   EXPECT_EQ(config.upstreams.at(0).timeout, std::chrono::seconds(5));
-  EXPECT_TRUE(config.agents.at(0).code);
-  EXPECT_EQ(config.workflows.at(0).file, "report.toml");
 }
 
 TEST(ConfigTest, UnknownKeysAreErrorsWithALine) {
@@ -230,9 +213,21 @@ TEST(ConfigTest, AllMistakesComeTogether) {
               HasSubstr("\ncaisson.toml:5: engine.default must be one of auto, wasm, native"));
 }
 
+TEST(ConfigTest, AMountWithoutAModeIsReadOnly) {
+  const Config config = Parse("[[mount]]\nhost = \"data\"\nguest = \"/input\"\n");
+  EXPECT_EQ(config.mounts.at(0).mode, MountMode::kReadOnly);
+}
+
+TEST(ConfigTest, TablesOfLaterVersionsAreRefused) {
+  for (const std::string key : {"model", "agent", "workflow"}) {
+    EXPECT_THAT(Mistakes("[[" + key + "]]\nname = \"a\"\n"),
+                HasSubstr(key + " is not supported by this version"));
+  }
+}
+
 TEST(ConfigTest, SecretsAreNotWrittenHere) {
-  EXPECT_THAT(Mistakes("[[model]]\nname = \"m\"\nkind = \"demo\"\nkey = \"sk-123\"\n"),
-              HasSubstr("model[0].key does not belong into this file"));
+  EXPECT_THAT(Mistakes("[store]\nkeys = \"sk-123\"\n"),
+              HasSubstr("store.keys does not belong into this file"));
   EXPECT_THAT(
       Mistakes("[identity]\nmode = \"keys\"\n[[identity.key]]\ntenant = \"a\"\nuser = \"b\"\n"),
       HasSubstr("value_env or value_file is needed"));
@@ -331,8 +326,6 @@ TEST(ConfigTest, RefusesWhatCannotBe) {
         "[[upstream]]\nname = \"a\"\nurl = \"x\"\ncommand = [\"y\"]",
         "[[upstream]]\nname = \"a\"\ncommand = [\"y\"]\ncertificates = \"ca.pem\"",
         "[[upstream]]\nname = \"a\"\nurl = \"x\"\ntimeout_seconds = 9\nlongest_seconds = 8",
-        "[[agent]]\nname = \"a\"\nmodel = \"none\"",
-        "[[workflow]]\nname = \"a\"\nfile = \"x\"\n[[workflow]]\nname = \"a\"\nfile = \"x\"",
         "[server]\nlisten = \"a\"\nlisten = \"b\"",
         "x = ",
         "\xff"}) {

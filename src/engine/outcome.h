@@ -1,4 +1,4 @@
-// How a run ended and what it left: the one outcome object that every door shows (DESIGN 11).
+// How a run ended and what it left: the one outcome object that every door shows.
 //
 // Trust     Text, values and files inside were written by an attacker and are bounded, not clean.
 // Threads   A value.

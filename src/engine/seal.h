@@ -1,5 +1,5 @@
 // Sealing turns a saved cell into bytes that can be stored anywhere and taken back only by the owner,
-// for the run and call it was saved in, by the build that saved it (DESIGN 8).
+// for the run and call it was saved in, by the build that saved it.
 //
 // A saved cell holds native return addresses, so whoever can forge one owns a worker. The key stays
 // in the host; workers never see it.

@@ -33,7 +33,7 @@ class Identity {
   // or folded, so that no two names become one.
   static Result<Identity> Create(IdentityParts parts);
 
-  // Nobody: a partition of its own that matches no one who has a name (DESIGN 9).
+  // Nobody: a partition of its own that matches no one who has a name.
   static Identity None() { return Identity({}); }
   bool is_none() const { return parts_.user.empty(); }
 

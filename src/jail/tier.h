@@ -22,7 +22,7 @@ enum class Tier {
 
 std::string_view ToString(Tier tier);
 
-// The names of DESIGN 5: "namespace", "landlock", "none". Anything else is an error, never a
+// The names: "namespace", "landlock", "none". Anything else is an error, never a
 // default.
 Result<Tier> ParseTier(std::string_view name);
 

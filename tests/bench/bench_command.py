@@ -1,4 +1,4 @@
-"""`caisson bench`: the JSON others rely on (DESIGN 11), and that its numbers can be true.
+"""`caisson bench`: the JSON others rely on, and that its numbers can be true.
 
 bench_command.py PROGRAM
 """

@@ -79,7 +79,7 @@ TEST_P(IsolationTest, ADestroyedCellStopsItsRun) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// DESIGN 8: a native run lives with its process, so that losing its nursery is its end; a lost worker is a
+// A native run lives with its process, so that losing its nursery is its end; a lost worker is a
 // crash.
 RunReason LostReason(EngineKind kind) {
   return kind == EngineKind::kWasm ? RunReason::kCrashed : RunReason::kLost;

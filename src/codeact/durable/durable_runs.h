@@ -7,7 +7,7 @@
 //   co_await runs.Close();
 //
 // A run whose setting has a tool that may need approval is recorded and has a journal, can be parked, put to sleep and taken
-// up by any replica (DESIGN 8). Any other runs as CodeRunner runs it, and is stored when it has ended.
+// up by any replica. Any other runs as CodeRunner runs it, and is stored when it has ended.
 //
 // Trust     As RunService.
 // Threads   Any. Runs that may wait live on `executor`, which must outlive them; the others on their caller's.

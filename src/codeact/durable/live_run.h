@@ -12,7 +12,7 @@
 // When its worker is lost, by whichever run's fault, a run that waited sleeps in the store, and one that was under way goes
 // on from there, once: what it had called is not done again. A second worker lost ends it as `crashed`.
 //
-// Trust     What the cell says is hostile; see ToolBridge. What is saved is sealed before it leaves (DESIGN 8).
+// Trust     What the cell says is hostile; see ToolBridge. What is saved is sealed before it leaves.
 // Threads   Any, unless said otherwise. The cell is touched on its own executor alone.
 // Lifetime  Shared by the service and those who wait; Live() keeps it.
 #pragma once

@@ -1,6 +1,6 @@
 // Resumption is how a run that nobody holds is taken up again: claimed, read, and told whether it can go on.
 //
-// Trust     What the store gives back may have been changed by others: a sleeping run is used only if it opens (DESIGN 8);
+// Trust     What the store gives back may have been changed by others: a sleeping run is used only if it opens;
 //           what does not is never shown to a worker.
 // Threads   Any.
 // Lifetime  The surroundings outlive it.

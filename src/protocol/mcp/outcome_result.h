@@ -1,4 +1,4 @@
-// How a run's outcome looks as the result of a tool: the object of DESIGN 11 as structuredContent, and the same for
+// How a run's outcome looks as the result of a tool: the outcome object as structuredContent, and the same for
 // a model to read, with images shown and other files as links to resources.
 //
 // Trust     Everything in an outcome is the guest's: bounded by its limits, made UTF-8.
