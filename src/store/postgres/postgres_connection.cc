@@ -177,7 +177,14 @@ Error PostgresConnection::Failed(pg_result* result) {
     return Error(ErrorCode::kUnavailable, message);
   }
   const char* const raw = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  const std::string_view state = raw == nullptr ? "" : raw;
+  if (raw == nullptr) {
+    // libpq's own error. PQstatus can still say CONNECTION_OK: the server warned, closed the connection, and the
+    // statement could not be sent.
+    connection_.reset();
+    failure_ = Failure::kLost;
+    return Error(ErrorCode::kUnavailable, message);
+  }
+  const std::string_view state = raw;
   if (state.starts_with("40")) {  // Serialization failure, deadlock.
     failure_ = Failure::kConflict;
     return Error(ErrorCode::kUnavailable, message);
