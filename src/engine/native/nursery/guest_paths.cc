@@ -26,6 +26,8 @@
 namespace caisson::nursery {
 namespace {
 
+// Under a sanitizer some of these functions have no caller: see below.
+
 // Not destroyed: code runs until the process is gone.
 std::vector<GuestPath>* g_paths = nullptr;
 
@@ -54,7 +56,7 @@ long Call(long number, Arguments... arguments) {
 }
 
 // "/output/a" for the host's path of the same file. False: it is none of ours, or too long.
-bool TranslateBack(const char* host, char* out, std::size_t size) {
+[[maybe_unused]] bool TranslateBack(const char* host, char* out, std::size_t size) {
   if (g_paths == nullptr) return false;
   const std::string_view text = host;
   for (const GuestPath& shown : *g_paths) {
@@ -75,7 +77,7 @@ int OpenAt(int directory, const char* path, int flags, mode_t mode) {
   return static_cast<int>(Call(SYS_openat, place.directory, place.path, flags, mode));
 }
 
-int StatAt(int directory, const char* path, struct stat* out, int flags) {
+[[maybe_unused]] int StatAt(int directory, const char* path, struct stat* out, int flags) {
   const Place place = Find(directory, path);
   return static_cast<int>(Call(SYS_newfstatat, place.directory, place.path, out, flags));
 }
@@ -90,7 +92,7 @@ int FlagsOf(const char* mode) {
   return flags;
 }
 
-FILE* OpenStream(const char* path, const char* mode) {
+[[maybe_unused]] FILE* OpenStream(const char* path, const char* mode) {
   const int fd = OpenAt(AT_FDCWD, path, FlagsOf(mode), 0666);
   if (fd < 0) return nullptr;
   FILE* const stream = ::fdopen(fd, mode);
@@ -101,8 +103,8 @@ FILE* OpenStream(const char* path, const char* mode) {
 constexpr std::string_view kUser{"user\0x\0\0/tmp\0/nonexistent", 26};
 
 // As getpwuid_r(3): the only user there is, or none.
-int FillUser(bool exists, struct passwd* entry, char* buffer, std::size_t size,
-             struct passwd** result) {
+[[maybe_unused]] int FillUser(bool exists, struct passwd* entry, char* buffer, std::size_t size,
+                              struct passwd** result) {
   *result = nullptr;
   if (!exists) return 0;
   if (size < kUser.size() + 1) return ERANGE;
@@ -119,7 +121,7 @@ int FillUser(bool exists, struct passwd* entry, char* buffer, std::size_t size,
   return 0;
 }
 
-mode_t ModeOf(int flags, va_list arguments) {
+[[maybe_unused]] mode_t ModeOf(int flags, va_list arguments) {
   const bool creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   return creates ? va_arg(arguments, mode_t) : 0;
 }
