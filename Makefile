@@ -14,8 +14,11 @@ configure = cmake --preset $(1) $(if $(wildcard build/$(1)/build.ninja),>/dev/nu
 compile = cmake --build build/$(1) --parallel $(JOBS)
 # One more than there are cores: many tests wait, for limits, restarts and each other.
 run_tests = ctest --preset $(1) --label-exclude matrix --parallel $$(($(JOBS) + 1))
+# What tests/sanitizers.txt leaves out, cmake/sanitizers.cmake writes into the build folder.
+run_sanitized = $(call run_tests,$(1)) --exclude-regex "$$(cat build/$(1)/never_sanitized)"
+run_gate = $(call run_tests,$(1)) --label-regex '^(unit|integration)$$' --exclude-regex "$$(cat build/$(1)/not_gated)"
 
-.PHONY: help run programs build test bench asan tsan fuzz format lint install clean
+.PHONY: help run programs build test bench asan tsan asan-gate tsan-gate fuzz format lint install clean
 
 help: ## list these targets
 	@echo "Caisson: runs Python that a model wrote, in a jail."
@@ -54,12 +57,18 @@ bench: build ## measure speed and memory here, compare with peers, write docs/be
 asan: build ## build with address and undefined-behaviour sanitizers, run every test
 	@$(call configure,asan)
 	@$(call compile,asan)
-	$(call run_tests,asan)
+	$(call run_sanitized,asan)
 
 tsan: build ## build with the thread sanitizer, run every test
 	@$(call configure,tsan)
 	@$(call compile,tsan)
-	$(call run_tests,tsan)
+	$(call run_sanitized,tsan)
+
+# What .ci/run requires of a change: tests/sanitizers.txt says which tests these leave out.
+asan-gate tsan-gate: %-gate: build
+	@$(call configure,$*)
+	@$(call compile,$*) --target gate
+	$(call run_gate,$*)
 
 fuzz: build ## run each fuzz target for FUZZ_SECONDS (60)
 	@$(call configure,fuzz)

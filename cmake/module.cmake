@@ -24,6 +24,6 @@ function(module name)
     add_executable(${target}_test ${arg_TESTS})
     target_compile_options(${target}_test PRIVATE -O0)  # As in tests/CMakeLists.txt.
     target_link_libraries(${target}_test PRIVATE ${target} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main)
-    gtest_discover_tests(${target}_test DISCOVERY_TIMEOUT 30 PROPERTIES LABELS unit TIMEOUT 60)
+    gtest_discover_tests(${target}_test DISCOVERY_TIMEOUT 30 PROPERTIES LABELS unit TIMEOUT ${UNIT_TEST_SECONDS})
   endif()
 endfunction()
