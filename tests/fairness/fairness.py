@@ -45,7 +45,13 @@ name = "echo"
 kind = "command"
 command = ["/bin/cat"]
 approval = "never"
-input_schema = {{ type = "object" }}
+input_schema = {{ type = "object", properties = {{ x = {{}} }} }}
+[[tool]]
+name = "count"
+kind = "command"
+command = ["/usr/bin/wc", "-c"]
+approval = "never"
+input_schema = {{ type = "object", properties = {{ x = {{}} }} }}
 """
 
 
@@ -63,6 +69,7 @@ class Server:
         pathlib.Path(directory, "caisson.toml").write_text(CONFIG.format(engine=engine))
         self.process = subprocess.Popen([program, "serve", "--config", "caisson.toml", "--listen", "127.0.0.1:0"],
                                         cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                        start_new_session=True,
                                         preexec_fn=lambda: be_as_nice_as(USUAL_NICENESS))
         self.port = int(self.process.stdout.readline().rsplit(b":", 1)[1])
 
@@ -110,11 +117,15 @@ def measure_beside(program, engine, hog):
         if hog == "nobody":
             return Probe(server.port).measure()
         script = str(pathlib.Path(__file__).with_name("hogs.py"))
-        begun = subprocess.Popen([sys.executable, script, str(server.port), EVE, hog], stdout=subprocess.PIPE,
+        begun = subprocess.Popen([sys.executable, script, str(server.port), EVE, engine, hog],
+                                 stdout=subprocess.PIPE, start_new_session=True,
                                  preexec_fn=lambda: be_as_nice_as(USUAL_NICENESS + 5))
         try:
             begun.stdout.readline()
-            return Probe(server.port).measure()
+            found = Probe(server.port).measure()
+            if begun.poll() is not None:
+                raise RuntimeError("the hog gave up")
+            return found
         finally:
             begun.kill()
             begun.wait()

@@ -1,10 +1,14 @@
 """What a user does who wants everything for themselves: one function for each kind of hog.
 
-    hogs.py PORT KEY NAME       goes on until it is killed; prints a line when it has begun
+    hogs.py PORT KEY ENGINE NAME
+
+Goes on until it is killed. Prints a line when the first run has ended as the hog expects. A run that ends in another way, for
+example because the policy refuses it, hogs nothing: the program then ends with status 1 and the answer on stderr.
 """
 
 import http.client
 import json
+import os
 import socket
 import sys
 import threading
@@ -12,7 +16,9 @@ import time
 
 import collisions
 
-LIMITS = {"wall_seconds": 60, "cpu_seconds": 60}
+LIMITS = {"wall_seconds": 1, "cpu_seconds": 60}
+OUT_OF_TIME = "limit wall_time"
+RETURNED = "completed returned"
 HOST_FUNCTIONS = """
 import os
 from collections import deque
@@ -24,7 +30,8 @@ deque(starmap(os.preadv, repeat((fd, [bytearray(1 << 20)], 0))), maxlen=0)
 """
 MEMORY = """
 while True:
-    block = bytearray(200_000_000)
+    block = None
+    block = bytearray(150_000_000)
     for at in range(0, len(block), 4096):
         block[at] = 1
 """
@@ -39,9 +46,9 @@ await asyncio.gather(*(echo(x=i) for i in range(1000)))
 LARGE_ARGUMENTS = """
 import asyncio
 x = "x" * 3_000_000
-y = [None] * 500_000
+y = [None] * 300_000
 while True:
-    await asyncio.gather(echo(x=x), echo(x=y))
+    await asyncio.gather(count(x=x), count(x=y))
 """
 THREADS = """
 import threading
@@ -57,43 +64,60 @@ import itertools
 one, other = {halves!r}
 keys = ["".join(parts) for parts in itertools.product((one, other), repeat=13)]
 while True:
-    echo(x=dict.fromkeys(keys, 1))
+    count(x=dict.fromkeys(keys, 1))
 """
 
 
 class Hog:
-    def __init__(self, port, key):
-        self.port, self.key = port, key
+    def __init__(self, port, key, engine):
+        self.port, self.key, self.engine = port, key, engine
+        self.begun = threading.Event()
 
     def head(self, body, more=""):
         return (f"POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.key}\r\n"
                 f"Content-Type: application/json\r\n{more}Content-Length: {len(body)}\r\n\r\n").encode()
 
-    def post(self, body, connection=None):
-        connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
+
+    def post(self, body, connection):
         connection.request("POST", "/v1/runs", body, {"Authorization": "Bearer " + self.key,
                                                       "Content-Type": "application/json"})
         response = connection.getresponse()
-        response.read()
-        return response
+        return response, response.read()
 
-    def again_and_again(self, body):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
+    def check(self, response, answer, expected):
+        """Ends this program if the run did not do what the hog is about."""
+        if response.status == 200:
+            outcome = json.loads(answer)["outcome"]
+            ending = f"{outcome['status']} {outcome['reason'] or ''}".strip()
+        else:
+            ending = str(response.status)
+        if ending != expected:
+            print(f"expected {expected}, got {ending}: {answer[:500]!r}", file=sys.stderr, flush=True)
+            os._exit(1)
+        self.begun.set()
+
+    def again_and_again(self, body, expected):
+        connection = self.connect()
         while True:
             try:
-                response = self.post(body, connection)
-                if response.status == 429:
-                    time.sleep(float(response.headers["Retry-After"]))
+                response, answer = self.post(body, connection)
             except (OSError, http.client.HTTPException):
                 connection.close()
                 time.sleep(0.05)
+                continue
+            if response.status == 429:
+                time.sleep(float(response.headers["Retry-After"]))
+            else:
+                self.check(response, answer, expected)
 
-    def side_by_side(self, count, body):
+    def side_by_side(self, count, body, expected):
         for _ in range(count):
-            threading.Thread(target=self.again_and_again, args=(body,), daemon=True).start()
+            threading.Thread(target=self.again_and_again, args=(body, expected), daemon=True).start()
 
-    def run_code(self, code, count=4, **limits):
-        self.side_by_side(count, json.dumps({"code": code, "limits": {**LIMITS, **limits}}))
+    def run_code(self, code, expected=OUT_OF_TIME, count=4, **limits):
+        self.side_by_side(count, json.dumps({"code": code, "limits": {**LIMITS, **limits}}), expected)
 
     def compute(self):
         self.run_code("while True: pass")
@@ -108,27 +132,33 @@ class Hog:
         self.run_code(OUTPUT, stdout_bytes=16 << 20)
 
     def calls(self):
-        self.run_code(CALLS, count=2)
+        self.run_code(CALLS, RETURNED, count=2, wall_seconds=60)
 
     def large_arguments(self):
-        self.run_code(LARGE_ARGUMENTS, count=2)
+        self.run_code(LARGE_ARGUMENTS, count=2, memory_bytes=512 << 20)
 
     def colliding_keys(self):
         halves = collisions.halves()
         self.run_code(COLLIDING_KEYS.format(halves=halves), count=1)
         keys = [halves[number >> bit & 1] for number in range(1 << 12) for bit in range(12)]
         texts = ["".join(keys[at:at + 12]) for at in range(0, len(keys), 12)]
-        self.side_by_side(1, json.dumps({"code": "1", "limits": dict.fromkeys(texts, 1)}))
+        self.side_by_side(1, json.dumps({"code": "1", "limits": dict.fromkeys(texts, 1)}), "400")
 
     def many_runs(self):
-        body = json.dumps({"code": "import time; time.sleep(50)", "limits": LIMITS, "wait": False})
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=100)
-        while self.post(body, connection).status != 429:
+        limits = {"wall_seconds": 60, "cpu_seconds": 60}
+        body = json.dumps({"code": "import time; time.sleep(50)", "limits": limits, "wait": False})
+        connection = self.connect()
+        while self.post(body, connection)[0].status != 429:
             pass
-        self.side_by_side(2, body)
+        self.begun.set()
+        self.side_by_side(2, body, "202")
+
+    def short_runs(self):
+        """Each costs a cell: as many as can be asked for."""
+        self.run_code("1", RETURNED, count=8)
 
     def slow_readers(self):
-        body = json.dumps({"code": OUTPUT, "limits": {**LIMITS, "stdout_bytes": 16 << 20}})
+        body = json.dumps({"code": OUTPUT, "limits": {**LIMITS, "wall_seconds": 60, "stdout_bytes": 16 << 20}})
         request = self.head(body, "Accept: text/event-stream\r\n") + body.encode()
         self.unread = []
         for _ in range(20):
@@ -137,15 +167,22 @@ class Hog:
             reader.connect(("127.0.0.1", self.port))
             reader.sendall(request)
             self.unread.append(reader)
+        if not self.unread[0].recv(1000).startswith(b"HTTP/1.1 200"):
+            sys.exit("the stream was refused")
+        self.begun.set()
 
     def threads(self):
-        self.run_code(THREADS)
+        # wasm has no threads: each run fails at once.
+        self.run_code(THREADS, OUT_OF_TIME if self.engine == "native" else "failed raised")
 
 
 NAMES = ("compute", "host_functions", "memory", "output", "calls", "large_arguments", "colliding_keys", "many_runs",
-         "slow_readers", "threads")
+         "short_runs", "slow_readers", "threads")
 
 if __name__ == "__main__":
-    getattr(Hog(int(sys.argv[1]), sys.argv[2]), sys.argv[3])()
+    port, key, engine, name = sys.argv[1:]
+    hog = Hog(int(port), key, engine)
+    getattr(hog, name)()
+    hog.begun.wait()
     print("begun", flush=True)
     time.sleep(1000)
