@@ -65,9 +65,19 @@ void AppendEscaped(char c, std::string& out) {
   out += kHex[static_cast<unsigned char>(c) & 15];
 }
 
+// How many characters at the start of `text` stand for themselves in JSON.
+std::size_t PlainLength(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+}
+
 void AppendString(std::string_view text, std::string& out) {
   out += '"';
   while (!text.empty()) {
+    const std::size_t plain = PlainLength(text);
+    out.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const std::size_t length = SequenceLength(text);
     if (length == 0) {
       out += "\xEF\xBF\xBD";

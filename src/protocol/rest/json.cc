@@ -19,6 +19,9 @@ class Object {
   std::string text_ = "{";
 };
 
+// A call or a file of an outcome as text, about.
+constexpr std::size_t kRecordBytes = 200;
+
 Object Begin(const RunView& run) {
   Object object;
   object.Put("id", JsonQuoted(run.id.str()))
@@ -40,6 +43,14 @@ std::string ToJson(const RunView& run) {
       .Put("code", JsonQuoted(run.code))
       .Put("outcome", running ? "null" : caisson::ToJson(run.outcome, FileData::kOmit))
       .Text();
+}
+
+std::size_t JsonWork(const RunView& run) {
+  const Outcome& outcome = run.outcome;
+  std::size_t bytes = run.code.size() + outcome.stdout_text.size() + outcome.stderr_text.size();
+  if (outcome.result) bytes += DecodedBytes(*outcome.result);
+  if (outcome.result_repr) bytes += outcome.result_repr->size();
+  return bytes + (outcome.calls.size() + outcome.files.size()) * kRecordBytes;
 }
 
 std::string Summary(const RunView& run) {

@@ -17,6 +17,8 @@ namespace caisson::rest {
 
 // With its outcome, of one that runs: null.
 std::string ToJson(const RunView& run);
+// About how many bytes ToJson reads: large outcomes are not written on an event loop.
+std::size_t JsonWork(const RunView& run);
 // For lists: how it ended, without what it said.
 std::string Summary(const RunView& run);
 // {"items":[...],"next":"…"}; the last page's `next` is null.

@@ -150,13 +150,15 @@ RestApi::Reply RestApi::ListRuns(Caller caller, net::Request request) const {
 RestApi::Reply RestApi::ShowRun(Caller caller, net::Request request) const {
   const auto run = co_await services_.runs.Find(caller.owner, RunId(request.Parameter("id")));
   if (!run) co_return run.error();
-  co_return net::JsonResponse(200, ToJson(*run));
+  co_return net::JsonResponse(
+      200, co_await CallAside(services_.cpu_pool, JsonWork(*run), [&] { return ToJson(*run); }));
 }
 
 RestApi::Reply RestApi::CancelRun(Caller caller, net::Request request) const {
   const auto run = co_await services_.runs.Cancel(caller.owner, RunId(request.Parameter("id")));
   if (!run) co_return run.error();
-  co_return net::JsonResponse(200, ToJson(*run));
+  co_return net::JsonResponse(
+      200, co_await CallAside(services_.cpu_pool, JsonWork(*run), [&] { return ToJson(*run); }));
 }
 
 RestApi::Reply RestApi::ShowFile(Caller caller, net::Request request) const {

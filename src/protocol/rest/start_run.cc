@@ -51,15 +51,19 @@ Result<void> RequireJson(const net::Request& request) {
 asio::awaitable<void> RunStart::Perform() {
   const auto run = co_await Start();
   [[maybe_unused]] Result<void> told;  // A client that has gone is nobody's to tell.
+  std::string text;
+  if (run) {
+    text = co_await CallAside(services_.cpu_pool, JsonWork(*run), [&] { return ToJson(*run); });
+  }
   if (events_) {
-    const net::Event event = run ? net::Event{.name = "run", .data = ToJson(*run)}
+    const net::Event event = run ? net::Event{.name = "run", .data = std::move(text)}
                                  : net::Event{.name = "problem", .data = ProblemText(run.error())};
     told = co_await events_->Send(event);
   } else if (!run) {
     told = co_await exchange_.Send(Refusal(run.error()));
   } else {
     net::Response response =
-        net::JsonResponse(run->state == RunState::kFinished ? 200 : 202, ToJson(*run));
+        net::JsonResponse(run->state == RunState::kFinished ? 200 : 202, std::move(text));
     response.headers.Add("Location", "/v1/runs/" + run->id.str());
     told = co_await exchange_.Send(std::move(response));
   }
