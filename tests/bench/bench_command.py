@@ -39,6 +39,16 @@ class BenchCommandTest(unittest.TestCase):
         self.assertGreaterEqual(self.report["machine"]["cores"], 1)
         self.assertEqual(self.report["machine"]["tier"], "namespace")
 
+    def test_tier_landlock_is_measured_and_names_what_it_leaves_out(self):
+        ran = subprocess.run([PROGRAM, "bench", "--json", "--quick", "--tier", "landlock", "--only", "native"],
+                             capture_output=True, text=True, timeout=280)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        report = json.loads(ran.stdout)
+        native = {name for name in NAMES if name.startswith("native.")}
+        left_out = {"native.cell_bytes", "native.mounted_rw_run_us", "native.processes_run_us"}
+        self.assertLessEqual(native - left_out - {"native.numpy_run_us"}, set(report["metrics"]))
+        self.assertLessEqual(left_out, set(report["skipped"]))
+
     def test_one_metric_alone_can_be_measured(self):
         ran = subprocess.run([PROGRAM, "bench", "--json", "--quick", "--only", "wasm.reset"], capture_output=True, text=True,
                              timeout=60)

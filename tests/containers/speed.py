@@ -1,0 +1,75 @@
+"""Compares `caisson bench` in a container with the plain machine, and fails if the container costs too much.
+
+    speed.py --programs BUILD --source SOURCE --root ROOT [--rounds 3] [--quick]
+
+ROOT is a Debian root file system (make_root.sh). The container has Docker's default profile and user 1000, so tier landlock; the
+plain machine has tier namespace. Rounds alternate between both, because other work on the machine changes with time, and the
+medians over the rounds are compared. Run it on a machine that does nothing else.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+import container
+
+SKIPPED = 77
+# Metric, and how many times as slow the container may be.
+BARS = {
+    "wasm.fresh_run_us": 1.2, "wasm.print_run_us": 1.2, "wasm.calls_100_us": 1.2, "wasm.runs_per_second": 1.2,
+    "native.fresh_run_us": 1.5, "native.outcome_us": 1.5, "native.calls_100_us": 1.5, "native.numpy_run_us": 1.5,
+    "native.runs_per_second": 1.5,
+}
+
+
+def times_as_slow(name, plain, contained):
+    return plain / contained if name.endswith("_per_second") else contained / plain
+
+
+def medians(text):
+    return {name: metric["median"] for name, metric in json.loads(text)["metrics"].items()}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("programs", "source", "root"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="fewer samples, as in caisson bench --quick")
+    options = parser.parse_args()
+    if os.getuid() != 0 or not shutil.which("runc") or not container.DOCKER_PROFILE.exists():
+        print("SKIPPED: needs root, runc and Docker's profile (golang-github-docker-docker-dev)")
+        return SKIPPED
+    bench = [str(options.programs.resolve() / "caisson"), "bench", "--json", *(["--quick"] if options.quick else [])]
+    profile = container.Profile("docker", container.DOCKER_PROFILE, container.DOCKER_CAPABILITIES)
+    source = options.source.resolve()
+    started = container.Container(options.root.resolve(), profile, 1000, {source: str(source)})
+
+    plain, contained = [], []
+    for _ in range(options.rounds):
+        for engine in ("wasm", "native"):
+            done = subprocess.run([*bench, "--only", engine], capture_output=True, check=True, timeout=300)
+            plain.append(medians(done.stdout))
+            done = started.run([*bench, "--only", engine, "--tier", "landlock"], timeout=300)
+            if done.returncode != 0:
+                print(done.stderr.decode(errors="replace"))
+                return 1
+            contained.append(medians(done.stdout))
+
+    failed = False
+    for name, bar in BARS.items():
+        here, there = (statistics.median(r[name] for r in rounds if name in r) for rounds in (plain, contained))
+        ratio = times_as_slow(name, here, there)
+        failed |= ratio > bar
+        print(f"{name:26} plain {here:10.1f}  container {there:10.1f}  {ratio:5.2f} times as slow, limit {bar}"
+              f"{'   TOO SLOW' if ratio > bar else ''}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
