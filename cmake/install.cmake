@@ -11,7 +11,7 @@ include(CMakePackageConfigHelpers)
 set(library_modules
   base aead sha256 wakeup asio_impl wire jsonrpc policy_lists policy context telemetry net net_stdio identity store store_sql
   store_sqlite store_postgres jail engine engine_session engine_wasm engine_native engine_auto workspace tools
-  tools_command tools_http tools_mcp approval journal config codeact codeact_durable protocol_rest protocol_mcp server)
+  tools_command tools_http tools_mcp approval runs_journal config runs_cells runs agent protocol_rest protocol_mcp server)
 set(library_objects ${library_modules})
 list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
 
@@ -41,7 +41,7 @@ install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Caisson)
 
 # The umbrella header and what it includes; how engines, jail and protocols work inside stays inside.
-foreach(module base wire policy context identity store workspace tools config codeact)
+foreach(module base wire policy context identity store workspace tools config runs/cells agent)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "codeact/code_runner.h"
+#include "runs/cells/code_runner.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 

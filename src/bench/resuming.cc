@@ -10,7 +10,7 @@
 #include "approval/key_ring.h"
 #include "base/run_on.h"
 #include "bench/lane_work.h"
-#include "codeact/durable/durable_runs.h"
+#include "runs/durable_runs.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace caisson::bench {

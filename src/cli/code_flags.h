@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "cli/terminal_question.h"
-#include "codeact/code_runner.h"
+#include "runs/cells/code_runner.h"
 #include "server/code_service.h"
 
 namespace caisson::cli {

@@ -20,7 +20,7 @@
 #include "cli/statement.h"
 #include "cli/tell.h"
 #include "cli/terminal_question.h"
-#include "codeact/door_session.h"
+#include "runs/door_session.h"
 #include "engine/outcome.h"
 #include "server/code_service.h"
 #include "server/single_run.h"

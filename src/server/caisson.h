@@ -6,9 +6,9 @@
 // Lifetime  See the headers below.
 #pragma once
 
-#include "codeact/code_runner.h"       // IWYU pragma: export
-#include "codeact/outcome_contents.h"  // IWYU pragma: export
-#include "codeact/provider.h"          // IWYU pragma: export
+#include "runs/cells/code_runner.h"       // IWYU pragma: export
+#include "agent/outcome_contents.h"  // IWYU pragma: export
+#include "agent/provider.h"          // IWYU pragma: export
 #include "server/code_service.h"       // IWYU pragma: export
 #include "server/version.h"            // IWYU pragma: export
 #include "tools/registry.h"            // IWYU pragma: export

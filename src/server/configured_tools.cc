@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "codeact/execute_code.h"
+#include "agent/execute_code.h"
 #include "server/secrets.h"
 #include "tools/http/http.h"
 #include "wire/canonical_json.h"

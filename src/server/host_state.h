@@ -21,7 +21,7 @@
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "codeact/durable/surroundings.h"
+#include "runs/surroundings.h"
 #include "config/config.h"
 #include "context/session_context.h"
 #include "server/audit_copier.h"

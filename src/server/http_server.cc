@@ -16,7 +16,7 @@
 
 #include "base/run_on.h"
 #include "base/spawn.h"
-#include "codeact/durable/durable_runs.h"
+#include "runs/durable_runs.h"
 #include "net/endpoint.h"
 #include "net/server.h"
 #include "protocol/rest/rest_api.h"

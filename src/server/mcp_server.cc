@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "codeact/door_session.h"
-#include "codeact/instructions.h"
+#include "runs/door_session.h"
+#include "agent/instructions.h"
 #include "protocol/mcp/code_tools.h"
 #include "protocol/mcp/conformance_fixtures.h"
 #include "protocol/mcp/run_files.h"

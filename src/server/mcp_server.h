@@ -12,8 +12,8 @@
 
 #include "approval/key_ring.h"
 #include "base/clock.h"
-#include "codeact/run_service.h"
-#include "codeact/setting_source.h"
+#include "runs/run_service.h"
+#include "runs/setting_source.h"
 #include "identity/resolver.h"
 #include "net/router.h"
 #include "net/stdio/line_stream.h"

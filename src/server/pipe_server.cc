@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/spawn.h"
-#include "codeact/durable/durable_runs.h"
+#include "runs/durable_runs.h"
 #include "net/stdio/line_stream.h"
 #include "server/host_state.h"
 #include "server/mcp_server.h"

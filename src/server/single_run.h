@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "base/spawn.h"
-#include "codeact/code_runner.h"
-#include "codeact/run_service.h"
+#include "runs/cells/code_runner.h"
+#include "runs/run_service.h"
 
 namespace caisson {
 

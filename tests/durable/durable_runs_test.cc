@@ -1,4 +1,4 @@
-#include "codeact/durable/durable_runs.h"
+#include "runs/durable_runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

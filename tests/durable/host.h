@@ -21,7 +21,7 @@
 #include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/spawn.h"
-#include "codeact/durable/durable_runs.h"
+#include "runs/durable_runs.h"
 #include "store/store.h"
 
 namespace caisson::testing {

@@ -7,10 +7,10 @@
 #include <mutex>
 #include <span>
 
-#include "codeact/durable/build_text.h"
+#include "runs/build_text.h"
 #include "engine/wasm/kept_workers.h"
 #include "engine/wasm/worker/saved_cell.h"
-#include "journal/records.h"
+#include "runs/journal/records.h"
 #include "tests/durable/host.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/spawn.h"
-#include "codeact/durable/durable_runs.h"
+#include "runs/durable_runs.h"
 #include "engine/fake/fake_engine.h"
 #include "store/sqlite/sqlite_store.h"
 

@@ -1,4 +1,4 @@
-#include "journal/run_journal.h"
+#include "runs/journal/run_journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include <future>
 
 #include "base/spawn.h"
-#include "codeact/code_runner.h"
-#include "codeact/provider.h"
+#include "runs/cells/code_runner.h"
+#include "agent/provider.h"
 #include "tests/integration/census.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"

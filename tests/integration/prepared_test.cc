@@ -1,4 +1,4 @@
-// Cells that are made before their runs come (codeact/cell_registry.h), on the real engines: that they are used, that
+// Cells that are made before their runs come (runs/cells/cell_registry.h), on the real engines: that they are used, that
 // what they show is never older than the run, and that nothing of them is left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/spawn.h"
-#include "codeact/code_runner.h"
+#include "runs/cells/code_runner.h"
 #include "tests/integration/census.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"

@@ -21,7 +21,7 @@
 
 #include "approval/binding.h"
 #include "base/guarded.h"
-#include "codeact/run_service.h"
+#include "runs/run_service.h"
 
 namespace caisson::rest {
 

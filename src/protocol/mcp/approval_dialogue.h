@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "codeact/run_service.h"
+#include "runs/run_service.h"
 #include "protocol/mcp/exchange.h"
 #include "protocol/mcp/features.h"
 #include "protocol/mcp/request_state.h"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/guarded.h"
-#include "codeact/door_session.h"
-#include "codeact/execute_code.h"
-#include "codeact/instructions.h"
+#include "runs/door_session.h"
+#include "agent/execute_code.h"
+#include "agent/instructions.h"
 #include "protocol/mcp/outcome_result.h"
 #include "protocol/mcp/output_feed.h"
 #include "wire/json.h"

@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "codeact/run_service.h"
-#include "codeact/setting_source.h"
+#include "runs/run_service.h"
+#include "runs/setting_source.h"
 #include "protocol/mcp/approval_dialogue.h"
 #include "protocol/mcp/features.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/low_priority_pool.h"
-#include "codeact/door_session.h"
+#include "runs/door_session.h"
 #include "net/sse.h"
 #include "protocol/mcp/http_headers.h"
 #include "wire/object.h"

@@ -5,7 +5,7 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
-#include "codeact/outcome_contents.h"
+#include "agent/outcome_contents.h"
 #include "protocol/mcp/features.h"
 #include "wire/json.h"
 #include "wire/object.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "codeact/run_service.h"
+#include "runs/run_service.h"
 #include "protocol/mcp/caller.h"
 #include "wire/value.h"
 

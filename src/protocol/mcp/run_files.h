@@ -7,7 +7,7 @@
 // Lifetime  The service outlives it.
 #pragma once
 
-#include "codeact/run_service.h"
+#include "runs/run_service.h"
 #include "protocol/mcp/features.h"
 
 namespace caisson::mcp {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/json_quote.h"
-#include "codeact/run_service.h"
+#include "runs/run_service.h"
 #include "store/page.h"
 
 namespace caisson::rest {

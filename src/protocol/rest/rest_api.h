@@ -21,7 +21,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "codeact/run_service.h"
+#include "runs/run_service.h"
 #include "context/session_context.h"
 #include "identity/resolver.h"
 #include "net/router.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "codeact/run_service.h"
+#include "runs/run_service.h"
 #include "engine/limits.h"
 
 namespace caisson::rest {

@@ -8,7 +8,7 @@
 #include "base/json_quote.h"
 #include "base/low_priority_pool.h"
 #include "base/sha256.h"
-#include "codeact/door_session.h"
+#include "runs/door_session.h"
 #include "protocol/rest/json.h"
 #include "protocol/rest/output_text.h"
 #include "protocol/rest/status.h"

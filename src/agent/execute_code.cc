@@ -1,0 +1,91 @@
+#include "agent/execute_code.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "agent/outcome_contents.h"
+#include "wire/json.h"
+
+namespace caisson {
+namespace {
+
+// The run's own limits end it; the time it waits for a person's yes is not counted by anybody.
+constexpr std::chrono::hours kNoTimeout{24 * 365};
+
+constexpr std::string_view kCodeSchema =
+    R"("code":{"type":"string","description":"Python to execute."})";
+constexpr std::string_view kSessionSchema =
+    R"("session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},)"
+    R"("restart":{"type":"boolean","description":"Begin the session afresh if it was lost."},)"
+    R"("fork_of":{"type":"string","description":"Begin the session, a new one, as a copy of this one."})";
+constexpr std::string_view kLimitsSchema =
+    R"("limits":{"type":"object","description":"Other limits for this run, by name.","properties":{)"
+    R"("wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},)"
+    R"("additionalProperties":false})";
+
+Value InputSchema(ExecuteCodeOptions::Sessions sessions) {
+  std::string json = R"({"type":"object","properties":{)";
+  json.append(kCodeSchema).append(",");
+  if (sessions == ExecuteCodeOptions::Sessions::kOffered) json.append(kSessionSchema).append(",");
+  json.append(kLimitsSchema).append(R"(},"required":["code"]})");
+  return *ParseJson(json);
+}
+
+// The arguments have been checked against the schema.
+Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& given) {
+  CodeRequest request{.owner = options.owner,
+                      .code = *given.Find("code")->If<std::string>(),
+                      .setting = options.setting,
+                      .gate = options.gate,
+                      .trace = options.trace};
+  TRY_ASSIGN(request.limits, RequestedLimits(given, options.setting->limits));
+  if (const Value* session = given.Find("session")) {
+    const Value* restart = given.Find("restart");
+    request.session = SessionRequest{.name = *session->If<std::string>()};
+    if (restart != nullptr && *restart == Value(true)) request.session->restart = Restart::kIfLost;
+    if (const Value* fork_of = given.Find("fork_of")) {
+      request.session->fork_of = *fork_of->If<std::string>();
+    }
+  }
+  return request;
+}
+
+ToolReply Shown(Result<CodeRun> run) {
+  if (!run) return {.answer = ToRaised(run.error())};
+  // The outcome object contains only JSON values.
+  DecodeBudget budget(kAnyDecodedBytes);  // The run's limits bound it.
+  auto outcome = ParseJson(ToJson(run->outcome, FileData::kInclude), budget);
+  if (!outcome) return {.answer = ToRaised(outcome.error())};
+  return {.answer = *std::move(outcome), .contents = ToContents(*run)};
+}
+
+}  // namespace
+
+Result<std::optional<Limits>> RequestedLimits(const Dict& arguments, const Limits& usual) {
+  const Value* given = arguments.Find("limits");
+  if (given == nullptr) return std::optional<Limits>();
+  Limits limits = usual;
+  for (const auto& [name, value] : given->If<Dict>()->items) {
+    TRY_ASSIGN(const std::string number, ToJson(value));
+    TRY(SetLimit(limits, *name.If<std::string>(), number));
+  }
+  return std::optional(limits);
+}
+
+Result<std::shared_ptr<const Tool>> MakeExecuteCodeTool(CodeRunner& runner,
+                                                        ExecuteCodeOptions options) {
+  ToolDefinition definition{.name = std::string(kExecuteCode),
+                            .description = options.description,
+                            .input_schema = InputSchema(options.sessions),
+                            .approval = options.approval,
+                            .timeout = kNoTimeout};
+  auto execute = [&runner, options = std::move(options)](Dict given) -> asio::awaitable<ToolReply> {
+    auto request = ToRequest(options, given);
+    if (!request) co_return Shown(std::move(request).error());
+    co_return Shown(co_await runner.Run(*std::move(request)));
+  };
+  return Tool::Make(std::move(definition), Awaitable(std::move(execute)));
+}
+
+}  // namespace caisson

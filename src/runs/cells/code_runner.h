@@ -1,0 +1,163 @@
+// A CodeRunner takes one run from end to end: checked, a cell found for it, its calls answered, its end told.
+// Every door runs code through one (command line, MCP, REST, a program that links us).
+//
+//   CodeRunner runner(engine);
+//   auto run = co_await runner.Run({.owner = owner, .code = "add(1, 2)", .setting = setting});
+//   co_await runner.Close();
+//
+// Trust     Code is hostile, names and limits are the client's. What a run leaves behind is nothing, or a session
+//           of its own owner.
+// Threads   Any. Output, traces and inline tools are called on the executor of the run's cell and must not block.
+// Lifetime  The engine outlives it. Close() must have returned before it goes. Whatever its coroutines are awaited on
+//           outlives the engine, whose threads wake who waits.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/result.h"
+#include "base/spawn.h"
+#include "runs/cells/cell_registry.h"
+#include "runs/cells/continuity.h"
+#include "runs/cells/gate.h"
+#include "runs/cells/session_registry.h"
+#include "engine/engine.h"
+#include "policy/policy.h"
+#include "tools/bridge.h"
+#include "tools/registry.h"
+#include "tools/tool.h"
+#include "workspace/mount.h"
+
+namespace caisson {
+
+// What code runs with, whoever wrote it. Runs share it; it never changes, so neither does a run's.
+struct CodeSetting {
+  std::shared_ptr<const ToolSet> tools = std::make_shared<const ToolSet>();
+  Limits limits{};                    // Of a run that asks for nothing else.
+  Limits ceiling = DefaultCeiling();  // The most that a run may ask for.
+  Policy policy{};
+  // Packages that the engine has; told to models, and shared by the settings.
+  std::shared_ptr<const std::vector<std::string>> packages{};
+  std::vector<workspace::MountSpec> mounts{};
+  std::vector<InputFile> files{};
+  // All that os.environ holds; shared with the runs.
+  std::shared_ptr<const std::map<std::string, std::string>> environment =
+      std::make_shared<const std::map<std::string, std::string>>();
+};
+
+struct CodeRunnerOptions {
+  SessionOptions sessions{};
+  CellRegistryOptions cells{};
+  // Threads that may wait for the disk, for runs with mounts. Gone before the engine is.
+  std::optional<asio::any_io_executor> pool{};
+  // Threads that compute for long: they read the large calls of runs. Gone before the engine is.
+  std::optional<asio::any_io_executor> cpu_pool{};
+  std::vector<std::string> hidden{};  // Directories that no mount may show, such as the store's.
+};
+
+struct SessionRequest {
+  std::string name;
+  Restart restart = Restart::kNo;
+  // It is new, and begins as a copy of this one, which has run with the same setting; both go on apart.
+  std::optional<std::string> fork_of{};
+};
+
+struct CodeRequest {
+  OwnerId owner;
+  std::string code;
+  std::shared_ptr<const CodeSetting> setting = std::make_shared<const CodeSetting>();
+  std::optional<Limits> limits{};  // Instead of the setting's.
+  Purpose purpose = Purpose::kRun;
+  std::optional<SessionRequest> session{};
+  ToolGate gate{};  // Who is asked about calls that need approval; without one they are denied.
+  std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
+  std::function<void(OutputStream, std::string_view)> on_output{};
+  OnToolProgress on_progress{};
+  ToolRun::Trace trace{};
+  std::shared_ptr<const SessionContext> context{};  // Whom its tools act for.
+  std::optional<Continuity>
+      continuity{};  // For a run that may wait for somebody, in place of the gate.
+};
+
+// What has become of the session a run was in.
+enum class SessionFate { kNone, kKept, kLost };
+
+struct CodeRun {
+  Outcome outcome;
+  SessionFate session = SessionFate::kNone;
+};
+
+class CodeRunner {
+ public:
+  explicit CodeRunner(Engine& engine, CodeRunnerOptions options = {})
+      : engine_(engine),
+        options_(std::move(options)),
+        sessions_(engine, options_.sessions),
+        cells_(engine, options_.cells) {}
+  CodeRunner(const CodeRunner&) = delete;
+  CodeRunner& operator=(const CodeRunner&) = delete;
+
+  // The guest's fate is in the outcome, and so are a refusal, a session that was lost (kLost: nothing was
+  // executed) and being cancelled at any point. An Error means that we could not run it: bad limits or
+  // names, no cell within `wait`, no boundary, closed.
+  asio::awaitable<Result<CodeRun>> Run(CodeRequest request);
+
+  SessionRegistry& sessions() { return sessions_; }
+  CellRegistry& cells() { return cells_; }
+
+  // As SessionRegistry::Fork; `setting` is the one the session has run with.
+  asio::awaitable<Result<void>> Fork(SessionKey from, std::string to,
+                                     std::shared_ptr<const CodeSetting> setting);
+
+  // Starts nothing more, cancels what runs and returns when all of it, sessions and prepared cells too, is
+  // gone. Any number of times.
+  asio::awaitable<void> Close();
+
+ private:
+  struct Running {
+    bool closed = false;
+    std::list<Stop> stops;
+  };
+  class Registration;
+
+  asio::awaitable<Result<CodeRun>> RunUntilStopped(CodeRequest request);
+  asio::awaitable<Result<CodeRun>> RunFresh(CodeRequest request);
+  asio::awaitable<Result<CodeRun>> RunInSession(CodeRequest request);
+
+  struct Opened {
+    std::unique_ptr<Cell> cell;
+    std::shared_ptr<HostFiles> host_files;  // Shared with the cell; may be null.
+  };
+  asio::awaitable<Result<Opened>> Open(const CodeRequest& request);
+  void Foresee(const Cell& cell, const CodeRequest& request, std::shared_ptr<HostFiles> host_files);
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(const CodeRequest& request,
+                                                         OpenOptions options);
+  asio::awaitable<Result<std::shared_ptr<HostFiles>>> OpenMounts(
+      std::shared_ptr<const CodeSetting> setting);
+
+  Engine& engine_;
+  const CodeRunnerOptions options_;
+  SessionRegistry sessions_;
+  CellRegistry cells_;
+  Gate gate_;
+  Guarded<Running> running_;
+};
+
+// A run that was cancelled before anything of it was executed.
+CodeRun CancelledRun();
+
+// The outcome of code that is refused for its length, before any cell saw it: all doors show the same.
+// `boundary` is what it would have run in, where that is known.
+Outcome RefusedForLength(const Limits& limits, Boundary boundary = {});
+
+}  // namespace caisson

@@ -1,0 +1,50 @@
+#include "runs/door_session.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace caisson {
+namespace {
+
+using enum SessionVariable;
+
+constexpr std::size_t kMaxNameBytes = 256;
+
+bool IsName(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxNameBytes && text.find('\0') == text.npos;
+}
+
+}  // namespace
+
+SessionContext RemoteSession(SessionHost& host, const Identity& identity, std::string_view door) {
+  SessionContext context(host);
+  context.Bind({.values = {{kPlatform, std::string(door)},
+                           {kSource, std::string(door)},
+                           {kScopeId, identity.tenant().value_or("")},
+                           {kUserId, identity.user()},
+                           {kChatId, identity.chat().value_or("")},
+                           {kPrincipal, IsolationKey(identity).str()},
+                           {kTransport, "http"}},
+                .async_delivery = AsyncDelivery::kUnsupported});
+  return context;
+}
+
+SessionContext LocalSession(SessionHost& host, std::string_view door) {
+  SessionContext context = SessionContext::OfStart(host);
+  for (const auto& [variable, value] :
+       {std::pair(kPlatform, door), {kSource, door}, {kUserId, std::string_view("local")}}) {
+    if (!context.slot(variable)) context.Set(variable, std::string(value));
+  }
+  context.DeclareStateless();
+  return context;
+}
+
+std::shared_ptr<const SessionContext> ForRequest(const SessionContext& session,
+                                                 RequestNames names) {
+  auto context = std::make_shared<SessionContext>(session.Fork());
+  if (IsName(names.message_id)) context->Set(kMessageId, std::move(names.message_id));
+  if (IsName(names.session)) context->Set(kId, std::move(names.session));
+  return context;
+}
+
+}  // namespace caisson

@@ -1,0 +1,642 @@
+#include "runs/durable_runs.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "approval/binding.h"
+#include "base/aead.h"
+#include "runs/cells/asking_keeper.h"
+#include "runs/stored_view.h"
+
+namespace caisson {
+namespace {
+
+constexpr std::uint32_t kAtOnce = 64;  // Runs and approvals looked after in one round.
+constexpr std::chrono::milliseconds kLookAgain{50};
+constexpr int kRenewals = 3;      // Of a lease, before it would be over.
+constexpr int kCreateAgain = 2;   // How often a new run that may be stored is stored again.
+constexpr int kCancelRounds = 4;  // Of looking into the store, until a holder has surely seen it.
+
+Error Closed() {
+  return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
+}
+
+bool IsFinished(const RunView& view) {
+  return view.state == RunState::kFinished;
+}
+
+}  // namespace
+
+DurableRuns::DurableRuns(DurableRunsOptions options)
+    : options_(std::move(options)),
+      total_(options_.store.maintenance()),
+      patience_(options_.store.health(), options_.settings.pace),
+      surroundings_{.engine = options_.engine,
+                    .runner = options_.runner,
+                    .store = options_.store,
+                    .desk = options_.desk,
+                    .keys = options_.keys,
+                    .clock = options_.clock != nullptr ? *options_.clock : system_clock_,
+                    .settings = options_.settings,
+                    .holder = NewRunId(),
+                    .total = total_,
+                    .patience = patience_,
+                    .sessions = options_.sessions} {}
+
+DurableRuns::~DurableRuns() = default;
+
+std::shared_ptr<const CodeSetting> DurableRuns::SettingNamed(const std::string& name,
+                                                             const SessionContext* session) const {
+  if (name.empty()) return options_.setting.For(session);
+  const auto found = options_.named_settings.find(name);
+  return found == options_.named_settings.end() ? nullptr : found->second;
+}
+
+// ---- Runs that are here ----
+
+std::shared_ptr<LiveRun> DurableRuns::FindLive(const IsolationKey& owner, const RunId& id) {
+  auto state = state_.Lock();
+  const auto found = state->live.find({owner, id});
+  return found == state->live.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<LiveRun>> DurableRuns::AllLive() {
+  std::vector<std::shared_ptr<LiveRun>> all;
+  auto state = state_.Lock();
+  for (const auto& [key, run] : state->live) all.push_back(run);
+  return all;
+}
+
+void DurableRuns::Remove(const LiveRun& run) {
+  state_.Lock()->live.erase({run.origin().owner, run.origin().id});
+}
+
+bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
+  auto pass = gate_.Enter();
+  if (!pass) return false;
+  {
+    auto state = state_.Lock();
+    if (state->closed) return false;
+    state->live.emplace(Key{run->origin().owner, run->origin().id}, run);
+  }
+  // Whoever rings may be any door: what was decided is looked up.
+  auto listening = options_.bell.Listen(run->origin().owner, run->origin().id,
+                                        [this, weak = std::weak_ptr(run)] {
+                                          if (auto rung = weak.lock())
+                                            InBackground(DeliverDecisions(std::move(rung)));
+                                        });
+  auto ended = [this, run, pass = *std::move(pass), listening = std::move(listening)] {
+    Remove(*run);
+    // A decision that came while it fell asleep was told to a run that did not listen any more.
+    if (!run->fell_asleep()) return;
+    const LiveRunOrigin& origin = run->origin();
+    InBackground(run->wake_by() ? WakeLater(origin.owner, origin.id, *run->wake_by())
+                                : ResumeIfDecided(origin.owner, origin.id));
+  };
+  Spawn(run->stop(), run->Live(), std::move(ended));
+  return true;
+}
+
+void DurableRuns::InBackground(asio::awaitable<void> work) {
+  auto pass = gate_.Enter();
+  if (!pass) return;
+  Spawn(options_.executor, std::move(work), [pass = *std::move(pass)] {});
+}
+
+// Memory is for those who are decided soon: of too many, or too big ones, those that wait longest sleep. So do as many
+// as are in the way of somebody who waits for a cell.
+void DurableRuns::RelievePressure() {
+  std::vector<std::pair<LiveRun::Parked, std::shared_ptr<LiveRun>>> parked;
+  std::uint64_t bytes = 0;
+  for (auto& run : AllLive()) {
+    const auto found = run->parked();
+    if (!found) continue;
+    bytes += found->bytes;
+    parked.emplace_back(*found, std::move(run));
+  }
+  std::ranges::sort(parked, {}, [](const auto& each) { return each.first.since; });
+  const DurableSettings& settings = options_.settings;
+  const std::uint64_t in_the_way = options_.engine.stats().waiting;
+  for (std::size_t gone = 0; gone < parked.size(); ++gone) {
+    const bool fits =
+        parked.size() - gone <= settings.max_parked && bytes <= settings.max_parked_bytes;
+    if (fits && gone >= in_the_way) break;
+    bytes -= parked[gone].first.bytes;
+    parked[gone].second->Evict();
+  }
+}
+
+// ---- Starting ----
+
+class DurableRuns::Starting {
+ public:
+  Starting(Guarded<State>& state, IsolationKey owner) : state_(&state), owner_(std::move(owner)) {}
+  Starting(Starting&& other) noexcept
+      : state_(std::exchange(other.state_, nullptr)), owner_(std::move(other.owner_)) {}
+  Starting& operator=(Starting&&) = delete;
+  ~Starting() {
+    if (state_ == nullptr) return;
+    auto state = state_->Lock();
+    const auto found = state->starting.find(owner_);
+    if (--found->second == 0) state->starting.erase(found);
+  }
+
+ private:
+  Guarded<State>* state_;
+  IsolationKey owner_;
+};
+
+Result<DurableRuns::Starting> DurableRuns::CountStart(const IsolationKey& owner) {
+  const std::size_t cells = options_.engine.cells_per_owner();
+  const std::size_t queued = options_.settings.max_queued;
+  auto state = state_.Lock();
+  std::size_t under_way = 0;
+  if (const auto own = state->starting.find(owner); own != state->starting.end()) {
+    under_way = own->second;
+  }
+  for (auto own = state->live.lower_bound({owner, RunId("")});
+       own != state->live.end() && own->first.first == owner; ++own) {
+    if (own->second->needs_cell()) ++under_way;
+  }
+  // Sessions that nobody uses hold cells, too; their owner waits then. No sum: `cells` may be without limit.
+  if (under_way >= queued && under_way - queued >= cells) {
+    return Error(ErrorCode::kResourceExhausted,
+                 "you have " + std::to_string(under_way) + " runs under way already; at most " +
+                     std::to_string(cells) + " may run (runs.max_cells) and " +
+                     std::to_string(queued) +
+                     " wait for their turn (runs.max_queued). Try again when some have ended");
+  }
+  ++state->starting[owner];
+  return Starting(state_, owner);
+}
+
+Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& request) const {
+  const auto usual = options_.setting.For(request.context.get());
+  LiveRunOrigin origin{.owner = std::move(owner),
+                       .id = RunId(NewRunId()),
+                       .setting = request.setting ? request.setting : usual,
+                       .context = std::move(request.context),
+                       .created_at = surroundings_.clock.Now(),
+                       .restart = request.restart,
+                       .fork_of = std::move(request.fork_of),
+                       .on_output = std::move(request.on_output),
+                       .on_progress = std::move(request.on_progress),
+                       .key = request.key};
+  origin.record = {.code = std::move(request.code),
+                   .session = std::move(request.session),
+                   .limits = request.limits.value_or(origin.setting->limits)};
+  if (origin.context) origin.record.context = origin.context->Record();
+  TRY(CheckLimits(origin.record.limits, origin.setting->ceiling));
+  if (origin.setting != usual) {
+    const auto named = std::ranges::find(options_.named_settings, origin.setting,
+                                         [](const auto& entry) { return entry.second; });
+    // One that nobody knows by name is gone with this process; no name of ours has a space.
+    origin.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
+  }
+  if (MayAsk(*origin.setting->tools)) {
+    const AeadKey random = AeadKey::Random();
+    origin.record.seed = std::string(random.bytes().begin(), random.bytes().end());
+  }
+  return origin;
+}
+
+asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKey owner,
+                                                                     StartRun& request,
+                                                                     bool stored_first) {
+  auto origin = MakeOrigin(owner, request);
+  if (!origin) co_return std::move(origin).error();
+  const auto starting = CountStart(owner);
+  if (!starting) co_return starting.error();
+  stored_first = stored_first || origin->record.seed || origin->key;
+  if (stored_first) {
+    const auto create = [&](Try) {
+      return options_.store.runs().Create(owner,
+                                          {.id = origin->id,
+                                           .code_digest = CodeDigest(origin->record.code),
+                                           .request = Encode(origin->record),
+                                           .key = origin->key},
+                                          {.holder = surroundings_.holder,
+                                           .now = origin->created_at,
+                                           .until = origin->created_at + options_.settings.lease});
+    };
+    auto lease = co_await create(Try::kFirst);
+    // It may be stored all the same, and its client would not know it.
+    if (!lease && lease.error().code() == ErrorCode::kUnavailable) {
+      lease = co_await patience_.Repeat<Lease>(
+          create, std::move(lease).error(), [left = kCreateAgain]() mutable { return left-- > 0; });
+    }
+    if (!lease) co_return std::move(lease).error().Context("store the run");
+    origin->lease = *std::move(lease);
+  }
+  const asio::any_io_executor here = co_await asio::this_coro::executor;
+  auto run = std::make_shared<LiveRun>(surroundings_, *std::move(origin),
+                                       stored_first ? options_.executor : here);
+  if (request.on_start) request.on_start(run->origin().id);
+  if (!Launch(run)) co_return Closed();
+  co_return run;
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun request) {
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto begun = co_await Begin(owner, request, false);
+  if (!begun) {
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    co_return std::move(begun).error();
+  }
+  const auto run = *std::move(begun);
+  LiveRun::News news = run->news();
+  while (!news.ended && !news.gone && news.view.state == RunState::kRunning) {
+    const auto why = co_await run->AwaitNews(news.version, RunClock::Time::max());
+    news = run->news();
+    if (why != Wakeup::Reason::kCancelled || news.view.state != RunState::kRunning) continue;
+    if (request.key) break;
+    run->Cancel();
+  }
+  Result<RunView> view = std::move(news.view);
+  if (news.error) {
+    view = *std::move(news.error);
+  } else if (news.gone && !news.ended) {
+    view = co_await AwaitWaking(owner, run->origin().id);
+    const bool cancelled = !view && view.error().code() == ErrorCode::kCancelled;
+    if (cancelled) {
+      auto left = request.key ? Find(owner, run->origin().id) : Cancel(owner, run->origin().id);
+      view = co_await std::move(left);
+    }
+  }
+  run->StopStreaming();
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  if (view && view->state == RunState::kWaiting) RelievePressure();
+  co_return view;
+}
+
+// A run that sleeps in the store is under way to its caller.
+asio::awaitable<Result<RunView>> DurableRuns::AwaitWaking(IsolationKey owner, RunId id) {
+  auto enough = [this](const RunView& view) {
+    return view.state != RunState::kRunning || state_.Lock()->closed;
+  };
+  return AwaitView(std::move(owner), std::move(id), std::move(enough), RunClock::Time::max());
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, StartRun request) {
+  auto begun = co_await Begin(std::move(owner), request, true);
+  if (!begun) co_return std::move(begun).error();
+  co_return (*begun)->news().view;
+}
+
+// ---- Looking ----
+
+asio::awaitable<Result<RunView>> DurableRuns::ToView(IsolationKey owner, StoredRun stored) {
+  auto view = co_await ViewStored(options_.store, owner, std::move(stored));
+  if (!view || view->saved_bytes == 0) co_return view;
+  auto saved = co_await options_.store.runs().LoadSaved(owner, view->id);
+  auto sleep = saved ? OpenSleep(surroundings_, owner, view->id, *saved) : std::nullopt;
+  if (!sleep) co_return view;
+  view->outcome.stdout_text = std::move(sleep->stdout_text);
+  view->outcome.stderr_text = std::move(sleep->stderr_text);
+  co_return view;
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::FindStored(IsolationKey owner, RunId id) {
+  auto stored = co_await options_.store.runs().Find(owner, id);
+  if (!stored) co_return std::move(stored).error();
+  co_return co_await ToView(std::move(owner), *std::move(stored));
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::Find(IsolationKey owner, RunId id) {
+  if (const auto run = FindLive(owner, id)) {
+    LiveRun::News news = run->news();
+    if (!news.gone || news.ended) co_return std::move(news.view);
+  }
+  co_return co_await FindStored(std::move(owner), std::move(id));
+}
+
+asio::awaitable<Result<KeyedRun>> DurableRuns::FindByKey(IsolationKey owner, IdempotencyKey key) {
+  return options_.store.runs().FindByKey(std::move(owner), std::move(key),
+                                         surroundings_.clock.Now());
+}
+
+asio::awaitable<Result<Page<RunView>>> DurableRuns::List(IsolationKey owner,
+                                                         std::optional<RunState> state,
+                                                         PageQuery query) {
+  auto stored = co_await options_.store.runs().List(owner, state, std::move(query));
+  if (!stored) co_return std::move(stored).error();
+  Page<RunView> page{.items = {}, .next = std::move(stored->next)};
+  for (StoredRun& run : stored->items) {
+    auto view = co_await ToView(owner, std::move(run));
+    if (!view) co_return std::move(view).error();
+    page.items.push_back(*std::move(view));
+  }
+  co_return page;
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunId id,
+                                                        std::function<bool(const RunView&)> enough,
+                                                        RunClock::Time deadline) {
+  std::chrono::milliseconds look_again{1};
+  while (true) {
+    const auto run = FindLive(owner, id);
+    LiveRun::News news = run ? run->news() : LiveRun::News{.view = {.id = id}, .gone = true};
+    const bool here = run && (!news.gone || news.ended);
+    auto view = here ? Result<RunView>(news.view) : co_await FindStored(owner, id);
+    if (!view || enough(*view) || std::chrono::steady_clock::now() >= deadline) co_return view;
+    if (here && !news.ended) {
+      if (co_await run->AwaitNews(news.version, deadline) == Wakeup::Reason::kCancelled) {
+        co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
+      }
+      continue;
+    }
+    // Another replica has it, or it sleeps. Most that are awaited have just been decided and are on their way.
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    timer.expires_at(std::min(deadline, std::chrono::steady_clock::now() + look_again));
+    look_again = std::min(look_again * 2, kLookAgain);
+    const auto [error] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
+    if (error) co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
+  }
+}
+
+asio::awaitable<Result<RunView>> DurableRuns::Await(
+    IsolationKey owner, RunId id, std::set<std::string> known,
+    std::chrono::steady_clock::time_point deadline) {
+  auto enough = [known = std::move(known)](const RunView& view) {
+    const bool asks =
+        view.state == RunState::kWaiting && !std::ranges::includes(known, ApprovalIds(view));
+    return IsFinished(view) || asks;
+  };
+  return AwaitView(std::move(owner), std::move(id), std::move(enough), deadline);
+}
+
+asio::awaitable<Result<std::string>> DurableRuns::File(IsolationKey owner, RunId id,
+                                                       std::uint32_t number) {
+  if (const auto run = FindLive(owner, id)) {
+    const LiveRun::News news = run->news();
+    if (news.ended && number < news.view.outcome.files.size()) {
+      co_return news.view.outcome.files[number].contents;
+    }
+  }
+  co_return co_await options_.store.runs().LoadFile(std::move(owner), std::move(id), number);
+}
+
+// ---- Deciding ----
+
+asio::awaitable<Result<StoredApproval>> DurableRuns::FindApproval(IsolationKey owner,
+                                                                  ApprovalId id) {
+  return options_.store.approvals().Find(std::move(owner), std::move(id));
+}
+
+asio::awaitable<Result<Page<StoredApproval>>> DurableRuns::ListApprovals(
+    IsolationKey owner, std::optional<ApprovalState> state, PageQuery query) {
+  return options_.store.approvals().List(std::move(owner), state, std::move(query));
+}
+
+asio::awaitable<Result<StoredApproval>> DurableRuns::Decide(IsolationKey owner, ApprovalId id,
+                                                            Answer answer) {
+  auto decided = co_await options_.desk.Decide(owner, std::move(id), std::move(answer));
+  if (!decided) co_return decided;
+  const RunId run = decided->asked.binding.run;
+  if (const auto live = FindLive(owner, run)) {
+    live->Decide(*decided);
+    co_return decided;
+  }
+  const auto resume = [](DurableRuns& self, IsolationKey whose,
+                         RunId which) -> asio::awaitable<void> {
+    static_cast<void>(co_await self.Resume(std::move(whose), std::move(which)));
+  };
+  InBackground(resume(*this, std::move(owner), run));
+  co_return decided;
+}
+
+asio::awaitable<Result<std::vector<Grant>>> DurableRuns::Grants(IsolationKey owner) {
+  return options_.desk.Grants(std::move(owner));
+}
+
+asio::awaitable<Result<void>> DurableRuns::RevokeGrant(IsolationKey owner, GrantId id,
+                                                       std::string by) {
+  return options_.desk.Revoke(std::move(owner), std::move(id), std::move(by));
+}
+
+// ---- Ending ----
+
+asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId id) {
+  if (const auto run = FindLive(owner, id)) {
+    run->Cancel();
+    LiveRun::News news = run->news();
+    while (!news.ended && !news.gone) {
+      if (co_await run->AwaitNews(news.version, RunClock::Time::max()) ==
+          Wakeup::Reason::kCancelled) {
+        co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the end of the run");
+      }
+      news = run->news();
+    }
+    if (news.ended) co_return std::move(news.view);
+    // It was about to sleep, and does so now, in the store.
+  }
+  auto view = co_await FindStored(owner, id);
+  if (!view || IsFinished(*view)) co_return view;
+  auto taken = co_await Take(owner, id);
+  if (!taken) {
+    if (taken.error().code() != ErrorCode::kFailedPrecondition) co_return std::move(taken).error();
+    co_return co_await CancelElsewhere(std::move(owner), std::move(id));
+  }
+  const Lease lease = *taken->origin.lease;
+  auto ended = co_await EndTaken(surroundings_, std::move(taken->origin),
+                                 {.status = RunStatus::kCancelled, .reason = RunReason::kKilled});
+  if (!ended) {
+    co_await GiveBack(std::move(owner), std::move(id), lease);
+    co_return std::move(ended).error();
+  }
+  co_return co_await FindStored(std::move(owner), std::move(id));
+}
+
+// The one who holds it looks into the store now and then. If it is dead, so is its lease before long, and whoever tends the
+// store next ends the run.
+asio::awaitable<Result<RunView>> DurableRuns::CancelElsewhere(IsolationKey owner, RunId id) {
+  auto asked = co_await options_.store.runs().AskToCancel(owner, id, surroundings_.clock.Now());
+  if (!asked) co_return std::move(asked).error();
+  const auto longest = options_.settings.lease + kCancelRounds * options_.settings.poll;
+  auto view = co_await AwaitView(std::move(owner), std::move(id), IsFinished,
+                                 std::chrono::steady_clock::now() + longest);
+  if (view && !IsFinished(*view)) {
+    co_return Error(ErrorCode::kDeadlineExceeded,
+                    "the replica that has the run has not ended it yet; it is noted");
+  }
+  co_return view;
+}
+
+// ---- Going on with what others left ----
+
+asio::awaitable<Result<TakenRun>> DurableRuns::Take(IsolationKey owner, RunId id) {
+  return TakeUp(
+      surroundings_,
+      [this](const std::string& name, const SessionContext* session) {
+        return SettingNamed(name, session);
+      },
+      std::move(owner), std::move(id));
+}
+
+asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) {
+  auto taken = co_await Take(owner, id);
+  if (!taken) co_return std::move(taken).error().Context("resume " + id.str());
+  const Lease lease = *taken->origin.lease;
+  if (taken->end) {
+    auto ended = co_await EndTaken(surroundings_, std::move(taken->origin), *std::move(taken->end));
+    if (!ended) co_await GiveBack(std::move(owner), std::move(id), lease);
+    co_return ended;
+  }
+  auto run = std::make_shared<LiveRun>(surroundings_, std::move(taken->origin), options_.executor);
+  if (Launch(std::move(run))) co_return Result<void>();
+  co_await GiveBack(std::move(owner), std::move(id), lease);
+  co_return Closed();
+}
+
+asio::awaitable<void> DurableRuns::GiveBack(IsolationKey owner, RunId id, Lease lease) {
+  static_cast<void>(co_await options_.store.runs().Postpone(std::move(owner), std::move(id), lease,
+                                                            {.counts = false}));
+}
+
+asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id) {
+  const auto view = co_await FindStored(owner, id);
+  if (!view || IsFinished(*view)) co_return;
+  const auto pending = std::ranges::count(view->outcome.calls, "pending", &OutcomeCall::outcome);
+  const bool undecided = static_cast<std::size_t>(pending) == view->outcome.approvals.size();
+  if (view->state == RunState::kWaiting && undecided) co_return;
+  static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
+}
+
+// Whoever tends the store does the same, a little later.
+asio::awaitable<void> DurableRuns::WakeLater(IsolationKey owner, RunId id, SystemTime when) {
+  const auto alarm = std::make_shared<Wakeup>();
+  {
+    auto state = state_.Lock();
+    if (state->closed) co_return;
+    state->alarms.insert(alarm);
+  }
+  asio::steady_timer timer(co_await asio::this_coro::executor, when - surroundings_.clock.Now());
+  timer.async_wait([alarm](boost::system::error_code) { alarm->Wake(); });
+  co_await alarm->Sleep();
+  {
+    auto state = state_.Lock();
+    state->alarms.erase(alarm);
+    if (state->closed) co_return;
+  }
+  // Refused, if another was faster.
+  static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
+}
+
+asio::awaitable<void> DurableRuns::DeliverDecisions(std::shared_ptr<LiveRun> run) {
+  for (const OutcomeApproval& asked : run->approvals()) {
+    auto approval =
+        co_await options_.store.approvals().Find(run->origin().owner, ApprovalId(asked.id));
+    if (approval && approval->state != ApprovalState::kPending) run->Decide(*approval);
+  }
+}
+
+asio::awaitable<void> DurableRuns::RenewLeases() {
+  const SystemTime now = surroundings_.clock.Now();
+  {
+    auto state = state_.Lock();
+    if (now < state->next_renewal) co_return;
+    state->next_renewal = now + options_.settings.lease / kRenewals;
+  }
+  std::vector<HeldRun> held;
+  for (const auto& run : AllLive()) {
+    if (!run->was_stored_first()) continue;
+    held.push_back({run->origin().owner, run->origin().id, *run->origin().lease});
+  }
+  // A few at a time: each transaction keeps others from these runs until it ends.
+  for (std::size_t done = 0; done < held.size(); done += kAtOnce) {
+    const auto begin = held.begin() + static_cast<std::ptrdiff_t>(done);
+    const auto end = begin + std::min<std::ptrdiff_t>(kAtOnce, held.end() - begin);
+    auto lost = co_await options_.store.maintenance().Renew(std::vector(begin, end),
+                                                            now + options_.settings.lease);
+    if (lost) Abandon(*lost);
+  }
+}
+
+void DurableRuns::Abandon(const std::vector<HeldRun>& lost) {
+  for (const HeldRun& each : lost) {
+    const auto run = FindLive(each.owner, each.run);
+    if (run && run->origin().lease->fence == each.lease.fence && !run->news().ended) run->Abandon();
+  }
+}
+
+// While the store fails nobody can renew a lease, and whoever holds one is not lost: its holder gets time for that.
+asio::awaitable<bool> DurableRuns::StoreFailedLately() {
+  const bool fails =
+      options_.store.health().fails() && !(co_await options_.store.maintenance().CheckWritable());
+  const SystemTime now = surroundings_.clock.Now();
+  auto state = state_.Lock();
+  if (fails) state->no_resuming_until = now + options_.settings.lease;
+  co_return now < state->no_resuming_until;
+}
+
+asio::awaitable<void> DurableRuns::TendOnce() {
+  StoreMaintenance& maintenance = options_.store.maintenance();
+  co_await RenewLeases();
+  RelievePressure();
+  static_cast<void>(co_await options_.desk.ExpireDue());
+  if (auto decided = co_await maintenance.DecidedRuns(surroundings_.holder, kAtOnce)) {
+    for (const OwnedRun& each : *decided) {
+      if (const auto run = FindLive(each.owner, each.run)) co_await DeliverDecisions(run);
+    }
+  }
+  if (auto unwanted = co_await maintenance.RunsToCancel(surroundings_.holder, kAtOnce)) {
+    for (const OwnedRun& each : *unwanted) {
+      if (const auto run = FindLive(each.owner, each.run)) run->Cancel();
+    }
+  }
+  if (co_await StoreFailedLately()) co_return;
+  auto resumable = co_await maintenance.ResumableRuns(surroundings_.clock.Now(), kAtOnce);
+  if (!resumable) co_return;
+  for (const OwnedRun& each : *resumable) {
+    if (FindLive(each.owner, each.run)) continue;
+    co_await RenewLeases();  // Many runs may take longer than a lease.
+    // Refused, if another was faster; then there is nothing to do.
+    static_cast<void>(co_await Resume(each.owner, each.run));
+  }
+}
+
+asio::awaitable<void> DurableRuns::TendUntilClosed() {
+  while (true) {
+    co_await TendOnce();
+    auto enough = std::make_shared<Wakeup>();
+    {
+      auto state = state_.Lock();
+      if (state->closed) co_return;
+      state->tending = {enough};
+    }
+    const auto soon = std::min(options_.settings.poll, options_.settings.lease / kRenewals);
+    asio::steady_timer timer(co_await asio::this_coro::executor, soon);
+    timer.async_wait([enough](boost::system::error_code) { enough->Wake(); });
+    co_await enough->Sleep();
+  }
+}
+
+void DurableRuns::Tend() {
+  InBackground(TendUntilClosed());
+}
+
+asio::awaitable<void> DurableRuns::Close() {
+  std::vector<std::shared_ptr<Wakeup>> tending;
+  {
+    auto state = state_.Lock();
+    state->closed = true;
+    tending = std::exchange(state->tending, {});
+    tending.insert(tending.end(), state->alarms.begin(), state->alarms.end());
+  }
+  for (const auto& each : tending) each->Wake();
+  patience_.Close();
+  for (const auto& run : AllLive()) {
+    if (run->parked()) {
+      run->Evict();
+    } else {
+      run->Cancel();
+    }
+  }
+  co_await gate_.Close();
+}
+
+}  // namespace caisson

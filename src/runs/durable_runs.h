@@ -1,0 +1,148 @@
+// DurableRuns are runs that wait for people through restarts: the RunService over an engine, a store and keys.
+//
+//   DurableRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .bell = bell, .keys = keys,
+//                     .executor = executor, .setting = setting});
+//   runs.Tend();                                     // goes on with what others left, watches leases and expiries
+//   ...
+//   co_await runs.Close();
+//
+// A run whose setting has a tool that may need approval is recorded and has a journal, can be parked, put to sleep and taken
+// up by any replica. Any other runs as CodeRunner runs it, and is stored when it has ended.
+//
+// Trust     As RunService.
+// Threads   Any. Runs that may wait live on `executor`, which must outlive them; the others on their caller's.
+// Lifetime  Close() must have returned before it goes. All that Options name outlives it.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/guarded.h"
+#include "runs/live_run.h"
+#include "runs/resumption.h"
+#include "runs/surroundings.h"
+#include "runs/cells/gate.h"
+#include "runs/run_service.h"
+#include "runs/setting_source.h"
+
+namespace caisson {
+
+struct DurableRunsOptions {
+  Engine& engine;
+  CodeRunner& runner;
+  Store& store;
+  ApprovalDesk& desk;
+  DecisionBell& bell;
+  const KeyRing& keys;
+  asio::any_io_executor executor;
+  SettingSource setting;
+  // Others that StartRun may name by pointer. Only a run whose setting has a name here, or is the service's own, is
+  // taken up again after a restart.
+  std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
+  SessionHost* sessions = nullptr;  // Without one, runs that act for somebody are not taken up.
+  const Clock* clock = nullptr;     // Null: the system's.
+  DurableSettings settings{};
+};
+
+class DurableRuns final : public RunService {
+ public:
+  explicit DurableRuns(DurableRunsOptions options);
+  ~DurableRuns() override;
+
+  // Begins to look after what others left in the store, until Close().
+  void Tend();
+  // One round of that.
+  asio::awaitable<void> TendOnce();
+  // Takes the run up if it can go on and nobody holds it. kFailedPrecondition: it is held, waits for somebody, or
+  // has ended.
+  asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id);
+
+  asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) override;
+  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override;
+  asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) override;
+  asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key) override;
+  asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner, std::optional<RunState> state,
+                                              PageQuery query) override;
+  asio::awaitable<Result<RunView>> Await(IsolationKey owner, RunId id, std::set<std::string> known,
+                                         std::chrono::steady_clock::time_point deadline) override;
+  asio::awaitable<Result<RunView>> Cancel(IsolationKey owner, RunId id) override;
+  asio::awaitable<Result<std::string>> File(IsolationKey owner, RunId id,
+                                            std::uint32_t number) override;
+  asio::awaitable<Result<StoredApproval>> FindApproval(IsolationKey owner, ApprovalId id) override;
+  asio::awaitable<Result<Page<StoredApproval>>> ListApprovals(IsolationKey owner,
+                                                              std::optional<ApprovalState> state,
+                                                              PageQuery query) override;
+  asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
+                                                 Answer answer) override;
+  asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey owner) override;
+  asio::awaitable<Result<void>> RevokeGrant(IsolationKey owner, GrantId id,
+                                            std::string by) override;
+  asio::awaitable<void> Close() override;
+
+ private:
+  using Key = std::pair<IsolationKey, RunId>;
+  struct State {
+    bool closed = false;
+    std::map<Key, std::shared_ptr<LiveRun>> live;
+    std::map<IsolationKey, std::size_t> starting;  // Runs that are being stored. None is 0.
+    SystemTime next_renewal{};
+    // Until then runs stay with replicas whose leases are over: the store failed, and they could not renew them.
+    SystemTime no_resuming_until{};
+    std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
+    std::set<std::shared_ptr<Wakeup>> alarms;      // The same, of runs that sleep in the store.
+  };
+
+  // Counts a run of the owner from its request until it is live.
+  class Starting;
+  // kResourceExhausted: too many runs of this owner run or wait for a cell.
+  Result<Starting> CountStart(const IsolationKey& owner);
+  asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, StartRun& request,
+                                                          bool stored_first);
+  Result<LiveRunOrigin> MakeOrigin(IsolationKey owner, StartRun& request) const;
+  std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name,
+                                                  const SessionContext* session) const;
+  asio::awaitable<Result<TakenRun>> Take(IsolationKey owner, RunId id);
+  // False: closed.
+  bool Launch(std::shared_ptr<LiveRun> run);
+  std::shared_ptr<LiveRun> FindLive(const IsolationKey& owner, const RunId& id);
+  std::vector<std::shared_ptr<LiveRun>> AllLive();
+  void Remove(const LiveRun& run);
+  void RelievePressure();
+
+  asio::awaitable<Result<RunView>> FindStored(IsolationKey owner, RunId id);
+  asio::awaitable<Result<RunView>> ToView(IsolationKey owner, StoredRun stored);
+  // As Await, until `enough` says so.
+  asio::awaitable<Result<RunView>> AwaitView(IsolationKey owner, RunId id,
+                                             std::function<bool(const RunView&)> enough,
+                                             RunClock::Time deadline);
+  asio::awaitable<Result<RunView>> AwaitWaking(IsolationKey owner, RunId id);
+  asio::awaitable<Result<RunView>> CancelElsewhere(IsolationKey owner, RunId id);
+  // The run could not go on here through no fault of its own: this was no attempt.
+  asio::awaitable<void> GiveBack(IsolationKey owner, RunId id, Lease lease);
+  void InBackground(asio::awaitable<void> work);
+  asio::awaitable<void> TendUntilClosed();
+  asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
+  asio::awaitable<void> WakeLater(IsolationKey owner, RunId id, SystemTime when);
+  asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
+  asio::awaitable<void> RenewLeases();
+  void Abandon(const std::vector<HeldRun>& lost);
+  asio::awaitable<bool> StoreFailedLately();
+
+  SystemClock system_clock_;
+  const DurableRunsOptions options_;
+  TotalUsage total_;
+  StorePatience patience_;
+  const Surroundings surroundings_;
+  Gate gate_;
+  Guarded<State> state_;
+};
+
+}  // namespace caisson

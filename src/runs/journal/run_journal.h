@@ -1,0 +1,201 @@
+// A RunJournal rules over the calls of one run, under one lease: each is in the store before it has an effect, its answer
+// is there before the code has it (I6); one that needs a person's yes waits for it; one that was recorded before is not
+// done again.
+//
+// A run that begins anew, or goes on from an older copy of its cell, makes the calls it made before. They must be the
+// recorded ones, in tool and arguments, and are answered as then, in the order of then. The first one that is not makes the
+// run `diverged`: nothing is done for it any more. What the record does not have is done only when all of the record has
+// been asked for.
+//
+// Trust     Calls are an attacker's. The store is believed about what happened; approvals are checked there, against
+//           exactly this call (I5).
+// Threads   Before, Start, After, Park and Freeze on the executor of the run's cell; the others from anywhere.
+// Lifetime  Shared by the run and its calls. The stores outlive it.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "approval/desk.h"
+#include "base/clock.h"
+#include "base/guarded.h"
+#include "base/result.h"
+#include "base/wakeup.h"
+#include "engine/outcome.h"
+#include "identity/identity.h"
+#include "runs/journal/records.h"
+#include "runs/journal/total_usage.h"
+#include "store/patience.h"
+#include "store/store.h"
+#include "tools/call_journal.h"
+
+namespace caisson {
+
+// What waiting runs may take; beyond it nobody is asked, and the code is told so.
+struct WaitingLimits {
+  std::uint64_t runs = 10'000;  // Of one owner.
+  std::uint64_t saved_bytes = std::uint64_t{1} << 30;
+  std::uint64_t runs_in_all = 100'000;
+  std::uint64_t saved_bytes_in_all = std::uint64_t{16} << 30;
+};
+
+struct JournalOptions {
+  Store& store;
+  ApprovalDesk& desk;
+  const Clock& clock;
+  IsolationKey owner;
+  RunId run;
+  Lease lease;
+  std::string code_digest{};
+  WaitingLimits waiting{};
+  TotalUsage* total = nullptr;        // Null: nothing is bounded in all.
+  StorePatience* patience = nullptr;  // Null: a failure of the store is the end (Fault::kLost).
+  std::vector<StoredCall> recorded{};
+  // After anything that changes what the run waits for; on the cell's executor, and not from within Park.
+  std::function<void()> on_change{};
+};
+
+// What an outcome shows of a stored call.
+OutcomeCall ToOutcome(const StoredCall& call);
+OutcomeCall ToOutcome(const StoredCall& call, std::string_view arguments);
+OutcomeApproval ToOutcome(const StoredApproval& approval);
+
+class RunJournal final : public CallJournal {
+ public:
+  enum class Fault {
+    kNone,
+    kDiverged,  // The code asked for something else than it did before.
+    kLost,      // Another has the run, or we close while the store cannot be written.
+  };
+
+  explicit RunJournal(JournalOptions options);
+
+  void Expect(std::uint32_t seq) override;
+  asio::awaitable<Ruling> Before(JournaledCall call) override;
+  asio::awaitable<bool> Start(std::uint32_t seq) override;
+  asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
+                                                   const ToolAnswer& answer) override;
+
+  // The run is in this session: a person's yes may hold as long as the session does. Before the first call.
+  void EnterSession(CallSession session);
+
+  // Whether the run is under way and every open call waits for a person; waits(): and there is one.
+  bool quiet() const;
+  bool waits() const;
+  // Whether open calls wait for nothing but the store, or for it and for people.
+  bool stalls() const;
+  // Grows with every change of what is open.
+  std::uint64_t changes() const;
+  // How many calls the run has made.
+  std::uint32_t made() const;
+  // The store knows that the run waits, and has `saved`. Decisions take effect before it or after, not meanwhile.
+  asio::awaitable<Result<void>> Park(std::optional<SavedRun> saved);
+  // From here on no call that waits for a person goes on here, whatever is decided.
+  void Freeze();
+  // The run has ended: nobody waits for the record any more.
+  void Stop();
+
+  // Somebody has decided. Of a call that does not wait here: nothing happens.
+  void Decide(const StoredApproval& approval);
+
+  Fault fault() const;
+  std::string fault_text() const;
+  // Whether all that was recorded has been asked for again.
+  bool caught_up() const;
+  std::vector<OutcomeCall> calls() const;
+  std::vector<OutcomeApproval> approvals() const;  // That are pending.
+
+ private:
+  struct Entry {
+    // Without its arguments, once the code has made the call here. A new call that needs nobody's yes has no row before
+    // Start().
+    StoredCall stored{};
+    std::shared_ptr<const CanonicalArguments> arguments{};  // Shared with the bridge.
+    bool asked = false;                                     // By the code, since we are here.
+    bool waits = false;                                     // For a person.
+    std::optional<StoredApproval> approval{};               // Without the arguments.
+
+    std::string_view text() const {
+      return arguments ? std::string_view(arguments->text) : stored.call.arguments;
+    }
+  };
+  struct State {
+    std::map<std::uint32_t, Entry> entries;
+    std::vector<std::uint32_t> order;  // Of the recorded answers.
+    std::size_t given = 0;             // How many of those the code has.
+    std::size_t unasked = 0;           // Recorded calls that the code has not made again yet.
+    std::set<std::uint32_t> expected;  // Calls made that Before has not seen yet.
+    std::size_t open = 0;              // Calls made and not answered.
+    std::size_t waiting = 0;           // Those of them that wait for a person.
+    std::size_t stalled = 0;           // Those of them that wait until the store can be written.
+    std::uint32_t made = 0;
+    std::uint64_t changes = 0;
+    std::size_t kept_bytes = 0;                     // Arguments of answered calls, for the outcome.
+    SystemTime last{};                              // The newest time the code was told.
+    std::map<std::uint32_t, std::string> unstored;  // The traces of calls that have no row yet.
+    bool parking = false;
+    bool frozen = false;
+    bool stopped = false;
+    Fault fault = Fault::kNone;
+    std::string fault_text;
+    std::optional<CallSession> session;
+    std::vector<std::shared_ptr<Wakeup>> sleepers;
+    // By tool: a definition is hashed once, not for each of a thousand calls.
+    std::map<std::shared_ptr<const Tool>, Result<std::string>> tool_digests;
+  };
+  // What the code made of a call, in the form it is recorded in.
+  struct Written {
+    NewCall call;
+    std::optional<ToolRaised> refused;
+  };
+
+  std::string IdempotencyKeyOf(std::uint32_t seq) const;
+  Written Write(const JournaledCall& call);
+  asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
+  asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
+  asio::awaitable<Ruling> BeginRefused(Written written,
+                                       std::shared_ptr<const CanonicalArguments> arguments);
+  asio::awaitable<Result<void>> AddRow(NewCall call,
+                                       std::shared_ptr<const CanonicalArguments> arguments);
+  std::string TakeTrace(std::uint32_t seq);
+  asio::awaitable<Ruling> Retry(const JournaledCall& call);
+  asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
+  asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
+  asio::awaitable<Result<void>> CheckWaiting();
+  Ruling NotAsked(const Error& why);
+  asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
+  asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
+
+  // Repeats a store operation until the store can do it. Gives up when the run has ended or has a fault, unless the
+  // operation must be done all the same.
+  enum class Need { kWhileUnderWay, kAlways };
+  template <typename T>
+  asio::awaitable<Result<T>> Insist(StorePatience::Operation<T> operation,
+                                    Need need = Need::kWhileUnderWay);
+  void Stall(bool begins);
+  // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.
+  asio::awaitable<bool> Until(std::function<bool(const State&)> ready);
+  Ruling Fail(Fault fault, std::string why);
+  Ruling Lose(const Error& error);
+  void Wake();
+  void Changed();
+  static void Open(State& state, std::uint32_t seq);
+  static void SetApproval(Entry& entry, StoredApproval approval);
+  void Close(std::uint32_t seq);
+  SystemTime NextTime(State& state) const;
+  RunStore& runs() const { return options_.store.runs(); }
+
+  JournalOptions options_;  // Constant, without `recorded`.
+  mutable Guarded<State> state_;
+};
+
+}  // namespace caisson

@@ -1,0 +1,639 @@
+#include "runs/live_run.h"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "approval/binding.h"
+#include "runs/build_text.h"
+#include "runs/resumption.h"
+#include "runs/journal/outcome_record.h"
+
+namespace caisson {
+namespace {
+
+// A cell that computes is asked again after this, whether it waits now; then twice as long each time, up to kAskAgainAtMost.
+constexpr std::chrono::milliseconds kAskAgain{20};
+constexpr std::chrono::milliseconds kAskAgainAtMost{100};
+// How soon a run is tried again that could not be tried just now; and one that brought its worker down, after the
+// first time. Four times as long each time after that.
+constexpr std::chrono::seconds kTryAgain{1};
+
+// Runs that have ended and wait for a store that cannot be written.
+constexpr std::size_t kMostUnstored = 256;
+
+bool MayBeTriedLater(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kDeadlineExceeded ||
+         code == ErrorCode::kResourceExhausted || code == ErrorCode::kNoSpace;
+}
+
+// Errors of a run that got no cell.
+bool NeverBegan(ErrorCode code) {
+  return MayBeTriedLater(code) || code == ErrorCode::kInvalidArgument;
+}
+
+std::chrono::seconds BackOff(std::uint32_t attempts) {
+  return kTryAgain * (1 << 2 * std::clamp<std::uint32_t>(attempts, 1, 8)) / 4;
+}
+
+bool LostItsWorker(const Result<CodeRun>& run) {
+  return run && EndedWithWorker(run->outcome);
+}
+
+std::string TooMuchToRecord() {
+  return "it read its clocks more often than is recorded (" +
+         std::to_string(wire::kMaxTraceBytes >> 10) + " KiB, about 100,000 readings)";
+}
+
+// How long a sleeping run has slept since it was saved. The time after it should have gone on is not the run's.
+std::chrono::nanoseconds SleptSince(const SleepRecord& sleep, SystemTime now) {
+  if (!sleep.sleeps_since || !sleep.cell.wake_at) return {};
+  const SystemTime end = std::min(now, *sleep.cell.wake_at);
+  return std::max(end, *sleep.sleeps_since) - *sleep.sleeps_since;
+}
+
+std::vector<RecordedCall> CallsBefore(const std::vector<StoredCall>& recorded, std::uint32_t seq) {
+  std::vector<RecordedCall> calls;
+  for (const StoredCall& stored : recorded) {
+    if (stored.call.seq >= seq) continue;
+    calls.push_back({.seq = stored.call.seq,
+                     .tool = stored.call.tool,
+                     .arguments = std::make_shared<const CanonicalArguments>(
+                         CanonicalArguments{stored.call.arguments, stored.call.arguments_digest})});
+  }
+  return calls;
+}
+
+}  // namespace
+
+LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
+                 const asio::any_io_executor& executor)
+    : surroundings_(surroundings),
+      origin_(std::move(origin)),
+      stop_(asio::make_strand(executor)),
+      news_(Awaited{.view = {.id = origin_.id,
+                             .code = origin_.record.code,
+                             .limits = origin_.record.limits,
+                             .created_at = origin_.created_at,
+                             .updated_at = surroundings_.clock.Now()}}),
+      on_output_(std::move(origin_.on_output)),
+      on_progress_(std::move(origin_.on_progress)) {
+  news_.Lock()->view.outcome.run_id = origin_.id.str();
+}
+
+std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
+  return std::make_shared<RunJournal>(JournalOptions{.store = surroundings_.store,
+                                                     .desk = surroundings_.desk,
+                                                     .clock = surroundings_.clock,
+                                                     .owner = origin_.owner,
+                                                     .run = origin_.id,
+                                                     .lease = *origin_.lease,
+                                                     .code_digest = CodeDigest(origin_.record.code),
+                                                     .waiting = surroundings_.settings.waiting,
+                                                     .total = &surroundings_.total,
+                                                     .patience = &surroundings_.patience,
+                                                     .recorded = origin_.recorded,
+                                                     .on_change = [weak = weak_from_this()] {
+                                                       if (const auto self = weak.lock())
+                                                         self->OnChange();
+                                                     }});
+}
+
+// Workers count all the time that passes, so they are given more; what counts is counted here.
+std::chrono::nanoseconds LiveRun::SpareWallTime() const {
+  return origin_.setting->ceiling.wall_time - origin_.record.limits.wall_time;
+}
+
+CodeRequest LiveRun::MakeRequest(bool from_sleep) {
+  CodeRequest request{.owner = OwnerId(origin_.owner.str()),
+                      .code = origin_.record.code,
+                      .setting = origin_.setting,
+                      .limits = origin_.record.limits,
+                      .context = origin_.context};
+  if (origin_.record.session) {
+    request.session = SessionRequest{
+        .name = *origin_.record.session, .restart = origin_.restart, .fork_of = origin_.fork_of};
+  }
+  request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
+    self->Hear(stream, bytes);
+  };
+  request.on_progress = [self = shared_from_this()](const std::string& tool,
+                                                    const ToolProgress& progress) {
+    const auto on_progress = *self->on_progress_.Lock();
+    if (on_progress) on_progress(tool, progress);
+  };
+  if (!is_durable()) return request;
+  Publish([&](Awaited& news) {
+    news.view.outcome.stdout_text = from_sleep ? origin_.sleep->stdout_text : "";
+    news.view.outcome.stderr_text = from_sleep ? origin_.sleep->stderr_text : "";
+  });
+  cell_build_ = from_sleep ? origin_.sleep_build : surroundings_.engine.build();
+  journal_ = MakeJournal();
+  request.continuity = Continuity{
+      .journal = journal_, .keeper = shared_from_this(), .spare_wall_time = SpareWallTime()};
+  if (!origin_.record.session) AddRecording(*request.continuity, from_sleep);
+  return request;
+}
+
+// All that was recorded after the run was saved, or from its beginning.
+void LiveRun::AddRecording(Continuity& continuity, bool from_sleep) {
+  std::vector<TracePart> replay = origin_.trace;
+  if (from_sleep) {
+    std::erase_if(replay, [this](const TracePart& part) { return part.seq < origin_.sleep_seq; });
+    continuity.saved = origin_.sleep->cell;
+    continuity.saved->replay = std::move(replay);
+    continuity.calls = CallsBefore(origin_.recorded, origin_.sleep_seq);
+    return;
+  }
+  // What the run was told since its last call; unless it has made another one since it was saved.
+  const bool tail_counts =
+      origin_.sleep && (replay.empty() || replay.back().seq < origin_.sleep_seq) &&
+      (origin_.recorded.empty() || origin_.recorded.back().call.seq < origin_.sleep_seq);
+  if (tail_counts) replay.push_back({origin_.sleep_seq, origin_.sleep->cell.tail});
+  continuity.recording = Recording{
+      .seed = *origin_.record.seed, .replay = std::move(replay), .must_repeat = origin_.resumed};
+  origin_.sleep.reset();
+}
+
+asio::awaitable<void> LiveRun::Live() {
+  const auto self = shared_from_this();
+  co_await asio::this_coro::throw_if_cancelled(false);
+  auto run = co_await RunInCell();
+  // Once: if it is the run itself that brings workers down, it does so twice.
+  if (LostItsWorker(run) && !waits_in_store() && co_await Recover()) run = co_await RunInCell();
+  // What it did is in the store by now; it goes on from there.
+  while (outlasted_ && co_await Recover()) run = co_await RunInCell();
+  if (LostItsWorker(run) && waits_in_store()) asleep_ = true;
+  co_await Conclude(std::move(run));
+}
+
+asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
+  outlasted_ = false;
+  if (origin_.sleep) {
+    auto run = co_await surroundings_.runner.Run(MakeRequest(true));
+    if (run || run.error().code() != ErrorCode::kFailedPrecondition) co_return run;
+    // Another build than the one that put it to sleep: it begins again, and its journal answers.
+  }
+  if (auto why = WhyNotReplayed()) {
+    journal_ = MakeJournal();  // The outcome has its calls.
+    co_return CodeRun{FailedOutcome(RunReason::kLost, *std::move(why))};
+  }
+  co_return co_await surroundings_.runner.Run(MakeRequest(false));
+}
+
+bool LiveRun::record_is_cut() const {
+  return std::ranges::any_of(origin_.trace,
+                             [](const TracePart& part) { return IsCut(part.bytes); });
+}
+
+std::optional<std::string> LiveRun::WhyNotReplayed() const {
+  if (!record_is_cut() && !(origin_.sleep && IsCut(origin_.sleep->cell.tail))) return std::nullopt;
+  const std::string too_much = "the run cannot be replayed: " + TooMuchToRecord();
+  if (!origin_.sleep_build) {
+    return too_much + ", and it was not saved after that. Nothing more was done";
+  }
+  return too_much +
+         ". Only the build that saved it can go on with it: " + ToText(*origin_.sleep_build) +
+         ". To finish such runs after an upgrade, keep the older worker ([worker] keep). Nothing "
+         "more was done";
+}
+
+// The worker is gone, the store is not. True: the run can go on from there.
+asio::awaitable<bool> LiveRun::Recover() {
+  const bool ours = !abandoned_ && journal_ && journal_->fault() == RunJournal::Fault::kNone;
+  if (!can_be_saved() || !ours) co_return false;
+  const auto why = co_await surroundings_.patience.Insist<std::optional<std::string>>(
+      [this](Try) { return ReadAgain(surroundings_, origin_); });
+  const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
+  co_return why && !*why && asked == asio::cancellation_type::none;
+}
+
+asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
+  if (asleep_ || abandoned_ || (journal_ && journal_->fault() == RunJournal::Fault::kLost)) {
+    co_return co_await GiveBack();
+  }
+  if (!run && origin_.resumed) {
+    const SystemTime now = surroundings_.clock.Now();
+    const bool crashed = run.error().code() == ErrorCode::kInternal;
+    if (MayBeTriedLater(run.error().code())) {
+      co_return co_await TryLater({.retry_at = now + kTryAgain, .counts = false});
+    }
+    if (crashed && origin_.attempts < surroundings_.settings.max_attempts) {
+      co_return co_await TryLater({.retry_at = now + BackOff(origin_.attempts)});
+    }
+    const RunReason reason = crashed ? RunReason::kCrashed : RunReason::kLost;
+    run = CodeRun{FailedOutcome(reason, run.error().message())};
+  }
+  if (!run) {
+    const Outcome failed = Complete(FailedOutcome(RunReason::kLost, run.error().message()));
+    if (origin_.lease) co_await Store(failed);
+    if (origin_.key && NeverBegan(run.error().code())) co_await ForgetKey();
+    Publish([&](Awaited& news) {
+      news.view.state = RunState::kFinished;
+      news.view.outcome = failed;
+      news.error = run.error();
+      news.gone = news.ended = true;
+    });
+    co_return;
+  }
+  const Outcome outcome = Complete(std::move(run->outcome));
+  const auto publish = [&] {
+    Publish([&](Awaited& news) {
+      news.view.state = RunState::kFinished;
+      news.view.outcome = outcome;
+      news.view.saved_bytes = 0;
+      news.ended = true;
+    });
+  };
+  // Of a run that could not wait nothing was promised: whoever started it need not wait for the disk.
+  if (!origin_.lease) publish();
+  co_await Store(outcome);
+  if (origin_.lease && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
+  Publish([](Awaited& news) { news.gone = true; });
+}
+
+Outcome LiveRun::Complete(Outcome outcome) const {
+  outcome.run_id = origin_.id.str();
+  if (!journal_) return outcome;
+  if (origin_.sleep) {
+    outcome.stdout_text.insert(0, origin_.sleep->stdout_text);
+    outcome.stderr_text.insert(0, origin_.sleep->stderr_text);
+  }
+  outcome.calls = journal_->calls();
+  outcome.approvals.clear();
+  const bool ran_out = outcome.reason == RunReason::kWallTime;
+  // Code that was taken away before it had come as far as the last time has not done anything else.
+  const bool taken_away =
+      outcome.reason == RunReason::kLost || outcome.reason == RunReason::kCrashed;
+  const bool ended_itself =
+      outcome.status == RunStatus::kCompleted || outcome.status == RunStatus::kFailed || ran_out;
+  if (journal_->fault() == RunJournal::Fault::kDiverged ||
+      (ended_itself && !taken_away && !journal_->caught_up())) {
+    outcome.status = RunStatus::kFailed;
+    outcome.reason = RunReason::kDiverged;
+    const std::string why = journal_->fault_text();
+    outcome.error = RunError{.type = "RunDiverged",
+                             .message = "the code did not do again what it did before" +
+                                        (why.empty() ? " (it made fewer calls)" : ": " + why) +
+                                        ". Nothing more was done"};
+    if (record_is_cut()) {
+      outcome.reason = RunReason::kLost;
+      outcome.error->message = TooMuchToRecord() + ", and so " + outcome.error->message;
+    }
+    outcome.result.reset();
+    outcome.result_repr.reset();
+  }
+  return outcome;
+}
+
+asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
+  RunStore& runs = surroundings_.store.runs();
+  const SystemTime now = surroundings_.clock.Now();
+  if (!origin_.lease) {
+    const auto create = [&](Try) {
+      return runs.Create(origin_.owner,
+                         {.id = origin_.id,
+                          .code_digest = CodeDigest(origin_.record.code),
+                          .request = Encode(origin_.record)},
+                         {.holder = surroundings_.holder,
+                          .now = origin_.created_at,
+                          .until = now + surroundings_.settings.lease});
+    };
+    // While the store fails such runs pile up in memory; beyond a number they are not stored.
+    auto created = co_await surroundings_.patience.Insist<Lease>(
+        create, [&] { return surroundings_.patience.health().waiting() <= kMostUnstored; });
+    if (!created) co_return;  // It has ended all the same, and whoever started it knows.
+    origin_.lease = *std::move(created);
+  }
+  std::vector<std::string> files;
+  for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
+  static_cast<void>(co_await surroundings_.patience.Insist<void>([&](Try which) {
+    return runs.Finish(origin_.owner, origin_.id, For(*origin_.lease, which),
+                       EncodeOutcome(outcome), files, now);
+  }));
+}
+
+// Its client may send the same request again.
+asio::awaitable<void> LiveRun::ForgetKey() {
+  static_cast<void>(
+      co_await surroundings_.store.runs().ForgetKey(origin_.owner, origin_.key->id, origin_.id));
+}
+
+asio::awaitable<void> LiveRun::GiveBack() {
+  Setback setback;
+  if (asleep_ && wake_by_) setback.retry_at = *wake_by_;
+  // Refused if another has it already: then there is nothing to give.
+  static_cast<void>(co_await surroundings_.store.runs().Postpone(origin_.owner, origin_.id,
+                                                                 *origin_.lease, setback));
+  Publish([](Awaited& news) { news.gone = true; });
+}
+
+asio::awaitable<void> LiveRun::TryLater(Setback setback) {
+  static_cast<void>(co_await surroundings_.store.runs().Postpone(origin_.owner, origin_.id,
+                                                                 *origin_.lease, setback));
+  Publish([](Awaited& news) { news.gone = true; });
+}
+
+// ---- With a cell ----
+
+void LiveRun::OnCell(Cell& cell, const std::optional<SessionId>& session) {
+  cell_ = &cell;
+  if (session) journal_->EnterSession({*origin_.record.session, *session});
+  sleep_timer_.emplace(cell.executor());
+  *cell_executor_.Lock() = cell.executor();
+  WallLimit::Spent before;
+  if (origin_.sleep) {
+    before = {
+        .active = origin_.sleep->active + SleptSince(*origin_.sleep, surroundings_.clock.Now()),
+        .waited = origin_.sleep->waited};
+  }
+  wall_limit_ = WallLimit::Begin(cell, origin_.record.limits.wall_time, before);
+}
+
+void LiveRun::OnSleep(std::optional<HostTime> until) {
+  sleeps_until_ = until;
+  ++turns_;
+  OnChange();
+}
+
+void LiveRun::OnEnd(Result<Outcome>& outcome) {
+  ended_waiting_ = parked_;
+  if (parked_ && !asleep_) GoOn();
+  // Workers count all the time that passes: more than is the run's own only if that waited for the store.
+  outlasted_ = outcome && outcome->reason == RunReason::kWallTime && wall_limit_->is_paused();
+  wall_limit_->LetGo();
+  if (outcome) wall_limit_->Correct(*outcome);
+  journal_->Stop();
+}
+
+asio::awaitable<void> LiveRun::LetGo() {
+  *cell_executor_.Lock() = std::nullopt;
+  if (settling_) {
+    settled_ = std::make_shared<Wakeup>();
+    while (co_await settled_->Sleep() != Wakeup::Reason::kWoken) {
+    }
+  }
+  cell_ = nullptr;
+  sleep_timer_.reset();
+}
+
+void LiveRun::OnChange() {
+  if (cell_ == nullptr) return;
+  if (journal_->fault() != RunJournal::Fault::kNone) return cell_->Cancel();
+  if (parked_ && changes() != parked_changes_) GoOn();
+  CountTime();
+  if (parked_ || settling_ || !is_settled()) return;
+  settling_ = true;
+  Spawn(cell_->executor(), Settle());
+}
+
+bool LiveRun::is_settled() const {
+  return journal_->waits() || (sleeps_until_ && can_be_saved() && journal_->quiet());
+}
+
+// Finds out whether the code waits for nothing but people and time, and has it stored if so.
+asio::awaitable<void> LiveRun::Settle() {
+  const auto self = shared_from_this();
+  std::chrono::milliseconds ask_again = kAskAgain;
+  std::optional<StoreHealth::Waiting> waiting;
+  auto pause = surroundings_.patience.pace().first / 2;
+  while (cell_ != nullptr && !parked_ && !abandoned_ && is_settled()) {
+    const std::uint64_t before = changes();
+    Result<SavedCell> saved = Error(ErrorCode::kInvalidArgument, "a session's run is not saved");
+    if (can_be_saved()) saved = co_await cell_->Save(AfterSave::kKeep);
+    if (changes() != before) continue;
+    if (!saved && saved.error().code() == ErrorCode::kFailedPrecondition) {
+      asio::steady_timer soon(cell_->executor(), ask_again);
+      ask_again = std::min(2 * ask_again, kAskAgainAtMost);
+      co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
+      continue;
+    }
+    if (!saved && saved.error().code() == ErrorCode::kUnavailable) break;  // Its worker is gone.
+    if (!saved && !journal_->waits()) break;  // It sleeps in memory alone.
+    if (co_await Park(std::move(saved))) continue;
+    // Whoever is asked may decide all the same.
+    if (!waiting) waiting.emplace(surroundings_.patience.health());
+    unstored_ = true;
+    CountTime();
+    pause = std::min(pause * 2, surroundings_.patience.pace().longest);
+    co_await surroundings_.patience.Sleep(pause);
+    if (surroundings_.patience.is_closed()) break;
+  }
+  settling_ = unstored_ = false;
+  CountTime();
+  if (settled_) settled_->Wake();
+}
+
+asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
+  const bool for_somebody = journal_->waits();
+  parked_ = true;
+  parked_changes_ = changes();
+  wake_by_.reset();
+  if (!for_somebody && sleeps_until_) {
+    const auto left = origin_.record.limits.wall_time - wall_limit_->clock().active();
+    wake_by_ = std::min<SystemTime>(
+        *sleeps_until_,
+        surroundings_.clock.Now() + std::chrono::duration_cast<SystemTime::duration>(left));
+  }
+  CountTime();
+  // No bytes: it waits in memory alone, which whoever finds it in the store must know.
+  Result<SavedRun> sealed = SavedRun{.seq = journal_->made()};
+  if (saved) sealed = Seal(*std::move(saved), for_somebody);
+  const std::size_t bytes = sealed ? sealed->sealed.size() : 0;
+  const std::string build = sealed ? sealed->build : "";
+  Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
+  if (sealed) parked = co_await journal_->Park(*std::move(sealed));
+  if (!parked && IsStoreFailure(parked.error())) {
+    parked_ = false;
+    co_return false;
+  }
+  if (parked) {
+    stored_bytes_ = bytes;
+  } else {
+    abandoned_ = true;
+    if (cell_ != nullptr) cell_->Cancel();
+  }
+  if (!parked || cell_ == nullptr || !parked_)
+    co_return true;  // Perhaps somebody was quick to decide.
+  Publish([&](Awaited& news) {
+    news.view.saved_bytes = bytes;
+    news.view.saved_build = build;
+    news.sleeps = !for_somebody;
+    if (!for_somebody) return;
+    news.view.state = RunState::kWaiting;
+    news.view.outcome.status = RunStatus::kWaiting;
+    news.view.outcome.reason = RunReason::kApproval;
+    news.view.outcome.calls = journal_->calls();
+    news.view.outcome.approvals = journal_->approvals();
+  });
+  if (bytes > 0) SleepSoon();
+  co_return true;
+}
+
+// Waiting for people or for the store is not the run's own time. Sleeping is.
+void LiveRun::CountTime() {
+  if (cell_ == nullptr) return;
+  const bool waits =
+      (parked_ && !wake_by_) || (unstored_ && journal_->waits()) || journal_->stalls();
+  if (waits == wall_limit_->is_paused()) return;
+  waits ? wall_limit_->Pause() : wall_limit_->Continue();
+}
+
+Result<SavedRun> LiveRun::Seal(SavedCell cell, bool for_somebody) const {
+  if (!cell_build_) return Error(ErrorCode::kInternal, "the engine saves cells and has no build");
+  const std::optional<SystemTime> wake_at = cell.wake_at;
+  SleepRecord record{.active = wall_limit_->clock().active(),
+                     .waited = wall_limit_->clock().waited(),
+                     .cell = std::move(cell)};
+  if (!for_somebody) record.sleeps_since = surroundings_.clock.Now();
+  {
+    auto news = news_.Lock();
+    record.stdout_text = news->view.outcome.stdout_text;
+    record.stderr_text = news->view.outcome.stderr_text;
+  }
+  const std::uint32_t made = journal_->made();
+  TRY_ASSIGN(std::string sealed, surroundings_.keys.SealCell({.owner = OwnerId(origin_.owner.str()),
+                                                              .run = origin_.id.str(),
+                                                              .call_seq = made,
+                                                              .build_id = cell_build_->build_id,
+                                                              .base_hash = cell_build_->base_hash},
+                                                             {Encode(record)}));
+  return SavedRun{.seq = made,
+                  .build = ToText(*cell_build_),
+                  .sealed = std::move(sealed),
+                  .wake_at = wake_at,
+                  .waits_for_somebody = for_somebody};
+}
+
+// Somebody has decided, or the code has slept enough.
+void LiveRun::GoOn() {
+  parked_ = false;
+  CountTime();
+  sleep_timer_->cancel();
+  Publish([&](Awaited& news) {
+    news.sleeps = false;
+    news.view.state = RunState::kRunning;
+    news.view.outcome.approvals.clear();
+  });
+}
+
+void LiveRun::SleepSoon() {
+  RunClock::Duration longest = surroundings_.settings.keep_parked;
+  // The worker counts the time that somebody takes, too.
+  if (!wake_by_) longest = std::min(longest, SpareWallTime()) - wall_limit_->clock().waited();
+  sleep_timer_->expires_after(std::max(longest, RunClock::Duration{}));
+  sleep_timer_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    const auto self = weak.lock();
+    if (!error && self) self->SleepNow();
+  });
+}
+
+// What is in the store is as good as what is here: this copy ends.
+void LiveRun::SleepNow() {
+  if (cell_ == nullptr || !parked_ || !parked() || changes() != parked_changes_) return;
+  journal_->Freeze();
+  asleep_ = true;
+  cell_->Cancel();
+}
+
+void LiveRun::OnCellExecutor(std::function<void()> action) {
+  const auto executor = *cell_executor_.Lock();
+  if (executor) asio::post(*executor, std::move(action));
+}
+
+void LiveRun::Evict() {
+  OnCellExecutor([self = shared_from_this()] { self->SleepNow(); });
+}
+
+void LiveRun::Abandon() {
+  if (!is_durable()) return Cancel();  // It has no journal that would keep it from going on.
+  OnCellExecutor([self = shared_from_this()] {
+    self->abandoned_ = true;
+    if (self->cell_ != nullptr) self->cell_->Cancel();
+  });
+}
+
+void LiveRun::Cancel() {
+  stop_.Request();
+}
+
+void LiveRun::Decide(const StoredApproval& approval) {
+  asio::post(stop_.executor(), [self = shared_from_this(), approval] {
+    if (self->journal_) self->journal_->Decide(approval);
+  });
+}
+
+// ---- What others see ----
+
+void LiveRun::Hear(OutputStream stream, std::string_view bytes) {
+  if (bytes.empty()) return;
+  std::size_t unheard = 0;
+  {
+    auto news = news_.Lock();
+    const bool out = stream == OutputStream::kStdout;
+    std::string& text = out ? news->view.outcome.stdout_text : news->view.outcome.stderr_text;
+    std::size_t& heard = out ? news->heard_stdout : news->heard_stderr;
+    text.append(bytes);
+    unheard = text.size() - std::min(heard, text.size());
+    heard = std::max(heard, text.size());
+  }
+  // Code that begins again says again what it said.
+  bytes.remove_prefix(bytes.size() - std::min(unheard, bytes.size()));
+  const auto on_output = *on_output_.Lock();
+  if (on_output && !bytes.empty()) on_output(stream, bytes);
+}
+
+void LiveRun::Publish(const std::function<void(Awaited&)>& change) {
+  std::vector<std::shared_ptr<Wakeup>> waiting;
+  {
+    auto news = news_.Lock();
+    change(*news);
+    ++news->version;
+    news->view.updated_at = surroundings_.clock.Now();
+    waiting = std::exchange(news->waiting, {});
+  }
+  for (const auto& each : waiting) each->Wake();
+}
+
+LiveRun::News LiveRun::news() const {
+  auto news = news_.Lock();
+  return {news->view, news->version, news->gone, news->ended, news->error};
+}
+
+std::optional<LiveRun::Parked> LiveRun::parked() const {
+  auto news = news_.Lock();
+  const RunView& view = news->view;
+  const bool waits = view.state == RunState::kWaiting || news->sleeps;
+  if (!waits || view.saved_bytes == 0) return std::nullopt;
+  return Parked{.since = view.updated_at, .bytes = view.saved_bytes};
+}
+
+bool LiveRun::needs_cell() const {
+  auto news = news_.Lock();
+  return !news->ended && news->view.state == RunState::kRunning;
+}
+
+std::vector<OutcomeApproval> LiveRun::approvals() const {
+  return news_.Lock()->view.outcome.approvals;
+}
+
+asio::awaitable<Wakeup::Reason> LiveRun::AwaitNews(std::uint64_t version, RunClock::Time deadline) {
+  auto wakeup = std::make_shared<Wakeup>();
+  {
+    auto news = news_.Lock();
+    if (news->version > version) co_return Wakeup::Reason::kWoken;
+    news->waiting.push_back(wakeup);
+  }
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  if (deadline != RunClock::Time::max()) {
+    timer.expires_at(deadline);
+    timer.async_wait([wakeup](boost::system::error_code) { wakeup->Wake(); });
+  }
+  co_return co_await wakeup->Sleep();
+}
+
+}  // namespace caisson

@@ -1,0 +1,41 @@
+#include "runs/run_service.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace caisson {
+
+Result<void> CheckSession(const StartRun& run) {
+  if (run.session) return {};
+  if (run.restart != Restart::kNo) {
+    return Error(
+        ErrorCode::kInvalidArgument,
+        "\"restart\" is about a \"session\": name the one that was lost, or leave \"restart\" out");
+  }
+  if (run.fork_of) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "\"fork_of\" is what a new \"session\" begins as: give that one a name, too");
+  }
+  return {};
+}
+
+std::set<std::string> ApprovalIds(const RunView& view) {
+  std::set<std::string> ids;
+  for (const OutcomeApproval& approval : view.outcome.approvals) ids.insert(approval.id);
+  return ids;
+}
+
+asio::awaitable<Result<RunView>> WithFiles(RunView view, LoadFile load) {
+  std::uint32_t number = 0;
+  for (OutcomeFile& file : view.outcome.files) {
+    const std::uint32_t its_number = number++;
+    const bool is_captured = file.change != "deleted" && file.omitted.empty();
+    if (!is_captured || file.contents.size() == file.size) continue;
+    auto contents = co_await load(its_number);
+    if (!contents) co_return std::move(contents).error().Context("load " + file.path);
+    file.contents = *std::move(contents);
+  }
+  co_return view;
+}
+
+}  // namespace caisson

@@ -1,0 +1,41 @@
+// A SettingSource says what code of a session runs with now: tools of other servers come and go, and one session may have
+// others than the next.
+//
+// Trust     Ours.
+// Threads   Any.
+// Lifetime  What it asks outlives it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "base/bell.h"
+#include "runs/cells/code_runner.h"
+#include "context/session_context.h"
+
+namespace caisson {
+
+class SettingSource {
+ public:
+  // The same pointer as long as nothing has changed; never null. A null session: nobody in particular.
+  using Ask = std::function<std::shared_ptr<const CodeSetting>(const SessionContext* session)>;
+
+  // Always the same for everybody.
+  SettingSource(std::shared_ptr<const CodeSetting> fixed)  // NOLINT(google-explicit-constructor)
+      : ask_([fixed = std::move(fixed)](const SessionContext*) { return fixed; }) {}
+  // `changes` rings when it may be another for somebody; null: it never is.
+  explicit SettingSource(Ask ask, Bell<>* changes = nullptr)
+      : ask_(std::move(ask)), changes_(changes) {}
+
+  std::shared_ptr<const CodeSetting> For(const SessionContext* session) const {
+    return ask_(session);
+  }
+  Bell<>* changes() const { return changes_; }
+
+ private:
+  Ask ask_;
+  Bell<>* changes_ = nullptr;
+};
+
+}  // namespace caisson
