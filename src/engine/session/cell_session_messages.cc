@@ -535,7 +535,8 @@ void CellSession::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
 
 void CellSession::OnLost(RunReason reason, const std::string& why) {
   const std::string lost = "the worker was lost: " + why;
-  // Restoring again could bring down the next worker at once.
+  // kInternal, not kUnavailable: another worker may be ready at once, and the same cell would crash
+  // it too.
   FailRestore(Error(ErrorCode::kInternal, lost + ", while it restored a cell"));
   FinishSave(Error(ErrorCode::kUnavailable, lost));
   if (reason == RunReason::kKilled || (state_ == State::kEnding && !distrusted_)) {
