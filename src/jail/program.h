@@ -28,7 +28,7 @@
 
 namespace caisson::jail {
 
-enum class InputFrom { kText, kPipe };  // stdin: the given text, or the data written to input().
+enum class InputFrom { kText, kPipe };    // stdin: the given text, or the data written to input().
 enum class ErrorOutput { kOurs, kPipe };  // stderr: the same as ours, or a pipe, see log().
 
 struct ProgramSpec {
