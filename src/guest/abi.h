@@ -77,8 +77,8 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //   "native_packages" list  top-level modules that engine `native` has and code may use. With this
 //                           key, what is missing here is known before anything runs (optional)
 //   "check"         bool    parse, check and compile, but execute nothing       (optional)
-//   "keep"          bool    another run follows in this cell: what a program does when it ends (exit
-//                           handlers...) is not done after this one             (optional)
+//   "keep"          bool    another run follows in this cell: the actions at the end of a program
+//                           (exit handlers...) are skipped after this one       (optional)
 //
 // Answer: tuple (seq, outcome, value), outcome 0 = returned value, 1 = raised (type, message),
 //   2 = denied (message)
@@ -92,8 +92,8 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //               if it is Python that refuses the code, and for exited with a status other than 0
 //   "memory"    1: it was a MemoryError, and not one that the code raised itself  for raised
 //   "status"    int: the status of SystemExit                              for exited
-//   "findings"  list of dicts rule, message, line, column, hint            for rejected and checked,
-//               in the order of the source; line and column count from 1, columns in characters
+//   "findings"  list of dicts rule, message, line, column, hint            for rejected and
+//               checked, in the order of the source; line and column count from 1, columns in characters
 //   "imports"   list of str: the top-level modules the code imports        for checked
 //   "modules"   list of str: those of native_packages that the code needs and that are not here, so
 //               that engine `native` has to run it                          for needs_native
