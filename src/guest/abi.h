@@ -93,7 +93,8 @@ CAISSON_IMPORT(report) void host_report(const void* message, uint32_t length);
 //   "memory"    1: it was a MemoryError, and not one that the code raised itself  for raised
 //   "status"    int: the status of SystemExit                              for exited
 //   "findings"  list of dicts rule, message, line, column, hint            for rejected and
-//               checked, in the order of the source; line and column count from 1, columns in characters
+//               checked, in the order of the source; line and column count from 1, columns in
+//               characters
 //   "imports"   list of str: the top-level modules the code imports        for checked
 //   "modules"   list of str: those of native_packages that the code needs and that are not here, so
 //               that engine `native` has to run it                          for needs_native

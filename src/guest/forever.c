@@ -91,7 +91,7 @@ int KeepForever(void) {
 }
 
 #ifdef __wasm__
-// As in obmalloc.c and tools/guest/adapt_sources.py: the first word of a pool counts its used blocks.
+// As in obmalloc.c and tools/guest/adapt_sources.py: the first word of a pool counts used blocks.
 enum { kPoolBytes = 1024, kBlockStep = 8, kLargestBlock = 496 };
 // Memory at the end of the heap for runs.
 enum { kHeadroomBytes = 1 << 20 };
