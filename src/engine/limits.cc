@@ -53,12 +53,12 @@ std::string Seconds(std::chrono::nanoseconds time) {
 Result<std::chrono::nanoseconds> ParseSeconds(std::string_view name, std::string_view value) {
   const Error bad = Bad(std::string(name) + ": \"" + std::string(value) +
                         "\" is no positive number of seconds (like 10 or 0.5)");
-  // Beyond this the nanoseconds would not fit; every ceiling is far below.
+  // A larger number of seconds would not fit into nanoseconds; every ceiling is far lower.
   constexpr double kMost = 1e9;
   const bool number = !value.empty() && value.find_first_not_of("0123456789.e+") == value.npos;
   double seconds = 0;
   const auto parsed = std::from_chars(value.data(), value.data() + value.size(), seconds);
-  // Without a minus nothing is too small.
+  // A value without a minus sign that is out of range is too large, never too small.
   if (parsed.ec == std::errc::result_out_of_range) seconds = kMost;
   const bool read = parsed.ec == std::errc() || parsed.ec == std::errc::result_out_of_range;
   if (!number || !read || parsed.ptr != value.data() + value.size()) return bad;

@@ -1,6 +1,8 @@
-// What one run may use. Enforced by the kernel, the worker and the host, never by Python code (I10).
+// Limits bound the resources of one run. The kernel, the worker and the host enforce them, never
+// Python code (I10).
 //
-// Trust     Values come from users; Check() is the gate. The operator's ceiling is itself a Limits.
+// Trust     Values come from users and are checked by CheckLimits(). The operator's ceiling is
+//           itself a Limits.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -31,20 +33,24 @@ struct Limits {
   std::uint64_t message_bytes = 8u << 20;  // One tool message; not settable per run.
 };
 
-// The most anybody may ask for. Operators may set lower ones ([limits.max]), never higher ones.
+// The built-in maximum of each limit. Operators can set a lower one ([limits.max]) but not a higher
+// one.
 Limits DefaultCeiling();
 
-// Returns `limits`, each of them lowered to that of `ceiling` where it is above.
+// Returns `limits`, with each value above `ceiling` lowered to it.
 Limits LowerTo(const Limits& ceiling, Limits limits);
 
-// Sets one limit by the name the command line and the configuration use ("wall_seconds", ...), from
-// decimal text. Zero, negative, not a number, and fractions of what is counted are refused.
+// Sets one limit from decimal text, by the name that the command line and the configuration use
+// ("wall_seconds", ...). Fails for zero, negative values, text that is not a number, and fractions
+// of a count.
 Result<void> SetLimit(Limits& limits, std::string_view name, std::string_view value);
 
-// Returns the limit as SetLimit reads it: "300", "0.5". Precondition: there is a limit of that name.
+// Returns the limit in the format that SetLimit reads: "300", "0.5". Precondition: `name` is the
+// name of a limit.
 std::string LimitText(const Limits& limits, std::string_view name);
 
-// Refuses what lies above the ceiling, with the value, the most that is allowed, and the setting that says so.
+// Fails if a limit is above the ceiling. The error names the value, the maximum, and the setting
+// that defines it.
 Result<void> CheckLimits(const Limits& limits, const Limits& ceiling);
 
 }  // namespace caisson

@@ -16,7 +16,7 @@
 namespace caisson {
 namespace {
 
-// The length of the UTF-8 sequence that `text` begins with; 0 if there is none.
+// Returns the length of the UTF-8 sequence at the start of `text`; 0 if there is none.
 std::size_t SequenceLength(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -26,7 +26,7 @@ std::size_t SequenceLength(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, beyond U+10FFFF.
+  // Refuses overlong forms, surrogates, and code points beyond U+10FFFF.
   const unsigned char second = byte(1);
   if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
       (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) {
@@ -65,7 +65,7 @@ void AppendEscaped(char c, std::string& out) {
   out += kHex[static_cast<unsigned char>(c) & 15];
 }
 
-// How many characters at the start of `text` stand for themselves in JSON.
+// Returns how many characters at the start of `text` need no escaping in JSON.
 std::size_t PlainLength(std::string_view text) {
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
   return static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
@@ -103,7 +103,7 @@ std::string Sha256Hex(std::string_view bytes) {
   return out;
 }
 
-// Writes {"key":value,...} and [value,...] with the commas where they belong.
+// Writes {"key":value,...} and [value,...] and places the commas.
 class Writer {
  public:
   std::string Take() && { return std::move(out_); }
@@ -159,7 +159,7 @@ class Writer {
   bool first_ = true;
 };
 
-// A value JSON cannot hold becomes null; whether it could is said.
+// Writes null for a value that JSON cannot represent. Returns whether JSON can represent it.
 bool AppendValue(const Value& value, Writer& out) {
   auto json = ToJson(value);
   out.Raw(json ? std::string_view(*json) : "null");
@@ -225,8 +225,9 @@ void AppendFile(const OutcomeFile& file, FileData file_data, Writer& out) {
   out.Close('}');
 }
 
-// Tool and arguments of a call as they are hashed and as people are shown them: what JSON cannot hold is marked, and what
-// hides is spelled out. Null: arguments without such a text, or that are not kept.
+// Writes tool and arguments of a call in the form that is hashed and shown to people: values that
+// JSON cannot represent are marked, and invisible characters are escaped. Null: the arguments have
+// no such form, or were not kept.
 void AppendAsked(const std::string& tool, const Value& arguments, Writer& out) {
   std::string name;
   AppendString(tool, name);
@@ -263,12 +264,12 @@ void AppendList(std::string_view key, const std::vector<T>& items, Writer& out, 
   out.Close(']');
 }
 
-// Ids are made for every run, so randomness is fetched in portions; each byte is used once.
+// An id is made for every run, so random bytes are fetched in blocks. Each byte is used once.
 void TakeRandom(std::array<unsigned char, 10>& out) {
   static thread_local std::array<unsigned char, 640> pool;
   static thread_local std::size_t used = pool.size();
   if (used + out.size() > pool.size()) {
-    // Without randomness ids still differ by time; they are names, not secrets.
+    // If this fails, ids still differ by time. They are names, not secrets.
     if (RAND_bytes(pool.data(), static_cast<int>(pool.size())) != 1) pool.fill(0);
     used = 0;
   }
@@ -338,7 +339,8 @@ std::string_view ToString(RunReason reason) {
 }
 
 bool EndedWithWorker(const Outcome& outcome) {
-  // An exception of the code's own may have any name, but then the reason is that it was raised.
+  // Code can raise an exception of its own with any name, but the reason is then that it was
+  // raised.
   return outcome.reason == RunReason::kCrashed && outcome.error &&
          outcome.error->type == kWorkerLost;
 }

@@ -1,6 +1,7 @@
-// How a run ended and what it left: the one outcome object that every door shows.
+// An Outcome describes how a run ended and what it produced. Every door shows the same object.
 //
-// Trust     Text, values and files inside were written by an attacker and are bounded, not clean.
+// Trust     Text, values and files in it were written by an attacker. They are bounded but not
+//           sanitised.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -57,23 +58,24 @@ struct OutcomeFile {
   std::string change{};  // "created", "modified" or "deleted".
   std::uint64_t size = 0;
   std::string contents{};
-  std::string omitted{};  // Why the contents are not here; empty if they are.
+  std::string omitted{};  // Why the contents are missing; empty if they are present.
 };
 
 struct OutcomeCall {
   std::uint32_t seq = 0;
   std::string tool{};
-  Value arguments{};            // Of a great many, the first; null beyond those.
-  bool has_positional = false;  // The last of them are those without a name: see WithPositional.
+  Value arguments{};            // Null for calls after the first ones, if there are very many
+                                // calls.
+  bool has_positional = false;  // The last argument holds the positional ones: see WithPositional.
   std::string outcome{};        // "returned", "raised", "denied", "pending" or "uncertain".
   std::chrono::nanoseconds duration{};
 };
 
-// Arguments as one dict: those without a name stand last, as a list under a name that no parameter has. Whoever knows the
-// tool can tell which they are.
+// Returns all arguments as one dict. The positional ones are the last entry, a list under a name
+// that no parameter can have. A caller that knows the tool can map them to parameters.
 Dict WithPositional(Dict keywords, List positional);
 
-// What somebody is asked, while the run waits.
+// The pending request for approval while the run waits.
 struct OutcomeApproval {
   std::string id;
   std::uint32_t seq = 0;
@@ -91,8 +93,8 @@ struct Boundary {
 struct Usage {
   std::chrono::nanoseconds wall{};
   std::chrono::nanoseconds cpu{};
-  std::chrono::nanoseconds queue{};  // Waiting for a cell.
-  std::chrono::nanoseconds start{};  // From having a cell to the first instruction.
+  std::chrono::nanoseconds queue{};  // Time spent waiting for a cell.
+  std::chrono::nanoseconds start{};  // Time from getting a cell to the first instruction.
   std::uint64_t peak_memory_bytes = 0;
 };
 
@@ -104,8 +106,8 @@ struct Outcome {
   std::string stderr_text{};
   bool stdout_truncated = false;
   bool stderr_truncated = false;
-  std::optional<Value> result{};             // Something JSON can hold.
-  std::optional<std::string> result_repr{};  // Of a result JSON cannot hold.
+  std::optional<Value> result{};             // A result that JSON can represent.
+  std::optional<std::string> result_repr{};  // For a result that JSON cannot represent.
   std::optional<RunError> error{};
   std::vector<Finding> findings{};
   std::vector<OutcomeFile> files{};
@@ -113,28 +115,30 @@ struct Outcome {
   std::vector<OutcomeApproval> approvals{};
   Boundary boundary{};
   Usage usage{};
-  // Not shown: what the code imports (of a check), and which of that only engine native has. If the
-  // latter is why the code was refused, nothing of it was executed.
+  // Not shown to users: the modules that the code imports (set by a check), and those of them that
+  // only engine native has. If the code was refused because of the latter, none of it was executed.
   std::vector<std::string> imports{};
   std::vector<std::string> native_modules{};
 };
 
-// The type of the error when the process that held the cell is gone.
+// The error type that is reported when the process that held the cell is gone.
 inline constexpr std::string_view kWorkerLost = "WorkerLost";
-// Whether the run ended only because that process did, perhaps by another run's doing. One that was ended for a
-// forbidden system call is not among them: what was in it is not to be trusted.
+// Returns whether the run ended only because its process ended, which another run may have caused.
+// False if the process was killed for a forbidden system call, because its content cannot be
+// trusted.
 bool EndedWithWorker(const Outcome& outcome);
 
-// "run_" and 26 characters of Crockford's base32: 48 bits of time, so that ids sort by age to the
-// millisecond, then 80 random bits.
+// Returns "run_" and 26 characters of Crockford's base32: 48 bits of time, so that ids sort by age
+// in milliseconds, then 80 random bits.
 std::string NewRunId();
 
-// By the ending of its name: "text/csv", ...; "application/octet-stream" if that says nothing.
+// Returns the media type for the extension of the file name, such as "text/csv";
+// "application/octet-stream" if the extension is unknown.
 std::string_view MediaType(std::string_view path);
 
 enum class FileData { kOmit, kInclude };
 
-// The outcome as one line of JSON. Bytes that are no UTF-8 become U+FFFD.
+// Returns the outcome as one line of JSON. Bytes that are not valid UTF-8 become U+FFFD.
 std::string ToJson(const Outcome& outcome, FileData file_data);
 
 }  // namespace caisson

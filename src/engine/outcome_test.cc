@@ -70,7 +70,7 @@ TEST(OutcomeTest, AResultJsonCannotHoldIsShownAsItsRepr) {
               HasSubstr(R"("result":null,"result_repr":"<a value)"));
 }
 
-// As GET /v1/approvals/{id} shows them, and as they are hashed.
+// Checks that GET /v1/approvals/{id} shows the arguments in the form that is hashed.
 TEST(OutcomeTest, ArgumentsAreShownAsTheyAreHashed) {
   const Value arguments = Dict{{{"to", "a\u202eb"},
                                 {"raw", Bytes{"hi"}},
@@ -121,7 +121,8 @@ TEST(OutcomeTest, FilesAreWithoutDataUnlessAskedFor) {
 
 TEST(OutcomeTest, WhatIsNoUtf8BecomesTheReplacementCharacter) {
   Outcome outcome;
-  // A lone continuation, an overlong slash, a surrogate, beyond U+10FFFF, cut short; then good text.
+  // A lone continuation byte, an overlong slash, a surrogate, a code point beyond U+10FFFF, a
+  // truncated sequence; then valid text.
   outcome.stdout_text = "\x80|\xC0\xAF|\xED\xA0\x80|\xF4\x90\x80\x80|\xE2\x82";
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_THAT(ToJson(outcome, FileData::kOmit),

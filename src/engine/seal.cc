@@ -7,8 +7,8 @@ namespace {
 
 // magic and version · build id · base hash · nonce · ciphertext · tag
 //
-// The build is readable, so that a blob of another one can be told from a forged one without its
-// key; all that stands before the nonce is authenticated with the rest.
+// The build is readable, so that a cell of another build can be distinguished from a forged one
+// without its key. Everything before the nonce is authenticated as well.
 constexpr std::string_view kMagic = "CAISCEL1";
 constexpr std::size_t kBuildBytes = 20;
 constexpr std::size_t kHashBytes = 32;
@@ -25,7 +25,7 @@ std::string Header(const SealBinding& binding) {
   return header;
 }
 
-// Every part with its length, so that no two bindings give the same bytes.
+// Each part is preceded by its length, so that no two bindings give the same bytes.
 std::string AssociatedData(const SealBinding& binding) {
   std::string data = Header(binding);
   AppendNumber(binding.owner.str().size(), data);

@@ -1,13 +1,13 @@
-// Sealing turns a saved cell into bytes that can be stored anywhere and taken back only by the owner,
-// for the run and call it was saved in, by the build that saved it.
+// Sealing encrypts a saved cell so that it can be stored anywhere and restored only by the same
+// build, for the same owner, run and call.
 //
-// A saved cell holds native return addresses, so whoever can forge one owns a worker. The key stays
-// in the host; workers never see it.
+// A saved cell holds native return addresses, so an attacker who can forge one controls a worker.
+// The key stays in the host. Workers never see it.
 //
-// Trust     Sealed bytes are hostile until Unseal has accepted them: one changed bit anywhere, or any
-//           other binding, and nothing of them is used.
-// Threads   Pure.
-// Lifetime  A SealKey wipes itself.
+// Trust     Sealed bytes are hostile until Unseal has accepted them. If one bit is changed, or the
+//           binding differs, none of the bytes are used.
+// Threads   Pure functions.
+// Lifetime  A SealKey wipes itself when it is destroyed.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace caisson {
 
 using SealKey = AeadKey;
 
-// What a sealed cell is bound to.
+// The owner, run, call and build that a sealed cell is bound to.
 struct SealBinding {
   OwnerId owner;
   std::string run;
@@ -34,8 +34,9 @@ struct SealBinding {
 
 Result<std::string> Seal(const SealKey& key, const SealBinding& binding, const SavedCell& cell);
 
-// kFailedPrecondition: intact as far as can be seen, but saved by another build; replay the run.
-// kInvalidArgument: changed, cut, or not what this binding says; which of them is not told.
+// Fails with kFailedPrecondition if the bytes look intact but another build saved them; replay the
+// run then. Fails with kInvalidArgument if they were changed, truncated or have another binding;
+// the error does not tell which.
 Result<SavedCell> Unseal(const SealKey& key, const SealBinding& binding, std::string_view sealed);
 
 }  // namespace caisson

@@ -10,8 +10,8 @@ static int ApplyMarks(const Marks* marks, PyArena* arena) {
   return 0;
 }
 
-// All is found before anything is rewritten: values are not followed through what we put there. A slot
-// stays where it is, whatever is put around the node that it is in.
+// Everything is found before anything is rewritten, because values are not followed through nodes
+// that we insert. A slot stays where it is, whatever is put around the node that holds it.
 int RewriteAwaitedCalls(mod_ty tree, PyObject* tools, PyArena* arena) {
   asdl_stmt_seq* body = tree->v.Module.body;
   Variables variables;

@@ -88,7 +88,7 @@ static int FollowGenerators(Flow* flow, expr_ty node, asdl_comprehension_seq* ge
   return failed ? -1 : 0;
 }
 
-// The awaitables among what is given to asyncio.
+// Marks the awaitables among the arguments of a function of asyncio.
 static int FollowTaken(Flow* flow, expr_ty call, Meaning meaning) {
   asdl_expr_seq* args = call->v.Call.args;
   Py_ssize_t count = asdl_seq_LEN(args);
@@ -102,7 +102,7 @@ static int FollowTaken(Flow* flow, expr_ty call, Meaning meaning) {
   return AddMark(flow, &call->v.Call.func, awaiting.taking);
 }
 
-// p.append(value) and its like, which take nothing out of a collection.
+// p.append(value) and similar methods, which take nothing out of a collection.
 static int FollowPut(Flow* flow, expr_ty call) {
   expr_ty func = call->v.Call.func;
   expr_ty owner = func->v.Attribute.value;
@@ -122,7 +122,7 @@ static int FollowPut(Flow* flow, expr_ty call) {
   return Follow(flow, asdl_seq_GET(args, 0), adds ? ItemLevel(level) : level);
 }
 
-// A name where all that is asked of a collection is how much is in it.
+// A name in a place that only asks how many items a collection has.
 static int FollowCounted(Flow* flow, expr_ty expr) {
   if (expr->kind != Name_kind) return 0;
   int level = LevelOfName(flow, expr);
@@ -143,14 +143,15 @@ static int FollowUsed(Flow* flow, expr_ty call) {
   if (meaning == kCounts && asdl_seq_LEN(args) == 1) {
     return FollowCounted(flow, asdl_seq_GET(args, 0));
   }
-  // Whether it is asyncio's is asked when it is called; until then, its arguments are what they are.
+  // Whether it belongs to asyncio is decided when it is called; until then, its arguments are
+  // unchanged.
   if (meaning == kUnknown && IsCalledLikeTaker(func)) {
     return AddMark(flow, &call->v.Call.func, awaiting.taking);
   }
   return func->kind == Attribute_kind ? FollowPut(flow, call) : 0;
 }
 
-// A name that nothing follows is used for anything.
+// A name that nothing follows counts as used for anything.
 static void UseName(Flow* flow, expr_ty name) {
   if (name->v.Name.ctx != Load || _Py_hashtable_get(flow->followed, name) != NULL) return;
   NoteLevel(flow, name, kAnything);
@@ -211,7 +212,7 @@ static int VisitFlow(TreeVisitor* visitor, stmt_ty* slot) {
       failed = FollowIterated(flow, flow->variables->current, stmt->v.For.target, stmt->v.For.iter);
       break;
     case If_kind:
-    case While_kind:  // The two have one layout.
+    case While_kind:  // Both kinds have the same layout.
       failed = FollowTest(flow, stmt->v.If.test);
       break;
     default:
@@ -228,8 +229,8 @@ static void Close(TreeVisitor* visitor) {
   CloseAwaitScope(((Flow*)visitor->state)->variables);
 }
 
-// Until nothing new comes to light; what was marked in the last pass is right. Levels only rise, so this
-// ends; where it takes too long, names are used for anything.
+// Repeats until nothing new is found; the marks of the last pass are right. Levels only rise, so
+// this ends. If it takes too long, names count as used for anything.
 static int RunPasses(Flow* flow, asdl_stmt_seq* body) {
   TreeVisitor visitor = {
       .stmt = VisitFlow, .expr = VisitUse, .open = Open, .close = Close, .state = flow};

@@ -1,14 +1,15 @@
 // Follows values through a piece of code, from where they are awaited back to where they are made.
 //
-// Trust     The tree is hostile; see tree.h. What takes too long to follow is left as it is.
-// Threads   With the interpreter's lock held.
+// Trust     The tree is hostile; see tree.h. Values that take too long to follow are left
+//           unchanged.
+// Threads   With the interpreter lock held.
 // Lifetime  Marks point into the tree. ReleaseMarks frees the list of them.
 #ifndef CAISSON_GUEST_AWAIT_FLOW_H_
 #define CAISSON_GUEST_AWAIT_FLOW_H_
 
 #include "guest/await_scopes.h"
 
-// `function` (of awaiting.h) is to be called with what the slot gives.
+// `function` (of awaiting.h) will be called with the value of the slot.
 typedef struct Mark {
   expr_ty* slot;
   PyObject* function;  // Borrowed.
@@ -19,8 +20,8 @@ typedef struct Marks {
   size_t count, room;
 } Marks;
 
-// Finds what is to be rewritten, in `marks`, which starts empty. The tree stays as it is. 0, or -1 with a
-// Python error set.
+// Finds the places to rewrite and adds them to `marks`, which starts empty. Does not change the
+// tree. Returns 0, or -1 with a Python error set.
 int FindAwaited(Variables* variables, asdl_stmt_seq* body, Marks* marks);
 void ReleaseMarks(Marks* marks);
 

@@ -4,7 +4,7 @@
 #include "guest/hooks.h"
 #include "guest/tool_spec.h"
 
-// Aliases of aliases, or attributes of attributes, that are followed.
+// Maximum number of aliases of aliases, or attributes of attributes, that are followed.
 enum { kMaxSteps = 40 };
 
 static const char kCalled[] = "()";
@@ -89,8 +89,8 @@ static int IsTool(const Variables* variables, PyObject* name) {
   return 0;
 }
 
-// What `value` is, if it is the module, which means `meaning`, or something that it has. Looking that
-// up may run code, by keys that are the code's own.
+// Returns the meaning of `value` if it is the module, which has `meaning`, or one of its members.
+// The lookup may run code, through keys that the code defines.
 static Meaning MeaningOfMember(PyObject* module, Meaning meaning, PyObject* value) {
   if (module == value) return meaning;
   for (size_t i = 0; i < kStepCount; i++) {
@@ -102,7 +102,7 @@ static Meaning MeaningOfMember(PyObject* module, Meaning meaning, PyObject* valu
   return kUnknown;
 }
 
-// Something that is there already: a module of those above, or what it has.
+// The meaning of an existing object: one of the modules above, or a member of one.
 static Meaning MeaningOfObject(PyObject* value) {
   Meaning meaning = kUnknown;
   if (PyFunction_Check(value) && !IsOfAsyncio(value)) return meaning;
@@ -117,14 +117,16 @@ static Meaning MeaningOfObject(PyObject* value) {
   return meaning;
 }
 
-// What earlier code of the session has left under this name; null if there is nothing.
+// Returns the value that earlier code of the session left under this name; null if there is none.
 static PyObject* Left(PyObject* name) {
   PyObject* value = PyDict_GetItemWithError(hooks.main_globals, name);
-  if (value == NULL && PyErr_Occurred()) PyErr_Clear();  // By a key that the code has put there.
+  if (value == NULL && PyErr_Occurred())
+    PyErr_Clear();  // Raised by a key that the code has put
+                    // there.
   return value;
 }
 
-// Whether there is something under this name before the code runs.
+// Returns whether something has this name before the code runs.
 static int IsThere(const Variables* variables, PyObject* name, Meaning* meaning) {
   int is_tool = IsTool(variables, name);
   PyObject* value = is_tool ? NULL : Left(name);
@@ -132,7 +134,7 @@ static int IsThere(const Variables* variables, PyObject* name, Meaning* meaning)
   return is_tool || value != NULL;
 }
 
-// Whether `from m import *` may have brought it.
+// Returns whether `from m import *` may have bound it.
 static int IsFromStar(const Variables* variables, PyObject* name, Meaning* meaning) {
   const Variable* star = variables->star;
   *meaning = kUnknown;
@@ -151,7 +153,7 @@ static Meaning MeaningOfFree(const Variables* variables, PyObject* name) {
   return variables->loses_track ? kUnknown : Step(kBuiltins, name);
 }
 
-// Names that it binds.
+// Names that this piece of code binds.
 
 static Meaning Evaluate(Variables* variables, AwaitScope* scope, expr_ty expr, int depth);
 
@@ -161,7 +163,8 @@ static Meaning MeaningOfSource(Variables* variables, const Source* source, int d
   return source->member == NULL ? module : Step(module, source->member);
 }
 
-// What all of its sources are. Before they are bound, a global may be something else.
+// Returns the common meaning of all its sources. Before they are bound, a global may be something
+// else.
 static Meaning MeaningOfSources(Variables* variables, const Variable* variable, int depth) {
   if (variable->places != variable->known_places || variable->scope->kind == kClassScope ||
       VariableIn(variables, &variables->shared, variable->name) != NULL) {
@@ -220,7 +223,7 @@ Meaning MeaningOf(Variables* variables, expr_ty expr) {
 static int IsCollectionIn(Variables* variables, AwaitScope* scope, expr_ty expr,
                           const Variable* asking, int depth);
 
-// Not one that has a name already, and may be looked at under that.
+// Excludes a collection that already has a name, through which other code may look at it.
 static int IsNewCollection(Variables* variables, AwaitScope* scope, expr_ty expr,
                            const Variable* asking, int depth) {
   return expr->kind != Name_kind && IsCollectionIn(variables, scope, expr, asking, depth);
@@ -229,7 +232,7 @@ static int IsNewCollection(Variables* variables, AwaitScope* scope, expr_ty expr
 static int AreSourcesNew(Variables* variables, const Variable* variable, int depth) {
   if (variable->places != variable->known_places || !IsTracked(variables, variable)) return 0;
   if (variable->scope->kind ==
-      kModuleScope) {  // Not bound yet, it may be of a class of the code's.
+      kModuleScope) {  // Before it is bound, it may be an object of one of the code's classes.
     PyObject* left = Left(variable->name);
     if (left != NULL && PyType_HasFeature(Py_TYPE(left), Py_TPFLAGS_HEAPTYPE)) return 0;
   }
@@ -242,8 +245,8 @@ static int AreSourcesNew(Variables* variables, const Variable* variable, int dep
   return 1;
 }
 
-// `asking` is the variable whose sources are looked at: one that is made of itself (`p = p + [x]`) is
-// a collection if it was. Other circles are none.
+// `asking` is the variable whose sources are examined. A variable that is made from itself (`p = p
+// + [x]`) is a collection if it was one before. Other cycles are not.
 static int IsNameOfCollection(Variables* variables, AwaitScope* scope, PyObject* name,
                               const Variable* asking, int depth) {
   Variable* variable = VariableOf(variables, scope, name);

@@ -1,8 +1,9 @@
-// What an expression certainly is, as far as its text and what earlier code of a session left behind
-// tell: asyncio, what it offers, or one of the builtins that keep values or pass them on.
+// Determines what an expression certainly is, from its text and from the globals that earlier code
+// of a session left: asyncio, one of its functions, or a builtin that keeps values or passes them
+// on.
 //
-// Trust     The tree is hostile, and so are the globals; nothing of theirs is called.
-// Threads   With the interpreter's lock held.
+// Trust     The tree is hostile, and so are the globals; no code of theirs is called.
+// Threads   With the interpreter lock held.
 // Lifetime  As Variables.
 #ifndef CAISSON_GUEST_AWAIT_MEANINGS_H_
 #define CAISSON_GUEST_AWAIT_MEANINGS_H_
@@ -15,20 +16,20 @@ typedef enum Meaning {
   kModules,
   kAsyncio,
   kCollections,
-  // Functions that take something awaitable: as their first argument, as each, as the items of
-  // their first.
+  // Functions that take awaitables: as their first argument, as each argument, as the items of
+  // their first argument.
   kTakesFirst,
   kTakesEach,
   kTakesItems,
-  // What has such functions, and how it is had.
+  // Objects that have such functions, and the ways to get them.
   kGroupClass,
   kGroup,
   kLoopGetter,
   kLoop,
   kRunnerClass,
   kRunner,
-  // Functions that do nothing with the items of a collection but: put them into a new one, make a
-  // new one, pass them on, count them, call a function with them; or give them in tuples.
+  // Functions that only do the following with the items of a collection: put them into a new one,
+  // make a new one, pass them on, count them, call a function with them, or return them in tuples.
   kCollects,
   kMakesCollection,
   kPassesOn,
@@ -38,20 +39,20 @@ typedef enum Meaning {
   kEnumerates,
 } Meaning;
 
-// Of an expression in the current scope.
+// The meaning of an expression in the current scope.
 Meaning MeaningOf(Variables* variables, expr_ty expr);
 
 static inline int TakesAwaitables(Meaning meaning) {
   return meaning == kTakesFirst || meaning == kTakesEach || meaning == kTakesItems;
 }
 
-// Whether it is called like a function of asyncio that takes something awaitable: tg.create_task, of
-// whatever tg is. Names that are too common are left out.
+// Returns whether it is called like a function of asyncio that takes an awaitable: tg.create_task,
+// whatever tg is. Very common names are excluded.
 int IsCalledLikeTaker(expr_ty func);
 
-// Whether it gives a list, tuple, set, dict or deque of Python's own: no method of the code's own
-// gets to see what is put into it. A name does if it is bound to nothing but new ones, so that it
-// is the only name of them that nobody looks at.
+// Returns whether it gives a builtin list, tuple, set, dict or deque, so that no method of the code
+// sees the items. This holds for a name that is only bound to new collections, so that no other
+// name refers to them.
 int IsCollection(Variables* variables, expr_ty expr);
 
 #endif  // CAISSON_GUEST_AWAIT_MEANINGS_H_

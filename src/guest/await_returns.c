@@ -7,7 +7,7 @@ static int RewriteCall(expr_ty call, PyObject* wrapper, PyArena* arena) {
   return MayBeTool(*func) ? WrapInCall(func, wrapper, arena) : 0;
 }
 
-// In an async function it is awaited.
+// In an async function the value is awaited.
 static int RewriteReturn(stmt_ty stmt, int is_async, PyArena* arena) {
   expr_ty call = stmt->v.Return.value;
   if (call == NULL || call->kind != Call_kind || !MayBeTool(call->v.Call.func)) return 0;
@@ -21,8 +21,8 @@ static int RewriteReturn(stmt_ty stmt, int is_async, PyArena* arena) {
   return *value == NULL ? -1 : 0;
 }
 
-// Where nothing happens between the call and the end of the function: not inside of what catches
-// errors, or holds something meanwhile.
+// Only where nothing happens between the call and the end of the function: not inside a statement
+// that catches errors or holds a resource.
 static int RewriteBlock(asdl_stmt_seq* block, int is_async, PyArena* arena) {
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(block); i++) {
     stmt_ty stmt = asdl_seq_GET(block, i);
@@ -46,7 +46,7 @@ static int RewriteBlock(asdl_stmt_seq* block, int is_async, PyArena* arena) {
 static int VisitFunction(TreeVisitor* visitor, stmt_ty* slot) {
   stmt_ty stmt = *slot;
   if (stmt->kind != FunctionDef_kind && stmt->kind != AsyncFunctionDef_kind) return kVisitChildren;
-  int is_async = stmt->kind == AsyncFunctionDef_kind;  // The two have one layout.
+  int is_async = stmt->kind == AsyncFunctionDef_kind;  // Both kinds have the same layout.
   return RewriteBlock(stmt->v.FunctionDef.body, is_async, visitor->state) < 0 ? kVisitFailed
                                                                               : kVisitChildren;
 }

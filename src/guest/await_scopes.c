@@ -1,6 +1,6 @@
 #include "guest/await_scopes.h"
 
-// Functions that reach variables by other ways.
+// Functions that access variables in other ways.
 static const char* const kLookers[] = {"globals", "locals", "vars", "eval", "exec"};
 
 static int Looks(PyObject* name) {
@@ -10,7 +10,7 @@ static int Looks(PyObject* name) {
   return 0;
 }
 
-// The parser interns identifiers, so their addresses tell them apart.
+// The parser interns identifiers, so their addresses identify them.
 static Py_uhash_t HashOfVariable(const void* key) {
   const Variable* variable = key;
   return _Py_hashtable_hash_ptr(variable->name) * 31 + _Py_hashtable_hash_ptr(variable->scope);
@@ -66,7 +66,7 @@ Variable* VariableOf(const Variables* variables, const AwaitScope* scope, PyObje
 }
 
 int IsTracked(const Variables* variables, const Variable* variable) {
-  // What a class binds is reached as an attribute.
+  // Names that a class binds can be accessed as attributes.
   return !variables->loses_track && variable->scope->kind != kClassScope &&
          VariableIn(variables, &variables->shared, variable->name) == NULL;
 }
@@ -76,9 +76,9 @@ int LevelOf(const Variables* variables, PyObject* name) {
   return variable != NULL && IsTracked(variables, variable) ? variable->level : kAnything;
 }
 
-// The first walk: what is bound where, and to what.
+// The first walk: finds what is bound where, and to what.
 
-// The head of `import a.b`, for one, was made a moment ago.
+// The head of `import a.b`, for example, was just created and is not interned.
 static PyObject* Interned(PyArena* arena, PyObject* name) {
   if (PyUnicode_CHECK_INTERNED(name)) return name;
   Py_INCREF(name);
@@ -189,7 +189,7 @@ static int FindInStmt(TreeVisitor* visitor, stmt_ty* slot) {
     case Nonlocal_kind:
       failed = ShareNames(variables, stmt->v.Nonlocal.names);
       break;
-    case Assign_kind:  // What has two names from the start has no source for either.
+    case Assign_kind:  // A value with two names has no source for either.
       if (asdl_seq_LEN(stmt->v.Assign.targets) != 1) break;
       failed =
           AddAssigned(variables, asdl_seq_GET(stmt->v.Assign.targets, 0), stmt->v.Assign.value);
@@ -201,7 +201,7 @@ static int FindInStmt(TreeVisitor* visitor, stmt_ty* slot) {
       failed = AddAssigned(variables, stmt->v.AugAssign.target, stmt->v.AugAssign.value);
       break;
     case With_kind:
-    case AsyncWith_kind:  // The two have one layout.
+    case AsyncWith_kind:  // Both kinds have the same layout.
       failed = AddEntered(variables, stmt->v.With.items);
       break;
     case Import_kind:

@@ -1,17 +1,17 @@
-// The variables of a piece of code: which scope binds them, what they are bound to, and what becomes
-// of their values.
+// The variables of a piece of code: the scopes that bind them, the values they are bound to, and
+// the uses of those values.
 //
-// Trust     The tree is hostile; all of this is bounded by its size.
-// Threads   With the interpreter's lock held.
-// Lifetime  Scopes, variables and sources are in the tree's arena. ReleaseVariables frees the tables
-//           that find them.
+// Trust     The tree is hostile; all work is bounded by its size.
+// Threads   With the interpreter lock held.
+// Lifetime  Scopes, variables and sources are in the tree's arena. ReleaseVariables frees the
+//           tables that find them.
 #ifndef CAISSON_GUEST_AWAIT_SCOPES_H_
 #define CAISSON_GUEST_AWAIT_SCOPES_H_
 
 #include "guest/tree.h"
 
-// What becomes of a value. Numbers from 0 on: it is awaited (0), or is a collection, of what is
-// awaited (1), of such collections (2).
+// The use of a value. Numbers from 0 on: it is awaited (0), or is a collection of awaited values
+// (1), or a collection of such collections (2).
 enum { kNothing = -1, kAwaited = 0, kDeepest = 2, kAnything = 3 };
 
 typedef struct AwaitScope {
@@ -19,16 +19,16 @@ typedef struct AwaitScope {
   struct AwaitScope* outer;
 } AwaitScope;
 
-// Something that a variable is bound to: what `value` gives in `scope`, or what an import finds.
+// A value that a variable is bound to: the result of `value` in `scope`, or an import.
 typedef struct Source {
-  expr_ty value;     // Null: an import, of `module`, or of `member` from there.
-  PyObject* module;  // By its whole name.
+  expr_ty value;     // Null: an import of `module`, or of its `member`.
+  PyObject* module;  // The full name.
   PyObject* member;  // Null: the module itself.
   AwaitScope* scope;
   struct Source* next;
 } Source;
 
-// An answer that is looked for once; while it is, is_asked.
+// An answer that is computed once; is_asked while it is being computed.
 typedef struct Remembered {
   unsigned is_asked : 1;
   unsigned is_known : 1;
@@ -38,43 +38,44 @@ typedef struct Remembered {
 typedef struct Variable {
   const AwaitScope* scope;
   PyObject* name;
-  int level;         // What becomes of its values.
-  int places;        // How many places of the text bind it,
-  int known_places;  // of those, how many have a source.
+  int level;         // The use of its values.
+  int places;        // The number of places in the text that bind it.
+  int known_places;  // The number of those that have a source.
   Source* sources;
   Remembered meaning, is_collection;  // For await_meanings.h.
 } Variable;
 
 typedef struct Variables {
   PyArena* arena;
-  PyObject* tools;          // Of the request; may be null.
-  _Py_hashtable_t* scopes;  // By the address of their node.
+  PyObject* tools;          // From the request; may be null.
+  _Py_hashtable_t* scopes;  // Keyed by the address of their node.
   _Py_hashtable_t* table;   // All variables.
   AwaitScope module;
-  AwaitScope shared;  // No scope, but the place to note what `global` and `nonlocal` mention.
+  AwaitScope shared;  // Not a scope: records the names that `global` and `nonlocal` mention.
   AwaitScope* current;
-  const Variable* star;  // What `from m import *` binds, under that name; or null.
-  int loses_track;       // The code looks at its variables in other ways than by their names.
+  const Variable* star;  // The names that `from m import *` binds, or null.
+  int loses_track;       // The code accesses its variables in other ways than by name.
 } Variables;
 
-// Finds all variables. 0, or -1 with a Python error set; ReleaseVariables either way.
+// Finds all variables. Returns 0, or -1 with a Python error set. Call ReleaseVariables in both
+// cases.
 int FindVariables(Variables* variables, asdl_stmt_seq* body, PyObject* tools, PyArena* arena);
 void ReleaseVariables(Variables* variables);
 
-// The scope that `node` makes, in the current one; null with a Python error set.
+// Returns the scope that `node` makes inside the current one; null with a Python error set.
 AwaitScope* ScopeOf(Variables* variables, ScopeKind kind, const void* node);
-// For walks: makes it the current one, and back.
+// For walks: makes it the current one, and restores the previous one.
 int OpenAwaitScope(Variables* variables, ScopeKind kind, const void* node);
 void CloseAwaitScope(Variables* variables);
 
-// What `name` means in `scope`; null if this piece of code does not bind it.
+// Returns the variable that `name` means in `scope`; null if this piece of code does not bind it.
 Variable* VariableOf(const Variables* variables, const AwaitScope* scope, PyObject* name);
-// The variable that exactly this scope binds, or null.
+// Returns the variable that exactly this scope binds, or null.
 Variable* VariableIn(const Variables* variables, const AwaitScope* scope, PyObject* name);
-// Whether nothing but its name in its own scope and those inside reaches it.
+// Returns whether it is reached only by its name in its own scope and the scopes inside.
 int IsTracked(const Variables* variables, const Variable* variable);
 
-// What becomes of the values of `name`, a name in the current scope.
+// Returns the use of the values of `name`, a name in the current scope.
 int LevelOf(const Variables* variables, PyObject* name);
 
 #endif  // CAISSON_GUEST_AWAIT_SCOPES_H_

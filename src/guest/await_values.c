@@ -118,7 +118,7 @@ static int FollowCall(Flow* flow, expr_ty call, int level) {
   return func->kind == Attribute_kind ? FollowMethod(flow, func, level) : 0;
 }
 
-// What is added up is shown to both sides.
+// In a sum each operand sees the other.
 static int FollowSum(Flow* flow, expr_ty sum, int level) {
   expr_ty left = sum->v.BinOp.left, right = sum->v.BinOp.right;
   if (sum->v.BinOp.op != Add || level == kAwaited || !IsCollection(flow->variables, left) ||
@@ -139,7 +139,7 @@ static int FollowParts(Flow* flow, expr_ty expr, int level) {
       return Follow(flow, expr->v.IfExp.orelse, level);
     case ListComp_kind:
     case SetComp_kind:
-    case GeneratorExp_kind:  // The three have one layout.
+    case GeneratorExp_kind:  // The three kinds have the same layout.
       return FollowInside(flow, expr, expr->v.ListComp.elt, level);
     case DictComp_kind:
       return FollowInside(flow, expr, expr->v.DictComp.value, level);

@@ -1,8 +1,8 @@
-// One pass over a piece of code that follows values (await_flow.h): from an expression, whose value
-// goes somewhere, to the calls and names that give it.
+// One pass over a piece of code that follows values (await_flow.h): from an expression whose value
+// is used to the calls and names that give the value.
 //
 // Trust     The tree is hostile; see tree.h.
-// Threads   With the interpreter's lock held.
+// Threads   With the interpreter lock held.
 // Lifetime  A Flow lives for one FindAwaited.
 #ifndef CAISSON_GUEST_AWAIT_VALUES_H_
 #define CAISSON_GUEST_AWAIT_VALUES_H_
@@ -12,31 +12,33 @@
 typedef struct Flow {
   Variables* variables;
   Marks* marks;               // Of this pass.
-  _Py_hashtable_t* followed;  // The uses of names that something follows, in this pass.
+  _Py_hashtable_t* followed;  // The uses of names that are followed in this pass.
   int changed;
-  int settled;  // All is known: what nothing is known of may be used for anything.
+  int settled;  // The analysis is complete: unknown uses count as any use.
   int depth;
 } Flow;
 
-// The value of `expr`, or what is inside of it, goes where `level` says. 0, or -1 with a Python error set,
-// as all of these.
+// Records that the value of `expr`, or its items, are used as `level` says. All functions here
+// return 0, or -1 with a Python error set.
 int Follow(Flow* flow, expr_ty expr, int level);
-// The same of a use of a name, which is followed with that.
+// The same for a use of a name, which is followed as well.
 int FollowName(Flow* flow, expr_ty name, int level);
 int AddMark(Flow* flow, expr_ty* slot, PyObject* function);
 
-// What becomes of the values of a name; one more thing that does. Two different things are anything.
+// LevelOfName returns the use of the values of a name; NoteLevel adds a use. Two different uses are
+// kAnything.
 int LevelOfName(const Flow* flow, expr_ty name);
 void NoteLevel(Flow* flow, expr_ty name, int level);
 
-// Of an item of what goes where `level` says, and of a collection of that.
+// The level of an item of a value with this level, and of a collection of such values.
 int ItemLevel(int level);
 int CollectionLevel(int level);
 
-// Whether a value that is put into what `name` holds comes out as it went in, where that is followed.
+// Returns whether a value put into the collection `name` comes out unchanged, where that is
+// followed.
 int Keeps(Flow* flow, expr_ty name);
 
-// Whether it is among the words, which end with a null.
+// Returns whether it is one of the words, a list that ends with a null.
 int IsOneOf(PyObject* name, const char* const* words);
 
 #endif  // CAISSON_GUEST_AWAIT_VALUES_H_

@@ -1,6 +1,6 @@
 // Programs that call the tool `echo` and await it, for every implementation of await_calls.h.
 //
-// Trust     Ours.
+// Trust     Trusted test data.
 // Threads   Any.
 // Lifetime  Static.
 #pragma once
@@ -28,7 +28,7 @@ inline constexpr const char* kSideBySide[] = {
     "a, b, c = echo(1), echo(2), echo(3)\n[await a, await b, await c]",
     "async def main():\n    a, b = echo(1), echo(2)\n    c = echo(3)\n"
     "    return [await a, await b, await c]\nawait main()",
-    // The same name, with another meaning, elsewhere.
+    // The same name with another meaning elsewhere.
     "def f(p): return [x + 1 for x in p]\np = [echo(i) for i in (0, 1, 2)]\n"
     "f([await x for x in p])",
     // Dicts.
@@ -47,7 +47,7 @@ inline constexpr const char* kSideBySide[] = {
     "await asyncio.gather(*(one(i) for i in (1, 2, 3)))",
     "import asyncio\nasync def one(i):\n    async with lock: return echo(i)\n"
     "lock = asyncio.Semaphore(3)\nawait asyncio.gather(*(one(i) for i in (1, 2, 3)))",
-    // What asyncio offers.
+    // Functions of asyncio.
     "import asyncio\np = [echo(i) for i in (1, 2, 3)]\ndone, _ = await asyncio.wait(p)\n"
     "sorted(t.result() for t in done)",
     "import asyncio\np = [echo(i) for i in (1, 2, 3)]\n"
@@ -58,7 +58,7 @@ inline constexpr const char* kSideBySide[] = {
     "asyncio.shield(echo(2)), asyncio.ensure_future(echo(3)))",
     "import asyncio\nasync def main(): return await asyncio.gather(*p)\n"
     "p = [echo(i) for i in (1, 2, 3)]\nasyncio.run(main())",
-    // By other names.
+    // Functions under other names.
     "import asyncio as aio\nawait aio.gather(echo(1), echo(2), echo(3))",
     "import asyncio.subprocess\nawait asyncio.gather(echo(1), echo(2), echo(3))",
     "from asyncio import create_task\np = [create_task(echo(i)) for i in (1, 2, 3)]\n"
@@ -91,8 +91,8 @@ inline constexpr const char* kSideBySide[] = {
     "[await c for c in p]",
 };
 
-// Calls that look like those and are not: never two at the same time, and the result is [1, 1].
-// `fail` raises; `create_task` is a tool that answers like `echo`.
+// Calls that look like those above but are different: never two at the same time, and the result is
+// [1, 1]. `fail` raises; `create_task` is a tool that answers like `echo`.
 inline constexpr const char* kOneByOne[] = {
     "a = echo(1)\nprint(a)\nb = await a\n[a, b]",
     "a = echo(1)\na += 0\n[await a, await echo(1)]",
@@ -116,12 +116,12 @@ inline constexpr const char* kOneByOne[] = {
     "def rows():\n    yield 1\n    return echo(1)\n[*rows()] + [await echo(1)]",
     "async def f(a): return locals()\n[(await f(1))['a'], await echo(1)]",
     "async def f(): return g()\nasync def g(): return 1\n[await (await f()), await echo(1)]",
-    // What has the name of a function of asyncio and is none: a tool,
+    // Functions with the name of a function of asyncio: a tool,
     "[await create_task(echo(1)), create_task(echo(1))]",
     "r = create_task(echo({'i': 1}))\n[r['i'], await echo(1)]",
     "async def f(): return create_task(echo(1))\ndef g(): return create_task(echo(1))\n"
     "[await f(), await g()]",
-    // the code's own,
+    // a function of the code,
     "class Board:\n    def create_task(self, t): return t['i']\nb = Board()\n"
     "[b.create_task(echo({'i': 1})), await echo(1)]",
     "def gather(*xs): return [x['i'] for x in xs]\nr = gather(echo({'i': 1}), echo({'i': 1}))\n"
@@ -134,7 +134,7 @@ inline constexpr const char* kOneByOne[] = {
     "[await echo(r), shield(echo({'i': 1}))]",
     "class Loop:\n    def run_until_complete(self, x): return x['i']\nloop = Loop()\n"
     "[await echo(1), loop.run_until_complete(echo({'i': 1}))]",
-    // or asyncio's in one place, but not in another.
+    // or asyncio's own in one place and another one elsewhere.
     "from asyncio import gather\ndef gather(*xs): return [x['i'] for x in xs]\n"
     "r = gather(echo({'i': 1}), echo({'i': 1}))\nawait echo(0)\nr",
     "import asyncio\nclass Own:\n    def gather(self, *xs): return [x['i'] for x in xs]\n"
@@ -147,13 +147,13 @@ inline constexpr const char* kOneByOne[] = {
     "async with asyncio.TaskGroup() as tg: pass\n[f(Own()), await echo(1)]",
     "r = create_task(echo({'i': 1}))\nfrom asyncio import create_task\n"
     "[r['i'], await create_task(echo(1))]",
-    // Asyncio's, though nobody can tell before it is called.
+    // A function of asyncio, which is only known at the time of the call.
     "import asyncio\nasync def f(tg, i): return await tg.create_task(echo(i))\n"
     "async with asyncio.TaskGroup() as tg: r = [await f(tg, 1), await f(tg, 1)]\nr",
     "import asyncio\nasync def f(gather): return await gather(echo(1), echo(1))\n"
     "await f(asyncio.gather)",
     "import asyncio\nclass K: aio = asyncio\nawait K.aio.gather(*[echo(1), echo(1)])",
-    // Builtins that are the code's own.
+    // Functions of the code that replace builtins.
     "def len(x): return x[0]['i']\np = [echo({'i': 1})]\nn = len(p)\n[n, (await p[0])['i']]",
     "def list(x): return [y['i'] for y in x]\np = list([echo({'i': 1}), echo({'i': 1})])\n"
     "[await c for c in p]",
@@ -167,7 +167,7 @@ inline constexpr const char* kOneByOne[] = {
     "def enumerate(b): return [(0, c['i']) for c in b]\np = [echo({'i': 1}), echo({'i': 1})]\n"
     "[await c for k, c in enumerate(p)]",
     "from builtins import max as len\np = [echo(1), echo(0)]\n[len(p), 1 + await p[1]]",
-    // Collections that somebody else looks into: those of the code's own classes,
+    // Collections that other code looks into: those of classes in the code,
     "class Bag:\n    def append(self, x): self.i = x['i']\n    def pop(self): return self.i\n"
     "p = Bag()\np.append(echo({'i': 1}))\n[await p.pop(), 1]",
     "class Bag(dict):\n    def __setitem__(self, k, v): super().__setitem__(k, v['i'])\n"
@@ -176,12 +176,12 @@ inline constexpr const char* kOneByOne[] = {
     "p = Bag() + [echo({'i': 1})]\n[await c for c in p]",
     "class Bag(list):\n    def __iadd__(self, more): return [x['i'] for x in more]\np = Bag()\n"
     "p += [echo({'i': 1}), echo({'i': 1})]\n[await c for c in p]",
-    // those that have another name,
+    // those with another name,
     "p = []\nq = p\nq.append(echo(1))\nawait q[0]\np + p",
     "p = []\nq = p if not p else []\nq.append(echo(1))\nawait q[0]\np + p",
     "a = b = []\na.append(echo(1))\nawait a[0]\nb + b",
     "rows = [[]]\nfor row in rows:\n    row.append(echo(1))\n    await row[0]\nrows[0] * 2",
-    // and those of whoever calls.
+    // and those of the caller.
     "async def f(p):\n    p.append(echo(1))\n    for c in p: await c\nq = []\nawait f(q)\nq + q",
     "async def f(p):\n    p[1] = echo(1)\n    await p[1]\nq = {}\nawait f(q)\n[q[1], 1]",
     "async def f(p):\n    p += [echo(1)]\n    for c in p: await c\nq = []\nawait f(q)\nq + q",

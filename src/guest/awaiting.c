@@ -13,8 +13,8 @@ static int IsScalar(PyObject* value) {
          PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyBytes_CheckExact(value);
 }
 
-// Something that a tool may have given. A list of tasks is none: to await that is a mistake, and
-// Python says so.
+// Returns whether a tool may have returned it. A list of tasks is excluded: awaiting it is a
+// mistake, and Python reports that.
 static int IsAnswer(PyObject* value) {
   if (IsScalar(value) || PyDict_CheckExact(value)) return 1;
   if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return 0;
@@ -32,7 +32,7 @@ static PyObject* Awaitable(PyObject* Py_UNUSED(self), PyObject* value) {
   return IsAnswer(value) ? PyObject_CallOneArg(hooks.given, value) : Py_NewRef(value);
 }
 
-// What asyncio would make a task of is given to it as a future, which is less.
+// Passes it to asyncio as a future, which is cheaper than the task that asyncio would make of it.
 static PyObject* FutureOrAwaitable(PyObject* value) {
   return IsPendingCall(value) ? PyObject_CallMethod(value, "future", NULL) : Awaitable(NULL, value);
 }
@@ -58,7 +58,7 @@ static PyObject* Tasks(PyObject* values) {
   return tasks;
 }
 
-// The function behind `callable`, if asyncio defines it; borrowed, or null.
+// Returns the function behind `callable` if asyncio defines it; borrowed, or null.
 static PyFunctionObject* FunctionOfAsyncio(PyObject* callable) {
   if (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
   if (!PyFunction_Check(callable)) return NULL;
@@ -74,7 +74,7 @@ static PyFunctionObject* FunctionOfAsyncio(PyObject* callable) {
   return is_of_asyncio ? (PyFunctionObject*)callable : NULL;
 }
 
-// What the function is given in the place of its argument number `i`: a new reference, or null.
+// Returns the replacement for argument number `i` of the function: a new reference, or null.
 static PyObject* Taken(PyObject* name, PyObject* value, Py_ssize_t i) {
   if (_PyUnicode_EqualToASCIIString(name, "gather")) return FutureOrAwaitable(value);
   if (i > 0) return Py_NewRef(value);
@@ -112,8 +112,8 @@ static PyObject* Taking(PyObject* Py_UNUSED(self), PyObject* callable) {
   return IsOfAsyncio(callable) ? PyCFunction_New(&take_answers, callable) : Py_NewRef(callable);
 }
 
-// A call of a function of the code's own, whose value is awaited. Its frame is the one of
-// `function` that `caller` called: a frame that waits for a call has no other above it.
+// A call of a function of the code whose value is awaited. Its frame is the frame of `function`
+// that `caller` called: a frame that waits for a call has no other above it.
 typedef struct AwaitedCall {
   PyObject* function;
   const struct _PyInterpreterFrame* caller;

@@ -1,8 +1,8 @@
-// What awaited calls are rewritten to (await_calls.h): functions that decide, when the code runs,
-// what is a tool. The code has no name for them.
+// The functions that awaited calls are rewritten to (await_calls.h). They decide at run time what
+// is a tool. The code has no name for them.
 //
-// Trust     They are given whatever the code has.
-// Threads   With the interpreter's lock held.
+// Trust     They are called with arbitrary objects of the code.
+// Threads   With the interpreter lock held.
 // Lifetime  Made once; they live as long as the interpreter.
 #ifndef CAISSON_GUEST_AWAITING_H_
 #define CAISSON_GUEST_AWAITING_H_
@@ -10,19 +10,21 @@
 #include "guest/python.h"
 
 typedef struct Awaiting {
-  // Of a value that is awaited: itself, or something awaitable if a tool may have given it.
+  // Wraps a tool result so that it can be awaited. Returns other values unchanged.
   PyObject* awaitable;
-  // Of a function: if it is one of asyncio's that takes what is awaitable, one that takes what tools
-  // have given as well; else itself.
+  // For a function of asyncio that takes awaitables: returns one that also takes tool results.
+  // Returns other functions unchanged.
   PyObject* taking;
 
-  // Of a function whose call is awaited: a tool's twin, whose calls are pending; of a function of
-  // the code's own, one that asks it to return what is pending as it is; else itself.
+  // For a function whose call is awaited: returns the twin of a tool, whose calls are pending; for
+  // a function of the code, one that asks it to return pending calls as they are; other functions
+  // unchanged.
   PyObject* pending;
-  // Of a function f in `return f(...)`: as above, if whoever called the function that returns awaits
-  // what that gives; else itself.
+  // For a function f in `return f(...)`: as above if the caller of the returning function awaits
+  // the result; otherwise unchanged.
   PyObject* returned;
-  // Of a function: a tool's twin, or itself. Of what its calls give, then: something to await.
+  // twin: returns the twin of a tool; other functions unchanged. given: makes the result of such a
+  // call awaitable.
   PyObject* twin;
   PyObject* given;
 } Awaiting;
@@ -31,10 +33,11 @@ extern Awaiting awaiting;
 
 int AwaitingStart(void);
 
-// Whether it is a function, or a method, that asyncio defines in Python.
+// Returns whether it is a function or a method that asyncio defines in Python.
 int IsOfAsyncio(PyObject* callable);
 
-// Whether a function that is named like this may be a tool: those are not reached through attributes.
+// Returns whether a function with this name may be a tool. Tools are not reached through
+// attributes.
 static inline int MayBeTool(expr_ty func) {
   return func->kind == Name_kind || func->kind == Subscript_kind;
 }

@@ -15,7 +15,7 @@
 #include "guest/run.h"
 #include "guest/tools.h"
 
-// Where a snapshot's modules are. A native build names other places.
+// Where the modules of a snapshot are. A native build uses other directories.
 #ifndef CAISSON_MODULE_PATH
 #define CAISSON_MODULE_PATH "/lib/caisson:/lib/caisson/wasm:/lib/python3.11"
 #endif
@@ -51,8 +51,8 @@ static PyStatus Configure(PyConfig* config, const BootPlan* plan) {
   config->install_signal_handlers = 0;
   config->pathconfig_warnings = 0;
   config->parse_argv = 0;
-  // The seed of str hashes is part of the snapshot, so it is the same for all runs whatever it is.
-  // That is harmless: who provokes collisions slows down only his own run.
+  // The seed of str hashes is part of the snapshot, so it is the same for all runs in any case.
+  // That is harmless: code that provokes collisions slows down only its own run.
   config->use_hash_seed = 1;
   config->hash_seed = 0;
   PyStatus status = AddModulePath(config, plan->module_path);
@@ -61,7 +61,7 @@ static PyStatus Configure(PyConfig* config, const BootPlan* plan) {
   if (PyStatus_Exception(status)) return status;
   status = PyConfig_SetString(config, &config->stdio_errors, L"backslashreplace");
   if (PyStatus_Exception(status)) return status;
-  // Given explicitly, or CPython goes looking for itself in the file system.
+  // Set explicitly; otherwise CPython searches the file system for itself.
   status = PyConfig_SetString(config, &config->executable, L"");
   if (PyStatus_Exception(status)) return status;
   status = PyConfig_SetString(config, &config->program_name, L"python3");
@@ -146,7 +146,7 @@ int32_t Boot(const BootPlan* plan) {
     return 3;
   }
   EndingKnowHandlers();
-  // Where cells are forked, CPython is the system's, and counts everything.
+  // Forked cells use the system's CPython, which counts all references.
   if (!plan->forks && KeepForever() < 0) return 4;
   TakeFreshPools();
   return 0;

@@ -1,23 +1,23 @@
-// Brings the interpreter up the way every run finds it.
+// Starts the interpreter in the state that every run finds.
 //
 // Trust     Runs only our own code and the modules it is told to import.
 // Threads   One; there is no interpreter yet.
-// Lifetime  Once per process. Cells come from its memory: as a snapshot of it, or by fork.
+// Lifetime  Once per process. Cells come from its memory: from a snapshot of it, or by fork.
 #ifndef CAISSON_GUEST_BOOT_H_
 #define CAISSON_GUEST_BOOT_H_
 
 #include "guest/python.h"
 
 typedef struct BootPlan {
-  const char* module_path;  // Where modules are looked for, in that order; colons in between.
-  const char* preload;      // Names of further modules to import; spaces in between.
+  const char* module_path;  // Directories to search for modules, in order, separated by colons.
+  const char* preload;      // Names of further modules to import, separated by spaces.
   int forks;                // Cells are forked from this process: they have threads and real time.
 } BootPlan;
 
-// 0, or the step that failed, which was said on stderr.
+// Returns 0, or the number of the step that failed, which is printed on stderr.
 int32_t Boot(const BootPlan* plan);
 
-// Runs once each what nearly every run does.
+// Performs once everything that nearly every run does.
 void WarmUp(void);
 
 #endif  // CAISSON_GUEST_BOOT_H_

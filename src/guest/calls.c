@@ -11,25 +11,26 @@ enum { kReturned = 0, kRaised = 1, kDenied = 2 };
 
 static Inbox answers_in;
 static uint8_t post_storage[4096];
-static PyObject* stored;     // {call: (outcome, value)}: answers nobody has asked for yet.
+static PyObject* stored;     // {call: (outcome, value)}: answers that nobody has requested yet.
 static int32_t outstanding;  // Posted, not yet taken.
 
-// The holder counts a run's calls from 0. Here the run is part of a call's number, so that whatever a session
-// kept of an earlier run's call (a future, a waiting thread) is never taken for that of another.
+// The holder counts a run's calls from 0. Here the run is part of a call's number, so that a call
+// of an earlier run that a session kept (in a future, in a waiting thread) is never confused with
+// another.
 static int32_t run;
 
 static int64_t CallOf(int32_t seq) {
   return (int64_t)run << 32 | seq;
 }
 
-// Calls that some thread waits for by number. Their answers are not CallsWait's to hand out.
+// Calls that some thread waits for by number. CallsWait does not return their answers.
 typedef struct Claim {
   int64_t call;
   struct Claim* next;
 } Claim;
 static Claim* claims;
 
-// Where cells have threads, others run while one waits.
+// In cells with threads, others run while one waits.
 static int32_t Wait(int32_t seq, int64_t timeout_ns) {
 #ifdef __wasm__
   return host_wait(seq, timeout_ns);
@@ -136,7 +137,7 @@ int64_t CallsPostPacked(PyObject* name, PyObject* args, PyObject* keywords) {
   return RefusePost(status, encoder.culprit);
 }
 
-// Takes one answer apart. 1, or 0 if there is none, or -1 with an error set.
+// Decodes one answer. Returns 1, 0 if there is none, or -1 with an error set.
 static int TakeAnswer(int64_t* call, int* outcome, PyObject** value) {
   Cursor message;
   int taken = InboxTake(&answers_in, &message);
@@ -151,7 +152,7 @@ static int TakeAnswer(int64_t* call, int* outcome, PyObject** value) {
     PyErr_SetString(PyExc_SystemError, "malformed answer from the host");
     return -1;
   }
-  // A collection here could run code that takes the next message, into the buffer of this one.
+  // A collection here could run code that takes the next message into the buffer of this one.
   int collects = PyGC_Disable();
   *value = DecodeObject(&message);
   if (collects) PyGC_Enable();
@@ -166,14 +167,14 @@ static int IsPair(PyObject* value) {
   return PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2;
 }
 
-// Whether (type, message) is the one error that has a class of its own.
+// Returns whether (type, message) is the one error that has its own class.
 static int IsUncertain(PyObject* value) {
   if (!IsPair(value)) return 0;
   PyObject* type = PyTuple_GET_ITEM(value, 0);
   return PyUnicode_Check(type) && PyUnicode_CompareWithASCIIString(type, "UncertainError") == 0;
 }
 
-// Turns an answer into its value, or into the error it carries. Steals `value`.
+// Turns an answer into its value, or raises the error that it carries. Steals `value`.
 static PyObject* Settle(int outcome, PyObject* value) {
   if (outcome == kReturned) return value;
   PyObject* type = hooks.tool_error;
@@ -204,7 +205,7 @@ static int StoreAnswer(int64_t call, int outcome, PyObject* value) {
   return failed ? -1 : 0;
 }
 
-// Stores all answers that are there.
+// Stores all answers that have arrived.
 static int StoreArrived(void) {
   for (;;) {
     int64_t call;
@@ -216,7 +217,7 @@ static int StoreArrived(void) {
   }
 }
 
-// The stored answer to `call`, settled; null without an error if there is none.
+// Returns the stored answer to `call`, settled; null without an error if there is none.
 static PyObject* FromStore(int64_t call) {
   if (PyDict_GET_SIZE(stored) == 0) return NULL;
   PyObject* key = PyLong_FromLongLong(call);
@@ -269,7 +270,7 @@ static int IsClaimed(PyObject* key) {
   return claim != NULL;
 }
 
-// [(call, value, error)] of all that is stored and not claimed.
+// Returns [(call, value, error)] for all stored answers that are not claimed.
 static PyObject* DrainStore(void) {
   PyObject* list = PyList_New(0);
   if (list == NULL || PyDict_GET_SIZE(stored) == 0) return list;
@@ -278,7 +279,8 @@ static PyObject* DrainStore(void) {
     Py_DECREF(list);
     return NULL;
   }
-  PyObject* answers = stored;  // Ours alone: making an error may run code, which may call tools.
+  PyObject* answers = stored;  // A private copy: making an error may run code, which may call
+                               // tools.
   stored = fresh;
   Py_ssize_t position = 0;
   PyObject *key, *entry;
@@ -342,6 +344,6 @@ int CallsStart(void) {
 
 void CallsBeginRun(void) {
   run++;
-  PyDict_Clear(stored);  // Plain data: no code runs when it goes.
+  PyDict_Clear(stored);  // Plain data: destroying it runs no code.
   outstanding = 0;
 }

@@ -5,7 +5,7 @@
 static PyObject* match_args_name;
 
 #define COPY_HINT "define __copy__ or __deepcopy__"
-// Names that Python itself looks up: nobody else binds them.
+// Names that Python itself looks up; code must not bind them.
 static const CaissonRefusal unbindable[] = {
     {"__annotations__", "write the annotations where they belong"},
     {"__build_class__", "choose another name"},
@@ -48,7 +48,7 @@ static int CheckBound(Checker* checker, PyObject* name) {
                name);
 }
 
-// A name that a module may be bound to, so that the check knows it wherever it is used.
+// A name that a module may be bound to, so that the check recognises it wherever it is used.
 static int MayNameModule(Checker* checker, PyObject* name) {
   Names* names = &checker->names;
   Binding* binding = FindBinding(names, names->current, name);
@@ -85,7 +85,7 @@ static int RefuseImport(Checker* checker, alias_ty alias, PyObject* module, Verd
                "the module %.80U is not allowed", module);
 }
 
-// Below os only what the list of os attributes has: `import os.path`.
+// Below os only the entries of the list of os attributes are allowed: `import os.path`.
 static int CheckBelowOs(Checker* checker, alias_ty alias, PyObject* module) {
   Py_ssize_t size = PyUnicode_GET_LENGTH(module);
   if (size < 4 || PyUnicode_READ_CHAR(module, 0) != 'o' || PyUnicode_READ_CHAR(module, 1) != 's' ||
@@ -101,7 +101,8 @@ static int CheckBelowOs(Checker* checker, alias_ty alias, PyObject* module) {
                          "the module %.80U is not allowed", module);
 }
 
-// `import asyncio.__main__`: what packages keep to themselves runs code, starts processes, reads anything.
+// `import asyncio.__main__`: private modules of packages can run code, start processes and read
+// anything.
 static int CheckPublic(Checker* checker, alias_ty alias, PyObject* module) {
   for (Py_ssize_t i = 1; i < PyUnicode_GET_LENGTH(module); i++) {
     if (PyUnicode_READ_CHAR(module, i - 1) != '.' || PyUnicode_READ_CHAR(module, i) != '_')
@@ -197,9 +198,9 @@ static int IsAlias(Checker* checker, asdl_expr_seq* targets, expr_ty value) {
 // A class pattern reads the attributes that __match_args__ names.
 static int CheckMatchArgs(Checker* checker, expr_ty target, expr_ty value) {
   if (target->kind != Name_kind || target->v.Name.id != match_args_name) return 0;
-  checker->done = target;  // Bound in any other way, it is refused.
+  checker->done = target;  // Bound in any other way it is refused.
   asdl_expr_seq* items = value->kind == Tuple_kind || value->kind == List_kind
-                             ? value->v.Tuple.elts  // The two have one layout.
+                             ? value->v.Tuple.elts  // Both kinds have the same layout.
                              : NULL;
   int literal = value->kind == Tuple_kind || value->kind == List_kind;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(items); i++) {
@@ -223,7 +224,7 @@ static int CheckAssign(Checker* checker, stmt_ty stmt) {
   return 0;
 }
 
-// A field called `os` is read as x.os, which is looked after.
+// A field called `os` is read as x.os, which is checked at run time.
 static int IsOwnField(PyObject* name) {
   return IsOwnAttribute(name) && !IsDunder(name);
 }
@@ -242,7 +243,7 @@ static int CheckAnnAssign(Checker* checker, stmt_ty stmt) {
   return CheckMatchArgs(checker, target, value);
 }
 
-// `x.obj += y` hands what it reads to y.__radd__, past the function that reads it elsewhere.
+// `x.obj += y` passes the value to y.__radd__ and so bypasses the function that reads it elsewhere.
 static int CheckAugAssign(Checker* checker, stmt_ty stmt) {
   expr_ty target = stmt->v.AugAssign.target;
   if (target->kind != Attribute_kind) return 0;
@@ -256,7 +257,7 @@ static int CheckAugAssign(Checker* checker, stmt_ty stmt) {
                 "the attribute %.80U is not allowed here", target->v.Attribute.attr);
 }
 
-// `case x.obj:` would hand it to the __eq__ of what is matched.
+// `case x.obj:` would pass it to the __eq__ of the matched object.
 static int CheckCompared(Checker* checker, expr_ty value) {
   for (; value->kind == Attribute_kind; value = value->v.Attribute.value) {
     PyObject* name = value->v.Attribute.attr;
@@ -317,7 +318,7 @@ static int CheckStmt(TreeVisitor* visitor, stmt_ty* slot) {
   }
 }
 
-// Some of Python's own functions evaluate what annotations say as text.
+// Some functions of the standard library evaluate the text of annotations.
 static int CheckAnnotationText(Checker* checker, expr_ty expr) {
   PyObject* text = expr->v.Constant.value;
   if (!PyUnicode_CheckExact(text)) return 0;

@@ -29,7 +29,8 @@ int IsFormatMethod(PyObject* name) {
   return name == format_name || name == format_map_name;
 }
 
-// `text` interned, as the names in the tree are. Borrowed from the arena; null if there is no memory.
+// Returns `text` interned, as names in the tree are. Borrowed from the arena; null if there is no
+// memory.
 static PyObject* AsName(Checker* checker, PyObject* text) {
   PyObject* name = Py_NewRef(text);
   PyUnicode_InternInPlace(&name);
@@ -53,7 +54,7 @@ static int IsFieldEnd(Py_UCS4 c) {
   return c == '.' || c == '[' || c == '!' || c == ':' || c == '{' || c == '}';
 }
 
-// The attributes that one field reads, from behind its opening brace.
+// Checks the attributes that one field reads, from after its opening brace.
 static int CheckField(Checker* checker, expr_ty place, PyObject* text, Py_ssize_t at) {
   Py_ssize_t size = PyUnicode_GET_LENGTH(text);
   while (at < size && !IsFieldEnd(PyUnicode_READ_CHAR(text, at))) at++;
@@ -76,7 +77,8 @@ static int CheckField(Checker* checker, expr_ty place, PyObject* text, Py_ssize_
   return 0;
 }
 
-// Every brace may open a field: "{{" too, so that no rule of the format language needs to be known.
+// Every brace may open a field, also "{{", so that the rules of the format language need not be
+// known.
 static int CheckFields(Checker* checker, expr_ty place, PyObject* text) {
   for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(text); i++) {
     if (PyUnicode_READ_CHAR(text, i) == '{' && CheckField(checker, place, text, i + 1) < 0) {
@@ -86,7 +88,7 @@ static int CheckFields(Checker* checker, expr_ty place, PyObject* text) {
   return 0;
 }
 
-// The binding whose value `name` has in the current scope, if that is all it can have.
+// Returns the binding that `name` has in the current scope, if it can have no other.
 static Binding* OnlyBinding(Checker* checker, PyObject* name) {
   Names* names = &checker->names;
   if (FindBinding(names, &names->nonlocals, name) != NULL) return NULL;
@@ -150,7 +152,7 @@ static int RefuseComputed(Checker* checker, expr_ty call, PyObject* function) {
                 "%.80U needs the attribute's name as a literal", function);
 }
 
-// getattr(x, "name"), and its like.
+// getattr(x, "name") and similar functions.
 static int CheckNamedAccess(Checker* checker, expr_ty call, PyObject* function) {
   asdl_expr_seq* args = call->v.Call.args;
   PyObject* text = asdl_seq_LEN(call->v.Call.keywords) > 0 ? NULL : LiteralText(args, 1);

@@ -1,7 +1,8 @@
 #include "guest/checker.h"
 
-// Packages that are not Python's own are not loaded when the check runs, so what is below them is known by its path
-// alone: numpy.testing may be a module or anything else. Some of what they offer executes text, or unpickles.
+// Packages outside the standard library are not loaded when the check runs, so everything below
+// them is known only by its path: numpy.testing may be a module or anything else. Some of their
+// functions execute text, or unpickle.
 
 static PyObject* eval_name;
 static PyObject* query_name;
@@ -49,7 +50,7 @@ static PyObject* FindPath(Checker* checker, Scope* scope, expr_ty expr, int dept
   return KeepPath(checker, PyUnicode_FromFormat("%U.%U", above, expr->v.Attribute.attr));
 }
 
-// The dotted path by which `expr` is reached from a package, or null. Borrowed.
+// Returns the dotted path by which `expr` is reached from a package, or null. Borrowed.
 static PyObject* PathOf(Checker* checker, expr_ty expr) {
   return FindPath(checker, checker->names.current, expr, 0);
 }
@@ -87,7 +88,7 @@ static int HasPandas(const Checker* checker) {
   return 0;
 }
 
-// Other packages hand out DataFrames too, and in a session earlier code may have left some.
+// Other packages return DataFrames too, and in a session earlier code may have left some.
 static int UsesPandas(const Checker* checker) {
   if (!HasPandas(checker)) return 0;
   PyObject* imports = checker->options->imports;
@@ -112,8 +113,8 @@ static int IsWord(Py_UCS4 c) {
   return c == '_' || Py_UNICODE_ISALNUM(c);
 }
 
-// The word at `at`: an attribute, if there is a dot before it. `@name` is a variable of the code, of which nothing is
-// read or called here.
+// Checks the word at `at`, which is an attribute if there is a dot before it. `@name` is a variable
+// of the code; nothing of it is read or called here.
 static int CheckWord(Checker* checker, expr_ty place, PyObject* text, Py_ssize_t at) {
   Py_ssize_t size = PyUnicode_GET_LENGTH(text), end = at;
   while (end < size && IsWord(PyUnicode_READ_CHAR(text, end))) end++;
@@ -159,7 +160,8 @@ static int IsFalse(expr_ty expr) {
   return expr->kind == Constant_kind && expr->v.Constant.value == Py_False;
 }
 
-// Where `name`, if it is one of numpy's that unpickle, has its argument allow_pickle; else -1.
+// Returns the position of the argument allow_pickle if `name` is a function of numpy that
+// unpickles; otherwise -1.
 static Py_ssize_t PickleArgument(PyObject* name) {
   static const struct {
     const char* name;
@@ -171,7 +173,7 @@ static Py_ssize_t PickleArgument(PyObject* name) {
   return -1;
 }
 
-// numpy shows each of them in several places.
+// numpy offers each of them in several places.
 static int IsInNumpy(PyObject* path) {
   PyObject* top = TopLevelName(path);
   int is_in = top != NULL && _PyUnicode_EqualToASCIIString(top, "numpy");
@@ -194,7 +196,7 @@ int CheckUncalled(Checker* checker, expr_ty place, expr_ty receiver, PyObject* n
   return CheckUnpickler(checker, place->lineno, place->col_offset, path, name);
 }
 
-// Where the callee has its argument allow_pickle; else -1.
+// Returns the position of the callee's argument allow_pickle; otherwise -1.
 static Py_ssize_t PickleArgumentOf(Checker* checker, expr_ty func) {
   PyObject* path = PathOf(checker, func);
   if (path == NULL || !IsInNumpy(path)) return -1;

@@ -3,9 +3,10 @@
 #include "guest/checker.h"
 #include "guest/hooks.h"
 
-// `case Point(x, y)` reads the attributes that Point.__match_args__ names, whatever they are by then. So the names are
-// settled here, and the pattern becomes `case Point(a=x, b=y)`: they are known for classes written in the code, for
-// classes of modules and for builtins; a class that was made in any other way may name whatever its maker computed.
+// `case Point(x, y)` reads the attributes that Point.__match_args__ names at run time. So the names
+// are fixed here, and the pattern becomes `case Point(a=x, b=y)`. The names are known for classes
+// written in the code, for classes of modules and for builtins. A class made in any other way may
+// contain any computed name.
 
 static PyObject* match_args_name;
 static PyObject* fields_name;
@@ -16,10 +17,10 @@ int CheckPatternsStart(void) {
   return match_args_name == NULL || fields_name == NULL ? -1 : 0;
 }
 
-// What is known of a class.
+// The known facts about a class.
 typedef struct Known {
   PyObject* names;  // List of the names in its __match_args__, interned. Borrowed from the arena.
-  int are_fields;   // They are those of a dataclass, to which one made from it adds its own.
+  int are_fields;   // They are the fields of a dataclass; a dataclass derived from it adds its own.
 } Known;
 
 // The functions below return 1 if it is certain, 0 if not, or -1 with a Python error set.
@@ -51,7 +52,7 @@ static int AddNames(const Known* known, PyObject* items) {
   return status;
 }
 
-// Sets `binding` to what `name` means in `scope`, or to null if nothing in the code binds it.
+// Sets `binding` to the binding of `name` in `scope`, or to null if nothing in the code binds it.
 static int FindMeaning(const Names* names, Scope* scope, PyObject* name, Binding** binding) {
   *binding = NULL;
   if (FindBinding(names, &names->nonlocals, name) != NULL) return 0;
@@ -65,7 +66,7 @@ static int FindMeaning(const Names* names, Scope* scope, PyObject* name, Binding
   return 1;
 }
 
-// The dotted name of the module's member that `expr` is, or null. Borrowed from the arena.
+// Returns the dotted name of the module member that `expr` is, or null. Borrowed from the arena.
 static PyObject* MemberOf(Checker* checker, Scope* scope, expr_ty expr) {
   if (expr->kind == Name_kind) {
     Binding* binding;
@@ -87,7 +88,7 @@ static int IsCalled(PyObject* name, const char* text) {
   return name != NULL && _PyUnicode_EqualToASCIIString(name, text);
 }
 
-// A decorator that gives back the class it got.
+// A decorator that returns the class it was given.
 static int KeepsClass(PyObject* decorator) {
   static const char* const keeping[] = {"dataclasses.dataclass", "enum.unique",
                                         "functools.total_ordering", "typing.final",
@@ -106,7 +107,7 @@ static keyword_ty FindKeyword(asdl_keyword_seq* keywords, const char* name) {
   return NULL;
 }
 
-// Whether an argument has its default, which may be written out.
+// Returns whether an argument has its default value, which may be written out.
 static int IsLeftAt(asdl_keyword_seq* keywords, const char* name, PyObject* value) {
   keyword_ty given = FindKeyword(keywords, name);
   return given == NULL || (given->arg != NULL && given->value->kind == Constant_kind &&
@@ -132,7 +133,8 @@ static int CheckDecorators(Checker* checker, const Thing* thing, int* is_datacla
   return 1;
 }
 
-// Of the classes it is made from. `is_named_tuple` is set if it is one of those itself.
+// Collects the names of the base classes. Sets `is_named_tuple` if the class is a named tuple
+// itself.
 static int FindBases(Checker* checker, const Thing* thing, int depth, Known* known,
                      int* is_named_tuple) {
   asdl_keyword_seq* keywords = thing->stmt->v.ClassDef.keywords;
@@ -153,7 +155,7 @@ static int FindBases(Checker* checker, const Thing* thing, int depth, Known* kno
     int found = FindClass(checker, thing->scope, base, depth + 1, &one);
     if (found <= 0) return found;
     if (PyList_GET_SIZE(one.names) == 0) continue;
-    if (PyList_GET_SIZE(known->names) > 0) return 0;  // Which of them comes first is not followed.
+    if (PyList_GET_SIZE(known->names) > 0) return 0;  // The order of several bases is not followed.
     known->are_fields = one.are_fields;
     found = AddNames(known, one.names);
     if (found <= 0) return found;
@@ -161,7 +163,8 @@ static int FindBases(Checker* checker, const Thing* thing, int depth, Known* kno
   return 1;
 }
 
-// Whether a part of what an annotation or a value says has that name: ClassVar[int], typing.ClassVar, "ClassVar".
+// Returns whether a part of an annotation or a value has that name: ClassVar[int], typing.ClassVar,
+// "ClassVar".
 static int Mentions(expr_ty expr, const char* name) {
   if (expr->kind == Subscript_kind) expr = expr->v.Subscript.value;
   if (expr->kind == Call_kind) expr = expr->v.Call.func;
@@ -173,7 +176,7 @@ static int Mentions(expr_ty expr, const char* name) {
   return text == NULL || strstr(text, name) != NULL;
 }
 
-// A field that the code sets by position: one of `field(init=False)` is not.
+// A field that is set by position, unlike `field(init=False)`.
 static int IsPositional(stmt_ty field) {
   expr_ty value = field->v.AnnAssign.value;
   if (Mentions(field->v.AnnAssign.annotation, "ClassVar")) return 0;
@@ -199,7 +202,7 @@ static int AddFields(asdl_stmt_seq* body, Known* known) {
   return 1;
 }
 
-// The literal that a class body has for __match_args__; null if there is none.
+// Returns the literal that a class body assigns to __match_args__; null if there is none.
 static expr_ty WrittenNames(asdl_stmt_seq* body) {
   expr_ty written = NULL;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(body); i++) {
@@ -218,7 +221,7 @@ static expr_ty WrittenNames(asdl_stmt_seq* body) {
 // Each field of a literal list: "name", or ("name", type).
 static int AddLiterals(expr_ty list, const Known* known) {
   if (list->kind != List_kind && list->kind != Tuple_kind) return 0;
-  asdl_expr_seq* items = list->v.List.elts;  // The two have one layout.
+  asdl_expr_seq* items = list->v.List.elts;  // Both kinds have the same layout.
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(items); i++) {
     expr_ty item = asdl_seq_GET(items, i);
     if (item->kind == Tuple_kind && asdl_seq_LEN(item->v.Tuple.elts) > 0) {
@@ -230,7 +233,7 @@ static int AddLiterals(expr_ty list, const Known* known) {
   return 1;
 }
 
-// What is bound in an `if` of a class body may be bound or not.
+// A name bound in an `if` of a class body may be bound or not.
 static int IsStraight(asdl_stmt_seq* body) {
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(body); i++) {
     switch (asdl_seq_GET(body, i)->kind) {
@@ -289,7 +292,7 @@ static int FindNamedTuple(Checker* checker, const Thing* thing, const Known* kno
                                        : AddLiterals(fields, known);
 }
 
-// A class that exists already can be looked at.
+// A class that already exists can be inspected.
 static int FindInType(PyObject* value, Known* known) {
   if (value == NULL || !PyType_Check(value)) return 0;
   known->are_fields = _PyType_Lookup((PyTypeObject*)value, fields_name) != NULL;
@@ -316,7 +319,8 @@ static int FindThing(Checker* checker, const Thing* thing, int depth, Known* kno
   }
 }
 
-// The value that nothing in this code binds to `name`: earlier code of a session did, or it is a builtin.
+// Returns the value of `name` if nothing in this code binds it: earlier code of a session did, or
+// it is a builtin.
 static PyObject* LeftOrBuiltin(PyObject* name) {
   PyObject* left = PyDict_GetItemWithError(hooks.main_globals, name);
   return left != NULL ? left : PyDict_GetItemWithError(PyEval_GetBuiltins(), name);
@@ -350,7 +354,7 @@ static int FindClass(Checker* checker, Scope* scope, expr_ty expr, int depth, Kn
   return status <= 0 ? status : FindInType(LoadedMember(&checker->modules, dotted), known);
 }
 
-// `case int(n)`: the object itself, and no class of Python's own can be changed.
+// `case int(n)`: matches the object itself, and Python's own classes cannot be changed.
 static int IsBuiltinClass(Checker* checker, expr_ty cls) {
   Binding* binding = NULL;
   PyObject* value = NULL;
@@ -368,7 +372,7 @@ static int IsBuiltinClass(Checker* checker, expr_ty cls) {
          _PyType_Lookup((PyTypeObject*)value, match_args_name) == NULL;
 }
 
-// The names before the sub-patterns that have none.
+// Puts the names before the sub-patterns that have none.
 static int Settle(Checker* checker, pattern_ty pattern, PyObject* names) {
   asdl_pattern_seq* positional = pattern->v.MatchClass.patterns;
   asdl_identifier_seq* attributes = pattern->v.MatchClass.kwd_attrs;

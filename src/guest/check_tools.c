@@ -7,17 +7,17 @@
 #include "guest/tree.h"
 
 typedef struct ToolChecker {
-  PyObject* described;  // dict: name -> description of the tool, encoded until it is asked for.
+  PyObject* described;  // dict: name -> description of the tool, encoded until it is needed.
   PyObject* bound;      // set: names of tools that the code binds to something else somewhere.
   Findings* findings;
 } ToolChecker;
 
-// One call: what is given, as far as the text tells.
+// One call: its arguments, as far as the text shows.
 typedef struct GivenCall {
   const ToolSpec* spec;
   expr_ty call;
-  PyObject* given;  // set: names of the parameters that have their argument.
-  int unknown;      // There are *args or **kwargs, or a dict that is not written out.
+  PyObject* given;  // set: names of the parameters that have an argument.
+  int unknown;      // There are *args or **kwargs, or a dict that is not a literal.
 } GivenCall;
 
 static int Refuse(ToolChecker* checker, const ToolSpec* spec, expr_ty place, const char* format,
@@ -34,7 +34,8 @@ static int Refuse(ToolChecker* checker, const ToolSpec* spec, expr_ty place, con
 
 // Literals.
 
-// JSON's name for the type of a literal, or null if it is none or JSON has no such.
+// Returns the JSON name of the type of a literal, or null if it is not a literal or JSON has no
+// such type.
 static const char* LiteralType(expr_ty expr) {
   switch (expr->kind) {
     case Constant_kind: {
@@ -72,7 +73,8 @@ static int Accepts(PyObject* types, const char* type) {
   return 0;
 }
 
-// What an annotation says of the inside of a literal. The functions below return 0 if it certainly does not fit.
+// Checks the inside of a literal against an annotation. The functions below return 0 if it
+// certainly does not fit.
 
 static int Fits(expr_ty type, expr_ty value);
 
@@ -96,7 +98,7 @@ static int AllFit(expr_ty type, asdl_expr_seq* values) {
   return 1;
 }
 
-// Numbers that are equal are the same to JSON; a bool is no number there.
+// Equal numbers are the same to JSON; a bool is not a number there.
 static int IsChoice(expr_ty choice, expr_ty value) {
   if (choice->kind != Constant_kind || value->kind == JoinedStr_kind) return 1;
   if (value->kind != Constant_kind) return 0;
@@ -119,7 +121,7 @@ static int IsAnyChoice(expr_ty choices, expr_ty value) {
 
 static int FitsInside(PyObject* outer, expr_ty inner, expr_ty value);
 
-// `**more` in a dict has no key, and is itself one of the kind.
+// `**more` in a dict has no key, and is itself a dict of this kind.
 static int ItemsFit(PyObject* outer, expr_ty inner, expr_ty dict) {
   expr_ty type = asdl_seq_GET(inner->v.Tuple.elts, 1);
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(dict->v.Dict.values); i++) {
@@ -137,7 +139,7 @@ static int FitsInside(PyObject* outer, expr_ty inner, expr_ty value) {
   if (_PyUnicode_EqualToASCIIString(outer, "Literal")) return IsAnyChoice(inner, value);
   if (!FitsName(outer, LiteralType(value))) return 0;
   if (value->kind == List_kind || value->kind == Tuple_kind) {
-    return AllFit(inner, value->v.List.elts);  // The two have one layout.
+    return AllFit(inner, value->v.List.elts);  // Both kinds have the same layout.
   }
   int is_dict = value->kind == Dict_kind && inner->kind == Tuple_kind &&
                 asdl_seq_LEN(inner->v.Tuple.elts) == 2;
@@ -162,7 +164,8 @@ static int Fits(expr_ty type, expr_ty value) {
   }
 }
 
-// Whether `value` fits what the parameter's annotation says. One that cannot be read says nothing.
+// Returns whether `value` fits the parameter's annotation. An annotation that cannot be parsed fits
+// everything.
 static int FitsAnnotation(PyObject* annotation, expr_ty value) {
   const char* text = PyUnicode_AsUTF8(annotation);
   PyArena* arena = text == NULL || strchr(text, '[') == NULL ? NULL : _PyArena_New();
@@ -284,7 +287,7 @@ static int CheckArguments(ToolChecker* checker, GivenCall* given, int through_ca
                                                                  : CheckMissing(checker, given);
 }
 
-// The name of the tool that is called through call_tool, or null.
+// Returns the name of the tool that is called through call_tool, or null.
 static PyObject* CalledByName(expr_ty call) {
   asdl_expr_seq* args = call->v.Call.args;
   expr_ty first = asdl_seq_LEN(args) == 0 ? NULL : asdl_seq_GET(args, 0);
@@ -293,12 +296,12 @@ static PyObject* CalledByName(expr_ty call) {
   return literal ? first->v.Constant.value : NULL;
 }
 
-// Such a name is Python's, whatever the host calls so.
+// Such a name belongs to Python, even if the host has a tool of that name.
 static int IsBuiltin(PyObject* name) {
   return PyDict_GetItemWithError(PyEval_GetBuiltins(), name) != NULL;
 }
 
-// Borrowed; null, without an error if the tool is not described.
+// Borrowed; null without an error if the tool has no description.
 static PyObject* DescriptionOf(ToolChecker* checker, PyObject* name) {
   PyObject* known = PyDict_GetItemWithError(checker->described, name);
   if (known == NULL || PyDict_CheckExact(known)) return known;

@@ -65,10 +65,10 @@ static void AddPossible(Possible* possible, ThingKind kind, PyObject* name) {
   possible->of[possible->count++].name = name;
 }
 
-// How far a name reaches when nothing binds it on the way.
+// How far the lookup of a name goes before something binds it.
 typedef enum Reach {
   kBound,       // It ends at a binding.
-  kMaybeBound,  // It ends at a binding that may not have happened: the builtin may be meant.
+  kMaybeBound,  // It ends at a binding that may not have happened; the builtin may be meant.
   kFree,        // Nothing in the code binds it.
 } Reach;
 
@@ -87,8 +87,8 @@ static int AddThings(Checker* checker, Binding* binding, Possible* possible, int
   return status;
 }
 
-// Python's rules: a function's local is that and nothing else; what a class body binds hides what is
-// outside only once it is bound; other scopes do not see into class bodies.
+// Python's rules: a local of a function is nothing else; a name bound in a class body hides an
+// outer one only once it is bound; other scopes do not see names of class bodies.
 static int Collect(Checker* checker, Scope* scope, PyObject* name, expr_ty place,
                    Possible* possible, Reach* reach, int depth) {
   Names* names = &checker->names;
@@ -120,7 +120,7 @@ static int IsTool(const Checker* checker, PyObject* name) {
   return 0;
 }
 
-// The name that a loaded module is imported by; os.path calls itself otherwise.
+// Returns the name under which a loaded module is imported; os.path has another __name__.
 static PyObject* NameOfModule(PyObject* module, PyObject* otherwise) {
   PyObject* own = PyDict_GetItemString(PyModule_GetDict(module), "__name__");
   if (PyDict_GetItemWithError(PyImport_GetModuleDict(), os_path_name) == module) {
@@ -129,7 +129,8 @@ static PyObject* NameOfModule(PyObject* module, PyObject* otherwise) {
   return own != NULL && PyUnicode_CheckExact(own) ? own : otherwise;
 }
 
-// What an earlier piece of a session left under that name: 1 if there is something.
+// Adds the value that an earlier piece of a session left under that name. Returns 1 if there is
+// one.
 static int AddGlobal(PyObject* name, Possible* possible) {
   PyObject* value = IsDunder(name) ? NULL : PyDict_GetItemWithError(hooks.main_globals, name);
   if (value == NULL) return 0;
@@ -214,8 +215,8 @@ static int CheckName(Checker* checker, expr_ty expr, Possible* possible) {
   return reach == kBound ? 0 : CheckBuiltin(checker, expr, reach);
 }
 
-// `x.__dict__` shows what an object of the code's own has; that of a class of Python's has
-// everything that the check keeps away from.
+// `x.__dict__` may be shown for an object of the code. The dict of one of Python's own classes
+// holds everything that the check protects.
 static int MayShowDict(Checker* checker, expr_ty receiver) {
   Possible what = {.count = 0};
   expr_ty named = receiver->kind == Call_kind ? receiver->v.Call.func : receiver;
@@ -239,7 +240,7 @@ static int IsCaught(const Checker* checker, expr_ty receiver) {
 int CheckAttributeName(Checker* checker, expr_ty place, expr_ty receiver, PyObject* name) {
   Verdict verdict = LookUp(checker->rules->attributes, name);
   if (verdict == kUnlisted && !IsDunder(name)) return 0;
-  // With a dot, it is looked after while the code runs.
+  // With a dot, it is checked at run time.
   int with_dot = receiver != NULL && place->kind == Attribute_kind;
   if (verdict == kRefused && with_dot && IsOwnAttribute(name) && !IsCaught(checker, receiver)) {
     return 0;
@@ -290,7 +291,7 @@ int CheckMembers(Checker* checker, expr_ty place, expr_ty receiver, const Possib
     if (of->of[i].kind != kModule) continue;
     if (LookUpMember(&checker->modules, of->of[i].name, name, &member) < 0) return -1;
     modules += member.kind != kUnknownMember;
-    // hasattr(math, "cbrt") is how to ask.
+    // hasattr(math, "cbrt") is the way to ask.
     if (member.kind == kMissingMember && place->kind == Call_kind) continue;
     if (member.kind == kModuleMember) AddPossible(result, kModule, member.name);
     if (member.kind == kSpecialMember) AddPossible(result, kSpecial, member.name);
@@ -299,7 +300,7 @@ int CheckMembers(Checker* checker, expr_ty place, expr_ty receiver, const Possib
       return -1;
     }
   }
-  // What no module may have, nothing else that goes by the same name can be asked for.
+  // A name that no module may have is checked as an attribute of an unknown object as well.
   return modules > 0 ? 0 : CheckAttributeName(checker, place, receiver, name);
 }
 

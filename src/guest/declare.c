@@ -3,8 +3,8 @@
 typedef struct Declarer {
   Names* names;
   ModulePolicy* policy;
-  const Stretch* stretch;  // Where the targets being visited are bound for sure, or null.
-  PyObject* defined;       // By the statement just visited: declared already.
+  const Stretch* stretch;  // Where the visited targets are certainly bound, or null.
+  PyObject* defined;       // Already declared by the statement just visited.
 } Declarer;
 
 static const Thing kOtherThing = {.kind = kOther};
@@ -15,7 +15,7 @@ static int Declare(Declarer* declarer, PyObject* name, Thing thing, const Stretc
   return stretch == NULL ? 0 : AddStretch(declarer->names, binding, *stretch);
 }
 
-// From the end of `stmt` to the end of its block: all that is written there runs after it.
+// From the end of `stmt` to the end of its block: everything written there runs after it.
 static Stretch RestOfBlock(const TreeVisitor* visitor, stmt_ty stmt) {
   asdl_stmt_seq* block = visitor->block;
   stmt_ty last = asdl_seq_GET(block, asdl_seq_LEN(block) - 1);
@@ -33,7 +33,7 @@ static Stretch Body(asdl_stmt_seq* body) {
                    .to_offset = last->end_col_offset};
 }
 
-// A function without decorators cannot run before its name is bound; so its own body counts.
+// A function without decorators cannot run before its name is bound, so its own body counts.
 static int DeclareDefinition(TreeVisitor* visitor, stmt_ty stmt) {
   int is_class = stmt->kind == ClassDef_kind;
   PyObject* name = is_class ? stmt->v.ClassDef.name : stmt->v.FunctionDef.name;
@@ -88,7 +88,7 @@ static Thing ThingOf(const Names* names, expr_ty value) {
   switch (value->kind) {
     case BinOp_kind:
       text = LiteralTextOf(value, names->arena);
-      if (text == NULL) PyErr_Clear();  // Not known, then.
+      if (text == NULL) PyErr_Clear();  // Treated as unknown.
       return text == NULL ? kOtherThing : (Thing){.kind = kText, .name = text};
     case Name_kind:
     case Attribute_kind:
@@ -103,7 +103,7 @@ static Thing ThingOf(const Names* names, expr_ty value) {
   }
 }
 
-// `name = value`; anything more complicated binds what cannot be told.
+// `name = value`; a more complicated target binds an unknown value.
 static int DeclareTarget(TreeVisitor* visitor, stmt_ty stmt, expr_ty* target, expr_ty value) {
   Declarer* declarer = visitor->state;
   Stretch stretch = RestOfBlock(visitor, stmt);

@@ -10,10 +10,10 @@ extern void _PyAtExit_Call(PyInterpreterState* interpreter);  // atexitmodule.c
 
 enum { kTexts, kWriters, kRandoms, kBufferKinds };
 
-static PyTypeObject* file_type;                   // _io.FileIO, which is below every open file.
+static PyTypeObject* file_type;                   // _io.FileIO, the base of every open file.
 static initproc open_file;                        // Its own tp_init.
 static PyObject* is_writable;                     // Its method, unbound; raises for a closed file.
-static PyTypeObject* buffer_types[kBufferKinds];  // What holds data back, the outermost first.
+static PyTypeObject* buffer_types[kBufferKinds];  // Types that buffer data, the outermost first.
 
 static int boot_handlers;
 // Whether a file was opened for writing that may still be open.
@@ -32,8 +32,8 @@ static int OpenFile(PyObject* self, PyObject* args, PyObject* kwargs) {
   return status;
 }
 
-// All objects of a type that were made since the boot: a new list, or null. What the boot has made is
-// in the permanent generation.
+// Returns all objects of a type that were made since the boot: a new list, or null. Objects made by
+// the boot are in the permanent generation.
 static PyObject* FindAll(PyTypeObject* type) {
   PyObject* found = PyList_New(0);
   for (int i = 0; found != NULL && i < NUM_GENERATIONS; i++) {
@@ -76,7 +76,7 @@ static void Flush(PyObject* file) {
   PyObject* done = PyObject_CallMethodNoArgs(file, &_Py_ID(flush));
   Py_XDECREF(done);
   if (done != NULL) return;
-  // One that is closed or detached says ValueError.
+  // A closed or detached one raises ValueError.
   if (PyErr_ExceptionMatches(PyExc_ValueError)) {
     PyErr_Clear();
   } else {
@@ -89,14 +89,14 @@ static int IsDunder(PyObject* name) {
          PyUnicode_READ_CHAR(name, 1) == '_';
 }
 
-// What the names of __main__ stand for, in the order in which it is let go: what a __del__ is likely
-// to need stays longest.
+// The objects that the names of __main__ refer to, in the order of release: objects that a __del__
+// is likely to need stay longest.
 typedef enum Share { kData, kClassesAndClosures, kFunctions, kShares, kStays = kShares } Share;
 
 static Share ShareOf(PyObject* value) {
   if (PyModule_Check(value)) return kStays;
   if (!PyCallable_Check(value)) return kData;
-  if (!PyObject_IS_GC(value)) return kStays;  // It can hold nothing: a tool, a type of Python's.
+  if (!PyObject_IS_GC(value)) return kStays;  // It can hold nothing: a tool, a type of Python.
   int is_plain = PyFunction_Check(value) && PyFunction_GET_CLOSURE(value) == NULL;
   return is_plain ? kFunctions : kClassesAndClosures;
 }
@@ -106,7 +106,7 @@ static void ReleaseGlobal(PyObject* name, Share share) {
   PyObject* value = PyDict_GetItemWithError(hooks.main_globals, name);
   int is_due = value != NULL && ShareOf(value) == share;
   if (is_due) PyDict_SetItem(hooks.main_globals, name, Py_None);
-  PyErr_Clear();  // Of keys that compare as they like, too.
+  PyErr_Clear();  // Also errors from keys with their own comparison.
 }
 
 static void ReleaseData(PyObject* name) {
@@ -121,7 +121,7 @@ static void ReleaseFunction(PyObject* name) {
   ReleaseGlobal(name, kFunctions);
 }
 
-// As Python does it, only where there is something to wait for.
+// As Python does it, but only if there is something to wait for.
 static void JoinThreads(void) {
   PyThreadState* threads = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
   if (PyThreadState_Next(threads) == NULL) return;
@@ -151,9 +151,9 @@ static void FlushFiles(void) {
   for (int i = 0; i < kBufferKinds; i++) ForEach(FindAll(buffer_types[i]), Flush);
 }
 
-// Whoever holds files may have more to write than they know of (an archive its directory), so their
-// owners go first. In a cycle a file may be closed before what writes to it is finalized, so all is
-// flushed before cycles are looked for.
+// The owner of a file may have more to write than the file knows of (an archive its directory), so
+// owners go first. In a cycle a file may be closed before its writer is finalized, so everything is
+// flushed before cycles are collected.
 static void ReleaseFiles(void) {
   void (*const releases[kShares])(PyObject* name) = {ReleaseData, ReleaseClassOrClosure,
                                                      ReleaseFunction};
@@ -185,7 +185,7 @@ static PyTypeObject* TypeOf(PyObject* module, const char* name) {
   return type != NULL && PyType_Check(type) ? (PyTypeObject*)type : NULL;
 }
 
-// Classes below it take their tp_init from what stands in its dict.
+// Subclasses take their tp_init from the entry in its dict.
 static int WatchOpening(void) {
   PyObject* init = PyDict_GetItemString(file_type->tp_dict, "__init__");
   if (init == NULL || !Py_IS_TYPE(init, &PyWrapperDescr_Type)) return -1;

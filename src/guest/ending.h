@@ -1,21 +1,21 @@
-// What CPython does when a program ends, done while the run still counts: threads are joined, exit
-// handlers called, files written out.
+// Does what CPython does when a program ends, while the run still counts: joins threads, calls exit
+// handlers, flushes files.
 //
 // Trust     Runs what hostile code left behind (threads, handlers, __del__, flush), under the run's
-//           own limits, after its report was made: nothing of it changes how the run ended.
-// Threads   With the interpreter's lock held; gives it up while it waits.
-// Lifetime  A cell that goes on with another run only has its files written out.
+//           own limits, after its report was made. Nothing of it changes how the run ended.
+// Threads   With the interpreter lock held; releases it while it waits.
+// Lifetime  In a cell that continues with another run, only files are flushed.
 #ifndef CAISSON_GUEST_ENDING_H_
 #define CAISSON_GUEST_ENDING_H_
 
 typedef enum AfterRun { kDiscardCell, kKeepCell } AfterRun;
 
-// Costs nothing where code left no thread, no handler and no file it had opened for writing.
+// Costs nothing if code left no thread, no handler and no file that is open for writing.
 void EndProgram(AfterRun after);
 
-// Once, after the interpreter has started, before anything opens a file.
+// Call once, after the interpreter has started and before anything opens a file.
 int EndingStart(void);
-// Once, when all modules are imported: exit handlers of theirs do not make a run wait.
+// Call once, when all modules are imported: a run does not wait for their exit handlers.
 void EndingKnowHandlers(void);
 
 #endif  // CAISSON_GUEST_ENDING_H_

@@ -126,7 +126,7 @@ void LimitMemory(std::size_t bytes) {
   if (setrlimit(RLIMIT_AS, &both) != 0) _exit(95);
 }
 
-// The child: runs all pieces, then writes what the parent wants to know.
+// The child: runs all pieces, then writes the results for the parent.
 [[noreturn]] void RunChild(const std::vector<std::string>& pieces, const HolderOptions& options,
                            int report_fd) {
   Holder& holder = TheHolder();
@@ -149,7 +149,7 @@ void LimitMemory(std::size_t bytes) {
   _exit(0);
 }
 
-// Frames are a length of four bytes and a value; what follows the last is the child's counters.
+// A frame is a length of four bytes and a value. The child's counters follow the last one.
 void ReadReports(const std::string& content, std::size_t pieces, Held& held) {
   std::string_view rest = content;
   while (held.reports.size() < pieces && rest.size() >= 4) {
@@ -247,7 +247,7 @@ int32_t host_wait(int32_t seq, int64_t timeout_ns) {
   return 0;
 }
 
-void host_wake(void) {}  // Nothing here has threads.
+void host_wake(void) {}  // There are no threads here.
 
 int32_t host_post(const void* message, uint32_t length) {
   caisson::Holder& holder = TheHolder();

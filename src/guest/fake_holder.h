@@ -1,7 +1,7 @@
 // Holds guests for tests: boots the interpreter once, then runs every piece of code in a forked
 // child, which starts from the booted state as a cell does from its snapshot.
 //
-// Trust     A guest that crashes takes only its child with it.
+// Trust     A guest that crashes ends only its child.
 // Threads   The test's.
 // Lifetime  The interpreter lives until the test program ends.
 #pragma once
@@ -18,25 +18,24 @@ namespace caisson {
 
 struct HolderOptions {
   std::vector<std::string> tools = {"echo", "fail", "deny", "doubt"};
-  List described_tools = {};  // Entries of "tools" that say more than a name.
+  List described_tools = {};  // Entries of "tools" with a description.
   std::int64_t result_bytes = 128 * 1024;
   std::optional<std::string> argv0 = std::nullopt;
   Dict more = {};  // Further fields of the request.
   int max_calls = 1000;
-  std::size_t memory_bytes =
-      0;  // More than this beyond what is used already is refused. 0: no limit.
+  std::size_t memory_bytes = 0;  // Memory beyond the current use that is allowed. 0: no limit.
 };
 
-// What came out of one child. `reports` has one entry for each piece of code.
+// The result of one child. `reports` has one entry for each piece of code.
 struct Held {
   std::vector<Dict> reports;
   std::string out;
   std::string error_out;
   bool crashed = false;
-  int calls = 0;                       // Posted.
-  int most_in_flight = 0;              // Posted and not answered, at the same time.
+  int calls = 0;                       // Number of calls posted.
+  int most_in_flight = 0;              // Maximum number of open calls at the same time.
   std::vector<std::int64_t> run_ns{};  // CPU time of each piece, from request to report.
-  std::int64_t waited_ns = 0;          // Asked for with a timeout and not cut short by an answer.
+  std::int64_t waited_ns = 0;          // Time of waits with a timeout that no answer ended early.
 
   const Value* Field(std::string_view name) const;  // Of the last report.
   std::string End() const;
@@ -48,9 +47,10 @@ struct Held {
 
 // Runs the pieces one after the other in one cell.
 //
-// The tools answer only when the guest waits, last posted first, so that order never comes for
-// free. `echo` and `create_task` return their only argument, or [positional, keywords]; `fail` raises
-// ValueError "boom"; `deny` is denied; `doubt` raises UncertainError "perhaps done"; any other name raises LookupError.
+// The tools answer only when the guest waits, in reverse order, so that a test cannot rely on the
+// order by accident. `echo` and `create_task` return their only argument, or [positional,
+// keywords]; `fail` raises ValueError "boom"; `deny` is denied; `doubt` raises UncertainError
+// "perhaps done"; any other name raises LookupError.
 Held Hold(const std::vector<std::string>& pieces, const HolderOptions& options = {});
 inline Held Hold(const std::string& code, const HolderOptions& options = {}) {
   return Hold(std::vector<std::string>{code}, options);

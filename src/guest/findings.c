@@ -31,7 +31,7 @@ static int IsBefore(const Finding* a, const Finding* b) {
   return a->line != b->line ? a->line < b->line : a->offset < b->offset;
 }
 
-// What was found at one place stays in the order it was found.
+// Findings at one place stay in the order in which they were found.
 void FindingsSort(Findings* findings) {
   for (int i = 1; i < findings->count; i++) {
     Finding moved = findings->items[i];

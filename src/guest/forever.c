@@ -9,7 +9,7 @@
 // As in tools/guest/adapt_sources.py.
 enum { kForever = 1 << 28 };
 
-// Objects that were reached and not looked into yet.
+// Objects that were reached and not examined yet.
 typedef struct Pending {
   PyObject** objects;
   size_t count;
@@ -91,9 +91,9 @@ int KeepForever(void) {
 }
 
 #ifdef __wasm__
-// obmalloc.c, as in tools/guest/adapt_sources.py: the first word of a pool counts its blocks in use.
+// As in obmalloc.c and tools/guest/adapt_sources.py: the first word of a pool counts used blocks.
 enum { kPoolBytes = 1024, kBlockStep = 8, kLargestBlock = 496 };
-// Memory at the end of the heap that runs find.
+// Memory at the end of the heap for runs.
 enum { kHeadroomBytes = 1 << 20 };
 
 static PyObjectArenaAllocator g_arenas;
@@ -104,20 +104,20 @@ static void* CountNewArena(void* context, size_t bytes) {
   return g_arenas.alloc(context, bytes);
 }
 
-// What importing the library left free lies scattered over the heap; from its end on, memory is taken in a row.
+// Free memory that imports left is scattered over the heap; from its end on, memory is contiguous.
 static void UseUpHeap(void) {
   char* end = PyMem_RawMalloc(kHeadroomBytes);  // Larger than any gap.
   PyMem_RawFree(end);
   for (size_t size = kHeadroomBytes / 2; size >= sizeof(max_align_t); size = size * 3 / 4) {
     char* block;
     do {
-      block = PyMem_RawMalloc(size);  // Never freed: that is the point.
+      block = PyMem_RawMalloc(size);  // Never freed, on purpose.
     } while (block != NULL && block < end);
     PyMem_RawFree(block);
   }
 }
 
-// The same for pools: a new arena has them side by side.
+// The same for pools: a new arena has contiguous ones.
 static void UseUpArenas(void) {
   PyObject_GetArenaAllocator(&g_arenas);
   PyObjectArenaAllocator counting = g_arenas;

@@ -140,7 +140,7 @@ TEST(GuestAwait, FindsTheValueOfACallThatWasMadeOutOfSight) {
   EXPECT_EQ(Hold("def f(): return echo([1, {'a': None}])\nawait f()").ResultJson(),
             "[1,{\"a\":null}]");
   EXPECT_EQ(Hold("def f(): return echo()\nawait f()").Error("type"), "-");
-  // The code's own functions get what they were given, whatever they are called.
+  // Functions of the code get their arguments unchanged, whatever their names are.
   EXPECT_EQ(Hold("async def gather(n): return n\ndef create_task(t): return t\n"
                  "class Board:\n  def create_task(self, t): return t\n"
                  "[await gather(1), create_task('b'), Board().create_task('c')]")
@@ -148,7 +148,7 @@ TEST(GuestAwait, FindsTheValueOfACallThatWasMadeOutOfSight) {
             R"([1,"b","c"])");
   EXPECT_EQ(Hold("async def f(): return 1\n[await f(), (await echo(2))]").error_out,
             "");  // No warnings.
-  // What no tool gave is not awaited.
+  // A value that no tool returned is not awaited.
   EXPECT_EQ(Hold("await object()").Error("type"), "TypeError");
   EXPECT_EQ(Hold("async def f(): pass\nc = f()\ntry: await [c]\nfinally: c.close()").Error("type"),
             "TypeError");

@@ -110,7 +110,7 @@ TEST(GuestResult, NestingBeyondTheAgreedDepthIsShownByRepr) {
     return Hold(std::string(code).replace(code.find('%'), 1, depth));
   };
   EXPECT_EQ(nested("199").ResultJson(), Repeat("[", 199) + "0" + Repeat("]", 199));
-  // One level is the report's own.
+  // The report itself adds one level.
   EXPECT_EQ(nested("200").Repr(), Repeat("[", 200) + "0" + Repeat("]", 200));
   EXPECT_EQ(nested("100000").Repr(), "<unprintable list object>");
 }
@@ -272,7 +272,7 @@ TEST(GuestSource, IsKnownToInspectAndLinecache) {
 }
 
 TEST(GuestSource, EachPieceOfASessionKeepsItsOwnLines) {
-  // The file names differ when the holder numbers them; here the last piece wins.
+  // The file names differ if the holder numbers them; here the last piece wins.
   const Held held = Hold({"def f():\n    return 1 / 0", "x = 1", "# one\n# two\nf()"});
   EXPECT_EQ(held.Error("type"), "ZeroDivisionError");
   EXPECT_THAT(held.Error("traceback"), HasSubstr("line 3, in <module>\n    f()\n"));
@@ -297,7 +297,7 @@ TEST(GuestEnvironment, IsWhatTheRequestSays) {
   EXPECT_EQ(Hold(code, with({{name, text}})).ResultJson(),
             "[{\"NAME\":\"h\xc3\xa9\"},\"h\xc3\xa9\"]");
   EXPECT_EQ(Hold(code, with({})).ResultJson(), "[{},null]");
-  // Set anew for each piece of a session, whatever the one before has made of it.
+  // Set again for each piece of a session, whatever the previous piece changed.
   EXPECT_EQ(Hold({"import os\nos.environ = {'A': 'b'}", code}, with({{name, text}})).ResultJson(),
             "[{\"NAME\":\"h\xc3\xa9\"},\"h\xc3\xa9\"]");
 }
@@ -393,7 +393,7 @@ TEST(GuestError, RecursionAndMemoryErrorsAreWhatTheyAre) {
   EXPECT_EQ(deep.Error("type"), "RecursionError");
   EXPECT_THAT(deep.Error("traceback"), HasSubstr("[Previous line repeated"));
   EXPECT_EQ(Hold("raise MemoryError").Error("type"), "MemoryError");
-#if !__has_feature(thread_sanitizer)  // Which ends the program instead.
+#if !__has_feature(thread_sanitizer)  // The sanitizer ends the program instead.
   EXPECT_EQ(Hold("x = 'x' * (1 << 60)").Error("type"), "MemoryError");
 #endif
 }
@@ -536,7 +536,7 @@ Holder.file.write(b'class')
   }
 }
 
-// As CPython's own end leaves them: whole.
+// Complete, as after CPython's own end.
 TEST(GuestEnding, ArchivesBehindClassesAndFunctionsAreWhole) {
   const std::string path = testing::TempDir() + "/caisson_held_" + std::to_string(getpid());
   for (const char* holder : {

@@ -1,11 +1,11 @@
-// The Python-level parts of the guest that its C parts call, and the objects both share. Fetched
-// once, when the snapshot is made, so that code which rebinds names in those modules cannot reach
-// them here.
+// The Python functions of the guest that its C parts call, and the objects that both share. They
+// are fetched once, when the snapshot is made, so that code which rebinds names in those modules
+// cannot affect them.
 //
-// Trust     The functions are ours, but run among the objects of hostile code: whatever they return
-//           is checked, and any of them may raise.
-// Threads   With the interpreter's lock held.
-// Lifetime  Filled by caisson_boot; held for as long as the interpreter lives.
+// Trust     The functions are ours but run among the objects of hostile code: their results are
+//           checked, and any of them may raise.
+// Threads   With the interpreter lock held.
+// Lifetime  Filled by caisson_boot; kept as long as the interpreter lives.
 #ifndef CAISSON_GUEST_HOOKS_H_
 #define CAISSON_GUEST_HOOKS_H_
 
@@ -26,7 +26,7 @@ typedef struct Hooks {
   PyObject* uncertain_error;  // caisson.UncertainError(message)
   PyObject* source_cache;     // linecache.cache
   PyObject* source_function;  // _caisson.source() -> str
-  PyObject* standard_out;     // The streams as the snapshot has them.
+  PyObject* standard_out;     // The streams of the snapshot.
   PyObject* standard_error;
   PyObject* main_globals;  // __main__.__dict__
   PyObject* default_file;  // "main.py"

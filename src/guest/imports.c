@@ -8,10 +8,10 @@ typedef struct Finder {
   Imports* imports;
   const ImportOptions* options;
   Findings* findings;
-  int guards;  // How many try statements around here catch a failing import.
+  int guards;  // Number of enclosing try statements that catch a failing import.
 } Finder;
 
-// Whether this interpreter lacks the module of that top-level name. 1, 0, or -1.
+// Returns 1 if this interpreter lacks the module of that top-level name, 0 if not, or -1.
 static int IsLacking(PyObject* top) {
   if (PyDict_GetItemWithError(PyImport_GetModuleDict(), top) != NULL) return 0;
   PyObject* answer = PyObject_CallOneArg(hooks.is_missing, top);
@@ -28,7 +28,7 @@ static int RefuseAbsent(Finder* finder, PyObject* top, int line, int offset) {
                     "%.80U is not installed", top);
 }
 
-// A module seen for the first time: is it here, is it there, is it nowhere?
+// Classifies a module seen for the first time: present here, in engine native, or nowhere.
 static int Sort(Finder* finder, PyObject* top) {
   Imports* imports = finder->imports;
   PyObject* packages = finder->options->native_packages;
@@ -56,7 +56,7 @@ static int IsNamed(expr_ty expr, const char* name) {
           _PyUnicode_EqualToASCIIString(expr->v.Attribute.attr, name));
 }
 
-// Whether a handler catches the error that a missing module raises.
+// Returns whether a handler catches the error that a missing module raises.
 static int Catches(excepthandler_ty handler) {
   static const char* const names[] = {"ImportError", "ModuleNotFoundError", "Exception",
                                       "BaseException"};
@@ -72,7 +72,7 @@ static int Catches(excepthandler_ty handler) {
   return 0;
 }
 
-// Only the body of a try is guarded by its handlers.
+// The handlers of a try guard only its body.
 static int FindInTry(TreeVisitor* visitor, stmt_ty stmt) {
   Finder* finder = visitor->state;
   asdl_excepthandler_seq* handlers = stmt->v.Try.handlers;

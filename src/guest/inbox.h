@@ -1,8 +1,8 @@
-// Takes the holder's messages out of host_take, whatever their size.
+// Takes messages of the holder from host_take, whatever their size.
 //
-// Trust     The holder is believed.
+// Trust     The holder is trusted.
 // Threads   One.
-// Lifetime  What InboxTake returned stays valid until the same inbox is used again.
+// Lifetime  The result of InboxTake stays valid until the same inbox is used again.
 #ifndef CAISSON_GUEST_INBOX_H_
 #define CAISSON_GUEST_INBOX_H_
 
@@ -11,11 +11,12 @@
 typedef struct Inbox {
   uint8_t* data;
   uint32_t capacity;
-  uint8_t first[4096];  // Enough for most messages, so that those cost no allocation.
+  uint8_t first[4096];  // Enough for most messages, which then need no allocation.
 } Inbox;
 
-// Points `message` at the next message. 1, or 0 if there is none, or -1 if it does not fit memory.
-// One writable byte follows the message, so that a string at its end can be terminated in place.
+// Points `message` at the next message. Returns 1, 0 if there is none, or -1 if it does not fit
+// into memory. One writable byte follows the message, so that a string at its end can be terminated
+// in place.
 int InboxTake(Inbox* inbox, Cursor* message);
 
 #endif  // CAISSON_GUEST_INBOX_H_

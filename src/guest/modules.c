@@ -4,7 +4,7 @@
 
 static PyObject* standard_names;  // sys.stdlib_module_names
 
-// Functions that reach attributes or modules by name.
+// Functions that access attributes or modules by name.
 static const char* const specials[] = {"functools.update_wrapper", "functools.wraps",
                                        "operator.attrgetter", "operator.methodcaller",
                                        "xml.sax.make_parser"};
@@ -45,14 +45,14 @@ Verdict ModuleVerdict(const ModulePolicy* policy, PyObject* dotted) {
     PyObject* shorter = verdict != kUnlisted || dot < 0 ? NULL : PyUnicode_Substring(at, 0, dot);
     Py_DECREF(at);
     if (shorter == NULL) {
-      if (PyErr_Occurred()) PyErr_Clear();  // Out of memory is no permission.
+      if (PyErr_Occurred()) PyErr_Clear();  // Running out of memory does not allow anything.
       return verdict;
     }
     at = shorter;
   }
 }
 
-// Hands a new reference over to the arena: 0, or -1.
+// Passes a new reference to the arena. Returns 0, or -1.
 static int Keep(const ModulePolicy* policy, PyObject* name) {
   return name == NULL ? -1 : _PyArena_AddPyObject(policy->arena, name);
 }
@@ -80,7 +80,7 @@ void LoadStandard(const ModulePolicy* policy, PyObject* dotted) {
   if (module == NULL) PyErr_Clear();
 }
 
-// The name a module gives itself, or null. Borrowed.
+// Returns the __name__ of a module, or null. Borrowed.
 static PyObject* OwnName(PyObject* module) {
   PyObject* dict = PyModule_GetDict(module);
   PyObject* name = dict == NULL ? NULL : PyDict_GetItemString(dict, "__name__");
@@ -95,7 +95,7 @@ static int IsImported(const ModulePolicy* policy, PyObject* qualified) {
   return policy->imported != NULL && PySet_Contains(policy->imported, qualified) > 0;
 }
 
-// Looks at `name` in a module that is loaded.
+// Looks up `name` in a loaded module.
 static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualified, PyObject* name,
                     Member* member) {
   PyObject* value = PyDict_GetItemWithError(dict, name);
@@ -104,7 +104,7 @@ static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualif
     value = PyDict_GetItemWithError(dict, name);
   }
   if (value == NULL) {
-    // A package may get it when a part of it is imported.
+    // A package may get the name when a part of it is imported.
     int open = PyDict_GetItemString(dict, "__path__") != NULL ||
                PyDict_GetItemString(dict, "__getattr__") != NULL;
     member->kind = IsImported(policy, qualified) ? kModuleMember
@@ -114,7 +114,7 @@ static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualif
     return 0;
   }
   if (!PyModule_Check(value)) {
-    // Something that stands for a module, as the cell's lazy `random` does.
+    // An object that replaces a module, as the cell's lazy `random` does.
     int stands_in = PySet_Contains(standard_names, name) > 0 && !PyType_Check(value) &&
                     !PyFunction_Check(value) && !PyCFunction_Check(value) &&
                     ModuleVerdict(policy, name) != kAllowed;
@@ -122,7 +122,7 @@ static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualif
     member->name = name;
     return 0;
   }
-  // os.path is known by that name, whatever the module calls itself.
+  // os.path is known by that name, whatever its __name__ is.
   PyObject* known = PyDict_GetItemWithError(PyImport_GetModuleDict(), qualified);
   member->name = known == value ? qualified : OwnName(value);
   if (member->name == NULL) {
@@ -134,8 +134,8 @@ static int LookInto(const ModulePolicy* policy, PyObject* dict, PyObject* qualif
   return 0;
 }
 
-// All that can be told of a module that is not loaded: a standard module has no use for another
-// one's name, except to hold it.
+// All that is known of a module that is not loaded: a standard module uses another module's name
+// only to hold that module.
 static int Guess(const ModulePolicy* policy, PyObject* module, PyObject* qualified, PyObject* name,
                  Member* member) {
   if (IsImported(policy, qualified)) {
@@ -232,7 +232,7 @@ int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, M
   return 0;
 }
 
-// Calls nothing: `names` is a list or a tuple.
+// Calls no code: `names` is a list or a tuple.
 static int AllPlain(const ModulePolicy* policy, PyObject* module, PyObject* names) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(names); i++) {
     PyObject* name = PySequence_Fast_GET_ITEM(names, i);

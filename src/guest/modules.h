@@ -1,9 +1,9 @@
-// What the policy says of modules and of what they have.
+// The rules of the policy for modules and their members.
 //
-// A module that is loaded is looked into; of another only the name is known.
+// A loaded module is inspected. Of any other module only the name is known.
 //
-// Trust     Modules may have been changed by earlier code of the same cell; nothing of them is called.
-// Threads   With the interpreter's lock held.
+// Trust     Earlier code of the same cell may have changed modules; none of their code is called.
+// Threads   With the interpreter lock held.
 // Lifetime  Names that are made here belong to the tree's arena.
 #ifndef CAISSON_GUEST_MODULES_H_
 #define CAISSON_GUEST_MODULES_H_
@@ -12,20 +12,22 @@
 
 typedef struct ModulePolicy {
   const Rules* rules;
-  PyObject* native_packages;  // Borrowed: list of str that may be imported besides, or null.
+  PyObject* native_packages;  // Borrowed: list of str, further modules that may be imported; or
+                              // null.
   PyObject* imported;         // Owned: set of the dotted names that the code imports, or null.
   PyArena* arena;
 } ModulePolicy;
 
-// Whether the module of that dotted name may be imported.
+// Returns whether the module with that dotted name may be imported.
 Verdict ModuleVerdict(const ModulePolicy* policy, PyObject* dotted);
 
 typedef enum MemberKind {
   kPlainMember,    // A class, a function, a value.
-  kUnknownMember,  // Of a module that may not be imported: the import is what is refused.
-  kModuleMember,   // A module, which may be used; `name` is its dotted name.
-  kSpecialMember,  // A function that reaches attributes by name; `name` is "operator.attrgetter"...
-  kRefusedMember,  // `hint` says what to write instead.
+  kUnknownMember,  // Of a module that may not be imported: the import itself is refused.
+  kModuleMember,   // A module that may be used; `name` is its dotted name.
+  kSpecialMember,  // A function that accesses attributes by name; `name` is
+                   // "operator.attrgetter"...
+  kRefusedMember,  // Refused; `hint` says what to write instead.
   kForeignMember,  // A module that may not be imported; `name` is its name.
   kPrivateMember,  // Starts with an underscore.
   kMissingMember,  // The module has no such name.
@@ -37,27 +39,28 @@ typedef struct Member {
   const char* hint;
 } Member;
 
-// Whether what is reached by that path is Python's own.
+// Returns whether the object with that path belongs to the standard library.
 int IsStandard(PyObject* dotted);
 
-// Loads a module of the standard library that the code may import and will, so that it can be looked
-// into. None of the code's own runs; a module that cannot be loaded is left for the code to find out.
+// Loads a module of the standard library that the code may and will import, so that it can be
+// inspected. Runs none of the code. If a module cannot be loaded, the code's own import will fail.
 void LoadStandard(const ModulePolicy* policy, PyObject* dotted);
 
-// What `module.name` is. 0, or -1 with a Python error set.
+// Finds out what `module.name` is. Returns 0, or -1 with a Python error set.
 int LookUpMember(const ModulePolicy* policy, PyObject* module, PyObject* name, Member* member);
 
-// What the module of that standard or loaded member has under its name; null if that cannot be told. Borrowed.
+// Returns the object that the module of that standard or loaded member has under its name; null if
+// unknown. Borrowed.
 PyObject* LoadedMember(const ModulePolicy* policy, PyObject* dotted);
 
-// The dotted name of the special member that `value` is, or null. Borrowed.
+// Returns the dotted name of the special member that `value` is, or null. Borrowed.
 PyObject* SpecialName(PyObject* value);
 
-// Whether `from module import *` brings in nothing but plain members: 1, 0, or -1 with a Python
+// Returns 1 if `from module import *` imports only plain members, 0 if not, or -1 with a Python
 // error set.
 int StarIsPlain(const ModulePolicy* policy, PyObject* module);
 
-// The part before the first dot: a new reference, interned.
+// Returns the part before the first dot: a new reference, interned.
 PyObject* TopLevelName(PyObject* dotted);
 
 int ModulesStart(void);

@@ -31,7 +31,7 @@ void ScopeClose(Names* names) {
   names->current = names->current->parent;
 }
 
-// Identifiers are interned by the parser, so their addresses tell them apart.
+// The parser interns identifiers, so their addresses identify them.
 static size_t BucketOf(const Scope* scope, PyObject* name) {
   return (Mix(scope) * 31 + Mix(name)) % kNameBuckets;
 }
@@ -54,8 +54,8 @@ Binding* MakeBinding(Names* names, Scope* scope, PyObject* name) {
   return *bucket = binding;
 }
 
-// The enclosing function's binding that `nonlocal name` in `scope` means; made in the nearest
-// function if there is none yet (Python itself refuses the code if there never is).
+// Returns the enclosing function's binding that `nonlocal name` in `scope` means; makes it in the
+// nearest function if there is none yet (Python itself refuses the code if there never is one).
 static Binding* Nonlocal(Names* names, Scope* scope, PyObject* name) {
   Scope* nearest = NULL;
   for (Scope* at = scope->parent; at != NULL && at->kind != kModuleScope; at = at->parent) {

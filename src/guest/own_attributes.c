@@ -8,7 +8,8 @@ static PyObject* Refuse(const char* message) {
   return NULL;
 }
 
-// Asks the object itself: a proxy, an alias of a class or a __getattr__ would answer for another one.
+// Asks the object itself: a proxy, an alias of a class or a __getattr__ would answer for another
+// object.
 static PyObject* OwnLookup(PyObject* object, PyObject* name) {
   return PyType_Check(object) ? PyType_Type.tp_getattro(object, name)
                               : PyObject_GenericGetAttr(object, name);
@@ -48,8 +49,8 @@ static PyObject* NoModule(PyObject* name, PyObject* object) {
   return Refuse("this attribute is a module, which is not shown");
 }
 
-// AttributeError.obj. Whatever an object is asked through (proxies, super(), aliases of types, a __getattr__ of the
-// library), it ends here.
+// AttributeError.obj. Every way to read an attribute (proxies, super(), aliases of types, a
+// __getattr__ of the library) ends here.
 
 static int shows_obj;
 
@@ -83,7 +84,7 @@ static PyObject* OwnObj(PyObject* name, PyObject* object) {
                                   : NoModule(name, object);
 }
 
-// The name of the module that a callable comes from: borrowed, or null.
+// Returns the name of the module that a callable comes from: borrowed, or null.
 static PyObject* ModuleOf(PyObject* callable) {
   while (PyMethod_Check(callable)) callable = PyMethod_GET_FUNCTION(callable);
   PyObject* held =
@@ -103,7 +104,7 @@ static PyObject* NoEvaluator(PyObject* name, PyObject* object) {
   return Refuse("call it where it stands, with the text as a literal: df.query('a > @n')");
 }
 
-// Each function has its attribute's name as `self`, and no name in the code.
+// Each function has its attribute's name as `self`; the code has no name for it.
 static PyMethodDef methods[] = {
     {"__dict__", OwnDict, METH_O, NULL}, {"obj", OwnObj, METH_O, NULL},
     {"os", NoModule, METH_O, NULL},      {"sys", NoModule, METH_O, NULL},
@@ -130,10 +131,10 @@ int OwnAttributesStart(void) {
 
 void GuardExceptions(ExceptionsShow show) {
   int shows = show == kShowAll;
-  if (shows_obj != shows) shows_obj = shows;  // A page that is not written to is shared.
+  if (shows_obj != shows) shows_obj = shows;  // An unwritten page stays shared.
 }
 
-// Of those that are read by a function of ours; kRead if it is none.
+// The index of the attribute if one of our functions reads it; otherwise kRead.
 static int IndexOf(PyObject* name) {
   int i = 0;
   while (i < kRead && own[i].name != name) i++;

@@ -5,7 +5,7 @@
 #include "guest/check.h"
 #include "guest/check_tools.h"
 
-static Findings found;  // Too large for the stack of a cell; one run at a time.
+static Findings found;  // Too large for the stack of a cell; there is one run at a time.
 
 int PolicyStart(void) {
   return RulesStart() < 0 || ModulesStart() < 0 || CheckStart() < 0 ? -1 : 0;
@@ -15,11 +15,11 @@ static int Contains(const Request* request, const char* text) {
   return strstr(request->code, text) != NULL;
 }
 
-// Code without the word imports nothing: it is spared the walk.
+// Code without the word "import" imports nothing, so the walk is skipped.
 static int FindImports(Judgement* judgement, const Request* request, mod_ty tree) {
   int wanted = request->is_strict || request->is_check || request->native_packages != NULL;
   if (!wanted || !Contains(request, "import")) return 0;
-  // Code that changes where modules come from knows better what there is.
+  // Code that changes where modules come from may find modules that are missing here.
   int knows_better = !request->is_strict && Contains(request, "sys.path");
   ImportOptions options = {
       .native_packages = request->native_packages,

@@ -1,8 +1,8 @@
-// The policy's place in the life of a run: it sees the tree as it was parsed, before anything is
-// rewritten, compiled or executed (I7).
+// Applies the policy in a run: it sees the tree as it was parsed, before anything is rewritten,
+// compiled or executed (I7).
 //
 // Trust     The tree is hostile.
-// Threads   With the interpreter's lock held.
+// Threads   With the interpreter lock held.
 // Lifetime  A Judgement lives from JudgementInit to JudgementRelease.
 #ifndef CAISSON_GUEST_POLICY_H_
 #define CAISSON_GUEST_POLICY_H_
@@ -17,11 +17,11 @@ typedef struct Judgement {
 } Judgement;
 
 void JudgementInit(Judgement* judgement);
-// 0 with the judgement, or -1 with a Python error set: the code is refused then too.
+// Returns 0 with the judgement, or -1 with a Python error set; the code is refused then too.
 int PolicyJudge(Judgement* judgement, const Request* request, mod_ty tree, PyArena* arena);
 void JudgementRelease(Judgement* judgement);
 
-// Whether nothing speaks against running the code here.
+// Returns whether the code may run here.
 int MayRun(const Judgement* judgement);
 
 int PolicyStart(void);

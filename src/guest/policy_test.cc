@@ -1,4 +1,4 @@
-// The strict policy on code: what it lets pass, what it refuses, and what it says.
+// The strict policy on code: what it allows, what it refuses, and its messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ Held Check(const std::string& code, HolderOptions options = Strict()) {
   return Hold(code, options);
 }
 
-// Several checks in one cell: far quicker than one each.
+// Several checks in one cell: much faster than one cell each.
 std::vector<std::string> CheckAll(const std::vector<std::string>& codes,
                                   HolderOptions options = Strict()) {
   options.more.items.emplace_back(Str("check"), true);
@@ -103,7 +103,7 @@ void ExpectRefused(const std::vector<std::string>& codes, const HolderOptions& o
   }
 }
 
-// The reference's own cases, by the names it gives them.
+// The cases of the reference implementation, with its names.
 
 TEST(PolicyReference, AllowsBasicPrograms) {
   ExpectAllowed({
@@ -214,7 +214,7 @@ TEST(PolicyLists, MembersAreAllowedByTheirFullName) {
                 With(Lists({{"allow_imports", Strs({"asyncio.create_subprocess_exec"})}})));
 }
 
-// Programs kept as files, below tests/policy.
+// Programs in files below tests/policy.
 
 std::vector<std::filesystem::path> Files(const std::string& folder) {
   std::vector<std::filesystem::path> files;
@@ -232,7 +232,7 @@ std::string Read(const std::filesystem::path& file) {
   return content.str();
 }
 
-// One program a line; "\\n" in it is the end of a line.
+// One program per line; "\\n" in it stands for the end of a line.
 std::vector<std::string> Programs(const std::filesystem::path& file) {
   std::vector<std::string> programs;
   std::istringstream lines(Read(file));
@@ -258,7 +258,7 @@ TEST(PolicyFiles, RefusedProgramsAreRefused) {
   for (const auto& file : Files("refused")) ExpectRefused(Programs(file));
 }
 
-// The programs that the guest's profile is made with, but for those that try the refused on purpose.
+// The programs for the guest's profile, except those that try refused code on purpose.
 TEST(PolicyFiles, TrainingProgramsPass) {
   std::vector<std::string> programs;
   for (const auto& entry : std::filesystem::directory_iterator(CAISSON_TRAINING_PROGRAMS)) {
@@ -465,9 +465,9 @@ TEST(PolicySession, KnowsTheClassesThatEarlierPiecesDefined) {
             "rejected\n1:1 attribute: functools.wraps needs the attribute's name as a literal");
 }
 
-// What only shows while the code runs.
+// Checks at run time.
 
-// Refused, an AttributeError, or None instead of what was asked for.
+// The result is a refusal, an AttributeError, or None instead of the requested object.
 TEST(PolicyFiles, WhatIsHiddenIsNotShownWhileTheCodeRuns) {
   for (const auto& file : Files("hidden")) {
     for (const std::string& code : Programs(file)) {
@@ -529,7 +529,8 @@ TEST(PolicyRedirect, RedirectsStreamsOnly) {
   EXPECT_EQ(held.Error("type"), "ValueError");
 }
 
-// `case P(a, b)` reads what the text says, whatever __match_args__ is by then.
+// `case P(a, b)` reads the attributes that the text determines, whatever __match_args__ is at run
+// time.
 TEST(PolicyPatterns, PositionalNamesAreSettledBeforeTheCodeRuns) {
   const Held held = Hold(
       "from dataclasses import dataclass, field\nfrom typing import ClassVar, NamedTuple\n"
@@ -549,7 +550,7 @@ TEST(PolicyPatterns, PositionalNamesAreSettledBeforeTheCodeRuns) {
   EXPECT_EQ(*ToJson(*held.Field("result")), R"([[1,2,3],[4,5],[6,7],[8,9],[1,2],"s"])");
 }
 
-// A function of a package that may evaluate text is called where the check sees the text, or not at all.
+// A function of a package that may evaluate text can only be called where the check sees the text.
 TEST(PolicyOwnAttributes, EvaluatorsOfPackagesAreNoValues) {
   const HolderOptions options = With(Lists({{"allow_builtins", Strs({"exec"})}}));
   const std::string package =
@@ -568,7 +569,7 @@ TEST(PolicyOwnAttributes, EvaluatorsOfPackagesAreNoValues) {
             R"(["b","a","c"])");
 }
 
-// What the interpreter lacks.
+// Missing modules.
 
 HolderOptions Auto(HolderOptions options, std::initializer_list<const char*> packages) {
   options.more.items.emplace_back(Str("native_packages"), Strs(packages));
@@ -711,9 +712,9 @@ TEST(PolicyHostile, ManyNamesTakeLittleTime) {
   EXPECT_EQ(Hold(code + "a.path", Strict()).crashed, false);
 }
 
-// What it costs.
+// Costs.
 
-// CPU time, the best of many runs in one cell: other work on the machine only ever adds to it.
+// CPU time, the best of many runs in one cell: other work on the machine only adds to it.
 std::int64_t BestNs(const std::string& code, const HolderOptions& options) {
   return std::ranges::min(Hold(std::vector<std::string>(300, code), options).run_ns);
 }

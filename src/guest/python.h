@@ -1,4 +1,4 @@
-// CPython's headers, internal ones included: the guest needs the parser's own tree, which the
+// Includes CPython's headers, also internal ones: the guest needs the parser's own tree, which the
 // public interface only offers as Python objects.
 //
 // Trust     -
@@ -12,7 +12,7 @@
 #define Py_BUILD_CORE 1
 #endif
 
-#include <Python.h>  // First, as CPython asks.
+#include <Python.h>  // Must be first, as CPython requires.
 //
 #include <internal/pycore_ast.h>
 #include <internal/pycore_compile.h>

@@ -9,17 +9,17 @@
 #include "guest/abi.h"
 #include "guest/hooks.h"
 
-// What a message and a traceback are cut to.
+// Maximum sizes of a message and a traceback.
 enum { kMaxMessageBytes = 16 * 1024, kMaxTracebackBytes = 64 * 1024 };
 
 static uint8_t report_storage[4096];
 
-// Given back when code ran out of memory, so that the exception can still be described.
+// Freed when code ran out of memory, so that the exception can still be described.
 enum { kBallastBytes = 2 * 1024 * 1024 };
 static void* ballast;
 
-// The parts of a report whose size hostile code decides are cut beforehand, so writing one can only
-// fail for want of memory; it then says just that.
+// The parts of a report whose size hostile code controls are truncated beforehand, so writing one
+// can only fail if there is no memory; the report then says only that.
 void ReportBegin(Report* report, size_t entries, const char* end) {
   BufferInit(&report->bytes, report_storage, sizeof report_storage, SIZE_MAX / 4);
   PutDictHead(&report->bytes, entries);
@@ -66,8 +66,8 @@ EncodeStatus PutText(Buffer* out, PyObject* text, size_t limit) {
   return status;
 }
 
-// repr(), also of ints that are too long for JSON and for Python's own limit. Longer ones than this are not shown:
-// decimal takes quadratic time.
+// repr(), also of ints that are too long for JSON and for Python's own limit. Ints with more digits
+// are not shown, because the conversion to decimal takes quadratic time.
 enum { kMaxReprDigits = 20000 };
 static PyObject* Repr(PyObject* result) {
   int* most_digits = &_PyInterpreterState_GET()->int_max_str_digits;
@@ -120,7 +120,7 @@ void ReportReturned(Report* report, PyObject* result, size_t result_bytes) {
   }
 }
 
-// The last line of `file` in a traceback, or None: what describe() does, for when it fails.
+// Returns the last line of `file` in a traceback, or None: as describe() does, for when that fails.
 static PyObject* LastLine(PyObject* exception, PyObject* file) {
   long line = -1;
   PyObject* trace = PyException_GetTraceback(exception);
@@ -133,7 +133,8 @@ static PyObject* LastLine(PyObject* exception, PyObject* file) {
   return line < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(line);
 }
 
-// (type, message, line, traceback) without any help: a new reference, or null if even that fails.
+// Returns (type, message, line, traceback) without calling Python code: a new reference, or null if
+// even that fails.
 static PyObject* DescribePlainly(PyObject* exception, PyObject* file) {
   PyObject* message = PyObject_Str(exception);
   if (message == NULL) {
@@ -152,10 +153,10 @@ static PyObject* DescribePlainly(PyObject* exception, PyObject* file) {
   return fields;
 }
 
-// What is said about an exception.
+// The description of an exception.
 typedef struct Description {
   PyObject* fields;  // (type, message, line, traceback), or null.
-  const char* type;  // For when it is null.
+  const char* type;  // Used if it is null.
 } Description;
 
 static Description Describe(PyObject* exception, PyObject* file) {
@@ -203,7 +204,7 @@ static void PutError(Buffer* out, const Description* description) {
   PutText(out, PyTuple_GET_ITEM(fields, 3), kMaxTracebackBytes);
 }
 
-// The current error as a normalised exception with its traceback: a new reference.
+// Returns the current error as a normalised exception with its traceback: a new reference.
 static PyObject* TakeException(void) {
   if (PyErr_ExceptionMatches(PyExc_MemoryError)) {
     PyMem_RawFree(ballast);
@@ -219,7 +220,8 @@ static PyObject* TakeException(void) {
   return value;
 }
 
-// Python's rules for SystemExit: None is 0, an int is itself, anything else is printed and is 1.
+// Python's rules for SystemExit: None is 0, an int is used as it is, anything else is printed and
+// is 1.
 static int ExitStatus(PyObject* exception) {
   PyObject* code = PyObject_GetAttrString(exception, "code");
   int status = 1;
@@ -252,7 +254,8 @@ static void ReportExited(Report* report, PyObject* exception, PyObject* file) {
   Py_XDECREF(description.fields);
 }
 
-// Whether it was an instruction of Python code that raised the exception, not what one called.
+// Returns whether an instruction of Python code raised the exception, rather than a function that
+// it called.
 static int IsRaisedByCode(PyObject* exception) {
   PyObject* trace = PyException_GetTraceback(exception);
   PyTracebackObject* last = (PyTracebackObject*)trace;
@@ -260,7 +263,7 @@ static int IsRaisedByCode(PyObject* exception) {
   int opcode = -1;
   if (last != NULL) {
     PyCodeObject* code = PyFrame_GetCode(last->tb_frame);
-    int at = last->tb_lasti / (int)sizeof(_Py_CODEUNIT);  // Code can make tracebacks of its own.
+    int at = last->tb_lasti / (int)sizeof(_Py_CODEUNIT);  // Code can make its own tracebacks.
     if (at >= 0 && at < Py_SIZE(code)) opcode = _Py_OPCODE(_PyCode_CODE(code)[at]);
     Py_DECREF(code);
   }
@@ -339,7 +342,8 @@ void ReportRejected(Report* report, const char* end, PyObject* file) {
   Py_DECREF(exception);
 }
 
-// Whether `stream` holds nothing back. Flushing writes to memory even then, which has to be reset after the run.
+// Returns whether `stream` has no buffered data. Flushing writes to memory even then, which must be
+// reset after the run.
 #ifdef __wasm__
 extern int _caisson_text_is_idle(PyObject* stream);  // tools/guest/adapt_sources.py
 #else
@@ -356,8 +360,7 @@ static void Flush(PyObject* stream) {
   PyErr_Clear();
 }
 
-// Called in every run, and by names that are there already: a new string would be looked for, and
-// remembered, in a page of its own.
+// Called in every run, so it uses existing names: a new string would be interned in another page.
 void FlushStreams(void) {
   PyThreadState* thread = PyThreadState_Get();
   PyObject* out = Py_XNewRef(_PySys_GetAttr(thread, &_Py_ID(stdout)));

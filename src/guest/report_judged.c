@@ -2,7 +2,7 @@
 
 enum { kMaxFindingBytes = 1000 };
 
-// The column, in characters from 1, that lies `offset` bytes into a line.
+// Returns the column, in characters from 1, at `offset` bytes into a line.
 static long Column(const char* code, int line, int offset) {
   for (; line > 1 && *code != '\0'; code++) {
     line -= *code == '\n' || (*code == '\r' && code[1] != '\n');

@@ -1,7 +1,7 @@
-// The reports of code that was judged and not run: "rejected", "needs_native", "checked".
+// Builds the reports of code that was checked and not run: "rejected", "needs_native", "checked".
 //
 // Trust     As report.h.
-// Threads   With the interpreter's lock held.
+// Threads   With the interpreter lock held.
 // Lifetime  Nothing is kept.
 #ifndef CAISSON_GUEST_REPORT_JUDGED_H_
 #define CAISSON_GUEST_REPORT_JUDGED_H_

@@ -11,9 +11,9 @@ static int IsKey(const char* key, size_t size, const char* name) {
   return size == strlen(name) && memcmp(key, name, size) == 0;
 }
 
-// The policy is a number for what is built in, 0 (open) or 1 (strict), so that most requests carry
-// one byte of it; else a dict, which makes it strict with other lists. Anything else is refused, for
-// code must not run unchecked because of a misunderstanding.
+// The policy is a number for the built-in ones, 0 (open) or 1 (strict), so that most requests use
+// one byte for it. Otherwise it is a dict, which means strict with other lists. Anything else is
+// refused, because code must not run unchecked by mistake.
 static int TakePolicy(Request* request, Cursor* message) {
   int64_t number;
   if (ReadInt(message, &number) == 0) {
@@ -64,7 +64,7 @@ static int TakeField(Request* request, Cursor* message) {
     PyUnicode_InternInPlace(&value);
     Py_XSETREF(request->file, value);
   } else {
-    Py_DECREF(value);  // None, or something of a newer holder.
+    Py_DECREF(value);  // None, or a field of a newer holder.
   }
   return 0;
 }
@@ -87,7 +87,7 @@ int TakeRequest(Request* request) {
     return -1;
   }
   if (request->file == NULL) request->file = Py_NewRef(hooks.default_file);
-  // All fields are read, so the byte behind the code can become the NUL that the parser wants. The
+  // All fields are read, so the byte after the code can become the NUL that the parser needs. The
   // inbox is writable and has one byte more than the message.
   ((char*)(uintptr_t)request->code)[request->code_size] = '\0';
   if (request->code_size >= 3 && memcmp(request->code, "\xef\xbb\xbf", 3) == 0) {
@@ -133,7 +133,8 @@ static size_t EncodingNameSize(const char* at, const char* end) {
   return (size_t)(at - name);
 }
 
-// The name of the encoding that a line declares (PEP 263), and its size; 0 if it declares none.
+// Returns the size of the encoding name that a line declares (PEP 263), and the name; 0 if it
+// declares none.
 static size_t DeclaredEncoding(const char* line, const char* end, const char** name) {
   const char* at = SkipBlanks(line, end);
   if (at == end || *at != '#') return 0;
@@ -157,7 +158,8 @@ static int IsUtf8Name(const char* name, size_t size) {
   return 0;
 }
 
-// Python would read the code otherwise than it was sent. A second line counts if the first has no code.
+// Python would decode the code in another way than it was sent. A second line counts if the first
+// has no code.
 static int CheckEncoding(const Request* request) {
   const char* line = request->code;
   const char* end = line + request->code_size;

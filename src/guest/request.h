@@ -1,7 +1,7 @@
-// The request that starts a run, taken apart without making Python objects of what needs none.
+// Decodes the request that starts a run, and makes Python objects only where they are needed.
 //
-// Trust     The holder is believed about the form; the code in it is hostile.
-// Threads   With the interpreter's lock held.
+// Trust     The format comes from the holder and is trusted; the code in it is hostile.
+// Threads   With the interpreter lock held.
 // Lifetime  `code` stays valid until the next TakeRequest, and is followed by a NUL.
 #ifndef CAISSON_GUEST_REQUEST_H_
 #define CAISSON_GUEST_REQUEST_H_
@@ -22,11 +22,11 @@ typedef struct Request {
   int keeps_cell;             // Another run follows in this cell.
 } Request;
 
-// 0, or -1 if the holder sent no request or none of the agreed form.
+// Returns 0, or -1 if the holder sent no request or an invalid one.
 int TakeRequest(Request* request);
 void ReleaseRequest(Request* request);
 
-// 0 if the code is text that can be parsed; else -1 with a SyntaxError set.
+// Returns 0 if the code is text that can be parsed; otherwise -1 with a SyntaxError set.
 int CheckSource(const Request* request);
 
 #endif  // CAISSON_GUEST_REQUEST_H_

@@ -7,7 +7,7 @@ PyObject* body_name;
 
 int ResultTreeStart(void) {
   result_name = PyUnicode_InternFromString("<result>");
-  body_name = PyUnicode_InternFromString("<module>");  // As tracebacks call it.
+  body_name = PyUnicode_InternFromString("<module>");  // The name that tracebacks show.
   return result_name == NULL || body_name == NULL ? -1 : 0;
 }
 
@@ -29,7 +29,7 @@ static int StoreLastExpression(asdl_stmt_seq* body, PyArena* arena) {
   return 0;
 }
 
-// What the code contains outside of functions and classes.
+// The code outside of functions and classes.
 typedef struct TopLevel {
   PyObject* file;
   PyArena* arena;
@@ -62,7 +62,7 @@ static int SkipExpr(TreeVisitor* Py_UNUSED(visitor), expr_ty* Py_UNUSED(slot)) {
   return kVisitSkip;
 }
 
-// In a function a global cannot be annotated, so `x: int = 1` becomes `x = 1`.
+// A global cannot be annotated in a function, so `x: int = 1` becomes `x = 1`.
 static int DropAnnotation(TopLevel* top, stmt_ty* slot) {
   stmt_ty stmt = *slot;
   if (stmt->v.AnnAssign.target->kind != Name_kind) return 0;
@@ -159,7 +159,8 @@ static stmt_ty MakeGlobal(TopLevel* top) {
   return _PyAST_Global(names, 1, 0, 1, 0, top->arena);
 }
 
-// How many statements must stay at the top of the module: a docstring and `from __future__`.
+// Returns how many statements must stay at the top of the module: a docstring and `from
+// __future__`.
 static Py_ssize_t CountPrologue(asdl_stmt_seq* body) {
   Py_ssize_t prologue = 0;
   for (Py_ssize_t i = 0; i < asdl_seq_LEN(body); i++) {

@@ -83,8 +83,8 @@ int RulesStart(void) {
              : 0;
 }
 
-// One subject of a policy dict: "x" replaces what is allowed, "allow_x" adds to it, "block_x" takes
-// away and has the last word.
+// One subject of a policy dict: "x" replaces the allowed names, "allow_x" adds to them, "block_x"
+// removes names and takes precedence.
 typedef struct Changes {
   PyObject* instead;  // Borrowed lists of str, or null.
   PyObject* allow;
@@ -119,7 +119,7 @@ static int PutAll(PyObject* list, PyObject* names, PyObject* verdict) {
   return 0;
 }
 
-// The refusals of `list` alone.
+// Returns only the refusals of `list`.
 static PyObject* WithoutAllowed(PyObject* list) {
   PyObject* rest = PyDict_New();
   PyObject *name, *verdict;

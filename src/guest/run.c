@@ -17,7 +17,7 @@
 #include "guest/tool_spec.h"
 #include "guest/tools.h"
 
-// Most code awaits nothing, or has no tools: it is spared the walk.
+// Most code awaits nothing, or has no tools, so the walk is skipped.
 static int MayAwaitTools(const Request* request) {
   int has_tools = (request->tools != NULL && PyList_GET_SIZE(request->tools) > 0) ||
                   strstr(request->code, "call_tool") != NULL;
@@ -33,7 +33,7 @@ static int RewriteForPolicy(const Request* request, mod_ty tree, PyArena* arena)
   return request->is_strict ? RewriteOwnAttributes(tree, arena) : 0;
 }
 
-// The parser and the compiler say MemoryError or RecursionError when code is nested beyond them.
+// The parser and the compiler raise MemoryError or RecursionError if code is nested too deeply.
 static void ExplainNesting(void) {
   if (!PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(PyExc_RecursionError)) {
     return;
@@ -41,8 +41,8 @@ static void ExplainNesting(void) {
   PyErr_SetString(PyExc_SyntaxError, "the code is nested too deeply, or too large to compile");
 }
 
-// The code object, or null: with the error that the run is rejected with, or without one if the
-// judgement says why.
+// Returns the code object, or null: with the error for the rejection, or without one if the
+// judgement has the reason.
 static PyCodeObject* Compile(const Request* request, Judgement* judgement, TreeShape* shape) {
   if (CheckSource(request) < 0) return NULL;
   PyArena* arena = _PyArena_New();
@@ -63,14 +63,14 @@ static PyCodeObject* Compile(const Request* request, Judgement* judgement, TreeS
   return code;
 }
 
-// Removes `name` from the globals and returns what it held: a new reference, or null.
+// Removes `name` from the globals and returns its value: a new reference, or null.
 static PyObject* Pop(PyObject* globals, PyObject* name) {
   PyObject* value = Py_XNewRef(PyDict_GetItemWithError(globals, name));
   if (value != NULL && PyDict_DelItem(globals, name) < 0) PyErr_Clear();
   return value;
 }
 
-// A coroutine, if top-level code awaits, is run to its end on the cell's event loop.
+// If top-level code awaits, its coroutine is run to its end on the cell's event loop.
 static PyObject* Complete(PyObject* value) {
   if (value == NULL || !PyCoro_CheckExact(value)) return value;
   PyObject* completed = PyObject_CallOneArg(hooks.run_coroutine, value);
@@ -121,8 +121,8 @@ static int SetEnvironment(PyObject* environment) {
   return done == NULL ? -1 : 0;
 }
 
-// Whatever code leaves behind is released before the report is sent, so that a __del__ that prints
-// or calls tools does so within the run.
+// Objects that code leaves behind are released before the report is sent, so that a __del__ that
+// prints or calls tools does so within the run.
 static void RunCode(const Request* request, PyCodeObject* code, TreeShape shape, Report* report) {
   PyObject* result = NULL;
   GuardExceptions(request->is_strict ? kHideObj : kShowAll);

@@ -15,7 +15,8 @@ static PyObject* KeptText(PyObject* self, PyObject* Py_UNUSED(unused)) {
 }
 static PyMethodDef kept_text = {"source", KeptText, METH_NOARGS, NULL};
 
-// linecache's form of a source it has not split into lines yet: a tuple of the function to ask.
+// The format of linecache for a source that is not split into lines yet: a tuple with the function
+// to call.
 static int Register(PyObject* file, PyObject* function) {
   PyObject* entry = function == NULL ? NULL : PyTuple_Pack(1, function);
   int failed = entry == NULL || PyDict_SetItem(hooks.source_cache, file, entry) < 0;

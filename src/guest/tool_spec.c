@@ -90,7 +90,7 @@ ToolParameter ToolParameterAt(const ToolSpec* spec, Py_ssize_t index) {
   };
 }
 
-// Appends to `parts`, which may be null already.
+// Appends to `parts`, which may already be null.
 static void Append(PyObject** parts, PyObject* part) {
   if (part == NULL || (*parts != NULL && PyList_Append(*parts, part) < 0)) Py_CLEAR(*parts);
   Py_XDECREF(part);
@@ -111,7 +111,7 @@ static PyObject* ParameterText(const ToolParameter* parameter, const char* quote
   }
 }
 
-// What stands between the brackets.
+// Returns the text between the brackets.
 static PyObject* ParametersText(const ToolSpec* spec, int is_function) {
   PyObject* parts = PyList_New(0);
   int by_name = !is_function;

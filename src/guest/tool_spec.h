@@ -1,7 +1,7 @@
-// A tool as the request describes it: what its function is called with.
+// The description of a tool in the request: its parameters.
 //
-// Trust     Written by the holder from the tool's schema; the text in it may be a stranger's.
-// Threads   With the interpreter's lock held.
+// Trust     The holder writes it from the tool's schema; its text may come from a third party.
+// Threads   With the interpreter lock held.
 // Lifetime  A ToolSpec borrows from the description it was read from.
 #ifndef CAISSON_GUEST_TOOL_SPEC_H_
 #define CAISSON_GUEST_TOOL_SPEC_H_
@@ -12,7 +12,7 @@ typedef struct ToolSpec {
   PyObject* name;        // str
   PyObject* parameters;  // list
   PyObject* returns;     // str, or null.
-  int takes_more;        // Keyword arguments of any other name, too.
+  int takes_more;        // Takes any other keyword arguments.
 } ToolSpec;
 
 typedef enum ToolPresence { kRequired, kHasDefault, kMayBeOmitted } ToolPresence;
@@ -26,25 +26,25 @@ typedef struct ToolParameter {
   int keyword_only;
 } ToolParameter;
 
-// Of an entry of the request's "tools": its name, and its description, still encoded (bytes). Borrowed, or
-// null if it has none.
+// Return the name of an entry of the request's "tools", and its description, still encoded (bytes).
+// Borrowed; null if it has none.
 PyObject* ToolName(PyObject* entry);
 PyObject* ToolEncoded(PyObject* entry);
 
-// Whether the tool becomes a function of its name. One that is described does not if the name is no
-// identifier, or a builtin's; call_tool reaches it all the same.
+// Returns whether the tool becomes a function with its name. A tool with a description does not if
+// the name is not an identifier, or is that of a builtin; call_tool can still call it.
 int ToolIsFunction(PyObject* entry);
 
-// Takes what ToolEncoded gave: a new dict, or null with a Python error set.
+// Decodes the result of ToolEncoded: a new dict, or null with a Python error set.
 PyObject* ToolDescription(PyObject* encoded);
-// 0, or -1 if the description is not of the agreed form; no Python error is set.
+// Returns 0, or -1 if the format of the description is invalid; no Python error is set.
 int ToolSpecRead(PyObject* description, ToolSpec* spec);
 
 Py_ssize_t ToolParameterCount(const ToolSpec* spec);
 ToolParameter ToolParameterAt(const ToolSpec* spec, Py_ssize_t index);
 
-// "send(to: str, subject: str = ...) -> dict", or `call_tool("my.send", {"to": str})` where that is the only way to call
-// it: a new reference, or null with a Python error set.
+// Returns "send(to: str, subject: str = ...) -> dict", or `call_tool("my.send", {"to": str})` if
+// that is the only way to call it: a new reference, or null with a Python error set.
 PyObject* ToolSignature(const ToolSpec* spec);
 
 #endif  // CAISSON_GUEST_TOOL_SPEC_H_

@@ -1,4 +1,4 @@
-// What code sees of tools that the host describes, and which calls of them are refused.
+// The view of code on tools that the host describes, and the calls of them that are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,7 @@ HolderOptions Described() {
                     Tool("un-named", {{.name = "x", .annotation = "int", .types = {"integer"}}})}}};
 }
 
-// What is shown of each finding about a tool; or how the code ended, if there is none.
+// Returns the text of each finding about a tool, or how the code ended if there is none.
 std::string Findings(
     const std::string& code, const HolderOptions& options,
     const std::function<std::string(const std::string& message, const std::string& hint)>& show) {
@@ -86,7 +86,7 @@ std::string Findings(
   return out;
 }
 
-// The messages alone, of calls that send() would have to be.
+// Returns only the messages, for calls of send().
 std::string Refusals(const std::string& code, const HolderOptions& options = Described()) {
   return Findings(code, options, [&](const std::string& message, const std::string& hint) {
     EXPECT_EQ(

@@ -15,7 +15,7 @@ typedef struct Tool {
 } Tool;
 
 static PyTypeObject ToolType;
-static PyObject* call_tool;  // The builtin, to recognise it.
+static PyObject* call_tool;  // The builtin, for comparison.
 
 static PyObject* CallAndWait(PyObject* callable, PyObject* const* args, size_t nargsf,
                              PyObject* keywords) {
@@ -54,7 +54,7 @@ static PyObject* ToolDoc(PyObject* self, void* Py_UNUSED(closure)) {
   return doc;
 }
 
-// What caisson.signature makes of the description; `closure` names the function.
+// Returns the text that caisson.signature makes of the description; `closure` names the function.
 static PyObject* ToolSaid(PyObject* self, void* closure) {
   PyObject* encoded = ((Tool*)self)->encoded;
   if (encoded == NULL) {
@@ -94,7 +94,7 @@ static PyTypeObject ToolType = {
     .tp_getset = tool_attributes,
 };
 
-// Takes call_tool's arguments apart: the name (borrowed) and the merged keywords (new).
+// Parses the arguments of call_tool: the name (borrowed) and the merged keywords (new).
 static int ParseCallTool(PyObject* args, PyObject* keywords, PyObject** name, PyObject** merged) {
   PyObject* given = Py_None;
   if (!PyArg_ParseTuple(args, "U|O:call_tool", name, &given)) return -1;
@@ -120,8 +120,8 @@ static PyObject* CallTool(PyObject* Py_UNUSED(self), PyObject* args, PyObject* k
   return call < 0 ? NULL : CallsFinish(call);
 }
 
-static int has_pending;             // Since calls were last concluded.
-static PyTypeObject* pending_type;  // Where asyncio comes late, known with the first.
+static int has_pending;             // Since the last ConcludeCalls.
+static PyTypeObject* pending_type;  // Where asyncio is loaded late, known with the first call.
 
 static PyObject* MakePending(PyObject* name, PyObject* args, PyObject* keywords) {
   PyObject* call = PyObject_CallFunctionObjArgs(hooks.tool_call, name, args,
@@ -165,7 +165,7 @@ void ConcludeCalls(void) {
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);
   PyObject* done = PyObject_CallNoArgs(hooks.conclude);
-  if (done == NULL) PyErr_Clear();  // The code's own stream, for one, refused the news.
+  if (done == NULL) PyErr_Clear();  // For example, the code's own stream refused the text.
   Py_XDECREF(done);
   PyErr_Restore(type, error, trace);
 }

@@ -38,7 +38,7 @@ static int Close(TreeVisitor* visitor) {
   return 0;
 }
 
-// A comprehension and its one or two elements (`second` is null where there is one).
+// Visits a comprehension and its one or two elements (`second` may be null).
 static int VisitComprehension(TreeVisitor* visitor, expr_ty node,
                               asdl_comprehension_seq* generators, expr_ty* first, expr_ty* second) {
   TRY_VISIT(VisitExpr(visitor, &asdl_seq_GET(generators, 0)->iter));
@@ -68,7 +68,7 @@ static int VisitArgs(TreeVisitor* visitor, asdl_arg_seq* args) {
   return 0;
 }
 
-// What is evaluated where the function is defined.
+// Visits the parts that are evaluated where the function is defined.
 static int VisitArguments(TreeVisitor* visitor, arguments_ty arguments) {
   TRY_VISIT(VisitArgs(visitor, arguments->posonlyargs));
   TRY_VISIT(VisitArgs(visitor, arguments->args));
@@ -125,7 +125,7 @@ static int VisitExprChildren(TreeVisitor* visitor, expr_ty expr) {
       return VisitExprs(visitor, expr->v.Set.elts);
     case ListComp_kind:
     case SetComp_kind:
-    case GeneratorExp_kind:  // The three have one layout.
+    case GeneratorExp_kind:  // The three kinds have the same layout.
       return VisitComprehension(visitor, expr, expr->v.ListComp.generators, &expr->v.ListComp.elt,
                                 NULL);
     case DictComp_kind:
@@ -280,7 +280,7 @@ static int VisitCases(TreeVisitor* visitor, asdl_match_case_seq* cases) {
   return 0;
 }
 
-// Kinds that share a layout (the async twins, try and try*) share a case.
+// Kinds with the same layout (the async variants, try and try*) share a case.
 static int VisitStmtChildren(TreeVisitor* visitor, stmt_ty stmt) {
   switch (stmt->kind) {
     case FunctionDef_kind:
@@ -386,7 +386,7 @@ int VisitStmts(TreeVisitor* visitor, asdl_stmt_seq* statements) {
 
 int WrapInCall(expr_ty* value, PyObject* function, PyArena* arena) {
   expr_ty inner = *value;
-  // The compiler warns of constants that are called, hence by their method.
+  // The compiler warns about constants that are called, so the method is called instead.
   PyObject* method = PyUnicode_InternFromString("__call__");
   if (method == NULL) return -1;
   if (_PyArena_AddPyObject(arena, method) < 0) {

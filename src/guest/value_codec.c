@@ -38,7 +38,7 @@ void BufferFree(Buffer* buffer) {
   BufferInit(buffer, buffer->fixed, buffer->fixed_capacity, buffer->limit);
 }
 
-// Makes room for `size` more bytes.
+// Reserves space for `size` more bytes.
 static EncodeStatus Reserve(Buffer* buffer, size_t size) {
   if (size <= buffer->capacity - buffer->size && size <= buffer->limit - buffer->size) {
     return kEncoded;
@@ -111,13 +111,12 @@ static EncodeStatus Unsupported(Encoder* encoder, PyObject* object) {
   return kUnsupported;
 }
 
-// Whether the int has more digits than JSON may have. Counting them takes quadratic time, so only the few ints are counted
-// whose bits do not tell.
+// Returns whether the int has more digits than JSON allows. Counting digits takes quadratic time,
+// so they are counted only if the number of bits does not decide.
 static int HasTooManyDigits(PyObject* object, size_t bits) {
   if (bits != CAISSON_MAX_JSON_INT_BITS) return bits > CAISSON_MAX_JSON_INT_BITS;
   PyObject* digits = _PyLong_Format(object, 10);
-  if (digits ==
-      NULL) {  // The code may have set a lower limit of its own (sys.set_int_max_str_digits).
+  if (digits == NULL) {  // The code may have set a lower limit itself (sys.set_int_max_str_digits).
     PyErr_Clear();
     return 1;
   }
@@ -240,7 +239,8 @@ static int ReadVarint(Cursor* cursor, uint64_t* value) {
   return -1;
 }
 
-// A count of things that take at least `unit` bytes each, so none can be more than what is left.
+// Reads a count of items that take at least `unit` bytes each, so that it cannot exceed the
+// remaining bytes.
 static int ReadCount(Cursor* cursor, size_t unit, size_t* count) {
   uint64_t value;
   if (ReadVarint(cursor, &value) < 0) return -1;

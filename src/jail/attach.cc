@@ -17,7 +17,7 @@ namespace {
 
 constexpr unsigned long kNoSymfollow = 256;  // MS_NOSYMFOLLOW, Linux 5.10.
 constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-// Attributes that a user namespace may set (Linux 5.11; on tmpfs, Linux 6.6).
+// Options for extended attributes that a user namespace may set (Linux 5.11; on tmpfs, Linux 6.6).
 constexpr const char* kOverlayOptions = ",userxattr";
 
 class Attacher {
@@ -52,7 +52,7 @@ class Attacher {
     return Error::FromErrno(errno, "mount " + at);
   }
 
-  // A root that has room for further mount points, with everything in it that the old one has.
+  // Makes a root that has space for further mount points and contains everything from the old one.
   Result<void> MakeRoot() {
     TRY(MountTmpfs(root_, 64 << 10, 1024));
     const std::unique_ptr<DIR, int (*)(DIR*)> old(::opendir("/"), &::closedir);
@@ -132,7 +132,8 @@ class Attacher {
     if (::mount(nullptr, root_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY | kFlags, nullptr) != 0) {
       return Error::FromErrno(errno, "make the root read-only");
     }
-    // Both roots end up on "/", the old one above; the working directory is still the new one.
+    // Both roots are then mounted on "/", the old one on top. The working directory is still the
+    // new one.
     if (::chdir(root_.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
         ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
       return Error::FromErrno(errno, "enter the root with the mounts");
@@ -159,7 +160,7 @@ const char* TryOverlay() {
               "lowerdir=/proc/lower,upperdir=/proc/upper,workdir=/proc/work,userxattr") != 0) {
     return "mount an overlay";
   }
-  // What tells a directory that was made anew from the one below it.
+  // An overlay uses this attribute to distinguish a newly made directory from the one below it.
   if (::setxattr("/proc/upper", "user.overlay.test", "y", 1, 0) != 0) return "note something";
   return nullptr;
 }

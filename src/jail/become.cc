@@ -11,7 +11,7 @@
 namespace caisson::jail {
 namespace {
 
-// As the kernel takes them; it only reads.
+// Returns the pointers that execve takes; the kernel only reads them.
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));

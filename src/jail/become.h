@@ -1,12 +1,13 @@
-// Becoming another program inside walls that already stand: how a confined process starts an interpreter that we
-// cannot link.
+// Replaces a confined process by another program inside walls that already stand. A confined
+// process uses this to start an interpreter that we cannot link.
 //
-// What stood before the exec stands after it: namespaces, Landlock, no_new_privs, the filter, limits. The filter
-// lets a process become the program behind one descriptor (InterpreterFilter::successor), numbered kSuccessor: once
-// the limit on open files is no higher, nothing can be opened under that number again, and the exec itself closes
-// it. So it happens once.
+// The walls that stood before the exec still stand after it: namespaces, Landlock, no_new_privs,
+// the filter, limits. The filter lets a process execute only the program behind one descriptor
+// (InterpreterFilter::successor), which has the number kSuccessor. Once the limit on open files is
+// not above that number, nothing can be opened under it again, and the exec itself closes it. So it
+// can happen only once.
 //
-// Trust     The program is the operator's. Whatever it does, it does behind the walls.
+// Trust     The program is the operator's. It runs behind the walls, whatever it does.
 // Threads   Single-threaded processes only.
 // Lifetime  Returns only if it failed.
 #pragma once
@@ -22,9 +23,9 @@ namespace caisson::jail {
 inline constexpr int kSuccessor = 1023;
 
 struct Successor {
-  int program = kSuccessor;  // To be closed on exec.
+  int program = kSuccessor;  // Must be close-on-exec.
   std::vector<std::string> argv{};
-  std::vector<std::pair<std::string, std::string>> environment{};  // All of it (I1).
+  std::vector<std::pair<std::string, std::string>> environment{};  // The complete environment (I1).
 };
 
 Error Become(const Successor& successor);

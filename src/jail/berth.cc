@@ -26,7 +26,7 @@ Result<UniqueFd> OpenDirectory(const std::string& path) {
   return fd;
 }
 
-// All that anybody can see of a directory without reading it.
+// Appends all information about a directory that is visible without reading it.
 Result<void> AppendLooks(const UniqueFd& directory, std::string& looks) {
   struct statx seen{};
   if (::statx(directory.get(), "", AT_EMPTY_PATH, STATX_BASIC_STATS, &seen) != 0) {
@@ -53,7 +53,7 @@ Result<Berth> Berth::Open(const Enclosure& enclosure, BerthSpec spec) {
   TRY(berth.MakeFiles());
   TRY(DropPrivilegeSources());
   TRY(KeepMountingOnly());
-  // Tasks are counted in the user namespace, and this process is one of them.
+  // The kernel counts tasks per user namespace, and this process is one of them.
   const Limit tasks{RLIMIT_NPROC, berth.spec_.walls.tasks + 1};
   TRY(SetLimits({&tasks, 1}));
   TRY(ForbidDumping());
@@ -106,16 +106,17 @@ Result<Enclosure::Forked> Berth::Fork() const {
   return enclosure_->ForkInBerth();
 }
 
-// Securebits and limits are inherited; so is the bounding set, which is empty.
+// Securebits and limits are inherited, and so is the bounding set, which is empty.
 Result<void> Berth::Confine() const {
   TRY(enclosure_->ApplyRules(rules_));
   TRY(DropCapabilities());
   return ForbidDumping();
 }
 
-// Stamps are CLOCK_REALTIME_COARSE, or finer where the file system has multigrain ones. The kernel moves both coarse clocks
-// on in one step (timekeeping_update), so the one that nobody can set tells when. Should the time of day be set back, later stamps
-// are other ones all the same.
+// File stamps use CLOCK_REALTIME_COARSE, or a finer clock on file systems with multigrain
+// timestamps. The kernel advances both coarse clocks in one step (timekeeping_update), so the
+// monotonic one, which cannot be set, tells when. If the time of day is set back, later stamps
+// still differ.
 void AwaitNextTick() {
   const auto now = [](clockid_t clock) {
     timespec time{};

@@ -1,13 +1,17 @@
-// A Berth is a place in an Enclosure that processes are forked into one after the other, so that what is the same for
-// all of them is made once: a user and a mount namespace, private files, Landlock rules.
+// A Berth is a slot in an Enclosure: processes are forked into it one after the other, so that the
+// parts that all of them share are made once: a user and a mount namespace, private files, Landlock
+// rules.
 //
-// A process of one berth is told from the next by its pid namespace, and finds the files as if nobody had been there
-// before: either nobody has touched them, or they are new.
+// Each process of a berth has its own pid namespace, which separates it from the next one. It finds
+// the files as if no process had been there before: either nobody has touched them, or they are
+// new.
 //
-// Trust     Privileged. The process that holds the berth keeps one capability, which counts in its own user namespace
-//           alone and is given up by Confine(); it runs no hostile code and reads nothing that such code wrote.
+// Trust     Privileged. The process that holds the berth keeps one capability, which is valid only
+//           in its own user namespace and which Confine() drops. It runs no hostile code and reads
+//           nothing that hostile code wrote.
 // Threads   Single-threaded processes only, as Enclosure.
-// Lifetime  Of the process that Enclosure::ForkBerth() made. A forked process uses the object for Confine() only.
+// Lifetime  That of the process that Enclosure::ForkBerth() made. A forked process uses the object
+//           only for Confine().
 #pragma once
 
 #include <cstdint>
@@ -24,30 +28,33 @@ namespace caisson::jail {
 
 struct BerthSpec {
   PrivateFiles files;
-  std::uint64_t bytes = 0;  // Of those files together.
+  std::uint64_t bytes = 0;  // Capacity of those files together.
   std::uint64_t inodes = 0;
   ConfineSpec walls = {};
 };
 
 class Berth {
  public:
-  // In a process that ForkBerth() made: settles it, and gives up all that is not needed to fork others.
+  // Call in a process that ForkBerth() made. Sets up the berth and drops everything that is not
+  // needed to fork others.
   static Result<Berth> Open(const Enclosure& enclosure, BerthSpec spec);
 
-  // The child is pid 1 of a namespace of its own, and dies with this process. If that ends while the child is being made,
-  // only its own parent can see to it, by ending as well: see Enclosure::DieWith.
+  // The child is pid 1 of its own pid namespace and dies with this process. If this process ends
+  // while the child is being made, only the child's own parent can prevent a leak, by ending as
+  // well: see Enclosure::DieWith.
   Result<Enclosure::Forked> Fork() const;
-  // In the child: as Enclosure::Confine().
+  // Call in the child. As Enclosure::Confine().
   Result<void> Confine() const;
 
-  // The private files' root, from outside of every root.
+  // The root of the private files, opened outside of every root.
   const UniqueFd& files() const { return files_; }
 
-  // Once the child and all its children are dead: whether the files are still as they were made, to the last
-  // access. Every change leaves a mark that only the kernel writes (the time of change), provided that its clock has moved on
-  // since they were made: AwaitNextTick().
+  // Call when the child and all its children are dead. Returns whether the files are exactly as
+  // they were made, including access times. Every change leaves a mark that only the kernel writes
+  // (the time of change), provided that the kernel's clock has advanced since the files were made:
+  // see AwaitNextTick().
   bool AreFilesUntouched() const;
-  // New ones in their place. Who has a descriptor of the old ones keeps those.
+  // Replaces the files by new ones. Processes with a descriptor of the old files keep those.
   Result<void> RenewFiles();
 
  private:
@@ -62,11 +69,12 @@ class Berth {
   UniqueFd files_;
   std::vector<UniqueFd> directories_;
   UniqueFd rules_;     // A Landlock ruleset that names these files.
-  std::string fresh_;  // What Look() saw when they were made.
+  std::string fresh_;  // The result of Look() when they were made.
 };
 
-// Files are stamped with a clock that stands still for a few milliseconds. Returns when it is past the time of the call, a
-// few milliseconds later whatever happens to the time of day meanwhile.
+// The kernel stamps files with a clock that advances every few milliseconds. Returns when that
+// clock is past the time of the call: after a few milliseconds, even if the time of day is changed
+// meanwhile.
 void AwaitNextTick();
 
 }  // namespace caisson::jail

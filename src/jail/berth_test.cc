@@ -14,13 +14,15 @@
 
 namespace {
 
-// By how much the time of day is set back once somebody has asked for it. What clock_gettime knows has to be global.
+// The amount by which the time of day is set back after the next reading. clock_gettime can only
+// read globals.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 constinit std::chrono::seconds set_back_after_next_look{0};
 
 }  // namespace
 
-// In place of the C library's, for this program: nobody sets the clock of the machine for a test.
+// Replaces the C library's function in this program, so that a test need not set the clock of the
+// machine.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const long result = ::syscall(SYS_clock_gettime, clock, time);
   if (clock == CLOCK_REALTIME) {
@@ -42,7 +44,7 @@ std::pair<std::int64_t, std::int64_t> Touch(const UniqueFd& file) {
 }
 
 TEST(AwaitNextTickTest, StampsAreLaterAfterwards) {
-  const UniqueFd file(::memfd_create("stamped", MFD_CLOEXEC));  // In a tmpfs, as private files are.
+  const UniqueFd file(::memfd_create("stamped", MFD_CLOEXEC));  // In a tmpfs, like private files.
   ASSERT_TRUE(file.is_open());
   for (int i = 0; i < 20; ++i) {
     timespec now{};

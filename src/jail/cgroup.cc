@@ -55,7 +55,8 @@ std::string ReadLine(const std::string& path) {
 }
 
 Result<void> WriteFile(const std::string& path, const std::string& text) {
-  // The kernel refuses to make files in a cgroup file system; a test's directory lets us.
+  // The kernel refuses to create files in a cgroup file system; O_CREAT serves the directories of
+  // tests.
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file.is_open()) return Error::FromErrno(errno, "open " + path);
   if (::write(file.get(), text.data(), text.size()) < 0) {
@@ -64,7 +65,8 @@ Result<void> WriteFile(const std::string& path, const std::string& text) {
   return {};
 }
 
-// Where the hierarchy of a v1 controller is mounted, or v2's when `controller` is empty.
+// Returns where the hierarchy of a v1 controller is mounted, or that of v2 if `controller` is
+// empty.
 std::string MountPoint(const CgroupFiles& files, std::string_view controller) {
   std::ifstream mounts(files.mounts);
   std::string device;
@@ -81,8 +83,8 @@ std::string MountPoint(const CgroupFiles& files, std::string_view controller) {
   return "";
 }
 
-// This process's group in that hierarchy. A container shows its own group as the mount's root while
-// naming it by the host's path; the mount point itself is then the answer.
+// Returns this process's group in that hierarchy. A container shows its own group as the root of
+// the mount but names it by the host's path. The result is then the mount point itself.
 std::string OwnGroup(const CgroupFiles& files, std::string_view controller) {
   const std::string point = MountPoint(files, controller);
   if (point.empty()) return "";
@@ -105,8 +107,8 @@ std::string Parent(const std::string& path) {
   return path.substr(0, path.find_last_of('/'));
 }
 
-// In v2 a group with processes cannot hand controllers down, so the new group stands below ours
-// only if that is a root, else beside it.
+// In v2 a group with processes cannot delegate controllers. So the new group is made below ours
+// only if ours is a root, otherwise beside it.
 std::string BaseV2(const CgroupFiles& files, const std::vector<Setting>& settings) {
   const std::string own = OwnGroup(files, "");
   if (own.empty()) return "";
@@ -128,11 +130,11 @@ Result<void> MakeDirectory(const std::string& path) {
 }
 
 constexpr std::string_view kPrefix = "caisson-";
-// A group is empty between its making and the arrival of its process. One that old is not about to get any, even if
-// its maker's number means nothing here.
+// A group is empty between its creation and the arrival of its process. A group of this age will
+// not get one any more, even if the pid of its creator means nothing here.
 constexpr std::chrono::minutes kLeftoverAge{1};
 
-// Whether a group of this name belongs to a process that is gone.
+// Returns whether a group of this name belongs to a process that is gone.
 bool IsOrphan(const std::string& name) {
   if (!name.starts_with(kPrefix)) return false;
   pid_t maker = 0;
@@ -142,7 +144,7 @@ bool IsOrphan(const std::string& name) {
   return ::kill(maker, 0) != 0 && errno == ESRCH;
 }
 
-// rmdir() leaves alone what still has processes.
+// rmdir() does not remove a group that still has processes.
 void RemoveOrphans(const std::string& base) {
   namespace fs = std::filesystem;
   std::error_code failed;
@@ -182,7 +184,8 @@ Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits,
     for (const Setting& setting : settings) {
       TRY(WriteFile(path + "/" + std::string(setting.v2_file), std::to_string(setting.value)));
     }
-    // Or what is beyond the limit would go there. The file is missing where the kernel does not count swap.
+    // Otherwise memory beyond the limit would be swapped. The file is missing if the kernel does
+    // not count swap.
     static_cast<void>(WriteFile(path + "/memory.swap.max", "0"));
     return group;
   }
@@ -199,7 +202,7 @@ Result<Cgroup> Cgroup::Create(std::string_view name, const CgroupLimits& limits,
     group.directories_.push_back(path);
     TRY(WriteFile(path + "/" + std::string(setting.v1_file), std::to_string(setting.value)));
   }
-  // To count CPU time, where that is delegated too.
+  // Counts CPU time, if that controller is delegated too.
   if (const std::string base = OwnGroup(files, "cpuacct"); !base.empty()) {
     const std::string path = base + "/" + std::string(name);
     if (MakeDirectory(path)) group.directories_.push_back(path);
@@ -223,7 +226,7 @@ Result<std::vector<UniqueFd>> Cgroup::Doors() const {
   return doors;
 }
 
-// The path of the file, in the directory that has it; empty if none has.
+// Returns the path of the file in the directory that has it; empty if none has.
 std::string Cgroup::FileOf(std::string_view name) const {
   for (const std::string& directory : directories_) {
     std::string path = directory + "/" + std::string(name);

@@ -1,11 +1,11 @@
-// A Cgroup bounds the memory and the number of processes of a jailed child, where the machine lets
-// us.
+// A Cgroup bounds the memory and the number of processes of a jailed child, if this machine allows
+// it.
 //
-// Trust     Its limits hold for native allocations and whole process trees, which rlimits do not
+// Trust     Its limits also cover native allocations and whole process trees, which rlimits do not
 //           bound.
-// Threads   One at a time. Attaching can take milliseconds: do it before the child has work.
-// Lifetime  The destructor removes the group, which works only once its processes are gone: declare
-//           it before the Child, so that it goes after.
+// Threads   One thread at a time. Attaching can take milliseconds; do it before the child has work.
+// Lifetime  The destructor removes the group, which works only when its processes are gone. Declare
+//           the Cgroup before the Child, so that it is destroyed after it.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct CgroupLimits {
   std::optional<std::uint64_t> processes = {};
 };
 
-// Where this process's own groups are read from; tests name files of their own.
+// The files that describe this process's own groups. Tests use other files.
 struct CgroupFiles {
   std::string mounts = "/proc/self/mounts";
   std::string own = "/proc/self/cgroup";
@@ -34,18 +34,19 @@ struct CgroupFiles {
 
 class Cgroup {
  public:
-  // Makes a group beside or below this process's own. `name` is unique per call: a file name. An
-  // error says which controller is missing and what to set; the caller goes on without, and says
-  // so.
+  // Makes a group beside or below this process's own. `name` must be a file name and unique per
+  // call. The error names the missing controller and the setting to change. The caller then
+  // continues without a group and reports that.
   static Result<Cgroup> Create(std::string_view name, const CgroupLimits& limits,
                                const CgroupFiles& files = {});
 
-  // Whether one that limits both memory and processes can be made, by making one.
+  // Returns whether a group that limits both memory and processes can be made, by making one.
   static bool Available();
 
-  // The name of a group of this process: says whose it is once that process is gone.
+  // Returns a name for a group of this process. It identifies the process, so that leftovers can be
+  // found when the process is gone.
   static std::string NameFor(std::uint64_t number);
-  // Removes groups with such names that a process left behind which is gone (a crashed host).
+  // Removes groups with such names whose process is gone (a crashed host).
   static void RemoveLeftovers(const CgroupFiles& files = {});
 
   Cgroup(Cgroup&&) noexcept = default;
@@ -53,14 +54,16 @@ class Cgroup {
   ~Cgroup();
 
   Result<void> Attach(const Child& child) const;
-  // For a process that nobody but itself can name for sure: it enters by writing "0" to each of these.
+  // Returns descriptors for a process whose pid only the process itself knows reliably. It enters
+  // the group by writing "0" to each of them.
   Result<std::vector<UniqueFd>> Doors() const;
 
-  // A new limit, for the processes that are in it now too.
+  // Sets a new limit, which also applies to the processes already in the group.
   Result<void> LimitMemory(std::uint64_t bytes) const;
-  // Whether the kernel has killed a process of it for want of memory.
+  // Returns whether the kernel has killed a process of the group because memory ran out.
   bool ran_out_of_memory() const;
-  // What its processes have used, the dead ones too. Nothing where the controller is not delegated.
+  // Returns the CPU time of its processes, including dead ones. nullopt: the controller is not
+  // delegated.
   std::optional<std::chrono::nanoseconds> CpuTime() const;
 
   // "cgroup v2" or "cgroup v1".

@@ -1,5 +1,6 @@
-// Which files of a cgroup file system are written, and what is left of a crashed host, in a directory that only looks like
-// one. jail_test.cc and cli.cgroups have the real thing, in the versions that the machine has.
+// Checks which files of a cgroup file system are written, and the cleanup after a crashed host, in
+// a directory that imitates one. jail_test.cc and cli.cgroups use the real file systems of the
+// machine.
 #include "jail/cgroup.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +24,7 @@ std::string Text(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The number of a process that has ended.
+// Returns the pid of a process that has ended.
 pid_t DeadPid() {
   const pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);
@@ -31,7 +32,7 @@ pid_t DeadPid() {
   return pid;
 }
 
-// Version 2 as systemd delegates it: controllers are handed down to the parent of our own group.
+// Version 2 as systemd delegates it: controllers are delegated to the parent of our own group.
 class DelegatedV2 : public testing::Test {
  protected:
   DelegatedV2() {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kBerthNamespaces = CLONE_NEWUSER | CLONE_NEWNS;
 
-// Limits that are the same for all; those that depend on a run come later.
+// Limits that are equal for all processes; those that depend on a run are set later.
 constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
                                                  {RLIMIT_MEMLOCK, 0},
                                                  {RLIMIT_MSGQUEUE, 0},
@@ -29,8 +29,9 @@ constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
                                                  {RLIMIT_RTPRIO, 0},
                                                  {RLIMIT_LOCKS, 0}}};
 
-// Beyond what an interpreter may do: making and settling a process, confining it, speaking with whoever
-// asked for it. Also clone, fork and fcntl (locks), which a cell of several processes may use otherwise than a single one.
+// Calls needed beyond those of an interpreter: to make, settle and confine a process, and to
+// communicate with the requester. It includes clone, fork and fcntl (locks), whose rules differ
+// between cells with one and with several processes.
 constexpr std::array<int, 22> kNeededToFork = {SYS_clone,
                                                SYS_fcntl,
                                                SYS_fork,
@@ -77,7 +78,8 @@ Result<Filter::Parts> Enclosure::FilterParts(std::span<const SyscallRule> rules)
 
 Result<Walls> Enclosure::Seal(const Filter& filter) {
   WallBuilder walls(tier_);
-  // A thread would hold locks for ever in what is forked, and stay outside the walls below.
+  // A thread's locks would stay locked for ever in forked processes, and the thread would stay
+  // outside the walls below.
   TRY(RequireSingleThread(proc_));
   if (tier_ == Tier::kNamespace) {
     TRY(walls.Put("namespaces", Need::kRequired, {}));
@@ -116,9 +118,9 @@ Result<Enclosure::Forked> Enclosure::ForkInBerth() const {
 Result<Enclosure::Forked> Enclosure::Clone(std::uint64_t namespaces) const {
   const pid_t parent = ::getpid();
   int pidfd = -1;
-  // glibc has no fork with flags. What its fork would correct in the child, the main thread's id, is
-  // right all the same: the process that built the enclosure is pid 1, and so is whoever runs code. (In one that
-  // holds a berth it is wrong, and not asked for.)
+  // glibc has no fork with flags. Its fork would correct the main thread's id in the child. That is
+  // not needed: the process that built the enclosure is pid 1, and so is each process that runs
+  // code. (In a process that holds a berth it is wrong, but not used.)
   const long pid =
       tier_ == Tier::kNamespace
           ? ::syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, 0)
@@ -132,9 +134,10 @@ Result<Enclosure::Forked> Enclosure::Clone(std::uint64_t namespaces) const {
   return Forked{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
 }
 
-// A parent that died before this took hold shows in its pid. Not in tier kNamespace, where a child's parent is outside of
-// its pid namespace: there the process that built the enclosure is pid 1 of the namespace around, which all in it die
-// with, and it ends itself when one that holds a berth has ended (Nursery::Reap).
+// If the parent died before this took effect, getppid shows it. Not in tier kNamespace, where a
+// child's parent is outside of its pid namespace: there the process that built the enclosure is pid
+// 1 of the surrounding namespace, whose end kills all processes in it, and it ends itself when a
+// process that holds a berth has ended (Nursery::Reap).
 void Enclosure::DieWith(pid_t parent) const {
   const int set = ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   const bool late = tier_ != Tier::kNamespace && ::getppid() != parent;
@@ -159,7 +162,8 @@ Result<void> Enclosure::Settle(const PrivateFiles& files, std::uint64_t bytes,
 }
 
 Result<void> Enclosure::SettleIdentity() const {
-  // The same single id inside as outside, so that the limit on tasks counts this process tree alone.
+  // Maps the same single id inside and outside, so that the limit on tasks counts only this process
+  // tree.
   const std::string map = std::to_string(kInsideId) + " " + std::to_string(kInsideId) + " 1";
   TRY(WriteProc("setgroups", "deny"));
   TRY(WriteProc("gid_map", map));
@@ -184,8 +188,9 @@ Result<void> Enclosure::PutUpWalls(const ConfineSpec& spec) const {
   TRY_ASSIGN(const UniqueFd rules, MakeRules(spec.paths));
   TRY(ApplyRules(rules));
   if (tier_ == Tier::kNamespace) {
-    // A new user namespace brings a full bounding set, and taking it away bit by bit is a fifth of what a cell
-    // costs. It bounds what exec could grant, and no exec grants anything here: no_new_privs is inherited.
+    // A new user namespace has a full bounding set, and dropping it bit by bit takes a fifth of the
+    // time to make a cell. It bounds what exec could grant. No exec grants anything here, because
+    // no_new_privs is inherited.
     TRY(LockSecurebits());
     const Limit tasks{RLIMIT_NPROC, spec.tasks};
     TRY(SetLimits({&tasks, 1}));

@@ -38,7 +38,7 @@ Result<void> PutLimits(const EnterSpec& spec) {
   const std::array<Limit, 9> limits = {{
       {RLIMIT_CORE, 0},
       {RLIMIT_NPROC, spec.processes},
-      {RLIMIT_NOFILE, spec.open_files},  // Bounds new numbers; what is open stays open.
+      {RLIMIT_NOFILE, spec.open_files},  // Bounds new descriptor numbers; open ones stay open.
       {RLIMIT_FSIZE, spec.file_bytes},
       {RLIMIT_MEMLOCK, 0},
       {RLIMIT_MSGQUEUE, 0},
@@ -69,12 +69,12 @@ Result<Walls> Enter(const EnterSpec& spec) {
   }
   TRY(SetProcessName(spec.name));
   if (spec.tier == Tier::kNamespace) TRY(PutNamespaces(walls));
-  // Landlock and an unprivileged filter both require this one first.
+  // Landlock and an unprivileged filter both require no_new_privs first.
   TRY(walls.Put("no_new_privs", Need::kRequired, ForbidNewPrivileges()));
   // After the root: Landlock forbids mounting.
   TRY(PutLandlock(walls));
-  // Outside a user namespace of its own the process lacks the capability for this, and cannot gain
-  // any by no_new_privs; Spawn() emptied the bounding set already when it could.
+  // Outside its own user namespace the process lacks the capability for this, and cannot gain any
+  // because of no_new_privs. Spawn() has already emptied the bounding set if it could.
   if (spec.tier == Tier::kNamespace) {
     TRY(walls.Put("bounding_set", Need::kRequired, DropPrivilegeSources()));
   }

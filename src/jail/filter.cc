@@ -16,7 +16,7 @@
 namespace caisson::jail {
 namespace {
 
-// _IOWR('f', 16, struct pm_scan_arg), Linux 6.7; older uapi headers do not have it.
+// _IOWR('f', 16, struct pm_scan_arg), Linux 6.7; missing in older uapi headers.
 constexpr std::uint64_t kPagemapScan = 0xc0606610;
 
 #if defined(__x86_64__)
@@ -30,7 +30,7 @@ constexpr std::uint32_t kX32Bit = 0x40000000;
 using Code = std::vector<sock_filter>;
 
 constexpr std::size_t kFarthestBranch =
-    255;  // Of an instruction that tests; one that does not knows no bound.
+    255;  // The bound for an instruction that tests; other jumps have none.
 
 constexpr std::uint32_t Narrow(std::size_t n) {
   return static_cast<std::uint32_t>(n);
@@ -42,7 +42,7 @@ sock_filter Load32(std::size_t offset) {
 sock_filter Return(std::uint32_t action) {
   return BPF_STMT(BPF_RET | BPF_K, action);
 }
-// Goes on with the next instruction or leaves out `skipped` of them.
+// Continues with the next instruction, or skips `skipped` of them.
 sock_filter SkipUnless(unsigned test, std::uint32_t value, std::size_t skipped) {
   return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | test | BPF_K), value, 0,
                   static_cast<std::uint8_t>(skipped));
@@ -55,7 +55,7 @@ void Append(Code& code, const Code& more) {
   code.insert(code.end(), more.begin(), more.end());
 }
 
-// Leaves out `skipped` instructions after these if the half of the argument does not pass.
+// Skips `skipped` instructions after these if the half of the argument does not match.
 Code CheckHalf(ArgumentCheck::Op op, std::uint32_t value, std::size_t offset, std::size_t skipped) {
   Code code{Load32(offset)};
   switch (op) {
@@ -81,14 +81,15 @@ std::uint32_t Action(int error) {
   return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
 }
 
-// Back to front, so that every part knows how much to leave out when it does not match.
+// Compiles back to front, so that every part knows how many instructions to skip if it does not
+// match.
 Code CompileRule(const SyscallRule& rule) {
   Code code{Return(Action(rule.error))};
   for (auto check = rule.checks.rbegin(); check != rule.checks.rend(); ++check) {
     const std::size_t low = offsetof(seccomp_data, args) + check->index * sizeof(std::uint64_t);
     for (const bool high : {false, true}) {
       const auto value = static_cast<std::uint32_t>(high ? check->value >> 32 : check->value);
-      if (value == 0 && check->op != ArgumentCheck::Op::kEqual) continue;  // No bit to look at.
+      if (value == 0 && check->op != ArgumentCheck::Op::kEqual) continue;  // No bit to test.
       Code half = CheckHalf(check->op, value, high ? low + 4 : low, code.size());
       Append(half, code);
       code = std::move(half);
@@ -97,20 +98,21 @@ Code CompileRule(const SyscallRule& rule) {
   return code;
 }
 
-// The rules of one call, up to one without checks.
+// The rules of one call, up to the first without checks.
 struct Call {
   Code code;
-  bool decided = false;  // It ends with such a rule, so nothing falls through.
+  bool decided = false;  // Ends with a rule without checks, so nothing falls through.
 };
 
-// What happens to the calls from this number up to the next leaf's.
+// The action for the calls from this number up to the next leaf's.
 struct Leaf {
   std::uint32_t first = 0;
   Code code;
 };
 
-// A binary search over the numbers. The kernel walks the filter once for each system call there is
-// when it is loaded, which happens in every process: a linear list would cost it tens of times more.
+// Makes a binary search over the numbers. When a filter is loaded, which happens in every process,
+// the kernel walks it once for each existing system call. A linear list would take tens of times
+// longer.
 Code Search(std::span<const Leaf> leaves) {
   if (leaves.size() == 1) return leaves.front().code;
   const std::size_t half = leaves.size() / 2;
@@ -133,7 +135,7 @@ bool SameCode(const Code& a, const Code& b) {
   });
 }
 
-// One leaf for each run of numbers that are treated alike.
+// Makes one leaf for each range of numbers with the same action.
 std::vector<Leaf> MakeLeaves(const std::map<std::uint32_t, Call>& calls, std::uint32_t otherwise) {
   const Code kill{Return(SECCOMP_RET_KILL_PROCESS)};
   const Code other{Return(otherwise)};
@@ -151,7 +153,7 @@ std::vector<Leaf> MakeLeaves(const std::map<std::uint32_t, Call>& calls, std::ui
   return leaves;
 }
 
-// `otherwise` is what happens to calls that are in no rule at all.
+// `otherwise` is the action for calls without any rule.
 Result<Code> CompileList(std::span<const SyscallRule> rules, std::uint32_t otherwise) {
   std::map<std::uint32_t, Call> calls;
   for (const SyscallRule& rule : rules) {
@@ -204,13 +206,13 @@ Result<Filter> Filter::CompileQuestions(std::span<const SyscallRule> rules) {
     all.back().error = SyscallRule::kAsk;
   }
   for (const SyscallRule& rule : rules)
-    all.push_back({.number = rule.number});  // Otherwise: passes.
+    all.push_back({.number = rule.number});  // All other arguments pass.
   TRY_ASSIGN(Code code, CompileList(all, SECCOMP_RET_ALLOW));
   return Filter(std::move(code));
 }
 
 long Filter::Install(unsigned flags) const {
-  // The kernel only reads; its struct is not const.
+  // The kernel only reads it; its struct is not const.
   const sock_fprog program{.len = static_cast<unsigned short>(code_.size()),
                            .filter = const_cast<sock_filter*>(code_.data())};
   return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
@@ -234,13 +236,13 @@ Result<void> Filter::Load() const {
 std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors) {
   using Op = ArgumentCheck::Op;
   std::vector<SyscallRule> rules;
-  // The ring's sleep and wake, time, the run's timer, leaving a signal handler, memory, the end.
+  // Sleep and wake of the ring, time, the run's timer, return from a signal handler, memory, exit.
   for (int number :
        {SYS_futex, SYS_clock_gettime, SYS_timer_settime, SYS_setitimer, SYS_rt_sigreturn,
         SYS_restart_syscall, SYS_getrandom, SYS_madvise, SYS_munmap, SYS_brk, SYS_exit_group}) {
     rules.push_back({.number = number});
   }
-  // Memory may be mapped and re-protected, never made executable.
+  // Memory may be mapped and re-protected, but never made executable.
   for (int number : {SYS_mmap, SYS_mprotect}) {
     rules.push_back({.number = number, .checks = {{2, Op::kNoneOf, PROT_EXEC}}});
   }

@@ -1,4 +1,4 @@
-// Filters in processes of their own: what each call then does.
+// Loads filters in separate processes and checks the effect on each call.
 #include "jail/filter.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Op = ArgumentCheck::Op;
 
-// What a child saw: "ok", "errno N" or "signal N".
+// Runs `body` in a child and returns its result: "ok", "errno N" or "signal N".
 std::string InChild(const std::function<long()>& body) {
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -86,7 +86,8 @@ TEST(FilterTest, NumbersThatAreNoneAreRefused) {
   EXPECT_FALSE(Filter::Compile(std::vector<SyscallRule>{{.number = 0x40000000}}));
 }
 
-// In parts: the calls given up later work after the first, and the whole holds after the second.
+// Loads the filter in parts: the calls to be dropped later work after the first part, and the whole
+// filter holds after the second.
 std::string TryInParts(int loaded, long number, long a = 0, long b = 0) {
   return InChild([=] {
     const std::vector<int> later = {SYS_fcntl, SYS_getpid, SYS_seccomp};

@@ -25,7 +25,8 @@ bool MayChooseIds() {
   return (data[0].effective & kNeeded) == kNeeded;
 }
 
-// True if `id` exists in this process's own user namespace; only then can it be mapped further.
+// Returns whether `id` exists in this process's own user namespace; only then can it be mapped
+// further.
 bool IsMapped(const char* map_path, std::uint64_t id) {
   std::ifstream map(map_path);
   std::uint64_t inside = 0;

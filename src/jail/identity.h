@@ -1,4 +1,4 @@
-// Which user a jailed process is, inside its user namespace and seen from the host.
+// Chooses the user id of a jailed process, inside its user namespace and as seen from the host.
 //
 // Trust     Privileged: decides the host id that hostile code runs under.
 // Threads   Any; no state. Not for the child of a clone (uses the heap).
@@ -11,22 +11,22 @@
 
 namespace caisson::jail {
 
-// The only id that exists inside the user namespace. There is no id 0 in there, so nothing can
-// become root in it and exec never hands out capabilities by uid.
+// The only id that exists inside the user namespace. There is no id 0 in it, so no process can
+// become root in it and exec never grants capabilities by uid.
 inline constexpr uid_t kInsideId = 65534;
 
-// The host id of jailed processes when the host may choose. It lies in the range that systemd's and
-// Debian's id tables leave unused, so no account, service or container shares it: nobody else's
-// process can signal a worker, and a worker that lost every other wall owns nothing. 65534
-// ("nobody") would be shared with every daemon that had the same idea; it is the second choice, for
-// hosts that run in a container where only 65536 ids are mapped.
+// The host id of jailed processes if the host can choose it. It lies in the range that the id
+// tables of systemd and Debian leave unused, so no account, service or container shares it: no
+// other process can signal a worker, and a worker that broke every other wall owns nothing. The id
+// 65534 ("nobody") may be shared with other daemons; it is the fallback for hosts that run in a
+// container where only 65536 ids are mapped.
 inline constexpr uid_t kPrivateId = 0x7fff'0000;
 
 struct Ids {
   uid_t host_uid = 0;
   gid_t host_gid = 0;
-  // True: the ids are not the caller's own; the child switches to them and drops all groups. False:
-  // without CAP_SETUID and CAP_SETGID the kernel lets a process map only itself, and demands that
+  // True: the ids differ from the caller's; the child switches to them and drops all groups. False:
+  // without CAP_SETUID and CAP_SETGID the kernel lets a process map only itself, and requires that
   // setgroups is denied first.
   bool chosen = false;
 };

@@ -20,7 +20,7 @@ namespace {
 using Op = ArgumentCheck::Op;
 using Rules = std::vector<SyscallRule>;
 
-// Not in the headers of every distribution we build on.
+// Missing in the headers of some distributions we build on.
 constexpr int kFutexWaitv = 449;
 constexpr int kCachestat = 451;
 constexpr int kPopulateRead = 22;   // MADV_POPULATE_READ
@@ -29,7 +29,7 @@ constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
 constexpr std::uint64_t kNamespaceFlags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
                                           CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
                                           CLONE_NEWCGROUP | CLONE_NEWTIME;
-// What glibc starts a thread with. A task that shares less is a process.
+// The flags with which glibc starts a thread. A task that shares less is a process.
 constexpr std::uint64_t kThreadFlags =
     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
@@ -39,7 +39,7 @@ void Allow(Rules& rules, std::initializer_list<int> numbers) {
 void Refuse(Rules& rules, int error, std::initializer_list<int> numbers) {
   for (int number : numbers) rules.push_back({.number = number, .error = error});
 }
-// Allowed with one of these values of an argument, else an errno.
+// Allows the call with one of these values of an argument; otherwise it fails with an errno.
 void AllowValues(Rules& rules, int number, unsigned argument,
                  std::initializer_list<std::uint64_t> values, int error) {
   for (std::uint64_t value : values) {
@@ -48,8 +48,9 @@ void AllowValues(Rules& rules, int number, unsigned argument,
   rules.push_back({.number = number, .error = error});
 }
 
-// A file without a name leaves no mark on its directory, and yet takes an inode's number, by which the next cell of a
-// berth could tell that somebody was there. Libraries make one with a name instead.
+// A file without a name leaves no mark on its directory but takes an inode number, from which the
+// next cell of a berth could tell that another cell ran before. Libraries fall back to a named
+// file.
 void AllowNamedFiles(Rules& rules, int number, unsigned flags) {
   constexpr std::uint64_t kNameless = O_TMPFILE & ~O_DIRECTORY;
   rules.push_back({.number = number, .checks = {{flags, Op::kNoneOf, kNameless}}});
@@ -58,16 +59,18 @@ void AllowNamedFiles(Rules& rules, int number, unsigned flags) {
 
 void Memory(Rules& rules) {
   Allow(rules, {SYS_munmap, SYS_mremap, SYS_brk, SYS_msync});
-  // Not MADV_PAGEOUT and MADV_COLD, which take pages of shared files out of memory (see PageCache), and not
-  // MADV_MERGEABLE: how long a write to merged memory takes tells what other cells have in theirs.
+  // Excludes MADV_PAGEOUT and MADV_COLD, which remove pages of shared files from memory (see
+  // PageCache), and MADV_MERGEABLE: the time that a write to merged memory takes reveals what other
+  // cells have in theirs.
   AllowValues(
       rules, SYS_madvise, 2,
       {MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_FREE,
        MADV_REMOVE, MADV_DONTFORK, MADV_DOFORK, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP,
        MADV_DODUMP, MADV_WIPEONFORK, MADV_KEEPONFORK, kPopulateRead, kPopulateWrite},
       EINVAL);
-  // Extension modules are mapped from files that nobody can write. No other memory becomes code: not
-  // anonymous memory, not what is or was writable; files of the cell's own are on a noexec mount.
+  // Extension modules are mapped from files that no cell can write. No other memory becomes code:
+  // not anonymous memory, and not memory that is or was writable. Files of the cell itself are on a
+  // noexec mount.
   rules.push_back({.number = SYS_mmap, .checks = {{2, Op::kNoneOf, PROT_EXEC}}});
   rules.push_back({.number = SYS_mmap,
                    .checks = {{2, Op::kNoneOf, PROT_WRITE}, {3, Op::kNoneOf, MAP_ANONYMOUS}}});
@@ -75,37 +78,41 @@ void Memory(Rules& rules) {
   rules.push_back({.number = SYS_mprotect, .checks = {{2, Op::kNoneOf, PROT_EXEC}}});
   rules.push_back({.number = SYS_mprotect, .error = EACCES});
   Refuse(rules, EPERM, {SYS_mlock, SYS_mlock2, SYS_mlockall, SYS_munlock, SYS_munlockall});
-  // BLAS libraries ask; without an answer they assume a single node.
+  // BLAS libraries call this; without an answer they assume a single node.
   Refuse(rules, ENOSYS,
          {SYS_get_mempolicy, SYS_set_mempolicy, SYS_mbind, SYS_pkey_alloc, SYS_pkey_free,
           SYS_pkey_mprotect, SYS_membarrier});
-  // A memfd can be executable, and shared memory is shared between all cells of a nursery.
+  // A memfd can be executable, and shared memory would be shared between all cells of a nursery.
   Refuse(rules, EACCES,
          {SYS_memfd_create, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt, SYS_semget, SYS_semop,
           SYS_semctl, SYS_semtimedop, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open,
           SYS_mq_unlink});
 }
 
-// All cells read the same library files. A cell that can take a file out of the page cache, and later see whether it is
-// back, learns which files another cell has read. So no call tells what is in the cache or takes something out. How long
-// a read takes still tells a little, but reading puts the file into the cache, so a cell can look only once.
+// All cells read the same library files. A cell that can remove a file from the page cache, and
+// later see whether it is back, learns which files another cell has read. So no call may reveal
+// what is in the cache or remove something from it. The duration of a read still reveals a little,
+// but reading puts the file into the cache, so a cell can look only once.
 void PageCache(Rules& rules) {
   Refuse(rules, ENOSYS, {SYS_mincore, kCachestat});
-  // RWF_NOWAIT tells what is in the cache; RWF_DONTCACHE takes it out. glibc falls back where the flags are 0.
+  // RWF_NOWAIT reveals what is in the cache; RWF_DONTCACHE removes it. glibc falls back if the
+  // flags are 0.
   AllowValues(rules, SYS_preadv2, 5, {0}, EOPNOTSUPP);
   AllowValues(rules, SYS_pwritev2, 5, {0}, EOPNOTSUPP);
-  // POSIX_FADV_DONTNEED takes it out. Advice may be ignored, and libraries do not expect an error.
+  // POSIX_FADV_DONTNEED removes pages from the cache. Advice may be ignored, and libraries do not
+  // expect an error.
   AllowValues(rules, SYS_fadvise64, 3,
               {POSIX_FADV_NORMAL, POSIX_FADV_RANDOM, POSIX_FADV_SEQUENTIAL, POSIX_FADV_WILLNEED},
               SyscallRule::kPretend);
 }
 
-// Other cells would see a lock on a library file, and locks are kernel memory that no limit counts. A filter cannot tell
-// one file from another, so no cell ever takes a lock (ADR 44).
-// A process never waits for its own POSIX locks: a cell of one process gets what it asks for by doing nothing, and sqlite3
-// works. Between several processes that would be a lie, and there these locks fail. Locks that belong to an open
-// file (flock, F_OFD_SETLK) exclude within one process too, so they always fail; ENOSYS is what libraries
-// (filelock, HDF5) take as "this file system has none".
+// Other cells would see a lock on a library file, and locks are kernel memory that no limit counts.
+// A filter cannot distinguish files, so no cell ever takes a lock (ADR 44).
+// A process never waits for its own POSIX locks. So in a cell of one process these calls succeed
+// without any effect, and sqlite3 works. Between several processes that would be wrong, so there
+// these locks fail. Locks that belong to an open file (flock, F_OFD_SETLK) also exclude within one
+// process, so they always fail, with ENOSYS, which libraries (filelock, HDF5) take as "this file
+// system has none".
 void Locks(Rules& rules, const InterpreterFilter& filter) {
   Refuse(rules, ENOSYS, {SYS_flock});
   const int taken = filter.processes ? EPERM : SyscallRule::kPretend;
@@ -114,7 +121,7 @@ void Locks(Rules& rules, const InterpreterFilter& filter) {
   }
 }
 
-// Which files there are is the business of the mount namespace and of Landlock.
+// The mount namespace and Landlock decide which files exist.
 void Files(Rules& rules, const InterpreterFilter& filter) {
   Allow(rules, {SYS_read,       SYS_write,     SYS_readv,       SYS_writev,
                 SYS_pread64,    SYS_pwrite64,  SYS_preadv,      SYS_pwritev,
@@ -135,7 +142,7 @@ void Files(Rules& rules, const InterpreterFilter& filter) {
   Refuse(rules, ENOSYS, {SYS_getdents, SYS_inotify_init, SYS_signalfd});
 #endif
   AllowNamedFiles(rules, SYS_openat, 2);
-  // Landlock has no say in these.
+  // Landlock does not cover these.
   Refuse(rules, filter.own_files ? 0 : EPERM, {SYS_fchmod, SYS_fchmodat, SYS_utimensat});
   Refuse(rules, EPERM, {SYS_fchown, SYS_fchownat, SYS_mknodat, SYS_sync, SYS_syncfs, SYS_chroot});
   // Attributes of tmpfs files are kernel memory that no limit counts.
@@ -148,12 +155,12 @@ void Files(Rules& rules, const InterpreterFilter& filter) {
           SYS_signalfd4});
   PageCache(rules);
   Locks(rules, filter);
-  // Without those that make the kernel send signals (F_SETOWN, F_SETSIG, F_NOTIFY, leases). F_GETLK finds no lock of a
-  // cell's, since there are none; sqlite3 asks.
+  // Excludes commands that make the kernel send signals (F_SETOWN, F_SETSIG, F_NOTIFY, leases).
+  // F_GETLK finds no lock of a cell because there are none; sqlite3 calls it.
   AllowValues(rules, SYS_fcntl, 1,
               {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_GETPIPE_SZ},
               EPERM);
-  // isatty() and the width of a terminal that is none; how much a pipe holds.
+  // isatty() and the width of a terminal, which both fail; the number of bytes in a pipe.
   AllowValues(rules, SYS_ioctl, 1, {TCGETS, TIOCGWINSZ, FIONREAD, FIOCLEX, FIONCLEX, FIONBIO},
               ENOTTY);
 }
@@ -166,7 +173,7 @@ void Waiting(Rules& rules) {
   Allow(rules, {SYS_poll, SYS_select, SYS_time, SYS_alarm, SYS_pause});
   Refuse(rules, ENOSYS, {SYS_epoll_create, SYS_eventfd});
 #endif
-  // Code that wants epoll takes poll instead.
+  // Code that prefers epoll falls back to poll.
   Refuse(rules, ENOSYS, {SYS_epoll_create1, SYS_timer_create, kFutexWaitv});
   Refuse(rules, EPERM, {SYS_clock_settime, SYS_settimeofday, SYS_adjtimex, SYS_clock_adjtime});
 }
@@ -199,7 +206,7 @@ void Tasks(Rules& rules, const InterpreterFilter& filter) {
                 SYS_sched_getparam,
                 SYS_sched_get_priority_max,
                 SYS_sched_get_priority_min});
-  // glibc starts threads with clone when clone3, whose flags a filter cannot see, is not there.
+  // A filter cannot see the flags of clone3. If it does not exist, glibc starts threads with clone.
   Refuse(rules, ENOSYS, {SYS_clone3});
   rules.push_back({.number = SYS_clone,
                    .checks = {{0, Op::kNoneOf, kNamespaceFlags}, {0, Op::kAllOf, kThreadFlags}},
@@ -210,7 +217,8 @@ void Tasks(Rules& rules, const InterpreterFilter& filter) {
 #ifdef __x86_64__
   Refuse(rules, filter.processes ? 0 : EAGAIN, {SYS_fork, SYS_vfork});
   Allow(rules, {SYS_getpgrp});
-  // A program that starts says where its thread's variables are; the same instruction is free to all.
+  // A starting program sets the address of its thread-local variables. The same is possible with an
+  // unprivileged instruction.
   if (filter.successor >= 0) {
     rules.push_back({.number = SYS_arch_prctl, .checks = {{0, Op::kEqual, ARCH_SET_FS}}});
   }
@@ -226,10 +234,10 @@ void Tasks(Rules& rules, const InterpreterFilter& filter) {
     rules.push_back({.number = SYS_execveat,
                      .checks = {{0, Op::kEqual, descriptor}, {4, Op::kEqual, AT_EMPTY_PATH}}});
   }
-  // No program can be started, so nothing that is on disk can become a second process.
+  // No program can be started, so no file on disk can become a second process.
   Refuse(rules, EACCES, {SYS_execve, SYS_execveat});
   AllowValues(rules, SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME}, EPERM);
-  // Its own limits, which it can only lower.
+  // Its own limits only, which it can only lower.
   AllowValues(rules, SYS_prlimit64, 0, {0}, EPERM);
   Allow(rules, {SYS_getrlimit, SYS_setrlimit});
 }
@@ -243,7 +251,7 @@ void Machine(Rules& rules) {
           SYS_setdomainname});
 }
 
-// The one socket a cell has is read and written like a file.
+// A cell reads and writes its one socket like a file.
 void Network(Rules& rules) {
   Refuse(rules, EACCES,
          {SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4,
@@ -256,7 +264,7 @@ void Network(Rules& rules) {
 Rules CountedSyscalls() {
   Rules rules;
   rules.push_back({.number = SYS_clone});
-  // Flags and modes are registers: the kernel uses the same ones that the listener sees.
+  // Flags and modes are in registers: the kernel uses the same values that the listener sees.
   for (const auto& [number, flags] :
        std::initializer_list<std::pair<int, unsigned>>{{SYS_open, 1}, {SYS_openat, 2}}) {
     rules.push_back({.number = number, .checks = {{flags, Op::kAllOf, O_CREAT}}});

@@ -1,6 +1,6 @@
-// Every wall, tried from inside by test_child.cc and judged from outside: in each tier, as root and
-// as an ordinary user, with the worker's filter (`narrow`), with the walls behind it alone
-// (`wide`), and with those behind the limits too (`loose`).
+// test_child.cc tries every wall from inside, and this file checks the result from outside: in each
+// tier, as root and as an ordinary user, with the worker's filter (`narrow`), with only the walls
+// behind it (`wide`), and with only those behind the limits too (`loose`).
 #include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ std::string As(Who who, const std::function<std::string()>& body) {
           ::setresuid(kNobody, kNobody, kNobody) != 0) {
         ::_exit(9);
       }
-      ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // As after a login; changing ids cleared it.
+      ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // As after a login; changing ids cleared the flag.
     }
     const std::string text = body();
     static_cast<void>(!::write(pipe.write_end.get(), text.data(), text.size()));
@@ -97,7 +97,7 @@ std::string As(Who who, const std::function<std::string()>& body) {
   return text;
 }
 
-// Spawns the test child and returns "what it wrote" + how it ended, or "error: ...".
+// Spawns the test child and returns its output and how it ended, or "error: ...".
 std::string SpawnAndObserve(const UniqueFd& program, Tier tier, const std::string& width,
                             const std::string& attempt,
                             const std::vector<const UniqueFd*>& descriptors = {}) {
@@ -202,10 +202,13 @@ TEST_P(JailTest, FilterKillsForeignAbis) {
 }
 
 TEST_P(JailTest, FilesAreOutOfReachWithoutFilterAndLimits) {
-  ExpectRefused("loose", "open_root", EACCES);  // Landlock: it exists, empty or not.
+  ExpectRefused("loose", "open_root", EACCES);  // Landlock refuses, whether the directory is empty
+                                                // or not.
   ExpectRefused("loose", "open_passwd", IsNamespace() ? ENOENT : EACCES);
   ExpectRefused("loose", "open_proc", IsNamespace() ? ENOENT : EACCES);
-  if (IsNamespace()) ExpectRefused("loose", "stat_passwd", ENOENT);  // Landlock hides no names.
+  if (IsNamespace())
+    ExpectRefused("loose", "stat_passwd", ENOENT);  // Landlock does not hide
+                                                    // names.
   std::filesystem::remove("/tmp/caisson-jail-test");
   ExpectRefused("loose", "create_tmp", IsNamespace() ? ENOENT : EACCES);
   EXPECT_FALSE(std::filesystem::exists("/tmp/caisson-jail-test"));
@@ -218,7 +221,8 @@ TEST_P(JailTest, TheNetworkIsOutOfReachWithoutFilterAndLimits) {
     ExpectRefused("loose", "connect_loopback", ENETUNREACH);
     ExpectRefused("loose", "connect_world", ENETUNREACH);
   } else if (const auto abi = LandlockAbi(); abi && *abi >= kLandlockNetworkAbi) {
-    ExpectRefused("loose", "connect_tcp", EACCES);  // Landlock knows TCP only; the filter, sockets.
+    ExpectRefused("loose", "connect_tcp", EACCES);  // Landlock covers only TCP; the filter covers
+                                                    // all sockets.
   }
 }
 
@@ -226,7 +230,7 @@ TEST_P(JailTest, LimitsHoldWhereTheCallsAreAllowed) {
   ExpectRefused("wide", "dup", EMFILE);
   ExpectRefused("wide", "socket_inet", EMFILE);
   ExpectRefused("wide", "fork", EAGAIN);
-  // The control: with room in the limits both work, so it is the limits that refuse.
+  // The control: with higher limits both work, so the limits are what refuses.
   EXPECT_TRUE(Observe("loose", "dup").starts_with("ok "));
   EXPECT_TRUE(Observe("loose", "fork").starts_with("ok "));
 }
@@ -239,9 +243,9 @@ TEST_P(JailTest, OtherProcessesAreOutOfReachWithoutTheFilter) {
   const std::string traced = Observe("wide", "ptrace_parent");
   EXPECT_TRUE(traced.starts_with("errno ")) << traced;
   if (IsNamespace()) {
-    ExpectRefused("wide", "kill_all", ESRCH);  // There is nobody but itself.
+    ExpectRefused("wide", "kill_all", ESRCH);  // No other process is visible.
   } else if (const auto abi = LandlockAbi(); abi && *abi >= kLandlockScopeAbi) {
-    ExpectRefused("wide", "kill_parent", EPERM);  // Even of the same user.
+    ExpectRefused("wide", "kill_parent", EPERM);  // Even for a process of the same user.
   }
 }
 
@@ -270,7 +274,8 @@ TEST_P(JailTest, TheHostsNameIsNotTold) {
   EXPECT_EQ(Observe("wide", "host_name"), "ok 0\nexit 0");
 }
 
-// As podman's default profile does it. The name is no wall, so the jail stands without it and says so.
+// The default profile of podman does this. The name is not a wall, so the jail works without it and
+// reports it.
 TEST_P(JailTest, AContainerMayRefuseToChangeTheHostsName) {
   if (!IsNamespace()) GTEST_SKIP() << "there is no name but the host's";
   const UniqueFd program = OpenTestChild();
@@ -287,7 +292,7 @@ TEST_P(JailTest, AContainerMayRefuseToChangeTheHostsName) {
   EXPECT_NE(Observe("narrow", "walls").find("+host_name"), std::string::npos);
 }
 
-// MDWE, where the kernel has it: data never becomes code, even with mprotect allowed.
+// MDWE, where the kernel has it: data never becomes code, even if mprotect is allowed.
 TEST_P(JailTest, DataCannotBecomeCodeWithoutTheFilter) {
   if (Observe("narrow", "walls").find("+no_exec_gain") == std::string::npos)
     GTEST_SKIP() << "the kernel has no such wall";
@@ -321,7 +326,7 @@ TEST_P(JailTest, InheritsNothing) {
       << seen;
 }
 
-// What the tests above try must be able to succeed: without a jail it does.
+// The attempts of the tests above must be able to succeed: without a jail they do.
 TEST(JailControlTest, WithoutAJailTheAttemptsSucceed) {
   const UniqueFd program = OpenTestChild();
   for (const char* attempt : {"open_passwd", "open_root", "open_proc", "stat_passwd", "socket_inet",
@@ -376,7 +381,7 @@ class SpawnTest : public testing::Test {
 TEST_F(SpawnTest, PassedDescriptorsArriveInOrder) {
   Pipe first = MakePipe();
   Pipe log = MakePipe();
-  // The log itself as descriptor 4, so that what is written to it proves the numbering.
+  // Passes the log as descriptor 4 as well, so that text written to it proves the numbering.
   auto child = Spawn({.tier = Tier::kNone,
                       .program = &program_,
                       .argv = {"child", "none", "narrow", "inheritance"},
@@ -433,7 +438,7 @@ TEST_F(SpawnTest, DestructorKillsAndReaps) {
       ASSERT_TRUE(still);
       EXPECT_FALSE(still->has_value());
     }
-    EXPECT_EQ(ReadAll(log.read_end), "");  // End of file: nobody holds the pipe any more.
+    EXPECT_EQ(ReadAll(log.read_end), "");  // End of file: no process holds the pipe any more.
     EXPECT_TRUE(HasNoChildren());
   }
 }
@@ -450,7 +455,7 @@ TEST_F(SpawnTest, KillIsSeenByWaitAndByThePidfd) {
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->signal, SIGKILL);
   EXPECT_FALSE(exit->DeniedSyscall());
-  child->Kill();  // Harmless now.
+  child->Kill();  // Has no effect now.
   EXPECT_TRUE(child->Wait());
 }
 
@@ -509,7 +514,7 @@ TEST_F(SpawnTest, SpawnsWhileOtherThreadsUseTheHeapAndSpawn) {
   EXPECT_EQ(started, 30);
 }
 
-// Switching user namespaces off inside one of our own changes nothing outside.
+// Disabling user namespaces inside one of our own changes nothing outside.
 TEST_F(SpawnTest, WithoutUserNamespacesThereIsAClearErrorAndNoChild) {
   if (::getuid() != 0) GTEST_SKIP() << "needs root to write the sysctl of its namespace";
   const std::string seen = As(Who::kRoot, [&]() -> std::string {
@@ -531,7 +536,7 @@ TEST_F(SpawnTest, StartsQuickly) {
     std::vector<double> ready;
     std::vector<double> killed;
     for (int i = 0; i < 40; ++i) {
-      // The kernel tears network namespaces down in the background and makes none meanwhile.
+      // The kernel destroys network namespaces in the background and makes none meanwhile.
       ::usleep(20'000);
       Pipe log = MakePipe();
       const auto start = std::chrono::steady_clock::now();
@@ -554,7 +559,7 @@ TEST_F(SpawnTest, StartsQuickly) {
     std::printf("%s: spawn %.0f us, ready %.0f us (min %.0f, p90 %.0f), kill and reap %.0f us\n",
                 std::string(ToString(tier)).c_str(), spawned[20], ready[20], ready[0], ready[36],
                 killed[20]);
-    EXPECT_LT(ready[20], 50'000);  // A bound against hangs; the measured value is what counts.
+    EXPECT_LT(ready[20], 50'000);  // A bound against hangs only.
   }
 }
 

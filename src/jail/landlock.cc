@@ -12,8 +12,8 @@
 namespace caisson::jail {
 namespace {
 
-// The layout of struct landlock_ruleset_attr in ABI 6. Not the system header's: distributions ship
-// headers older than the kernels they run on, and a shorter struct would silently ask for less.
+// The layout of struct landlock_ruleset_attr in ABI 6. The system header is not used: distributions
+// ship headers older than their kernels, and a shorter struct would silently restrict less.
 struct RulesetAttr {
   std::uint64_t handled_access_fs;
   std::uint64_t handled_access_net;
@@ -93,7 +93,7 @@ Result<void> AddRule(const UniqueFd& ruleset, int abi, const PathRule& rule) {
     return ::syscall(SYS_landlock_add_rule, ruleset.get(), kPathBeneath, &attr, 0) == 0;
   };
   if (add()) return {};
-  // The kernel refuses rights that only directories have on anything else.
+  // The kernel refuses directory-only rights on anything else.
   if (errno == EINVAL) {
     attr.allowed_access &= kOfFiles;
     if (add()) return {};

@@ -9,7 +9,7 @@
 namespace caisson::jail {
 
 std::optional<SyscallQuestion> SyscallListener::Receive() const {
-  // Receiving blocks if nobody asks.
+  // Receiving blocks if there is no question.
   pollfd ready{.fd = fd_.get(), .events = POLLIN, .revents = 0};
   if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLIN) == 0) return std::nullopt;
   seccomp_notif asked{};
@@ -20,7 +20,7 @@ std::optional<SyscallQuestion> SyscallListener::Receive() const {
   return question;
 }
 
-// An answer that comes too late, because the process has died meanwhile, fails and concerns nobody.
+// An answer fails if the process has died meanwhile; this affects nobody.
 void SyscallListener::Allow(const SyscallQuestion& question) const {
   seccomp_notif_resp answer{};
   answer.id = question.id;

@@ -1,11 +1,13 @@
 // A SyscallListener answers the system calls that a filter asks about (Filter::CompileQuestions).
 //
-// A process waits in its call until the answer is there. Decide by the call's number and its registers alone: what a
-// pointer leads to can be changed by another thread before the kernel reads it.
+// A process waits in its call until the answer arrives. Decide by the call's number and its
+// registers only: another thread can change the memory behind a pointer before the kernel reads it.
 //
-// Trust     Hostile processes ask as often as they like. Which call it is, and its registers, come from the kernel.
+// Trust     Hostile processes ask as often as they like. The kernel supplies the call number and
+//           the registers.
 // Threads   One at a time.
-// Lifetime  Owns the descriptor. Once it is closed, calls that are asked about fail with ENOSYS.
+// Lifetime  Owns the descriptor. After it is closed, calls that the filter asks about fail with
+//           ENOSYS.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +23,7 @@ namespace caisson::jail {
 
 struct SyscallQuestion {
   std::uint64_t id = 0;
-  pid_t thread = 0;  // As this process sees it; 0 if it cannot.
+  pid_t thread = 0;  // As seen by this process; 0 if it cannot see the thread.
   int number = 0;    // SYS_clone...
   std::array<std::uint64_t, 6> arguments{};
 };
@@ -32,11 +34,12 @@ class SyscallListener {
 
   int fd() const { return fd_.get(); }
 
-  // The next question. nullopt: there is none; a process may have died while it asked.
+  // Returns the next question. nullopt: there is none, for example because the process died while
+  // it asked.
   std::optional<SyscallQuestion> Receive() const;
-  // The call is made as it was asked for.
+  // Lets the kernel perform the call unchanged.
   void Allow(const SyscallQuestion& question) const;
-  // The call fails with this errno.
+  // Makes the call fail with this errno.
   void Refuse(const SyscallQuestion& question, int error_number) const;
 
  private:

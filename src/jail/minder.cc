@@ -18,13 +18,14 @@
 namespace caisson::jail {
 namespace {
 
-// Where the minder keeps what it was given.
+// The minder's own numbers for the descriptors it was given.
 constexpr int kControl = 3;
 constexpr int kInput = 4;
 constexpr int kOutput = 5;
 constexpr int kErrors = 6;
 
-// Whether /proc speaks of our own pid namespace: numbers of another would be other processes.
+// Returns whether /proc shows our own pid namespace. Otherwise its numbers would name other
+// processes.
 bool ProcIsOurs() {
   std::array<char, 24> text{};
   const long size = ::syscall(SYS_readlinkat, AT_FDCWD, "/proc/self", text.data(), text.size() - 1);
@@ -36,7 +37,7 @@ bool ProcIsOurs() {
 }  // namespace
 
 void Minder::Run() {
-  ::syscall(SYS_setsid);  // The terminal's signals are for us, who then decide.
+  ::syscall(SYS_setsid);  // Only we get the terminal's signals, and then decide.
   PlaceDescriptors();
   ::syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   Start();
@@ -47,8 +48,8 @@ void Minder::Run() {
   __builtin_unreachable();
 }
 
-// Besides its own the minder may hold nothing: a copy of another minder's control socket would keep that one
-// from hearing that we died.
+// The minder must hold no other descriptors: a copy of another minder's control socket would
+// prevent that minder from noticing that we died.
 void Minder::PlaceDescriptors() const {
   const std::array<std::array<int, 2>, 4> places = {{{plan_.control, kControl},
                                                      {plan_.input, kInput},
@@ -65,20 +66,20 @@ void Minder::Start() {
   if (pid == 0) Become();
   if (pid < 0) Fail(ProgramStep::kPrepare);
   program_ = static_cast<int>(pid);
-  // The ends of the program's pipes are its own from here on, and so is our stdio.
+  // From here on, the ends of the program's pipes belong to the program, and so does our stdio.
   for (const int fd : {0, 1, 2, kInput, kOutput, kErrors}) ::syscall(SYS_close, fd);
 }
 
-// In the child, up to the exec.
+// Runs in the child, up to the exec.
 void Minder::Become() const {
   ::syscall(SYS_setsid);
-  // Should the minder be killed, the program goes too, if nothing else.
+  // If the minder is killed, at least the program itself dies too.
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (ResetSignals() < 0) Fail(ProgramStep::kPrepare);
   for (const auto& [from, to] : {std::array{kInput, 0}, {kOutput, 1}, {kErrors, 2}}) {
     if (::syscall(SYS_dup3, from, to, 0) < 0) Fail(ProgramStep::kPrepare);
   }
-  ::syscall(SYS_close_range, kControl + 1, ~0U, 0);  // kControl itself closes at the exec.
+  ::syscall(SYS_close_range, kControl + 1, ~0U, 0);  // The exec closes kControl itself.
   if (plan_.directory != nullptr && ::syscall(SYS_chdir, plan_.directory) < 0) {
     Fail(ProgramStep::kDirectory);
   }
@@ -98,7 +99,7 @@ ProgramEnd Minder::AwaitEnd() const {
                                   {.fd = kControl, .events = POLLIN, .revents = 0}}};
   while (::syscall(SYS_ppoll, ready.data(), ready.size(), nullptr, nullptr, 0) < 0) {
   }
-  // Nothing is ever said on the control socket: that it can be read means that it was closed.
+  // Nothing is ever sent on the control socket: if it is readable, it was closed.
   if (ready[0].revents == 0) ::syscall(SYS_pidfd_send_signal, ended_, SIGKILL, nullptr, 0);
   siginfo_t info{};
   while (::syscall(SYS_waitid, P_PIDFD, ended_, &info, WEXITED | __WALL, nullptr) < 0) {
@@ -110,17 +111,17 @@ ProgramEnd Minder::AwaitEnd() const {
 void Minder::KillRest() const {
   for (;;) {
     const bool listed = ProcIsOurs() && KillChildren();
-    // Without a list we know of those who stayed in the program's group.
+    // Without a list we only know the processes that stayed in the program's group.
     if (!listed) ::syscall(SYS_kill, -program_, SIGKILL);
     siginfo_t info{};
-    // Every child that we have now was killed, so one of them ends; what it leaves behind is next.
+    // All our current children were killed, so one of them ends. Its orphans come next.
     const long waited = ::syscall(SYS_waitid, listed ? P_ALL : P_PGID, listed ? 0 : program_, &info,
                                   WEXITED | __WALL, nullptr);
     if (waited < 0 && errno == ECHILD) return;
   }
 }
 
-// Kills as many of our children as fit a page of text; false if there is no list of them.
+// Kills as many of our children as one page of text lists. Returns false if there is no such list.
 bool Minder::KillChildren() const {
   const long list =
       ::syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -135,7 +136,8 @@ bool Minder::KillChildren() const {
       pid = pid * 10 + (c - '0');
       continue;
     }
-    // Only what ends in a space is a whole number. It is our child and not reaped, so still the same one.
+    // Only text that ends in a space is a whole number. The process is our child and not reaped, so
+    // the pid still names it.
     if (pid > 0) ::syscall(SYS_kill, pid, SIGKILL);
     pid = 0;
   }

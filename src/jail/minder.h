@@ -1,12 +1,15 @@
-// A Minder is the process between us and a program we run: it starts the program, waits for its end, and then
-// ends whatever the program has left behind, daemons included.
+// A Minder is the process between us and a program we run. It starts the program, waits for its
+// end, and then kills everything the program has left behind, including daemons.
 //
-// Orphans come to it rather than to init (it is a subreaper), so that it can find and kill them, generation
-// by generation, until it has no child. It does so when the program has ended, when we ask (Program::Kill), and
-// when we die, because either of these closes its control socket.
+// It is a subreaper: orphans become its children rather than those of init. So it can find and kill
+// them, generation by generation, until it has no child. It does so when the program has ended,
+// when we ask for it (Program::Kill), and when we die, because the latter two close its control
+// socket.
 //
-// Trust     Runs as a copy of the host until it ends, but holds no descriptor of ours except its own.
-// Threads   Single-threaded, in a copy of a process that had threads; see newborn.h for what that forbids.
+// Trust     Runs as a copy of the host until it ends, but holds no descriptor of ours except its
+//           own.
+// Threads   Single-threaded, in a copy of a process that had threads; see newborn.h for the
+//           restrictions.
 // Lifetime  Run() does not return.
 #pragma once
 
@@ -14,25 +17,25 @@
 
 namespace caisson::jail {
 
-// What the program does between clone and exec, as far as it can fail.
+// The steps between clone and exec that can fail.
 enum class ProgramStep : int { kPrepare, kDirectory, kExec };
 
-// How it ended, in one packet on the control socket; the first one counts.
+// How the program ended, as one packet on the control socket. The first packet counts.
 struct ProgramEnd {
-  int error_number = 0;  // If not 0: it never ran, because this step failed.
+  int error_number = 0;  // Not 0: the program never ran, because this step failed.
   ProgramStep step = ProgramStep::kPrepare;
   int status = 0;
   int signal = 0;
 };
 
 struct MinderPlan {
-  // Numbered kFirstFree or above, so that placing one cannot hit a later one.
+  // Numbered kFirstFree or above, so that placing one descriptor cannot overwrite a later one.
   int control = -1;
   int input = -1;
   int output = -1;
   int errors = -1;
   const char* path = nullptr;
-  const char* directory = nullptr;  // Null: ours.
+  const char* directory = nullptr;  // Null: the current directory.
   std::vector<char*> argv;
   std::vector<char*> environment;
 
@@ -55,7 +58,7 @@ class Minder {
   bool KillChildren() const;
 
   const MinderPlan& plan_;
-  int program_ = -1;  // Pid, and the leader of its session and group.
+  int program_ = -1;  // The pid; also the leader of its session and group.
   int ended_ = -1;    // Its pidfd.
 };
 

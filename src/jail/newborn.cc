@@ -14,8 +14,8 @@
 #include "jail/signals.h"
 #include "jail/walls.h"
 
-// Raw system calls only: glibc's wrappers for setuid and friends synchronise with threads that do
-// not exist here, and sanitizers intercept many others.
+// Raw system calls only: glibc's wrappers for setuid and similar calls synchronise with threads
+// that do not exist here, and sanitizers intercept many others.
 namespace caisson::jail {
 namespace {
 
@@ -48,7 +48,8 @@ std::string_view ToString(Step step) {
 }
 
 void Newborn::Run() {
-  DieWithParent();  // For the wait below: we hold a copy of its other end, so it would never end.
+  DieWithParent();  // For the wait below: we hold a copy of the socket's other end, so without this
+                    // the wait would never end.
   AwaitGo();
   LeaveSession();
   if (plan_.tier == Tier::kNamespace) ForgetHostName();
@@ -76,7 +77,7 @@ void Newborn::Must(Step step, long result) const {
   if (result < 0) Fail(step, errno);
 }
 
-// Until the parent has written our id maps we are nobody and could not even be jailed.
+// Until the parent has written our id maps, this process has no valid id and cannot enter a jail.
 void Newborn::AwaitGo() const {
   char go = 0;
   const long got = ::syscall(SYS_read, plan_.control, &go, 1);
@@ -84,26 +85,28 @@ void Newborn::AwaitGo() const {
 }
 
 void Newborn::LeaveSession() const {
-  Must(Step::kSession, ::syscall(SYS_setsid));  // No terminal to push keystrokes into.
-  // An inherited READ_IMPLIES_EXEC would turn every readable page into code; an inherited
-  // ADDR_NO_RANDOMIZE would tell where it lies.
+  Must(Step::kSession, ::syscall(SYS_setsid));  // Without a terminal, no keystrokes can be pushed
+                                                // into one.
+  // An inherited READ_IMPLIES_EXEC would make every readable page executable. An inherited
+  // ADDR_NO_RANDOMIZE would make its address predictable.
   Must(Step::kPersonality, ::syscall(SYS_personality, 0));
 }
 
-// A new UTS namespace is a copy: code inside would read the host's names there. The names are no way out, so a
-// container that refuses these two calls does not stop the start; PutHostName() reports it.
+// A new UTS namespace is a copy, so code inside could read the host's names. The names are no way
+// out. So if a container refuses these two calls, the start continues, and PutHostName() reports
+// it.
 void Newborn::ForgetHostName() {
   ::syscall(SYS_sethostname, kJailHostName.data(), kJailHostName.size());
   ::syscall(SYS_setdomainname, "", 0);
 }
 
-// Outside a user namespace of our own this needs CAP_SETPCAP, which an ordinary user lacks; the
-// bounding set is then moot, because no_new_privs already keeps exec from granting anything.
+// Outside our own user namespace this needs CAP_SETPCAP, which an ordinary user lacks. The bounding
+// set does not matter then, because no_new_privs already prevents exec from granting anything.
 void Newborn::DropBoundingSet() const {
   for (int capability = 0; capability < 64; ++capability) {
     if (IsKept(plan_.tier, capability)) continue;
     if (::syscall(SYS_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
-    if (errno == EINVAL) return;  // Past the kernel's last capability.
+    if (errno == EINVAL) return;  // After the kernel's last capability.
     if (errno == EPERM && plan_.tier != Tier::kNamespace) return;
     Fail(Step::kBoundingSet, errno);
   }
@@ -119,8 +122,8 @@ void Newborn::SwitchIds() const {
   Must(Step::kUid, ::syscall(SYS_setresuid, uid, uid, uid));
 }
 
-// In its own user namespace the child has every capability, none of which is worth anything
-// outside. Two pass through the exec, for Enter(): one to swap the root, one to give up the rest.
+// In its own user namespace the child has every capability, none of which is valid outside. Two are
+// kept across the exec for Enter(): one to swap the root, one to drop the rest.
 void Newborn::KeepTwoCapabilities() const {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, 2> data{};
@@ -133,7 +136,7 @@ void Newborn::KeepTwoCapabilities() const {
   }
 }
 
-// If the parent died before the setting took hold no signal will ever come; its pidfd tells
+// If the parent died before the setting took effect, no signal will come. Its pidfd shows that
 // (getppid is 0 in a new pid namespace).
 void Newborn::DieWithParent() const {
   Must(Step::kParentDeath, ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
@@ -159,8 +162,8 @@ void Newborn::PlaceDescriptors() {
 
 void Newborn::Exec() const {
   const std::array<char*, 1> environment = {nullptr};  // I1: empty.
-  // The end of the control socket after this message means the program runs; without it, that we
-  // died.
+  // If the control socket ends after this message, the program runs. If it ends without the
+  // message, this process died.
   const Failure none{Step::kExec, 0};
   ::syscall(SYS_write, report_, &none, sizeof none);
   ::syscall(SYS_execveat, program_, "", plan_.argv.data(), environment.data(), AT_EMPTY_PATH);

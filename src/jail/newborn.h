@@ -1,10 +1,10 @@
-// Newborn is what a child does between clone and exec: it becomes what the Plan says and nothing
-// more.
+// Newborn is the code that a child runs between clone and exec: it sets up what the Plan says and
+// nothing more.
 //
-// Trust     Privileged. Runs as a copy of the host, secrets and all, until the exec.
-// Threads   Single-threaded, in a copy of a process that had threads: any lock may be held for
-//           ever. So neither the heap nor anything that locks is touched; everything is made
-//           beforehand.
+// Trust     Privileged. Runs as a copy of the host, including its secrets, until the exec.
+// Threads   Single-threaded, in a copy of a process that had threads, so any lock may be held for
+//           ever. Therefore it uses neither the heap nor anything that locks; everything is
+//           prepared beforehand.
 // Lifetime  Run() does not return.
 #pragma once
 
@@ -39,7 +39,8 @@ enum class Step : int {
 
 std::string_view ToString(Step step);
 
-// What the child tells the parent: the step that failed, or kExec and 0 right before the exec.
+// The report of the child to the parent: the step that failed, or kExec and 0 directly before the
+// exec.
 struct Failure {
   Step step;
   int error_number;
@@ -51,7 +52,7 @@ inline constexpr int kFirstPassed = 3;
 struct Plan {
   Tier tier = Tier::kNamespace;
   Ids ids;
-  // All of these are numbered above what the child renumbers to, so no dup2 can hit a later source.
+  // These numbers are above those that the child assigns, so no dup2 can overwrite a later source.
   int control = -1;
   int parent = -1;
   int program = -1;

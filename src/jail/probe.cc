@@ -37,7 +37,7 @@ constexpr unsigned long kFsgsbaseBit = 2;           // AT_HWCAP2, arch/x86.
 
 struct Attempt {
   int error_number = 0;  // 0: worked.
-  bool cloned = true;    // False: creating the process already failed.
+  bool cloned = true;    // False: the process could not even be created.
 };
 
 // Runs `body` in a child with these namespaces and reports its errno. The child is a copy of a
@@ -51,7 +51,7 @@ Attempt Try(std::uint64_t namespaces, Body body) {
   const long pid = ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, 0);
   if (pid < 0) return {errno, false};
   if (pid == 0) {
-    ::syscall(SYS_close, ends[1]);  // Else the read below would outlive a parent that died.
+    ::syscall(SYS_close, ends[1]);  // Otherwise the read below would not end if the parent died.
     char go = 0;
     const bool released = ::syscall(SYS_read, ends[0], &go, 1) == 1;
     const int result = released ? body() : ECANCELED;
@@ -111,7 +111,7 @@ std::string Reason(int error_number) {
   return Error::FromErrno(error_number, "refused").message();
 }
 
-// Which of the many switches is it? Settings are only read to explain a refusal that happened.
+// Finds the switch that is responsible. Settings are only read to explain a refusal that happened.
 Feature UserNamespaceFeature(const Attempt& attempt) {
   Feature feature{
       .name = "user_namespaces", .available = attempt.error_number == 0, .detail = "", .fix = ""};
@@ -149,7 +149,7 @@ Feature TriedFeature(std::string name, const Attempt& attempt, std::string fix) 
           .fix = available ? "" : std::move(fix)};
 }
 
-// The remedy for whatever needs them, if they are not there.
+// Returns the remedy for features that need user namespaces, if those are missing.
 std::optional<std::string> UserNamespacesFirst(const Report& report) {
   const auto found = std::ranges::find(report.features, "user_namespaces", &Feature::name);
   if (found == report.features.end() || found->available) return std::nullopt;
@@ -189,8 +189,8 @@ Feature LandlockFeature() {
             .detail = abi.error().message(),
             .fix = "Linux 5.13 or later, booted with landlock in lsm="};
   }
-  // Trying includes the restriction itself, which a container may refuse while the version call
-  // works.
+  // The attempt includes the restriction itself, which a container may refuse even if the version
+  // call works.
   const int version = *abi;
   const Attempt attempt = Try(0, [version] {
     if (int error = SetNoNewPrivileges(); error != 0) return error;

@@ -1,9 +1,11 @@
-// Probe tells which walls this machine has, why not the others, and what would change that.
+// Probe tells which walls this machine has, why others are missing, and which setting would change
+// that.
 //
-// Trust     Tries rather than believes: settings lie about what a container or a security module
-//           will refuse. Each try happens in a child of its own; this process is not changed.
-// Threads   Any; takes a few milliseconds. Not on the path of a run.
-// Lifetime  A value, true for this process at this moment.
+// Trust     Tries each wall instead of reading settings, because settings do not show what a
+//           container or a security module will refuse. Each try happens in its own child; this
+//           process is not changed.
+// Threads   Any; takes a few milliseconds. Do not call it on the path of a run.
+// Lifetime  A value, valid for this process at this moment.
 #pragma once
 
 #include <string>
@@ -16,21 +18,22 @@ namespace caisson::jail {
 struct Feature {
   std::string name;
   bool available = false;
-  std::string detail;  // A version, or the reason why not.
+  std::string detail;  // A version, or the reason why it is missing.
   std::string fix;  // The setting that would make it available; empty if none is known or needed.
 };
 
 struct TierVerdict {
   Tier tier = Tier::kNone;
   bool available = false;
-  std::string why_not;  // Names the features that are missing.
+  std::string why_not;  // Names the missing features.
 };
 
 struct Report {
   std::string kernel;  // "6.1.0-13-amd64"
   std::vector<Feature> features;
   std::vector<TierVerdict> tiers;  // Strongest first.
-  Tier best = Tier::kNone;  // kNone: neither of the others; it still has to be asked for by name.
+  Tier best = Tier::kNone;  // kNone: no other tier is available. It must still be requested by
+                            // name.
 
   const Feature* Find(std::string_view name) const;
 };

@@ -1,5 +1,4 @@
-// The probe must tell the truth when something is switched off, so each test switches it off for
-// real.
+// The probe must report correctly when a feature is disabled, so each test really disables it.
 #include "jail/probe.h"
 
 #include <fcntl.h>
@@ -35,7 +34,8 @@ std::string Flatten(const Report& report) {
   return text;
 }
 
-// Probes in a process of its own after `change`, which returns false if it cannot be made here.
+// Probes in a separate process after `change`, which returns false if the change is not possible
+// here.
 std::string ProbeAfter(const std::function<bool()>& change) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
@@ -61,7 +61,7 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// As a container's default profile does it: these calls fail, nothing dies.
+// As the default profile of a container: these calls fail, and no process is killed.
 bool RefuseBySeccomp(std::initializer_list<int> calls, int error_number) {
   scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
   for (int number : calls) {
@@ -115,8 +115,8 @@ TEST(ProbeTest, MountsRefusedByASecurityModuleTakeAwayTierNamespace) {
   EXPECT_TRUE(Contains(text, "-pivot_root")) << text;
 }
 
-// The default of docker: clone may not make namespaces, clone3 does not exist. Plain children can
-// be had.
+// The default profile of docker: clone may not make namespaces, clone3 does not exist. Plain
+// children work.
 TEST(ProbeTest, NamespacesRefusedByAContainerAreExplained) {
   const std::string text = ProbeAfter([] {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);

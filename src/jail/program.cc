@@ -25,7 +25,7 @@ constexpr std::size_t kMaxOutputBytes = 1 << 20;
 constexpr int kSignalBase = 128;
 constexpr std::string_view kUsualPath = "/usr/local/bin:/usr/bin:/bin";
 
-// A file in memory from which `text` is read: unlike a pipe it takes any length at once.
+// Makes a file in memory that contains `text`. Unlike a pipe it takes any length at once.
 Result<UniqueFd> InputFile(const std::string& text) {
   UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
   if (!file.is_open()) return Error::FromErrno(errno, "file for stdin");
@@ -51,7 +51,7 @@ Result<Pipe> MakePipe() {
 
 struct Input {
   UniqueFd childs;
-  UniqueFd ours{};  // The end to write to, of a pipe.
+  UniqueFd ours{};  // The write end of a pipe.
 };
 
 Result<Input> MakeInput(const ProgramSpec& spec) {
@@ -78,7 +78,7 @@ Result<std::string> Locate(const ProgramSpec& spec) {
   while (!rest.empty() && !name.empty()) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string path = std::string(rest.substr(0, end)) + "/" + name;
-    // An empty part would mean whatever directory we happen to be in.
+    // An empty part of PATH would mean the current directory.
     if (end != 0 && ::access(path.c_str(), X_OK) == 0) return path;
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -208,7 +208,7 @@ Result<Program> Program::Start(const ProgramSpec& spec) {
   int error_number = 0;
   {
     SignalsBlocked blocked;
-    // No signal at its end: who embeds us may reap every child that sends one.
+    // No signal at its end: a program that embeds us may reap every child that sends one.
     pid = ::syscall(SYS_clone, CLONE_PIDFD, nullptr, &pidfd, nullptr, 0);
     if (pid == 0) Minder(plan).Run();
     error_number = errno;

@@ -32,7 +32,7 @@ bool BecomesReadable(const UniqueFd& fd) {
   return ::poll(&ready, 1, kDeadlineMs) == 1;
 }
 
-// What it says first.
+// Returns the first output of the program.
 std::string Read(const UniqueFd& pipe) {
   std::array<char, 256> text{};
   if (!BecomesReadable(pipe)) return "";
@@ -93,14 +93,14 @@ TEST(ProgramTest, StartsWhereItIsTold) {
 TEST(ProgramTest, ItHoldsNothingOfOurs) {
   const auto result = RunProgram({.argv = {"/bin/ls", "/proc/self/fd"}});
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "0\n1\n2\n3\n");  // The last is the directory it reads.
+  EXPECT_EQ(result->output, "0\n1\n2\n3\n");  // The last one is the directory that it reads.
 }
 
 TEST(ProgramTest, WhatItLeavesBehindIsKilled) {
   const auto background = RunProgram({.argv = {"/bin/sh", "-c", "sleep 1000 & echo $!"}});
   ASSERT_TRUE(background) << background.error().message();
   EXPECT_TRUE(IsGone(background->output));
-  // Another session, another parent, deaf to what asks politely.
+  // A daemon in another session, with another parent, that ignores signals it can ignore.
   const auto daemon = RunProgram({.argv = {"/bin/sh", "-c",
                                            "d=$(setsid sh -c 'trap \"\" TERM HUP INT; echo $$; "
                                            "exec >/dev/null; (sleep 1000; :)' &)\n"

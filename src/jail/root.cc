@@ -18,12 +18,12 @@
 namespace caisson::jail {
 namespace {
 
-// Any directory will do; this one exists wherever Spawn() could write the id maps.
+// Any directory works; this one exists wherever Spawn() could write the id maps.
 constexpr const char* kMountPoint = "/proc";
 constexpr unsigned long kPrivateFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 constexpr unsigned long kFlags = kPrivateFlags | MS_RDONLY;
 
-// Otherwise what is mounted here would appear in the host's namespace too.
+// Otherwise our mounts would also appear in the host's namespace.
 const char* MakePrivate() {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return "make the mounts private";
@@ -31,17 +31,18 @@ const char* MakePrivate() {
   return nullptr;
 }
 
-// Makes what is mounted on kMountPoint the root.
+// Makes the file system mounted on kMountPoint the root.
 const char* Pivot() {
   if (::chdir(kMountPoint) != 0) return "enter the new root";
-  // Both roots end up on "/", the old one above; the working directory is still the new one.
+  // Both roots are then mounted on "/", the old one on top. The working directory is still the new
+  // one.
   if (::syscall(SYS_pivot_root, ".", ".") != 0) return "pivot_root";
   if (::umount2(".", MNT_DETACH) != 0) return "detach the old root";
   if (::chdir("/") != 0) return "go to the new root";
   return nullptr;
 }
 
-// Fills the root that will be, seen as a directory, from the outside that still is.
+// Fills the future root, seen as a directory, from the current root.
 class RootBuilder {
  public:
   explicit RootBuilder(UniqueFd root) : root_(std::move(root)) {}
@@ -93,8 +94,8 @@ class RootBuilder {
     return {};
   }
 
-  // With all that is mounted below it: where a user namespace is not to see what such a mount hides,
-  // the kernel refuses to leave it out.
+  // Includes all mounts below the path: the kernel refuses to leave them out if a user namespace
+  // must not see what such a mount hides.
   Result<void> Bind(const std::string& path, std::uint64_t refused) {
     UniqueFd tree(
         ::open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
@@ -132,7 +133,7 @@ const char* SwapRoot() {
 
 Result<void> SwapRoot(const RootPlan& plan) {
   TRY(FromStep(MakePrivate()));
-  // Room for what the plan writes, and for what libraries write while they are imported.
+  // Space for the files of the plan, and for files that libraries write while they are imported.
   if (::mount("none", kMountPoint, "tmpfs", kPrivateFlags, "size=64m,nr_inodes=4k,mode=0755") !=
       0) {
     return Error::FromErrno(errno, "mount the new root");

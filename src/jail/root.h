@@ -1,8 +1,8 @@
-// Replaces the root directory of this mount namespace: by an empty, read-only one, or by one that
-// holds what a plan lists.
+// Replaces the root directory of this mount namespace by an empty, read-only one, or by one that
+// holds the entries of a plan.
 //
-// Trust     Privileged, and ruinous in the wrong namespace: callers make sure they are in a mount
-//           namespace of their own.
+// Trust     Privileged, and destructive in the wrong namespace. Callers ensure that they are in
+//           their own mount namespace.
 // Threads   Single-threaded processes only.
 // Lifetime  Cannot be undone: the old root is detached.
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace caisson::jail {
 
-// Returns null, or the step that failed with errno telling why. No heap: the probe calls it in the
-// child of a clone.
+// Returns null, or the step that failed, with the reason in errno. Does not use the heap: the probe
+// calls it in the child of a clone.
 const char* SwapRoot();
 
 // A private root as data. Paths are absolute and without links.
@@ -29,32 +29,31 @@ struct RootPlan {
     std::string path;
     std::string target;
   };
-  // Of the outside, at the same path inside: read-only, without set-id bits. What does not exist is
-  // left out.
+  // Paths of the host, mounted at the same path inside: read-only, without set-id bits. Paths that
+  // do not exist are skipped.
   std::vector<std::string> binds = {};
-  std::vector<std::string> devices = {};  // As binds, but these work as devices.
+  std::vector<std::string> devices = {};  // As binds, but device nodes work.
   std::vector<std::string> directories = {};
   std::vector<File> files = {};
   std::vector<Link> links = {};
 };
 
-// Afterwards only the directories and files that the plan makes itself can be written to, until
+// Afterwards only the directories and files that the plan itself makes can be written to.
 // SealRoot() ends that too.
 Result<void> SwapRoot(const RootPlan& plan);
 Result<void> SealRoot();
 
-// A writable file system of this mount namespace alone.
+// A writable file system that exists only in this mount namespace.
 struct PrivateFiles {
   std::string mount_point;  // An empty directory of the root.
   std::vector<std::string> directories =
-      {};  // Made in it; each also appears in the root, which has
-           // a directory of that name.
+      {};  // Made in it. Each also appears in the root, which has a directory of that name.
 };
-// Mounts it. The kernel refuses what does not fit `bytes` or is one file too many.
+// Mounts it. The kernel refuses data beyond `bytes` and files beyond `inodes`.
 Result<void> MountPrivateFiles(const PrivateFiles& files, std::uint64_t bytes,
                                std::uint64_t inodes);
 
-// Looks from inside: nothing in "/", and nothing can be made there.
+// Checks from inside that "/" is empty and that nothing can be made in it.
 Result<void> VerifyEmptyRoot();
 
 }  // namespace caisson::jail

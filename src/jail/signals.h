@@ -1,7 +1,7 @@
-// Signals around a clone: blocked in the parent so that no handler of ours runs in the child, and set
-// back to their defaults there.
+// Handles signals around a clone: the parent blocks them so that none of its handlers runs in the
+// child, and the child resets them to their defaults.
 //
-// Trust     Privileged; see newborn.h for what the child may touch.
+// Trust     Privileged; see newborn.h for the restrictions on the child.
 // Threads   SignalsBlocked: the thread that made it. ResetSignals: a child between clone and exec.
 // Lifetime  Nothing is kept.
 #pragma once
@@ -26,7 +26,8 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-// Exec resets handlers but keeps what is ignored and blocked. Negative, with errno, when it fails.
+// Resets signals before an exec, which resets handlers but keeps ignored and blocked signals.
+// Returns a negative value and sets errno if it fails.
 long ResetSignals();
 
 }  // namespace caisson::jail

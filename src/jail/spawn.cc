@@ -43,7 +43,7 @@ Result<void> CheckPassable(const UniqueFd& fd) {
   return {};
 }
 
-// Enter() forbids growing files, so the first line into one would be the child's last.
+// Enter() forbids growing files, so writing the first line into a file would kill the child.
 Result<void> CheckLog(const UniqueFd& fd) {
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return Error::FromErrno(errno, "log of the child");
@@ -64,7 +64,7 @@ Error CloneError(int error_number, Tier tier) {
 
 }  // namespace
 
-// One start: the parent's half.
+// One start: the parent's part.
 class Starter {
  public:
   explicit Starter(const SpawnSpec& spec) : spec_(spec) {}
@@ -100,7 +100,7 @@ class Starter {
   }
 
   Result<int> Keep(int fd) {
-    // Above: the passed ones, then the program and the control socket (PlaceDescriptors).
+    // Above the passed descriptors, then the program and the control socket (PlaceDescriptors).
     const int lowest = kFirstPassed + static_cast<int>(spec_.descriptors.size()) + 2;
     TRY_ASSIGN(UniqueFd copy, DuplicateAbove(fd, lowest));
     kept_.push_back(std::move(copy));
@@ -133,8 +133,7 @@ class Starter {
   }
 
   Result<Child> Clone() {
-    // clone, not clone3: container profiles refuse clone3 outright because they cannot see its
-    // flags.
+    // Uses clone, not clone3: container profiles refuse clone3 because they cannot see its flags.
     const std::uint64_t flags =
         CLONE_PIDFD | SIGCHLD | (spec_.tier == Tier::kNamespace ? kNamespaces : 0);
     int pidfd = -1;
@@ -147,16 +146,18 @@ class Starter {
       error_number = errno;
     }
     if (pid < 0) return CloneError(error_number, spec_.tier);
-    kept_.clear();  // Ours; the child has its copies. Only then does its exec end our read.
+    kept_.clear();  // Closes our copies; the child has its own. Only then does its exec end our
+                    // read.
     return Child(static_cast<pid_t>(pid), UniqueFd(pidfd));
   }
 
-  // When memory runs out a worker is cheap to lose and the host is not. Best effort: not a wall.
+  // If memory runs out, the kernel should kill a worker rather than the host. Best effort, not a
+  // wall.
   static void PreferAsOomVictim(pid_t pid) {
     std::ofstream("/proc/" + std::to_string(pid) + "/oom_score_adj") << 1000;
   }
 
-  // Lets the child go and waits until it either runs the program or says what failed.
+  // Releases the child and waits until it either runs the program or reports what failed.
   Result<void> Release(Child& child) {
     if (::send(control_.get(), "g", 1, MSG_NOSIGNAL) != 1) {
       return Error::FromErrno(errno, "release the child");
@@ -236,7 +237,7 @@ void Child::Destroy() {
 
 bool Child::IsStopped() const {
   siginfo_t info{};
-  // Left as it is for whoever asks next: a stop is reported once otherwise.
+  // WNOWAIT leaves the state unchanged; otherwise a stop would be reported only once.
   return !exit_ &&
          ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WSTOPPED | WNOHANG | WNOWAIT) ==
              0 &&
@@ -244,7 +245,7 @@ bool Child::IsStopped() const {
 }
 
 void Child::Kill() const {
-  // Through the pidfd: a pid could be another's by now.
+  // Uses the pidfd: the pid could belong to another process by now.
   ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
 }
 
@@ -253,7 +254,7 @@ Result<Exit> Child::Wait() {
   siginfo_t info{};
   int result = 0;
   do {
-    // An event loop that watches the pidfd makes it non-blocking, and waitid then no longer waits.
+    // An event loop that watches the pidfd makes it non-blocking, and waitid then does not wait.
     pollfd ended{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
     ::poll(&ended, 1, -1);
     result = ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | __WALL);

@@ -1,14 +1,14 @@
 // Spawn starts our own helper program as a child that holds exactly what it was given.
 //
-// Trust     Privileged. The program is ours and becomes hostile only after its own call of Enter();
-//           but whatever it inherits it keeps for ever, so nothing is inherited by default.
-// Threads   Any thread may spawn. The child dies with the *thread* that spawned it (that is what
-//           the kernel's parent-death signal follows), so spawn from one that lives as long as the
-//           child should. A Child is used by one thread at a time, except Kill().
+// Trust     Privileged. The program is ours and becomes hostile only after its own call of Enter().
+//           But it keeps for ever what it inherits, so nothing is inherited by default.
+// Threads   Any thread may spawn. The child dies with the *thread* that spawned it (the kernel's
+//           parent-death signal follows the thread), so spawn from a thread that lives as long as
+//           the child should. A Child is used by one thread at a time, except Kill().
 // Lifetime  A Child is owned; its destructor kills and reaps. It also dies if this process does.
 //
-// The only way in which a program that will be hostile is started; Program (program.h) is for the operator's own.
-// Nothing outside this folder calls exec (I1).
+// This is the only way to start a program that will become hostile. Program (program.h) is for the
+// operator's own programs. No code outside this folder calls exec (I1).
 #pragma once
 
 #include <sys/types.h>
@@ -27,9 +27,9 @@ namespace caisson::jail {
 // How a child ended.
 struct Exit {
   int status = 0;  // Exit status; meaningful when signal == 0.
-  int signal = 0;  // The signal that killed it, or 0.
+  int signal = 0;  // The signal that killed it; 0: none.
 
-  bool DeniedSyscall() const;  // Seccomp killed it.
+  bool DeniedSyscall() const;  // True if seccomp killed it.
 };
 
 class Child {
@@ -42,13 +42,14 @@ class Child {
   // Becomes readable when the child ends; for event loops. Wait() then does not block.
   const UniqueFd& pidfd() const { return pidfd_; }
 
-  // SIGKILL; takes the whole pid namespace along. Harmless when the child has ended.
+  // Sends SIGKILL, which also kills the whole pid namespace. Has no effect if the child has ended.
   void Kill() const;
-  // Whether a signal has stopped it. It goes on by another one, or when killed.
+  // Returns whether a signal has stopped the child. SIGCONT or SIGKILL ends the stop.
   bool IsStopped() const;
-  // Blocks until the child ended, reaps it and says how; the same answer every time after that.
+  // Blocks until the child has ended, reaps it and returns how it ended. Later calls return the
+  // same.
   Result<Exit> Wait();
-  // As Wait(), but gives up after `timeout` with nullopt. Zero asks without waiting.
+  // As Wait(), but returns nullopt after `timeout`. Zero: does not wait.
   Result<std::optional<Exit>> WaitFor(std::chrono::milliseconds timeout);
 
  private:
@@ -64,20 +65,21 @@ class Child {
 
 struct SpawnSpec {
   Tier tier = Tier::kNamespace;
-  // A static ELF program, open for reading. Must be executable by others when the host is root,
-  // because the child runs under an id of its own (identity.h).
+  // A static ELF program, open for reading. If the host is root, others must be able to execute it,
+  // because the child runs under a separate id (identity.h).
   const UniqueFd* program = nullptr;
   std::vector<std::string> argv = {};  // Including argv[0]. The environment is empty.
-  // Become 3, 4, 5... in this order. Everything else is closed. Directories are refused: one would
-  // be a door back into the host's files.
+  // Become 3, 4, 5... in this order. All others are closed. Directories are refused because a
+  // directory would give access to the host's files.
   std::vector<const UniqueFd*> descriptors = {};
-  // Becomes descriptor 2; null: /dev/null. Give a pipe, not a file: Enter() forbids growing files.
+  // Becomes descriptor 2; null: /dev/null. Use a pipe, not a file: Enter() forbids growing files.
   const UniqueFd* log = nullptr;
   std::optional<int> cpu = {};  // Pin to this core.
 };
 
-// Returns once the program runs; nothing is left behind on failure. An unavailable tier is an error
-// that names the step and the setting, never a weaker start (I12).
+// Returns once the program runs. After a failure nothing is left behind. If the tier is
+// unavailable, the error names the step and the setting; Spawn never starts with a weaker boundary
+// (I12).
 Result<Child> Spawn(const SpawnSpec& spec);
 
 }  // namespace caisson::jail

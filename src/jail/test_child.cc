@@ -1,12 +1,12 @@
-// The program that jail_test.cc jails: enters a tier, then tries one thing and writes to descriptor
-// 2 what happened.
+// The program that jail_test.cc puts into a jail. It enters a tier, then makes one attempt and
+// writes the result to descriptor 2.
 //
 //   jail_test_child TIER narrow|wide|loose|off ATTEMPT
 //
-// `narrow` is the worker's own filter: a forbidden attempt dies of SIGSYS. `wide` also allows the
-// calls the attempts use, so that the walls behind the filter are seen to hold without it. `loose`
-// is wide and without the limits on descriptors and processes, so that those behind them are seen
-// too. `off` does not enter at all: the control.
+// `narrow` is the worker's own filter: a forbidden attempt is killed by SIGSYS. `wide` also allows
+// the calls that the attempts use, which shows that the walls behind the filter hold without it.
+// `loose` is wide without the limits on descriptors and processes, which shows that the walls
+// behind those hold too. `off` does not enter a jail at all: the control.
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
@@ -40,7 +40,7 @@ namespace {
 using caisson::jail::ArgumentCheck;
 using caisson::jail::SyscallRule;
 
-// Everything that follows Enter() speaks through here: no stdio, whose calls the filter refuses.
+// All output after Enter() uses this function: the filter refuses the calls of stdio.
 void Say(std::string_view text) {
   std::string line(text);
   line += "\n";
@@ -96,13 +96,13 @@ long MapExec() {
   return page == MAP_FAILED ? -1 : 0;
 }
 
-// Data turned into code: what an attacker who can write needs.
+// Turns data into code, as an attacker who can write memory needs.
 long ProtectExec() {
   void* page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return ::mprotect(page, 4096, PROT_READ | PROT_EXEC);
 }
 
-// How many words of the thread's capability sets are not empty.
+// Returns the number of non-empty words in the thread's capability sets.
 long CountCapabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, 2> data{};
@@ -221,7 +221,8 @@ std::vector<SyscallRule> Filter(std::string_view width) {
   return rules;
 }
 
-// Before the jail: what was inherited. One line: descriptors, environment, session, signals.
+// Before the jail: writes what was inherited, in one line: descriptors, environment, session,
+// signals.
 void SayInheritance() {
   std::string line = "fds";
   for (int fd = 0; fd < 4096; ++fd) {
@@ -263,7 +264,7 @@ int Main(std::string_view tier_name, std::string_view width, std::string_view at
     return 3;
   }
   if (attempt == "threads") {
-    // A second task in the same thread group, without the weight of a thread library.
+    // A second task in the same thread group, without a thread library.
     static std::array<char, 65536> stack;
     ::clone(
         [](void*) -> int {

@@ -1,4 +1,4 @@
-// Tiers are the boundaries a caller can ask for by name; walls are what each is made of.
+// A tier is a boundary that a caller can request by name. Walls are the parts of a tier.
 //
 // Trust     Pure values. A tier parsed from a request is checked against the operator's choice
 //           elsewhere.
@@ -17,22 +17,22 @@ namespace caisson::jail {
 enum class Tier {
   kNamespace,  // Own user, mount, pid, net, ipc, uts and cgroup namespaces, and all of kLandlock.
   kLandlock,   // Landlock, seccomp, rlimits, no capability. For machines without user namespaces.
-  kNone,       // A plain child process: walls go up where they can, and none is promised.
+  kNone,       // A plain child process: walls go up where possible, and none is guaranteed.
 };
 
 std::string_view ToString(Tier tier);
 
-// The names: "namespace", "landlock", "none". Anything else is an error, never a
-// default.
+// Parses "namespace", "landlock" or "none". Any other name is an error, never a default.
 Result<Tier> ParseTier(std::string_view name);
 
-// One wall as Enter() left it. A wall that the tier requires is never reported down: Enter() fails
-// instead (I12). What is down here goes to `boundary.missing` of every outcome.
+// The state of one wall after Enter(). A wall that the tier requires is never reported as down,
+// because Enter() fails instead (I12). Walls that are down appear in `boundary.missing` of every
+// outcome.
 struct Wall {
   std::string name;
   bool up = false;
-  std::string why_not;  // Empty when up.
-  std::string fix;      // The setting that would raise it; empty when up or when there is none.
+  std::string why_not;  // Empty if it is up.
+  std::string fix;      // The setting that would raise it; empty if it is up or if there is none.
 };
 
 using Walls = std::vector<Wall>;

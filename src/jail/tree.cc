@@ -28,7 +28,7 @@ constexpr std::uint64_t kMountNoSymfollow = 0x00200000;  // MOUNT_ATTR_NOSYMFOLL
 constexpr std::uint64_t kTreeAttributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
                                           MOUNT_ATTR_NOEXEC | kMountNoSymfollow;
 
-// Raw system calls: also for the child of a clone.
+// Raw system calls only: also used in the child of a clone.
 long CloneTree(int directory) {
   return ::syscall(SYS_open_tree, directory, "",
                    AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -40,7 +40,7 @@ long SetAttributes(int tree) {
   return ::syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
 }
 
-// A child in namespaces of its own. Whoever has it ends it.
+// A child in its own namespaces. The destructor ends it.
 class Helper {
  public:
   explicit Helper(pid_t pid) : pid_(pid) {}
@@ -57,7 +57,7 @@ class Helper {
   const pid_t pid_;
 };
 
-// A copy of this process that had threads: it touches neither the heap nor anything that locks.
+// A copy of a process that had threads: it uses neither the heap nor anything that locks.
 long CloneSelf(std::uint64_t namespaces) {
   const long pid = ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, 0);
   if (pid == 0) ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -75,7 +75,7 @@ Result<void> WriteLine(const std::string& path, const std::string& line) {
   return {};
 }
 
-// A user namespace that says only: who owns the directory is, for this mount, the jailed user.
+// A user namespace with one mapping: for this mount, the directory's owner is the jailed user.
 Result<UniqueFd> OwnerAs(const struct stat& owner, const Ids& ids) {
   const long pid = CloneSelf(CLONE_NEWUSER);
   if (pid == 0) {
@@ -93,7 +93,8 @@ Result<UniqueFd> OwnerAs(const struct stat& owner, const Ids& ids) {
   return user_namespace;
 }
 
-// Not every file system can; there the directory's permissions for everybody count.
+// Not every file system supports this. Where it does not, the directory's permissions for others
+// apply.
 void GiveToJailedUser(const UniqueFd& tree) {
   const Ids ids = ChooseIds();
   struct stat owner{};
@@ -106,22 +107,22 @@ void GiveToJailedUser(const UniqueFd& tree) {
   ::syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof attributes);
 }
 
-// ---- Without ----
+// ---- Without CAP_SYS_ADMIN ----
 
-// What the helper has to do, all of it made beforehand.
+// The task of the helper; everything is prepared beforehand.
 struct Errand {
   std::string path;
   struct stat expected{};
   int socket = -1;
 };
 
-// One packet: what failed, or 0 and the tree.
+// Sends one packet: the error, or 0 and the tree.
 void Send(int socket, int error_number, std::span<const int> tree) {
   SendPacket(socket, {reinterpret_cast<const char*>(&error_number), sizeof error_number}, {}, tree);
 }
 
-// In the child. Its mount namespace is a copy of ours with other mounts in it, so the directory has to be found
-// by its name again, and be the same.
+// Runs in the child. Its mount namespace is a copy of ours with different mounts, so the directory
+// has to be found again by its name, and must be the same one.
 int Run(const Errand& errand) {
   const long directory =
       ::syscall(SYS_openat, AT_FDCWD, errand.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);

@@ -1,11 +1,12 @@
-// A tree is a directory of the host as a mount that is attached nowhere yet: made outside the jail, handed in
-// as a descriptor, attached by the jailed process in its own mount namespace (attach.h).
+// A tree is a directory of the host as a detached mount. It is made outside the jail, passed in as
+// a descriptor, and attached by the jailed process in its own mount namespace (attach.h).
 //
-// A directory's own descriptor would not do: the kernel attaches only what belongs to the caller's mount
-// namespace or to none.
+// The descriptor of the directory itself would not work: the kernel attaches only mounts that
+// belong to the caller's mount namespace or to none.
 //
-// Trust     Privileged: decides what of the host can be seen inside. A tree is read-only, without devices,
-//           programs or links that could be followed, and holds nothing that is mounted below the directory.
+// Trust     Privileged: decides which files of the host can be seen inside. A tree is read-only,
+//           without devices, programs or links that can be followed, and without mounts below the
+//           directory.
 // Threads   Any; takes a millisecond at most. Without CAP_SYS_ADMIN a short-lived child makes it.
 // Lifetime  The caller owns the descriptor. It can be attached once.
 #pragma once
@@ -15,8 +16,9 @@
 
 namespace caisson::jail {
 
-// `directory`: O_PATH will do. Where this process chose the id of jailed processes (identity.h), they get what
-// the directory's owner has; elsewhere they are its user anyway.
+// `directory` may be an O_PATH descriptor. If this process chose the id of the jailed processes
+// (identity.h), they get the rights of the directory's owner. Otherwise they already run as the
+// same user.
 Result<UniqueFd> DetachTree(const UniqueFd& directory);
 
 }  // namespace caisson::jail

@@ -39,7 +39,7 @@ constexpr unsigned long kSecurebits =
     SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
     SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-// `kept`: bits of the first word. Then looks.
+// Keeps the capabilities `kept` (bits of the first word) and verifies that.
 Result<void> KeepCapabilities(std::uint32_t kept) {
   TRY(Prctl("clear ambient capabilities", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL));
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -96,7 +96,8 @@ Result<void> PutLandlockExtras(WallBuilder& walls, int abi, bool up) {
   const auto extra = [&](int needed) {
     return up && abi >= needed ? Result<void>() : Result<void>(Missing(version));
   };
-  // In tier namespace the network and pid namespaces cover these, and seccomp does everywhere.
+  // In tier namespace the network and pid namespaces cover these as well, and seccomp covers them
+  // everywhere.
   TRY(walls.Put("landlock_network", Need::kExtra, extra(kLandlockNetworkAbi), "Linux 6.7"));
   return walls.Put("landlock_scope", Need::kExtra, extra(kLandlockScopeAbi), "Linux 6.12");
 }
@@ -106,13 +107,13 @@ Result<void> FromStep(const char* failed_step) {
   return Error::FromErrno(errno, failed_step);
 }
 
-// Landlock, capabilities and no_new_privs are per thread: a second one would stay outside.
+// Landlock, capabilities and no_new_privs are per thread: a second thread would stay outside.
 Result<void> RequireSingleThread(const UniqueFd& proc) {
   struct stat tasks{};
   if (::fstatat(proc.get(), "self/task", &tasks, 0) != 0)
     return Error::FromErrno(errno, "count the threads");
   if (tasks.st_nlink != 3)
-    return Missing("a process with threads cannot be jailed");  // "." "..", us.
+    return Missing("a process with threads cannot be jailed");  // ".", ".." and this thread.
   return {};
 }
 
@@ -131,7 +132,7 @@ Result<void> VerifyNoNetwork() {
     to.sin_family = AF_INET;
     to.sin_port = htons(9);
     ::inet_pton(AF_INET, address, &to.sin_addr);
-    // The socket API's own idiom.
+    // The cast that the socket API requires.
     if (::connect(udp.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) {
       return Missing(std::string("the network namespace has a route to ") + address);
     }
@@ -166,7 +167,7 @@ Result<void> LockSecurebits() {
 Result<void> DropPrivilegeSources() {
   for (unsigned long capability = 0;; ++capability) {
     if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0) continue;
-    if (errno == EINVAL) break;  // Past the kernel's last capability.
+    if (errno == EINVAL) break;  // After the kernel's last capability.
     return Error::FromErrno(errno, "drop the bounding set");
   }
   return LockSecurebits();
@@ -190,7 +191,8 @@ Result<void> SetLimits(std::span<const Limit> limits) {
   return {};
 }
 
-// Without privilege the kernel refuses to raise a limit; whether that was the reason is looked at.
+// Without privilege the kernel refuses to raise a limit. After a failure the current value shows
+// whether that was the reason.
 Result<void> LowerLimit(const Limit& limit) {
   Result<void> set = SetLimits({&limit, 1});
   if (set) return {};

@@ -1,9 +1,9 @@
-// Single walls, each a function, for those who decide which go up and in what order (enter.cc,
-// enclosure.cc).
+// Single walls, each a function, for the code that decides which walls go up and in what order
+// (enter.cc, enclosure.cc).
 //
-// Trust     Privileged. None of them is a jail by itself.
-// Threads   Single-threaded processes only: most of these hold for the calling thread alone.
-// Lifetime  Nothing here can be undone.
+// Trust     Privileged. No single wall is a jail.
+// Threads   Single-threaded processes only: most of these affect only the calling thread.
+// Lifetime  Cannot be undone.
 #pragma once
 
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ namespace caisson::jail {
 
 enum class Need { kRequired, kExtra };
 
-// Collects the walls. A required one that does not stand is an error, except in tier none.
+// Collects the walls. A required wall that does not stand is an error, except in tier none.
 class WallBuilder {
  public:
   explicit WallBuilder(Tier tier) : tier_(tier) {}
@@ -40,51 +40,55 @@ inline constexpr std::string_view kRootFix =
     "a mount namespace that may pivot_root (not a chroot, no AppArmor restriction)";
 inline constexpr std::string_view kNewerKernelFix = "a newer kernel";
 
-// What the kernel's version of Landlock cannot refuse. `up`: Landlock stands at all.
+// Adds the rights that the kernel's version of Landlock cannot refuse. `up`: Landlock stands at
+// all.
 Result<void> PutLandlockExtras(WallBuilder& walls, int abi, bool up);
 
-// The machine's name inside a jail of tier namespace.
+// The host name inside a jail of tier namespace.
 inline constexpr std::string_view kJailHostName = "caisson";
-// Whether the jail hides the host's name. It is no wall: a container may refuse to set another one.
+// Adds whether the jail hides the host's name. This is never a required wall: a container may
+// refuse to set another name.
 Result<void> PutHostName(WallBuilder& walls);
 
-// An error made of the step that failed, or none for null. Reads errno.
+// Returns an error made of the failed step and errno, or success for null.
 Result<void> FromStep(const char* failed_step);
 
-// `proc`: the directory /proc, wherever it is by now.
+// `proc`: the directory /proc, wherever it is now.
 Result<void> RequireSingleThread(const UniqueFd& proc);
-// Pid 1 under the inside id exists only in namespaces that Spawn() made. Without this check a mistaken
-// caller with privilege would take away the root of the host.
+// Fails unless this is pid 1 under the inside id, which exists only in namespaces that Spawn()
+// made. Without this check a privileged caller could by mistake remove the root of the host.
 Result<void> RequireOwnNamespaces();
-// With no route, sending anywhere fails at once, whatever the machine outside is connected to.
+// Fails if there is a route. Without one, sending anywhere fails at once, whatever the host is
+// connected to.
 Result<void> VerifyNoNetwork();
 
 Result<void> SetProcessName(const std::string& name);
 Result<void> ForbidNewPrivileges();
 Result<void> ForbidDumping();
-// Memory that was writable never becomes executable, nor both at once (Linux 6.3).
+// Memory that was writable can never become executable, and memory cannot be both (Linux 6.3).
 Result<void> RefuseExecGain();
-// Branch prediction trained by one process must not steer another. A property of the machine rather
-// than a wall of the tier: `caisson doctor` says whether it can be had, and here it is taken if so.
+// Prevents branch prediction trained by one process from steering another. It depends on the
+// machine and is not a wall of the tier: it is used where available, and `caisson doctor` reports
+// whether it is.
 void IsolateBranches();
 
-// Securebits, locked: uid 0 grants nothing, and nothing ambient ever comes back. Before DropCapabilities, which
-// takes the capability that may set them.
+// Locks the securebits: uid 0 grants nothing, and ambient capabilities can never be raised again.
+// Call it before DropCapabilities, which drops the capability needed for this.
 Result<void> LockSecurebits();
-// That, and the bounding set.
+// Does the same and empties the bounding set.
 Result<void> DropPrivilegeSources();
-// Every set; then looks.
+// Drops all capability sets and verifies that.
 Result<void> DropCapabilities();
-// The same, but for the one capability that mounting and making pid namespaces take.
+// Drops all capabilities except the one needed to mount and to make pid namespaces.
 Result<void> KeepMountingOnly();
 
 struct Limit {
   __rlimit_resource_t resource;
   rlim_t value;
 };
-// Hard limits: soft and hard alike.
+// Sets hard limits: soft and hard value are equal.
 Result<void> SetLimits(std::span<const Limit> limits);
-// The same, unless the limit is lower already: then it stays.
+// Sets the limit, unless it is already lower.
 Result<void> LowerLimit(const Limit& limit);
 
 }  // namespace caisson::jail

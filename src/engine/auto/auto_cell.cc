@@ -10,7 +10,7 @@
 namespace caisson {
 namespace {
 
-// Whether the code is to run in engine native instead, and nothing speaks against it.
+// Returns whether the code must run in engine native and may still be passed on.
 bool MustMove(const Outcome& outcome) {
   return outcome.status == RunStatus::kRejected && !outcome.native_modules.empty() &&
          outcome.calls.empty() && outcome.stdout_text.empty() && outcome.stderr_text.empty() &&
@@ -27,7 +27,7 @@ Outcome CancelledBetweenCells() {
 
 }  // namespace
 
-// Brings what happens on the native cell's lane to the executor of the AutoCell, and answers back.
+// Forwards events from the native cell's lane to the executor of the AutoCell, and answers back.
 class AutoCell::Relay final : public RunEvents, public std::enable_shared_from_this<Relay> {
  public:
   Relay(asio::any_io_executor executor, RunEvents& events, std::weak_ptr<Cell> cell)
@@ -46,7 +46,7 @@ class AutoCell::Relay final : public RunEvents, public std::enable_shared_from_t
     });
   }
 
-  // The others are called on the AutoCell's executor.
+  // The other functions are called on the AutoCell's executor.
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer, HostTime now) {
     const auto open = std::ranges::find(open_, seq);
     const auto cell = cell_.lock();
@@ -58,7 +58,7 @@ class AutoCell::Relay final : public RunEvents, public std::enable_shared_from_t
       const auto there = weak.lock();
       if (there == nullptr) return;
       auto given = there->AnswerAt(seq, std::move(answer), now);
-      // Whoever answered has been told that all is well; so the code hears what is not.
+      // The caller has already been told that the answer was accepted, so the code gets the error.
       if (given) return;
       (void)there->Answer(seq, ToolRaised{.type = "ValueError", .message = given.error().message()})
           .has_value();
@@ -95,7 +95,7 @@ asio::awaitable<Result<Outcome>> AutoCell::Run(RunRequest request, RunEvents& ev
     request.modules = std::move(outcome->native_modules);
     co_return co_await MoveAndRun(std::move(request), events, after);
   }
-  options_.prepared = nullptr;  // Of engine native: not for this run, then.
+  options_.prepared = nullptr;  // It belongs to engine native and is not for this run.
   if (after == AfterRun::kDiscard) state_ = State::kFresh;
   co_return outcome;
 }
@@ -116,10 +116,10 @@ asio::awaitable<Result<Outcome>> AutoCell::MoveAndRun(RunRequest request, RunEve
   co_return co_await RunNative(std::move(request), events, after);
 }
 
-// False: it was cancelled meanwhile.
+// Returns false if the cell was cancelled meanwhile.
 bool AutoCell::FinishMove(std::shared_ptr<Cell> cell) {
   auto active = active_.Lock();
-  active->cell.swap(cell);  // The old one goes after the lock.
+  active->cell.swap(cell);  // The old one is destroyed after the lock is released.
   active->moving = false;
   return !std::exchange(active->cancelled, false);
 }
@@ -130,13 +130,13 @@ asio::awaitable<Result<Outcome>> AutoCell::RunNative(RunRequest request, RunEven
   relay_ = std::make_shared<Relay>(executor_, events, there);
   const auto relay = relay_;
   auto outcome = co_await there->Run(std::move(request), *relay, after);
-  // What was posted before the end is handed over before it.
+  // Events posted before the end are delivered before it.
   co_await asio::post(asio::bind_executor(executor_, asio::use_awaitable));
   relay->End();
   co_return outcome;
 }
 
-// Engine wasm needs none; what engine native needs is known once a run was there.
+// Engine wasm needs none. The needs of engine native are known after the first run.
 std::optional<Preparation> AutoCell::preparation() const {
   return native_ ? cell()->preparation() : std::nullopt;
 }
@@ -158,7 +158,7 @@ asio::awaitable<Result<SavedCell>> AutoCell::Save(AfterSave after) {
 void AutoCell::Cancel() {
   auto active = active_.Lock();
   if (active->moving) active->cancelled = true;
-  // Under the lock, so that the cell cannot go meanwhile; it only posts.
+  // Called under the lock, so that the cell is not destroyed meanwhile; it only posts.
   if (active->cell) active->cell->Cancel();
 }
 

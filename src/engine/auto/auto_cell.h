@@ -1,8 +1,8 @@
-// The Cell of engine `auto`: one of engine wasm, until its first run turns out to need engine native; or the copy of one
-// that did.
+// The Cell of engine `auto`: a cell of engine wasm, until its first run turns out to need engine
+// native, or a copy of a cell that did.
 //
 // Trust     As AutoEngine.
-// Threads   As Cell: its executor is that of its first cell, for ever.
+// Threads   As Cell. Its executor is always that of its first cell.
 // Lifetime  As Cell.
 #pragma once
 
@@ -20,8 +20,8 @@ class AutoCell final : public Cell {
  public:
   enum class State {
     kFresh,
-    kUsed,    // It holds what earlier runs left, and stays where it is.
-    kNative,  // The same in engine native.
+    kUsed,    // Holds state of earlier runs and stays in its engine.
+    kNative,  // The same, in engine native.
   };
 
   AutoCell(AutoEngine& engine, OpenOptions options, std::unique_ptr<Cell> cell, State state);
@@ -39,11 +39,11 @@ class AutoCell final : public Cell {
 
  private:
   class Relay;
-  // What Cancel needs, from any thread.
+  // The state that Cancel needs, from any thread.
   struct Active {
     std::shared_ptr<Cell> cell;  // Shared with answers on their way to another lane.
-    bool moving = false;         // Between two cells.
-    bool cancelled = false;      // While it was.
+    bool moving = false;         // Switching between two cells.
+    bool cancelled = false;      // Cancelled while it was moving.
   };
 
   asio::awaitable<Result<Outcome>> MoveAndRun(RunRequest request, RunEvents& events,
@@ -57,7 +57,7 @@ class AutoCell final : public Cell {
   const asio::any_io_executor executor_;
   State state_;
   bool native_ = false;
-  std::shared_ptr<Relay> relay_;  // Of the native run under way.
+  std::shared_ptr<Relay> relay_;  // Of the current native run.
   mutable Guarded<Active> active_;
 };
 

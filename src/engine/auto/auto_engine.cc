@@ -8,7 +8,7 @@
 namespace caisson {
 namespace {
 
-// After a failed start nobody tries again for this long.
+// After a failed start there is no new attempt for this long.
 constexpr std::chrono::seconds kStartAgain{5};
 
 }  // namespace
@@ -49,7 +49,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::RestoreNative(OpenOpt
       *this, std::move(options), *std::move(cell), AutoCell::State::kNative));
 }
 
-// On the starter's thread; so one at a time.
+// Runs on the starter's thread, so there is only one at a time.
 Result<Engine*> AutoEngine::StartNative() {
   {
     auto native = native_.Lock();

@@ -1,13 +1,14 @@
-// The engine `auto`: code runs in engine wasm, unless it imports what only engine native has.
+// Engine `auto` runs code in engine wasm, unless the code imports modules that only engine native
+// has.
 //
-// That is found out by the guest logic, from the tree, before anything is executed; so a run that is handed
-// on happens once. Engine native is started when the first code needs it.
+// The guest logic finds that out from the syntax tree before anything is executed, so a run that is
+// passed on is executed once. Engine native is started when code first needs it.
 //
-// Trust     That nothing was executed is the word of a guest. A run that did anything that can be seen
-//           from outside (calls, output, files) is not handed on, whatever it says.
-// Threads   Any. A cell keeps its executor when its run is handed on: what happens in engine native is
-//           brought there.
-// Lifetime  Owns both engines. Cells first, then the engine.
+// Trust     Only the guest claims that nothing was executed. A run that has had a visible effect
+//           (calls, output, files) is not passed on, whatever the guest reports.
+// Threads   Any. A cell keeps its executor when its run is passed on: events of engine native are
+//           forwarded to it.
+// Lifetime  Owns both engines. Destroy the cells before the engine.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -25,9 +26,9 @@
 namespace caisson {
 
 struct AutoEngineOptions {
-  // Makes engine native; may take its time.
+  // Makes engine native; may block for long.
   std::function<Result<std::unique_ptr<Engine>>()> start_native{};
-  // What engine native has and code may use.
+  // The packages of engine native that code may use.
   std::shared_ptr<const std::vector<std::string>> native_packages{};
 };
 
@@ -39,7 +40,7 @@ class AutoEngine final : public Engine {
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
-  // For engine native: what it is to have ready.
+  // Prepares a cell of engine native.
   asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(Preparation preparation) override;
   EngineStats stats() const override;
   std::size_t cells_per_owner() const override { return wasm_->cells_per_owner(); }
@@ -48,7 +49,7 @@ class AutoEngine final : public Engine {
     return options_.native_packages;
   }
 
-  // For cells: one of engine native, which is started if need be.
+  // For cells: opens a cell of engine native, which is started if necessary.
   asio::awaitable<Result<std::unique_ptr<Cell>>> OpenNative(OpenOptions options);
 
  private:
@@ -66,7 +67,7 @@ class AutoEngine final : public Engine {
   const AutoEngineOptions options_;
   const std::unique_ptr<Engine> wasm_;
   mutable Guarded<Native> native_;
-  // Starting takes long, so it has a thread; which is there when it is needed.
+  // Starting takes long, so it has its own thread, which is made when it is needed.
   Guarded<std::unique_ptr<asio::thread_pool>> starter_;
 };
 

@@ -61,7 +61,8 @@ class AutoEngineTest : public ::testing::Test {
 
   template <typename F>
   void Run(F body) {
-    auto work = asio::make_work_guard(context_);  // The starter's thread comes back.
+    auto work = asio::make_work_guard(context_);  // Keeps the loop running while the starter's
+                                                  // thread works.
     Spawn(
         context_.get_executor(), [&]() -> asio::awaitable<void> { co_await body(); },
         [&](std::exception_ptr error) {
@@ -152,7 +153,7 @@ TEST_F(AutoEngineTest, CellsOfNativeArePreparedOnceRunsHaveMovedThere) {
     EXPECT_TRUE(prepared);
     EXPECT_EQ(native_->waiting_cells(), 1);
 
-    // The next that moves there has it.
+    // The next run that moves there gets it.
     wasm_->Push({.outcome = NeedsNative({"numpy"})});
     native_->Push({.outcome = Returned(3)});
     auto next = co_await engine_->Open({.owner = OwnerId("a"), .prepared = *std::move(prepared)});
@@ -171,7 +172,7 @@ TEST_F(AutoEngineTest, ARunThatStaysInWasmLetsGoOfWhatWasPrepared) {
     EXPECT_EQ(native_->waiting_cells(), 1);
     Recorder events;
     EXPECT_TRUE(co_await (*cell)->Run({.code = "1"}, events, AfterRun::kKeep));
-    EXPECT_EQ(native_->waiting_cells(), 0);  // Though the session goes on.
+    EXPECT_EQ(native_->waiting_cells(), 0);  // Although the session goes on.
   });
 }
 
@@ -206,7 +207,7 @@ TEST_F(AutoEngineTest, ACopyGoesOnInTheEngineOfItsSource) {
     auto outcome = co_await source->Run({.code = "import numpy"}, events, AfterRun::kKeep);
     EXPECT_EQ(*outcome->result, Value(std::int64_t{1}));
     auto saved = co_await source->Save(AfterSave::kKeep);
-    saved->origin = CellOrigin{.owner = OwnerId("a")};  // As engine native has it.
+    saved->origin = CellOrigin{.owner = OwnerId("a")};  // As engine native sets it.
     auto copy = co_await engine_->Restore({.owner = OwnerId("a")}, *saved, {});
     EXPECT_TRUE(copy) << copy.error().message();
     outcome = co_await (*copy)->Run({.code = "1+1"}, events, AfterRun::kKeep);

@@ -94,7 +94,7 @@ class FakeCell final : public Cell {
     std::string out;
     std::string err;
     calls_.clear();
-    co_await Answered();  // The call a restored run was saved in.
+    co_await Answered();  // The call in which a restored run was saved.
     while (!Stopped() && play_->next_step < play_->script.steps.size()) {
       const auto& step = play_->script.steps[play_->next_step++];
       if (const auto* output = std::get_if<FakeOutput>(&step)) {
@@ -150,7 +150,7 @@ class FakeCell final : public Cell {
   std::optional<FakePlay> play_;
   std::optional<std::uint32_t> open_seq_;
   std::vector<OutcomeCall> calls_;
-  asio::steady_timer signal_;  // Cancelled when there is news.
+  asio::steady_timer signal_;  // Cancelled when the state changes.
   bool running_ = false;
   bool kept_ = false;
   bool cancelled_ = false;
@@ -201,12 +201,12 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> FakeEngine::Restore(OpenOptions o
     co_return Error(ErrorCode::kFailedPrecondition, "saved by another build");
   }
   const auto found = saved_.find(saved.bytes);
-  // Not yours and not there are the same answer (I4).
+  // A cell of another owner gives the same error as a missing one (I4).
   if (found == saved_.end() || found->second.first != options.owner) {
     co_return Error(ErrorCode::kInvalidArgument, "no such saved cell");
   }
   ++restored_;
-  // One that was saved between two runs.
+  // A cell that was saved between two runs.
   const auto kept = found->second.second ? FakeCell::State::kNone : FakeCell::State::kKept;
   co_return std::unique_ptr<Cell>(
       std::make_unique<FakeCell>(*this, std::move(options.owner), kept, found->second.second));

@@ -1,11 +1,12 @@
 // An Engine that plays scripts, for tests of everything above the engine.
 //
 //   FakeEngine engine(executor);
-//   engine.Push({.steps = {FakeCall{.tool = "add"}}, .outcome = {.status = RunStatus::kCompleted}});
+//   engine.Push({.steps = {FakeCall{.tool = "add"}}, .outcome = {.status =
+//   RunStatus::kCompleted}});
 //
 // Trust     None; it is for tests.
 // Threads   One: that of `executor`.
-// Lifetime  As Engine says. Saved cells live in the engine and can be restored any number of times.
+// Lifetime  As Engine. Saved cells live in the engine and can be restored any number of times.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -29,7 +30,7 @@ struct FakeOutput {
   OutputStream stream = OutputStream::kStdout;
   std::string text{};
 };
-// The script goes on when the call is answered.
+// The script continues when the call is answered.
 struct FakeCall {
   std::string tool;
   List positional{};
@@ -38,8 +39,8 @@ struct FakeCall {
 
 struct FakeScript {
   std::vector<std::variant<FakeOutput, FakeCall>> steps{};
-  Outcome outcome{};         // How it ends. Output and calls are filled in.
-  bool loses_state = false;  // The cell keeps nothing, whatever it was asked.
+  Outcome outcome{};         // How the run ends. Output and calls are filled in.
+  bool loses_state = false;  // The cell keeps no state, whatever AfterRun says.
 };
 
 // How far a script has been played.
@@ -53,30 +54,32 @@ class FakeEngine final : public Engine {
  public:
   explicit FakeEngine(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  // The next run that starts plays this. Without a script a run fails with kInternal.
+  // The next run plays this script. Without a script a run fails with kInternal.
   void Push(FakeScript script) { scripts_.push_back(std::move(script)); }
-  // The next Open or Restore fails like this.
+  // The next Open or Restore fails with this error.
   void FailNextOpen(Error error) { open_error_ = std::move(error); }
 
-  // Called when the next Open begins. Open returns some turns of the executor later: if `action` cancels its caller,
-  // Open returns to a cancelled one.
+  // Called when the next Open begins. Open returns some turns of the executor later. If `action`
+  // cancels its caller, Open returns to a cancelled one.
   void OnNextOpen(std::function<void()> action) { on_open_ = std::move(action); }
 
-  // As if so many waited for a cell.
+  // Reports this number of waiting requests.
   void PretendWaiting(std::uint64_t requests) { stats_.waiting = requests; }
 
-  // From now on its runs are such that cells are made ahead for them.
+  // From now on cells report a preparation() for their runs.
   void WorthPreparing() { worth_preparing_ = true; }
-  // The next Prepare ends when `go` is cancelled, or fails like this.
+  // HoldNextPrepare: the next Prepare ends when `go` is cancelled. FailNextPrepare: it fails with
+  // this error.
   void HoldNextPrepare(asio::steady_timer& go) { hold_prepare_ = &go; }
   void FailNextPrepare(Error error) { prepare_error_ = std::move(error); }
-  // Cells that were made ahead: which there have been, how many still wait, and for whom one was brought along.
+  // The prepared cells: all of them so far, how many still wait, and the owners that brought one
+  // along.
   const std::vector<Preparation>& preparations() const { return preparations_; }
   int waiting_cells() const { return *waiting_cells_; }
   const std::vector<OwnerId>& opened_prepared() const { return opened_prepared_; }
 
   int restored() const { return restored_; }
-  // What was asked and answered, in order.
+  // The requests and answers, in order.
   const std::vector<std::pair<OwnerId, RunRequest>>& requests() const { return requests_; }
   const std::vector<std::pair<std::uint32_t, ToolAnswer>>& answers() const { return answers_; }
   const std::vector<HostTime>& answer_times() const { return answer_times_; }
@@ -87,9 +90,9 @@ class FakeEngine final : public Engine {
   asio::awaitable<Result<std::shared_ptr<PreparedCell>>> Prepare(Preparation preparation) override;
   EngineStats stats() const override { return stats_; }
   std::optional<CellBuild> build() const override { return build_; }
-  // As if it were another build from now on.
+  // Pretends to be another build from now on.
   void Upgrade() { ++build_.build_id[0]; }
-  // As if cells had been saved here: another process's.
+  // Takes over the saved cells of another engine, as if another process had saved them here.
   void AdoptSaved(const FakeEngine& other) { saved_ = other.saved_; }
 
  private:

@@ -22,7 +22,8 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxPathBytes = 4095;
-// Entries looked at. The file system of a cell has fewer inodes, unless somebody lies about it.
+// Maximum number of entries examined. The file system of a cell has fewer inodes, unless the report
+// is false.
 constexpr std::size_t kMaxEntries = 1u << 20;
 constexpr const char* kUnreadable = "it cannot be read";
 constexpr const char* kNoFile = "neither a file nor a directory";
@@ -41,9 +42,9 @@ UniqueFd TryOpen(const UniqueFd& root, const std::string& path, int flags) {
       static_cast<int>(::syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
 }
 
-// The modes are the run's last joke: they bind the owner, and the owner is us.
+// The run may have set any modes. They restrict only the owner, which is this process now.
 UniqueFd OpenBeneath(const UniqueFd& root, const std::string& path, int flags) {
-  // Non-blocking, or opening a FIFO would wait for its writer.
+  // Non-blocking; otherwise opening a FIFO would wait for its writer.
   flags |= O_RDONLY | O_NONBLOCK | O_NOCTTY;
   UniqueFd opened = TryOpen(root, path, flags);
   if (opened.is_open() || errno != EACCES) return opened;
@@ -73,7 +74,7 @@ struct Found {
   bool too_long() const { return path.size() > kMaxPathBytes; }
 };
 
-// All that is below `top`, which is a path below `root`, in path order.
+// Returns everything below `top`, a path below `root`, in path order.
 std::vector<Found> Walk(const UniqueFd& root, const std::string& top) {
   std::vector<Found> found;
   std::vector<std::string> directories{top};
@@ -98,7 +99,7 @@ std::vector<Found> Walk(const UniqueFd& root, const std::string& top) {
   return found;
 }
 
-// The whole file, or nothing if it is not what it was said to be.
+// Returns the whole file; nullopt if its type or size is not as reported.
 std::optional<std::string> ReadWhole(const UniqueFd& file, std::uint64_t size) {
   std::string contents;
   contents.resize(size);
@@ -110,7 +111,7 @@ std::optional<std::string> ReadWhole(const UniqueFd& file, std::uint64_t size) {
   return contents;
 }
 
-// What overlayfs notes about a file or directory of a layer.
+// Returns whether overlayfs has this attribute on a file or directory of a layer.
 bool HasNote(const UniqueFd& root, const std::string& path, const char* note) {
   const UniqueFd file = OpenBeneath(root, path, 0);
   return file.is_open() && ::fgetxattr(file.get(), note, nullptr, 0) >= 0;

@@ -1,9 +1,9 @@
-// CellMounts is what a cell that is being made gets of the host: a tree for each of its mounts.
+// CellMounts gives a new cell access to the host: one tree for each of its mounts.
 //
-// Trust     The directories are the operator's or the caller's choice and were checked (workspace/mount.h); trees
-//           are read-only (jail/tree.h).
-// Threads   Open() takes a millisecond for each mount; any.
-// Lifetime  Shared by whoever waits for the cell and by the cell. Its trees serve one cell.
+// Trust     The operator or the caller chose the directories, and they were checked
+//           (workspace/mount.h). Trees are read-only (jail/tree.h).
+// Threads   Any; Open() takes a millisecond for each mount.
+// Lifetime  Shared by the code that waits for the cell and by the cell. Its trees serve one cell.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,8 @@ namespace caisson {
 
 class CellMounts {
  public:
-  // kTrees: to be mounted. kDirectories: to be opened by their descriptors, where nothing can be mounted.
+  // kTrees: to be mounted. kDirectories: to be opened by descriptor, where mounting is not
+  // possible.
   enum class As { kTrees, kDirectories };
   static Result<std::shared_ptr<const CellMounts>> Open(std::shared_ptr<const HostFiles> files,
                                                         As as);
@@ -28,9 +29,9 @@ class CellMounts {
   const std::vector<UniqueFd>& trees() const { return trees_; }
   const std::shared_ptr<const HostFiles>& files() const { return files_; }
   As as() const { return as_; }
-  // What is stamped later was changed when the cell was there, or nearly.
+  // A file with a later time stamp was changed while the cell existed, or shortly before.
   std::chrono::system_clock::time_point opened_at() const { return opened_at_; }
-  // How many have a layer, and whether one of these is to be applied.
+  // The number of mounts with a layer, and whether changes of one of them must be applied.
   std::size_t writable() const;
   bool any_applied() const;
 

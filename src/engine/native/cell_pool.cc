@@ -6,7 +6,8 @@
 namespace caisson {
 namespace {
 
-// Making a cell disturbs runs: it waits until none has ended for so long, or half of the spare ones are gone.
+// Making a cell disturbs runs: it waits until no run has ended for this time, or half of the spare
+// cells are used.
 constexpr std::chrono::milliseconds kLull{3};
 constexpr int kFailuresUntilDown = 3;
 constexpr std::chrono::milliseconds kMaxBackoff{5000};
@@ -70,7 +71,7 @@ Nursery* CellPool::Find(std::uint64_t nursery) const {
 }
 
 void CellPool::TakeWaiting(const CellVariety& variety, WithLink then, std::uint64_t nursery) {
-  // One that was killed meanwhile (it died, or spoke unasked) is on its way out.
+  // A cell that was killed meanwhile (it died, or sent a message unasked) is about to go.
   while (!spare_.empty() && spare_.back()->killed_at()) spare_.pop_back();
   const bool spares_fit = nursery == 0 || (nursery_ && nursery_->number() == nursery);
   if (variety == CellVariety{} && !spare_.empty() && spares_fit) {
@@ -101,7 +102,7 @@ void CellPool::Await(Waiter waiter) {
 void CellPool::Hand(std::shared_ptr<CellProcess> cell, WithLink then) {
   then(cell.get());
   if (cell->taken()) return;
-  // Whoever asked does not want it any more.
+  // The requester does not want it any more.
   if (cell->variety() == CellVariety{} && spare_.size() < options_.spare_cells) {
     spare_.push_back(std::move(cell));
   } else {
@@ -114,7 +115,7 @@ std::optional<CellPool::Waiter> CellPool::PopWaiter(const Nursery& nursery,
   const auto suits = [&](const Waiter& waiter) {
     return waiter.variety == variety && (waiter.nursery == 0 || waiter.nursery == nursery.number());
   };
-  // Whoever has a run waiting comes first.
+  // A waiting run comes first.
   auto found = std::ranges::find_if(
       waiting_, [&](const Waiter& waiter) { return suits(waiter) && !waiter.prepare; });
   if (found == waiting_.end()) found = std::ranges::find_if(waiting_, suits);
@@ -124,7 +125,7 @@ std::optional<CellPool::Waiter> CellPool::PopWaiter(const Nursery& nursery,
   return waiter;
 }
 
-// One cell for each who waits; when nobody does, spare ones, one after the other.
+// Makes one cell for each waiting request; if there is none, spare cells, one after the other.
 void CellPool::MakeMore() {
   const auto make = [this](Nursery& nursery, const CellVariety& variety, wire::ToNursery how) {
     nursery.Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety, how);
@@ -146,7 +147,7 @@ void CellPool::MakeMore() {
   }
   if (!nursery_ || !nursery_->ready()) return;
   if (nursery_->making() > 0 || spare_.size() >= options_.spare_cells) return;
-  // Where runs have used up all spare cells, the next takes this one before it would be warm.
+  // If runs have used up all spare cells, the next run takes this one before it would be warm.
   const bool is_in_demand = spare_.empty() && nursery_->cells() > 0;
   make(*nursery_, {}, is_in_demand ? wire::ToNursery::kMakeNow : wire::ToNursery::kMake);
 }
@@ -168,11 +169,11 @@ void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cel
   MakeMore();
 }
 
-// A cell that died on the way has seen no code: its run can have another.
+// A cell that died while it was made has seen no code: its run can get another one.
 bool CellPool::WaitAgain(Waiter& waiter) {
   if (waiter.again || stopping_) return false;
   waiter.again = true;
-  if (waiter.variety.mounts) {  // Their trees went with the first.
+  if (waiter.variety.mounts) {  // Their trees were used by the first cell.
     auto mounts = CellMounts::Open(waiter.variety.mounts->files(), waiter.variety.mounts->as());
     if (!mounts) return false;
     waiter.variety.mounts = *std::move(mounts);
@@ -186,13 +187,13 @@ void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMa
                              const std::string& why) {
   if (auto waiter = PopWaiter(nursery, variety)) {
     if (how == NotMade::kRefused || !WaitAgain(*waiter)) {
-      const ErrorCode code = variety.mounts ? ErrorCode::kFailedPrecondition  // The kernel's no.
+      const ErrorCode code = variety.mounts ? ErrorCode::kFailedPrecondition  // The kernel refused.
                                             : ErrorCode::kUnavailable;
       waiter->Fail(Error(code, "no cell could be made: " + why));
     }
   }
-  if (variety.mounts) return;  // Likely the directories' fault.
-  // A nursery that fails again and again is replaced; until then the tick tries again.
+  if (variety.mounts) return;  // Probably caused by the directories.
+  // A nursery that fails repeatedly is replaced; until then the tick tries again.
   if (++failures_ < kFailuresUntilDown || &nursery != nursery_.get()) return;
   Rotate();
 }
@@ -247,7 +248,7 @@ void CellPool::OnNurseryLost(Nursery& nursery, const std::string& why) {
   spare_.clear();
   nursery_.reset();
   on_health_(Health::kStarting, why);
-  // Not from here: whoever is lost is still at work.
+  // Not started from here: the lost nursery is still on the call stack.
   if (!next_ && !start_at_) start_at_ = std::chrono::steady_clock::now() + Backoff(failures_);
 }
 
@@ -261,7 +262,7 @@ void CellPool::DropSpares() {
 
 void CellPool::ReapDrained() {
   std::erase_if(draining_, [](const std::shared_ptr<Nursery>& nursery) {
-    // Those on the way are among its cells.
+    // Requested cells are included.
     if (nursery->cells() > 0) return false;
     nursery->Stop();
     return true;

@@ -1,13 +1,16 @@
-// A CellPool keeps a nursery of one kind alive on its lane, and a few of its cells ready for the next runs.
+// A CellPool keeps a nursery of one kind alive on its lane, and keeps a few of its cells ready for
+// the next runs.
 //
-// A run takes a cell that waits already; the next is made in the lull after it, or when half of them are taken: making
-// one takes time from the runs on the same cores. Spare cells are warmed, except while runs take them as fast as they are made. A run that
-// needs another variety of cell waits until one is made for it.
-// After enough cells or time the nursery is replaced by a new one, and goes when its last cell has.
+// A run takes a waiting cell. The next cell is made in the pause after the run, or when half of the
+// spare cells are taken, because making one takes time from the runs on the same cores. Spare cells
+// are warmed, except while runs take them as fast as they are made. A run that needs another
+// variety of cell waits until one is made for it.
+// After enough cells or time the nursery is replaced by a new one, and ends when its last cell has
+// ended.
 //
-// Trust     Its nurseries are checked; see Nursery.
-// Threads   Its lane's.
-// Lifetime  Owned by the lane. Stop() ends the nurseries and fails who waits.
+// Trust     Messages of its nurseries are checked; see Nursery.
+// Threads   The thread of its lane.
+// Lifetime  Owned by the lane. Stop() ends the nurseries and fails waiting requests.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -28,7 +31,7 @@
 
 namespace caisson {
 
-// What is shared by all pools of an engine.
+// State that all pools of an engine share.
 struct NativeState : EngineState {
   NativeState(Admission::Options admission_options, Limits limits_ceiling,
               std::unique_ptr<NurseryLauncher> nursery_launcher)
@@ -47,7 +50,7 @@ class CellPool final : private NurseryObserver {
     std::chrono::nanoseconds rotate_after = std::chrono::minutes(30);
   };
   enum class Health { kStarting, kUp, kDown };
-  // Called when the health changes, with the reason when it is kDown.
+  // Called when the health changes; with the reason if it becomes kDown.
   using OnHealth = std::function<void(Health health, const std::string& why)>;
   using WithLink = EngineLane::WithLink;
   using WithCell = std::move_only_function<void(Result<std::shared_ptr<CellProcess>>)>;
@@ -56,13 +59,14 @@ class CellPool final : private NurseryObserver {
 
   void Start();
   void Stop();
-  // Hands over a fresh cell, at once if one waits.
+  // Passes a fresh cell to `then`, at once if one is waiting.
   void Take(const CellVariety& variety, WithLink then);
-  // Makes one for a run to come, warmed; whoever gets it uses it or kills it.
+  // Makes and warms a cell for a future run. The receiver uses it or kills it.
   void Prepare(const CellVariety& variety, WithCell then);
-  // The same of the nursery with this number alone, for a cell that is to become another of it. False: there is none.
+  // The same, from the nursery with this number only, for a cell that will become a copy of one of
+  // its cells. Returns false if that nursery is gone.
   bool TakeOf(std::uint64_t nursery, const CellVariety& variety, WithLink& then);
-  // To be called now and then while busy(): heals, rotates, refills.
+  // Call it regularly while busy(): restarts, replaces and refills.
   void Check(SteadyTime now);
   bool busy() const;
 
@@ -70,9 +74,9 @@ class CellPool final : private NurseryObserver {
   struct Waiter {
     CellVariety variety;
     WithLink then{};
-    WithCell prepare{};         // In place of `then`: no run waits for this one yet.
-    std::uint64_t nursery = 0;  // That it must come from; 0: any.
-    bool again = false;         // Its first cell died while it was made.
+    WithCell prepare{};         // Used instead of `then`: no run waits for this cell yet.
+    std::uint64_t nursery = 0;  // The nursery that it must come from; 0: any.
+    bool again = false;         // The first attempt died while it was made.
 
     void Fail(Error error) { prepare ? prepare(std::move(error)) : then(std::move(error)); }
   };
@@ -105,14 +109,13 @@ class CellPool final : private NurseryObserver {
   const Options options_;
   const OnHealth on_health_;
   asio::steady_timer refill_;
-  std::shared_ptr<Nursery> nursery_;                // That cells are made in.
-  std::shared_ptr<Nursery> next_;                   // Starting; takes its place when ready.
+  std::shared_ptr<Nursery> nursery_;                // The nursery that makes cells now.
+  std::shared_ptr<Nursery> next_;                   // Starting; replaces nursery_ when it is ready.
   std::vector<std::shared_ptr<Nursery>> draining_;  // Make no more cells.
-  std::vector<std::shared_ptr<CellProcess>>
-      spare_;  // Of the default variety; the last is the newest.
+  std::vector<std::shared_ptr<CellProcess>> spare_;  // Of the default variety, newest last.
   std::deque<Waiter> waiting_;
-  std::optional<SteadyTime> start_at_;  // When to try again.
-  int failures_ = 0;                    // Since a cell was made.
+  std::optional<SteadyTime> start_at_;  // Time of the next attempt.
+  int failures_ = 0;                    // Since a cell was last made.
   bool stopping_ = false;
 };
 

@@ -30,25 +30,26 @@ using wire::ToHost;
 using wire::ToWorker;
 
 constexpr std::size_t kReadBytes = 64u << 10;
-// What a cgroup is to allow beyond the run's own memory: the copies a warm interpreter has made, and those its
-// processes make of it; and before there is a run.
+// Memory that a cgroup allows beyond the run's own: the copied pages of a warm interpreter and of
+// its processes; and the memory before a run.
 constexpr std::uint64_t kOwnMemory = 32u << 20;
 constexpr std::uint64_t kMemoryWhileMade = 256u << 20;
-// One that floods us gets this many reads before others have their turn.
+// Maximum number of reads per turn for a cell that floods us.
 constexpr int kReadsPerTurn = 4;
-// What is left in a pipe or socket when its writers are dead: its buffer, at most.
+// Maximum content of a pipe or socket whose writers are dead: its buffer.
 constexpr int kReadsAtTheEnd = 256;
 constexpr std::size_t kMaxUnsentBytes = 256u << 20;
-// The clock of file systems may be late, and is looked at again after this.
+// The clock of file systems may be late; it is read again after this time.
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
-// Cells in a scratch space: as those that have a namespace (nursery/cell.h).
+// For cells in a scratch space; the same as for cells with a namespace (nursery/cell.h).
 constexpr std::size_t kThreads = 16;
 constexpr std::size_t kScratchNames = 4096;
 constexpr std::uint64_t kScratchBytes = 64u << 20;
-// How often their files are measured. What a cell can write meanwhile is what it can pass its limit by.
+// How often their files are measured. A cell can exceed its limit by what it can write in this
+// time.
 constexpr std::chrono::milliseconds kLookAtFiles{50};
-// CPU time is looked at again at the earliest after this.
+// Minimum interval between two readings of the CPU time.
 constexpr std::chrono::milliseconds kShortestLook{1};
 
 Error Violation(const std::string& what) {
@@ -61,7 +62,7 @@ Verdict BrokenProtocol(const std::string& why) {
           .error = RunError{.type = "ProtocolError", .message = why}};
 }
 
-// Where every read of a lane goes first; what is in it is used before the next read.
+// The buffer for every read of a lane; its content is used before the next read.
 std::array<char, kReadBytes>& ReadBuffer() {
   static thread_local std::array<char, kReadBytes> buffer;
   return buffer;
@@ -71,7 +72,7 @@ Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
   boost::system::error_code error;
   descriptor.assign(fd.get(), error);
   if (error) return Error(ErrorCode::kInternal, "watch a cell: " + error.message());
-  (void)fd.Release();  // Closed by Asio from here on.
+  (void)fd.Release();  // Asio closes it.
   descriptor.non_blocking(true, error);
   if (error) return Error(ErrorCode::kInternal, "prepare a cell's descriptor: " + error.message());
   return {};
@@ -82,7 +83,7 @@ void Close(asio::posix::stream_descriptor& descriptor) {
   descriptor.close(ignored);
 }
 
-// How much faster than the clock on the wall a process can use CPU time.
+// How many times faster than wall time a process can use CPU time.
 int Parallelism() {
   static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return cores;
@@ -92,7 +93,7 @@ std::chrono::nanoseconds DurationOf(const timespec& time) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// The clock that file systems stamp with, and its step.
+// The clock that file systems use for time stamps, and its resolution.
 std::chrono::system_clock::time_point CoarseNow() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -140,7 +141,7 @@ CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVa
       err_(context, 2),
       timer_(context) {}
 
-// --- Its life, as the nursery tells it.
+// --- The life of the cell, as the nursery reports it.
 
 std::vector<UniqueFd> CellProcess::MakeGroup() {
   if (variety_.processes == 1) return {};
@@ -173,7 +174,7 @@ Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   }
   clock_ = ProcessClock::Of(pidfd_);
   cpu_before_ = CpuUsed().value_or(std::chrono::nanoseconds(0));
-  // Everything is watched from now on, so that a run begins with nothing but a write.
+  // Everything is watched from now on, so that starting a run takes only a write.
   AwaitSocket();
   AwaitOutput(out_);
   AwaitOutput(err_);
@@ -198,12 +199,13 @@ void CellProcess::EndReserve(std::move_only_function<void()> then) {
   AwaitTick(std::move(then));
 }
 
-// File systems stamp changes with a clock that moves in ticks: one right after begins_at_ would look older.
+// File systems stamp changes with a clock that advances in ticks: a change right after begins_at_
+// would look older.
 void CellProcess::AwaitTick(std::move_only_function<void()> then) {
   const auto tick = CoarseNow();
   if (!waits() || tick > *begins_at_) return then();
   const auto now = std::chrono::system_clock::now();
-  begins_at_ = std::min(*begins_at_, now);  // Somebody may have set the clock back.
+  begins_at_ = std::min(*begins_at_, now);  // The clock may have been set back.
   timer_.expires_after(std::max<std::chrono::nanoseconds>(tick + CoarseTick() - now, kShortestNap));
   timer_.async_wait([self = shared_from_this(),
                      then = std::move(then)](const boost::system::error_code& /*killed*/) mutable {
@@ -216,8 +218,8 @@ void CellProcess::Kill() {
   killed_at_ = std::chrono::steady_clock::now();
   timer_.cancel();
   if (pidfd_.is_open()) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
-  Close(socket_);  // There is nothing more to hear.
-  // What they still hold is read when it is gone; that they end is no news.
+  Close(socket_);  // No more messages are expected.
+  // Their remaining content is read when the cell is gone; their end is no news.
   for (Output* output : {&out_, &err_}) {
     if (output->descriptor.is_open()) output->rest = UniqueFd(output->descriptor.release());
   }
@@ -227,12 +229,12 @@ void CellProcess::OnGone(const wire::CellGone& gone) {
   const auto self = shared_from_this();
   gone_ = true;
   timer_.cancel();
-  // The obituary leaves out descendants that died with it.
+  // The report of the end does not include descendants that died with it.
   const auto tree = group_ ? group_->CpuTime().value_or(cpu_used_) : cpu_used_;
   cpu_used_ =
       std::max(tree, std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX)));
   peak_memory_bytes_ = gone.peak_memory_bytes;
-  if (gone.files_untouched != 0) files_ = UniqueFd();  // They are not ours to look at any more.
+  if (gone.files_untouched != 0) files_ = UniqueFd();  // They belong to the next cell now.
   if (session_) Conclude(gone);
   CloseAll();
 }
@@ -259,7 +261,7 @@ void CellProcess::CloseAll() {
   group_.reset();
 }
 
-// --- What the session asks for.
+// --- Requests of the session.
 
 void CellProcess::Attach(std::shared_ptr<CellSession> session) {
   session_ = std::move(session);
@@ -315,7 +317,8 @@ Result<void> CellProcess::RequireCopies() const {
                "another Python or another tier; run the session in engine wasm");
 }
 
-// The cell learns from us what it cannot see itself. It waits, so what we see is still true when it reads that.
+// The host tells the cell what it cannot see itself. The cell waits, so the survey is still true
+// when it reads it.
 Result<void> CellProcess::SendSurvey() {
   if (!std::exchange(may_ask_survey_, false)) return Violation("it asks out of place");
   struct stat out{};
@@ -329,7 +332,7 @@ Result<void> CellProcess::SendSurvey() {
   return session_->OnMessage(ToHost::kRefused, survey.error().message());
 }
 
-// What was written below a mount is not in the cell's private files.
+// Data written below a mount is not in the cell's private files.
 Result<void> CellProcess::RequireCleanLayers() const {
   for (const UniqueFd& layer : layers_) {
     const int fd = ::openat(layer.get(), ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -360,11 +363,11 @@ void CellProcess::AwaitAnswer() {
 
 void CellProcess::BeginRun(const wire::StartHeader& start) {
   if (std::exchange(taken_, true)) {
-    cpu_before_ = CpuUsed().value_or(cpu_before_);  // A session's earlier runs are not this one's.
+    cpu_before_ = CpuUsed().value_or(cpu_before_);  // Excludes earlier runs of a session.
   }
   cpu_used_ = cpu_before_;
   start_ = start;
-  // Its private files are memory too, and have a limit of their own.
+  // Its private files are memory too, with a separate limit.
   if (group_ && !group_->LimitMemory(start.memory_bytes + variety_.file_bytes + kOwnMemory)) {
     boundary_.missing.emplace_back("cgroup");
   }
@@ -386,7 +389,8 @@ void CellProcess::Flush() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR) {
-      sent_ = unsent_.size();  // It is dead: the nursery tells us how, and nothing else matters.
+      sent_ = unsent_.size();  // The cell is dead: the nursery reports how, and nothing else
+                               // matters.
     }
   }
   if (sent_ == unsent_.size()) {
@@ -403,7 +407,7 @@ void CellProcess::Flush() {
                      });
 }
 
-// --- What the cell says.
+// --- Messages of the cell.
 
 void CellProcess::AwaitQuestions() {
   asks_.async_wait(Descriptor::wait_read,
@@ -421,14 +425,15 @@ void CellProcess::AwaitSocket() {
 }
 
 void CellProcess::OnSocketReadable() {
-  // Nobody asked it anything: it died, or is up to something.
+  // It was asked nothing: it died, or is misbehaving.
   if (!session_) return Kill();
   if (killed_at_) return;
   Pending pending = Pending::kMore;
   for (int reads = 0; pending == Pending::kMore && reads < kReadsPerTurn; ++reads) {
     pending = ReadSocket();
-    ReadOutputs();  // What it printed before comes before.
-    // Calls that were made at once and are answered at once are answered together: the cell wakes up once.
+    ReadOutputs();  // Output that it printed earlier comes first.
+    // Calls that were made together and are answered at once are answered together: the cell wakes
+    // up once.
     is_corked_ = true;
     const auto good = HandleFrames();
     is_corked_ = false;
@@ -436,7 +441,7 @@ void CellProcess::OnSocketReadable() {
     if (killed_at_ || !session_) return;
     Flush();
   }
-  if (pending != Pending::kEnd) AwaitSocket();  // Of the end, the nursery tells us too.
+  if (pending != Pending::kEnd) AwaitSocket();  // The nursery reports the end as well.
 }
 
 CellProcess::Pending CellProcess::ReadSocket() {
@@ -499,7 +504,8 @@ Result<void> CellProcess::OnDoneFrame(const StreamedFrame& frame) {
   return {};
 }
 
-// The run has ended and the process stays: for its owner's next run, or to be killed if nobody wants it.
+// The run has ended and the process stays: for its owner's next run, or to be killed if it is not
+// wanted.
 Result<void> CellProcess::FinishKept() {
   timer_.cancel();
   cpu_used_ = CpuUsed().value_or(cpu_before_);
@@ -521,13 +527,14 @@ void CellProcess::AwaitOutput(Output& output) {
   });
 }
 
-// True: there may be more. What is beyond the cap is read all the same, so that the writer goes on.
+// Returns true if there may be more. Output beyond the cap is read as well, so that the writer
+// continues.
 bool CellProcess::ReadOutput(Output& output) {
   auto& buffer = ReadBuffer();
   buffer[0] = output.stream;
   const ssize_t n = ::read(output.fd(), buffer.data() + 1, buffer.size() - 1);
   if (n <= 0) return n < 0 && errno == EINTR;
-  if (!session_ || !session_->run_may_speak()) return true;  // Between the runs of a session.
+  if (!session_ || !session_->run_may_speak()) return true;  // Between two runs of a session.
   const auto kept = std::min<std::uint64_t>(static_cast<std::uint64_t>(n), output.room);
   output.room -= kept;
   output.truncated = output.truncated || kept < static_cast<std::uint64_t>(n);
@@ -547,7 +554,7 @@ void CellProcess::ReadOutputs() {
 
 // --- Time.
 
-// A cell of several processes uses what all of them do, also the dead.
+// The CPU time of a cell with several processes includes all of them, also dead ones.
 std::optional<std::chrono::nanoseconds> CellProcess::CpuUsed() const {
   if (!clock_) return std::nullopt;
   if (variety_.processes == 1) return clock_->Read(pidfd_);
@@ -555,7 +562,7 @@ std::optional<std::chrono::nanoseconds> CellProcess::CpuUsed() const {
   return group ? group : clock_->ReadTree(pidfd_);
 }
 
-// The next moment at which a limit could be passed. CPU time can be used up by several threads at once.
+// Sets the next time at which a limit could be exceeded. Several threads can use CPU time at once.
 void CellProcess::SetTimer() {
   const std::chrono::nanoseconds wall(start_.wall_ns);
   SteadyTime next = answer_by_.value_or(started_at_ + wall);
@@ -590,7 +597,8 @@ void CellProcess::OnTimer() {
   SetTimer();
 }
 
-// In a scratch space no file system bounds all files together: only each of them, and how many there are.
+// In a scratch space no file system bounds the total size of all files, only the size of each and
+// their number.
 bool CellProcess::IsBeyondItsFiles() const {
   if (!questions_ || !questions_->made_names()) return false;
   const TreeSize size = MeasureTree(files_, std::max<std::size_t>(variety_.files, kScratchNames));
@@ -610,7 +618,8 @@ wire::DoneHeader CellProcess::Measured() const {
   const auto wall =
       reported_at_.value_or(killed_at_.value_or(std::chrono::steady_clock::now())) - started_at_;
   header.wall_ns = Count(wall);
-  header.start_ns = std::min(header.start_ns, header.wall_ns);  // Its own word.
+  header.start_ns = std::min(header.start_ns, header.wall_ns);  // The cell reports this value
+                                                                // itself.
   header.cpu_ns = Count(cpu_used_ - cpu_before_);
   if (gone_) header.peak_memory_bytes = peak_memory_bytes_;
   header.flags &= wire::kMemoryRefused;
@@ -638,7 +647,7 @@ void CellProcess::CaptureFiles() {
 }
 
 void CellProcess::Conclude(const wire::CellGone& gone) {
-  // What it said before it died still counts, unless we had enough of it.
+  // Messages sent before it died still count, unless we killed it for them.
   Pending pending = Pending::kMore;
   for (int reads = 0; pending == Pending::kMore && reads < kReadsAtTheEnd; ++reads) {
     if (verdict_ || reported_) break;
@@ -652,7 +661,7 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
   }
   CaptureFiles();
   wire::DoneHeader header = Measured();
-  const auto session = session_;  // It lets go of us.
+  const auto session = session_;  // Keeps it alive: it releases this object.
   if (reported_ && !verdict_) {
     std::memcpy(done_.data(), &header, sizeof header);
     auto good = session->OnMessage(ToHost::kDone, done_);

@@ -1,13 +1,15 @@
-// A CellProcess is one native cell: a confined process that waits for a run, has one, and is killed.
+// A CellProcess is one native cell: a confined process that waits for a run, executes it, and is
+// killed.
 //
-// What it may use is enforced here as far as the kernel does not do it by itself: wall time, CPU time,
-// output. Its run ends for the front only when the nursery has said that the whole process tree is dead
-// and reaped (I8); then the pipes are read to their end and the files are captured (I11).
+// It enforces the limits that the kernel does not enforce by itself: wall time, CPU time, output.
+// The run ends for the caller only when the nursery has reported that the whole process tree is
+// dead and reaped (I8). Then the pipes are read to their end and the files are captured (I11).
 //
-// Trust     Everything it writes is hostile (I9). The worst it gets is killed, and nobody else notices.
-// Threads   Its lane's.
-// Lifetime  Shared by its nursery, by whoever keeps it for the next run, and by the handlers that wait
-//           for its descriptors. Gone after OnGone or OnLost.
+// Trust     Everything that it writes is hostile (I9). It can achieve nothing worse than being
+//           killed, and no other cell is affected.
+// Threads   The thread of its lane.
+// Lifetime  Shared by its nursery, by the code that keeps it for the next run, and by the handlers
+//           that wait for its descriptors. It ends after OnGone or OnLost.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -35,11 +37,11 @@
 
 namespace caisson {
 
-// Who made it, and can make another that becomes the same.
+// The nursery that made the cell and can make copies of it.
 struct CellParent {
   std::size_t lane = 0;
-  std::uint64_t number = 0;  // Counted in this process.
-  bool copies = false;       // Whether it can, that is.
+  std::uint64_t number = 0;  // A number that is unique in this process.
+  bool copies = false;       // Whether it can make copies.
   std::chrono::nanoseconds copied_within = std::chrono::seconds(10);
   ScratchSpace* scratch = nullptr;  // Outlives it.
 };
@@ -48,9 +50,9 @@ struct CellDescriptors {
   UniqueFd socket;
   UniqueFd out;
   UniqueFd err;
-  UniqueFd files;                // A directory; may be missing.
-  std::vector<UniqueFd> layers;  // Of its writable mounts, in their order.
-  UniqueFd listener;             // With a scratch space: what it asks about.
+  UniqueFd files;                // A directory; may not be open.
+  std::vector<UniqueFd> layers;  // One for each writable mount, in order.
+  UniqueFd listener;             // With a scratch space: the listener of the cell's counted calls.
 };
 
 class CellProcess final : public CellLink, public std::enable_shared_from_this<CellProcess> {
@@ -58,23 +60,26 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   CellProcess(asio::io_context& context, std::uint64_t number, CellVariety variety,
               const Boundary& boundary, CellParent parent);
 
-  // A cgroup of its own, if it may have several processes, and the ways into it; without, none. Memory is
-  // limited process by process otherwise, which is enough for one.
+  // Makes a cgroup if the cell may have several processes, and returns the descriptors to enter it;
+  // otherwise returns none. Without a cgroup memory is limited per process, which is enough for
+  // one.
   std::vector<UniqueFd> MakeGroup();
 
-  // What the nursery says of it, in this order. `boundary` is copied: it outlives the nursery.
+  // Reports of the nursery about the cell, in this order. `boundary` is copied because it outlives
+  // the nursery.
   void OnBorn(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
   Result<void> OnPrepared(CellDescriptors descriptors);
   void OnFailed() { failed_ = true; }
   void OnGone(const wire::CellGone& gone);
-  // The nursery itself is gone, and this with it.
+  // The nursery is gone, and the cell with it.
   void OnLost(RunReason reason, const std::string& why);
 
-  // Waits for a run that may come, for so long; then it goes. `witness` is let go when it has one, or with it.
+  // Waits for a run for this time, then ends. `witness` is released when a run takes the cell, or
+  // with the cell.
   void Reserve(std::chrono::nanoseconds keep, std::shared_ptr<void> witness);
-  // The run has come: what others change below its mounts from here on, they change during the run. Calls
-  // `then`, in which it can be sent if the cell still waits(): at once, or when no later change can bear an
-  // earlier time.
+  // The run has arrived: changes that others make below its mounts from now on are made during the
+  // run. Calls `then`, at once or when no later change can have an earlier time stamp. The run can
+  // be sent in `then` if the cell still waits().
   void EndReserve(std::move_only_function<void()> then);
 
   // Kills the process tree; OnGone follows.
@@ -86,14 +91,14 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   bool prepared() const { return prepared_; }
   bool failed() const { return failed_; }
   SteadyTime asked_at() const { return asked_at_; }
-  // Whether somebody has it. One that nobody has can be given to anybody.
+  // Returns whether it is in use. A cell that is not can be given to any owner.
   bool taken() const { return taken_; }
-  // Whether a run can be sent: it was made, and neither had one nor came to an end.
+  // Returns whether a run can be sent: the cell is made, had no run and has not ended.
   bool waits() const { return prepared_ && !taken_ && !killed_at_ && !gone_; }
-  // Since when the nursery owes us its OnGone.
+  // The time since which the nursery owes OnGone.
   std::optional<SteadyTime> killed_at() const { return killed_at_; }
 
-  // CellLink. There is one cell behind it, so numbers do not matter.
+  // CellLink. There is one cell behind it, so cell numbers are ignored.
   Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                     std::string_view body) override;
   void Attach(std::shared_ptr<CellSession> session) override;
@@ -111,13 +116,13 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
         : descriptor(context), stream(stream_number) {}
     int fd() { return rest.is_open() ? rest.get() : descriptor.native_handle(); }
     Descriptor descriptor;
-    UniqueFd rest;  // What it was, once nobody watches it any more: of a cell that has been killed.
-    const char stream;  // As kOutput has it.
+    UniqueFd rest;      // Its descriptor after a cell was killed, when it is no longer watched.
+    const char stream;  // As in kOutput.
     std::uint64_t room = 0;
     bool truncated = false;
   };
 
-  enum class Pending { kMore, kNone, kEnd };  // Whether there is more to read.
+  enum class Pending { kMore, kNone, kEnd };  // Result of a read.
 
   Result<void> RequireCopies() const;
   Result<void> SendSurvey();
@@ -149,7 +154,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   wire::DoneHeader Measured() const;
   void CloseAll();
 
-  std::shared_ptr<void> witness_;  // Of Reserve(). Goes last.
+  std::shared_ptr<void> witness_;  // Of Reserve(). Released last.
   asio::io_context& context_;
   const std::uint64_t number_;
   const CellVariety variety_;
@@ -171,9 +176,9 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   Output err_;
   StreamFrames frames_;
   std::string unsent_;
-  std::size_t sent_ = 0;      // Of it.
-  bool is_corked_ = false;    // What is sent is collected, and goes at once.
-  bool awaits_room_ = false;  // Somebody waits until the socket takes more of unsent_.
+  std::size_t sent_ = 0;      // Bytes of it that are sent.
+  bool is_corked_ = false;    // Messages are collected and sent together.
+  bool awaits_room_ = false;  // A handler waits until the socket accepts more of unsent_.
 
   std::shared_ptr<CellSession> session_;
   bool reserved_ = false;
@@ -182,17 +187,17 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   wire::StartHeader start_{};
   SteadyTime started_at_{};
   std::optional<SteadyTime> reported_at_;
-  std::optional<SteadyTime> answer_by_;  // To a kSave or kRestore.
+  std::optional<SteadyTime> answer_by_;  // Deadline for the answer to a kSave or kRestore.
   bool may_ask_survey_ = false;
-  std::string done_;  // The kDone message, as far as it is there.
+  std::string done_;  // The part of the kDone message that has arrived.
   bool reported_ = false;
-  std::optional<Verdict> verdict_;  // Why we killed it, if it was not for having reported.
+  std::optional<Verdict> verdict_;  // Why the host killed it, unless it had reported its end.
   std::optional<SteadyTime> killed_at_;
   bool gone_ = false;
 
   asio::steady_timer timer_;
   std::optional<ProcessClock> clock_;
-  std::chrono::nanoseconds cpu_before_{};  // What it had used before its run.
+  std::chrono::nanoseconds cpu_before_{};  // CPU time that it had used before its run.
   std::chrono::nanoseconds cpu_used_{};
   std::uint64_t peak_memory_bytes_ = 0;
 };

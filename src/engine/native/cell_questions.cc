@@ -12,9 +12,9 @@
 namespace caisson {
 namespace {
 
-// One that asks in a loop gets this many answers before others have their turn.
+// Maximum number of answers per turn for a cell that asks in a loop.
 constexpr int kAnswersPerTurn = 16;
-// A cell that is full makes us count its files no more often than this.
+// Minimum interval between two counts of the files of a full cell.
 constexpr std::chrono::milliseconds kCountAgain{100};
 
 std::size_t TasksOf(pid_t thread) {
@@ -46,8 +46,8 @@ bool CellQuestions::Answer() {
   return true;
 }
 
-// Threads that were allowed and are not there yet are not counted. Each of those that are there can wait for at most one,
-// so there are never more than twice as many.
+// Threads   that were allowed and do not exist yet are not counted. Each existing thread can wait
+//           for at most one, so there are never more than twice as many.
 bool CellQuestions::MayMakeThread(pid_t thread) const {
   const std::size_t tasks = TasksOf(thread);
   return tasks > 0 && tasks < most_.threads;

@@ -1,9 +1,10 @@
-// CellQuestions counts what a cell makes where no namespace does (tier landlock): threads, and names of files. The cell's
-// system calls wait until they are answered here.
+// CellQuestions counts the threads and file names that a cell creates where no namespace counts
+// them (tier landlock). The system calls of the cell wait for the answers given here.
 //
-// Trust     The cell asks as often as it likes. Answers depend on counts alone, never on what the cell says.
+// Trust     The cell asks as often as it likes. Answers depend only on counts, never on data of the
+//           cell.
 // Threads   The cell's lane.
-// Lifetime  Belongs to the CellProcess; goes with it.
+// Lifetime  Owned by the CellProcess.
 #pragma once
 
 #include <chrono>
@@ -21,14 +22,14 @@ struct CellCounts {
 
 class CellQuestions {
  public:
-  // `files`: the directory that the names are counted in; outlives this.
+  // `files`: the directory in which names are counted; outlives this object.
   CellQuestions(UniqueFd listener, const UniqueFd& files, CellCounts most)
       : listener_(std::move(listener)), files_(files), most_(most) {}
 
   int fd() const { return listener_.fd(); }
-  // Answers some of those that wait. False: nobody can ask any more.
+  // Answers some of the waiting questions. Returns false when there can be no more questions.
   bool Answer();
-  // Whether the cell has made any file.
+  // Returns whether the cell has created any file.
   bool made_names() const { return names_ > 0; }
 
  private:
@@ -38,9 +39,9 @@ class CellQuestions {
   const jail::SyscallListener listener_;
   const UniqueFd& files_;
   const CellCounts most_;
-  std::size_t names_ =
-      0;  // At most so many there are: those that were removed count until they are counted again.
-  std::chrono::steady_clock::time_point full_until_{};  // Names are not counted again before.
+  std::size_t names_ = 0;  // An upper bound: removed names count until the next count.
+  std::chrono::steady_clock::time_point full_until_{};  // Names are not counted again before this
+                                                        // time.
 };
 
 }  // namespace caisson

@@ -78,7 +78,7 @@ Result<std::string> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes) {
   if (!pid) return Error(ErrorCode::kUnavailable, "the cell is gone");
   const UniqueFd process(
       ::open(("/proc/" + std::to_string(*pid)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  // From here on it is this process, or nobody: it was there after it was opened.
+  // From here on it is this process or none: it still existed after it was opened.
   if (!process.is_open() || !IsThere(pidfd)) {
     return Error(ErrorCode::kUnavailable, "the cell is gone");
   }

@@ -1,7 +1,9 @@
-// SurveyCell says what a cell that is at rest has mapped, for the cell itself, which is about to be saved.
+// SurveyCell lists the mappings of a cell at rest. The list is for the cell itself, which is about
+// to be saved.
 //
-// Trust     Reads what the kernel says of a hostile process, and hands it on within bounds.
-// Threads   Any; takes a fraction of a millisecond. What it says holds as long as the process waits for the host.
+// Trust     Reads what the kernel reports about a hostile process, and passes it on within bounds.
+// Threads   Any; takes a fraction of a millisecond. The result is valid while the process waits for
+//           the host.
 // Lifetime  A function.
 #pragma once
 
@@ -18,7 +20,8 @@ struct PipeNumbers {
   std::uint64_t error_out = 0;
 };
 
-// As wire/survey.h has it. kFailedPrecondition: it has threads, or has mapped more than can be told.
+// Returns the format of wire/survey.h. Fails with kFailedPrecondition if the cell has threads, or
+// more mappings than the format can hold.
 Result<std::string> SurveyCell(const UniqueFd& pidfd, PipeNumbers pipes);
 
 }  // namespace caisson

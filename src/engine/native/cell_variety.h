@@ -1,4 +1,5 @@
-// What has to be known of a native cell when it is made; the rest is told to it with its run.
+// The properties of a native cell that must be known when it is made; all others are sent with its
+// run.
 //
 // Trust     Values derived from checked limits.
 // Threads   A value.
@@ -17,13 +18,14 @@ namespace caisson {
 
 struct CellVariety {
   std::uint32_t processes = 1;
-  std::uint64_t file_bytes = 64u << 20;  // Of its private files together, scratch included.
+  std::uint64_t file_bytes = 64u << 20;  // Total size of its private files, including scratch
+                                         // files.
   std::uint32_t files = 4096;
-  std::shared_ptr<const CellMounts> mounts{};  // Null: none. A cell with mounts is like no other.
+  std::shared_ptr<const CellMounts> mounts{};  // Null: none. A cell with mounts equals no other.
 
   bool operator==(const CellVariety&) const = default;
 
-  // There is room for scratch files beyond what is captured in the end, so that nearly all runs can use
+  // Adds space for scratch files to the files that can be captured, so that nearly all runs can use
   // a cell of the default variety.
   static CellVariety For(const CellNeeds& needs, std::shared_ptr<const CellMounts> mounts = {}) {
     const CellVariety least;

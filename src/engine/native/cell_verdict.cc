@@ -23,7 +23,7 @@ Verdict Failed(RunReason reason, std::string type, std::string message) {
 
 Verdict JudgeSignal(int signal, std::chrono::nanoseconds cpu_used,
                     std::chrono::nanoseconds cpu_limit) {
-  // RLIMIT_CPU sends the first, and the second to who ignores it.
+  // RLIMIT_CPU sends SIGXCPU, and SIGKILL to a process that ignores it.
   if (signal == SIGXCPU || (signal == SIGKILL && cpu_used >= cpu_limit)) {
     return {.status = RunStatus::kLimit, .reason = RunReason::kCpuTime};
   }

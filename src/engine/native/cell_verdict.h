@@ -1,6 +1,6 @@
-// JudgeSignal says what it means for a run that its process was killed by a signal that we did not send.
+// JudgeSignal tells what it means for a run that a signal which we did not send killed its process.
 //
-// Trust     Pure. The signal is the kernel's word; the guest may have sent it to itself.
+// Trust     Pure. The kernel reports the signal; the guest may have sent it to itself.
 // Threads   Any.
 // Lifetime  No state.
 #pragma once

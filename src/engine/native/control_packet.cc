@@ -22,7 +22,8 @@ Error Violation(const char* what) {
   return Error(ErrorCode::kInternal, std::string("the nursery broke the protocol: ") + what);
 }
 
-// The packet's fixed part, and the text that follows it: exactly as long as `length` of it says.
+// Splits the packet into its fixed part and the text that follows, whose length must match
+// `length`.
 template <typename T>
 Result<std::pair<T, std::string_view>> Split(std::string_view bytes) {
   T head;

@@ -1,6 +1,6 @@
-// One packet of a nursery's control socket, received with the descriptors that came along.
+// Receives one packet of a nursery's control socket with its descriptors.
 //
-// Trust     The nursery forks hostile code; what it sends is taken apart here, once, and every length and
+// Trust     The nursery forks hostile code. Its packets are decoded here only, and every length and
 //           count is checked. Descriptors are owned from the moment they arrive, so none can leak.
 // Threads   One.
 // Lifetime  A value that owns its descriptors.
@@ -37,8 +37,8 @@ struct CellFailed {
 using ControlPacket =
     std::variant<NurseryIsReady, CellIsBorn, CellIsPrepared, CellFailed, wire::CellGone>;
 
-// The next packet; nothing if there is none now. kUnavailable: the other side has closed. Any other
-// error: it broke the protocol.
+// Returns the next packet. nullopt: there is none now. Fails with kUnavailable if the other side
+// has closed; any other error means that it broke the protocol.
 Result<std::optional<ControlPacket>> ReceiveControl(int socket);
 
 }  // namespace caisson

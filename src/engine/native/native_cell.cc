@@ -23,7 +23,7 @@ asio::awaitable<Result<void>> NativeCell::Restore(std::uint64_t nursery, SavedCe
             [&lane, session = std::move(session), saved = std::move(saved), limits,
              done = std::move(done)](Result<CellLink*> link) mutable {
               if (!session->EndStarting()) {
-                if (session->abandoned()) return;  // Nobody waits for it any more.
+                if (session->abandoned()) return;  // The caller is gone.
                 return FailLater(lane, std::move(done), Error(ErrorCode::kCancelled, "cancelled"));
               }
               if (!link) return FailLater(lane, std::move(done), std::move(link).error());

@@ -1,6 +1,6 @@
-// The Cell of the native engine: one that can also begin as the copy of another.
+// The Cell of the native engine, which can also start as a copy of another.
 //
-// Trust     See CellSession, which does the talking.
+// Trust     See CellSession, which handles the messages.
 // Threads   As SessionCell.
 // Lifetime  As SessionCell.
 #pragma once
@@ -18,7 +18,7 @@ class NativeCell final : public SessionCell {
              std::chrono::nanoseconds queued)
       : SessionCell(lane, std::move(owner), std::move(place), queued), lane_(lane) {}
 
-  // Fills the empty cell from saved bytes, in a process of the nursery that the saved one came from.
+  // Fills the empty cell from saved bytes, in a process of the nursery that made the saved cell.
   asio::awaitable<Result<void>> Restore(std::uint64_t nursery, SavedCell saved, Limits limits);
 
  private:

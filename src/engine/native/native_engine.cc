@@ -127,7 +127,7 @@ asio::awaitable<Result<std::shared_ptr<PreparedCell>>> NativeEngine::Prepare(
                                                     Done<Made> done) mutable {
         lane.Prepare(std::move(preparation), [&lane,
                                               done = std::move(done)](Result<Made> made) mutable {
-          // Not before whoever awaits it sleeps.
+          // Posted: the awaiting coroutine must be suspended first.
           asio::post(lane.context(), [done = std::move(done), made = std::move(made)]() mutable {
             done(std::move(made));
           });
@@ -135,7 +135,7 @@ asio::awaitable<Result<std::shared_ptr<PreparedCell>>> NativeEngine::Prepare(
       });
 }
 
-// The lane is given, so there is no line to wait in: one looks now and then.
+// The lane is fixed, so there is no line to wait in: it polls.
 asio::awaitable<Result<Admission::Place>> NativeEngine::PlaceOn(
     NativeLane& lane, OwnerId owner, std::chrono::nanoseconds wait) const {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;

@@ -9,7 +9,7 @@
 namespace caisson {
 namespace {
 
-// Looks after nurseries while there is anything to look after; an idle lane sleeps.
+// Interval for checking nurseries while there is work; an idle lane sleeps.
 constexpr std::chrono::milliseconds kTick{50};
 
 bool HasMounts(const CellNeeds& needs) {
@@ -49,7 +49,7 @@ void NativeLane::Run() {
   pools_.front()->Start();
   EnsureTick();
   context().run();
-  // The handlers that Stop cut off still hold their nurseries and cells.
+  // The handlers that Stop cancelled still hold their nurseries and cells.
   context().restart();
   context().poll();
 }
@@ -80,7 +80,7 @@ void NativeLane::OnHealth(CellPool::Health health, const std::string& why) {
   first_.reset();
 }
 
-// The kind that has most of `modules` imported already; of equal ones the first.
+// Returns the kind that has imported most of `modules`; the first of equal ones.
 CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
   const auto has = [&](const NurseryKind& kind) {
     return std::ranges::count_if(modules, [&](const std::string& module) {
@@ -113,7 +113,7 @@ void NativeLane::WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink t
                                then = std::move(then)]() mutable {
       if (!cell->waits()) return WithFreshCell(owner, std::move(needs), std::move(then));
       then(cell.get());
-      if (!cell->taken()) cell->Kill();  // Whoever asked does not want it any more.
+      if (!cell->taken()) cell->Kill();  // The requester does not want it any more.
     });
   }
   auto variety = VarietyFor(needs);
@@ -125,7 +125,7 @@ bool NativeLane::MakesOnDemand(const CellNeeds& needs) const {
   return HasMounts(needs) || CellVariety::For(needs) != CellVariety{};
 }
 
-// What is made ahead of its run must be what would be made now; of directories, the very same.
+// A prepared cell must equal the cell that would be made now, with the same directories.
 std::shared_ptr<CellProcess> NativeLane::TakePrepared(CellNeeds& needs) {
   const std::shared_ptr<PreparedCell> prepared = std::exchange(needs.prepared, nullptr);
   auto* const ours = dynamic_cast<NativePreparedCell*>(prepared.get());

@@ -1,9 +1,9 @@
-// A NativeLane is one core's part of the native engine: a thread with its event loop, and the nurseries
-// it keeps on that core. Thread and cells share a core because waking across cores costs ten times as
-// much as what it wakes for.
+// A NativeLane is the part of the native engine that serves one core: a thread with its event loop,
+// and the nurseries on that core. Thread and cells share a core because waking across cores costs
+// ten times as much as the work itself.
 //
 // Trust     Its cells are hostile; see CellProcess.
-// Threads   Everything on the lane's own thread, except where it says otherwise.
+// Threads   Everything runs on the lane's own thread, except where noted.
 // Lifetime  Owned by the engine. The destructor ends the nurseries, the loop and the thread.
 #pragma once
 
@@ -34,16 +34,17 @@ class NativeLane final : public EngineLane {
   NativeLane(Options options, NativeState& state);
   ~NativeLane() override;
 
-  // Any thread: blocks until the first nursery is ready, or says why it is not.
+  // Any thread. Blocks until the first nursery is ready; fails with the reason if it does not
+  // start.
   Result<void> AwaitFirstNursery() { return first_ready_.get(); }
 
   void WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) override;
   bool MakesOnDemand(const CellNeeds& needs) const override;
 
-  // Makes a cell that waits for a run with these needs. Null: cells wait for such runs anyway.
+  // Prepares a cell for a run with these needs. Passes null if spare cells serve such runs.
   using WithPrepared = std::move_only_function<void(Result<std::shared_ptr<PreparedCell>>)>;
   void Prepare(Preparation preparation, WithPrepared then);
-  // One that the nursery with this number makes.
+  // Passes a cell made by the nursery with this number.
   void WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, WithLink then);
 
  private:
@@ -61,7 +62,7 @@ class NativeLane final : public EngineLane {
   asio::steady_timer tick_;
   bool ticking_ = false;
   bool stopping_ = false;
-  std::vector<std::unique_ptr<CellPool>> pools_;  // As options_.kinds.
+  std::vector<std::unique_ptr<CellPool>> pools_;  // In the order of options_.kinds.
   std::optional<std::promise<Result<void>>> first_;
   std::future<Result<void>> first_ready_;
   std::thread thread_;

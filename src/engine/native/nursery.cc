@@ -19,10 +19,11 @@ namespace {
 
 constexpr std::size_t kLogTailBytes = 2048;
 constexpr int kPacketsPerTurn = 64;
-// From the kill of a cell to the word that its tree is reaped; milliseconds, unless something hangs.
+// Maximum time from the kill of a cell to the report that its tree is reaped; milliseconds, unless
+// something hangs.
 constexpr std::chrono::seconds kReapTime{10};
 constexpr std::chrono::seconds kMakeTime{20};
-// A person who looks at processes one by one has stopped them for less.
+// Longer than a person needs who stops processes one by one to inspect them.
 constexpr std::chrono::seconds kStoppedTime{1};
 
 using NotMade = NurseryObserver::NotMade;
@@ -35,7 +36,7 @@ Result<void> Assign(asio::posix::stream_descriptor& descriptor, UniqueFd fd) {
   boost::system::error_code error;
   descriptor.assign(fd.get(), error);
   if (error) return Error(ErrorCode::kInternal, "watch a nursery: " + error.message());
-  (void)fd.Release();  // Closed by Asio from here on.
+  (void)fd.Release();  // Asio closes it.
   return {};
 }
 
@@ -54,7 +55,7 @@ std::string_view AsBytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// False: it does not fit the socket's queue.
+// Returns false if it does not fit into the socket's queue.
 bool SendMake(int socket, wire::ToNursery how, std::uint64_t number, const CellVariety& variety,
               const std::vector<UniqueFd>& groups) {
   const auto points = variety.mounts ? variety.mounts->points() : std::span<const MountPoint>();
@@ -92,7 +93,7 @@ Result<std::shared_ptr<Nursery>> Nursery::Start(asio::io_context& context,
   }
   UniqueFd control(pair[0]);
   const UniqueFd control_end(pair[1]);
-  // Non-blocking is our end's choice, not the nursery's.
+  // Only our end is non-blocking, not the nursery's.
   ::fcntl(control_end.get(), F_SETFL, ::fcntl(control_end.get(), F_GETFL) & ~O_NONBLOCK);
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -153,12 +154,12 @@ void Nursery::AwaitEnd() {
                     });
 }
 
-// False: nothing will come any more.
+// Returns false if no more packets will come.
 bool Nursery::ReadControl() {
   for (int packets = 0; packets < kPacketsPerTurn && !lost_; ++packets) {
     auto packet = ReceiveControl(control_.native_handle());
     if (!packet) {
-      // A socket that was closed is the end of the process: that tells more.
+      // A closed socket means that the process has ended, and its exit tells more.
       if (packet.error().code() == ErrorCode::kUnavailable) return false;
       Lose(RunReason::kLost, packet.error().message());
       return false;
@@ -182,7 +183,7 @@ Result<void> Nursery::Handle(NurseryIsReady ready) {
   if (parent_.scratch != nullptr && !parent_.scratch->is_noexec()) {
     boundary_.missing.emplace_back("noexec_files");
   }
-  // Memory is bounded by rlimits then, process by process; whoever reads the outcome should know.
+  // Memory is then bounded by rlimits, per process; outcomes report that.
   if (!cgroups_) boundary_.missing.emplace_back("cgroup");
   observer_->OnNurseryReady(*this);
   return {};
@@ -246,7 +247,7 @@ Result<void> Nursery::Handle(CellFailed failed) {
   if (cell->prepared() || cell->failed()) return Violation("a cell failed late");
   --making_;
   cell->OnFailed();
-  if (!cell->born()) cells_.erase(found);  // Else its end is still to come.
+  if (!cell->born()) cells_.erase(found);  // Otherwise its end is still to come.
   observer_->OnCellNotMade(*this, cell->variety(), NotMade::kRefused, failed.why);
   return {};
 }
@@ -273,7 +274,8 @@ void Nursery::Make(std::uint64_t number, const CellVariety& variety, wire::ToNur
   ++made_;
   const std::vector<UniqueFd> groups = cgroups_ ? cell->MakeGroup() : std::vector<UniqueFd>();
   if (SendMake(control_.native_handle(), how, number, variety, groups)) return;
-  // Its queue holds hundreds of these, far more than are ever on the way: it does not read.
+  // The queue holds hundreds of requests, far more than are ever pending, so the nursery does not
+  // read.
   asio::post(context_, [self = shared_from_this()] {
     self->Lose(RunReason::kLost, "it does not read its messages");
   });
@@ -313,7 +315,7 @@ void Nursery::Check(SteadyTime now) {
 void Nursery::OnEnded() {
   if (std::exchange(reaped_, true)) return;
   const NurseryExit exit = handle_->Reap();
-  // What it said before it died still counts.
+  // Packets sent before it died still count.
   if (!lost_) ReadControl();
   Lose(RunReason::kLost, Describe(exit));
 }

@@ -1,10 +1,12 @@
-// A Nursery is one warm parent process, as the host sees it: it makes cells and tells when they are gone.
+// A Nursery is the host's view of one fork server: a warm process that makes cells and reports when
+// they are gone.
 //
-// Trust     Whatever it does, the worst it gets is killed: for a broken protocol, for not being ready in
-//           time, for not reaping what was killed. Its cells die with it (they are in its pid namespace).
-// Threads   Its lane's.
-// Lifetime  Shared by the pool and by the handlers waiting for its descriptors. Stop() ends the process
-//           and all its cells; after that it is only waited for.
+// Trust     It can achieve nothing worse than being killed: for breaking the protocol, for not
+//           being ready in time, for not reaping a killed cell. Its cells die with it (they are in
+//           its pid namespace).
+// Threads   The thread of its lane.
+// Lifetime  Shared by the pool and by the handlers that wait for its descriptors. Stop() ends the
+//           process and all its cells.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -31,12 +33,13 @@ class NurseryObserver {
   virtual ~NurseryObserver() = default;
   virtual void OnNurseryReady(Nursery& nursery) = 0;
   virtual void OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) = 0;
-  // One that was asked for will not come: the nursery says that it cannot, or it died on the way.
+  // A requested cell will not come: the nursery reported that it cannot make it, or it died while
+  // it was made.
   enum class NotMade { kRefused, kDied };
   virtual void OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMade how,
                              const std::string& why) = 0;
   virtual void OnCellGone(Nursery& nursery, CellProcess& cell) = 0;
-  // Its cells have been told. `why` says more, with the last words of its log.
+  // The nursery's cells have been notified. `why` gives the reason and the end of its log.
   virtual void OnNurseryLost(Nursery& nursery, const std::string& why) = 0;
 };
 
@@ -47,12 +50,12 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
     std::string tier{};
     std::size_t lane = 0;
     std::optional<int> cpu{};
-    bool cgroups = false;  // Whether cells of several processes can have one.
+    bool cgroups = false;  // Whether cells with several processes can have a cgroup.
     ScratchSpace* scratch =
-        nullptr;  // Where its cells keep their files; null: in namespaces of their own.
+        nullptr;  // Where its cells keep their files; null: in their own namespaces.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
     std::chrono::nanoseconds copied_within =
-        std::chrono::seconds(10);  // A cell, or a cell to another.
+        std::chrono::seconds(10);  // Time to make a cell, or to answer.
   };
 
   static Result<std::shared_ptr<Nursery>> Start(asio::io_context& context,
@@ -61,20 +64,20 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   ~Nursery();
 
   bool ready() const { return ready_ && !lost_; }
-  // No other nursery of this process ever has the same.
+  // Unique among all nurseries of this process.
   std::uint64_t number() const { return parent_.number; }
-  // Asks for a cell: OnCellPrepared or OnCellNotMade follows.
+  // Requests a cell: OnCellPrepared or OnCellNotMade follows.
   void Make(std::uint64_t number, const CellVariety& variety, wire::ToNursery how);
-  // How many of a variety are on the way.
+  // The number of requested cells of a variety that have not arrived yet.
   std::size_t making(const CellVariety& variety) const;
   std::size_t making() const { return making_; }
   std::size_t cells() const { return cells_.size(); }
   std::uint64_t made() const { return made_; }
   SteadyTime ready_at() const { return ready_at_; }
 
-  // To be called now and then: ends the nursery if it hangs.
+  // Call it regularly: ends the nursery if it hangs.
   void Check(SteadyTime now);
-  // Ends the nursery and everything in it; the observer is not told.
+  // Ends the nursery and everything in it; the observer is not notified.
   void Stop();
 
  private:
@@ -111,7 +114,7 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
   std::size_t making_ = 0;
   std::uint64_t made_ = 0;
   SteadyTime ready_at_{};
-  std::optional<SteadyTime> stopped_since_;  // Somebody has stopped the process.
+  std::optional<SteadyTime> stopped_since_;  // Set while a signal has stopped the process.
   bool ready_ = false;
   bool lost_ = false;
   bool reaped_ = false;

@@ -1,9 +1,10 @@
-// A NurseryLauncher starts nurseries; tests put a thread in a process's place.
+// A NurseryLauncher starts nurseries. Tests start a thread instead of a process.
 //
-// Trust     A nursery is ours until its first cell runs code, and is believed nothing all the same.
-// Threads   Used on the lane that owns the nursery. The jail ties a child to the thread that started it,
-//           so a lane starts its own nurseries and outlives them.
-// Lifetime  A NurseryHandle owns its process: the destructor kills and reaps, and with it all cells.
+// Trust     A nursery is our own program until its first cell runs code. Nothing that it sends is
+//           trusted even so.
+// Threads   Used on the lane that owns the nursery. The jail ties a child to the thread that
+//           started it, so a lane starts its own nurseries and outlives them.
+// Lifetime  A NurseryHandle owns its process: the destructor kills and reaps it and all its cells.
 #pragma once
 
 #include <memory>
@@ -17,13 +18,14 @@
 
 namespace caisson {
 
-// What a nursery's interpreter is, and what it has imported before any code arrives.
+// The interpreter of a nursery, and the modules it has imported before any code arrives.
 struct NurseryKind {
   std::vector<std::string> preload{};  // Module names.
-  // A virtual environment of the Python inside, or another Python, which is then started for each run. Empty: the
-  // system's packages alone.
+  // A virtual environment of the embedded Python, or another Python, which is then started for each
+  // run. Empty: only the system's packages.
   std::string prefix{};
-  bool is_foreign = false;  // Started for each run whatever its version: what tests use.
+  bool is_foreign = false;  // Start the Python of `prefix` for each run, whatever its version. For
+                            // tests.
 
   bool operator==(const NurseryKind&) const = default;
 };
@@ -37,18 +39,18 @@ struct NurserySpec {
 
 struct NurseryExit {
   int status = 0;
-  int signal = 0;  // 0: it ended by itself, with `status`.
+  int signal = 0;  // 0: it exited by itself, with `status`.
 };
 
 class NurseryHandle {
  public:
   virtual ~NurseryHandle() = default;
-  // Readable once the process has ended.
+  // Becomes readable when the process has ended.
   virtual const UniqueFd& ended() const = 0;
   virtual void Kill() = 0;
-  // Whether it stands still because of a signal.
+  // Returns whether a signal has stopped it.
   virtual bool stopped() const { return false; }
-  // How it ended. Blocks until it has.
+  // Blocks until the process has ended and returns how.
   virtual NurseryExit Reap() = 0;
 };
 
@@ -58,8 +60,8 @@ class NurseryLauncher {
   virtual Result<std::unique_ptr<NurseryHandle>> Launch(const NurserySpec& spec) = 0;
 };
 
-// Starts the program in the jail. It is opened once, so that every nursery of an engine is the same. `scratch`: the path of
-// a ScratchSpace; empty: cells have a mount namespace.
+// Starts the program in the jail. It is opened once, so that every nursery of an engine is the
+// same. `scratch`: the path of a ScratchSpace; empty: cells have a mount namespace.
 Result<std::unique_ptr<NurseryLauncher>> MakeNurseryLauncher(const std::string& nursery_path,
                                                              jail::Tier tier,
                                                              const std::string& scratch);

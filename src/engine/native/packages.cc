@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSystemDirectories[] = {"/usr/lib/python3/dist-packages",
                                                    "/usr/local/lib/python3.11/dist-packages"};
 constexpr std::string_view kEmbeddedPackages = "lib/python3.11/site-packages";
-// Of other Pythons.
+// The oldest supported minor version of other Pythons.
 constexpr int kOldestMinor = 9;
 constexpr int kNewestMinor = 14;
 constexpr std::size_t kMaxEntries = 100'000;

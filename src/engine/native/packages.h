@@ -1,7 +1,7 @@
-// Which packages engine native can offer: what is installed, and which of that code may use unless the
-// operator says otherwise.
+// Lists the packages that engine native can offer: those installed, and those of them that code may
+// use by default.
 //
-// Trust     Names of files of the system, or of a virtual environment the operator named.
+// Trust     File names of the system, or of a virtual environment that the operator named.
 // Threads   Any; reads a few directories.
 // Lifetime  Values.
 #pragma once
@@ -13,19 +13,19 @@
 
 namespace caisson {
 
-// Whether `prefix` is a virtual environment of the Python inside nurseries, so that the system's packages are there too.
-// Else it is another Python, with nothing but its own.
+// Returns whether `prefix` is a virtual environment of the Python inside nurseries, so that the
+// system's packages are available too. Otherwise it is another Python, with only its own packages.
 bool IsForEmbedded(const std::string& prefix);
 
-// Top-level module names in the directories for packages that a nursery with this prefix has, sorted. Not
-// the standard library: both engines have that.
+// Returns the top-level module names in the package directories of a nursery with this prefix,
+// sorted. Excludes the standard library, which both engines have.
 std::vector<std::string> InstalledPackages(const std::string& prefix);
 
-// What code may use by default: to compute, to read and write documents, to draw. Nothing that is for the
-// network or for starting programs, which no cell can do anyway.
+// The packages that code may use by default: to compute, to read and write documents, to draw. None
+// is for the network or for starting programs, which no cell can do anyway.
 std::span<const std::string_view> UsualPackages();
 
-// Those of `installed` that are in `allowed`.
+// Returns those of `installed` that are in `allowed`.
 std::vector<std::string> AllowedPackages(const std::vector<std::string>& installed,
                                          std::span<const std::string_view> allowed);
 

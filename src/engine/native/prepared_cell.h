@@ -1,9 +1,9 @@
-// A NativePreparedCell is how whoever had a native cell made ahead of its run has a hold on it.
+// A NativePreparedCell is the handle of a native cell that was made before its run.
 //
-// Trust     Ours; the process behind it is confined like every cell and has seen no code.
-// Threads   Suits() and Take() on the lane; its end on any thread.
-// Lifetime  The lane outlives it. The process may end before it (its time was up, its nursery was lost), and ends with it
-//           unless it was taken.
+// Trust     Trusted; the process behind it is confined like every cell and has seen no code.
+// Threads   Suits() and Take() on the lane; the destructor on any thread.
+// Lifetime  The lane outlives it. The process may end first (its time was up, its nursery was
+//           lost). Otherwise it ends with this object, unless it was taken.
 #pragma once
 
 #include <memory>
@@ -24,16 +24,16 @@ class NativePreparedCell final : public PreparedCell {
   EngineLane& lane() const { return lane_; }
   CellPool& pool() const { return pool_; }
 
-  // Whether it still waits, and is what a cell for these needs would be. Of mounts: the very directories, with
-  // the owners that they had.
+  // Returns whether it still waits and equals a cell made for these needs. Mounts must be the same
+  // directories, with unchanged owners.
   bool Suits(const CellNeeds& needs) const;
-  // Null if it is gone.
+  // Returns null if it is gone.
   std::shared_ptr<CellProcess> Take();
 
  private:
   EngineLane& lane_;
   CellPool& pool_;
-  std::weak_ptr<CellProcess> cell_;  // Weak: once it is gone it must hold no directory open.
+  std::weak_ptr<CellProcess> cell_;  // Weak: a cell that is gone must not keep a directory open.
 };
 
 }  // namespace caisson

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxTree = 256;
 
-// As clock_getcpuclockid(3) makes it, which would look whether the process is there.
+// As clock_getcpuclockid(3) does, but without checking that the process exists.
 clockid_t ClockOf(pid_t pid) {
   constexpr clockid_t kAllItsThreads = 2;  // CPUCLOCK_SCHED
   return static_cast<clockid_t>(~static_cast<unsigned>(pid) << 3) | kAllItsThreads;
@@ -32,8 +32,8 @@ std::string ReadSmall(const std::string& path) {
   return text;
 }
 
-// User and system time, the process's own and of children it has waited for: fields 14 to 17 of stat. The name
-// before them is the process's own choice, so they are counted from the last bracket.
+// User and system time, of the process and of children it has waited for: fields 14 to 17 of stat.
+// The process chooses the name before them, so they are counted from the last bracket.
 std::chrono::nanoseconds TimesOf(pid_t pid) {
   const std::string stat = ReadSmall("/proc/" + std::to_string(pid) + "/stat");
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
@@ -65,7 +65,7 @@ std::optional<ProcessClock> ProcessClock::Of(const UniqueFd& pidfd) {
 
 std::optional<std::chrono::nanoseconds> ProcessClock::Read(const UniqueFd& pidfd) const {
   timespec time{};
-  // Asked for after the reading: was it still this process that was read?
+  // Checked after the reading, to be sure that it was this process that was read.
   if (::clock_gettime(clock_, &time) != 0 || !IsThere(pidfd)) return std::nullopt;
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }

@@ -1,7 +1,8 @@
-// A ProcessClock tells how much CPU time somebody else's process has used, all its threads together, or with
-// all its descendants.
+// A ProcessClock reads the CPU time of another process, for all its threads or with all its
+// descendants.
 //
-// Trust     The kernel's word. The process is held by its pidfd, so the number is never another's.
+// Trust     The kernel supplies the numbers. The pidfd holds the process, so the number never
+//           belongs to another.
 // Threads   Any.
 // Lifetime  Borrows the pidfd for each reading.
 #pragma once
@@ -18,13 +19,13 @@ namespace caisson {
 
 class ProcessClock {
  public:
-  // Nothing if the process is gone, or /proc does not tell.
+  // nullopt: the process is gone, or /proc does not show it.
   static std::optional<ProcessClock> Of(const UniqueFd& pidfd);
 
-  // Nothing once the process is gone.
+  // nullopt: the process is gone.
   std::optional<std::chrono::nanoseconds> Read(const UniqueFd& pidfd) const;
-  // The same with its descendants, those that live and those that were waited for. In ticks of 10 ms; children
-  // that nobody waited for are forgotten when they end.
+  // The same with its descendants, both live ones and those that were waited for. In ticks of 10
+  // ms. Children that nobody waited for are not counted after their end.
   std::optional<std::chrono::nanoseconds> ReadTree(const UniqueFd& pidfd) const;
 
  private:

@@ -15,7 +15,8 @@
 namespace caisson {
 namespace {
 
-// The beginning of struct pidfd_info and what asks for it, Linux 6.13: not in the headers of every distribution.
+// The beginning of struct pidfd_info and its ioctl, Linux 6.13: missing in the headers of some
+// distributions.
 struct PidInfo {
   std::uint64_t mask;
   std::uint64_t cgroup;

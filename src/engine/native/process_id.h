@@ -1,6 +1,7 @@
-// Which process a pidfd holds, for what the kernel tells by number only.
+// Finds the pid of the process behind a pidfd, for information that the kernel gives only by pid.
 //
-// Trust     The kernel's word. A number is that process's as long as IsThere() says so afterwards.
+// Trust     The kernel supplies the number. It names that process only if IsThere() is still true
+//           afterwards.
 // Threads   Any.
 // Lifetime  Functions.
 #pragma once
@@ -13,10 +14,10 @@
 
 namespace caisson {
 
-// The process's number as this process would call it. A pidfd may come from another pid namespace.
+// Returns the pid of the process in our pid namespace. A pidfd may come from another one.
 std::optional<pid_t> PidOf(const UniqueFd& pidfd);
 
-// A process that has not been reaped keeps its number.
+// Returns whether the process has not been reaped yet; until then it keeps its pid.
 bool IsThere(const UniqueFd& pidfd);
 
 }  // namespace caisson

@@ -28,7 +28,7 @@ struct CloseDirectory {
 };
 using Directory = std::unique_ptr<DIR, CloseDirectory>;
 
-// A stream of its own, so that it starts at the beginning; the descriptor may be O_PATH.
+// Opens a separate stream, so that it starts at the beginning; the descriptor may be O_PATH.
 Directory List(int parent, const char* name) {
   const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   DIR* const directory = fd >= 0 ? ::fdopendir(fd) : nullptr;
@@ -63,7 +63,7 @@ void Measure(int parent, const char* name, std::size_t most, int depth, TreeSize
   });
 }
 
-// Empties a directory. What lies too deep is moved up first, to `top`, and is removed in its turn.
+// Empties a directory. Entries that are too deep are first moved up to `top` and then removed.
 void Empty(int parent, const char* name, int top, int depth, int& moved) {
   const Directory directory = List(parent, name);
   if (directory == nullptr) return;
@@ -93,14 +93,14 @@ void RemoveTree(int parent, const char* name) {
   static_cast<void>(::unlinkat(parent, name, AT_REMOVEDIR));
 }
 
-// Directories of hosts that are gone.
+// Removes directories of hosts that are gone.
 void RemoveLeftovers(const std::string& place, const jail::Ids& ids) {
   const Directory directory = List(AT_FDCWD, place.c_str());
   if (directory == nullptr) return;
   const int here = ::dirfd(directory.get());
   Each(directory.get(), [&](const char* name) {
     if (!std::string_view(name).starts_with(kPrefix)) return true;
-    // Anybody may have made it, if the place is one for everybody.
+    // Any user may have made it, if the place is shared.
     const UniqueFd left(::openat(here, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status{};
     if (!left.is_open() || ::fstat(left.get(), &status) != 0) return true;
@@ -161,7 +161,7 @@ ScratchSpace::~ScratchSpace() {
 }
 
 void ScratchSpace::Remove(UniqueFd directory) {
-  // Few files take less time than another thread would take to wake up.
+  // Removing few files takes less time than waking another thread.
   if (MeasureTree(directory, kFewEntries).whole) return RemoveNow(directory);
   {
     const std::lock_guard held(mutex_);
@@ -174,7 +174,7 @@ void ScratchSpace::RemoveUntilStopped() {
   std::unique_lock held(mutex_);
   while (true) {
     changed_.wait(held, [this] { return stopping_ || !doomed_.empty(); });
-    if (stopping_) return;  // The destructor removes all there is.
+    if (stopping_) return;  // The destructor removes everything.
     std::vector<UniqueFd> now = std::exchange(doomed_, {});
     held.unlock();
     for (const UniqueFd& directory : now) RemoveNow(directory);

@@ -1,10 +1,11 @@
-// A ScratchSpace is the directory that native cells keep their files in where they have no mount namespace (tier
+// A ScratchSpace is the directory for the files of native cells without a mount namespace (tier
 // landlock): one subdirectory for each cell, made by the cell, removed when it has ended.
 //
-// Trust     What cells leave there is hostile: it is removed beneath a descriptor, without following links.
-// Threads   Any. Remove() returns soon; a thread of its own removes large trees.
-// Lifetime  The destructor removes everything. A host that was killed leaves its directory behind; the next Open() in the
-//           same place removes it, because nobody holds its lock any more.
+// Trust     Files that cells leave there are hostile. They are removed beneath a descriptor,
+//           without following links.
+// Threads   Any. Remove() returns soon; a separate thread removes large trees.
+// Lifetime  The destructor removes everything. A host that was killed leaves its directory behind;
+//           the next Open() in the same place removes it, because its lock is no longer held.
 #pragma once
 
 #include <condition_variable>
@@ -23,26 +24,28 @@ namespace caisson {
 
 struct TreeSize {
   std::size_t entries = 0;
-  std::uint64_t bytes = 0;  // On the disk.
-  bool whole = true;        // False: there was more than was looked at.
+  std::uint64_t bytes = 0;  // Disk space.
+  bool whole = true;        // False: there was more than `most` entries or 64 levels.
 };
 
-// What lies beneath a directory. Looks at `most` entries at most, and 64 levels.
+// Returns the size of the tree beneath a directory. Looks at no more than `most` entries and 64
+// levels.
 TreeSize MeasureTree(const UniqueFd& directory, std::size_t most);
 
 class ScratchSpace {
  public:
-  // Makes a directory below `place` that belongs to the id that cells run under. Fails if `place` cannot be written to.
+  // Makes a directory below `place` that belongs to the id of cells. Fails if `place` is not
+  // writable.
   static Result<std::unique_ptr<ScratchSpace>> Open(const std::string& place);
   ScratchSpace(const ScratchSpace&) = delete;
   ScratchSpace& operator=(const ScratchSpace&) = delete;
   ~ScratchSpace();
 
   const std::string& path() const { return path_; }
-  // Whether it lies on a mount whose files cannot be mapped as code.
+  // Returns whether it lies on a mount whose files cannot be mapped as code.
   bool is_noexec() const { return is_noexec_; }
 
-  // Removes a cell's directory and all that is in it. The cell is dead.
+  // Removes a cell's directory with its contents. The cell must be dead.
   void Remove(UniqueFd directory);
 
  private:

@@ -1,7 +1,8 @@
-// StreamFrames cuts what a native cell writes to its socket into frames (wire/nursery.h).
+// StreamFrames splits the bytes that a native cell writes to its socket into frames
+// (wire/nursery.h).
 //
-// Trust     The bytes are hostile: a frame that is longer than any may be is an error, and no more than
-//           one frame and what came with it is ever kept.
+// Trust     The bytes are hostile. A frame that is too long is an error, and no more is kept than
+//           one frame and the bytes that came with it.
 // Threads   One.
 // Lifetime  A frame's payload is valid until the next Add().
 #pragma once
@@ -24,12 +25,12 @@ struct StreamedFrame {
 class StreamFrames {
  public:
   void Add(std::string_view bytes);
-  // The next frame that is complete; nothing if there is none.
+  // Returns the next complete frame. nullopt: there is none yet.
   Result<std::optional<StreamedFrame>> Next();
 
  private:
   std::string bytes_;
-  std::size_t used_ = 0;  // Of bytes_, by frames that were handed out.
+  std::size_t used_ = 0;  // Bytes of bytes_ in frames that were returned.
 };
 
 }  // namespace caisson

@@ -67,7 +67,7 @@ void Admission::Forget(State& state, const OwnerId& owner) {
 Result<std::optional<Admission::Place>> Admission::TryTake(
     const OwnerId& owner, std::optional<std::size_t> preferred_lane) {
   auto state = state_.Lock();
-  // A place that is free although others wait is none that they may take.
+  // If a place is free while other owners wait, those owners may not take it.
   if (!state->closed && MayTake(*state, owner)) {
     if (auto lane = FreeLane(*state, preferred_lane)) {
       return std::optional(Take(*state, owner, *lane));
@@ -119,7 +119,7 @@ Result<Admission::Ticket> Admission::Join(const OwnerId& owner, Granted granted)
 }
 
 bool Admission::Leave(Ticket ticket) {
-  Granted gone;  // Destroyed after the lock: it may own things that call back.
+  Granted gone;  // Destroyed after the lock is released: it may own objects that call back.
   auto state = state_.Lock();
   const auto entry = state->tickets.find(ticket);
   if (entry == state->tickets.end()) return false;

@@ -1,11 +1,13 @@
 // Admission hands out the engine's places, each for one cell on one lane, fairly between owners.
 //
-// An owner may hold `cells_per_owner` places, and never more than are left for all others: however many owners take
-// all they can, the next one finds a place. Requests beyond that wait. Nobody overtakes: a place goes to the owner that
-// has waited longest for a turn and may hold another. So an owner with a thousand requests delays another's first one
-// by one turn at most; within an owner it is first come, first served.
+// An owner may hold `cells_per_owner` places, and never more than the number of places that remain
+// for all others. So however many owners take all they can, the next owner finds a place. Requests
+// beyond that wait. A place goes to the owner that has waited longest for a turn and may hold
+// another place; nobody overtakes. So an owner with a thousand requests delays the first request of
+// another owner by at most one turn. Requests of one owner are served in order of arrival.
 //
-// Trust     Owners are opaque; one that asks without end holds its own share, fills its own line, and is refused.
+// Trust     Owners are opaque. An owner that keeps asking holds its own share, fills its own line,
+//           and is then refused.
 // Threads   Any. Callbacks are called without the lock, on the thread that caused them.
 // Lifetime  Outlives every Place and Ticket.
 #pragma once
@@ -38,7 +40,7 @@ class Admission {
   };
   enum class LaneState { kStarting, kUp, kDown };
 
-  // The right to one cell on `lane`; given back by the destructor.
+  // The right to one cell on `lane`. The destructor gives it back.
   class Place {
    public:
     Place() = default;
@@ -66,25 +68,27 @@ class Admission {
 
   explicit Admission(Options options);
 
-  // A place at once, nothing if one has to wait, kUnavailable if no lane works or will soon.
+  // Returns a place at once. nullopt: the request has to wait. Fails with kUnavailable if no lane
+  // is up or starting.
   Result<std::optional<Place>> TryTake(const OwnerId& owner,
                                        std::optional<std::size_t> preferred_lane);
 
-  // A place on this lane, where something is that is nowhere else; nothing if there is none now.
+  // Returns a place on this lane, for a request that only this lane can serve. nullopt: there is
+  // none now.
   Result<std::optional<Place>> TryTakeOn(const OwnerId& owner, std::size_t lane);
 
-  // Joins the line. `granted` is called once unless Leave comes first; perhaps before Join returns.
-  // kResourceExhausted when the line is full.
+  // Joins the line. `granted` is called once unless Leave comes first; it may be called before Join
+  // returns. Fails with kResourceExhausted if the line is full.
   Result<Ticket> Join(const OwnerId& owner, Granted granted);
-  // True if the ticket was still waiting; its callback will then not be called.
+  // Returns true if the ticket was still waiting. Its callback will then not be called.
   bool Leave(Ticket ticket);
 
-  // Only lanes that are up get cells. When all are down, those who wait are told `reason`.
+  // Only lanes that are up get cells. When all lanes are down, waiting requests fail with `reason`.
   void SetLane(std::size_t lane, LaneState state, std::string reason = {});
-  // Everybody who waits is refused with this error, and so is everybody who comes later.
+  // Refuses all waiting and all later requests.
   void Close();
 
-  // The most places one owner may hold.
+  // The maximum number of places that one owner may hold.
   std::size_t cells_per_owner() const;
 
   std::size_t live() const;
@@ -112,16 +116,16 @@ class Admission {
     std::uint64_t refused = 0;
     Ticket last_ticket = 0;
     bool closed = false;
-    std::map<OwnerId, Owner> owners;  // Those who hold places or wait.
-    std::list<OwnerId> turns;         // Those who wait, in the order of their turns.
+    std::map<OwnerId, Owner> owners;  // Owners that hold places or wait.
+    std::list<OwnerId> turns;         // Owners that wait, in the order of their turns.
     std::map<Ticket, OwnerId> tickets;
   };
-  // What to call once the lock is gone.
+  // Callbacks to call after the lock is released.
   using Calls = std::vector<std::pair<Granted, Result<Place>>>;
 
   void Release(const OwnerId& owner, std::size_t lane);
   bool MayTake(const State& state, const OwnerId& owner) const;
-  // The owner is forgotten once it holds nothing and does not wait.
+  // Removes the record of an owner that holds nothing and does not wait.
   static void Forget(State& state, const OwnerId& owner);
   bool IsFree(const Lane& lane) const {
     return lane.state == LaneState::kUp && lane.cells < options_.cells_per_lane;

@@ -24,10 +24,10 @@ std::unique_ptr<Admission> Make(Admission::Options options) {
   return admission;
 }
 
-// Holds the places granted to those who waited, in the order they came.
+// Keeps the places granted to waiting requests, in the order in which they were granted.
 struct Line {
   explicit Line(Admission& line_admission) : admission(line_admission) {}
-  ~Line() { admission.Close(); }  // Nobody is served while the places go.
+  ~Line() { admission.Close(); }  // No request gets a place while the places are returned.
 
   Admission::Ticket Join(const std::string& owner) {
     auto ticket = admission.Join(OwnerId(owner), [this, owner](Result<Admission::Place> place) {
@@ -138,7 +138,7 @@ TEST(AdmissionTest, OneOwnerHoldsNoMoreThanItsShare) {
   EXPECT_FALSE(admission->TryTakeOn(kAnn, 1)->has_value());
   line.Join("ann");
   EXPECT_TRUE(line.served.empty());
-  // Another one starts at once, although somebody waits.
+  // Another owner gets a place at once, although somebody waits.
   EXPECT_TRUE(admission->TryTake(OwnerId("bob"), 0)->has_value());
   line.Join("bob");
   EXPECT_THAT(line.served, ElementsAre("bob"));

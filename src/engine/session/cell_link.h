@@ -1,9 +1,11 @@
-// A CellLink carries messages to the cells behind it: a wasm worker full of them, or one native process.
+// A CellLink carries messages to the cells behind it: the many cells of a wasm worker, or one
+// native process.
 //
-// Trust     What comes back is hostile; whoever implements a link hands it to CellSession in bounded
-//           pieces (Allowed, OnMessage).
-// Threads   Its lane's.
-// Lifetime  Outlives the sessions attached to it, or tells them (CellSession::OnLost) before it goes.
+// Trust     Everything that comes back is hostile. Implementations pass it to CellSession in
+//           bounded pieces (Allowed, OnMessage).
+// Threads   The thread of its lane.
+// Lifetime  Outlives the sessions attached to it, or notifies them (CellSession::OnLost) before it
+//           is destroyed.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +29,25 @@ class CellLink {
   CellLink(const CellLink&) = delete;
   CellLink& operator=(const CellLink&) = delete;
 
-  // Sends one message, `head` then `body`, to the cell. kResourceExhausted: too much is queued.
+  // Sends one message, `head` then `body`, to the cell. Fails with kResourceExhausted if too much
+  // is queued.
   virtual Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                             std::string_view body) = 0;
 
   virtual void Attach(std::shared_ptr<CellSession> session) = 0;
   virtual void Detach(CellSession& session) = 0;
-  // A kSave may cross the end of its cell; its answer is then of no use and no offence.
+  // A save can race with the end of its cell. The link must then ignore the late reply instead of
+  // treating it as a violation.
   virtual void ExpectStraySaveAnswer(std::uint64_t cell) = 0;
 
-  // Calls `completion` soon, and not before the caller has returned.
+  // Calls `completion` soon, but not before the caller has returned.
   virtual void Defer(std::move_only_function<void()> completion) = 0;
 
-  // Where alone its cells can be taken back once they are saved, but for their owner; nothing: wherever their build is.
+  // The only process that can restore the cells of this link (its owner field is not filled in).
+  // nullopt: any process of the same build can.
   virtual std::optional<CellOrigin> origin() const { return std::nullopt; }
 
-  // What outcomes say about the walls around the cells.
+  // The description of the walls around the cells for their outcomes.
   virtual const Boundary& boundary() const = 0;
 
  protected:

@@ -20,11 +20,12 @@ std::string_view AsBytes(const T& pod) {
   return {reinterpret_cast<const char*>(&pod), sizeof pod};
 }
 
-// The tuple (seq, outcome, value) of guest/abi.h, encoded piece by piece: the value can be large and is not copied.
+// Encodes the tuple (seq, outcome, value) of guest/abi.h piece by piece, because the value can be
+// large and must not be copied.
 Result<void> EncodeAnswer(std::uint32_t seq, const ToolAnswer& answer, std::string& body) {
   Tuple head{{Value(std::int64_t{seq}), Value(static_cast<std::int64_t>(answer.index())), Value()}};
   TRY(EncodeValue(Value(std::move(head)), body));
-  body.pop_back();  // The None in the place of the value.
+  body.pop_back();  // Removes the None that stands for the value.
   if (const auto* value = std::get_if<Value>(&answer)) return EncodeValue(*value, body, 1);
   if (const auto* raised = std::get_if<ToolRaised>(&answer)) {
     return EncodeValue(Tuple{{Value(raised->type), Value(raised->message)}}, body, 1);
@@ -32,7 +33,7 @@ Result<void> EncodeAnswer(std::uint32_t seq, const ToolAnswer& answer, std::stri
   return EncodeValue(Value(std::get<ToolDenied>(answer).message), body, 1);
 }
 
-// Returns how long it is.
+// Returns the length of the appended trace.
 std::uint64_t AppendTrace(std::span<const TracePart> parts, std::string& out) {
   const std::size_t before = out.size();
   for (const TracePart& part : parts) {
@@ -135,7 +136,7 @@ Result<void> CellSession::Restore(CellLink& link, std::uint64_t id, const SavedC
                                   const Limits& limits, RestoreDone&& done) {
   if (state_ != State::kEmpty) return Refused("the cell is not empty");
   wire::StartHeader header = MakeStartHeader(limits);
-  // Whether to keep the cell is known only when somebody continues it; see OnDone.
+  // Whether to keep the cell is known only when Continue is called; see OnDone.
   header.flags = wire::kKeepCell;
   std::string files;
   AppendFiles({}, mounts(), files);
@@ -146,7 +147,7 @@ Result<void> CellSession::Restore(CellLink& link, std::uint64_t id, const SavedC
   id_ = id;
   limits_ = limits;
   may_keep_ = true;
-  recorded_ = true;  // The worker knows.
+  recorded_ = true;  // The worker knows whether it is.
   state_ = State::kRestoring;
   ClearOutcome();
   restore_done_ = std::move(done);
@@ -239,7 +240,7 @@ void CellSession::Cancel() {
   const bool parked = state_ == State::kParked && (abandoned_ || distrusted_);
   if (state_ != State::kRunning && !parked) return;
   state_ = State::kEnding;
-  // A message that cannot be queued: the deadline then ends the worker.
+  // If the message cannot be queued, the deadline ends the worker.
   (void)link_->Send(ToWorker::kCancel, id_, {}, {}).has_value();
   SetDeadline();
 }
@@ -256,10 +257,10 @@ void CellSession::Abandon() {
     case State::kParked:
       return Cancel();
     case State::kIdle:
-      if (!save_pending_) EndCell();  // Else when its answer is there.
+      if (!save_pending_) EndCell();  // Otherwise the cell ends when the reply to the save arrives.
       return;
     default:
-      return;  // Nothing there, or its last message is on the way.
+      return;  // There is no cell, or its last message is on the way.
   }
 }
 

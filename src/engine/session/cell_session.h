@@ -1,14 +1,14 @@
-// A CellSession is what the host knows of one cell: which run is under way, what it may still send, what
-// it has sent so far.
+// A CellSession is the host's view of one cell: which run is under way, what the cell may still
+// send, and what it has sent so far.
 //
-// Trust     Messages come from a process that may have been taken over. What an honest one never sends
-//           (a wrong call number, output beyond the cap, a frame out of place) is an error of OnMessage,
-//           and the process is killed (I9). What a hostile *guest* can bring about behind an honest
-//           worker (a report or call that does not decode) ends that guest's run alone, so that no tenant
-//           can take down another's cells.
+// Trust     Messages come from a process that may have been taken over. A message that an honest
+//           process never sends (a wrong call number, output beyond the cap, a frame out of place)
+//           is an error of OnMessage, and the process is killed (I9). Data that a hostile *guest*
+//           can cause an honest worker to send (a report or call that does not decode) ends only
+//           that guest's run, so that no tenant can take down the cells of another.
 // Threads   The lane of its link.
-// Lifetime  Shared by the SessionCell in front of it and the CellLink it is attached to; whichever lets
-//           go last ends it and gives its place in the engine back.
+// Lifetime  Shared by the SessionCell in front of it and the CellLink it is attached to. The last
+//           of them to release it destroys it and gives its place in the engine back.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -33,10 +33,10 @@ namespace caisson {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Why the contents of a captured file are not there: names the limit. Empty for kNot.
+// Returns why the contents of a captured file are missing, naming the limit. Empty for kNot.
 std::string Explain(wire::Omitted omitted);
 
-// How a run ended whose cell had no word in it: its process died, or was killed.
+// The end of a run that the cell itself did not report: its process died or was killed.
 struct Verdict {
   RunStatus status;
   RunReason reason;
@@ -52,19 +52,20 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   CellSession(OwnerId owner, Admission::Place place, std::chrono::nanoseconds queued);
   ~CellSession();
 
-  // Gives the cell its mounts, before it is started or restored; their answers come back on `lane`.
+  // Gives the cell its mounts, before it is started or restored. Their answers arrive on `lane`.
   void UseHostFiles(std::shared_ptr<HostFiles> files, asio::any_io_executor lane);
 
-  // A cell that was made for its first run, perhaps.
+  // Offers a prepared cell for the first run.
   void UsePrepared(std::shared_ptr<PreparedCell> prepared) { prepared_ = std::move(prepared); }
   std::shared_ptr<PreparedCell> TakePrepared() { return std::exchange(prepared_, nullptr); }
   // As Cell::preparation.
   void SetPreparation(Preparation preparation) { preparation_ = std::move(preparation); }
   const std::optional<Preparation>& preparation() const { return preparation_; }
 
-  // What the front asks for. If it succeeds, `done` is taken and called once, after the call has
-  // returned; if not, `done` is left alone.
-  // Start and Restore attach the session to `link` under the number `id`; Again goes on where it is.
+  // Requests from the SessionCell. If one succeeds, `done` is taken and called once, after the call
+  // has returned. If it fails, `done` is left untouched.
+  // Start and Restore attach the session to `link` under the number `id`. Again continues on the
+  // same link.
   Result<void> Start(CellLink& link, std::uint64_t id, RunRequest request, RunEvents& events,
                      AfterRun after, RunDone&& done);
   Result<void> Again(RunRequest request, RunEvents& events, AfterRun after, RunDone&& done);
@@ -74,65 +75,68 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer, HostTime now);
   Result<void> Save(AfterSave after, std::uint64_t max_bytes, SaveDone&& done);
   void Cancel();
-  // The front is gone: whatever runs is ended and nobody is told.
+  // The SessionCell is gone: ends what runs and notifies nobody.
   void Abandon();
 
-  // Between being asked to run and having a worker. EndStarting: whether that is still wanted.
+  // Mark the time between the request to run and having a worker. EndStarting returns whether the
+  // run is still wanted.
   void BeginStarting() { starting_ = true; }
   bool EndStarting() {
     return std::exchange(starting_, false) && !std::exchange(start_cancelled_, false) &&
            !abandoned_;
   }
 
-  // A restored run may end before anybody continues it (its time was up); this is how.
+  // Returns the outcome of a restored run that ended before Continue was called, for example
+  // because its time was up.
   std::optional<Outcome> TakeEarlyEnd() { return std::exchange(early_end_, std::nullopt); }
-  // Hands an outcome over once what the run did below its mounts is settled.
+  // Passes an outcome on once the changes that the run made below its mounts are settled.
   void Settle(Outcome outcome, RunDone done);
 
   bool starting() const { return starting_; }
   bool abandoned() const { return abandoned_; }
   bool run_under_way() const { return static_cast<bool>(run_done_); }
   bool idle() const { return state_ == State::kIdle; }
-  // Whether a run is under way whose output anybody wants.
+  // Returns whether a run is under way whose output is still wanted.
   bool run_may_speak() const { return Allowed(wire::ToHost::kOutput).has_value(); }
   bool empty() const { return state_ == State::kEmpty; }
   std::uint64_t id() const { return id_; }
   const OwnerId& owner() const { return owner_; }
   std::shared_ptr<const HostFiles> host_files() const { return host_files_; }
 
-  // What the link calls. The most bytes a message of this kind may have now; nothing if there may be
-  // no such message.
+  // Functions for the link. Allowed returns the maximum size in bytes of a message of this kind
+  // now. nullopt: no such message is allowed.
   std::optional<std::size_t> Allowed(wire::ToHost kind) const;
   Result<void> OnMessage(wire::ToHost kind, std::string_view message);
-  // Joins frames to messages, each within what is allowed, and hands those to OnMessage.
+  // Joins frames to messages, each within the allowed size, and passes those to OnMessage.
   Result<void> OnFrame(wire::ToHost kind, std::uint16_t flags, std::string_view payload);
-  // Whether frames of a message are there that is not complete yet.
+  // Returns whether some but not all frames of a message have arrived.
   bool mid_message() const { return partial_kind_.has_value(); }
-  // A file that the host captured itself, within the limits.
+  // Adds a file that the host captured itself, within the limits.
   void AddFile(OutcomeFile file);
-  // What the run wrote below its mounts, where the host captures that itself too.
+  // Adds what the run wrote below its mounts, for engines where the host captures that itself.
   void AddLayer(Layer layer) { layer_ = std::move(layer); }
-  // The cell is gone, and nothing but its run. `measured`: what the host knows of that run.
+  // The cell is gone, and nothing except its run is affected. `measured`: the host's own
+  // measurements of that run.
   void OnDied(const wire::DoneHeader& measured, Verdict verdict);
-  // The worker or nursery is gone: what was under way ends as `reason`.
+  // The worker or nursery is gone. What was under way ends with `reason`.
   void OnLost(RunReason reason, const std::string& why);
-  // Whether the worker should have spoken by now (see kGrace).
+  // Returns whether the worker has missed its deadline for a message (see kGrace).
   bool overdue(SteadyTime now) const { return now >= deadline_; }
 
  private:
   enum class State {
-    kEmpty,      // Nothing in any worker.
+    kEmpty,      // In no worker.
     kRunning,    // kStart, kAgain or Continue was sent; kDone will come.
     kIdle,       // Kept after a run.
     kRestoring,  // kRestore was sent.
-    kParked,     // Restored; what it says is kept until Continue.
+    kParked,     // Restored; its messages are kept until Continue.
     kEnding,     // kCancel was sent; kDone will come.
-    kLost,       // The worker died with it.
+    kLost,       // The worker died and the cell with it.
   };
   static constexpr std::size_t kNoIndex = SIZE_MAX;
   struct OpenCall {
     std::uint32_t seq;
-    std::size_t index;  // In outcome_.calls; kNoIndex: made before a restore.
+    std::size_t index;  // Index in outcome_.calls; kNoIndex: the call was made before a restore.
     std::size_t packed_bytes;
     SteadyTime since;
   };
@@ -149,7 +153,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   void BeginRun(RunEvents& events, AfterRun after, RunDone&& done);
   Result<void> OnOutput(std::string_view message);
   void Deliver(std::uint32_t seq, std::string trace, std::string_view packed);
-  // Whether the run may have one more call open.
+  // Fails if the run may not have one more open call.
   Result<void> CheckOpenCalls(std::size_t packed_bytes) const;
   void CloseCall(std::vector<OpenCall>::iterator call);
   void CloseCalls();
@@ -163,7 +167,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   Result<void> OnFileList(std::string_view message);
   Result<void> OnFileRead(std::string_view message);
   Result<void> OnChange(std::string_view message);
-  // The answer to the request that is open now, from whichever thread has it.
+  // Returns the callback that answers the open request. It can be called on any thread.
   std::move_only_function<void(wire::FileError, std::string)> FileAnswerer(std::uint32_t number);
   void AnswerFile(std::uint64_t request, std::uint32_t number, wire::FileError error,
                   std::string_view bytes);
@@ -171,7 +175,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   Result<void> OnRestored(std::string_view message);
   void OnSaved(std::string message);
   void OnRefused(std::string_view message);
-  // Ends the run because its guest sent nonsense; the cell is cancelled.
+  // Ends the run because its guest sent invalid data; the cell is cancelled.
   void Distrust(std::string why);
   void EndCell();
   void FinishRun();
@@ -188,16 +192,16 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   CellLink* link_ = nullptr;
   std::uint64_t id_ = 0;
   State state_ = State::kEmpty;
-  bool abandoned_ = false;  // Nobody is in front any more.
-  bool doomed_ = false;     // To be freed as soon as it is idle.
-  bool unheard_ = false;    // The worker has said nothing yet about the run it was sent.
+  bool abandoned_ = false;  // The SessionCell is gone.
+  bool doomed_ = false;     // Freed as soon as it is idle.
+  bool unheard_ = false;    // The worker has sent nothing yet about the current run.
   bool may_keep_ = false;   // kKeepCell was sent.
   bool starting_ = false;
   bool start_cancelled_ = false;
   bool save_pending_ = false;  // kSave was sent; kSaved or kRefused will come.
-  bool recorded_ = false;  // The run may be. Only then are there traces, and sleeps to be told of.
+  bool recorded_ = false;      // The run is recorded. Only then are there traces and sleep events.
   std::optional<HostTime> sleeps_until_;                  // The run under way is in a long sleep.
-  std::pair<std::optional<HostTime>, std::string> tail_;  // Of the save under way.
+  std::pair<std::optional<HostTime>, std::string> tail_;  // For the save under way.
   AfterRun after_ = AfterRun::kDiscard;
   AfterSave after_save_ = AfterSave::kKeep;
   std::uint64_t max_saved_bytes_ = 0;
@@ -213,7 +217,7 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::optional<wire::ToHost> partial_kind_;
   Outcome outcome_;
   std::vector<OpenCall> open_calls_;
-  std::size_t open_call_bytes_ = 0;  // Their packed arguments.
+  std::size_t open_call_bytes_ = 0;  // The size of their packed arguments.
   std::vector<std::pair<std::size_t, std::string>>
       kept_arguments_;                      // Index in outcome_.calls, packed.
   std::vector<EarlyAnswer> early_answers_;  // Given before Continue.
@@ -231,12 +235,12 @@ class CellSession : public std::enable_shared_from_this<CellSession> {
   std::uint64_t files_with_contents_ = 0;
   std::uint64_t kept_argument_bytes_ = 0;
 
-  std::shared_ptr<HostFiles> host_files_;   // Shared with whoever opened the cell; may be null.
-  std::shared_ptr<PreparedCell> prepared_;  // Shared with whoever opened the cell; may be null.
+  std::shared_ptr<HostFiles> host_files_;   // Shared with the opener of the cell; may be null.
+  std::shared_ptr<PreparedCell> prepared_;  // Shared with the opener of the cell; may be null.
   std::optional<Preparation> preparation_;
   asio::any_io_executor lane_;
-  std::uint64_t file_requests_ = 0;      // Made so far.
-  std::uint64_t open_file_request_ = 0;  // The one that waits for its answer; 0: none.
+  std::uint64_t file_requests_ = 0;      // Number of requests so far.
+  std::uint64_t open_file_request_ = 0;  // The request that waits for its answer; 0: none.
   std::vector<HostChange> changes_;
   Layer layer_;
   std::optional<std::string> distrusted_;

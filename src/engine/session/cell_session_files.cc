@@ -1,4 +1,4 @@
-// What a cell asks about the host's files, and what it did to them.
+// Handles a cell's requests about files of the host and the changes it made to them.
 #include <boost/asio/post.hpp>
 #include <cstring>
 #include <utility>
@@ -54,7 +54,8 @@ std::span<const MountPoint> CellSession::mounts() const {
   return host_files_ ? host_files_->mounts() : std::span<const MountPoint>();
 }
 
-// Off the lane until the last step: the worker may have been told to stop meanwhile, or be gone.
+// Runs off the lane until the last step. Meanwhile the worker may have been told to stop, or be
+// gone.
 std::move_only_function<void(FileError, std::string)> CellSession::FileAnswerer(
     std::uint32_t number) {
   open_file_request_ = ++file_requests_;

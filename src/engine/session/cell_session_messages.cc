@@ -1,4 +1,4 @@
-// What the cell says, and how a session ends.
+// Handles the messages of a cell and the end of a session.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -13,19 +13,20 @@ namespace {
 using wire::ToHost;
 using wire::ToWorker;
 
-// A worker enforces time limits; this is the outer one, in case it does not. While a run owes us its
-// end (it has no call open, or was cancelled) the end must come within the wall limit plus this,
-// counted from the last thing we told the cell.
+// The worker enforces the time limits. This is a second check in case it does not. While a run has
+// to end (it has no open call, or was cancelled), its end must arrive within the wall limit plus
+// this grace time, counted from the last message that was sent to the cell.
 constexpr std::chrono::seconds kGrace{1};
 constexpr std::chrono::seconds kSaveTime{10};
-// Arguments kept for the outcome, all calls of a run together: packed, and once they are decoded.
+// Limits on the arguments kept for the outcome, for all calls of a run together: packed, and
+// decoded.
 constexpr std::uint64_t kMaxKeptArgumentBytes = 1u << 20;
 constexpr std::size_t kMaxShownArgumentBytes = 4u << 20;
-// The calls of a run that are open at once: their number, and their packed arguments together.
+// Limits on the open calls of a run: their number, and the total size of their packed arguments.
 constexpr std::size_t kMaxOpenCalls = 1024;
 constexpr std::size_t kMaxOpenCallBytes = 16u << 20;
 constexpr std::size_t kMaxToolNameBytes = 256;
-// Calls a restored run makes before anybody continues it.
+// Limits the calls that a restored run makes before Continue is called.
 constexpr std::size_t kMaxEarlyCallBytes = 16u << 20;
 constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::size_t kMaxTextBytes = 64u << 10;
@@ -38,7 +39,7 @@ SteadyTime Now() {
   return std::chrono::steady_clock::now();
 }
 
-// A time that a worker told; 0: none.
+// Converts a time sent by a worker. 0: nullopt.
 std::optional<HostTime> ToTime(std::uint64_t unix_ns) {
   if (unix_ns == 0) return std::nullopt;
   const auto most = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
@@ -55,7 +56,8 @@ std::optional<std::pair<T, std::string_view>> Split(std::string_view message) {
   return std::pair(header, message.substr(sizeof header));
 }
 
-// The name of a tool as far as it is kept. None that exists has more than 64 bytes, so the rest makes no difference.
+// Truncates the name of a tool. No existing tool has a name longer than 64 bytes, so nothing is
+// lost.
 std::string Shortened(std::string_view name) {
   std::size_t end = 0;
   while (end < name.size()) {
@@ -148,7 +150,7 @@ Result<void> CellSession::OnFrame(ToHost kind, std::uint16_t flags, std::string_
   partial_kind_.reset();
   std::string message = std::exchange(partial_, {});
   if (kind != ToHost::kSaved) return OnMessage(kind, message);
-  OnSaved(std::move(message));  // As it is: it can be long.
+  OnSaved(std::move(message));  // Moved, because it can be long.
   return {};
 }
 
@@ -274,7 +276,7 @@ Result<void> CellSession::CheckOpenCalls(std::size_t packed_bytes) const {
   return {};
 }
 
-// Says with which arguments the calls were made, of a great many only the first.
+// Fills in the arguments of the calls; if there are very many, only of the first ones.
 void CellSession::ShowArguments() {
   DecodeBudget budget(kMaxShownArgumentBytes);
   for (auto& [index, packed] : std::exchange(kept_arguments_, {})) {
@@ -307,7 +309,7 @@ Result<void> CellSession::KeepFile(const wire::FileHeader& header, std::string p
   if (contents.size() != (whole ? header.size : 0)) return Violation("a file of another size");
   file_bytes_ += contents.size();
   files_with_contents_ += whole ? 1 : 0;
-  // Files that are one too many are still listed, without contents; there is an end to that as well.
+  // Files beyond the limit are still listed, without contents, up to a second limit.
   if (contents.size() > limits_.file_bytes || file_bytes_ > limits_.total_file_bytes ||
       files_with_contents_ > limits_.files || outcome_.files.size() >= 4 * limits_.files + 1024) {
     return Violation("files beyond their caps");
@@ -346,13 +348,13 @@ Result<void> CellSession::OnDone(std::string_view message) {
   if (!kept) FailRestore(Error(ErrorCode::kInternal, "the cell ended while it was restored"));
   FinishRun();
   if (kept && (wanted || save_pending_)) {
-    doomed_ = doomed_ || state_ == State::kEnding;  // The kCancel we sent is behind the kSave.
+    doomed_ = doomed_ || state_ == State::kEnding;  // The worker reads the kCancel after the kSave.
     state_ = State::kIdle;
     SetDeadline();
   } else if (kept && state_ == State::kRunning) {
     EndCell();
   } else {
-    Detach();  // Freed by the worker, or will be when it reads the kCancel we sent.
+    Detach();  // The worker has freed it, or frees it when it reads the kCancel.
   }
   return {};
 }
@@ -454,7 +456,7 @@ void CellSession::Distrust(std::string why) {
   Cancel();
 }
 
-// Frees a cell that has no run; the worker says nothing more about it.
+// Frees a cell that has no run. The worker sends nothing more about it.
 void CellSession::EndCell() {
   (void)link_->Send(ToWorker::kCancel, id_, {}, {}).has_value();
   Detach();
@@ -533,7 +535,8 @@ void CellSession::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
 
 void CellSession::OnLost(RunReason reason, const std::string& why) {
   const std::string lost = "the worker was lost: " + why;
-  // Another worker may be there at once, and be lost in the same way.
+  // kInternal, not kUnavailable: another worker may be ready at once, and the same cell would crash
+  // it too.
   FailRestore(Error(ErrorCode::kInternal, lost + ", while it restored a cell"));
   FinishSave(Error(ErrorCode::kUnavailable, lost));
   if (reason == RunReason::kKilled || (state_ == State::kEnding && !distrusted_)) {

@@ -34,7 +34,7 @@ void EngineLane::BecomeCurrent(const std::string& name, std::optional<int> cpu) 
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   CPU_SET(static_cast<std::size_t>(*cpu), &cpus);
-  // Slower when it fails, not weaker.
+  // If this fails, the lane is slower but not less isolated.
   ::sched_setaffinity(0, sizeof cpus, &cpus);
 }
 

@@ -1,8 +1,8 @@
-// An EngineLane is one core's part of an engine as cells see it: an event loop with a thread of its own,
-// and a way to a fresh cell.
+// An EngineLane is the part of an engine that serves one core: an event loop with its own thread,
+// and a source of fresh cells.
 //
-// Trust     Ours; what is behind its links is hostile.
-// Threads   Everything on the lane's own thread, except where it says otherwise.
+// Trust     Trusted. The processes behind its links are hostile.
+// Threads   Everything runs on the lane's own thread, except where noted.
 // Lifetime  Owned by the engine, which outlives the cells.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace caisson {
 
-// What lanes and cells of an engine have in common.
+// State that the lanes and cells of an engine share.
 struct EngineState {
   EngineState(Admission::Options admission_options, Limits limits_ceiling)
       : admission(admission_options), ceiling(limits_ceiling) {}
@@ -32,26 +32,27 @@ struct EngineState {
   Admission admission;
   const Limits ceiling;
   std::uint64_t max_saved_bytes = 0;  // 0: this engine cannot save cells.
-  // Only those without a run, to be branched. Runs are not recorded.
+  // Only cells without a run can be saved, for branching. Runs are not recorded.
   bool saves_idle_cells_only = false;
-  // What code may import under a policy besides the modules of its lists, since it is here. May be null.
+  // Modules that code may import under a policy in addition to those on the policy's lists, because
+  // they are installed here. May be null.
   std::shared_ptr<const std::vector<std::string>> packages{};
 
   std::atomic<std::uint64_t> next_cell{1};
   std::atomic<std::uint64_t> runs_started{0};
   std::atomic<std::uint64_t> runs_ended{0};
-  std::atomic<std::uint64_t> workers_started{0};  // Or nurseries.
+  std::atomic<std::uint64_t> workers_started{0};  // For engine native: nurseries.
   std::atomic<std::uint64_t> workers_lost{0};
 };
 
-// What a cell must be able to take, as far as that has to be known when it is made.
+// The requirements of a run that must be known when its cell is made.
 struct CellNeeds {
   std::uint64_t processes = 1;
   std::uint64_t total_file_bytes = 0;
   std::uint64_t files = 0;
-  std::vector<std::string> modules{};             // That the code imports, as far as that is known.
+  std::vector<std::string> modules{};             // Modules that the code imports, as far as known.
   std::shared_ptr<const HostFiles> host_files{};  // May be null.
-  std::shared_ptr<PreparedCell> prepared{};       // May be null, or not what is needed.
+  std::shared_ptr<PreparedCell> prepared{};       // May be null, or may not match the needs.
 };
 
 class EngineLane {
@@ -69,17 +70,19 @@ class EngineLane {
   EngineState& state() const { return state_; }
   std::size_t index() const { return index_; }
   bool is_current() const { return Current() == this; }
-  // The lane whose thread this is, or null.
+  // Returns the lane of the calling thread, or null.
   static EngineLane* Current();
 
-  // Hands over the link to a fresh cell for `owner`: at once, or when there is one. A cell in which nothing
-  // was started by the time `then` returns is given to somebody else.
+  // Passes the link to a fresh cell for `owner` to `then`, at once or when there is one. If `then`
+  // returns without starting anything in the cell, the cell is given to another request.
   virtual void WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) = 0;
-  // Whether a cell for these needs is made when its run is there, unless it was prepared.
+  // Returns whether a cell for these needs is made only when its run arrives, unless it was
+  // prepared.
   virtual bool MakesOnDemand(const CellNeeds& /*needs*/) const { return false; }
 
  protected:
-  // The first thing the lane's thread does: it becomes the lane's, named and tied to `cpu`, if any.
+  // Must be called first on the lane's thread. Makes it the lane's thread, names it, and pins it to
+  // `cpu` if that is set.
   void BecomeCurrent(const std::string& name, std::optional<int> cpu);
 
  private:
@@ -88,7 +91,7 @@ class EngineLane {
   asio::io_context context_{1};
 };
 
-// The cores this process may use.
+// Returns the cores that this process may use.
 std::vector<int> UsableCores();
 
 }  // namespace caisson

@@ -1,7 +1,8 @@
-// How a coroutine awaits what happens on a lane, wherever it runs itself.
+// OnLane lets a coroutine on any executor await something that happens on a lane.
 //
-// Trust     Ours.
-// Threads   OnLane from any thread; actions run on the lane, results arrive on the coroutine's executor.
+// Trust     Trusted code only.
+// Threads   OnLane from any thread. Actions run on the lane; results arrive on the coroutine's
+//           executor.
 // Lifetime  The lane outlives everything here.
 #pragma once
 
@@ -24,7 +25,7 @@ namespace caisson {
 template <typename T>
 using Done = std::move_only_function<void(Result<T>)>;
 
-// Calls `handler` on its own executor: directly if that is this lane's.
+// Calls `handler` on its own executor, directly if that is this lane's.
 template <typename T, typename Handler>
 Done<T> OnItsExecutor(EngineLane& lane, Handler handler) {
   return [&lane, handler = std::move(handler)](Result<T> result) mutable {
@@ -65,7 +66,7 @@ asio::awaitable<Result<T>> OnLane(EngineLane& lane, std::shared_ptr<CellSession>
       asio::use_awaitable, &lane, std::move(session), std::move(action));
 }
 
-// An awaiting coroutine must not be resumed before it is asleep.
+// An awaiting coroutine must not be resumed before it is suspended.
 template <typename T>
 void FailLater(EngineLane& lane, Done<T> done, Error error) {
   asio::post(lane.context(), [done = std::move(done), error = std::move(error)]() mutable {

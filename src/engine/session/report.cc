@@ -11,7 +11,7 @@ using wire::Ending;
 using wire::Trap;
 
 constexpr std::size_t kMaxFindings = 1000;
-// A result of limits.result_bytes can take 40 times as much once it is decoded.
+// A result of limits.result_bytes can take 40 times that size when decoded.
 constexpr std::size_t kMaxReportDecodedBytes = 2 * kMaxDecodedBytes;
 
 Error Bad(const char* what) {
@@ -77,7 +77,7 @@ Result<void> TakeNames(const Dict& report, std::string_view key, std::vector<std
   return {};
 }
 
-// Whoever cannot hand the code on to engine native shows this.
+// A caller that cannot pass the code on to engine native shows this finding.
 void TakeNeedsNative(Outcome& outcome) {
   for (const std::string& module : outcome.native_modules) {
     outcome.findings.push_back({.rule = "import",
@@ -101,7 +101,7 @@ void TakeResult(Dict& report, Outcome& outcome) {
   }
 }
 
-// Not every request for too much memory gets as far as being refused: it may be more than can be counted.
+// A request for more memory than a size can express fails before the allocator can refuse it.
 void TakeRaised(const wire::DoneHeader& header, const Dict& report, Outcome& outcome) {
   const bool refused =
       (header.flags & wire::kMemoryRefused) != 0 || report.Find("memory") != nullptr;

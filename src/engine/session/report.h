@@ -1,9 +1,9 @@
-// How a cell's last word on a run becomes an outcome.
+// Converts a cell's final report on a run into an outcome.
 //
-// Trust     The report was written by the guest: it is decoded and every field checked. A report that
-//           is not one is an error; that run failed, and nothing follows for anybody else's.
-// Threads   Pure.
-// Lifetime  Pure.
+// Trust     The guest wrote the report. It is decoded and every field is checked. An invalid report
+//           is an error that fails this run and affects no other.
+// Threads   Pure functions.
+// Lifetime  Nothing is kept.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,11 @@
 
 namespace caisson {
 
-// Fills in status, reason, result, error, findings and usage. Output, calls and files stay as they
-// are. `header.ending` has been checked to be one of Ending's.
+// Fills in status, reason, result, error, findings and usage. Output, calls and files stay
+// unchanged. Precondition: `header.ending` is a valid Ending.
 Result<void> ApplyReport(const wire::DoneHeader& header, std::string_view report, Outcome& outcome);
 
-// The part of it that needs no report: usage, and which output was cut off.
+// Fills in the part that needs no report: usage, and which output was truncated.
 void ApplyMeasured(const wire::DoneHeader& header, Outcome& outcome);
 
 }  // namespace caisson

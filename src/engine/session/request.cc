@@ -6,8 +6,8 @@
 namespace caisson {
 namespace {
 
-// The encoding of wire/value.h, written directly: a request is built for every run, and files can be
-// large. request_test.cc decodes what comes out.
+// Writes the encoding of wire/value.h directly, because a request is built for every run and files
+// can be large. request_test.cc decodes the result.
 enum Tag : char { kTrue = 2, kInt = 3, kStr = 6, kBytes = 7, kList = 8, kTuple = 9, kDict = 10 };
 
 void AppendLeb(std::uint64_t n, std::string& out) {
@@ -23,7 +23,7 @@ void AppendText(Tag tag, std::string_view text, std::string& out) {
 
 void AppendInt(std::uint64_t n, std::string& out) {
   out.push_back(kInt);
-  AppendLeb(n << 1, out);  // Zigzag of what is not negative.
+  AppendLeb(n << 1, out);  // Zigzag encoding of a non-negative number.
 }
 
 void AppendNames(const std::vector<std::string>& names, std::string& out) {
@@ -41,13 +41,14 @@ void AppendVariables(const std::map<std::string, std::string>& variables, std::s
   }
 }
 
-// A dict whose number of keys is known in the end. It has fewer than 128, so the number is one byte.
+// Writes a dict whose number of keys is known only at the end. It has fewer than 128 keys, so the
+// number takes one byte.
 class DictWriter {
  public:
   explicit DictWriter(std::string& out) : out_(out), count_(out.size() + 1) {
     out.append({kDict, 0});
   }
-  // What is appended next is the value.
+  // The next appended value belongs to this key.
   void Key(std::string_view key) {
     ++out_[count_];
     AppendText(kStr, key, out_);
@@ -112,7 +113,8 @@ void AppendRequest(const RunRequest& request, AfterRun after, std::string& out) 
   }
   if (!request.policy.is_none()) {
     dict.Key("policy");
-    (void)EncodeValue(request.policy, out).has_value();  // Names and numbers: nothing can fail.
+    (void)EncodeValue(request.policy, out).has_value();  // Contains only names and numbers; cannot
+                                                         // fail.
   }
 }
 

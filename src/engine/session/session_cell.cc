@@ -10,7 +10,7 @@ namespace {
 
 using Session = std::shared_ptr<CellSession>;
 
-// Counts a run from its start to its end, whichever way that comes.
+// Counts a run from its start to its end, however it ends.
 class RunCount {
  public:
   explicit RunCount(EngineState& state) : state_(&state) {
@@ -41,7 +41,7 @@ Result<void> CheckRequest(const RunRequest& request, const Limits& ceiling) {
   return {};
 }
 
-// An engine that does not cannot record runs either.
+// An engine that cannot save runs cannot record them either.
 bool CanSaveRuns(const EngineState& state) {
   return state.max_saved_bytes != 0 && !state.saves_idle_cells_only;
 }
@@ -59,7 +59,7 @@ Done<Outcome> Counted(EngineLane& lane, Done<Outcome> done) {
   };
 }
 
-// Starts the run in a fresh cell of the lane, once there is one.
+// Starts the run in a fresh cell of the lane as soon as there is one.
 void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents& events,
                 AfterRun after, Done<Outcome> done) {
   session->BeginStarting();

@@ -1,10 +1,10 @@
-// The Cell of every engine whose cells are CellSessions: a front that brings callers to the cell's lane
-// and back.
+// SessionCell is the Cell of every engine whose cells are CellSessions. It moves calls to the
+// cell's lane and results back to the caller.
 //
-// Trust     See CellSession, which does the talking.
-// Threads   As Cell says. Called from elsewhere, the coroutines still work: they hop to the lane and
+// Trust     See CellSession, which handles the messages.
+// Threads   As Cell. Coroutines called from another executor also work: they switch to the lane and
 //           resume on their own executor.
-// Lifetime  Destroying it frees the cell, cancelling what runs.
+// Lifetime  Destroying it frees the cell and cancels a run in progress.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ class SessionCell : public Cell {
               std::chrono::nanoseconds queued);
   ~SessionCell() override;
 
-  // Gives the cell its mounts; before it runs anything.
+  // Gives the cell its mounts, before it runs anything.
   void UseHostFiles(std::shared_ptr<HostFiles> files);
 
-  // Gives it a cell that was made for its first run.
+  // Offers a prepared cell for the first run.
   void UsePrepared(std::shared_ptr<PreparedCell> prepared);
 
   asio::any_io_executor executor() const override;

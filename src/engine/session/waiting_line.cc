@@ -15,8 +15,8 @@ namespace {
 
 using PlaceHandler = asio::any_completion_handler<void(Result<Admission::Place>)>;
 
-// One request in the waiting line. Lives on its home lane; shared by the timer, the line's callback
-// and the canceller, whichever comes first.
+// One request in the waiting line. Belongs to its home lane. Shared by the timer, the line's
+// callback and the canceller; the first of them finishes it.
 class LineEntry : public std::enable_shared_from_this<LineEntry> {
  public:
   LineEntry(EngineLane& home, PlaceHandler handler)
@@ -40,7 +40,7 @@ class LineEntry : public std::enable_shared_from_this<LineEntry> {
   }
 
   void Leave(ErrorCode code, const char* why) {
-    // If it is no longer in the line, its place is on the way and is taken.
+    // If the entry has left the line, its place is on the way and will be used.
     if (handler_ && home_.state().admission.Leave(ticket_)) Finish(Error(code, why));
   }
 
@@ -67,7 +67,7 @@ asio::awaitable<Result<Admission::Place>> AwaitPlace(EngineLane& home, OpenOptio
   return asio::async_initiate<const asio::use_awaitable_t<>, void(Result<Admission::Place>)>(
       [](auto handler, EngineLane* lane, OpenOptions opts) {
         auto entry = std::make_shared<LineEntry>(*lane, PlaceHandler(std::move(handler)));
-        // The entry's, not the handler's own: that one is taken by the PlaceHandler.
+        // Use the entry's slot: the PlaceHandler has taken the handler.
         if (auto slot = entry->slot(); slot.is_connected()) {
           slot.assign([weak = std::weak_ptr(entry), lane](asio::cancellation_type) {
             asio::dispatch(lane->context(), [weak] {

@@ -1,7 +1,7 @@
-// AwaitPlace is how a coroutine waits in the line of Admission.
+// AwaitPlace lets a coroutine wait in the line of Admission.
 //
 // Trust     See Admission.
-// Threads   Any; a coroutine that waits resumes on its own executor.
+// Threads   Any. A coroutine that waits resumes on its own executor.
 // Lifetime  The lane outlives the wait.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace caisson {
 
-// Joins the line and returns when it is this caller's turn; `home`, one of the engine's lanes, looks
-// after the wait. Errors as Engine::Open has them.
+// Joins the line and returns when it is this caller's turn. `home`, one of the engine's lanes, runs
+// the timer of the wait. Fails as Engine::Open does.
 asio::awaitable<Result<Admission::Place>> AwaitPlace(EngineLane& home, OpenOptions options);
 
 }  // namespace caisson

@@ -14,8 +14,8 @@
 namespace caisson {
 namespace {
 
-// The parts of worker/base_file.h's BaseHeader that matter here. The worker owns the format and shares no
-// header with the host; tests/cli runs this over the real file, so that the two cannot drift apart.
+// The relevant parts of BaseHeader in worker/base_file.h. The worker owns the format and shares no
+// header with the host. tests/cli runs this on the real file, so that the two cannot diverge.
 constexpr char kMagic[8] = {'C', 'A', 'I', 'S', 'B', 'A', 'S', '1'};
 constexpr std::size_t kHashOffset = 48;
 constexpr std::size_t kHeaderBytes = 80;

@@ -1,8 +1,8 @@
-// CheckBase reads caisson.base from end to end and tells whether it is what was built.
+// CheckBase reads the whole file caisson.base and checks that it is as it was built.
 //
-// Trust     The file is as trusted as the worker; this finds damage and mix-ups, not an attacker who can
-//           write there: the hash it is compared with stands in its own header.
-// Threads   Any; reads the whole file (tens of megabytes). Not on the path of a run.
+// Trust     The file is as trusted as the worker. The check finds damage and mix-ups, not an
+//           attacker who can write the file: the expected hash is in its own header.
+// Threads   Any; reads the whole file (tens of megabytes). Do not call it on the path of a run.
 // Lifetime  A value.
 #pragma once
 
@@ -15,14 +15,14 @@
 namespace caisson {
 
 struct BaseCheck {
-  std::uint64_t bytes = 0;                // Of the file.
-  std::array<std::uint8_t, 32> sha256{};  // Of its contents; workers report the same.
+  std::uint64_t bytes = 0;                // Size of the file.
+  std::array<std::uint8_t, 32> sha256{};  // Hash of its contents; workers report the same.
 };
 
-// The hash that stands in its header, unchecked: which base it is.
+// Returns the hash in the header without checking it. It identifies the base.
 Result<std::array<std::uint8_t, 32>> ReadBaseHash(const std::string& path);
 
-// An error says how it is damaged.
+// Fails with a description of the damage.
 Result<BaseCheck> CheckBase(const std::string& path);
 
 }  // namespace caisson

@@ -38,7 +38,7 @@ Result<Channel> Channel::Create() {
   }
   TRY_ASSIGN(std::uint8_t* bytes, MapShared(memory));
   Channel channel(std::move(memory), bytes);
-  // Before there is a worker: its very first word must be told of.
+  // Set before there is a worker: even its first message must wake the host.
   channel.layout().to_host.reader_waits.store(1);
   return channel;
 }

@@ -1,9 +1,10 @@
-// A Channel is the memory a host and one worker share: two rings and their positions.
+// A Channel is the memory that the host and one worker share: two rings and their positions.
 //
-// Trust     The worker may write anything anywhere in it at any time; only wire/ring.h reads it. The
-//           size is sealed, so the worker cannot make the host fault by shrinking it.
+// Trust     The worker may write anything anywhere in it at any time. Only wire/ring.h reads it.
+//           The size is sealed, so the worker cannot make the host fault by shrinking it.
 // Threads   Belongs to one worker's lane.
-// Lifetime  Owns the mapping and the descriptor; the descriptor may be given up once it was passed on.
+// Lifetime  Owns the mapping and the descriptor. The descriptor may be closed once it was passed
+//           on.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace caisson {
 class Channel {
  public:
   static Result<Channel> Create();
-  // The same memory once more, as a worker sees it.
+  // Maps the same memory again, as a worker sees it.
   static Result<Channel> Map(const UniqueFd& memory);
 
   Channel(Channel&& other) noexcept;

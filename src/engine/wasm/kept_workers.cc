@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The front of a saved cell. The worker owns the format (worker/saved_cell.h) and shares no header with the host; a test
-// restores real cells by it.
+// The front of a saved cell. The worker owns the format (worker/saved_cell.h) and shares no header
+// with the host. A test restores real cells with it.
 constexpr std::string_view kSavedMagic = "CAISCEL1";
 
 constexpr std::size_t kMaxNotes = 64u << 10;
@@ -120,7 +120,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> KeptWorkers::Restore(OpenOptions 
                                                                     SavedCell saved,
                                                                     Limits limits) {
   const KeptBuild* kept = FindKept(saved);
-  // The newest refuses what it cannot take, and says so.
+  // The newest build refuses cells that it cannot restore, with a message.
   if (kept == nullptr) {
     co_return co_await newest_->Restore(std::move(options), std::move(saved), limits);
   }
@@ -132,7 +132,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> KeptWorkers::Restore(OpenOptions 
   co_return co_await (*engine)->Restore(std::move(options), std::move(saved), limits);
 }
 
-// On the starter's thread; so one at a time.
+// Runs on the starter's thread, so there is only one at a time.
 Result<Engine*> KeptWorkers::Start(const KeptBuild& kept) {
   if (auto started = started_.Lock(); started->contains(&kept)) return started->at(&kept).get();
   TRY_ASSIGN(std::unique_ptr<Engine> engine, start_(kept));

@@ -1,15 +1,18 @@
-// KeptWorkers is a wasm engine that also restores what older builds saved, each in workers of that very build: what was
-// put to sleep before an upgrade goes on after it, from where it was, and need not be replayed.
+// KeptWorkers is a wasm engine that also restores cells saved by older builds, each in workers of
+// the same build. A run that was saved before an upgrade continues after it and need not be
+// replayed.
 //
-//   keep/2026-11/caisson-worker        each folder one build: the worker and the base it was installed with
+//   keep/2026-11/caisson-worker        one folder per build: the worker and the base it was
+//   installed with
 //   keep/2026-11/caisson.base
 //
-// Fresh cells are always the newest build's. An older one is started when somebody restores a cell of its, and stays.
+// Fresh cells always use the newest build. An older build is started when one of its cells is
+// restored, and then keeps running.
 //
-// Trust     Whoever can write to the directory chooses what runs in the jail, as with the installation itself. A worker
-//           that says it is another build than its file is not used.
-// Threads   Any. Starting an older build has a thread of its own.
-// Lifetime  Owns all its engines. Cells first, then the engine, and not on a lane.
+// Trust     Anyone who can write to the directory decides what runs in the jail, as with the
+//           installation itself. A worker that reports a different build than its file is not used.
+// Threads   Any. Starting an older build has its own thread.
+// Lifetime  Owns all its engines. Destroy the cells first, then the engine, and not on a lane.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -32,10 +35,10 @@ struct KeptBuild {
   std::string base_path;
 };
 
-// What is kept in `directory`. A folder that has one of the two files and not the other is an error.
+// Returns the builds kept in `directory`. Fails if a folder has only one of the two files.
 Result<std::vector<KeptBuild>> FindKeptBuilds(const std::string& directory);
 
-// The build whose workers can take the cell back, as the one that saved it wrote at its front.
+// Returns the build whose workers can restore the cell, which the saving build wrote at its front.
 std::optional<CellBuild> BuildOf(const SavedCell& saved);
 
 class KeptWorkers final : public Engine {
@@ -46,7 +49,7 @@ class KeptWorkers final : public Engine {
   ~KeptWorkers() override;
 
   asio::awaitable<Result<std::unique_ptr<Cell>>> Open(OpenOptions options) override;
-  // kFailedPrecondition also if workers of its build are kept and cannot be started.
+  // Also fails with kFailedPrecondition if workers of the build are kept but cannot be started.
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(OpenOptions options, SavedCell saved,
                                                          Limits limits) override;
   EngineStats stats() const override;

@@ -7,11 +7,11 @@
 namespace caisson {
 namespace {
 
-// Looks after deadlines while there is anything to look after; an idle lane sleeps.
+// Interval for checking deadlines while there are any; an idle lane sleeps.
 constexpr std::chrono::milliseconds kTick{100};
-// A worker that dies younger than this is not replaced at once.
+// A worker that dies before this age is not replaced at once.
 constexpr std::chrono::milliseconds kYoung{200};
-// While it watches its worker, the lane looks for other work this often.
+// While it polls its worker, the lane checks for other work after this many slices.
 constexpr int kQuietSlices = 40;
 constexpr int kTurnsBetweenPolls = 4;
 constexpr int kHandlersPerPoll = 64;
@@ -43,12 +43,12 @@ void Lane::Run() {
     if (placement_.apart()) WatchMain();
     context().run_one();
   }
-  // The handlers that Stop cut off still hold their worker.
+  // The handlers that Stop cancelled still hold their worker.
   context().restart();
   context().poll();
 }
 
-// Serves the main worker and everybody else without sleeping, until nothing has happened for a while.
+// Serves the main worker and all others without sleeping, until nothing has happened for a while.
 void Lane::WatchMain() {
   const auto worker = main_;
   if (!worker || !worker->ready()) return;
@@ -59,7 +59,7 @@ void Lane::WatchMain() {
       quiet = 0;
       if (++turns % kTurnsBetweenPolls != 0) continue;
     }
-    // A few at a time: handlers that make more of them do not keep the worker's messages waiting.
+    // A few at a time: handlers that post further handlers must not delay the worker's messages.
     for (int handlers = 0; handlers < kHandlersPerPoll && context().poll_one() > 0; ++handlers) {
       quiet = 0;
     }
@@ -229,7 +229,8 @@ Result<std::shared_ptr<WorkerProcess>> Lane::TakeUnusedWorker() {
   return std::exchange(main_, nullptr);
 }
 
-// Ends the worker that has been idle for longest, if there are too many. A worker never gets another owner.
+// If there are too many workers, ends the one that has been idle longest. A worker never gets
+// another owner.
 bool Lane::MakeRoomForOwner() {
   if (owner_workers_.size() < options_.max_owner_workers) return true;
   auto idle = owner_workers_.end();
@@ -267,7 +268,7 @@ void Lane::ServeWaitingOwners(SteadyTime now) {
 void Lane::OnWorkerTurn() {
   placement_.OnTurn();
   if (waiting_owners_.empty()) return;
-  // Not at once: this may be the worker that is to make room.
+  // Deferred: this may be the worker that is about to be ended.
   asio::post(context(), [this] {
     if (!stopping_) ServeWaitingOwners(std::chrono::steady_clock::now());
   });

@@ -1,8 +1,8 @@
-// A Lane is one core's part of the engine: a thread with its event loop, and the workers it keeps on
-// that core. The thread itself sits where Placement puts it.
+// A Lane is the part of the engine that serves one core: a thread with its event loop, and the
+// workers on that core. Placement decides where the thread itself runs.
 //
 // Trust     Its workers are hostile; see WorkerProcess.
-// Threads   Everything on the lane's own thread, except where it says otherwise.
+// Threads   Everything runs on the lane's own thread, except where noted.
 // Lifetime  Owned by the engine. The destructor ends the workers, the loop and the thread.
 #pragma once
 
@@ -28,21 +28,23 @@
 
 namespace caisson {
 
-// What the lanes of a wasm engine have in common.
+// State that the lanes of a wasm engine share.
 struct EngineShared : EngineState {
   EngineShared(Admission::Options admission_options, Limits limits_ceiling,
                std::unique_ptr<Launcher> worker_launcher)
       : EngineState(admission_options, limits_ceiling), launcher(std::move(worker_launcher)) {}
 
   const std::unique_ptr<Launcher> launcher;
-  Guarded<std::optional<WorkerBuild>> build;  // The first worker's; all others must be the same.
+  Guarded<std::optional<WorkerBuild>> build;  // The build of the first worker; all others must have
+                                              // the same.
   std::atomic<std::size_t> busy_lanes{0};     // See Placement.
   // Called on the lane; see WasmEngineOptions.
   std::function<void(const std::string& why)> on_worker_lost{};
 };
 
-// How many owners may have cells in one worker process. kOne: a worker serves one owner until it ends, so
-// that no code runs in a process with the memory of another owner's, not even speculatively (ADR 39).
+// How many owners may have cells in one worker process. kOne: a worker serves one owner until it
+// ends, so that no code runs in a process that holds the memory of another owner, not even
+// speculatively (ADR 39).
 enum class OwnersPerWorker { kMany, kOne };
 
 class Lane final : public EngineLane, private WorkerObserver {
@@ -50,25 +52,25 @@ class Lane final : public EngineLane, private WorkerObserver {
   struct Options {
     std::size_t index = 0;
     std::optional<int> cpu;
-    std::vector<int> cores;  // All that the engine may use.
+    std::vector<int> cores;  // All cores that the engine may use.
     std::string tier;
     OwnersPerWorker owners = OwnersPerWorker::kMany;
     std::size_t max_owner_workers = 16;
     std::chrono::nanoseconds owner_worker_idle = std::chrono::seconds(5);
-    // kOne: how long a run waits for one of its lane's other owners to have no cell.
+    // kOne: maximum time that a run waits until another owner of its lane has no cell any more.
     std::chrono::nanoseconds owner_wait = std::chrono::seconds(10);
   };
   // Starts the thread and, on it, the first worker.
   Lane(Options options, EngineShared& shared);
   ~Lane() override;
 
-  // Any thread: blocks until the first worker is ready, or says why it is not.
+  // Any thread. Blocks until the first worker is ready; fails with the reason if it does not start.
   Result<void> AwaitFirstWorker();
   EngineShared& shared() { return shared_; }
 
-  // In the lane's worker: at once, or when it is ready again. kOne: as WithWorkerOf.
+  // Uses the lane's worker, at once or when it is ready again. kOne: as WithWorkerOf.
   void WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) override;
-  // The same in the worker that serves `owner` and nobody else: there cells are restored.
+  // The same in a worker that serves only `owner`. Cells are restored there.
   void WithWorkerOf(const OwnerId& owner, WithLink then);
 
  private:
@@ -109,14 +111,14 @@ class Lane final : public EngineLane, private WorkerObserver {
   bool ticking_ = false;
   bool stopping_ = false;
 
-  std::shared_ptr<WorkerProcess> main_;  // kOne: has served nobody, and is the next owner's.
-  bool main_used_ = false;               // It was ready, and of the right build.
+  std::shared_ptr<WorkerProcess> main_;  // kOne: has served no owner yet and gets the next one.
+  bool main_used_ = false;               // It was ready, and its build was right.
   SteadyTime main_ready_at_{};
-  std::optional<SteadyTime> main_start_at_;  // When to try again.
+  std::optional<SteadyTime> main_start_at_;  // Time of the next attempt.
   int failures_ = 0;
   std::vector<WithLink> waiting_;
   std::map<OwnerId, OwnerWorker> owner_workers_;
-  std::deque<WaitingOwner> waiting_owners_;  // For whom there is no room.
+  std::deque<WaitingOwner> waiting_owners_;  // Owners that wait for a worker.
   std::optional<std::promise<Result<void>>> first_;
   std::future<Result<void>> first_ready_;
   std::thread thread_;

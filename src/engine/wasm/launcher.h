@@ -1,4 +1,4 @@
-// A Launcher starts worker processes; tests put a thread in a process's place.
+// A Launcher starts worker processes. Tests start a thread instead of a process.
 //
 // Trust     The started worker is hostile from its first frame on.
 // Threads   Used on the lane that owns the worker. The jail ties a child to the thread that started
@@ -26,17 +26,17 @@ struct LaunchSpec {
 
 struct WorkerExit {
   int status = 0;
-  int signal = 0;  // 0: it ended by itself, with `status`.
+  int signal = 0;  // 0: it exited by itself, with `status`.
   bool denied_syscall = false;
 };
 
 class WorkerHandle {
  public:
   virtual ~WorkerHandle() = default;
-  // Readable once the process has ended.
+  // Becomes readable when the process has ended.
   virtual const UniqueFd& ended() const = 0;
   virtual void Kill() = 0;
-  // How it ended. Blocks until it has.
+  // Blocks until the process has ended and returns how.
   virtual WorkerExit Reap() = 0;
 };
 
@@ -47,12 +47,12 @@ class Launcher {
 };
 
 // Starts `worker_path` in the jail with `base_path` as wire::kBaseFd. The files are opened once, so
-// that every worker of an engine is the same program over the same snapshot.
+// that every worker of an engine is the same program with the same snapshot.
 struct JailLauncherOptions {
   std::string worker_path;
   std::string base_path;
   jail::Tier tier = jail::Tier::kNamespace;
-  std::vector<std::string> arguments{};  // Beyond the tier.
+  std::vector<std::string> arguments{};  // In addition to the tier.
 };
 Result<std::unique_ptr<Launcher>> MakeJailLauncher(JailLauncherOptions options);
 

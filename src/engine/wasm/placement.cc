@@ -8,10 +8,10 @@
 namespace caisson {
 namespace {
 
-// A lane is busy when turns follow each other within this on average: well within the time for which either side
-// watches the ring before it sleeps.
+// A lane is busy if the average time between turns is below this, which is well within the time for
+// which either side polls the ring before it sleeps.
 constexpr std::chrono::microseconds kCloseTurns{80};
-// So many in a row make it busy; the periodic look makes it calm again.
+// This many turns in a row make it busy; OnTick makes it calm again.
 constexpr std::uint32_t kBurst = 64;
 
 }  // namespace
@@ -55,7 +55,7 @@ void Placement::MoveTo(bool apart) {
   for (const int core : cores_) {
     if ((core != *own_) == apart) CPU_SET(static_cast<std::size_t>(core), &cpus);
   }
-  // Slower when it fails, not weaker.
+  // If this fails, the lane is slower but not less isolated.
   apart_ = ::sched_setaffinity(0, sizeof cpus, &cpus) == 0 && apart;
 }
 

@@ -1,12 +1,13 @@
-// Placement decides where a lane's thread runs in relation to its worker.
+// Placement decides on which core a lane's thread runs in relation to its worker.
 //
-// Together, on one core: waking each other costs 2 us of switching, where waking across cores costs 30.
-// Apart, on two cores: while both watch the ring instead of sleeping, handing over costs a third of a
-// microsecond, and the worker cleans up one run while the host sees to the next. That pays only as long
-// as runs and calls follow each other closely and there is a core to spare for every busy lane.
+// On the same core, waking each other costs 2 us of switching; waking across cores costs 30 us. On
+// two cores, while both poll the ring instead of sleeping, passing a message costs a third of a
+// microsecond, and the worker cleans up one run while the host handles the next. That is worthwhile
+// only while runs and calls follow each other closely and there is a spare core for every busy
+// lane.
 //
 // Trust     Nothing hostile reaches it: it counts the turns of its own lane.
-// Threads   The lane's, which it moves; `busy` is shared by all lanes of the engine.
+// Threads   The lane's thread, which it moves. All lanes of the engine share `busy`.
 // Lifetime  Owned by its lane.
 #pragma once
 
@@ -20,16 +21,16 @@ namespace caisson {
 
 class Placement {
  public:
-  // `own` is the core of the worker; the lane's thread begins there too.
-  // Nothing: neither is tied to a core, and both stay that way.
+  // `own` is the core of the worker; the lane's thread starts there too. nullopt: neither is pinned
+  // to a core, now or later.
   Placement(std::optional<int> own, std::vector<int> cores, std::atomic<std::size_t>& busy);
   ~Placement();
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
-  // The lane has handled frames of its worker.
+  // Call it when the lane has handled frames of its worker.
   void OnTurn();
-  // To be called now and then while the lane has anything to do; `interval` has passed since.
+  // Call it regularly while the lane has work. `interval` is the time since the last call.
   void OnTick(std::chrono::nanoseconds interval);
 
   bool apart() const { return apart_; }

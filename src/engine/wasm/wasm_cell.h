@@ -1,6 +1,6 @@
-// The Cell of the wasm engine: one that can also be made out of saved bytes.
+// The Cell of the wasm engine, which can also be restored from saved bytes.
 //
-// Trust     See CellSession, which does the talking.
+// Trust     See CellSession, which handles the messages.
 // Threads   As SessionCell.
 // Lifetime  As SessionCell.
 #pragma once

@@ -86,7 +86,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> WasmEngine::Open(OpenOptions opti
 asio::awaitable<Result<std::unique_ptr<Cell>>> WasmEngine::Restore(OpenOptions options,
                                                                    SavedCell saved, Limits limits) {
   if (auto good = CheckLimits(limits, shared_->ceiling); !good) co_return std::move(good).error();
-  // Workers refuse it too; but none need see what it cannot take.
+  // Workers refuse such a cell too, but they need not see it.
   if (const auto saved_by = BuildOf(saved); saved_by && saved_by != build()) {
     co_return Error(ErrorCode::kFailedPrecondition, "the cell was saved by another build");
   }

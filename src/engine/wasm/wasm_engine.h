@@ -1,4 +1,4 @@
-// The wasm engine: one lane per core, each with a jailed worker full of cells.
+// The wasm engine: one lane per core, each with a jailed worker that holds many cells.
 //
 //   TRY_ASSIGN(auto engine, WasmEngine::Create({.worker_path = ..., .base_path = ...}));
 //   TRY_ASSIGN(auto cell, co_await engine->Open({.owner = owner}));
@@ -6,10 +6,11 @@
 //
 // A coroutine that runs on lane_executor(i) gets its cells there and never changes threads.
 //
-// Trust     Workers are hostile; the boundary asked for is there, or Create fails and says why (I12).
+// Trust     Workers are hostile. The requested boundary is in place, or Create fails with the
+//           reason (I12).
 // Threads   Any.
-// Lifetime  Cells first, then the engine. The destructor leaves no process, thread or descriptor; it
-//           must not run on a lane.
+// Lifetime  Destroy the cells before the engine. The destructor leaves no process, thread or
+//           descriptor; it must not run on a lane.
 #pragma once
 
 #include <chrono>
@@ -33,21 +34,21 @@ struct WasmEngineOptions {
   std::string base_path{};
   jail::Tier tier = jail::Tier::kNamespace;
   std::size_t lanes = 0;  // 0: one per core this process may use.
-  bool pin = true;        // Each lane and its worker to one core.
+  bool pin = true;        // Pin each lane and its worker to one core.
   Limits ceiling = DefaultCeiling();
-  std::size_t cells_per_lane = 1000;       // Alive at once, parked ones included.
-  std::size_t cells_per_owner = SIZE_MAX;  // As Admission::Options has it.
+  std::size_t cells_per_lane = 1000;       // Including parked ones.
+  std::size_t cells_per_owner = SIZE_MAX;  // As in Admission::Options.
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
   std::uint64_t max_saved_bytes = 64u << 20;
   OwnersPerWorker owners_per_worker = OwnersPerWorker::kMany;
-  // Workers for restored cells, or with kOne all workers, serve one owner; this many owners per lane, each
-  // until it has had no cell for a while.
+  // Maximum number of workers per lane that serve a single owner: those for restored cells or, with
+  // kOne, all. A worker is kept until its owner has had no cell for a while.
   std::size_t max_owner_workers = 16;
   std::chrono::nanoseconds owner_worker_idle = std::chrono::seconds(5);
   std::chrono::nanoseconds owner_wait = std::chrono::seconds(10);
-  // Told why a worker was lost, with the last words of its log: for the operator, not for the owners of
-  // its runs. Called on any lane; may be empty.
+  // Called with the reason when a worker was lost, including the end of its log: for the operator,
+  // not for the owners of its runs. Called on any lane; may be empty.
   std::function<void(const std::string& why)> on_worker_lost{};
   bool verify_reset = false;  // For tests: workers check every reset bit for bit.
 };
@@ -56,7 +57,7 @@ class WasmEngine final : public Engine {
  public:
   // Returns when all workers are ready.
   static Result<std::unique_ptr<WasmEngine>> Create(WasmEngineOptions options);
-  // The same over another way to start workers, for tests.
+  // The same with another launcher, for tests.
   static Result<std::unique_ptr<WasmEngine>> Create(WasmEngineOptions options,
                                                     std::unique_ptr<Launcher> launcher);
   ~WasmEngine() override;

@@ -10,16 +10,16 @@ namespace {
 using wire::ToHost;
 using wire::ToWorker;
 
-// A worker that floods its ring gets this many frames read, or frames for this long, before others have their turn.
+// Maximum number of frames, and maximum time, per turn for a worker that floods its ring.
 constexpr int kFramesPerTurn = 256;
 constexpr std::chrono::microseconds kTurn{500};
-// Host to worker: what may wait for room in the ring.
+// Maximum size of messages to the worker that wait for space in the ring.
 constexpr std::size_t kMaxQueuedBytes = 256u << 20;
 constexpr std::size_t kMaxStraySaves = 64;
 constexpr std::size_t kMaxMissingWalls = 64;
-// A worker looks at its ring between any two slices of guest code, so within milliseconds.
+// A worker checks its ring between any two slices of guest code, so within milliseconds.
 constexpr std::chrono::seconds kMaxUnread{5};
-// How far beyond its deadline a run may be while its worker is busy with others.
+// Maximum time that a run may exceed its deadline while its worker is busy with others.
 constexpr std::chrono::seconds kPatience{30};
 
 Error Violation(const std::string& what) {
@@ -71,8 +71,8 @@ Result<bool> WorkerLink::Pump() {
 }
 
 void WorkerLink::RunDeferred() {
-  // A completion may lead to more of them, and to the end of sessions; but never to that of the link,
-  // whose owner only ends it from its own handlers.
+  // A completion may cause further ones and the end of sessions, but never the end of the link: its
+  // owner ends it only from its own handlers.
   for (int round = 0; round < 8 && !deferred_.empty(); ++round) {
     for (auto& completion : std::exchange(deferred_, {})) completion();
   }
@@ -102,7 +102,7 @@ Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
     }
     return Violation("a frame of a cell that is not there");
   }
-  // Kept while it is told: what it does may take it out of the table.
+  // Kept alive during the call: the call may remove it from the table.
   const std::shared_ptr<CellSession> session = found->second;
   return session->OnFrame(kind, frame.flags, frame.payload);
 }
@@ -170,7 +170,7 @@ Result<void> WorkerLink::WriteQueued() {
     const std::uint16_t flags = part.size() < rest.size() ? wire::kMoreFollows : 0;
     auto written = writer_.Write(std::to_underlying(message.kind), flags, message.cell, part);
     if (!written) {
-      // Full: the worker says on the notify descriptor when there is room, and that leads to Pump.
+      // Full: the worker notifies us when there is space, which leads to Pump.
       if (written.error().code() == ErrorCode::kResourceExhausted) return {};
       broken_ = true;
       return written;
@@ -227,7 +227,7 @@ std::optional<std::string> WorkerLink::Stuck(SteadyTime now) {
   } else if (now - *unread_since_ > kMaxUnread) {
     return "it does not read its messages";
   }
-  // A worker that still says things may just have much to clean up; one that is silent hangs.
+  // A worker that still sends messages may have much to clean up; a silent one hangs.
   const bool silent = std::exchange(frames_seen_, frames_read_) == frames_read_;
   for (const auto& [id, session] : sessions_) {
     if (session->overdue(silent ? now : now - kPatience)) {

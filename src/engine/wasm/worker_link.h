@@ -1,11 +1,11 @@
-// A WorkerLink speaks wire/frames.h with one worker: it joins frames to messages, hands each to the
-// cell it belongs to, and queues what does not fit the ring.
+// A WorkerLink speaks wire/frames.h with one worker: it joins frames to messages, passes each to
+// its cell, and queues messages that do not fit into the ring.
 //
-// Trust     Everything read is hostile. Any error of Pump means that the worker broke the rules and is
-//           to be killed (I9).
+// Trust     Everything read is hostile. An error of Pump means that the worker broke the protocol
+//           and must be killed (I9).
 // Threads   The worker's lane.
-// Lifetime  Borrows the channel. Sessions that are attached know the link and are told by LoseAll
-//           before it goes.
+// Lifetime  Borrows the channel. Attached sessions know the link; LoseAll notifies them before it
+//           is destroyed.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 
 namespace caisson {
 
-// What a worker is made of; the same for all workers of an engine.
+// The build of a worker; the same for all workers of an engine.
 using WorkerBuild = CellBuild;
 
 struct WorkerReady {
@@ -39,20 +39,20 @@ struct WorkerReady {
 
 class WorkerLink final : public CellLink {
  public:
-  // `tier` is what outcomes say about the boundary.
+  // `tier` is the tier that outcomes report.
   WorkerLink(Channel& channel, std::string tier);
   ~WorkerLink() override;
 
-  // Reads at most a turn's worth of frames, then lets everybody who waited for them go on. True:
-  // there is more to read, come back after others had their turn.
+  // Reads the frames of one turn at most, then runs the completions that waited for them. Returns
+  // true if there is more to read; call it again after others had their turn.
   Result<bool> Pump();
 
-  // Set when the worker has said that it is ready.
+  // Set when the worker has reported that it is ready.
   const std::optional<WorkerReady>& ready() const { return ready_; }
   const Boundary& boundary() const override { return boundary_; }
 
-  // Sends one message, `head` then `body`; queues what the ring cannot take. kResourceExhausted: too
-  // much is queued. Sent at once, or at the end of the turn if called within one.
+  // Sends one message, `head` then `body`; queues what the ring cannot take. Sends at once, or at
+  // the end of the current turn. Fails with kResourceExhausted if too much is queued.
   Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                     std::string_view body) override;
 
@@ -62,19 +62,20 @@ class WorkerLink final : public CellLink {
 
   // Calls `completion` at the end of the turn, or soon if there is no turn now.
   void Defer(std::move_only_function<void()> completion) override;
-  // How Defer outside a turn gets one; set by the owner of the link.
+  // Requests a turn for Defer outside of one; set by the owner of the link.
   std::function<void()> request_turn;
 
-  // Ends everything that was under way.
+  // Ends everything that is under way.
   void LoseAll(RunReason reason, const std::string& why);
 
-  // What is wrong at `now`, if anything: a cell overdue, or a worker that does not read.
+  // Returns what is wrong at `now`: a cell is overdue, or the worker does not read. nullopt:
+  // nothing.
   std::optional<std::string> Stuck(SteadyTime now);
 
-  // While the lane watches the ring itself, it is not told of frames. Once it has stopped, it looks at
-  // the ring once more before it sleeps.
+  // While the lane polls the ring itself, the worker does not notify it. After it has stopped
+  // polling, it checks the ring once more before it sleeps.
   void SetWatching(bool watching);
-  // Another worker is to have the core: this one need not watch for us meanwhile.
+  // Another worker gets the core: this one need not poll for the host meanwhile.
   void LetSleep() { host_watches_.store(0, std::memory_order_relaxed); }
   bool Watch(std::int64_t time_ns) const { return reader_.Watch(time_ns); }
 
@@ -109,7 +110,7 @@ class WorkerLink final : public CellLink {
   bool wrote_ = false;
   bool broken_ = false;
   std::uint64_t frames_read_ = 0;
-  std::uint64_t frames_seen_ = 0;  // frames_read_ at the last look of Stuck.
+  std::uint64_t frames_seen_ = 0;  // frames_read_ at the last call of Stuck.
   std::uint32_t seen_head_ = 0;
   std::optional<SteadyTime> unread_since_;
 };

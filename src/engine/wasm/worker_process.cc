@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLogTailBytes = 2048;
 
-// Gives Asio a descriptor of its own, which it closes.
+// Gives Asio its own copy of the descriptor, which it closes.
 Result<void> Assign(asio::posix::stream_descriptor& descriptor, const UniqueFd& fd) {
   const int copy = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return Error::FromErrno(errno, "duplicate a worker's descriptor");
@@ -47,7 +47,7 @@ Result<std::shared_ptr<WorkerProcess>> WorkerProcess::Start(asio::io_context& co
   TRY_ASSIGN(Channel channel, Channel::Create());
   UniqueFd notify(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!notify.is_open()) return Error::FromErrno(errno, "create a worker's eventfd");
-  // Neither end blocks: a worker that writes without end to its log loses what does not fit.
+  // Neither end blocks: if a worker floods its log, the excess is lost.
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return Error::FromErrno(errno, "create a worker's log");
@@ -138,7 +138,7 @@ void WorkerProcess::OnEnded() {
   reaped_ = true;
   const WorkerExit exit = handle_->Reap();
   if (lost_) return;
-  // What it said before it died still counts: the end of a run may be among it.
+  // Messages sent before it died still count: the end of a run may be among them.
   Result<bool> more = true;
   for (std::size_t read = 0; more && *more && read < wire::kRingBytes; read += 4096) {
     more = link_->Pump();
@@ -153,7 +153,8 @@ void WorkerProcess::Check(SteadyTime now) {
     return;
   }
   const auto why = link_->Stuck(now);
-  // Asked twice, with a turn between: if it was us who slept, its answers may lie in the ring.
+  // Checked twice, with a turn between: if our own thread was delayed, the answers may be in the
+  // ring.
   if (why && std::exchange(suspect_, true)) return Lose(RunReason::kCrashed, "it hangs: " + *why);
   suspect_ = why.has_value();
   if (suspect_) RequestTurn();

@@ -1,10 +1,10 @@
-// A WorkerProcess is one jailed worker: its process, its channel, and the eyes kept on both.
+// A WorkerProcess is one jailed worker: its process, its channel, and the supervision of both.
 //
-// Trust     Whatever the worker does, the worst it gets is killed: for a protocol violation, for
+// Trust     The worker can achieve nothing worse than being killed: for a protocol violation, for
 //           silence when it owes an answer, for not being ready in time.
-// Threads   Its lane's.
-// Lifetime  Shared by the lane and by the handlers waiting for its descriptors. Stop() ends the process
-//           and the handlers; after that it is only waited for.
+// Threads   The thread of its lane.
+// Lifetime  Shared by the lane and by the handlers that wait for its descriptors. Stop() ends the
+//           process and the handlers.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -27,9 +27,9 @@ class WorkerObserver {
  public:
   virtual ~WorkerObserver() = default;
   virtual void OnWorkerReady(WorkerProcess& worker) = 0;
-  // What it said has been handled.
+  // The worker's frames have been handled.
   virtual void OnWorkerTurn() = 0;
-  // Its cells have been told. `why` says more, with the last words of the worker's log.
+  // The worker's cells have been notified. `why` gives the reason and the end of the worker's log.
   virtual void OnWorkerLost(WorkerProcess& worker, const std::string& why) = 0;
 };
 
@@ -49,15 +49,16 @@ class WorkerProcess : public std::enable_shared_from_this<WorkerProcess> {
   WorkerLink& link() { return *link_; }
   bool ready() const { return link_->ready().has_value() && !lost_; }
 
-  // To be called now and then: ends the worker if it hangs.
+  // Call it regularly: ends the worker if it hangs.
   void Check(SteadyTime now);
-  // Ends the worker and everything in it; the observer is not told.
+  // Ends the worker and everything in it; the observer is not notified.
   void Stop();
 
-  // Watches for what the worker says, for at most this long, and handles it. False: nothing.
+  // Polls for messages of the worker for at most this long, and handles them. Returns false if
+  // there were none.
   bool Watch(std::int64_t time_ns);
 
-  // For whoever keeps it beside others.
+  // For an owner that keeps several workers.
   SteadyTime idle_since{};
 
  private:
@@ -84,7 +85,7 @@ class WorkerProcess : public std::enable_shared_from_this<WorkerProcess> {
   std::uint64_t notify_count_ = 0;
   bool announced_ = false;
   bool turn_requested_ = false;
-  bool suspect_ = false;  // It seemed to hang when last looked at.
+  bool suspect_ = false;  // Seemed to hang at the last check.
   bool lost_ = false;
   bool reaped_ = false;
 };

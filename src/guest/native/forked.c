@@ -2,7 +2,7 @@
 
 #include "guest/boot.h"
 
-// Made by tools/guest/freeze.py out of python/caisson.
+// Made by tools/guest/freeze.py from python/caisson.
 extern const struct _frozen caisson_frozen[];
 
 static PyMemAllocatorEx raw;
@@ -25,8 +25,8 @@ static void Free(void* Py_UNUSED(context), void* memory) {
   raw.free(raw.ctx, memory);
 }
 
-// Everything the interpreter allocates comes from here in the end, objects too: when there is no
-// room for a new arena they are asked for one by one.
+// All allocations of the interpreter end up here, including objects: without space for a new arena
+// they are allocated one by one.
 static void WatchMemory(void) {
   PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
   PyMemAllocatorEx watched = {NULL, Malloc, Calloc, Realloc, Free};
@@ -39,15 +39,15 @@ int32_t caisson_memory_refused(void) {
   return refused;
 }
 
-// As TakeFreshPools of guest/forever.h does in a snapshot: a cell's first objects come to lie together, instead of in
-// the gaps that importing has left, and fewer pages are copied for it. Pools have 16 KiB in 64-bit builds, and the
-// first word of one counts its blocks in use.
+// As TakeFreshPools of guest/forever.h does in a snapshot: a cell's first objects are allocated
+// together, instead of in the gaps that imports have left, so fewer pages are copied. Pools have 16
+// KiB in 64-bit builds, and the first word of a pool counts its blocks in use.
 enum { kPoolBytes = 16384, kBlockStep = 16, kLargestBlock = 512, kMostBlocks = 1 << 14 };
 
 static void LeaveRoom(void) {
   for (size_t size = kBlockStep; size <= kLargestBlock; size += kBlockStep) {
     for (int i = 0; i < kMostBlocks; i++) {
-      const char* block = PyObject_Malloc(size);  // Never freed: that is the point.
+      const char* block = PyObject_Malloc(size);  // Never freed, on purpose.
       if (block == NULL ||
           *(const uint32_t*)((uintptr_t)block & ~(uintptr_t)(kPoolBytes - 1)) == 1) {
         break;
@@ -56,11 +56,11 @@ static void LeaveRoom(void) {
   }
 }
 
-// What seeds each thing that draws numbers, to be called without arguments. Not `random.seed` itself: what a few lines of
-// Python touch is a third of all the pages that a cell has to copy.
+// Functions without arguments that seed each random generator. Not `random.seed` itself: a few
+// lines of Python touch a third of all the pages that a cell has to copy.
 static PyObject* seeds[2];
 
-// And what importing has drawn for later.
+// Also drops random values that imports have drawn for later.
 static int ForgetWhatWasDrawn(void) {
   PyObject* prepare = PyImport_ImportModule("caisson.prepare");
   PyObject* done = prepare == NULL ? NULL : PyObject_CallMethod(prepare, "reseed", NULL);
@@ -69,7 +69,7 @@ static int ForgetWhatWasDrawn(void) {
   return done == NULL ? -1 : 0;
 }
 
-// The method in C that random's own generator inherits, bound to it.
+// The C method that random's own generator inherits, bound to it.
 static PyObject* RandomsSeed(void) {
   PyObject* random = PyImport_ImportModule("random");
   PyObject* generator = random == NULL ? NULL : PyObject_GetAttrString(random, "_inst");

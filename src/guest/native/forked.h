@@ -1,4 +1,5 @@
-// What a nursery needs of the guest beyond abi.h: an interpreter that cells are forked from.
+// The functions of the guest that a nursery needs in addition to abi.h: an interpreter from which
+// cells are forked.
 //
 // Trust     Until caisson_run, only our own code and the operator's modules have run.
 // Threads   One: the interpreter must not have started any when it is forked.
@@ -12,18 +13,20 @@
 extern "C" {
 #endif
 
-// As caisson_boot, with modules from `module_path` (colons in between), after importing `preload`
-// (spaces in between). Our own Python parts come from inside the program.
+// As caisson_boot, with modules from `module_path` (separated by colons), after importing `preload`
+// (separated by spaces). Our own Python parts are embedded in the program.
 int32_t caisson_boot_native(const char* module_path, const char* preload);
 
-// In a cell, once it is forked: chance of its own. Nothing else needs to be put right, as it would after
-// os.fork(): there was one thread, which held the interpreter's lock and goes on in the child. 0: done.
+// Call in a cell after the fork: gives it its own random state. Nothing else needs repair, as it
+// would after os.fork(): there was one thread, which held the interpreter lock and continues in the
+// child. Returns 0 on success.
 int32_t caisson_reseed(void);
 
-// In a cell that waits for its run: takes the pages that small objects of any size will come to lie in.
+// Call in a cell that waits for its run: touches the pages where small objects of each size will be
+// allocated.
 void caisson_touch_pools(void);
 
-// Whether memory was refused to the interpreter since it was last asked.
+// Returns whether memory was refused to the interpreter since the last call.
 int32_t caisson_memory_refused(void);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// The guest logic in Python, for interpreters that cannot be linked: as text, made by tools/guest/pack_runner.py out
-// of this folder and python/caisson.
+// The guest logic in Python, for interpreters that cannot be linked: as text, made by
+// tools/guest/pack_runner.py from this folder and python/caisson.
 //
 // Trust     Constants of ours.
 // Threads   Constants.
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-// What such an interpreter is started with (-c): bootstrap.py.
+// The argument of -c with which such an interpreter is started: bootstrap.py.
 extern const char caisson_runner_bootstrap[];
 // A marshalled dict of module names to (is a package, text).
 extern const char* const caisson_runner_sources;

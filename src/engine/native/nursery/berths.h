@@ -1,11 +1,12 @@
-// The Berths of a nursery: processes forked from it that hold a jail::Berth each, in which they make cells of the
-// usual kind, one after the other. Such a cell has its namespaces and files before it is forked, which is a sixth of what a
-// cell costs, and the slowest part of its end (ADR 34).
+// The Berths of a nursery are processes forked from it. Each holds a jail::Berth in which it makes
+// cells of the usual kind, one after the other. Such a cell has its namespaces and files before it
+// is forked. Making those takes a sixth of the time of a cell, and removing them is the slowest
+// part of its end (ADR 34).
 //
-// Trust     As the nursery: no berth runs hostile code or reads what a cell wrote.
+// Trust     As the nursery: no berth runs hostile code or reads data of a cell.
 // Threads   One in each process.
-// Lifetime  A berth serves until the nursery ends. If one ends before, something is badly wrong, and the nursery ends
-//           too: the host then starts another.
+// Lifetime  A berth serves until the nursery ends. If one ends earlier, something is badly wrong,
+//           and the nursery ends too: the host then starts another.
 #pragma once
 
 #include <sys/types.h>
@@ -22,15 +23,16 @@ namespace caisson::nursery {
 
 class Berths {
  public:
-  // What cells in berths are like; others are made alone.
+  // Returns whether the cell can be made in a berth; others are made alone.
   static bool Suit(const Inheritance& inheritance, const wire::MakeCell& request);
 
   Result<void> Prepare();
 
-  // Whether a berth makes the cell, and tells the host everything about it. Where none is free, one more does so in a few
-  // milliseconds, up to a limit: soon enough for a cell that nobody waits for.
+  // Returns whether a berth makes the cell and sends all reports about it to the host. If none is
+  // free, a new berth makes it within a few milliseconds, up to a limit: soon enough for a cell
+  // that no run waits for.
   bool Take(const Inheritance& inheritance, const wire::MakeCell& request);
-  // One more, for the cells to come.
+  // Adds one berth for future cells.
   void Grow(const Inheritance& inheritance);
 
   bool Has(pid_t pid) const;
@@ -43,12 +45,12 @@ class Berths {
   };
 
   void NoteFreeOnes();
-  // `first`: what it is to make at once; null: nothing.
+  // `first`: the cell that it makes at once; null: none.
   bool Add(const Inheritance& inheritance, const wire::MakeCell* first);
 
   std::vector<Place> places_;
-  // Berths write their numbers to the other end when they are free. Read when a cell is asked for: waking the nursery
-  // for it would disturb a run.
+  // Berths write their numbers to the other end when they are free. It is read when a cell is
+  // requested: waking the nursery for it would disturb a run.
   UniqueFd news_;
   UniqueFd news_end_;
 };

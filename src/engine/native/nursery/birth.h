@@ -1,6 +1,6 @@
-// How a cell comes into the world, wherever it is forked, and what is said of it when it has left.
+// Creates a cell, wherever it is forked, and describes its end.
 //
-// Trust     As Cell: what is forked is trusted until it has confined itself.
+// Trust     As Cell: a forked process is trusted until it has confined itself.
 // Threads   Single-threaded processes only.
 // Lifetime  Functions.
 #pragma once
@@ -23,18 +23,20 @@ namespace caisson::nursery {
 
 using Fork = std::function<Result<jail::Enclosure::Forked>()>;
 
-// The host is told of it, then it may go on. Nothing: it was not born, and the host knows why.
+// Tells the host about the cell, then lets it continue. nullopt: it was not made, and the host
+// knows why.
 Result<std::optional<pid_t>> GiveBirth(const Inheritance& inheritance, const CellRequest& request,
                                        const Fork& fork);
 
-// Whoever is forked later has a copy of this process's stack: what is known of one cell does not stay there.
+// Processes forked later have a copy of this process's stack, so data about one cell must not stay
+// there.
 template <typename T>
 struct Wiped {
   T value{};
   ~Wiped() { ::explicit_bzero(&value, sizeof value); }
 };
 
-// `status`: as wait4() tells it.
+// `status`: as wait4() returns it.
 wire::CellGone Obituary(std::uint64_t cell, int status, const rusage& usage);
 
 }  // namespace caisson::nursery

@@ -1,7 +1,7 @@
-// What a freshly forked process does to become a cell, and then is one; or the copy of one.
+// Turns a freshly forked process into a cell, or into the copy of one, and runs it.
 //
-// Trust     Trusted until the filter is loaded, hostile from the first byte of a run; the order of
-//           Cell::Live is what keeps the two apart.
+// Trust     Trusted until the filter is loaded, hostile from the first byte of a run. The order of
+//           steps in Cell::Live separates the two.
 // Threads   Starts single-threaded; code may start threads.
 // Lifetime  Does not return. The process ends with its run, or is killed.
 #pragma once
@@ -24,34 +24,34 @@
 
 namespace caisson::nursery {
 
-// Room for scratch files beyond what is captured in the end, as in the wasm engine.
+// Space for scratch files in addition to captured files, as in the wasm engine.
 inline constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
 inline constexpr std::uint32_t kScratchInodes = 4096;
-// One process with as many threads as code may sensibly want.
+// One process with as many threads as code can sensibly use.
 inline constexpr std::uint64_t kThreads = 16;
 
 jail::PrivateFiles PrivateFilesOfCell();
 
-// Both ends of a cell's socket, until each is where it belongs.
+// Both ends of a cell's socket, until each is in its place.
 struct SocketPair {
   UniqueFd host;
   UniqueFd cell;
 };
 
-// All that a cell takes over from its nursery. Borrowed: the process is a copy.
+// Everything that a cell takes over from its nursery. Borrowed: the process is a copy.
 struct Inheritance {
   const jail::Enclosure& enclosure;
   const jail::Filter& last_filter;
   const std::vector<jail::PathRule>& rules;
   const Control& control;
   const Runner* runner;               // Null: the interpreter is in this process.
-  std::uint64_t address_space_bytes;  // Of an interpreter that has run nothing.
+  std::uint64_t address_space_bytes;  // Of an interpreter that has run no code.
   const Stem* stem;                   // Null: cells cannot be copied.
   const UniqueFd*
       scratch;  // Where it makes its directory. Null: it has a mount namespace, or no files.
   const jail::Filter* questions;  // Loaded with a listener, if there is a scratch directory.
   const jail::Berth* berth =
-      nullptr;  // It was forked in. Null: it has namespaces and files to make.
+      nullptr;  // The berth in which it was forked. Null: it must make namespaces and files itself.
 };
 
 class Cell {
@@ -95,7 +95,8 @@ class Cell {
   UniqueFd files_;
   UniqueFd listener_;  // The host's.
   std::vector<UniqueFd> layers_;
-  // What code sees where there is no mount namespace; mounts first, which may lie below the others.
+  // The paths that code sees without a mount namespace. Mounts come first because they may lie
+  // below the others.
   struct Shown {
     std::string guest;
     UniqueFd directory;

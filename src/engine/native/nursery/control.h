@@ -1,7 +1,7 @@
 // The nursery's end of the control socket (wire/nursery.h): packets, and descriptors with them.
 //
-// Trust     The host is trusted; its packets are checked all the same.
-// Threads   One. A forked cell says its one packet over its copy of the socket.
+// Trust     The host is trusted; its packets are checked even so.
+// Threads   One. A forked cell sends its single packet over its copy of the socket.
 // Lifetime  Owns the socket.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace caisson::nursery {
 
-// A cell as the host wants it.
+// The host's request for a cell.
 struct CellRequest {
   wire::MakeCell head{};
   std::vector<UniqueFd> groups{};
@@ -30,7 +30,7 @@ class Control {
 
   const UniqueFd& socket() const { return socket_; }
 
-  // The next request; nothing when the host is gone.
+  // Returns the next request. nullopt: the host is gone.
   Result<std::optional<CellRequest>> Receive() const;
 
   // `copies`: whether cells can be saved and restored.

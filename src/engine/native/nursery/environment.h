@@ -1,6 +1,6 @@
-// The environment of every cell.
+// The environment variables of every cell.
 //
-// Trust     Constants of ours; a run may bring others.
+// Trust     Constants of ours; a run may add others.
 // Threads   Constants.
 // Lifetime  Constants.
 #pragma once
@@ -9,7 +9,8 @@
 
 namespace caisson::nursery {
 
-// BLAS libraries would otherwise start threads in the nursery, which must not have any when it forks.
+// Without these, BLAS libraries would start threads in the nursery, which must have none when it
+// forks.
 inline constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"HOME", "/tmp"},         {"LANG", "C.UTF-8"},           {"MPLBACKEND", "Agg"},
     {"MPLCONFIGDIR", "/tmp"}, {"MKL_NUM_THREADS", "1"},      {"NUMEXPR_NUM_THREADS", "1"},

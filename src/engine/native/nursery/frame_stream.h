@@ -1,9 +1,9 @@
-// A FrameStream is a cell's end of its socket: frames of wire/frames.h, each behind a StreamFrame.
+// A FrameStream is a cell's end of its socket: frames of wire/frames.h, each after a StreamFrame.
 //
-// Trust     The host is believed. Code in this process can write to the socket by itself, so the host
-//           believes nothing that comes out.
-// Threads   One reads and one writes (or queues) at a time; who that is, is the caller's business.
-// Lifetime  Borrows the descriptor. When the host is gone there is nobody to work for: the process ends.
+// Trust     The host is trusted. Code in this process can write to the socket directly, so the host
+//           trusts nothing that comes out.
+// Threads   One thread reads and one writes (or queues) at a time; the caller ensures that.
+// Lifetime  Borrows the descriptor. When the host is gone, the process ends.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,32 @@ namespace caisson::nursery {
 
 struct Incoming {
   wire::ToWorker kind{};
-  bool more = false;         // The message goes on in the next frame.
+  bool more = false;         // The message continues in the next frame.
   std::string_view payload;  // Valid until the next Read().
 };
 
 class FrameStream {
  public:
   FrameStream() : buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
-  // The other end changes; nothing of the one before is kept.
+  // Switches to another socket; drops all data of the previous one.
   void Connect(int socket) {
     socket_ = socket;
     begin_ = end_ = 0;
   }
 
   Incoming Read();
-  // The next frame's kind, which is still to be read.
+  // Returns the kind of the next frame without reading it.
   wire::ToWorker PeekKind();
-  // Whether Read() would not have to wait for a byte.
+  // Returns whether Read() would not have to wait.
   bool HasNext() const;
-  // What was read of frames that nobody has asked for yet: somebody else goes on with the socket.
+  // Returns the bytes that were read ahead, for another reader that continues with the socket.
   std::string_view TakeEarly();
 
   int socket() const { return socket_; }
 
-  // One message, in as many frames as it takes, after whatever is queued.
+  // Writes one message, in as many frames as needed, after the queued ones.
   void Write(wire::ToHost kind, std::string_view head, std::string_view body);
-  // The same, to be sent with the next Write() or Flush(), or when enough has come together.
+  // The same, to be sent with the next Write() or Flush(), or when the queue is long enough.
   void Queue(wire::ToHost kind, std::string_view head, std::string_view body);
   void Flush();
 
@@ -55,7 +55,7 @@ class FrameStream {
   wire::StreamFrame PeekHeader();
 
   int socket_ = -1;
-  // What was read and not handed out: [begin_, end_).
+  // Bytes that were read and not returned yet: [begin_, end_).
   std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

@@ -1,11 +1,11 @@
-// Makes what is allocated from now on lie together, at the end of the heap.
+// Makes future allocations contiguous, at the end of the heap.
 //
-// Importing leaves gaps all over the heap, and whoever fills them writes to a page here and a page there: in a forked
-// process each is one more page to copy.
+// Imports leave gaps all over the heap. Allocations that fill the gaps write to many pages, and in
+// a forked process each of those is one more page to copy.
 //
 // Trust     -
 // Threads   One, with one heap for all (M_ARENA_MAX).
-// Lifetime  What was free in between stays allocated for ever: that is the price.
+// Lifetime  The gaps stay allocated for ever; this is the cost.
 #pragma once
 
 namespace caisson::nursery {

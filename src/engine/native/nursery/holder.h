@@ -1,12 +1,12 @@
-// The Holder is what guest/abi.h calls the holder of a cell: between the guest logic in this process
-// and the host at the other end of the socket.
+// The Holder is the holder of a cell that guest/abi.h describes: it connects the guest logic in
+// this process to the host at the other end of the socket.
 //
-// Trust     Shares its memory with hostile code, so nothing here is a boundary: what it counts and
-//           refuses is for the sake of clear errors, and the host checks again (I9).
-// Threads   Wait() on any number of threads at once, of which one reads the socket for all; the others
-//           with the interpreter's lock held.
-// Lifetime  One per cell, for all its runs. A process that code forked from the cell is not part of the
-//           conversation: its calls are refused, and it ends where its run would report.
+// Trust     Shares its memory with hostile code, so it is not a boundary. Its counts and checks
+//           only give clear errors; the host checks again (I9).
+// Threads   Wait() on any number of threads at once, one of which reads the socket for all. The
+//           other functions need the interpreter lock.
+// Lifetime  One per cell, for all its runs. A process that code forked from the cell is not part of
+//           the conversation: its calls are refused, and it ends where its run would report.
 #pragma once
 
 #include <sys/types.h>
@@ -33,33 +33,34 @@ class Holder {
   enum class Order {
     kRun,
     kSave,
-    kRestore,  // All of it is still in the stream: it can be of any length.
+    kRestore,  // The complete message is still in the stream: it can have any length.
   };
   Order AwaitOrder();
   const wire::SaveHeader& save() const { return save_; }
   FrameStream& stream() { return stream_; }
-  // Answers kRestore, in a process that goes on where another was.
+  // Answers kRestore, in a process that continues as a copy of another.
   void SayRestored();
 
-  // The next run, once it is there. Nothing of it but the header has been looked at.
+  // Returns the header of the next run once it arrives. No other part of it has been examined.
   wire::StartHeader AwaitStart();
-  std::string_view files() const;  // That come with it, encoded. Until Run().
+  std::string_view files() const;  // The encoded files that come with it. Valid until Run().
   void Refuse(std::string_view why);
 
-  // Runs it, and sends how it ended. False: there was no report, which is our own bug.
+  // Runs it and sends how it ended. Returns false if there was no report, which is a bug of ours.
   bool Run();
 
-  // guest/abi.h.
+  // The functions of guest/abi.h.
   std::int32_t Wait(std::int32_t seq, std::int64_t timeout_ns);
   void Wake();
   std::int32_t Post(std::string_view message);
   std::uint32_t Take(void* out, std::uint32_t capacity);
   void Report(std::string_view message);
 
-  // There is no memory for what the host sent: the run has used it up, and ends as one that did.
+  // There is no memory for the host's message. The run has used up its memory and ends with that
+  // limit.
   [[noreturn]] void EndOutOfMemory();
-  // For SIGABRT, of which the first process of a pid namespace cannot die: abort() would go on and make
-  // a fault that looks like another.
+  // Handles SIGABRT, which cannot kill the first process of a pid namespace: abort() would continue
+  // and cause a fault that looks like another error.
   void EndAborted();
 
  private:
@@ -92,24 +93,24 @@ class Holder {
   std::uint64_t began_ns_ = 0;
   std::uint32_t calls_ = 0;
 
-  std::mutex mutex_;  // For all below.
+  std::mutex mutex_;  // Protects everything below.
   std::condition_variable changed_;
-  // A thread that an earlier run left behind waits for ever: its call belongs to nobody.
+  // A thread that an earlier run left behind waits for ever, because its call belongs to no run.
   std::uint64_t run_ = 0;
   std::optional<std::string> next_run_;
   std::optional<Order> next_copy_;         // kSave or kRestore.
-  std::deque<std::string> messages_;       // For the guest to take.
-  std::vector<std::uint32_t> open_calls_;  // Posted, not answered.
+  std::deque<std::string> messages_;       // Messages that the guest has not taken yet.
+  std::vector<std::uint32_t> open_calls_;  // Posted and not answered.
   std::uint64_t wakes_ = 0;
   bool is_read_ = false;  // Some thread reads the socket.
-  int wake_fd_ = -1;      // Ends that thread's sleep, if it is one that can be woken.
+  int wake_fd_ = -1;      // Wakes that thread, if it can be woken.
 };
 
-// The one holder of this process, for the functions of guest/abi.h and for operator new.
+// Sets the one holder of this process, for the functions of guest/abi.h and for operator new.
 void SetHolder(Holder& holder);
-// As that of the holder, if there is one.
+// Calls the holder's function, if there is a holder.
 void EndOutOfMemory();
-// From now on SIGABRT is the holder's.
+// Lets the holder handle SIGABRT from now on.
 void CatchAborts();
 
 }  // namespace caisson::nursery

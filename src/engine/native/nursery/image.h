@@ -1,11 +1,14 @@
-// An image of a cell that is idle: all that another cell of the same nursery needs to become it (ADR 37).
+// An image of an idle cell: all data that another cell of the same nursery needs to become a copy
+// of it (ADR 37).
 //
-// In this order: the state of the process (kernel_state.h), its private files (private_tree.h), and steps that turn the memory of
-// any fresh cell into this one's (transplant.h takes them), the last of which goes on where this one is.
+// It contains, in this order: the state of the process (kernel_state.h), its private files
+// (private_tree.h), and the steps that turn the memory of any fresh cell into this one's
+// (transplant.h performs them). The last step continues where this cell is.
 //
-// Trust     Written by a process that hostile code had to itself: whoever reads an image treats it as that code.
+// Trust     The process that writes it was under full control of hostile code. Readers of an image
+//           treat it like that code.
 // Threads   One: there must be no other.
-// Lifetime  The cell goes on as if nothing had happened.
+// Lifetime  The cell continues as if nothing had happened.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +20,17 @@
 
 namespace caisson::nursery {
 
-// What is to be done to memory, one after the other.
+// The changes to memory, performed in order.
 enum class StepKind : std::uint32_t {
   kUnmap,
-  kBreak,      // The end of the heap is `begin`.
-  kGrowStack,  // Down to `begin`, from `end`.
-  kMap,        // Anonymous memory.
-  kMapFile,    // Of the file whose path follows.
+  kBreak,      // Sets the end of the heap to `begin`.
+  kGrowStack,  // Extends the stack down to `begin`, from `end`.
+  kMap,        // Maps anonymous memory.
+  kMapFile,    // Maps the file whose path follows.
   kProtect,
-  kDiscard,  // What is there again is what was there first.
-  kFill,     // What follows.
-  kJump,     // To the ucontext_t at `begin`.
+  kDiscard,  // Restores the original contents.
+  kFill,     // Writes the bytes that follow.
+  kJump,     // Jumps to the ucontext_t at `begin`.
 };
 
 struct Step {
@@ -35,18 +38,19 @@ struct Step {
   std::uint32_t access = 0;  // SurveyedAccess.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint64_t offset = 0;  // kMapFile, and what follows:
+  std::uint64_t offset = 0;  // For kMapFile, like the following fields.
   std::uint64_t inode = 0;
   std::uint32_t path_length = 0;
-  std::uint32_t path_at = 0;  // In the survey.
+  std::uint32_t path_at = 0;  // Position in the survey.
 };
 
 enum class Self {
-  kSource,  // The image is sent, as one kSaved.
-  kBranch,  // This is another process, which has become the one that sent it. Its scratch has the state to apply.
+  kSource,  // The image was sent, as one kSaved message.
+  kBranch,  // This is another process that has become a copy. Its scratch has the state to apply.
 };
 
-// Uses no memory but the stack and the scratch. Fails, with a reason for people, before anything is sent.
+// Uses no memory except the stack and the scratch. Fails with a readable reason before anything is
+// sent.
 Result<Self> SendImage(const Stem& stem, const Survey& survey, int socket, std::uint64_t max_bytes);
 
 }  // namespace caisson::nursery

@@ -2,7 +2,7 @@
 //
 // Trust     Runs in the confined cell: a bad path can do no more than code itself could.
 // Threads   Before the run starts any.
-// Lifetime  The files are the cell's.
+// Lifetime  The files belong to the cell.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace caisson::nursery {
 
-// `encoded`: a list of (path, contents), or nothing. The files are read-only.
+// `encoded`: a list of (path, contents), or empty. The files are read-only.
 Result<void> WriteInputFiles(std::string_view encoded);
 
 }  // namespace caisson::nursery

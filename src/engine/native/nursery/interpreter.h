@@ -1,7 +1,8 @@
-// A CPython other than the one we are linked with: where it is, and what of it a cell has to see.
+// Describes a CPython other than the embedded one: where it is, and which of its files a cell must
+// see.
 //
-// Trust     The operator's, as named. Everything listed here is readable to hostile code.
-// Threads   Values; looks at the file system once.
+// Trust     The operator named it. Hostile code can read everything listed here.
+// Threads   Values; reads the file system once.
 // Lifetime  Values.
 #pragma once
 
@@ -14,17 +15,18 @@ namespace caisson::nursery {
 
 struct Interpreter {
   std::string program{};  // Without links.
-  // What the kernel starts it with, as the program names it and without links; empty if it is linked statically.
+  // The dynamic loader, under the name in the program and with links resolved; empty if the program
+  // is static.
   std::string loader_name{};
   std::string loader{};
   std::vector<std::string> modules{};  // Its sys.path.
   std::vector<std::string> trees{};    // Files and directories that it reads.
 };
 
-// Whether the packages in `prefix` are for the Python we are linked with.
+// Returns whether the packages in `prefix` are for the embedded Python.
 bool IsForEmbedded(const std::string& prefix);
 
-// The one in `prefix`: an installation, or a virtual environment made with one.
+// Finds the interpreter in `prefix`, which is an installation or a virtual environment.
 Result<Interpreter> FindInterpreter(const std::string& prefix);
 
 }  // namespace caisson::nursery

@@ -1,10 +1,11 @@
-// What the kernel keeps for a process beside its memory, and code can have set: descriptors, signal handlers, timers, the
-// working directory, the file mode mask. Written down in one cell, made true in another.
+// The state of a process that the kernel keeps besides its memory and that code can change:
+// descriptors, signal handlers, timers, the working directory, the file mode mask. It is recorded
+// in one cell and applied in another.
 //
-// Trust     In the cell that becomes another everything here is that one's word, and asks for nothing that code there
-//           could not ask for itself.
+// Trust     In the cell that becomes a copy, all of it comes from the other cell. Applying it
+//           requests nothing that code there could not request itself.
 // Threads   One.
-// Lifetime  Lies in the scratch between the two.
+// Lifetime  It is kept in the scratch in between.
 #pragma once
 
 #include "base/result.h"
@@ -13,13 +14,14 @@
 
 namespace caisson::nursery {
 
-// Before the survey, so that this tells what open files are called.
+// Call it before the survey, so that the survey contains the names of open files.
 void ProbeOpenFiles(Scratch& scratch);
 
-// After it. Fails, with a reason for people, if there is something open that cannot be opened again. Allocates only then.
+// Call it after the survey. Fails with a readable reason if something open cannot be opened again.
+// Allocates memory only then.
 Result<void> NoteKernelState(const Survey& survey, int socket, Scratch& scratch);
 
-// In a process that has the standard descriptors and `socket` open, and nothing else.
+// Call it in a process that has only the standard descriptors and `socket` open.
 Result<void> ApplyKernelState(const Scratch& scratch);
 
 }  // namespace caisson::nursery

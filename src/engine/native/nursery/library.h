@@ -1,8 +1,8 @@
-// What cells read: the interpreter's library, the packages beside it, and the few files of a system
-// that those expect. As data, so that an operator can add to it.
+// The files that cells can read: the interpreter's library, its packages, and the few system files
+// that those expect. They are listed as data, so that an operator can add to them.
 //
-// Trust     Everything listed here is readable to hostile code. Nothing of it is writable.
-// Threads   Values; looks at the file system once.
+// Trust     Hostile code can read everything listed here. Nothing of it is writable.
+// Threads   Values; reads the file system once.
 // Lifetime  Values.
 #pragma once
 
@@ -21,22 +21,22 @@ namespace caisson::nursery {
 struct LibraryOptions {
   // A virtual environment whose packages come first, or another Python.
   std::string prefix{};
-  bool is_foreign = false;                 // Another Python in any case.
-  std::vector<std::string> extra_paths{};  // Further files and directories to see.
+  bool is_foreign = false;                 // Treat it as another Python in any case.
+  std::vector<std::string> extra_paths{};  // Further readable files and directories.
 };
 
 struct Library {
   std::optional<Interpreter>
-      foreign;              // To be started for each run; nothing: the one we are linked with.
-  std::string module_path;  // For the latter; colons in between.
+      foreign;              // The Python to start for each run. nullopt: the embedded one.
+  std::string module_path;  // For the embedded Python; separated by colons.
   jail::RootPlan root;
-  // What stays allowed to a cell, in addition to its own files.
+  // The access of a cell in addition to its own files.
   std::vector<jail::PathRule> rules;
 };
 
 Result<Library> MakeLibrary(jail::Tier tier, const LibraryOptions& options);
 
-// The cell's own files: where, and what they are called.
+// The location and the names of the cell's own files.
 inline constexpr const char* kFilesRoot = "/files";
 inline constexpr const char* kPrivateDirectories[] = {"tmp", "output", "input"};
 

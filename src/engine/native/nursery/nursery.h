@@ -1,10 +1,11 @@
-// The Nursery: a warm interpreter that cells are forked from when the host asks, and whose dead ones
-// it reaps.
+// The Nursery is the fork server itself: a warm interpreter from which cells are forked when the
+// host asks, and which reaps dead cells.
 //
 // Trust     Never runs hostile code and reads nothing that a cell wrote.
 // Threads   One.
-// Lifetime  Until the host closes the control socket. In tier namespace the kernel then ends every cell,
-//           since this process is the first of their pid namespace; elsewhere their death signal does.
+// Lifetime  Until the host closes the control socket. In tier namespace the kernel then kills every
+//           cell, because this process is the first of their pid namespace. In other tiers their
+//           parent-death signal does.
 #pragma once
 
 #include <sys/types.h>
@@ -25,8 +26,9 @@ namespace caisson::nursery {
 
 class Nursery {
  public:
-  // With a `runner`, cells start its interpreter; else this process has one, and they go on with that. `scratch`: a
-  // directory for the files of cells; not open: they have a mount namespace, or no files.
+  // With a `runner`, cells start its interpreter. Otherwise they use the one in this process.
+  // `scratch`: a directory for the files of cells; not open: they have a mount namespace, or no
+  // files.
   Nursery(jail::Enclosure enclosure, Control control, std::vector<jail::PathRule> rules,
           std::optional<Runner> runner, UniqueFd scratch)
       : enclosure_(std::move(enclosure)),
@@ -35,7 +37,7 @@ class Nursery {
         runner_(std::move(runner)),
         scratch_(std::move(scratch)) {}
 
-  // Opens what it needs, gives up everything else and tells the host.
+  // Opens what it needs, drops everything else and tells the host that it is ready.
   Result<void> Prepare();
   // Serves until the host is gone.
   Result<void> Run();
@@ -52,15 +54,15 @@ class Nursery {
   const std::optional<Runner> runner_;
   const UniqueFd scratch_;
   std::optional<jail::Filter>
-      questions_;  // What cells ask about, if they have a scratch directory.
-  // What cells of one process load last, and those of several.
+      questions_;  // The calls that cells must ask for, if they have a scratch directory.
+  // The last filters of cells with one process, and with several.
   std::optional<jail::Filter> single_;
   std::optional<jail::Filter> several_;
-  std::optional<Stem> stem_;                        // Of cells that can be copied.
+  std::optional<Stem> stem_;                        // Set if cells can be copied.
   std::uint64_t address_space_bytes_ = 0;           // As in Inheritance.
   UniqueFd deaths_;                                 // Readable when a child has ended.
-  std::unordered_map<pid_t, std::uint64_t> cells_;  // Those that were made alone.
-  bool wants_berths_ = false;                       // From the second cell on.
+  std::unordered_map<pid_t, std::uint64_t> cells_;  // Cells that were made alone.
+  bool wants_berths_ = false;                       // Set from the second cell on.
   Berths berths_;
 };
 

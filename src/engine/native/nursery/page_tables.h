@@ -1,12 +1,14 @@
-// Leaves in this process's page tables what the processes it forks will use, and nothing else.
+// Reduces this process's page tables to the entries that forked processes will use.
 //
-// Fork copies what is in them, and the end of a process takes it down again: in a warm interpreter thousands of
-// entries, of which a run uses a few hundred. What is left out is mapped when somebody does use it.
+// Fork copies all entries, and the end of a process removes them again. A warm interpreter has
+// thousands of entries, of which a run uses a few hundred. Pages without an entry are mapped on
+// first use.
 //
-// Trust     Changes no byte and no right of any memory. Memory that can be written to comes to be a private mapping of
-//           a sealed file that nobody has a descriptor of: whoever writes gets a copy, as after any fork.
-// Threads   One. Before the jail refuses to make code writable.
-// Lifetime  Holds for what is allocated and loaded now.
+// Trust     Changes no byte and no access right of any memory. Writable memory becomes a private
+//           mapping of a sealed file without an open descriptor: a process that writes to it gets a
+//           copy, as after any fork.
+// Threads   One. Call it before the jail forbids to make code writable.
+// Lifetime  Applies to what is allocated and loaded now.
 #pragma once
 
 #include <functional>
@@ -17,17 +19,18 @@
 
 namespace caisson::nursery {
 
-// What the file that memory is moved to is called. One more mapping of it, of all of it and read-only, shows for ever what
-// was moved.
+// The name of the file that memory is moved to. A second mapping of the whole file, read-only,
+// keeps the original contents readable.
 inline constexpr std::string_view kMemoryFile = "/memfd:memory (deleted)";
 
-// Of /proc/self.
+// Files of /proc/self.
 struct PageFiles {
   const UniqueFd& maps;
   const UniqueFd& pagemap;
 };
 
-// `use` does what forked processes will do. Where the kernel refuses some of the means, more is kept than is used.
+// `use` does what forked processes will do. If the kernel refuses some of the means, more entries
+// are kept.
 Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use);
 
 }  // namespace caisson::nursery

@@ -1,8 +1,10 @@
-// A cell's private files (/tmp, /output, /input) as part of its image, and as files again.
+// Writes a cell's private files (/tmp, /output, /input) into its image, and makes them again from
+// an image.
 //
-// Trust     Writing them down, the tree is what hostile code made it; nothing else of this process runs meanwhile. Making
-//           them, names are the image's and resolved within the cell's own root, behind all of its walls.
-// Threads   One. No heap while they are written down, except for an error.
+// Trust     While they are written, hostile code made the tree, but nothing else of this process
+//           runs. While they are made, the names come from the image and are resolved within the
+//           cell's own root, behind all of its walls.
+// Threads   One. Writing does not use the heap, except for an error.
 // Lifetime  Functions.
 #pragma once
 
@@ -13,14 +15,15 @@
 
 namespace caisson::nursery {
 
-// Sees everything in the tree that is written down.
+// Is called for everything in the tree that is written.
 class TreeVisitor {
  public:
   virtual ~TreeVisitor() = default;
   virtual Result<void> See(const struct stat& status, const char* path) = 0;
 };
 
-// Mounts below them are not theirs. Fails, with a reason for people, on what cannot be carried. `visitor` may be null.
+// Excludes mounts below them. Fails with a readable reason if something cannot be copied. `visitor`
+// may be null.
 Result<void> WritePrivateTree(RawWriter& out, TreeVisitor* visitor);
 
 Result<void> MakePrivateTree(RawReader& in);

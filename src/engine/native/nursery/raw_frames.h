@@ -1,9 +1,10 @@
-// Messages over a cell's socket without a byte of the cell's memory but its scratch: for while that memory is written to the
-// socket, or comes from it.
+// Messages over a cell's socket that use no memory of the cell except its scratch, for the time
+// while that memory is written to the socket or read from it.
 //
-// Trust     As FrameStream: the host is believed. What an image says is its source's.
+// Trust     As FrameStream: the host is trusted. The content of an image comes from its source.
 // Threads   One.
-// Lifetime  Borrows scratch and socket; of the scratch, `frames`. When the host is gone the process ends.
+// Lifetime  Borrows the socket and the field `frames` of the scratch. When the host is gone, the
+//           process ends.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@
 
 namespace caisson::nursery {
 
-// One message that comes in.
+// One incoming message.
 class RawReader {
  public:
-  // Takes over what `stream` has read already.
+  // Takes over the bytes that `stream` has already read.
   RawReader(Scratch& scratch, FrameStream& stream);
 
-  // False: the message is shorter.
+  // Returns false if the message is shorter.
   bool Read(void* to, std::size_t bytes);
   bool Skip(std::size_t bytes);
-  // What is left of it, if that is no more than `room`.
+  // Reads the rest of the message. Returns false if it is longer than `room`.
   bool ReadRest(void* to, std::size_t room, std::size_t& bytes);
 
   template <typename T>
@@ -38,13 +39,13 @@ class RawReader {
 
   Scratch& scratch_;
   const int socket_;
-  std::size_t begin_ = 0;  // What was read too early: [begin_, end_) of the scratch's frames.
+  std::size_t begin_ = 0;  // Bytes that were read ahead: [begin_, end_) of the scratch's frames.
   std::size_t end_ = 0;
-  std::size_t left_ = 0;  // Of this frame.
+  std::size_t left_ = 0;  // Bytes left in this frame.
   bool more_ = true;      // Frames follow.
 };
 
-// One message that goes out, or merely its length.
+// One outgoing message, or only a count of its length.
 class RawWriter {
  public:
   enum class Mode { kCount, kSend };
@@ -73,7 +74,7 @@ class RawWriter {
   std::uint64_t bytes_ = 0;
 };
 
-// Says kRefused, and ends the process.
+// Sends kRefused and ends the process.
 [[noreturn]] void RefuseAndExit(int socket, std::string_view why);
 
 }  // namespace caisson::nursery

@@ -1,9 +1,10 @@
-// A rehearsal is a run of ours, the whole way a real one goes: read from a socket, run, reported. What it leaves
-// behind is memory already copied and code already mapped, which the run that counts need not wait for.
+// A rehearsal is a run of our own that goes the whole way of a real one: read from a socket,
+// executed, reported. Afterwards the memory is copied and the code is mapped, so that the real run
+// need not wait for that.
 //
-// Trust     Runs nothing but our own three words of Python.
+// Trust     Runs only our own three words of Python.
 // Threads   One.
-// Lifetime  Leaves the holder as it found it, without a socket.
+// Lifetime  Leaves the holder as it was, without a socket.
 #pragma once
 
 #include "base/result.h"

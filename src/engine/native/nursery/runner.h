@@ -1,8 +1,9 @@
-// A Runner starts a foreign interpreter for a cell, with the guest logic written in Python (guest/runner).
+// A Runner starts a foreign interpreter for a cell, with the guest logic written in Python
+// (guest/runner).
 //
-// It is started when the cell's run is there, behind every wall and limit of that run: no line of Python takes part
-// in putting up either (ADR 28). What it then reads is our code, compiled by that very interpreter when the nursery
-// started and sealed since.
+// The interpreter is started when the cell's run arrives, behind every wall and limit of that run:
+// no Python code takes part in setting those up (ADR 28). It then reads our code, which the same
+// interpreter compiled when the nursery started and which is sealed since.
 //
 // Trust     The interpreter is the operator's. It is hostile once it has read a run.
 // Threads   One.
@@ -22,13 +23,14 @@ namespace caisson::nursery {
 
 class Runner {
  public:
-  // Starts the interpreter once, on nothing but our own code: whatever is missing shows here.
+  // Starts the interpreter once with only our own code, which detects missing files.
   static Result<Runner> Prepare(const jail::Enclosure& enclosure, const Interpreter& interpreter);
 
-  // What the interpreter takes before it runs any code.
+  // Memory that the interpreter uses before it runs any code.
   std::uint64_t address_space_bytes() const { return address_space_bytes_; }
 
-  // In a cell: puts `socket`, and what Become() needs, where they belong, and closes all else.
+  // In a cell: puts `socket` and the descriptors for Become() in their places, and closes all
+  // others.
   Result<void> PlaceDescriptors(int socket, int number) const;
   // Returns only if it failed.
   Error Become() const;

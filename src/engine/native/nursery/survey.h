@@ -1,6 +1,8 @@
-// A Survey is what the host tells a cell of itself (wire/survey.h), as it lies in the cell's scratch.
+// A Survey is the list of a cell's own mappings (wire/survey.h), which the host sends and which
+// lies in the cell's scratch.
 //
-// Trust     The host's; checked all the same, since what follows from it is done to memory.
+// Trust     It comes from the host. It is checked even so, because memory is changed according to
+//           it.
 // Threads   One.
 // Lifetime  A view of the scratch.
 #pragma once
@@ -21,7 +23,7 @@ class Survey {
   std::uint64_t stdout_inode() const { return header_.stdout_inode; }
   std::uint64_t stderr_inode() const { return header_.stderr_inode; }
 
-  // Calls `visit(mapping, path)` until it returns false, and returns whether it never did.
+  // Calls `visit(mapping, path)` until it returns false. Returns whether it never did.
   template <typename Visit>
   bool ForEachMapping(Visit visit) const {
     std::string_view rest = mappings_;

@@ -1,9 +1,12 @@
-// A fresh cell becomes another of the same nursery, from that one's image (image.h).
+// Turns a fresh cell into a copy of another cell of the same nursery, from an image of that cell
+// (image.h).
 //
-// Trust     An image is its source's word. What it asks for is done by a confined process to itself, with calls that code in it
-//           could make too; it may end in a crash, of this cell alone. Limits are set before the first byte is looked at.
+// Trust     The image is written by its source. A confined process performs its steps on itself,
+//           with calls that code in it could make too. It may crash, which affects only this cell.
+//           Limits are set before the first byte is read.
 // Threads   One.
-// Lifetime  Does not return: the process goes on in SendImage(), as a branch, or says kRefused and ends.
+// Lifetime  Does not return: the process continues in SendImage(), as a branch, or sends kRefused
+//           and ends.
 #pragma once
 
 #include "engine/native/nursery/raw_frames.h"

@@ -1,4 +1,4 @@
-// What tests of the native engine start from: an engine over thread nurseries, and runs on its lane.
+// Fixture for tests of the native engine: an engine with thread nurseries, and runs on its lane.
 //
 // Trust     Tests only.
 // Threads   Bodies of OnLane run on the lane; the test's own thread waits for them.

@@ -1,8 +1,8 @@
-// A nursery that is a thread: speaks wire/nursery.h over a real control socket, as a test tells it to. Its
-// cells are real processes that do nothing but wait to be killed; what they "say" is said by the thread.
+// A nursery that is a thread: speaks wire/nursery.h over a real control socket as the test tells
+// it. Its cells are real processes that only wait to be killed; the thread sends their messages.
 //
 // Trust     Plays the hostile side.
-// Threads   One thread per started nursery runs the script; everything else on the lane.
+// Threads   One thread per started nursery runs the script; everything else runs on the lane.
 // Lifetime  Killing a nursery ends its processes and stops its thread the next time it waits.
 #pragma once
 
@@ -167,18 +167,18 @@ struct CellMessage {
   }
 };
 
-// What a nursery does, as far as a test wants it to be different.
+// The parts of a nursery's behaviour that a test can change.
 struct NurseryBehaviour {
-  std::function<bool(class FakeNursery&)> on_begin{};  // True: it is ready.
+  std::function<bool(class FakeNursery&)> on_begin{};  // Returns true if it is ready.
   std::function<void(class FakeNursery&, const wire::MakeCell&)>
-      on_make{};  // Instead of making it.
+      on_make{};  // Called instead of making it.
   std::function<void(class FakeNursery&, FakeCell&, const CellMessage&)> on_message{};
   std::function<void(class FakeNursery&, FakeCell&, wire::CellGone)>
-      on_gone{};  // Instead of telling.
+      on_gone{};  // Called instead of reporting it.
   std::function<void(class FakeNursery&, const FakeCell&)> after_prepared{};
   Idleness idleness = Idleness::kSleeps;
   std::string missing{};
-  bool copies = false;  // It says that its cells can be saved.
+  bool copies = false;  // It reports that its cells can be saved.
   std::string files{};  // A directory that every cell has as its private files.
 };
 

@@ -1,4 +1,4 @@
-// What tests of the wasm engine start from: an engine over thread workers, and runs on its lanes.
+// Fixture for tests of the wasm engine: an engine with thread workers, and runs on its lanes.
 //
 // Trust     Tests only.
 // Threads   Bodies of OnLane run on the lane; the test's own thread waits for them.
@@ -67,7 +67,7 @@ inline asio::awaitable<Result<Outcome>> RunOnce(WasmEngine& engine, std::string 
                                   AfterRun::kDiscard);
 }
 
-// What a script does with the first start; then the worker answers everything with its code.
+// Handles the first start; after that the worker answers every request with its code.
 using FirstRun = std::function<void(WorkerEnd&, const Received&)>;
 inline WorkerScript Worker(FirstRun first) {
   return [first = std::move(first)](WorkerEnd& end, int number) -> WorkerExit {

@@ -1,7 +1,8 @@
-// A worker that is a thread: speaks wire/frames.h over a real channel, as a test tells it to.
+// A worker that is a thread: speaks wire/frames.h over a real channel as the test's script tells
+// it.
 //
 // Trust     Plays the hostile side.
-// Threads   One thread per started worker runs the script; everything else on the lane.
+// Threads   One thread per started worker runs the script; everything else runs on the lane.
 // Lifetime  Killing a worker stops its thread the next time it waits or sends.
 #pragma once
 
@@ -46,7 +47,7 @@ struct Received {
     std::memcpy(&header, payload.data(), sizeof header);
     return header;
   }
-  // The code of a kStart or kAgain.
+  // Returns the code of a kStart or kAgain.
   std::string Code() const {
     const auto start = Header<wire::StartHeader>();
     auto request =
@@ -121,7 +122,7 @@ class WorkerEnd {
     Send(wire::ToHost::kCall, cell, AsBytes(header) + Encoded(call));
   }
 
-  // The next message; nothing once the worker is to die.
+  // Returns the next message. nullopt: the worker must end.
   std::optional<Received> Receive() {
     Received message;
     while (!killed()) {
@@ -152,7 +153,7 @@ class WorkerEnd {
   std::atomic<bool> killed_{false};
 };
 
-// What a started worker does; returns how it "exits". `number` counts the workers started, from 0.
+// The behaviour of a started worker; returns its exit. `number` counts the started workers, from 0.
 using WorkerScript = std::function<WorkerExit(WorkerEnd& end, int number)>;
 
 class ThreadWorker final : public WorkerHandle {

@@ -1,15 +1,15 @@
-// caisson.base: what every fresh cell begins as. A linear memory in which the interpreter is up and
-// warm, and the library of modules and data that cells can read.
+// caisson.base is the state that every fresh cell starts from: a linear memory in which the
+// interpreter is started and warm, and the library of modules and data that cells can read.
 //
 //   BaseHeader · hot ranges (u32 first page, u32 pages) · memory, page-aligned · library image
 //
-// It is made once, at build time, by caisson-mkbase: with a fixed clock and fixed randomness, so that
-// the same guest always gives the same bytes.
+// caisson-mkbase makes it once, at build time, with a fixed clock and fixed randomness, so that the
+// same guest always gives the same bytes.
 //
-// Trust     As trusted as the worker's own program, and checked against it by the hash of the guest.
-//           Cells see it copy-on-write, never writable.
+// Trust     As trusted as the worker's own program, and checked against it by the hash of the
+//           guest. Cells see it copy-on-write, never writable.
 // Threads   Read-only after Open.
-// Lifetime  The mapping lives as long as the object; cells map the file again and need the object.
+// Lifetime  The mapping lives as long as the object. Cells map the file again and need the object.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct BaseHeader {
   std::uint64_t memory_offset;
   std::uint64_t library_offset;
   std::uint64_t library_bytes;
-  std::uint8_t hash[32];  // SHA-256 of all that follows the header.
+  std::uint8_t hash[32];  // SHA-256 of everything after the header.
 };
 inline constexpr char kBaseMagic[8] = {'C', 'A', 'I', 'S', 'B', 'A', 'S', '1'};
 
@@ -58,7 +58,7 @@ class BaseFile {
   std::span<const std::uint8_t> library() const {
     return {map_ + header_.library_offset, header_.library_bytes};
   }
-  // Pages that nearly every run writes; learned when the base was made.
+  // Pages that nearly every run writes; measured when the base was made.
   std::span<const PageRange> hot() const { return hot_; }
   bool is_hot(std::uint64_t page) const {
     return page < hot_pages_.size() && hot_pages_[page] != 0;

@@ -27,7 +27,7 @@ const std::uint8_t* FindInNotes(std::uint64_t at, std::uint64_t end) {
 }  // namespace
 
 std::span<const std::uint8_t, kBuildIdBytes> BuildId() {
-  // Linked without PIE: addresses in the program headers are addresses.
+  // Linked without PIE: addresses in the program headers are absolute.
   const auto* headers = reinterpret_cast<const Elf64_Phdr*>(::getauxval(AT_PHDR));
   const std::uint64_t count = ::getauxval(AT_PHNUM);
   for (std::uint64_t i = 0; i < count; ++i) {

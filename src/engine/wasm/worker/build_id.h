@@ -1,5 +1,5 @@
-// The identity of this very program, as the linker stamped it: return addresses in a saved stack mean
-// something only to the build that made them.
+// Returns the build id that the linker put into this program. Return addresses in a saved stack are
+// valid only in the build that made them.
 //
 // Trust     Read from our own image.
 // Threads   Any.
@@ -13,7 +13,7 @@ namespace caisson::worker {
 
 inline constexpr std::size_t kBuildIdBytes = 20;
 
-// Aborts if the program was linked without one.
+// Aborts if the program was linked without a build id.
 std::span<const std::uint8_t, kBuildIdBytes> BuildId();
 
 }  // namespace caisson::worker

@@ -14,7 +14,7 @@ namespace caisson::worker {
 namespace {
 
 constexpr std::size_t kOutputFlushBytes = 16 << 10;
-// Room for scratch files beyond what is captured in the end.
+// Space for scratch files beyond the files that are captured.
 constexpr std::uint64_t kScratchFileBytes = 32 << 20;
 constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
 constexpr std::uint32_t kScratchInodes = 4096;
@@ -111,8 +111,8 @@ void Cell::BeginRun(const wire::StartHeader& start, std::string_view request) {
 Left Cell::Go() {
   GuestHost::current = this;
   if (began_ns_ == 0) began_ns_ = MonotonicNow();
-  // Reading this clock is a system call, so what the worker itself did since its last reading is counted
-  // here too: next to nothing, but for long resets, which read it again.
+  // Reading this clock is a system call, so the worker's own work since its last reading is counted
+  // for the cell as well. That is very little, except for long resets, which read the clock again.
   if (g_cpu_read_ns == 0) g_cpu_read_ns = ThreadCpuNow();
   cpu_since_ns_ = g_cpu_read_ns;
   const Left left = context_.Go(wait_answer_);
@@ -169,7 +169,7 @@ void Cell::TellSleep() {
 
 bool Cell::goes_on_soon() const {
   if (!trace_.records() || wake_ns_ == 0) return false;
-  // So that a loop that sleeps does not fill the store.
+  // Prevents a loop that sleeps from filling the store.
   const std::uint64_t grown =
       memory_.bytes() - std::min(memory_.bytes(), memory_.base().memory().size());
   const std::uint64_t worth = wire::kLongSleepNs * (1 + grown / wire::kSavedBytesPerSleep);
@@ -219,7 +219,7 @@ bool Cell::Answer(const wire::AnswerHeader& header, std::string_view answer) {
 
 bool Cell::AnswerFile(const wire::FileAnswerHeader& header, std::string_view bytes) {
   if (!asking_ || header.number != file_requests_) return false;
-  // The host's own words: if they make no sense, nothing does.
+  // The host sent this: if it is invalid, nothing can be trusted.
   if (!files_.Deliver(header.error, bytes)) std::abort();
   asking_ = false;
   if (state_ != CellState::kAsking) return false;
@@ -237,8 +237,7 @@ std::optional<wire::Ending> Cell::PassedLimit(std::uint64_t now_ns) const {
 void Cell::BeginFinish(wire::Ending ending, std::uint32_t detail) {
   FlushPosted();
   FlushOutput();
-  asking_ = about_to_wait_ =
-      false;  // An answer that still comes must not change what is being sent.
+  asking_ = about_to_wait_ = false;  // A late answer must not change the data being sent.
   context_.Forget();
   state_ = CellState::kEnding;
   finishing_.emplace(Finishing{.ending = ending, .detail = detail, .capture = files_.Captured()});
@@ -290,7 +289,7 @@ wire::Omitted Cell::OmittedBecause(const CapturedFile& file) {
 }
 
 void Cell::BeginFile(const CapturedFile& file) {
-  // One more than allowed is sent, so that the host can tell that there were more.
+  // One file more than allowed is sent, so that the host knows that there were more.
   if (finishing_->next > start_.files && file.mount) flags_ |= wire::kChangesMissing;
   if (finishing_->next > std::uint64_t{start_.files} + 1) return;
   std::string_view path = file.path;
@@ -314,7 +313,7 @@ void Cell::BeginFile(const CapturedFile& file) {
   SendContents(head);
 }
 
-// One frame of the file that is open: `head`, then as much of its contents as fits.
+// Sends one frame of the open file: `head`, then as much of its contents as fits.
 std::uint64_t Cell::SendContents(std::string_view head) {
   static std::uint8_t buffer[wire::kMaxFramePayload];
   const CapturedFile& file = *finishing_->open;
@@ -397,7 +396,7 @@ std::string Cell::Save(std::span<const std::uint8_t> build_id, std::uint64_t max
   return blob;
 }
 
-// The host is told when the cell goes on: it takes it for one that waits from now on.
+// The host is told when the cell continues; from now on it treats the cell as waiting.
 void Cell::SendTail() {
   if (!trace_.records()) return;
   const bool sleeps = wake_ns_ != 0;
@@ -420,7 +419,8 @@ Result<void> Cell::Restore(std::uint64_t id, const wire::StartHeader& start,
   arrived_ns_ = began_ns_ = now - fields.wall_ns;
   deadline_ns_ = now + (start.wall_ns - std::min(fields.wall_ns, start.wall_ns));
   cpu_ns_ = fields.cpu_ns;
-  // The monotonic clock goes on from where it was, by the time that has really passed; never back.
+  // The monotonic clock continues from its saved value, advanced by the real time that has passed;
+  // never back.
   const std::uint64_t real = RealNow();
   const std::uint64_t passed = real - std::min(real, fields.real_ns);
   clock_offset_ns_ = static_cast<std::int64_t>(fields.monotonic_ns + passed - now);
@@ -494,7 +494,8 @@ std::optional<std::int32_t> Cell::Post(std::uint32_t address, std::uint32_t leng
   return static_cast<std::int32_t>(calls_ - 1);
 }
 
-// Sends the head of a call, the trace in front, and as much of the message as fits into the same frame.
+// Sends the head of a call, the trace first, and as much of the message as fits into the same
+// frame.
 void Cell::BeginPost(std::string_view message) {
   const std::string part = trace_.records() ? trace_.EndPart() : std::string();
   const wire::CallHeader header{calls_++, static_cast<std::uint32_t>(part.size())};
@@ -620,8 +621,8 @@ std::uint64_t Cell::Clock(ClockId clock) {
   return reading;
 }
 
-// When the replay is over, the monotonic clock goes on from the last recorded reading, by the time that has really passed
-// since; never back.
+// When the replay is over, the monotonic clock continues from the last recorded reading, advanced
+// by the real time that has passed since; never back.
 void Cell::FollowRecordedClock(std::uint64_t reading) {
   const Trace::Base& base = trace_.replayed_base();
   const std::uint64_t real = RealNow();
@@ -634,7 +635,7 @@ void Cell::Random(std::span<std::uint8_t> out) {
   if (trace_.records()) return chance_.Fill(out);
   while (!out.empty()) {
     const ssize_t got = ::getrandom(out.data(), out.size(), 0);
-    if (got <= 0) std::abort();  // Never hand out anything but entropy.
+    if (got <= 0) std::abort();  // Never return anything but entropy.
     out = out.subspan(static_cast<std::size_t>(got));
   }
 }
@@ -642,7 +643,7 @@ void Cell::Random(std::span<std::uint8_t> out) {
 void Cell::Stop(wire::Ending ending) {
   caisson_switch.left = Left::kStopped;
   caisson_switch.detail = static_cast<std::uint32_t>(ending);
-  // Leaves the frames of the host function that called us: they own nothing by now.
+  // Abandons the frames of the host function that called this one: they own nothing now.
   caisson_leave();
 }
 

@@ -1,11 +1,12 @@
-// A Cell is one isolated interpreter in this worker: its memory, its place in the code, its files, and
-// the limits of the run it serves.
+// A Cell is one isolated interpreter in this worker: its memory, its position in the code, its
+// files, and the limits of the run it serves.
 //
-// Trust     The code inside is hostile. It reaches this object only through the functions it imports
-//           (host_imports.cc, wasi_imports.cc), whose every argument is checked against its memory.
-// Threads   The worker's one thread.
-// Lifetime  Used for one run after another. Between two of them Reset() makes it the base again, bit
-//           for bit (I8), unless the host asked to keep it for its owner's next run.
+// Trust     The code inside is hostile. It reaches this object only through the functions it
+//           imports (host_imports.cc, wasi_imports.cc), which check every argument against its
+//           memory.
+// Threads   The worker's only thread.
+// Lifetime  Serves one run after another. Between two runs Reset() restores the base, bit for bit
+//           (I8), unless the host asked to keep the cell for its owner's next run.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +31,16 @@ std::uint64_t RealNow();
 std::uint64_t MonotonicNow();
 std::uint64_t ThreadCpuNow();
 
-// What a cell's files may use: the run's limits, and room for scratch files that are not captured.
+// Returns the limits of a cell's files: the run's limits, and space for scratch files that are not
+// captured.
 FileLimits FileLimitsOf(const wire::StartHeader& start);
 
 enum class CellState {
-  kClean,   // The base; nobody's.
-  kReady,   // Can go on: just started, answered, or taken off by the timer.
+  kClean,   // Equal to the base; has no owner.
+  kReady,   // Can continue: just started, answered, or preempted by the timer.
   kParked,  // In host_wait.
-  kAsking,  // In a WASI call, until the host has answered about one of its files.
-  kEnding,  // Its run has ended; what it left is being sent.
+  kAsking,  // In a WASI call that waits for the host's answer about one of its files.
+  kEnding,  // Its run has ended; its files and report are being sent.
   kIdle,    // Its run has ended and the host keeps it.
 };
 
@@ -46,52 +48,57 @@ class Cell final : public GuestHost {
  public:
   Cell(LinearMemory memory, const LibraryImage& library, HostChannel& channel);
 
-  // Begins a run in a clean cell, or another one in an idle cell. `trace`: what a recorded run replays.
+  // Starts a run in a clean cell, or the next one in an idle cell. `trace`: the recording to
+  // replay.
   Result<void> Start(std::uint64_t id, const wire::StartHeader& start, std::string_view request,
                      std::string_view trace, std::vector<InputFile> files,
                      std::vector<Mount> mounts);
   void Again(const wire::StartHeader& start, std::string_view request);
 
-  // Runs until the guest leaves; state() is then what it is now.
+  // Runs until the guest leaves, and updates state().
   Left Go();
 
-  // Takes an answer to an open call; false if there is no such call. A parked cell that waited for it
-  // becomes ready.
+  // Takes an answer to an open call. Returns false if there is no such call. A parked cell that
+  // waited for the answer becomes ready.
   bool Answer(const wire::AnswerHeader& header, std::string_view answer);
 
-  // Takes what the host says about a file. Whether the cell waited for it, and so became ready.
+  // Takes the host's answer about a file. Returns whether the cell waited for it and became ready.
   bool AnswerFile(const wire::FileAnswerHeader& header, std::string_view bytes);
 
-  // When a parked cell is to go on without an answer; 0: never. Wake() then makes it ready.
+  // The time at which a parked cell continues without an answer; 0: never. Wake() then makes it
+  // ready.
   std::uint64_t wake_ns() const { return wake_ns_; }
   void Wake();
-  // A recorded run that will go on by itself soon: saving it is not worth it.
+  // Returns whether a recorded run will soon continue by itself, so that saving it is not
+  // worthwhile.
   bool goes_on_soon() const;
 
-  // Which limit has been passed at `now_ns`, if one has.
+  // Returns the limit that is exceeded at `now_ns`. nullopt: none.
   std::optional<wire::Ending> PassedLimit(std::uint64_t now_ns) const;
   std::uint64_t deadline_ns() const { return deadline_ns_; }
 
-  // Ends the run. FinishSlice() then sends a slice of what the run left, and at last the end itself: true.
-  // Then the cell is idle, or must be Reset().
+  // Ends the run. FinishSlice() then sends a slice of the run's files and, in the last slice, the
+  // end itself; it then returns true. After that the cell is idle or must be Reset().
   void BeginFinish(wire::Ending ending, std::uint32_t detail);
   bool FinishSlice();
   void Reset();
 
-  // Output that has not been sent yet: all of it, or as much as fits now.
+  // Sends the output that has not been sent yet, as far as it fits now.
   void FlushOutput();
   void TryFlushOutput();
-  // Sends the rest of a call whose first part is sent: nothing else of this cell may come between.
+  // Sends the rest of a call whose first part was sent. No other message of this cell may come
+  // between.
   void FlushPosted() { SendPosted(posting_.size()); }
 
-  // As bytes (saved_cell.h), when parked or idle; and back again, into a clean cell. Once there are more
-  // than `max_bytes`, the rest is left out. Of a recorded run, SendTail() comes before the bytes are sent.
+  // Save turns a parked or idle cell into bytes (saved_cell.h); Restore loads them into a clean
+  // cell. Bytes beyond `max_bytes` are left out. For a recorded run, SendTail() comes before the
+  // bytes are sent.
   std::string Save(std::span<const std::uint8_t> build_id, std::uint64_t max_bytes);
   void SendTail();
   Result<void> Restore(std::uint64_t id, const wire::StartHeader& start, std::vector<Mount> mounts,
                        std::string_view trace, std::span<const std::uint8_t> blob,
                        std::span<const std::uint8_t> build_id);
-  // Tells the host of a restored run that it sleeps.
+  // Tells the host that a restored run sleeps.
   void TellSleep();
 
   std::uint64_t id() const { return id_; }
@@ -132,15 +139,15 @@ class Cell final : public GuestHost {
   void FollowRecordedClock(std::uint64_t reading);
   std::uint64_t RealWakeTime() const;
   [[noreturn]] void Stop(wire::Ending ending);
-  // The run's end, while what it left is being sent.
+  // The end of the run, while its files are being sent.
   struct Finishing {
     wire::Ending ending;
     std::uint32_t detail;
     Capture capture;
-    std::size_t next = 0;                // The file that is begun next.
-    std::uint64_t total_bytes = 0;       // Of the files that are begun.
-    const CapturedFile* open = nullptr;  // One that is partly sent,
-    std::uint64_t sent_bytes = 0;        // and how much of its contents is.
+    std::size_t next = 0;                // The file that is sent next.
+    std::uint64_t total_bytes = 0;       // Size of the files whose sending has begun.
+    const CapturedFile* open = nullptr;  // A file that is partly sent.
+    std::uint64_t sent_bytes = 0;        // How much of its contents is sent.
   };
   void BeginFile(const CapturedFile& file);
   wire::Omitted OmittedBecause(const CapturedFile& file);
@@ -153,26 +160,27 @@ class Cell final : public GuestHost {
   LinearMemory memory_;
   Context context_;
   CellFiles files_;
-  std::vector<InputFile> inputs_;  // What files_ was given: a saved cell takes it along.
+  std::vector<InputFile> inputs_;  // The input files of files_, which a saved cell contains as
+                                   // well.
 
   std::uint64_t id_ = 0;
   CellState state_ = CellState::kClean;
   wire::StartHeader start_{};
-  std::deque<std::string> messages_;     // For the guest to take.
+  std::deque<std::string> messages_;     // Messages that the guest has not taken yet.
   std::vector<ReceivedAnswer> answers_;  // Arrived, not yet waited for.
   std::vector<std::uint32_t> open_calls_;
   std::uint32_t calls_ = 0;
   std::string_view
-      posting_;  // What is not sent yet of the call that the guest posts; in its memory.
+      posting_;  // The part of the posted call that is not sent yet; it lies in the guest's memory.
   std::int32_t wait_seq_ = 0;
-  bool wait_varies_ = false;  // How the wait ends depends on time: it is recorded.
+  bool wait_varies_ = false;  // The end of the wait depends on time and is recorded.
   std::uint64_t wake_ns_ = 0;
   bool told_sleep_ = false;  // The host knows that the cell sleeps.
   std::int32_t wait_answer_ = 0;
-  std::uint32_t file_requests_ = 0;  // Made so far; the last one's number.
-  bool asking_ = false;              // That one is open.
-  // The guest is on its way to wait for it. The timer may take it off before it is there, and the answer
-  // be faster.
+  std::uint32_t file_requests_ = 0;  // Requests made so far; also the number of the last one.
+  bool asking_ = false;              // The last request is open.
+  // The guest is about to wait for the answer. The timer may preempt it before it waits, and the
+  // answer may arrive first.
   bool about_to_wait_ = false;
 
   std::optional<Finishing> finishing_;
@@ -186,11 +194,11 @@ class Cell final : public GuestHost {
   std::uint64_t arrived_ns_ = 0;
   std::uint64_t began_ns_ = 0;
   std::uint64_t deadline_ns_ = 0;
-  std::uint64_t cpu_ns_ = 0;  // Used before the current Go().
+  std::uint64_t cpu_ns_ = 0;  // CPU time used before the current Go().
   std::uint64_t cpu_since_ns_ =
       0;  // The thread's CPU time at the start of the current Go(); 0: none.
-  std::int64_t clock_offset_ns_ = 0;  // Added to the monotonic clock, so that it never jumps back.
-  Trace trace_;                       // Of a run that is recorded.
+  std::int64_t clock_offset_ns_ = 0;  // Added to the monotonic clock so that it never goes back.
+  Trace trace_;                       // Used by recorded runs.
   ChanceStream chance_;
 };
 

@@ -1,8 +1,9 @@
-// Randomness that can be had again: the ChaCha20 stream of a seed, for runs that may be replayed.
+// Reproducible random bytes for runs that may be replayed: the ChaCha20 stream of a seed.
 //
-// Trust     The seed is the host's secret; what a guest has seen of the stream tells nothing of the rest.
+// Trust     The seed is the host's secret. The bytes that a guest has seen tell nothing about the
+//           others.
 // Threads   A value.
-// Lifetime  A value; `position` is all that must be saved besides the seed.
+// Lifetime  A value. Only `position` must be saved besides the seed.
 #pragma once
 
 #include <cstdint>

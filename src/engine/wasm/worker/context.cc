@@ -22,7 +22,8 @@ volatile std::int32_t caisson_tick_missed = 0;
 
 namespace caisson::worker {
 
-// What the kernel saved when the timer interrupted: general registers, then the extended state.
+// The state that the kernel saved when the timer interrupted: general registers, then the extended
+// state.
 struct PreemptedRegisters {
   gregset_t general;
   std::uint32_t extended_bytes = 0;
@@ -36,16 +37,16 @@ constexpr long kTickNs = 1'000'000;
 
 static_assert(sizeof(Z_python_instance_t) <= kInstanceBytes);
 
-Context* g_owner = nullptr;    // Whose stack is in the window.
-Context* g_running = nullptr;  // Who is inside Go().
+Context* g_owner = nullptr;    // The context whose stack is in the window.
+Context* g_running = nullptr;  // The context that is inside Go().
 PreemptedRegisters
-    g_registers;  // Of the cell that runs; copied to its Context when it is taken off.
+    g_registers;  // Registers of the running cell; copied to its Context when it is preempted.
 bool g_resuming = false;
 TickHandler g_on_tick = nullptr;
 timer_t g_timer;
 alignas(64) std::uint8_t g_signal_stack[64 << 10];
 
-// Where the kernel says how much extended state follows, inside the state it saved.
+// The kernel stores the size of the extended state inside the state it saved.
 std::uint32_t ExtendedBytes(const void* state) {
   constexpr std::size_t kSoftwareBytes = 464;
   constexpr std::uint32_t kMagic = 0x46505853;  // FP_XSTATE_MAGIC1
@@ -65,7 +66,8 @@ void LeaveFrom(ucontext_t* at, Left left, std::uint32_t detail) {
 
 void OnTick(int, siginfo_t*, void* raw) {
   if (caisson_in_guest == 0) {
-    caisson_tick_missed = 1;  // Host code is never left half-way; HostScope acts on it at its end.
+    caisson_tick_missed = 1;  // Host code is never interrupted half-way; HostScope handles the tick
+                              // at its end.
     return;
   }
   const int saved_errno = errno;
@@ -82,23 +84,27 @@ void OnTick(int, siginfo_t*, void* raw) {
   errno = saved_errno;
 }
 
-// A hole in a wall, or a bug of ours. The handler of the signal cannot be taken off any more, because the
-// filter kills rt_sigaction. So the signal is blocked where it came from: the same instruction faults
-// again, and the kernel ends a process whose fault is blocked, by that very signal.
+// A hole in a wall, or a bug of ours. The handler of the signal cannot be removed any more, because
+// the filter kills on rt_sigaction. So the signal is blocked in the interrupted context: the same
+// instruction faults again, and the kernel ends a process whose fault is blocked with that signal.
 void EndByFault(int signal, const siginfo_t& info, ucontext_t* at) {
   const bool cell_memory = g_running != nullptr && g_running->memory().Covers(info.si_addr);
   SayFault(signal, info, static_cast<std::uint64_t>(at->uc_mcontext.gregs[REG_RIP]),
            caisson_in_guest != 0, cell_memory);
-  if (info.si_code <= 0) __builtin_trap();  // Nothing would fault again: somebody sent it.
+  if (info.si_code <= 0)
+    __builtin_trap();  // Another process sent the signal, so nothing would
+                       // fault again.
   ::sigaddset(&at->uc_sigmask, signal);
 }
 
-// The guest's own faults: an access outside its memory, or a stack used up. Anything else ends the worker.
+// Faults that the guest causes: an access outside its memory, or an exhausted stack. Any other
+// fault ends the worker.
 void OnFault(int signal, siginfo_t* info, void* raw) {
   auto* at = static_cast<ucontext_t*>(raw);
   if (signal == SIGILL && g_resuming && caisson_in_guest == 0 &&
       at->uc_mcontext.gregs[REG_RIP] == reinterpret_cast<greg_t>(caisson_resume_fault)) {
-    // Only what the kernel itself saved for this process goes back in; the size is the machine's.
+    // Only state that the kernel saved for this process is restored; the machine determines its
+    // size.
     if (ExtendedBytes(at->uc_mcontext.fpregs) == g_registers.extended_bytes) {
       std::memcpy(at->uc_mcontext.gregs, g_registers.general, sizeof g_registers.general);
       std::memcpy(at->uc_mcontext.fpregs, g_registers.extended, g_registers.extended_bytes);
@@ -114,8 +120,9 @@ void OnFault(int signal, siginfo_t* info, void* raw) {
       return LeaveFrom(at, Left::kTrapped, static_cast<std::uint32_t>(wire::Trap::kStack));
     }
     if (g_running->memory().Covers(info->si_addr)) {
-      // The guest's C stack lies at the bottom of its memory and grows down: past zero it wraps to just
-      // below 4 GiB, and a frame's offset may lead beyond. Nothing else is likely to touch that.
+      // The guest's C stack lies at the bottom of its memory and grows down. Past zero it wraps to
+      // just below 4 GiB, and a frame's offset may lead beyond. Other code is unlikely to access
+      // that range.
       const std::uint64_t offset =
           address - reinterpret_cast<std::uint64_t>(g_running->memory().data());
       constexpr std::uint64_t kFourGiB = std::uint64_t{4} << 30;
@@ -214,8 +221,8 @@ Context* Context::current() {
 void Context::Prepare() {
   Forget();
   TakeWindow();
-  // What caisson_enter pops: r15, r14, r13, r12, rbx, rbp, then the address it returns to. The
-  // trampoline finds the instance in r12 and a stack aligned as a call wants it.
+  // The values that caisson_enter pops: r15, r14, r13, r12, rbx, rbp, then the return address. The
+  // trampoline expects the instance in r12 and a stack aligned for a call.
   auto* top = reinterpret_cast<std::uint64_t*>(kStackTop) - 2;
   top[0] = 0;
   top[1] = 0;
@@ -232,7 +239,7 @@ void Context::Prepare() {
 Left Context::Go(std::int32_t wait_answer) {
   TakeWindow();
   g_running = this;
-  caisson_tick_missed = 0;  // Whoever called has just looked who wants the thread.
+  caisson_tick_missed = 0;  // The caller has just checked who wants the thread.
   caisson_switch.wait_answer = wait_answer;
   _writegsbase_u64(reinterpret_cast<std::uint64_t>(memory_.data()));
   if (registers_ != nullptr) {
@@ -252,7 +259,7 @@ Left Context::Go(std::int32_t wait_answer) {
       break;
     case Left::kPreempted:
       registers_ = std::make_unique<PreemptedRegisters>(g_registers);
-      // Leaf functions keep data below the stack pointer; it must survive the copy.
+      // Leaf functions keep data below the stack pointer; the copy must include it.
       stack_pointer_ = static_cast<std::uint64_t>(g_registers.general[REG_RSP]) - kRedZoneBytes;
       break;
     case Left::kFinished:

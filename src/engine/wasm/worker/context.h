@@ -1,15 +1,16 @@
-// A Context is where a cell is in its code: its part of the one stack window, its registers if the
-// timer took it off, its C stack pointer. Go() puts it into the window and lets it run.
+// A Context is the position of a cell in its code: its part of the one stack window, its registers
+// if the timer preempted it, its C stack pointer. Go() puts it into the window and lets it run.
 //
 // All cells share one stack, at one address, and one module instance. When another cell takes over,
-// the bytes of the stack in use are copied out; when it comes back they are copied in again. That
-// makes parking cheap, lets a thousand cells wait in one process, and lets a parked cell wake in
-// another process of the same build, since nothing on its stack says where its memory lies.
+// the used bytes of the stack are copied out; when the cell comes back they are copied in again.
+// That makes parking cheap, lets a thousand cells wait in one process, and lets a parked cell
+// resume in another process of the same build, because nothing on its stack depends on the address
+// of its memory.
 //
-// Trust     Guest code runs inside Go(). It comes back by one of the ways of Left, never otherwise:
-//           faults of the guest's own making are turned into kTrapped, any other fault kills the
-//           worker, because it means that a wall has a hole.
-// Threads   The worker's one thread.
+// Trust     Guest code runs inside Go(). It returns only in one of the ways listed in Left. Faults
+//           that the guest caused become kTrapped. Any other fault kills the worker, because it
+//           means that a wall has a hole.
+// Threads   The worker's only thread.
 // Lifetime  Borrows the cell's memory. Destroy or Forget() it before the memory is reset.
 #pragma once
 
@@ -25,18 +26,19 @@
 
 namespace caisson::worker {
 
-// Called on a tick while guest code runs, in the signal handler, or when the host function ends during
-// which the tick came: true takes the cell off.
+// Called on a timer tick: in the signal handler while guest code runs, or at the end of the host
+// function during which the tick came. Return true to preempt the cell.
 using TickHandler = bool (*)();
 
-// Maps the window, installs signal handlers and makes the timer. Once, before the jail closes.
+// Maps the window, installs the signal handlers and makes the timer. Call once, before the jail
+// closes.
 Result<void> SetUpWindow(TickHandler on_tick);
 
 // The timer ticks only between these two.
 void StartTicking();
 void StopTicking();
 
-// Whether a tick came while no guest code ran since the last Go() began.
+// Returns whether a tick came while no guest code ran since the last Go() began.
 bool TickMissed();
 
 struct PreemptedRegisters;
@@ -51,27 +53,27 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // Makes the next Go() begin a run at the guest's caisson_run.
+  // Makes the next Go() start a run at the guest's caisson_run.
   void Prepare();
 
-  // Runs until the guest leaves. `wait_answer` is what host_wait returns to a parked guest.
+  // Runs until the guest leaves. host_wait returns `wait_answer` to a parked guest.
   Left Go(std::int32_t wait_answer);
 
-  // Drops whatever was left of a run.
+  // Drops what is left of a run.
   void Forget();
 
-  // The C stack pointer: as the base has it, after memory().Reset(); or as it was saved.
+  // Set the C stack pointer: to that of the base, after memory().Reset(), or to the saved one.
   void ResetGlobals();
   void RestoreGlobals(std::uint32_t stack_global);
 
   LinearMemory& memory() const { return memory_; }
   std::uint32_t stack_global() const;
 
-  // The parked stack, for saving: its bytes and the address they begin at.
+  // Returns the parked stack for saving: its bytes and their start address.
   std::span<const std::uint8_t> ParkedStack();
   std::uint64_t stack_pointer() const { return stack_pointer_; }
 
-  // The inverse, from untrusted numbers: false unless they lie within the window.
+  // The inverse, from untrusted numbers. Returns false unless they lie within the window.
   bool RestoreParked(std::uint64_t stack_pointer, std::span<const std::uint8_t> bytes,
                      std::uint32_t stack_global);
 
@@ -87,8 +89,8 @@ class Context {
   LinearMemory& memory_;
   std::uint32_t stack_global_;
   std::uint64_t stack_pointer_ = 0;  // Lowest stack byte in use; 0: nothing on the stack.
-  std::vector<std::uint8_t> stack_;  // Those bytes, while another cell has the window.
-  std::unique_ptr<PreemptedRegisters> registers_;  // Set while the timer has taken it off.
+  std::vector<std::uint8_t> stack_;  // Its stack bytes while another cell has the window.
+  std::unique_ptr<PreemptedRegisters> registers_;  // Set while it is preempted.
 };
 
 }  // namespace caisson::worker

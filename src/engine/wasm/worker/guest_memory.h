@@ -1,9 +1,11 @@
-// A checked view of one cell's linear memory: the only way the worker's own code touches it.
+// GuestMemory is a checked view of one cell's linear memory. The worker's own code uses no other
+// way to access it.
 //
-// Trust     Every address and length comes from the guest. A range that does not lie whole inside the
-//           memory yields an empty answer, and the caller returns an error to the guest.
-// Threads   The worker's one thread.
-// Lifetime  A view; valid until the memory grows or another cell takes over. Make it anew per call.
+// Trust     Every address and length comes from the guest. For a range that is not completely
+//           inside the memory the result is empty, and the caller returns an error to the guest.
+// Threads   The worker's only thread.
+// Lifetime  A view, valid until the memory grows or another cell takes over. Make a new one for
+//           each call.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,7 @@ class GuestMemory {
  public:
   GuestMemory(std::uint8_t* data, std::uint64_t size) : data_(data), size_(size) {}
 
-  // The bytes [address, address + length), or nothing if they are not all inside.
+  // Returns the bytes [address, address + length). nullopt: they are not all inside.
   std::optional<std::span<std::uint8_t>> Range(std::uint32_t address, std::uint64_t length) const {
     if (length > size_ || address > size_ - length) return std::nullopt;
     return std::span(data_ + address, static_cast<std::size_t>(length));

@@ -40,7 +40,7 @@ void HostChannel::SendPart(wire::ToHost kind, std::uint64_t cell, std::string_vi
 
 void HostChannel::Send(wire::ToHost kind, std::uint64_t cell, std::string_view first,
                        std::string_view second) {
-  // `first` is a header of ours and always fits a frame; only `second` can be long.
+  // `first` is a header of ours and always fits into a frame; only `second` can be long.
   bool more = true;
   while (more) {
     const std::string_view part = second.substr(0, wire::kMaxFramePayload - first.size());
@@ -65,7 +65,7 @@ bool HostChannel::TrySend(wire::ToHost kind, std::uint64_t cell, std::string_vie
 void HostChannel::Notify() {
   if (!writer_.reader_was_done() || !writer_.reader_waits()) return;
   const std::uint64_t one = 1;
-  // An eventfd takes 2^64 - 2 of these before it would block.
+  // An eventfd accepts 2^64 - 2 of these before it would block.
   if (::write(notify_.get(), &one, sizeof one) != sizeof one) std::abort();
 }
 
@@ -79,7 +79,8 @@ std::optional<wire::Frame> HostChannel::Next() {
   return *frame;
 }
 
-// As long as the host does: when it turns to another worker on this core, that one needs the core.
+// Polls only as long as the host does: when the host turns to another worker on this core, that one
+// needs the core.
 bool HostChannel::Watch(std::int64_t time_ns) const {
   constexpr std::int64_t kSliceNs = wire::kWatchNs / 20;
   for (; time_ns > 0 && host_watches_.load(std::memory_order_relaxed) != 0; time_ns -= kSliceNs) {

@@ -1,9 +1,11 @@
-// The worker's end of the two rings: messages out, messages in, and the wait between them.
+// HostChannel is the worker's end of the two rings: it sends and receives messages and waits for
+// them.
 //
-// Trust     The host is trusted, yet what it sends is range-checked by the ring; a host that breaks the
-//           rules ends the worker. What we send was mostly written by guests: sizes only are ours.
-// Threads   The worker's one thread. TrySend may also be called from the timer's handler while guest
-//           code runs, since then no other call here can be under way.
+// Trust     The host is trusted, but the ring range-checks what it sends, and a host that breaks
+//           the rules ends the worker. Guests wrote most of the content we send; only the sizes are
+//           ours.
+// Threads   The worker's only thread. TrySend may also be called from the timer's handler while
+//           guest code runs, because no other call can be active then.
 // Lifetime  Owns the mapping of the channel.
 #pragma once
 
@@ -22,24 +24,24 @@ class HostChannel {
  public:
   static Result<HostChannel> Open(UniqueFd memory, UniqueFd notify);
 
-  // Sends one frame; waits for room if the ring is full. `more`: the message goes on with the cell's
-  // next frame, which is of the same kind. Frames of other cells may come between.
+  // Sends one frame; waits for space if the ring is full. `more`: the message continues in the
+  // cell's next frame, which has the same kind. Frames of other cells may come between.
   void SendPart(wire::ToHost kind, std::uint64_t cell, std::string_view first,
                 std::string_view second, bool more);
 
-  // Sends one message, in several frames if it is long; waits for room if the ring is full.
+  // Sends one message, in several frames if it is long; waits for space if the ring is full.
   void Send(wire::ToHost kind, std::uint64_t cell, std::string_view first,
             std::string_view second = {});
 
-  // Sends one frame of at most kMaxFramePayload if there is room now.
+  // Sends one frame of at most kMaxFramePayload if there is space now. Returns whether it was sent.
   bool TrySend(wire::ToHost kind, std::uint64_t cell, std::string_view first,
                std::string_view second = {});
 
-  // The next frame from the host, or nothing.
+  // Returns the next frame from the host. nullopt: none.
   std::optional<wire::Frame> Next();
   bool has_next() const { return !reader_.empty(); }
 
-  // Sleeps until the host has sent something or the time is over (negative: no limit).
+  // Sleeps until the host has sent something or the timeout is over (negative: no timeout).
   void Wait(std::int64_t timeout_ns);
 
   const UniqueFd& notify_fd() const { return notify_; }

@@ -1,5 +1,5 @@
-// The functions that guest code calls in the host, other than WASI's: see guest/abi.h for what they
-// mean. host_wait is in switch.S.
+// The functions that guest code calls in the host, except those of WASI: see guest/abi.h. host_wait
+// is in switch.S.
 #include "engine/wasm/worker/generated.h"
 #include "engine/wasm/worker/guest_host.h"
 #include "engine/wasm/worker/host_scope.h"

@@ -7,14 +7,14 @@
 
 #include "engine/wasm/worker/window.h"
 
-// Of the linker: where the program begins and ends.
+// Defined by the linker: the start and end of the program.
 extern "C" const char __executable_start[];
 extern "C" const char _end[];
 
 namespace caisson::worker {
 namespace {
 
-// A line on the log, built without memory of its own.
+// Builds a line for the log without allocating memory.
 class Line {
  public:
   Line& operator<<(std::string_view text) {
@@ -32,7 +32,7 @@ class Line {
     } while (number != 0);
     return *this << "0x" << std::string_view(first, std::end(digits));
   }
-  // A log that takes nothing must not keep the worker from ending.
+  // A full log must not prevent the worker from ending.
   void Write() const { static_cast<void>(::write(STDERR_FILENO, text_, used_)); }
 
  private:
@@ -83,9 +83,9 @@ void SayFault(int signal, const siginfo_t& info, std::uint64_t instruction, bool
 
 }  // namespace caisson::worker
 
-// The C library's abort() makes calls that the filter kills, so that its end would be told as a call that
-// was denied. The linker puts this one in its place (--wrap). It ends the worker by an instruction, which
-// OnFault tells.
+// The C library's abort() makes calls that the filter kills, so its end would be reported as a
+// denied call. The linker replaces it by this function (--wrap). It ends the worker by an
+// instruction, which OnFault reports.
 extern "C" [[noreturn]] void __wrap_abort() {  // NOLINT(bugprone-reserved-identifier)
   constexpr std::string_view kWords = "caisson-worker: aborted: a check of its own failed\n";
   static_cast<void>(::write(STDERR_FILENO, kWords.data(), kWords.size()));

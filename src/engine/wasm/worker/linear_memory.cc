@@ -18,7 +18,7 @@ namespace {
 // 32-bit index + 32-bit offset + the widest access.
 constexpr std::uint64_t kReservationBytes = (std::uint64_t{8} << 30) + kWasmPageBytes;
 
-// Spelled out because Debian 12's kernel headers are older than the call.
+// Defined here because Debian 12's kernel headers are older than the call.
 struct PagemapScan {
   std::uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
   std::uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
@@ -36,18 +36,18 @@ constexpr std::uint64_t kEntryPresent = std::uint64_t{1} << 63;
 constexpr std::uint64_t kEntrySwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kEntryFile = std::uint64_t{1} << 61;
 
-// A copied-back page costs every later reset of the cell an eighth of a microsecond; a page that faults costs
-// its run several, and the reset a search.
+// A page that is copied back costs every later reset of the cell an eighth of a microsecond. A page
+// that faults costs its run several, and the reset a search.
 constexpr std::uint32_t kMaxWarmPages = 128;
-// So that pages which no run wants any more go away.
+// Drops pages that runs no longer use.
 constexpr std::uint32_t kForgetWarmAfter = 1024;
 
-// A page we could not find to be dirty would be seen by the next cell: there is nothing to go on with.
+// If a dirty page were missed, the next cell would see it. So the worker cannot continue.
 [[noreturn]] void Die() {
   std::abort();
 }
 
-// Back to the file's page: the private one goes to the kernel.
+// Returns to the file's page: the private one is given back to the kernel.
 void Drop(std::uint8_t* begin, std::uint64_t bytes) {
   if (::madvise(begin, bytes, MADV_DONTNEED) != 0) Die();
 }
@@ -93,7 +93,7 @@ void DirtyPages::FindByScan(const std::uint8_t* begin, std::uint64_t bytes) {
   scan.category_inverted = kPageIsFile;
   scan.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
   scan.return_mask = kPageIsPresent;
-  // The kernel stops when the vector is full; what lies behind walk_end is not scanned yet.
+  // The kernel stops when the vector is full; the range after walk_end is not scanned yet.
   while (scan.start < scan.end) {
     const int count = ::ioctl(fd_.get(), kPagemapScan, &scan);
     if (count < 0 || scan.walk_end <= scan.start) Die();
@@ -177,7 +177,8 @@ bool LinearMemory::Shrink(std::uint64_t most) {
   const std::uint64_t grown = bytes() - base_.memory_bytes();
   const std::uint64_t gone = std::min(grown, most / kWasmPageBytes * kWasmPageBytes);
   if (gone > 0) {
-    // A fresh mapping over it: the pages go back to the kernel and the addresses fault again.
+    // A fresh mapping over it: the pages are given back to the kernel and the addresses fault
+    // again.
     if (::mmap(data_ + bytes() - gone, gone, PROT_NONE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
       Die();
@@ -239,8 +240,8 @@ void LinearMemory::DropWarm() {
 }
 
 void LinearMemory::Prefault() {
-  // The number of Linux 5.14, newer than some headers. A kernel without it only makes the first run
-  // of this cell slower.
+  // The value from Linux 5.14, newer than some headers. On a kernel without it only the first run
+  // of this cell is slower.
   constexpr int kPopulateWrite = 23;
   for (const PageRange& range : base_.hot()) {
     ::madvise(data_ + range.first * kPageBytes, range.count * kPageBytes, kPopulateWrite);

@@ -1,9 +1,10 @@
-// One cell's linear memory: the base, copy-on-write, inside a reservation so large that no address a
-// guest can form leaves it.
+// One cell's linear memory: the base, copy-on-write, inside a reservation so large that no address
+// a guest can form is outside it.
 //
 // Trust     The contents are the guest's. Generated code adds a 32-bit index and a 32-bit offset to
-//           %gs, which stays below 8 GiB: inside the reservation, where what is not memory faults.
-// Threads   The worker's one thread.
+//           %gs. The result is below 8 GiB and so inside the reservation, where everything that is
+//           not memory faults.
+// Threads   The worker's only thread.
 // Lifetime  Owns the mapping. The BaseFile and DirtyPages must outlive it.
 #pragma once
 
@@ -21,15 +22,15 @@ namespace caisson::worker {
 // the page map itself on older kernels.
 class DirtyPages {
  public:
-  // Opens /proc/self/pagemap; must happen before the jail takes /proc away.
+  // Opens /proc/self/pagemap. Call it before the jail removes /proc.
   static Result<DirtyPages> Open();
 
-  // Pages of [begin, begin + bytes) that differ in origin from the mapped file, as page numbers from
-  // `begin`; every one of them, in order. Valid until the next call.
+  // Returns all written pages of [begin, begin + bytes), which no longer come from the mapped file,
+  // in order, as page numbers from `begin`. Valid until the next call.
   std::span<const PageRange> Find(const std::uint8_t* begin, std::uint64_t bytes);
 
-  // Page faults of this process so far. A page of a private mapping is first written through one, so
-  // while the number stays, no page has become dirty that was not before.
+  // Returns the number of page faults of this process so far. The first write to a page of a
+  // private mapping causes one. So while the number is constant, no further page has become dirty.
   static std::uint64_t Faults();
 
   const UniqueFd& fd() const { return fd_; }
@@ -56,30 +57,30 @@ class LinearMemory {
   std::uint32_t wasm_pages() const { return wasm_pages_; }
   std::uint64_t bytes() const { return wasm_pages_ * kWasmPageBytes; }
 
-  // More memory, zeroed. False if the kernel refuses.
+  // Adds zeroed memory. Returns false if the kernel refuses.
   bool GrowTo(std::uint32_t wasm_pages);
 
-  // Gives back at most `bytes` of what was grown: a step towards Reset() that does not take long. True:
-  // there is nothing grown left.
+  // Returns at most `bytes` of the grown memory to the kernel, as a short step towards Reset().
+  // Returns true if no grown memory is left.
   bool Shrink(std::uint64_t bytes);
 
-  // Makes it the base again, bit for bit (I8). Hot pages are copied back and stay mapped; so are some
-  // others that recent runs wrote, since the next run is likely to be of their kind (warm pages). All
-  // other pages that were written are dropped, and what was grown is unmapped. Whether it took long, for
-  // having to look for other pages.
+  // Restores the base, bit for bit (I8). Hot pages are copied back and stay mapped, and so do some
+  // other pages that recent runs wrote, because the next run is likely to be similar (warm pages).
+  // All other written pages are dropped, and grown memory is unmapped. Returns whether it took long
+  // because it had to search for other pages.
   bool Reset();
 
-  // Takes the page faults of a first run's writes ahead of time. Not those of its reads: every page that
-  // is mapped makes looking for dirty ones longer.
+  // Causes the page faults of a first run's writes in advance. Not those of its reads: every mapped
+  // page makes the search for dirty pages longer.
   void Prefault();
 
-  // Whether it is the base, byte by byte. Milliseconds; for tests.
+  // Returns whether it equals the base, byte by byte. Takes milliseconds; for tests.
   bool IsPristine() const;
 
   std::span<const PageRange> FindDirty() { return dirty_.Find(data_, bytes()); }
   const BaseFile& base() const { return base_; }
 
-  // Whether `address` lies in this cell's reservation: a fault there is the guest's own.
+  // Returns whether `address` lies in this cell's reservation. The guest caused a fault there.
   bool Covers(const void* address) const;
 
  private:
@@ -92,7 +93,7 @@ class LinearMemory {
   DirtyPages& dirty_;
   std::uint8_t* data_ = nullptr;
   std::uint32_t wasm_pages_ = 0;
-  // DirtyPages::Faults() when only hot and warm pages were private; 0: never.
+  // DirtyPages::Faults() at a time when only hot and warm pages were private; 0: never.
   std::uint64_t clean_at_faults_ = 0;
   std::vector<PageRange> warm_;
   std::vector<std::uint8_t> is_warm_;

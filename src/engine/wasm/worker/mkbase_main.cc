@@ -1,7 +1,8 @@
-// caisson-mkbase LIBRARY OUT [PROGRAM.py...]: makes caisson.base. A build-time tool, never installed.
+// caisson-mkbase LIBRARY OUT [PROGRAM.py...]: makes caisson.base. A build-time tool, never
+// installed.
 //
-// It brings the interpreter up once, with a fixed clock and fixed randomness, writes the memory it then
-// has, and runs the given programs in cells made from that to learn which pages nearly every run writes.
+// It starts the interpreter once, with a fixed clock and fixed randomness, writes its memory, and
+// runs the given programs in cells made from that to find the pages that nearly every run writes.
 // The same guest and library always give the same file.
 #include <fcntl.h>
 #include <immintrin.h>
@@ -31,7 +32,7 @@ wasm_rt_memory_t& Memory() {
   return GuestInstance().w2c_memory;
 }
 
-// Stands behind the imports while caisson_boot runs.
+// Implements the imports while caisson_boot runs.
 class BootHost final : public GuestHost {
  public:
   explicit BootHost(const LibraryImage& library) : files_(*this) {
@@ -96,7 +97,8 @@ Result<void> WriteBase(const std::string& path, const std::string& library,
   body.append(library);
   ::SHA256(reinterpret_cast<const unsigned char*>(body.data()), body.size(), header.hash);
 
-  // Workers of a running host may have the old file mapped: give the new one a name only when whole.
+  // Workers of a running host may have the old file mapped, so the new one is renamed only when it
+  // is complete.
   const std::string temporary = path + ".new";
   std::ofstream out(temporary, std::ios::binary);
   out.write(reinterpret_cast<const char*>(&header), sizeof header);
@@ -108,7 +110,7 @@ Result<void> WriteBase(const std::string& path, const std::string& library,
   return {};
 }
 
-// Brings the interpreter up and returns nothing but its memory, inside the instance.
+// Starts the interpreter; the result is its memory, inside the instance.
 Result<void> Boot(const LibraryImage& library) {
   BootHost host(library);
   GuestHost::current = &host;
@@ -128,7 +130,7 @@ bool NeverPreempt() {
   return false;
 }
 
-// A cell with the channel it needs, whose messages nobody reads.
+// A cell with the channel it needs; its messages are discarded.
 class Trainer {
  public:
   static Result<Trainer> Make() {
@@ -143,7 +145,8 @@ class Trainer {
     return Trainer(std::move(channel), static_cast<std::uint8_t*>(map));
   }
 
-  // Runs `code` to its end and leaves the cell dirty. Says on stderr what a failing program reported.
+  // Runs `code` to its end and leaves the cell dirty. Prints the report of a failing program on
+  // stderr.
   Result<void> RunOnce(Cell& cell, const std::string& name, const std::string& code) {
     std::string request;
     Dict dict;
@@ -185,7 +188,7 @@ class Trainer {
         reader_(reinterpret_cast<wire::ChannelLayout*>(map)->to_host,
                 {map + wire::kChannelHeaderBytes + wire::kRingBytes, wire::kRingBytes}) {}
 
-  // Reads what the cell sent, and answers its calls with their own first argument.
+  // Reads the cell's messages, and answers each call with its own first argument.
   void Drain(Cell& cell) {
     while (auto frame = reader_.Next()) {
       if (!frame->has_value()) return;
@@ -226,8 +229,8 @@ class Trainer {
   wire::RingReader reader_;
 };
 
-// The hot pages: those that every program writes. A page more makes every reset longer; one that is missing makes a
-// cell fault once, which then knows it (LinearMemory).
+// Finds the hot pages: those that every program writes. A page too many makes every reset longer. A
+// missing page makes a cell fault once, and the cell then remembers it (LinearMemory).
 Result<std::vector<PageRange>> Train(const BaseFile& base, const LibraryImage& library,
                                      const std::vector<std::string>& programs) {
   TRY_ASSIGN(DirtyPages dirty, DirtyPages::Open());

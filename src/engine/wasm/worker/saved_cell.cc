@@ -36,7 +36,7 @@ void EncodeCalls(const SavedFields& fields, ByteWriter& out) {
   for (std::string_view message : fields.messages) out.PutText(message);
 }
 
-// Counts are not believed: each loop ends with the bytes.
+// Counts are not trusted: each loop ends with the bytes.
 Result<void> DecodeCalls(ByteReader& in, SavedFields& fields) {
   fields.calls = in.Get<std::uint32_t>();
   fields.wait_seq = in.Get<std::int32_t>();

@@ -1,13 +1,14 @@
-// A cell as bytes: what a parked or idle cell is besides its program.
+// The format of a saved cell: the complete state of a parked or idle cell, without its program.
 //
-//   magic, build id, hash of the base · state, budgets used, clocks · calls and answers · files · stack
+//   magic, build id, hash of the base · state, used budgets, clocks · calls and answers · files ·
+//   stack
 //   then for each page that differs from the base: u32 page, u64 mask of its 64-byte blocks that
 //   differ, those blocks
 //
-// Trust     The stack holds return addresses into this program: only this build can take it back, and
-//           whoever could forge it would own the worker. The host seals blobs and verifies them before a
-//           worker sees them; the checks here are the second line, against mistakes and damage. They
-//           allocate nothing that the blob does not itself contain.
+// Trust     The stack holds return addresses into this program. Only this build can restore it, and
+//           an attacker who could forge it would control the worker. The host seals blobs and
+//           verifies them before a worker sees them. The checks here are a second line against
+//           mistakes and damage. They allocate nothing beyond the content of the blob.
 // Threads   Pure functions.
 // Lifetime  Decoded fields are views of the blob.
 #pragma once
@@ -24,7 +25,7 @@
 
 namespace caisson::worker {
 
-// What a blob is bound to.
+// The build and base that a blob is bound to.
 struct SavedIdentity {
   std::span<const std::uint8_t> build_id;
   std::span<const std::uint8_t> base_hash;
@@ -33,10 +34,10 @@ struct SavedIdentity {
 struct SavedFields {
   bool parked = false;
   bool recorded = false;
-  std::uint64_t wall_ns = 0;  // Used so far.
+  std::uint64_t wall_ns = 0;  // Wall time used so far.
   std::uint64_t cpu_ns = 0;
-  std::uint64_t monotonic_ns = 0;  // The cell's monotonic clock, and
-  std::uint64_t real_ns = 0;       // the real time when it was saved.
+  std::uint64_t monotonic_ns = 0;  // The cell's monotonic clock when it was saved.
+  std::uint64_t real_ns = 0;       // The real time when it was saved.
   std::string_view trace_part;     // The trace (trace.h).
   std::uint64_t trace_bytes = 0;
   ChanceStream chance;
@@ -58,19 +59,20 @@ struct SavedFields {
   std::uint32_t stack_global = 0;
   std::uint64_t stack_pointer = 0;
   std::span<const std::uint8_t> stack;
-  std::span<const std::uint8_t> pages;  // Not written by EncodeSaved: append them.
+  std::span<const std::uint8_t> pages;  // EncodeSaved does not write them: append them.
 };
 
 void EncodeSaved(const SavedIdentity& identity, const SavedFields& fields, std::string& out);
 
-// kFailedPrecondition: saved by another build. kInvalidArgument: damaged.
+// Fails with kFailedPrecondition if another build saved the cell, and with kInvalidArgument if the
+// blob is damaged.
 Result<SavedFields> DecodeSaved(const SavedIdentity& identity, std::span<const std::uint8_t> blob);
 
-// Appends what differs between the page `now` and what it was `before`; nothing if nothing does.
+// Appends the difference between the page `now` and `before`; appends nothing if they are equal.
 void AppendChangedPage(std::uint32_t page, const std::uint8_t* now, const std::uint8_t* before,
                        std::string& out);
 
-// Puts changed pages into `memory`.
+// Writes changed pages into `memory`.
 Result<void> ApplyChangedPages(std::span<const std::uint8_t> pages, std::span<std::uint8_t> memory);
 
 }  // namespace caisson::worker

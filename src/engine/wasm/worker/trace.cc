@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBaseBytes = 1 + 2 * sizeof(std::uint64_t);  // Flags and base.
 constexpr unsigned kKindBits = 3;
-// Differences are far below this: 18 years. One that is not is recorded as this.
+// Real differences are far below this (18 years). A larger one is recorded as this value.
 constexpr std::int64_t kMaxDifference = (std::int64_t{1} << 59) - 1;
 
 template <typename T>
@@ -162,7 +162,8 @@ bool Trace::Replay(std::string_view parts) {
   return true;
 }
 
-// The replay goes on with the part of the next call, behind what this run has recorded of it.
+// The replay continues with the part of the next call, after the entries that this run has recorded
+// of it.
 void Trace::AlignReplay() {
   while (!given_.empty() && given_.front().number < calls_) given_.pop_front();
   if (given_.empty() || given_.front().number != calls_) return;

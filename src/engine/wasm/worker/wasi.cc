@@ -68,7 +68,7 @@ constexpr U32 kDirectory = 2;
 constexpr U32 kExclusive = 4;
 constexpr U32 kTruncate = 8;
 
-// More than this cannot be counted in a guest's ssize_t.
+// A guest's ssize_t cannot hold more.
 constexpr U64 kMaxCount = std::numeric_limits<std::int32_t>::max();
 
 constexpr U32 kAccessed = 1;
@@ -150,7 +150,7 @@ Errno WasiShim::ClockResGet(U32 id, U32 result) {
 
 Errno WasiShim::ClockTimeGet(U32 id, U64 /*precision*/, U32 result) {
   if (id > static_cast<U32>(ClockId::kThreadCpu)) return Errno::kInval;
-  // Reading a clock may advance it: not for nothing.
+  // Reading a clock may advance it, so check the address first.
   if (!memory_.Range(result, sizeof(U64))) return Errno::kFault;
   return memory_.Store(result, services_.Clock(ClockId{id})) ? Errno::kSuccess : Errno::kFault;
 }
@@ -193,8 +193,8 @@ Errno WasiShim::FdFdstatGet(U32 fd, U32 result) {
   stat.flags = info->flags;
   stat.rights = kAllRights;
   stat.inheriting = kAllRights;
-  // libc takes a device that cannot seek for a terminal. The streams are none, so they keep that
-  // right.
+  // libc treats a device that cannot seek as a terminal. The streams are not terminals, so they
+  // keep that right.
   if (info->type != FileType::kDirectory) {
     stat.inheriting = 0;
     if (!info->read) stat.rights &= ~kFdRead;
@@ -294,7 +294,7 @@ Errno WasiShim::Transfer(U32 buffers, U32 count, U32 result, U64 most, Step step
   for (U32& i = progress_.buffer; i < std::max<U32>(count, 1);) {
     std::span<std::uint8_t> range;
     if (count > 0) {
-      // Anew: what was just read may have been put over the list itself.
+      // Loaded again: the data just read may have overwritten the list itself.
       const auto buffer = memory_.Load<Buffer>(buffers + i * static_cast<U32>(sizeof(Buffer)));
       if (!buffer || buffer->length < progress_.at) break;
       const auto checked = memory_.Range(buffer->address, buffer->length);
@@ -320,7 +320,7 @@ Errno WasiShim::Transfer(U32 buffers, U32 count, U32 result, U64 most, Step step
   return memory_.Store(result, static_cast<U32>(done)) ? Errno::kSuccess : Errno::kFault;
 }
 
-// A device gives without end, and randomness is dear.
+// A device never ends, and random bytes are expensive.
 U64 WasiShim::MostOf(U32 fd) {
   const auto info = files_.Describe(fd);
   const bool device = info && info->type == FileType::kDevice && info->stream == Stream::kNone;
@@ -365,7 +365,7 @@ Errno WasiShim::FdReaddir(U32 fd, U32 buffer, U32 length, U64 cookie, U32 result
   const auto range = memory_.Range(buffer, length);
   if (!range || !memory_.Range(result, sizeof(U32))) return Errno::kFault;
   if (progress_.done == 0) progress_.cookie = cookie;
-  // An entry that does not fit is cut off: a full buffer tells the guest to ask again.
+  // An entry that does not fit is truncated: a full buffer tells the guest to call again.
   std::span<std::uint8_t> rest = range->subspan(static_cast<std::size_t>(progress_.done));
   const auto put = [&rest](const void* bytes, std::size_t size) {
     size = std::min(size, rest.size());

@@ -1,17 +1,18 @@
-// The WASI shim: the functions of wasi_snapshot_preview1 that the guest's libc calls, over a cell's
-// files.
+// The WASI shim: the functions of wasi_snapshot_preview1 that the guest's libc calls, implemented
+// with a cell's files.
 //
 // Each method is one WASI function with its arguments as the guest passes them: addresses and
-// lengths in its own memory, results stored through pointers. It stores nothing and changes nothing
-// unless every pointer it needs is good, and answers kFault otherwise.
+// lengths in its own memory, results stored through pointers. If one of the pointers is bad, it
+// stores nothing, changes nothing and returns kFault.
 //
-// A call that moves much does a slice of it, answers kUnfinished and is made again with the same
-// arguments and the same Progress, so that no guest holds up others for as long as its buffers are.
+// A call that moves much data does a slice of it, returns kUnfinished and is repeated with the same
+// arguments and the same Progress. So a guest cannot delay others by using large buffers.
 //
-// Trust     Every argument is hostile. Work per call is bounded by a slice (kSliceBytes, kSliceEntries),
-//           one path or one list of kMaxBuffers buffers.
-// Threads   The worker's one thread, inside a HostScope.
-// Lifetime  A shim is made for one slice of a call: the guest's memory may have grown before the next.
+// Trust     Every argument is hostile. The work per call is bounded by a slice (kSliceBytes,
+//           kSliceEntries), one path or one list of kMaxBuffers buffers.
+// Threads   The worker's only thread, inside a HostScope.
+// Lifetime  A shim is made for one slice of a call: the guest's memory may have grown before the
+//           next.
 #pragma once
 
 #include <cstdint>
@@ -32,31 +33,30 @@ enum class ClockId : std::uint32_t {
   kThreadCpu = 3
 };
 
-// What a cell gets from its worker.
+// Services that a worker provides to a cell.
 class CellServices : public FileServices {
  public:
-  // `stream` is kOut or kErr. Takes everything, also what is beyond the output limit and goes
-  // nowhere.
+  // `stream` is kOut or kErr. Takes all bytes; those beyond the output limit are discarded.
   virtual void Write(Stream stream, std::span<const std::uint8_t> bytes) = 0;
-  // Nanoseconds. The clock that files have is kRealtime.
+  // Returns nanoseconds. Files use kRealtime.
   virtual std::uint64_t Clock(ClockId id) = 0;
   std::uint64_t Now() final { return Clock(ClockId::kRealtime); }
 
-  // At most a few, without NUL, alive as long as the cell.
+  // Few in number, without NUL, valid as long as the cell lives.
   virtual std::span<const std::string_view> Arguments() const { return {}; }
   virtual std::span<const std::string_view> Environment() const { return {}; }  // "NAME=value"
 };
 
-// How far a call has come that is made in slices. Numbers only: it lies on the guest's stack, which can
-// be dropped at any time.
+// The progress of a call that is made in slices. It holds only numbers, because it lies on the
+// guest's stack, which can be dropped at any time.
 struct Progress {
-  std::uint64_t done = 0;    // Bytes so far.
-  std::uint32_t buffer = 0;  // The one that is next,
-  std::uint32_t at = 0;      // and the bytes of it that are done.
-  std::uint64_t cookie = 0;  // Of a listing: the entry that is next.
+  std::uint64_t done = 0;    // Bytes done so far.
+  std::uint32_t buffer = 0;  // The next buffer.
+  std::uint32_t at = 0;      // The bytes of it that are done.
+  std::uint64_t cookie = 0;  // For a listing: the next entry.
 };
 
-// What one slice does at most, besides kSliceBytes. Randomness is slower than copying.
+// Further bounds on one slice besides kSliceBytes. Generating random bytes is slower than copying.
 inline constexpr std::uint64_t kSliceRandomBytes = std::uint64_t{32} << 10;
 inline constexpr std::uint32_t kSliceEntries = 256;
 
@@ -72,9 +72,9 @@ class WasiShim {
   using U32 = std::uint32_t;
   using U64 = std::uint64_t;
 
-  static constexpr U32 kMaxBuffers = 1024;                 // As Linux: longer lists are kInval.
-  static constexpr U64 kMaxTransferBytes = U64{32} << 20;  // One read or write moves at most this.
-  static constexpr U64 kMaxDeviceTransferBytes = U64{64} << 10;  // From a device.
+  static constexpr U32 kMaxBuffers = 1024;                 // As on Linux: longer lists are kInval.
+  static constexpr U64 kMaxTransferBytes = U64{32} << 20;  // Maximum for one read or write.
+  static constexpr U64 kMaxDeviceTransferBytes = U64{64} << 10;  // The same for a device.
   static constexpr U32 kMaxRandomBytes = U32{1} << 20;
 
   explicit WasiShim(const ShimContext& context)
@@ -91,7 +91,7 @@ class WasiShim {
   Errno ClockTimeGet(U32 id, U64 precision, U32 result);
   Errno RandomGet(U32 buffer, U32 length);
   Errno SchedYield() { return Errno::kSuccess; }
-  // Nothing to wait for here: the guest sleeps and waits through its own host calls.
+  // Not supported: the guest sleeps and waits through its own host calls.
   Errno PollOneoff(U32, U32, U32, U32) { return Errno::kNotsup; }
 
   Errno FdAdvise(U32 fd, U64 offset, U64 length, U32 advice);
@@ -141,10 +141,10 @@ class WasiShim {
   Errno StoreStrings(std::span<const std::string_view> strings, U32 pointers, U32 text);
   Errno StoreSizes(std::span<const std::string_view> strings, U32 count, U32 text_bytes);
   Errno StoreStat(const Io<FileStat>& stat, U32 result);
-  // Checks a list of buffers and the place for the result.
+  // Checks a list of buffers and the address for the result.
   Errno CheckBuffers(U32 buffers, U32 count, U32 result) const;
-  // Calls `step` for one buffer after the other until one is not filled or the slice is done, then
-  // stores how much was done.
+  // Calls `step` for each buffer until one is not filled or the slice is done, then stores the
+  // number of bytes done.
   template <typename Step>
   Errno Transfer(U32 buffers, U32 count, U32 result, U64 most, Step step);
   U64 MostOf(U32 fd);
@@ -155,7 +155,7 @@ class WasiShim {
   Progress& progress_;
 };
 
-// The cell whose code made the call that is being served. Provided by the worker's cell switch.
+// Returns the shim of the cell whose call is being served. Implemented by the worker's cell switch.
 ShimContext CurrentShim(Progress& progress);
 
 }  // namespace caisson::worker

@@ -1,10 +1,10 @@
-// The functions of wasi_snapshot_preview1 by the names that wasm2c gives them: the generated code
-// calls these.
+// The functions of wasi_snapshot_preview1 under the names that wasm2c gives them, called by the
+// generated code.
 //
-// Linked with the generated code only. Nothing is decided here: each marks that host code runs,
-// finds the cell it serves and hands over to the shim. A call that needs the host's files first leaves
-// the guest until they are there, and is made again: no host code waits on the guest's stack. A long
-// call is made slice by slice; between two of them the timer may take the cell off.
+// Linked with the generated code only. They contain no logic: each marks that host code runs, finds
+// the current cell and calls the shim. A call that needs the host's files first leaves the guest
+// until they arrive, and is then repeated, so that no host code waits on the guest's stack. A long
+// call is made in slices; between two of them the timer may preempt the cell.
 
 #include <cstdint>
 

@@ -9,19 +9,20 @@
 namespace caisson::worker {
 namespace {
 
-// Cells kept for the next runs: enough to hardly ever make one, few enough not to hold much memory.
+// Number of cells kept for the next runs: enough that one is hardly ever made, few enough to hold
+// little memory.
 constexpr std::size_t kMaxSpareCells = 16;
-// A cell that has used up its slice runs at the latest after this many others.
+// A cell that has used up its slice runs after at most this many others.
 constexpr int kMaxFreshInARow = 8;
 constexpr std::uint64_t kSavePatienceNs = 100'000'000;
-// What is done for one cell before others have their turn, each half a millisecond's worth at most.
+// Work for one cell before others have their turn, each at most half a millisecond.
 constexpr int kFramesPerTurn = 16;
 constexpr std::uint64_t kShrinkBytes = 16 << 20;
 
 Worker* g_worker = nullptr;
 
-// The host's frames are ours: one that makes no sense is a bug, and a jailed process that goes on after
-// a bug would be worse than none.
+// Frames come from our host: an invalid one is a bug, and a jailed process that continues after a
+// bug would be worse than none.
 [[noreturn]] void Malformed() {
   std::abort();
 }
@@ -54,7 +55,7 @@ struct GivenFiles {
   std::vector<Mount> mounts;
 };
 
-// The list that follows a request: (path, contents) and (path, mode, write_bytes_limit).
+// Decodes the list that follows a request: (path, contents) and (path, mode, write_bytes_limit).
 GivenFiles DecodeFiles(std::string_view payload) {
   GivenFiles given;
   if (payload.empty()) return given;
@@ -114,7 +115,7 @@ void Worker::Run() {
 
 void Worker::Wait() {
   if (clean_.empty()) {
-    // The next run should not have to wait for this.
+    // Made now, so that the next run need not wait for it.
     if (auto cell = MakeCell()) {
       (*cell)->memory().Prefault();
       clean_.push_back(std::move(*cell));
@@ -128,8 +129,8 @@ void Worker::Wait() {
     timeout = at > now ? static_cast<std::int64_t>(at - now) : 0;
   }
   channel_.Wait(timeout);
-  // Runs that follow each other closely leave the timer on; the first tick that wakes us for nothing
-  // turns it off.
+  // While runs follow each other closely the timer stays on; the first tick without work turns it
+  // off.
   if (ticking_ && !channel_.has_next()) {
     ticking_ = false;
     StopTicking();
@@ -224,7 +225,7 @@ void Worker::Again(std::uint64_t id, std::string_view payload) {
 void Worker::Answer(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::AnswerHeader>(payload);
   Cell* cell = Find(id);
-  if (cell == nullptr) return;  // It ended while the answer was on its way.
+  if (cell == nullptr) return;  // The cell ended while the answer was on its way.
   const bool was_parked = cell->state() == CellState::kParked;
   const std::uint64_t wake = cell->wake_ns();
   if (!cell->Answer(header, payload)) return;
@@ -244,13 +245,13 @@ void Worker::Save(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::SaveHeader>(payload);
   Cell* cell = Find(id);
   if (cell != nullptr && cell->state() == CellState::kEnding) {
-    FinishNow(*cell);  // An answer may not come between its frames.
+    FinishNow(*cell);  // The reply must not come between its frames.
     cell = Find(id);
   }
   if (cell == nullptr) return Refuse(id, Error(ErrorCode::kNotFound, "the cell is gone"));
   if (!CanSave(*cell)) {
-    // The host hears of a call before the cell waits for its answer; usually it is about to. A cell
-    // that asks about a file, or sleeps for a moment, is in the middle of something, but not for long.
+    // The host receives a call before the cell waits for its answer, so the cell is usually about
+    // to wait. A cell that asks about a file, or sleeps briefly, is busy, but not for long.
     const std::uint64_t until = MonotonicNow() + kSavePatienceNs;
     pending_saves_.insert_or_assign(id, PendingSave{header, until});
     return SetTimer(until, *cell);
@@ -296,11 +297,12 @@ void Worker::Restore(std::uint64_t id, std::string_view payload) {
   const std::span blob(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size());
   auto restored = cell.Restore(id, start, std::move(given.mounts), trace, blob, build_id_);
   if (!restored) {
-    return Refuse(id, restored.error());  // The half-made cell is destroyed, never reused.
+    return Refuse(id, restored.error());  // The incomplete cell is destroyed, never reused.
   }
   cells_.emplace(id, std::move(made));
   const auto& open = cell.open_calls();
-  // Before the host hears that it is there: a cell without an open call is idle to it, unless it sleeps.
+  // Sent before the host learns of the cell: to the host, a cell without an open call is idle
+  // unless it sleeps.
   if (cell.wake_ns() != 0) cell.TellSleep();
   channel_.Send(wire::ToHost::kRestored, id, {},
                 {reinterpret_cast<const char*>(open.data()), open.size() * sizeof open[0]});
@@ -356,7 +358,7 @@ void Worker::RunSlice(Cell& cell) {
   }
   running_ = &cell;
   Left left = cell.Go();
-  // A call that was answered already, or a sleep of no length: go on at once.
+  // The call was already answered, or the sleep has no length: continue at once.
   while (left == Left::kParked && cell.state() == CellState::kReady && !channel_.has_next() &&
          !TickMissed()) {
     left = cell.Go();
@@ -405,7 +407,7 @@ void Worker::FinishNow(Cell& cell) {
   if (cell.state() != CellState::kIdle) Discard(cell);
 }
 
-// A slice of what is left to do for cells whose runs have ended.
+// Does a slice of the work left for cells whose runs have ended.
 void Worker::CleanUpSlice() {
   if (!ending_.empty()) {
     Cell* cell = ending_.front();
@@ -427,8 +429,8 @@ void Worker::Discard(Cell& cell) {
   Unschedule(cell);
   std::unique_ptr<Cell> owned = std::move(cells_.extract(cell.id()).mapped());
   if (!cell.memory().Shrink(kShrinkBytes)) return discarded_.push_back(std::move(owned));
-  // At once, and last in, first out: the pages that are copied back are in the cache, where the next
-  // run wants them. Putting it off until nobody waits costs more than it saves.
+  // Done at once, and last in, first out: the pages that are copied back are in the cache, where
+  // the next run needs them. Deferring it until there is no work costs more than it saves.
   Keep(std::move(owned));
 }
 

@@ -1,12 +1,13 @@
-// The Worker: takes runs from the host, lets their cells share this one thread, sends back what they
-// say.
+// The Worker takes runs from the host, lets their cells share its one thread, and sends back their
+// messages.
 //
-// Cells that can go on wait in two lines: those that just arrived, were answered or woke, and those
-// that used up a slice. The first goes first, but never starves the second. A cell runs until it
-// waits, ends, or the timer takes it off because somebody else wants the thread; so neither a waiting
-// nor a computing cell blocks another.
+// Ready cells wait in two queues: those that just arrived, were answered or woke, and those that
+// used up a slice. The first queue goes first, but never starves the second. A cell runs until it
+// waits, ends, or is preempted by the timer because another cell wants the thread. So neither a
+// waiting nor a computing cell blocks another.
 //
-// Trust     Cells are hostile, see Cell. Frames from the host are trusted; malformed ones end us.
+// Trust     Cells are hostile, see Cell. Frames from the host are trusted; a malformed one ends the
+//           worker.
 // Threads   One. OnTick runs in the timer's signal handler, and only while guest code runs.
 // Lifetime  Until the host kills the process.
 #pragma once
@@ -35,12 +36,12 @@ class Worker {
   Worker(const BaseFile& base, const LibraryImage& library, DirtyPages& dirty, HostChannel& channel,
          std::span<const std::uint8_t> build_id, WorkerOptions options);
 
-  // Makes the first cells ready. Before the jail closes or after, but before Run().
+  // Prepares the first cells. Call it before Run(), before or after the jail closes.
   Result<void> Prepare();
 
   [[noreturn]] void Run();
 
-  // The timer's question while guest code runs: take the cell off?
+  // Called by the timer while guest code runs. Returns whether to preempt the cell.
   static bool OnTick();
 
  private:
@@ -85,12 +86,15 @@ class Worker {
   std::unordered_map<std::uint64_t, std::unique_ptr<Cell>> cells_;
   std::vector<std::unique_ptr<Cell>> clean_;
   std::deque<Cell*> fresh_;                      // Ready, and have not used up a slice.
-  std::deque<Cell*> spent_;                      // Ready, taken off by the timer.
-  std::deque<Cell*> ending_;                     // Have more to send than a slice.
-  std::deque<std::unique_ptr<Cell>> discarded_;  // Have more to give back than a slice.
+  std::deque<Cell*> spent_;                      // Ready; preempted by the timer.
+  std::deque<Cell*> ending_;                     // Still have data to send, more than one slice.
+  std::deque<std::unique_ptr<Cell>> discarded_;  // Still have memory to give back, more than one
+                                                 // slice.
   int fresh_in_a_row_ = 0;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> timers_;  // (time, cell): look at it then.
-  // Asked for while the cell still computed: done when it waits, refused when that takes too long.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> timers_;  // (time, cell): check the cell at
+                                                              // that time.
+  // A save requested while the cell still computed. It is done when the cell waits, and refused if
+  // that takes too long.
   struct PendingSave {
     wire::SaveHeader header;
     std::uint64_t until_ns;

@@ -1,5 +1,5 @@
-// caisson-worker: started by the host with three descriptors (wire/frames.h), jails itself, then runs
-// cells until it is killed. Everything that needs the outside happens before Enter().
+// caisson-worker: started by the host with three descriptors (wire/frames.h). It enters its jail,
+// then runs cells until it is killed. Everything that needs the outside happens before Enter().
 #include <sys/syscall.h>
 
 #include <cstdio>
@@ -65,7 +65,7 @@ Result<void> Main(int argc, char** argv) {
   spec.name = "caisson-worker";
   spec.syscalls = jail::WorkerSyscalls(
       {.pagemap = dirty.fd().get(), .writable = {STDERR_FILENO, channel.notify_fd().get()}});
-  // Tells whether a run has made any page dirty (DirtyPages::Faults).
+  // Shows whether a run has made any page dirty (DirtyPages::Faults).
   spec.syscalls.push_back({.number = SYS_getrusage});
   TRY_ASSIGN(const jail::Walls walls, jail::Enter(spec));
   SendReady(channel, base, walls);
@@ -77,7 +77,7 @@ Result<void> Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   auto result = caisson::worker::Main(argc, argv);
-  // The host shows this to whoever asked for the run.
+  // The host shows this to the requester of the run.
   std::fprintf(stderr, "caisson-worker: %s\n", result.error().message().c_str());
   return EXIT_FAILURE;
 }

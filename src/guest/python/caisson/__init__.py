@@ -1,8 +1,8 @@
-"""What code in a cell may use besides the standard library."""
+"""Names that code in a cell may use in addition to the standard library."""
 
 
 class ToolError(Exception):
-    """A tool of the host raised, or could not be called. `type` and `message` say what."""
+    """A tool of the host raised an error or could not be called. See `type` and `message`."""
 
     def __init__(self, type="ToolError", message=""):
         super().__init__(type, message)
@@ -25,7 +25,7 @@ class ApprovalDenied(ToolError):
 
 
 class UncertainError(ToolError):
-    """Nobody knows whether the call was done: what ran it stopped while it was under way. It is not done again."""
+    """It is unknown whether the call was done: its execution was interrupted. It is not repeated."""
 
     def __init__(self, message="nobody knows whether the call was done"):
         super().__init__("UncertainError", message)
@@ -35,5 +35,5 @@ class UncertainError(ToolError):
         return self.message
 
 
-# They are builtins of a cell, and print as such.
+# They are builtins of a cell and are shown as such.
 ToolError.__module__ = ApprovalDenied.__module__ = UncertainError.__module__ = "builtins"

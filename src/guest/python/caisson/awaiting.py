@@ -1,13 +1,13 @@
-"""What `await` and asyncio.wait make of tool calls."""
+"""Makes tool calls work with `await` and asyncio.wait."""
 
 
 async def given(value):
-    """Of the value of a call that was waited for where it was made."""
+    """Makes the value of a finished call awaitable."""
     return value
 
 
 def tasks(awaitables):
-    """asyncio.wait takes tasks alone; a pending call is none."""
+    """asyncio.wait takes only tasks; a pending call is not one."""
     import asyncio
 
     return [asyncio.ensure_future(one) for one in awaitables]

@@ -1,8 +1,7 @@
-"""XML without entity expansion: to declare an entity with a text of its own is an error.
+"""Disables XML entity expansion: declaring an entity with a replacement text is an error.
 
-The wasm engine's expat does not know such entities. The system's has no switch for that, so here the declaration already
-fails, with the same error: undefined entity.
-"""
+The expat of the wasm engine does not support such entities. The system's expat has no switch for
+that, so here the declaration already fails, with the same error: undefined entity."""
 
 import sys
 
@@ -19,20 +18,20 @@ def _undefined_entity(parser):
 
 
 class _Parser:
-    """Stands for a parser of pyexpat, whose kind cannot be subclassed."""
+    """Replaces a parser of pyexpat, whose type cannot be subclassed."""
 
     def __init__(self, parser):
         vars(self).update(_parser=parser, _refusal=None)
         parser.EntityDeclHandler = self._declared
 
     def _declared(self, name, is_parameter, text, *elsewhere):
-        if text is not None:  # One that is elsewhere is never read.
+        if text is not None:  # An external one is never read.
             vars(self)["_refusal"] = error = _undefined_entity(self._parser)
             raise error
 
     def _still_parsing(self):
         if self._refusal is not None:
-            raise self._refusal  # By itself it would go on with what comes next.
+            raise self._refusal  # Otherwise the parser would continue with the next part.
         return self._parser
 
     def Parse(self, *arguments):
@@ -53,7 +52,8 @@ class _Parser:
 
 
 class _Prolog:
-    """Reads along with a parser until the first element: all declarations come before that."""
+    """Parses the same data as another parser until the first element: all declarations come before
+    that."""
 
     def __init__(self, encoding):
         self._parser = sys.modules["pyexpat"].ParserCreate(encoding)
@@ -64,7 +64,7 @@ class _Prolog:
         self._is_over = True
 
     def read(self, data):
-        # In pieces, since the parser reads to the end of what it is given.
+        # In pieces, because the parser reads all the data it is given.
         for at in range(0, len(data), _PIECE):
             if self._is_over:
                 return
@@ -73,7 +73,7 @@ class _Prolog:
             except sys.modules["pyexpat"].ExpatError as error:
                 if error is self._parser._refusal:
                     raise
-                self._end()  # Something else is wrong, which the other parser will say.
+                self._end()  # Another error, which the other parser will report.
 
 
 def guard_pyexpat():
@@ -87,7 +87,7 @@ def guard_pyexpat():
 
 
 def guard_elementtree():
-    """_elementtree shows its parsers to nobody, so another one reads along."""
+    """_elementtree does not expose its parsers, so a second one parses the same data."""
     module = sys.modules["_elementtree"]
 
     class XMLParser(module.XMLParser):

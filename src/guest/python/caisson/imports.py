@@ -1,8 +1,8 @@
-"""Which modules the interpreter has, without importing any."""
+"""Finds out which modules the interpreter has, without importing any."""
 
 
 def is_missing(name):
-    from importlib.util import find_spec  # Not before it is needed: it brings others along.
+    from importlib.util import find_spec  # Imported late: it imports other modules.
 
     try:
         return find_spec(name) is None

@@ -1,7 +1,7 @@
-"""What is brought in, or put right, when code first imports a module.
+"""Loads or patches things when code first imports a module.
 
-The event loop, since asyncio is more than the rest of Python together; what numpy computes with; what reads XML; what
-asks the kernel for more than it gives; what hands over what is Python's own.
+The event loop (asyncio is larger than the rest of Python together), what numpy computes with, what
+parses XML, what asks the kernel for more than it gives, and what would expose Python's own objects.
 """
 
 import sys
@@ -10,14 +10,14 @@ from caisson import blas, entities, own, without
 
 
 class _FirstImports:
-    """Finds and loads the modules that `then` names, and calls what it says when one is there."""
+    """Finds and loads the modules that `then` names, and calls its functions after each import."""
 
     def __init__(self, then):
         self._then = then
         self._loaders = {}
 
     def find_spec(self, name, path=None, target=None):
-        # Being asked is not being wanted: whoever looks for missing modules asks too.
+        # A query is not an import: code that looks for missing modules also asks.
         if name not in self._then:
             return None
         others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)

@@ -10,7 +10,7 @@ _may_have_threads = False
 
 
 class _HostSelector:
-    """Waits for answers to tool calls, for other threads, or for time to pass."""
+    """Waits for answers to tool calls, for other threads, or for a timeout."""
 
     def __init__(self, loop):
         self._loop = loop
@@ -21,8 +21,8 @@ class _HostSelector:
         return _caisson.wait(timeout)
 
     def _would_wait_forever(self):
-        # Nothing but a call's answer, a timer or another thread can wake a cell. Threads are looked for first: when
-        # none is left, what the last of them took or gave us is there to be seen.
+        # Only a call's answer, a timer or another thread can wake a cell. Threads are checked
+        # first: when none is left, everything that the last of them took or gave us is visible.
         return not _has_other_threads() and not _caisson.outstanding() and not self._loop._ready
 
 
@@ -68,13 +68,15 @@ class EventLoopPolicy(_Policy):
     _loop_factory = EventLoop
 
 
-_halves = {}  # call -> what came first: the PendingCall, or the answer, which another thread took
-_unawaited = {}  # PendingCall -> None: nothing has asked for their answers yet.
+_halves = {}  # call -> the half that came first: the PendingCall, or the answer, which another
+              # thread took
+_unawaited = {}  # PendingCall -> None: nothing has requested their answers yet.
 _main_loop = None
 
 
 def _meet(call, half):
-    """The other half of the call, or None if this is the first. One step decides, whichever threads bring them."""
+    """Returns the other half of the call, or None if this is the first. One atomic step decides,
+    whichever threads bring them."""
     first = _halves.setdefault(call, half)
     if first is half:
         return None
@@ -83,10 +85,10 @@ def _meet(call, half):
 
 
 class PendingCall:
-    """What a tool call becomes where it is awaited: made at once, and awaited as often as the code likes.
+    """A tool call in a place where it is awaited: made at once, and can be awaited any number of
+    times.
 
-    A coroutine to asyncio, so that tasks are made of it.
-    """
+    asyncio sees a coroutine, so that it makes tasks of it."""
 
     __slots__ = ("_name", "_call", "_answer", "_waiting", "_driven")
 
@@ -98,7 +100,7 @@ class PendingCall:
         _unawaited[self] = None
         try:
             self._call = _caisson.post(name, args, kwargs)
-        except Exception as error:  # Raised where the call is awaited, as all that goes wrong with it.
+        except Exception as error:  # Raised where the call is awaited, like all its errors.
             self._answer = [None, error]
             return
         answer = _meet(self._call, self)
@@ -111,8 +113,8 @@ class PendingCall:
     def settle(self, answer):
         self._answer = answer
         for future in self._waiting:
-            # It may belong to another loop: one that was left before its calls were answered, or one that runs in
-            # another thread.
+            # It may belong to another loop: one that was left before its calls were answered, or
+            # one that runs in another thread.
             loop = future.get_loop()
             if loop is not events._get_running_loop() and loop.is_running():
                 loop.call_soon_threadsafe(_settle, future, *answer)
@@ -120,7 +122,7 @@ class PendingCall:
                 _settle(future, *answer)
 
     def finish(self):
-        """Waits in place, whatever the loop."""
+        """Waits in place, whatever the loop is."""
         try:
             answer = [_caisson.finish(self._call), None]
         except Exception as error:
@@ -129,14 +131,15 @@ class PendingCall:
         self.settle(answer)
 
     def future(self):
-        """Its answer, for functions of asyncio that would make a task of it; itself on a loop that is not ours."""
+        """Returns its answer, for functions of asyncio that would make a task of it; itself on a
+        foreign loop."""
         loop = events._get_running_loop()
         if not isinstance(loop, EventLoop):
             return self
         _unawaited.pop(self, None)
         future = loop.create_future()
         self._waiting.append(future)
-        if self._answer is not None:  # Looked at last: another thread may have settled it meanwhile.
+        if self._answer is not None:  # Checked last: another thread may have settled it meanwhile.
             _settle(future, *self._answer)
         return future
 
@@ -162,7 +165,7 @@ class PendingCall:
         try:
             return driven.send(value)
         except BaseException:
-            self._driven = None  # It has ended; another task may start anew.
+            self._driven = None  # It has ended; another task may start again.
             raise
 
     def throw(self, *error):
@@ -174,7 +177,7 @@ class PendingCall:
             self._driven.close()
 
     def conclude(self):
-        """What became of a call that nobody awaited is not lost."""
+        """Shows the error of a call that nobody awaited."""
         if self._answer is None:
             self.finish()
         error = self._answer[1]
@@ -187,7 +190,7 @@ tool_call = PendingCall
 
 
 def conclude():
-    """Before a run ends: what it called has happened, awaited or not."""
+    """Called before a run ends: waits until all its calls are done, awaited or not."""
     while _unawaited:
         pending = next(iter(_unawaited))
         del _unawaited[pending]
@@ -195,7 +198,7 @@ def conclude():
 
 
 def run(coroutine):
-    """Runs top-level code that awaits, then cancels what it left behind, as asyncio.run does."""
+    """Runs top-level code that awaits, then cancels the remaining tasks, as asyncio.run does."""
     global _main_loop
     if _main_loop is None or _main_loop.is_closed():
         _main_loop = EventLoop()

@@ -1,8 +1,8 @@
-"""What is the code's own, and what is Python's.
+"""Separates objects of the code from Python's own.
 
-The strict policy keeps code away from what Python's own classes and modules hold. Some functions of the standard library would
-hand it over, by names or objects that the code gives them; here they are put right.
-"""
+The strict policy keeps code away from the contents of Python's own classes and modules. Some
+functions of the standard library would expose them, through names or objects that the code passes;
+these functions are patched here."""
 
 import os
 import sys
@@ -14,8 +14,9 @@ _STREAMS = ("stdin", "stdout", "stderr")
 
 
 def lookup(value, name):
-    """Asks the object itself: a proxy, an alias of a class or a __getattr__ would answer for another one."""
-    # isinstance() believes what proxies say.
+    """Asks the object itself: a proxy, an alias of a class or a __getattr__ would answer for
+    another object."""
+    # isinstance() trusts what proxies claim.
     owner = type if issubclass(type(value), type) else object
     return owner.__getattribute__(value, name)
 
@@ -56,7 +57,8 @@ _standard = standard_names()
 
 
 def guard_functools():
-    """update_wrapper, and all that decorates with it, copies no __dict__ but that of objects of the code's own."""
+    """update_wrapper, and all decorators that use it, copy only the __dict__ of objects of the
+    code."""
     import functools
 
     update = functools.update_wrapper
@@ -77,7 +79,7 @@ def guard_functools():
 
 
 def guard_contextlib():
-    """redirect_stdout redirects a stream, whatever a class made from it names: not sys.modules."""
+    """redirect_stdout redirects only a stream, whatever a derived class names: not sys.modules."""
     import contextlib
 
     def stream_of(redirection):
@@ -101,7 +103,7 @@ def guard_contextlib():
 
 
 def guard_argparse():
-    """Namespaces show what they hold themselves, not what a class holds that is given to their methods."""
+    """A namespace shows only its own contents, not those of a class that is passed to its methods."""
     import argparse
 
     def _get_kwargs(self):
@@ -117,7 +119,7 @@ def guard_argparse():
 
 
 def guard_warnings():
-    """catch_warnings keeps no module among what it holds."""
+    """catch_warnings does not keep a module in its attributes."""
     import warnings
 
     def module(self):
@@ -130,7 +132,7 @@ def guard_warnings():
     warnings.catch_warnings._module = property(module, set_module)
 
 
-# What pandas evaluates, under whatever name and with whatever text: df.eval("@name.attribute").
+# Expressions that pandas evaluates, under any name and with any text: df.eval("@name.attribute").
 
 _FRAMES = frozenset(
     "ag_await ag_code ag_frame co_code co_consts co_names cr_await cr_code cr_frame cr_origin f_back f_builtins f_code "
@@ -139,7 +141,7 @@ _FRAMES = frozenset(
 
 
 def _guard_scope():
-    """Names in the text stand for no modules, and for nothing of Python's own."""
+    """Names in the text never refer to modules or to Python's own objects."""
     scope = sys.modules["pandas.core.computation.scope"].Scope
     resolve = scope.resolve
 
@@ -178,7 +180,7 @@ PACKAGE_GUARDS = {
     },
 }
 
-# What to call once each of these modules is there.
+# Functions to call after each of these modules is imported.
 GUARDS = {
     "argparse": guard_argparse,
     "contextlib": guard_contextlib,

@@ -1,4 +1,4 @@
-"""Makes the interpreter ready to be snapshotted. Runs once, when the snapshot is made."""
+"""Prepares the interpreter for the snapshot. Runs once, when the snapshot is made."""
 
 import atexit
 import gc
@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-# What code usually imports, and what that imports in turn.
+# Modules that code usually imports, and their imports.
 _USUAL = """
 abc argparse array ast asyncio base64 binascii bisect builtins calendar cmath codecs collections
 collections.abc contextlib copy csv dataclasses datetime decimal difflib enum errno fractions
@@ -18,16 +18,15 @@ struct tempfile textwrap threading time traceback types typing unicodedata urlli
 warnings weakref zlib zoneinfo random
 """.split()
 
-# Where cells are forked, every page that the parent holds costs each of them: only what is small. All of
-# the above is there under the name `stdlib`.
+# Where cells are forked, every page of the parent costs each of them: only small modules. All of
+# the above are available under the name `stdlib`.
 _LIGHT = "collections datetime functools itertools json math random re statistics string".split()
 
 
 class _Reseeding:
-    """Finds and loads `random`, kept aside until code imports it, with a seed of the run's own.
+    """Finds and loads `random`, hidden until code imports it, with a seed for each run.
 
-    Runs that start from one snapshot would otherwise all draw the same numbers.
-    """
+    Otherwise all runs that start from one snapshot would draw the same numbers."""
 
     module = None
 
@@ -44,14 +43,15 @@ class _Reseeding:
 
 
 class _LazyRandom:
-    """Stands for `random` in library modules that imported it before the snapshot."""
+    """Replaces `random` in library modules that imported it before the snapshot."""
 
     def __getattr__(self, name):
         return getattr(importlib.import_module("random"), name)
 
 
 class _StartTime:
-    """logging's start of the program: the first time a run asks, not when the snapshot was made."""
+    """The start time of the program for logging: set when a run first asks, not when the snapshot
+    is made."""
 
     def __rsub__(self, now):
         sys.modules["logging"]._startTime = now
@@ -59,7 +59,7 @@ class _StartTime:
 
 
 def _shut_down_when_used(logging):
-    """Registers what logging does at the end with the first handler that code makes, which few runs do."""
+    """Registers logging's exit handler with the first handler that code makes, which few runs do."""
     add = logging._addHandlerRef
 
     def add_first(handler):
@@ -82,7 +82,7 @@ class _Loader:
 
 
 def reseed():
-    """In a forked cell: chance of its own."""
+    """Call in a forked cell: gives it its own random state."""
     for name in ("random", "numpy.random"):
         if module := sys.modules.get(name):
             module.seed()
@@ -102,7 +102,8 @@ def _set_random_aside():
 
 
 def _open_as_pipe(descriptor, name):
-    """The stream as a cell has it. Whether it can seek is asked only here, where it may be a file."""
+    """Returns the stream for a cell. Whether it can seek is decided here only, where it may be a
+    file."""
     kept, ends = os.dup(descriptor), os.pipe()
     os.dup2(ends[1], descriptor)
     stream = open(descriptor, "w", closefd=False)
@@ -140,11 +141,10 @@ def _preload(forks, preload):
 
 
 def modules(forks, preload):
-    """Imports, and replaces what a cell does differently.
+    """Imports modules, and replaces functions that differ in a cell.
 
-    `forks`: cells are processes of their own, so they sleep and wait by themselves. `preload` names
-    further modules to import; None: not even the usual ones.
-    """
+    `forks`: cells are separate processes, so they sleep and wait by themselves. `preload` names
+    further modules to import; None: not even the usual ones."""
     import _caisson
     import _sitebuiltins
     import builtins
@@ -165,7 +165,7 @@ def modules(forks, preload):
     if preload is not None:
         _preload(forks, preload)
 
-    # What `site` would define, and code likes to call.
+    # Functions of `site` that code often calls.
     builtins.exit = _sitebuiltins.Quitter("exit", "")
     builtins.quit = _sitebuiltins.Quitter("quit", "")
     builtins.help = _sitebuiltins._Helper()
@@ -195,7 +195,7 @@ async def _nothing():
 
 
 def _warm_up(forks):
-    """Runs once what most runs run, so that caches and lazily made objects are in the snapshot."""
+    """Performs once what most runs do, so that caches and lazily made objects are in the snapshot."""
     import json
     import re
 
@@ -217,7 +217,7 @@ def finish(forks, preload):
         _set_random_aside()
     sys.modules["linecache"].cache["main.py"] = (sys.modules["_caisson"].source,)
     if sys.platform == "wasi":
-        # Where code may write, and what it leaves there is captured.
+        # The directory where code may write and whose files are captured.
         sys.modules["os"].chdir("/output")
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""How an exception is shown to whoever wrote the code: Python's own format, their own frames."""
+"""Formats an exception for the author of the code: Python's own format, only frames of the code."""
 
 import builtins
 import linecache
@@ -18,7 +18,8 @@ def _outermost_code():
     return frame.f_code
 
 
-_starter = _outermost_code()  # Of an interpreter that was started for a run, it is below all that runs.
+_starter = _outermost_code()  # If the interpreter was started for a run, this frame is below
+                              # everything that runs.
 
 
 def _is_ours(code):
@@ -38,7 +39,7 @@ def own_frames(trace):
 
 
 def _trim(exception, seen):
-    """Leaves only the code's own frames in an exception and all that hang on it."""
+    """Keeps only frames of the code in an exception and its causes and contexts."""
     todo = [exception]
     while todo:
         one = todo.pop()
@@ -83,7 +84,7 @@ def _type_name(exception):
 
 
 def describe(exception, file):
-    """(type, message, line, traceback) of what ended a run."""
+    """Returns (type, message, line, traceback) of the exception that ended a run."""
     _load_source(file)
     if isinstance(exception, SyntaxError) and exception.filename == file and not exception.text:
         exception.text = linecache.getline(file, exception.lineno or 0) or None
@@ -91,14 +92,15 @@ def describe(exception, file):
     line = _last_line(exception.__traceback__, file)
     if line is None and isinstance(exception, SyntaxError) and exception.filename == file:
         line = exception.lineno
-    # All three, for versions before 3.10.
+    # Three arguments, for versions before 3.10.
     text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
     message = exception.msg if type(exception) is SyntaxError else _message(exception)
     return _type_name(exception), message, line, text
 
 
 def _created_at(coroutine):
-    """Where it was called, if code has asked to be told (sys.set_coroutine_origin_tracking_depth)."""
+    """Returns where it was called, if code has enabled that
+    (sys.set_coroutine_origin_tracking_depth)."""
     if coroutine.cr_origin is None:
         return ""
     places = [(*place, linecache.getline(*place[:2])) for place in reversed(coroutine.cr_origin)]
@@ -107,7 +109,8 @@ def _created_at(coroutine):
 
 
 def warn_unawaited(coroutine):
-    """warnings._warn_unawaited_coroutine, at a line of the code's own: what lets go of it may be us."""
+    """warnings._warn_unawaited_coroutine, reported at a line of the code, because our own frame may
+    release it."""
     frame = sys._getframe()
     while frame is not None and _is_ours(frame.f_code):
         frame = frame.f_back

@@ -1,10 +1,10 @@
-"""What the functions of the host's tools say about themselves."""
+"""Signatures and docstrings of the functions for the host's tools."""
 
 import keyword
 
 
 def make(tool):
-    """The inspect.Signature of a tool, from the request's description of it."""
+    """Returns the inspect.Signature of a tool, from its description in the request."""
     from inspect import Parameter, Signature
 
     def parameter(name, annotation, presence, default, types, keyword_only):

@@ -1,24 +1,25 @@
-"""What a cell does not have says so, and names the engine that has it or what to use instead."""
+"""Explains features that a cell does not have, and names the engine that has them or an
+alternative."""
 
 import sys
 
 _NATIVE = "the native engine (--engine native)"
 
-# Packages that are no part of Python but that models like to import.
+# Packages outside the standard library that models often import.
 _PACKAGES = frozenset(
     """numpy pandas scipy matplotlib sklearn torch tensorflow requests httpx aiohttp PIL cv2 sympy
     polars pyarrow openpyxl bs4 lxml yaml pydantic seaborn plotly networkx statsmodels numba
     """.split()
 )
 
-# Modules of the standard library that are built on what the wasm engine does not have.
+# Modules of the standard library that need features which the wasm engine does not have.
 _MODULES = frozenset(
     """_ctypes ctypes curses tkinter turtle _multiprocessing _posixsubprocess
     _posixshmem _ssl mmap fcntl termios resource grp readline _curses _tkinter pty tty syslog nis crypt spwd ossaudiodev _dbm _gdbm
     """.split()
 )
 
-_USER = 65534  # As in the native engine, and in wasm/pwd.py.
+_USER = 65534  # As in the native engine and in wasm/pwd.py.
 
 _HTTP = frozenset("requests httpx aiohttp".split())
 
@@ -31,7 +32,7 @@ _NO_SEMAPHORES = (
 
 
 class _Missing:
-    """The last finder: gives the error for a missing module a sentence on what to do instead."""
+    """The last finder: adds advice to the error for a missing module."""
 
     def __init__(self, is_wasm):
         self._is_wasm = is_wasm
@@ -57,7 +58,7 @@ def _refuse(message, error=OSError):
 
 
 def _explain(owner, name, text):
-    """What the kernel refuses stays refused, and says why."""
+    """Adds the reason to an error of the kernel."""
     attempt = getattr(owner, name)
 
     def explained(*args, **kwargs):

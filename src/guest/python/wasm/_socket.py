@@ -1,7 +1,6 @@
-"""Stands in for the C module that WebAssembly has no system calls for.
+"""Replaces the C module, for which WebAssembly has no system calls.
 
-`import socket`, and with it asyncio, urllib and http, works; opening a connection does not.
-"""
+`import socket`, and with it asyncio, urllib and http, works; opening a connection does not."""
 
 _REASON = "code here has no network; use the host's tools instead"
 

@@ -1,4 +1,4 @@
-"""Stands in for the C module: the one user that code of the native engine runs as, too."""
+"""Replaces the C module: knows only the user that code of the native engine runs as, too."""
 
 from collections import namedtuple
 

@@ -1,8 +1,8 @@
-// Drives a real caisson-nursery the way the host does, one step at a time, for tests.
+// Drives a real caisson-nursery as the host does, one step at a time, for tests.
 //
 // Trust     -
 // Threads   One. Every wait has a deadline.
-// Lifetime  The destructor kills the nursery, and with it every cell.
+// Lifetime  The destructor kills the nursery and every cell.
 #pragma once
 
 #include <sys/types.h>
@@ -24,21 +24,22 @@
 
 namespace caisson::nursery {
 
-// What came over a cell's socket.
+// A message received over a cell's socket.
 struct Message {
   wire::ToHost kind{};
   std::string payload;
 };
 
-// How a run ended, as the cell tells it.
+// The end of a run as the cell reports it.
 struct RunEnd {
   wire::DoneHeader done{};
   Dict report{};
-  std::string refused{};  // kRefused: why.
+  std::string refused{};  // The reason of a kRefused.
   bool lost = false;      // The socket ended first.
 
-  std::string Text(std::string_view field) const;       // Of the report; "-" if there is none.
-  std::string ErrorText(std::string_view field) const;  // Of its error.
+  std::string Text(std::string_view field) const;       // A field of the report; "-" if there is
+                                                        // none.
+  std::string ErrorText(std::string_view field) const;  // A field of its error.
   std::string Result() const;                           // As JSON.
 };
 
@@ -63,7 +64,7 @@ class DrivenCell {
   UniqueFd socket;
   UniqueFd out;
   UniqueFd error_out;
-  UniqueFd files;  // Not open where there are none.
+  UniqueFd files;  // Not open if there are none.
   std::string failed;
   bool prepared = false;
   std::optional<wire::CellGone> gone;
@@ -74,10 +75,10 @@ class DrivenCell {
   void SendStart(const std::string& code, const RunOptions& options = {}) const;
   void SendAnswer(std::uint32_t seq, const Value& value) const;
   std::optional<Message> Receive() const;
-  // Starts, answers calls with `answer`, waits for the end.
+  // Starts a run, answers calls with `answer`, waits for the end.
   RunEnd Run(const std::string& code, const RunOptions& options = {}, const Answerer& answer = {});
 
-  // What is in the pipes now.
+  // Returns the current contents of the pipes.
   std::string Output() const;
   std::string ErrorOutput() const;
 };
@@ -86,12 +87,12 @@ class Driver {
  public:
   static Result<Driver> Start(jail::Tier tier, const std::vector<std::string>& arguments = {});
 
-  // Asks for a cell and waits until it is prepared, has failed or is gone.
+  // Requests a cell and waits until it is prepared, has failed or is gone.
   DrivenCell Make(std::uint32_t processes = 1);
   // The same without waiting.
   std::uint64_t Ask(std::uint32_t processes = 1);
   void AwaitPrepared(DrivenCell& cell);
-  // Lets go of the cell and waits for its end.
+  // Releases the cell and waits for its end.
   void AwaitGone(DrivenCell& cell);
 
   const std::string& missing() const { return missing_; }
@@ -112,7 +113,7 @@ class Driver {
 
   Driver(jail::Child child, UniqueFd control, UniqueFd log)
       : child_(std::move(child)), control_(std::move(control)), log_(std::move(log)) {}
-  // Takes in one packet. False: the nursery is gone, or the deadline has passed.
+  // Receives one packet. Returns false if the nursery is gone or the deadline has passed.
   bool Take();
 
   jail::Child child_;

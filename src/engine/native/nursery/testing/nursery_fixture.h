@@ -1,8 +1,8 @@
-// A real nursery for tests, with cells made in every way there is.
+// A real nursery for tests, with cells made in every possible way.
 //
 // Trust     Tests only.
 // Threads   The test's.
-// Lifetime  A nursery for each test, started when it is first asked for.
+// Lifetime  One nursery for each test, started on first use.
 #pragma once
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ inline std::string ProcPath(pid_t pid, const std::string& file) {
   return "/proc/" + std::to_string(pid) + "/" + file;
 }
 
-// The value of a line of /proc/PID/status.
+// Returns the value of a line of /proc/PID/status.
 inline std::string Status(pid_t pid, const std::string& key) {
   std::ifstream file(ProcPath(pid, "status"));
   for (std::string line; std::getline(file, line);) {
@@ -82,9 +82,10 @@ inline Value Echo(const std::string&, const std::vector<Value>& positional) {
   return positional.empty() ? Value() : positional[0];
 }
 
-// A nursery with the Python inside, or one that starts the system's for each run, as it would another version's.
+// A nursery with the embedded Python, or one that starts the system's Python for each run, as it
+// would start another version.
 enum class Python { kEmbedded, kForeign };
-// Where cells are made: alone, as a nursery's first, or in a berth, as later ones.
+// Where cells are made: alone, as the first of a nursery, or in a berth, as later ones.
 enum class Place { kAlone, kBerth };
 struct Setting {
   Tier tier;
@@ -117,7 +118,7 @@ class NurseryTest : public testing::TestWithParam<Setting> {
   bool IsInBerth(const DrivenCell& cell) const {
     return Status(cell.HostPid(), "PPid") != std::to_string(driver_->child().pid());
   }
-  // Returns when there is a free one, which the next cell is made in.
+  // Returns when a berth is free; the next cell is made in it.
   void AwaitBerth() {
     for (int i = 0; i < 1000; ++i) {
       DrivenCell cell = driver_->Make();
@@ -132,13 +133,13 @@ class NurseryTest : public testing::TestWithParam<Setting> {
   bool has_namespaces() const { return GetParam().tier == Tier::kNamespace; }
   bool is_foreign() const { return GetParam().python == Python::kForeign; }
 
-  // One run in a fresh cell: its value as JSON, or its error.
+  // Runs code in a fresh cell. Returns its value as JSON, or its error.
   std::string Run(const std::string& code, const RunOptions& options = {}) {
     DrivenCell cell = nursery().Make();
     EXPECT_TRUE(cell.prepared) << cell.failed;
     return cell.prepared ? cell.Run(code, options, Echo).Result() : "not prepared";
   }
-  // How the cell ended that ran this.
+  // Runs code and returns how its cell ended.
   wire::CellGone RunToDeath(const std::string& code) {
     DrivenCell cell = nursery().Make();
     EXPECT_TRUE(cell.prepared) << cell.failed;

@@ -13,7 +13,7 @@ constexpr std::uint64_t kMaxOffset = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::uint32_t kMaxOpenFiles = 1 << 16;
 
-// A device never ends; one read of it does.
+// A device never ends, so one read is limited.
 constexpr std::size_t kMaxDeviceRead = std::size_t{1} << 20;
 constexpr std::size_t kMaxRandomRead = std::size_t{64} << 10;
 
@@ -85,7 +85,7 @@ Io<std::uint32_t> CellFiles::Install(const Descriptor& descriptor) {
   return fd;
 }
 
-// The preopened root is held by nobody: it is there before the tree is built.
+// Nothing holds the preopened root: it exists before the tree is built.
 void CellFiles::Release(Descriptor& descriptor) {
   if (descriptor.open && !descriptor.preopened && descriptor.place.node != NodeId::kNone) {
     tree_.Release(descriptor.place.node);
@@ -163,7 +163,7 @@ Io<std::uint32_t> CellFiles::Open(std::uint32_t directory, std::string_view path
   if ((options.flags & ~kKnownFlags) != 0 || (options.create && options.directory)) {
     return std::unexpected(Errno::kInval);
   }
-  // First, so that a full table creates and truncates nothing.
+  // Checked first, so that a full table creates and truncates nothing.
   if (std::ranges::count(descriptors_, true, &Descriptor::open) >= max_descriptors_) {
     return std::unexpected(Errno::kMfile);
   }
@@ -289,8 +289,7 @@ Io<std::uint64_t> CellFiles::Seek(std::uint32_t fd, std::int64_t offset, Whence 
   std::uint64_t base = 0;
   if (whence == Whence::kCurrent) base = found->offset;
   if (whence == Whence::kEnd) base = tree_.Stat(found->place).size;
-  // Both are at most kMaxOffset, so the sum wraps in no unsigned case, and reads as negative if out
-  // of range.
+  // Both are at most kMaxOffset, so the unsigned sum cannot wrap, and is negative if out of range.
   const std::uint64_t target = base + static_cast<std::uint64_t>(offset);
   if (target > kMaxOffset) {
     return std::unexpected(offset < 0 ? Errno::kInval : Errno::kOverflow);

@@ -1,14 +1,14 @@
-// The files of one cell: its open descriptors and every operation on them, as POSIX has them.
+// The files of one cell: its open descriptors and all operations on them, with POSIX semantics.
 //
-// 0, 1 and 2 are the standard streams, 3 is the root directory; 0 reads as empty, and what is
-// written to 1 and 2 does not come here (see Describe). There are no links, no permissions, no
-// access times kept on reading.
+// 0, 1 and 2 are the standard streams, 3 is the root directory. 0 reads as empty. Data written to 1
+// and 2 does not come here (see Describe). There are no links and no permissions, and reading does
+// not update access times.
 //
-// Trust     Descriptors, paths, offsets, flags and saved bytes are hostile. Nothing here asks the
-//           kernel for anything, and no call copies more than its buffers hold, or kSliceBytes.
-// Threads   The worker's one thread.
-// Lifetime  One per cell, reused: Start() ... Reset(). Without use in between, the pair costs
-//           nothing. The library and the services outlive it.
+// Trust     Descriptors, paths, offsets, flags and saved bytes are hostile. Nothing here makes a
+//           system call, and no call copies more than its buffers hold, or kSliceBytes.
+// Threads   The worker's only thread.
+// Lifetime  One per cell, reused: Start() ... Reset(). If the files are not used in between, the
+//           pair costs nothing. The library and the services outlive it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct OpenOptions {
   bool directory = false;
   bool read = false;
   bool write = false;
-  std::uint16_t flags = 0;  // WASI's fdflags; only append means something.
+  std::uint16_t flags = 0;  // WASI's fdflags; only append has an effect.
 };
 
 struct DescriptorInfo {
@@ -43,7 +43,7 @@ struct DescriptorInfo {
   Stream stream = Stream::kNone;
   bool read = false;
   bool write = false;
-  bool preopened = false;  // The root, as it was at the start.
+  bool preopened = false;  // The root, as opened at the start.
   std::uint16_t flags = 0;
 };
 
@@ -55,14 +55,14 @@ class CellFiles {
 
   explicit CellFiles(FileServices& services);
 
-  // Begins a run. Error: the host's files cannot be laid out as asked; then there is nothing to run
-  // with.
+  // Begins a run. Fails if the host's files cannot be laid out as requested; the run cannot start
+  // then.
   Result<void> Start(LibraryImage library, std::vector<InputFile> inputs, const FileLimits& limits,
                      std::vector<Mount> mounts = {});
-  // Forgets everything the run did and was given.
+  // Removes everything that the run made or was given.
   void Reset();
 
-  // Any call below may answer kPending or kUnfinished, and has then changed nothing: see FileTree.
+  // Every call below may return kPending or kUnfinished. It has then changed nothing: see FileTree.
   const HostRequest& wanted() const { return tree_.wanted(); }
   std::string_view mount_path(std::uint32_t mount) const { return tree_.mount_path(mount); }
   bool Deliver(wire::FileError error, std::string_view bytes) {
@@ -72,12 +72,13 @@ class CellFiles {
   Io<std::uint32_t> Open(std::uint32_t directory, std::string_view path,
                          const OpenOptions& options);
   Errno Close(std::uint32_t fd);
-  // `to` becomes what `from` was; both must be open.
+  // `to` becomes the descriptor that `from` was; both must be open.
   Errno Renumber(std::uint32_t from, std::uint32_t to);
   Io<DescriptorInfo> Describe(std::uint32_t fd);
   Errno SetFlags(std::uint32_t fd, std::uint16_t flags);
 
-  // Both may do less than asked for. Standard output and error are the caller's: kBadf here.
+  // Both may transfer less than requested. The caller handles standard output and error: kBadf
+  // here.
   Io<std::size_t> Read(std::uint32_t fd, std::span<std::uint8_t> out);
   Io<std::size_t> Write(std::uint32_t fd, std::span<const std::uint8_t> data);
   Io<std::size_t> ReadAt(std::uint32_t fd, std::uint64_t offset, std::span<std::uint8_t> out);
@@ -90,13 +91,13 @@ class CellFiles {
   Errno SetSize(std::uint32_t fd, std::uint64_t size);
   // Makes the file at least offset + length long.
   Errno Allocate(std::uint32_t fd, std::uint64_t offset, std::uint64_t length);
-  // An absent time stays as it is.
+  // A time that is nullopt stays unchanged.
   Errno SetTimes(std::uint32_t fd, std::optional<std::uint64_t> accessed,
                  std::optional<std::uint64_t> modified);
   Errno SetTimes(std::uint32_t directory, std::string_view path,
                  std::optional<std::uint64_t> accessed, std::optional<std::uint64_t> modified);
 
-  // The entry of an open directory at `cookie` (0: the first), or nothing at the end.
+  // Returns the entry of an open directory at `cookie` (0: the first). nullopt: the end.
   Io<std::optional<DirectoryEntry>> EntryAt(std::uint32_t fd, std::uint64_t cookie);
 
   Errno MakeDirectory(std::uint32_t directory, std::string_view path);
@@ -105,14 +106,14 @@ class CellFiles {
   Errno Rename(std::uint32_t old_directory, std::string_view old_path, std::uint32_t new_directory,
                std::string_view new_path);
 
-  // What differs below /output and the mounts from what the host gave.
+  // Returns the differences below /output and the mounts to the files that the host provided.
   Capture Captured() const { return tree_.Captured(); }
 
   // Appends the writable files and the open descriptors to `out`.
   void Save(std::string& out) const;
-  // Makes a started, unused cell what the saved one was: same descriptors, offsets, inode numbers,
-  // cookies. It must have been started with the same library and host files. On error the cell is
-  // as after Reset().
+  // Turns a started, unused cell into the saved one: same descriptors, offsets, inode numbers,
+  // cookies. It must have been started with the same library and host files. After an error the
+  // cell is as after Reset().
   Result<void> Restore(std::span<const std::uint8_t> saved);
 
  private:
@@ -129,7 +130,7 @@ class CellFiles {
 
   void OpenStandard();
   Descriptor* Find(std::uint32_t fd);
-  // A descriptor of a file or device that is open for reading or writing.
+  // Returns the descriptor of a file or device that is open for reading or writing.
   Io<Descriptor*> FindReadable(std::uint32_t fd);
   Io<Descriptor*> FindWritable(std::uint32_t fd);
   Io<Walked> Walk(std::uint32_t directory, std::string_view path);
@@ -145,7 +146,7 @@ class CellFiles {
   Device DeviceAt(Place place) const;
   Errno SetTimesAt(Place place, std::optional<std::uint64_t> accessed,
                    std::optional<std::uint64_t> modified);
-  // The writable directory that has, or would have, the last component.
+  // Returns the writable directory that has, or would have, the last component.
   Io<NodeId> ChangeableParent(const Walked& walked) const;
   Result<void> RestoreDescriptors(ByteReader& in, const std::vector<NodeId>& nodes);
   Result<Descriptor> RestoreDescriptor(ByteReader& in, const std::vector<NodeId>& nodes);
@@ -154,7 +155,7 @@ class CellFiles {
   FileTree tree_;
   std::uint32_t max_descriptors_ = kRootDescriptor + 1;
   std::vector<Descriptor> descriptors_;
-  bool dirty_ = false;  // The table is not as OpenStandard() leaves it.
+  bool dirty_ = false;  // The table differs from the state after OpenStandard().
 };
 
 }  // namespace caisson::worker

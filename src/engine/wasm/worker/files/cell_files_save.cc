@@ -1,6 +1,6 @@
-// Saving and restoring a cell's files: a header, the writable tree, the open descriptors.
+// Saves and restores a cell's files: a header, the writable tree, the open descriptors.
 //
-// A descriptor names its file by the number of its node in the blob or, where nothing can change, by
+// A descriptor names its file by the number of its node in the blob or, for immutable files, by
 // path: the library and the host's input files are not in the blob.
 
 #include <algorithm>
@@ -57,8 +57,8 @@ Result<void> CellFiles::Restore(std::span<const std::uint8_t> saved) {
   auto restore = [&]() -> Result<void> {
     if (reader.Get<std::uint64_t>() != kMagic) return Malformed("not a saved cell's files");
     TRY_ASSIGN(const std::vector<NodeId> nodes, tree_.Restore(reader));
-    // Held while descriptors are made, so that removed files live, and those that nobody has open
-    // go again.
+    // Held while descriptors are made, so that removed files survive; those that are not open are
+    // released afterwards.
     for (const NodeId id : nodes) tree_.Hold(id);
     Result<void> result = RestoreDescriptors(reader, nodes);
     for (const NodeId id : nodes) tree_.Release(id);

@@ -42,7 +42,8 @@ void FileContents::WriteChunk(std::size_t index, std::size_t at,
   auto& bytes = chunks_[index];
   const std::size_t end = at + data.size();
   if (end > bytes.capacity()) {
-    // Only a file's first chunk grows step by step: small files are many, and must stay small.
+    // Only a file's first chunk grows step by step: there are many small files, which must stay
+    // small.
     const std::size_t grown = index == 0 ? std::max(end, 2 * bytes.capacity()) : kChunkBytes;
     bytes.reserve(std::min(grown, kChunkBytes));
   }
@@ -67,8 +68,8 @@ void FileContents::Write(std::uint64_t offset, std::span<const std::uint8_t> dat
 void FileContents::Resize(std::uint64_t size) {
   const std::size_t chunks = ChunkOf(size) + (WithinChunk(size) != 0 ? 1 : 0);
   if (size < size_) {
-    // What is cut off must be gone, and its memory with it: a guest that grows and cuts file after
-    // file would otherwise hold many times its quota.
+    // Truncated data must be freed: otherwise a guest that grows and truncates file after file
+    // would hold many times its quota.
     chunks_.resize(chunks);
     chunks_.shrink_to_fit();
     if (const std::size_t rest = WithinChunk(size); rest != 0 && chunks_.back().size() > rest) {

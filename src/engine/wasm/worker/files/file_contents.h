@@ -1,12 +1,12 @@
 // The bytes of one file in memory.
 //
-// Kept as chunks, so that appending never copies what is there and a gap costs nothing. A file that
-// the host gave shares the host's bytes until it is written to.
+// They are kept in chunks, so that appending never copies existing bytes and a gap costs nothing. A
+// file that the host provided shares the host's bytes until it is written to.
 //
-// Trust     The caller has checked offsets and sizes against the quotas; memory used stays below
-//           twice size() plus a constant, whatever the order of calls.
-// Threads   The worker's one thread.
-// Lifetime  A value. Shared bytes are owned together with the host-provided list they came from.
+// Trust     The caller has checked offsets and sizes against the quotas. The memory used stays
+//           below twice size() plus a constant, whatever the order of calls.
+// Threads   The worker's only thread.
+// Lifetime  A value. Shared bytes are owned together with the list of host files they came from.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,23 @@ class FileContents {
 
   std::uint64_t size() const { return shared_ ? shared_->size() : size_; }
 
-  // Copies what lies at `offset` into `out` and returns how much that was: 0 at or after the end.
+  // Copies the bytes at `offset` into `out` and returns their number: 0 at or after the end.
   std::size_t Read(std::uint64_t offset, std::span<std::uint8_t> out) const;
 
   // Precondition for both: !shared(). They grow the file as needed; new bytes are zero.
   void Write(std::uint64_t offset, std::span<const std::uint8_t> data);
   void Resize(std::uint64_t size);
 
-  // Becomes a view of `bytes`, whatever it was before.
+  // Becomes a view of `bytes`; the previous contents are dropped.
   void Share(std::shared_ptr<const std::string> bytes);
   bool shared() const { return shared_ != nullptr; }
-  // Copies at most `bytes` more of what is shared; true once it is a private copy.
+  // Copies at most `bytes` more of the shared bytes. Returns true once the copy is complete and
+  // private.
   bool Unshare(std::uint64_t bytes);
   // Becomes empty.
   void Clear();
 
-  // For saving: what is stored of chunk i; what lies between that and the chunk's end is zero.
+  // For saving: the stored bytes of chunk i. The rest of the chunk is zero.
   std::size_t chunk_count() const { return chunks_.size(); }
   std::span<const std::uint8_t> chunk(std::size_t i) const { return chunks_[i]; }
 
@@ -48,7 +49,7 @@ class FileContents {
   std::vector<std::vector<std::uint8_t>> chunks_;
   std::uint64_t size_ = 0;
   std::shared_ptr<const std::string>
-      shared_;  // While it is set, the chunks are a copy in the making.
+      shared_;  // While it is set, the chunks are an incomplete copy.
 };
 
 }  // namespace caisson::worker

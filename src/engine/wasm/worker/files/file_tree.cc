@@ -8,17 +8,18 @@
 namespace caisson::worker {
 namespace {
 
-// Root, tmp, output, input, dev and what is in dev: built alike for every cell, so kept from run to
-// run.
+// Root, tmp, output, input, dev and the entries of dev: the same for every cell, so kept from run
+// to run.
 constexpr std::size_t kFixedNodes = 9;
 
 // Longer paths are followed step by step.
 constexpr std::size_t kMaxStraightBytes = 256;
 
-// Inode numbers of the library's entries start here, out of the way of the tree's own.
+// Inode numbers of library entries start here, above those of the tree.
 constexpr std::uint64_t kLibraryInodes = std::uint64_t{1} << 48;
 
-// Cookies: 0 and 1 are "." and "..", 2 + order an entry of the tree, from here on the library's.
+// Cookies: 0 and 1 are "." and "..", 2 + order is an entry of the tree, higher ones belong to the
+// library.
 constexpr std::uint64_t kTreeCookies = 2;
 constexpr std::uint64_t kLibraryCookies = std::uint64_t{1} << 62;
 
@@ -55,8 +56,8 @@ Result<void> FileTree::Start(LibraryImage library, std::vector<InputFile> inputs
 void FileTree::Reset() {
   if (!dirty_) return;
   dirty_ = false;
-  // The host's files and mounts sit among the fixed nodes; without any, those are as they were but
-  // for two directories.
+  // The host's files and mounts are among the fixed nodes. Without any, those nodes are unchanged
+  // except for two directories.
   nodes_.resize(inputs_.empty() && mounts_.empty() ? kFixedNodes : 0);
   if (!nodes_.empty()) {
     for (const NodeId id : {NodeId::kTmp, NodeId::kOutput}) {
@@ -191,10 +192,10 @@ Place FileTree::Child(Place directory, std::string_view name) const {
   return {.entry = FindInLibrary(here.library, name)};
 }
 
-// Below a name that only the library has there is nothing but the library, so what is left of a
-// path can be looked up at once. Only a path without detours is found like this; the others, and
-// their errors, go step by step. The directory in between is not named, and need not be: nothing in
-// the library can be changed.
+// Below a name that only the library has there is only the library, so the rest of a path can be
+// looked up at once. This finds only paths without "." or ".."; others, and their errors, are
+// handled step by step. The directory in between is not needed, because nothing in the library can
+// be changed.
 LibraryIndex FileTree::FindStraight(Place directory, std::string_view name,
                                     std::string_view rest) const {
   if (rest.empty()) return LibraryIndex::kNone;
@@ -207,7 +208,7 @@ LibraryIndex FileTree::FindStraight(Place directory, std::string_view name,
     base = here.library;
   }
   const auto length = static_cast<std::size_t>(rest.data() + rest.size() - name.data());
-  // No path of the library is this long; looking for one at each step would take quadratic time.
+  // No path of the library is this long; looking one up at each step would take quadratic time.
   if (length > kMaxStraightBytes) return LibraryIndex::kNone;
   return FindInLibrary(base, {name.data(), length});
 }
@@ -224,7 +225,7 @@ Place FileTree::PlaceAt(std::string_view path) const {
 
 Place FileTree::Parent(Place directory) const {
   if (directory.node != NodeId::kNone) return {.node = node(directory.node).parent};
-  // A library directory's parent may be one that the tree has, too.
+  // The parent of a library directory may also exist in the tree.
   const std::string_view path = LibraryPath(directory.entry);
   const std::size_t slash = path.rfind('/');
   return PlaceAt(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash));
@@ -466,7 +467,7 @@ Errno FileTree::MayGrow(const Node& file, std::uint64_t size) const {
   return size > has && size - has > Room(file) ? Errno::kNospc : Errno::kSuccess;
 }
 
-// A host's file is copied before its first change: from here on it counts.
+// A host's file is copied before its first change. From then on it counts against the quota.
 Errno FileTree::MakePrivate(NodeId id) {
   Node& file = Mutable(id);
   if (file.original) return CopyUp(id);
@@ -509,7 +510,7 @@ Errno FileTree::Resize(NodeId id, std::uint64_t size, std::uint64_t now) {
   const Errno full = size == 0 && file.original ? Detach(id) : MakePrivate(id);
   if (full != Errno::kSuccess) return full;
   const std::uint64_t had = file.contents.size();
-  // The copy itself may have used up what was left.
+  // The copy itself may have used up the rest of the quota.
   if (const Errno once_more = MayGrow(file, size); once_more != Errno::kSuccess) return once_more;
   file.contents.Resize(size);
   Charge(file, had, size);

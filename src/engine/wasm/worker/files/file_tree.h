@@ -1,22 +1,21 @@
-// The tree of one cell: what the guest and the host put there in memory, over the read-only
-// library and the host's directories that are mounted.
+// The file tree of one cell: files in memory from the guest and the host, above the read-only
+// library and the mounted directories of the host.
 //
-// A directory made for the host's files also shows the library's directory of the same path; /tmp,
-// /output and all that is below them belong to the guest; everything else can only be read.
+// A directory made for the host's files also shows the library's directory with the same path.
+// /tmp, /output and everything below them belong to the guest. Everything else is read-only.
 //
-// Below a mount, a directory is listed when a walk first enters it, and its entries become nodes; a
-// file's bytes are fetched where they are read. What is there can be changed like any other node: a
-// file is copied before it is, and what was removed or replaced is remembered for the capture. A call
-// that needs the host answers kPending and has changed nothing: wanted() is to be asked, Deliver()
-// takes the answer, and the call is made again. A call that has to copy a file first copies a slice of
-// it, answers kUnfinished and is made again.
+// Below a mount, a directory is listed when a walk first enters it, and its entries become nodes.
+// The bytes of a file are fetched when they are read. These nodes can be changed like any other: a
+// file is copied before its first change, and removed or replaced files are remembered for the
+// capture. A call that needs the host returns kPending and has changed nothing. The caller then
+// asks the host for wanted(), passes the answer to Deliver(), and repeats the call. A call that has
+// to copy a file first copies a slice of it, returns kUnfinished and is repeated.
 //
-// Trust     Paths, names, offsets and sizes are the guest's. Quotas are checked before memory is
-//           taken.
-// Threads   The worker's one thread.
-// Lifetime  One per cell, used for one run after another; Reset() forgets everything between them.
-//           The fixed part is built when a path is first walked, so a run without files pays
-//           nothing.
+// Trust     Paths, names, offsets and sizes come from the guest. Quotas are checked before memory
+//           is allocated.
+// Threads   The worker's only thread.
+// Lifetime  One per cell, used for one run after another; Reset() clears it between them. The fixed
+//           part is built when a path is first walked, so a run without files pays nothing.
 #pragma once
 
 #include <map>
@@ -39,8 +38,8 @@ enum class NodeId : std::uint32_t { kRoot = 0, kTmp = 1, kOutput = 2, kNone = 0x
 
 enum class Device : std::uint8_t { kNone, kNull, kZero, kRandom };
 
-// Entries by name, and by the order in which they came: cookies name a position in that order, so a
-// listing neither repeats nor skips what was there all the time.
+// Entries by name and by order of creation. A cookie is a position in that order, so a listing
+// neither repeats nor skips an entry that exists during the whole listing.
 struct Directory {
   struct Entry {
     NodeId node;
@@ -56,9 +55,9 @@ struct Directory {
 // The host's file or directory that a node below a mount shows.
 struct Original {
   std::string path;           // Relative to the mount.
-  wire::FileVersion version;  // As it was listed.
-  bool listed = false;        // A directory whose entries are in the tree.
-  // A file: where it ends, and the bytes around where it was last read.
+  wire::FileVersion version;  // As listed.
+  bool listed = false;        // A directory whose entries are all in the tree.
+  // For a file: its end, and the bytes around the position that was last read.
   std::uint64_t end = 0;
   std::uint64_t window_offset = 0;
   std::vector<std::uint8_t> window;
@@ -70,14 +69,14 @@ struct Node {
 
   FileType type = FileType::kRegular;
   Device device = Device::kNone;
-  bool writable = false;  // The guest may change it, or, for a directory, what is in it.
-  bool linked = true;     // False once removed; then it lives as long as it is open.
+  bool writable = false;  // The guest may change the file, or the entries of the directory.
+  bool linked = true;     // False once removed; the node then lives as long as it is open.
   std::uint32_t opens = 0;
   NodeId parent = NodeId::kNone;
-  LibraryIndex library = LibraryIndex::kNone;  // The library's directory that shows through.
-  std::uint32_t input = kNoInput;              // Which of the host's files this is, unchanged.
-  std::uint32_t mount = kNoMount;              // Which mount it is below, or is.
-  std::unique_ptr<Original> original;          // Null: the guest made it, or changed it.
+  LibraryIndex library = LibraryIndex::kNone;  // The library directory that is also visible here.
+  std::uint32_t input = kNoInput;              // Index of the host file that this is, unchanged.
+  std::uint32_t mount = kNoMount;              // The mount that it is below, or is.
+  std::unique_ptr<Original> original;          // Null: the guest made or changed it.
   std::uint64_t inode = 0;
   std::uint64_t accessed = 0;
   std::uint64_t modified = 0;
@@ -86,7 +85,7 @@ struct Node {
   FileContents contents;
 };
 
-// A node or, if it is only in the library, its entry there. Empty: nothing.
+// A node or, if it exists only in the library, its entry there. May be empty.
 struct Place {
   NodeId node = NodeId::kNone;
   LibraryIndex entry = LibraryIndex::kNone;
@@ -95,11 +94,11 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// Where a path leads.
+// The result of walking a path.
 struct Walked {
   Place place;                     // Empty if the last component does not exist.
   Place parent;                    // The directory that has, or would have, the last component.
-  std::string_view name;           // The last component; empty if that is ".", ".." or the root.
+  std::string_view name;           // The last component; empty for ".", ".." and the root.
   bool must_be_directory = false;  // The path ends in a slash.
 };
 
@@ -107,45 +106,47 @@ class FileTree {
  public:
   static constexpr std::uint32_t kNoNumber = 0xffffffff;
 
-  // Gives the tree its library and the host's files. Error: a path that is not absolute and normal,
-  // or two that cannot both be.
+  // Gives the tree its library and the host's files. Fails if a path is not absolute and
+  // normalised, or if two paths exclude each other.
   Result<void> Start(LibraryImage library, std::vector<InputFile> inputs, std::vector<Mount> mounts,
                      const FileLimits& limits);
   void Reset();
 
   std::string_view mount_path(std::uint32_t mount) const { return mounts_[mount].mount.path; }
 
-  // What the last call that answered kPending waits for.
+  // The request that the last call with result kPending waits for.
   const HostRequest& wanted() const { return wanted_; }
-  // Takes the answer to it, as wire::FileAnswerHeader has it. False: it makes no sense.
+  // Takes the answer, in the format of wire::FileAnswerHeader. Returns false if it is invalid.
   bool Deliver(wire::FileError error, std::string_view bytes);
 
-  // Follows `path` from `start`. "." and ".." mean what they mean elsewhere, and ".." of the root
-  // is the root.
+  // Follows `path` from `start`. "." and ".." have their usual meaning; ".." of the root is the
+  // root.
   Io<Walked> Walk(Place start, std::string_view path);
 
-  // Any place but the root comes from a walk, which builds the tree; the root is known before.
+  // A place other than the root comes from a walk, which builds the tree. The root exists before.
   const Node& node(NodeId id) const { return *nodes_[static_cast<std::uint32_t>(id)]; }
   bool IsDirectory(Place place) const;
   FileStat Stat(Place place);
   Io<std::size_t> Read(Place place, std::uint64_t offset, std::span<std::uint8_t> out);
 
-  // kSuccess once all entries of a directory are in the tree.
+  // Returns kSuccess once all entries of a directory are in the tree.
   Errno EnsureListed(Place directory);
-  // The entry of `directory` at `cookie` (0 is the start), or nothing at the end. Precondition:
+  // Returns the entry of `directory` at `cookie` (0: the start). nullopt: the end. Precondition:
   // EnsureListed.
   std::optional<DirectoryEntry> EntryAt(Place directory, std::uint64_t cookie);
 
-  // The rest changes the tree. Preconditions: the node and the directory are writable, `name` is
-  // free (Create, Move) or taken (Remove).
+  // The functions below change the tree. Preconditions: the node and the directory are writable,
+  // and `name` is free (Create, Move) or taken (Remove).
   Io<NodeId> Create(NodeId directory, std::string_view name, FileType type, std::uint64_t now);
   void Remove(NodeId directory, std::string_view name, std::uint64_t now);
-  // Prepares a Move: kXdev for a directory of the host, whose contents would all have to be copied.
+  // Prepares a Move. Returns kXdev for a directory of the host, because all its contents would have
+  // to be copied.
   Errno MakeMovable(NodeId id, NodeId to, std::string_view new_name);
   void Move(NodeId from, std::string_view old_name, NodeId to, std::string_view new_name,
             std::uint64_t now);
 
-  // Writes as much as the quotas allow, at least one byte, or says which one stands against it.
+  // Writes as much as the quotas allow, at least one byte, or returns the error of the quota that
+  // is used up.
   Io<std::size_t> Write(NodeId file, std::uint64_t offset, std::span<const std::uint8_t> data,
                         std::uint64_t now);
   Errno Resize(NodeId file, std::uint64_t size, std::uint64_t now);
@@ -153,24 +154,25 @@ class FileTree {
   void SetTimes(NodeId id, std::optional<std::uint64_t> accessed,
                 std::optional<std::uint64_t> modified, std::uint64_t now);
 
-  // Whether `node` is `ancestor` or inside it.
+  // Returns whether `node` is `ancestor` or inside it.
   bool IsBelow(NodeId node, NodeId ancestor) const;
 
-  // An open node outlives its name.
+  // An open node stays when its name is removed.
   void Hold(NodeId id);
   void Release(NodeId id);
 
-  // What differs below /output from what the host gave, and below the mounts from what the run found.
+  // Returns the differences below /output to the files of the host, and below the mounts to the
+  // files that the run found.
   Capture Captured() const;
 
-  // The writable part and the mounts. Save returns each node's number in the blob (kNoNumber: it is
-  // not in it), Restore the nodes in that
-  // order; unlinked ones among them are dropped by the Release that follows the last Hold. Restore
-  // needs a started, clean tree and leaves it in any state on error.
+  // Save and Restore handle the writable part and the mounts. Save returns each node's number in
+  // the blob (kNoNumber: it is not in it). Restore returns the nodes in that order; unlinked nodes
+  // among them are dropped by the Release that follows the last Hold. Restore needs a started,
+  // clean tree and leaves it in any state after an error.
   std::vector<std::uint32_t> Save(ByteWriter& out) const;
   Result<std::vector<NodeId>> Restore(ByteReader& in);
 
-  // The path of a place outside the writable part: what is saved of it.
+  // Returns the path of a place outside the writable part; only the path of it is saved.
   std::string PathOf(Place place) const;
 
  private:
@@ -227,7 +229,7 @@ class FileTree {
   std::uint64_t used_bytes_ = 0;
   std::uint32_t used_inodes_ = 0;
 
-  // What the guest removed or replaced of what the host has.
+  // Files of the host that the guest removed or replaced.
   struct Gone {
     wire::FileVersion version;
     FileType type;
@@ -239,13 +241,13 @@ class FileTree {
     std::map<std::string, Gone, std::less<>> gone;  // By path, relative to the mount.
   };
   std::vector<Mounted> mounts_;
-  std::uint32_t listed_ = 0;  // Nodes made of listings, in all.
+  std::uint32_t listed_ = 0;  // Total number of nodes made from listings.
   HostRequest wanted_;
   NodeId asker_ = NodeId::kNone;
-  Errno refused_ = Errno::kSuccess;  // What the host said to `wanted_`, until it is asked again.
-  std::vector<NodeId> windows_;      // Files with bytes kept, oldest first.
+  Errno refused_ = Errno::kSuccess;  // The host's error for `wanted_`, until it is asked again.
+  std::vector<NodeId> windows_;      // Files with buffered bytes, oldest first.
 
-  // Something is there beyond the fixed part, or a descriptor leads into the writable part.
+  // There are nodes beyond the fixed part, or a descriptor refers to the writable part.
   bool dirty_ = false;
   mutable std::string joined_;  // Scratch for library lookups.
 };

@@ -1,4 +1,4 @@
-// What a run leaves: the part of the tree that goes back to the host.
+// Captures the part of the tree that goes back to the host when a run has ended.
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@ Capture FileTree::Captured() const {
   for (std::uint32_t i = 0; i < mounts_.size(); ++i) {
     if (mounts_[i].mount.writable) CaptureMount(i, capture);
   }
-  // What is gone comes before what took its place.
+  // A removal comes before its replacement.
   std::ranges::sort(capture.files, {}, [](const CapturedFile& file) {
     return std::pair(std::string_view(file.path), file.change != Change::kDeleted);
   });

@@ -1,4 +1,5 @@
-// The part of the tree that is the host's: listing, reading, and copying before the first change.
+// The part of the tree that belongs to the host: listing, reading, and copying before the first
+// change.
 
 #include <algorithm>
 #include <cstring>
@@ -10,9 +11,9 @@
 namespace caisson::worker {
 namespace {
 
-// The first read of a file, and one that does not go on where the last one ended, fetches this much.
+// Size of the first read of a file, and of a read that does not continue the last one.
 constexpr std::uint32_t kFirstReadBytes = 64 << 10;
-// Files whose bytes are kept around: enough for code that reads several side by side.
+// Number of files with buffered bytes: enough for code that reads several in parallel.
 constexpr std::size_t kMaxWindows = 32;
 
 Errno ErrnoOf(wire::FileError error) {
@@ -92,7 +93,7 @@ bool FileTree::Deliver(wire::FileError error, std::string_view bytes) {
                ? DeliverListing(bytes)
                : DeliverBytes({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
   }
-  // A copy that cannot be finished is none.
+  // A copy that cannot be completed is dropped.
   if (Node& asker = Mutable(asker_); wanted_.kind == HostRequest::Kind::kRead && asker.original) {
     Charge(asker, asker.contents.size(), 0);
     asker.contents.Clear();
@@ -158,8 +159,8 @@ bool FileTree::AddListed(NodeId directory, const wire::ListedHeader& header,
 
 // ---- Bytes ----
 
-// As much as one request can fetch, and never less because of where the last one ended: what a read
-// gives depends on where it reads alone, before and after the cell was saved.
+// Reads as much as one request can fetch, and never less because of where the last one ended: the
+// result of a read depends only on its offset, before and after the cell was saved.
 Io<std::size_t> FileTree::ReadOriginal(NodeId id, std::uint64_t offset,
                                        std::span<std::uint8_t> out) {
   const Original& file = *node(id).original;
@@ -188,7 +189,7 @@ bool FileTree::DeliverBytes(std::span<const std::uint8_t> bytes) {
   Node& file = Mutable(asker_);
   if (bytes.size() > wanted_.length || !file.original) return false;
   if (wanted_.exact) {
-    // Part of a copy. An exact read is of the size that was listed, so there is always more.
+    // Part of a copy. An exact read has the listed size, so there is always more.
     if (bytes.empty() || wanted_.offset != file.contents.size()) return false;
     file.contents.Write(wanted_.offset, bytes);
     Charge(file, 0, bytes.size());
@@ -214,7 +215,7 @@ void FileTree::DropWindow(NodeId id) {
 
 // ---- Changing ----
 
-// The file becomes the guest's own, empty or with the copy that was made of it.
+// The file now belongs to the guest, empty or with the copy.
 Errno FileTree::Detach(NodeId id) {
   if (used_inodes_ >= limits_.inodes) return Errno::kNospc;
   ++used_inodes_;

@@ -1,8 +1,9 @@
-// Saving and restoring the changeable part of a tree: /tmp, /output, the mounts as far as they were
-// listed, and removed files that are still open.
+// Saves and restores the changeable part of a tree: /tmp, /output, the listed part of the mounts,
+// and removed files that are still open.
 //
-// A node is written after its directory, so a blob cannot describe a cycle. What the host's files hold
-// is not in it: they are read again, and a file that has changed meanwhile is found to have.
+// A node is written after its directory, so a blob cannot describe a cycle. The contents of the
+// host's files are not in it: they are read again, and a file that has changed meanwhile is
+// detected.
 
 #include <algorithm>
 
@@ -104,7 +105,7 @@ std::vector<std::uint32_t> FileTree::Save(ByteWriter& out) const {
   for (std::size_t i = 0; i < order.size(); ++i) {
     for (const auto& [name, entry] : node(order[i]).entries.names) order.push_back(entry.node);
   }
-  // By inode, so that equal cells make equal blobs however their nodes came to lie.
+  // Sorted by inode, so that equal cells give equal blobs whatever the order of their nodes.
   std::vector<NodeId> unlinked;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i] && !nodes_[i]->linked) unlinked.push_back(NodeId{i});
@@ -214,7 +215,7 @@ Result<NodeId> FileTree::RestoreNode(ByteReader& in, const std::vector<NodeId>& 
   if (type != FileType::kDirectory && type != FileType::kRegular) return Malformed("type");
   if (parent != kNoNumber && parent >= earlier.size()) return Malformed("parent");
   const NodeId id = NewNode(type, 0);
-  --next_inode_;  // The blob says which number it has.
+  --next_inode_;  // The blob has its number.
   Node& made = Mutable(id);
   if (parent == kNoNumber) {
     made.linked = false;
@@ -251,7 +252,7 @@ Result<std::vector<NodeId>> FileTree::Restore(ByteReader& in) {
   if (dirty == 0) return restored;
   Build();
   dirty_ = true;
-  // What the host gave there is in the blob, as far as it is still there.
+  // The host's files there are in the blob, unless they were removed.
   for (const NodeId id : {NodeId::kTmp, NodeId::kOutput}) Mutable(id).entries = {};
   for (std::uint32_t i = kFirstAfterWritable; i < nodes_.size(); ++i) {
     if (nodes_[i] && nodes_[i]->writable && nodes_[i]->mount == Node::kNoMount) FreeNode(NodeId{i});
@@ -264,7 +265,7 @@ Result<std::vector<NodeId>> FileTree::Restore(ByteReader& in) {
     const std::uint64_t inode = node(id).inode;
     const std::uint32_t mount = node(id).mount;
     RestoreCommon(in, Mutable(id));
-    Mutable(id).inode = inode;  // Fixed: it would outlive Reset().
+    Mutable(id).inode = inode;  // Fixed: it would survive Reset().
     if (node(id).mount != mount || (mount != Node::kNoMount) != (node(id).original != nullptr)) {
       return Malformed("mounts");
     }

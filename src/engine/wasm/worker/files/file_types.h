@@ -1,8 +1,8 @@
-// The plain values that a cell's files are described with.
+// Plain values that describe a cell's files.
 //
-// Trust     Values; whoever fills them from guest bytes has checked them.
+// Trust     Values. Code that fills them from guest bytes must check those first.
 // Threads   Any.
-// Lifetime  Values; views say what they look at.
+// Lifetime  Values; views state what they refer to.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@
 
 namespace caisson::worker {
 
-// WASI's numbers.
+// The numbers that WASI uses.
 enum class FileType : std::uint8_t { kDevice = 2, kDirectory = 3, kRegular = 4 };
 
 struct FileStat {
-  std::uint64_t inode = 0;  // The same file keeps it for as long as the cell lives, saved or not.
+  std::uint64_t inode = 0;  // Constant for a file during the life of the cell, also across saves.
   FileType type = FileType::kRegular;
   std::uint64_t links = 1;
   std::uint64_t size = 0;
@@ -39,33 +39,35 @@ struct DirectoryEntry {
   std::uint64_t next_cookie = 0;
 };
 
-// What one slice of a long call copies at most: about a tenth of a millisecond's worth.
+// Maximum number of bytes that one slice of a long call copies: about a tenth of a millisecond of
+// work.
 inline constexpr std::uint64_t kSliceBytes = std::uint64_t{256} << 10;
 
-// The times of everything the guest did not touch: the library, the host's files, the fixed
+// The times of all files that the guest did not touch: the library, the host's files, the fixed
 // directories.
 inline constexpr std::uint64_t kUntouchedTime = 1'700'000'000'000'000'000;
 
-// What one cell may use. Reached limits are errors for the guest: kFbig, kNospc, kNospc, kMfile.
+// The limits of one cell. A reached limit is an error for the guest: kFbig, kNospc, kNospc, kMfile.
 struct FileLimits {
   std::uint64_t file_bytes = std::uint64_t{32} << 20;
   std::uint64_t total_bytes = std::uint64_t{64}
-                              << 20;  // All files, gaps and unlinked ones included.
+                              << 20;  // All files, including gaps and unlinked files.
   std::uint32_t inodes =
-      4096;  // Files and directories below /tmp and /output, removed but open ones too.
-  std::uint32_t open_files = 64;  // Beside 0, 1, 2 and the root.
-  // One file below a mount: not more than can be captured, or its change would be lost.
+      4096;  // Files and directories below /tmp and /output, including removed ones that are still
+             // open.
+  std::uint32_t open_files = 64;  // In addition to 0, 1, 2 and the root.
+  // One file below a mount. Not more than can be captured, or its change would be lost.
   std::uint64_t mount_file_bytes = std::uint64_t{5} << 20;
 };
 
-// A file the host gives to a cell. Below /tmp and /output the cell may change its own copy;
-// anywhere else it is read-only.
+// A file that the host gives to a cell. Below /tmp and /output the cell may change its own copy;
+// elsewhere it is read-only.
 struct InputFile {
   std::string path;                             // Absolute and normal: "/input/a.csv".
-  std::shared_ptr<const std::string> contents;  // Owned together with whoever made the list.
+  std::shared_ptr<const std::string> contents;  // Owned together with the creator of the list.
 };
 
-// What the files need from whoever runs the cell.
+// Services that the files need from the code that runs the cell.
 class FileServices {
  public:
   virtual ~FileServices() = default;
@@ -81,17 +83,17 @@ struct CapturedFile {
   std::string path;  // Absolute.
   Change change = Change::kCreated;
   std::uint64_t size = 0;
-  std::uint32_t mode = 0644;  // WASI has no permissions to change.
+  std::uint32_t mode = 0644;  // WASI cannot change permissions.
   // Null for a deleted file and for a directory. Valid until the cell's files change.
   const FileContents* contents = nullptr;
-  std::optional<std::uint32_t> mount{};  // Which one it is below; nothing: /output.
-  bool directory = false;                // Below mounts only: it was made or removed.
-  wire::FileVersion seen{};              // Below mounts only: what was there before.
+  std::optional<std::uint32_t> mount{};  // The mount that it is below. nullopt: /output.
+  bool directory = false;                // Below mounts only: the directory was made or removed.
+  wire::FileVersion seen{};              // Below mounts only: the previous version.
 };
 
 struct Capture {
   std::vector<CapturedFile> files;  // In path order.
-  // Some below /output, or below a mount, are not in it: their paths are longer than 4096 bytes.
+  // Some files below /output or a mount are missing because their paths are longer than 4096 bytes.
   bool incomplete = false;
   bool mounts_incomplete = false;
 };

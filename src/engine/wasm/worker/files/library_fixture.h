@@ -1,4 +1,5 @@
-// For tests: packs files into a library image, and a clock and randomness that the test controls.
+// For tests: packs files into a library image, and provides a clock and randomness that the test
+// controls.
 //
 // Trust     Test code.
 // Threads   One.

@@ -47,7 +47,7 @@ std::optional<LibraryImage::Entry> LibraryImage::At(LibraryIndex index) const {
     return Entry{.path = {}, .contents = {}, .kind = Kind::kDirectory};
   const auto position = static_cast<std::uint32_t>(index);
   if (position >= count_) return std::nullopt;
-  // A listing's cookie may be anything.
+  // The cookie of a listing can have any value.
   const std::size_t at = kTableOffset + MaskedIndex(position, count_) * kEntryBytes;
   const auto path_offset = LoadAt<std::uint32_t>(image_, at);
   const auto path_bytes = LoadAt<std::uint32_t>(image_, at + 4);
@@ -105,8 +105,8 @@ LibraryIndex LibraryImage::NextChild(std::string_view directory, std::uint32_t f
     }
     const std::size_t slash = entry->path.find('/', prefix_bytes);
     if (slash == std::string_view::npos) return LibraryIndex{from};
-    // Deeper down: skip all that lies below this child. '0' follows '/' in ASCII. A table that is
-    // not sorted must not send us back.
+    // Deeper down: skip everything below this child. '0' follows '/' in ASCII. An unsorted table
+    // must not lead back.
     const std::uint32_t next = LowerBound(entry->path.substr(0, slash), "0");
     from = next > from ? next : from + 1;
   }

@@ -1,13 +1,14 @@
-// The packed read-only library (the standard library's files) that every cell of a worker reads.
+// The packed read-only library (the files of the standard library) that every cell of a worker
+// reads.
 //
 // Layout, little-endian, all offsets from the start of the image:
 //   "CAISLIB1" | u32 entries | entries sorted by path, 28 bytes each | names | contents
 //   entry: u32 path_offset | u32 path_bytes | u64 data_offset | u64 size | u32 kind (0 file, 1
 //   directory)
-// Paths have no leading slash; every directory has an entry, the root has none.
+// Paths have no leading slash. Every directory has an entry, except the root.
 //
-// Trust     Our own build makes the image, yet nothing here relies on that: every offset is checked
-//           where it is used, a bad entry is as if absent, and no loop is longer than the table.
+// Trust     Our own build makes the image, but the code does not rely on that: every offset is
+//           checked before use, a bad entry counts as absent, and no loop is longer than the table.
 // Threads   Immutable; any.
 // Lifetime  A view of mapped memory that must outlive it. Parsing reads twelve bytes and allocates
 //           nothing.
@@ -42,22 +43,22 @@ class LibraryImage {
 
   std::uint32_t count() const { return count_; }
 
-  // The entry at `index`, or nothing if there is none or its offsets lead outside the image. The
-  // root is a directory with an empty path.
+  // Returns the entry at `index`. nullopt: there is none, or its offsets lead outside the image.
+  // The root is a directory with an empty path.
   std::optional<Entry> At(LibraryIndex index) const;
 
-  // The entry with exactly this path, or kNone. The empty path is the root.
+  // Returns the entry with exactly this path, or kNone. The empty path is the root.
   LibraryIndex Find(std::string_view path) const;
 
-  // The first entry directly inside `directory` at or after position `from`, or kNone.
+  // Returns the first entry directly inside `directory` at or after position `from`, or kNone.
   LibraryIndex NextChild(std::string_view directory, std::uint32_t from) const;
 
-  // Where the listing of `directory` starts.
+  // Returns the position where the listing of `directory` starts.
   std::uint32_t FirstChildPosition(std::string_view directory) const;
 
  private:
-  // The first position whose path is not less than head + tail (two parts, so that no one must join
-  // them).
+  // Returns the first position whose path is not less than head + tail. Two parts, so that callers
+  // need not join them.
   std::uint32_t LowerBound(std::string_view head, std::string_view tail) const;
 
   std::span<const std::uint8_t> image_;

@@ -1,8 +1,8 @@
-// Reading and writing the little-endian fields of a saved cell's files.
+// Reads and writes the little-endian fields of a saved cell's files.
 //
-// Trust     The reader's bytes are hostile: it never reads past the end, and after one failure it
-//           yields only zeros and empty views and says so in ok().
-// Threads   The worker's one thread.
+// Trust     The reader's bytes are hostile. It never reads past the end. After one failure it
+//           returns only zeros and empty views, and ok() is false.
+// Threads   The worker's only thread.
 // Lifetime  Views of a buffer that outlives them.
 #pragma once
 
@@ -62,7 +62,7 @@ class ByteReader {
   void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
   bool AtEnd() const { return in_.empty(); }
-  // What has not been read yet.
+  // The bytes that have not been read yet.
   std::span<const std::uint8_t> Rest() const { return in_; }
 
  private:

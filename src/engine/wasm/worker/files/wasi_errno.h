@@ -1,5 +1,5 @@
-// The error numbers a guest sees, as WASI snapshot preview 1 numbers them, and Io<T>: a value or
-// one.
+// The error numbers of WASI snapshot preview 1 that a guest sees, and Io<T>: a value or an error
+// number.
 //
 // Trust     Constants only.
 // Threads   Any.
@@ -11,7 +11,8 @@
 
 namespace caisson::worker {
 
-// An error here is an answer to the guest, never a failure of ours: it is a value, not an Error.
+// An error here is an answer to the guest and never a failure of the worker. So it is a value, not
+// an Error.
 enum class [[nodiscard]] Errno : std::uint16_t {
   kSuccess = 0,
   kAcces = 2,
@@ -37,8 +38,9 @@ enum class [[nodiscard]] Errno : std::uint16_t {
   kSpipe = 70,
   kStale = 72,
   kXdev = 75,
-  // No guest sees these two. kPending: the host must be asked first (HostRequest), then the call made
-  // again. kUnfinished: a slice of the work is done; others may run before the call is made again.
+  // These two never reach a guest. kPending: the host must be asked first (HostRequest), then the
+  // call is repeated. kUnfinished: a slice of the work is done; other cells may run before the call
+  // is repeated.
   kPending = 0xffff,
   kUnfinished = 0xfffe,
 };
