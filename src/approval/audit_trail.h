@@ -1,13 +1,14 @@
-// The audit trail: whether an owner's log is whole, and a copy of everybody's as lines of JSON.
+// The audit trail: verifies the log of an owner, and copies the logs of all owners as lines of
+// JSON.
 //
 //   {"owner":"…","seq":1,"at_us":1700000000000000,"kind":"approval.approved","body":{…},"hash":"…"}
 //
-// Entries are written by the store, in the transaction of what they tell; the file is a copy that catches up, with what
-// other processes did too, and can be verified by itself.
+// The store writes each entry in the same transaction as the change that it records. The file is a
+// copy that catches up, including entries of other processes, and can be verified by itself.
 //
-// Trust     As AuditLog. Files are hostile until they are verified.
-// Threads   Pure functions and coroutines on any executor. An AuditFile is used by one at a time, and CatchUp writes to
-//           the disk where it runs: give it an executor that may wait.
+// Trust     Same as AuditLog. Files are hostile until they are verified.
+// Threads   Pure functions and coroutines on any executor. An AuditFile is used by one at a time.
+//           CatchUp writes to the disk on its own executor, which must be allowed to block.
 // Lifetime  An AuditFile owns its file and a lock on it, so that only one process writes.
 #pragma once
 
@@ -26,29 +27,30 @@
 
 namespace caisson {
 
-// Reads the whole chain. kFailedPrecondition, saying where, if an entry is changed, missing or too many.
+// Reads the whole chain. Fails with kFailedPrecondition and the position if an entry was changed,
+// removed or added.
 asio::awaitable<Result<AuditHead>> VerifyAudit(AuditLog& log, IsolationKey owner);
 
-// The same for the lines of a file: where each owner's chain ends.
+// The same for the lines of a file. Returns the end of each owner's chain.
 Result<std::map<std::string, AuditHead>> VerifyAuditLines(std::string_view text);
 
-// One line, without its end.
+// Returns one line, without its end.
 Result<std::string> ToAuditLine(const std::string& owner, const AuditEntry& entry);
 
 class AuditFile {
  public:
-  // A line that was cut short when its writer died is cut off. kFailedPrecondition: the file does not verify.
-  // kUnavailable: another process writes to it.
+  // Removes a last line that was cut when its writer died. Fails with kFailedPrecondition if the
+  // file does not verify, kUnavailable if another process writes to it.
   static Result<AuditFile> Open(const std::string& path);
 
-  // Appends what is new, durably. Says how many entries that were.
+  // Appends new entries durably. Returns their number.
   asio::awaitable<Result<std::size_t>> CatchUp(Store& store);
 
  private:
   AuditFile(UniqueFd file, std::map<std::string, AuditHead> written)
       : file_(std::move(file)), written_(std::move(written)) {}
   asio::awaitable<Result<std::size_t>> CatchUp(AuditLog& log, const OwnedAuditHead& until);
-  Result<void> Write(std::string_view lines);  // All of them, or none.
+  Result<void> Write(std::string_view lines);  // Writes all of them, or none.
 
   UniqueFd file_;
   std::map<std::string, AuditHead> written_;  // Per owner.

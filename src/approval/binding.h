@@ -1,9 +1,10 @@
-// What an approval is bound to: digests of the tool, the arguments and the code, such that two calls that differ in
-// anything a tool could notice differ in one of them (I5).
+// The data to which an approval is bound: digests of the tool, the arguments and the code. Two
+// calls that differ in anything that a tool could notice differ in one of the digests (I5).
 //
-// Trust     Arguments are the guest's, definitions may be an upstream's; both are refused rather than approximated.
+// Trust     Arguments are the guest's; definitions may be an upstream's. Input without an exact
+//           digest is refused, never approximated.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@
 
 namespace caisson {
 
-// Of all that says what a tool is and does: a changed description, schema, rule or program is another tool. How often
-// and how long it may run is not part of it.
+// Covers everything that defines a tool: a changed description, schema, rule or program gives
+// another digest. The limits on its number of calls and its time are not included.
 Result<std::string> ToolDigest(const Tool& tool);
 
 std::string CodeDigest(std::string_view code);

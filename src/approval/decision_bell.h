@@ -1,10 +1,10 @@
-// A DecisionBell tells whoever waits in this process that something about a run was decided.
+// A DecisionBell notifies waiters in this process that something about a run was decided.
 //
-// Who is woken looks at the store; decisions made by other processes are found by looking now and then.
+// A woken waiter reads the store. Decisions of other processes are found by polling the store.
 //
-// Trust     As Bell.
-// Threads   As Bell.
-// Lifetime  As Bell.
+// Trust     Same as Bell.
+// Threads   Same as Bell.
+// Lifetime  Same as Bell.
 #pragma once
 
 #include "base/bell.h"

@@ -41,7 +41,7 @@ bool TooBig(std::string_view bound_to, std::string_view text) {
 
 AeadKey AeadKey::Random() {
   std::array<std::uint8_t, kBytes> bytes{};
-  // A key that is not random is worse than no program.
+  // It is better to have no program than a key that is not random.
   if (RAND_bytes(bytes.data(), kBytes) != 1) std::abort();
   return AeadKey(bytes);
 }
@@ -58,7 +58,7 @@ AeadKey AeadKey::DerivedFor(std::string_view purpose) const {
   const Kdf kdf(EVP_KDF_fetch(nullptr, "HKDF", nullptr), &EVP_KDF_free);
   const KdfContext context(EVP_KDF_CTX_new(kdf.get()), &EVP_KDF_CTX_free);
   char digest[] = "SHA256";
-  // OpenSSL takes what it only reads by pointers to what could be written.
+  // OpenSSL takes its input through pointers to non-const data, but only reads it.
   std::array<std::uint8_t, kBytes> secret = bytes_;
   std::string info(purpose);
   const OSSL_PARAM parameters[] = {
@@ -70,7 +70,7 @@ AeadKey AeadKey::DerivedFor(std::string_view purpose) const {
   const bool good = context != nullptr &&
                     EVP_KDF_derive(context.get(), derived.bytes_.data(), kBytes, parameters) == 1;
   OPENSSL_cleanse(secret.data(), secret.size());
-  if (!good) std::abort();  // As above.
+  if (!good) std::abort();  // Same reason as above.
   return derived;
 }
 

@@ -1,11 +1,13 @@
-// Authenticated encryption (AES-256-GCM): bytes that only who has the key can read, or make.
+// Authenticated encryption with AES-256-GCM. Only a holder of the key can read or create sealed
+// bytes.
 //
 //   auto sealed = AeadSeal(key, "checkpoint of ann", text);      // nonce · ciphertext · tag
 //   auto text = AeadOpen(key, "checkpoint of ann", *sealed);
 //
-// Trust     What is opened is hostile: one changed bit, there or in what it is bound to, and nothing of it comes back.
+// Trust     Bytes to open are hostile. If one bit of them or of `bound_to` differs, AeadOpen fails
+//           and returns none of the text.
 // Threads   Pure functions.
-// Lifetime  An AeadKey wipes itself.
+// Lifetime  The destructor of an AeadKey wipes the key.
 #pragma once
 
 #include <array>
@@ -28,7 +30,8 @@ class AeadKey {
   AeadKey& operator=(const AeadKey&) = default;
   ~AeadKey();
 
-  // Another key (HKDF-SHA-256): who has it learns nothing about this one or those of other purposes.
+  // Derives another key (HKDF-SHA-256). A derived key reveals nothing about this key or about keys
+  // derived for other purposes.
   AeadKey DerivedFor(std::string_view purpose) const;
 
   std::span<const std::uint8_t, kBytes> bytes() const { return bytes_; }
@@ -37,13 +40,14 @@ class AeadKey {
   std::array<std::uint8_t, kBytes> bytes_{};
 };
 
-// How much longer sealed bytes are.
+// The number of bytes that sealing adds.
 inline constexpr std::size_t kAeadOverhead = 12 + 16;
 
-// Random nonces of 96 bits are safe for some four billion messages under one key.
+// Uses random 96-bit nonces, which are safe for about four billion messages under one key.
 Result<std::string> AeadSeal(const AeadKey& key, std::string_view bound_to, std::string_view text);
 
-// kInvalidArgument: not sealed with this key, or bound to something else, or changed.
+// Fails with kInvalidArgument if the bytes were changed, sealed with another key, or bound to
+// something else.
 Result<std::string> AeadOpen(const AeadKey& key, std::string_view bound_to,
                              std::string_view sealed);
 

@@ -33,7 +33,8 @@ TEST(AeadTest, OneChangedBitIsRefused) {
 }
 
 TEST(AeadTest, DerivedKeysAreThoseOfHkdf) {
-  // Computed apart from this code: HKDF-SHA-256 without salt, key 00 01 ... 1f, info "cell".
+  // Expected value computed with another program: HKDF-SHA-256 without salt, key 00 01 ... 1f, info
+  // "cell".
   std::array<std::uint8_t, AeadKey::kBytes> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
   const std::array<std::uint8_t, AeadKey::kBytes> expected = {

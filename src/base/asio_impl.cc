@@ -1,2 +1,2 @@
-// The one translation unit that compiles Asio's own sources; everybody else only sees declarations.
+// The only translation unit that compiles Asio's own sources. All others see declarations only.
 #include <boost/asio/impl/src.hpp>

@@ -38,7 +38,7 @@ std::optional<std::string> Decode(std::string_view text, std::string_view letter
     bits -= 8;
     bytes.push_back(static_cast<char>(buffer >> bits));
   }
-  // A lone letter holds no byte, and bits that no byte takes must be zero.
+  // A single leftover letter encodes no byte, and leftover bits must be zero.
   if (bits >= 6 || (buffer & ((1U << bits) - 1)) != 0) return std::nullopt;
   return bytes;
 }

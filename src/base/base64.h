@@ -1,10 +1,11 @@
-// Bytes as letters (RFC 4648): base64 with padding, as JSON carries bytes, and base64url without, as URLs, headers
-// and tokens do.
+// Base64 (RFC 4648): with padding, for bytes in JSON; and base64url without padding, for URLs,
+// headers and tokens.
 //
-// Trust     Text may be anybody's; exactly one spelling of any bytes is taken: nothing for blanks, other letters,
-//           padding that is wrong, and bits left over that are not zero.
+// Trust     Text may be hostile. Each byte string has exactly one accepted spelling: decoding
+//           returns nullopt for blanks, foreign characters, wrong padding, and leftover bits that
+//           are not zero.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <optional>

@@ -1,15 +1,16 @@
-// A Bell tells whoever listens that something may have changed: anything at all, or something of the place they listen
-// at. It does not say what: they look.
+// A Bell notifies its listeners that something may have changed, in general or at the place that
+// they listen to. It does not say what changed: the listeners look for themselves.
 //
 //   Bell<> changed;                  auto listening = changed.Listen([wakeup] { wakeup->Wake(); });
 //   Bell<Owner, RunId> decided;      auto listening = decided.Listen(owner, run, [...] { ... });
 //
-// Begin to listen, then look: what happens between the two is not missed. A ring too many is no harm.
+// Start to listen first, then look; a change between the two is not missed. Extra rings are
+// harmless.
 //
-// Trust     Ours.
-// Threads   Any. Listeners are called on the ringer's thread, without a lock, and must not block.
-// Lifetime  The bell outlives its Listenings. A listener may still be called once while its Listening ends: it owns, or
-//           shares, whatever it touches.
+// Trust     Trusted callers only.
+// Threads   Any. Listeners are called on the thread of Ring(), without a lock, and must not block.
+// Lifetime  The bell outlives its Listenings. A listener may still be called once while its
+//           Listening is being destroyed, so it must own or share everything that it uses.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class Bell {
  public:
   using Listener = std::function<void()>;
 
-  // As long as this is there, the listener is called.
+  // The listener is called for as long as this object exists.
   class Listening {
    public:
     Listening(Listening&& other) noexcept

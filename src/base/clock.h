@@ -1,4 +1,4 @@
-// What time it is, from somebody who can be replaced in a test.
+// A Clock tells the current time. Tests replace it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ using SystemTime = std::chrono::system_clock::time_point;
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual SystemTime Now() const = 0;  // From any thread.
+  virtual SystemTime Now() const = 0;  // May be called from any thread.
 };
 
 class SystemClock final : public Clock {
@@ -19,7 +19,7 @@ class SystemClock final : public Clock {
   SystemTime Now() const override { return std::chrono::system_clock::now(); }
 };
 
-// Stands still until it is moved.
+// Changes only when Advance() is called.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(SystemTime now = SystemTime(std::chrono::seconds(1'700'000'000)))

@@ -6,9 +6,10 @@
 namespace caisson {
 namespace {
 
-constexpr std::size_t kLongest = 64;  // The comparison is quadratic, and names may be hostile.
+// The comparison takes quadratic time, and names may be hostile.
+constexpr std::size_t kLongest = 64;
 
-// Damerau's distance, with three rows.
+// The Damerau-Levenshtein distance, computed with three rows.
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
@@ -38,7 +39,7 @@ std::optional<std::string_view> Closest(std::string_view name,
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongest) continue;
     const std::size_t distance = Distance(name, candidate);
-    // A letter for another is no likeness.
+    // If every letter differs, the names are not similar.
     if (distance > least || distance >= name.size() || (best && distance == least)) continue;
     least = distance;
     best = candidate;

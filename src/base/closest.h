@@ -1,4 +1,5 @@
-// Closest finds the name somebody probably meant: "did you mean ...?" in messages for people and models.
+// Closest finds the name that was probably meant: "did you mean ...?" in messages for people and
+// models.
 #pragma once
 
 #include <optional>
@@ -8,12 +9,13 @@
 
 namespace caisson {
 
-// The candidate nearest to `name` if it is near: at most a third of its letters are inserted, dropped,
-// exchanged or swapped with a neighbour. Long names are not compared at all.
+// Returns the candidate nearest to `name`, if at most a third of its letters are inserted, dropped,
+// replaced or swapped with a neighbour. Returns nullopt for long names, which are not compared at
+// all.
 std::optional<std::string_view> Closest(std::string_view name,
                                         const std::vector<std::string_view>& candidates);
 
-// "; did you mean \"to\"?", or nothing.
+// Returns "; did you mean \"to\"?", or "" if no candidate is close.
 std::string DidYouMean(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace caisson

@@ -1,8 +1,8 @@
-// A JSON string is any text in quotes, with what must be escaped.
+// Returns any text as a JSON string, with quotes and escapes.
 //
-// Trust     The text may be any bytes: what is no UTF-8 becomes U+FFFD.
+// Trust     The text may be any bytes. Invalid UTF-8 becomes U+FFFD.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string>

@@ -1,16 +1,19 @@
-// A LowPriorityPool has named threads for work that may take long: parsing, checking and hashing large messages, starting
-// programs, waiting for disks.
+// A LowPriorityPool has named threads for work that may take long: parsing, checking and hashing
+// large messages, starting programs, waiting for disks.
 //
-// Event loops and lanes serve many users and must not compute for more than a few milliseconds at once:
+// Event loops and lanes serve many users and must not compute for more than a few milliseconds at
+// once:
 //
 //   auto value = co_await CallAside(cpu_pool, body.size(), [&] { return ParseJson(body); });
 //
-// The kernel lets lanes, event loops and workers go first. Programs that a thread of the pool starts inherit its priority:
-// a run that calls a thousand programs does not keep other users waiting.
+// The kernel schedules lanes, event loops and workers before these threads. Programs that a thread
+// of the pool starts inherit its priority, so a run that calls a thousand programs does not delay
+// other users.
 //
-// Trust     None of its own.
-// Threads   executor() from anywhere.
-// Lifetime  Join() returns when everything that was posted is done. Whoever awaits the work must live until then.
+// Trust     Has none of its own.
+// Threads   executor() may be called from any thread.
+// Lifetime  Join() returns when all posted work is done. A coroutine that awaits work must live
+//           until then.
 #pragma once
 
 #include <pthread.h>
@@ -33,13 +36,14 @@ namespace caisson {
 
 class LowPriorityPool {
  public:
-  // `nice` is added to the process's own: with 5 more a thread has a third of the weight, with 10 more a ninth.
+  // `nice` is added to the niceness of the process. With 5 more, a thread has a third of the
+  // scheduling weight; with 10 more, a ninth.
   LowPriorityPool(const std::string& name, std::size_t threads, int nice)
       : work_(context_.get_executor()) {
     for (std::size_t i = 0; i < threads; ++i) {
       threads_.emplace_back([this, nice, title = (name + std::to_string(i)).substr(0, kMaxName)] {
         ::pthread_setname_np(::pthread_self(), title.c_str());
-        static_cast<void>(::nice(nice));  // Of this thread alone, as Linux has it.
+        static_cast<void>(::nice(nice));  // On Linux, nice() affects the calling thread only.
         context_.run();
       });
     }
@@ -64,11 +68,13 @@ class LowPriorityPool {
   std::vector<std::thread> threads_;
 };
 
-// Reading a message of so many bytes takes less than a millisecond.
+// The largest message that is read on the caller's thread. Reading it takes less than a
+// millisecond.
 inline constexpr std::size_t kSmallMessageBytes = 16u << 10;
 
-// Calls `function`, which reads a message of so many bytes: in the pool if the message is large and there is a pool, here if
-// not. Comes back to the caller's executor. Nothing cancels it.
+// Calls `function`, which reads a message of `message_bytes`. Runs it in the pool if there is a
+// pool and the message is large, otherwise on the caller's thread. Returns on the caller's
+// executor. It cannot be cancelled.
 template <typename Function>
 asio::awaitable<std::invoke_result_t<Function>> CallAside(std::optional<asio::any_io_executor> pool,
                                                           std::size_t message_bytes,

@@ -7,7 +7,7 @@
 namespace caisson {
 namespace {
 
-// Takes numbers and words off the front of a line.
+// Removes numbers and words from the front of a line.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}

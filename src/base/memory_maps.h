@@ -1,7 +1,7 @@
-// What the kernel says a process has mapped: /proc/PID/maps, as data.
+// The memory mappings of a process: parses /proc/PID/maps.
 //
-// Trust     The kernel's words. Paths in them are chosen by whoever made the files.
-// Threads   A pure function.
+// Trust     The kernel writes the text. The paths in it are chosen by the creators of the files.
+// Threads   Pure functions.
 // Lifetime  Values.
 #pragma once
 
@@ -18,19 +18,20 @@ namespace caisson {
 struct MemoryMapping {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::string access{};  // As in "r-xp".
+  std::string access{};  // For example "r-xp".
   std::uint64_t offset = 0;
   std::uint64_t device = 0;
-  std::uint64_t inode = 0;  // 0: of no file.
-  std::string_view path{};  // Or a name in brackets, or nothing. Of the text it was read from.
+  std::uint64_t inode = 0;  // 0: not backed by a file.
+  std::string_view path{};  // Also a name in brackets, or empty. Points into the parsed text.
 
   std::uint64_t size() const { return end - begin; }
 };
 
-// Takes the first line off `text`, without allocating anything; nothing if it makes no sense.
+// Removes the first line from `text` and returns its mapping. Does not allocate. Returns nullopt if
+// the line is malformed.
 std::optional<MemoryMapping> TakeMemoryMapping(std::string_view& text);
 
-// All of it, in the order of addresses.
+// Returns all mappings, sorted by address.
 Result<std::vector<MemoryMapping>> ParseMemoryMaps(std::string_view text);
 
 }  // namespace caisson

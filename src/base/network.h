@@ -1,4 +1,5 @@
-// A Network is a range of IP addresses, as operators write it: "10.0.0.7", "10.1.0.0/16", "fd00::/8".
+// A Network is a range of IP addresses in the notation of operators: "10.0.0.7", "10.1.0.0/16",
+// "fd00::/8".
 //
 // Trust     The text is the operator's; addresses are those of peers.
 // Threads   A value.
@@ -12,13 +13,13 @@
 
 namespace caisson {
 
-// Returns a.b.c.d for ::ffff:a.b.c.d, the form that an IPv4 peer has on a socket that serves both versions.
-// Returns other addresses unchanged.
+// Returns a.b.c.d for ::ffff:a.b.c.d, the form of an IPv4 peer on a socket that serves both
+// versions. Returns other addresses unchanged.
 boost::asio::ip::address WithoutMapping(const boost::asio::ip::address& address);
 
 class Network {
  public:
-  // Fails with kInvalidArgument if `text` is no address or network.
+  // Fails with kInvalidArgument if `text` is not an address or network.
   static Result<Network> Parse(const std::string& text);
 
   bool Contains(const boost::asio::ip::address& peer) const;
@@ -26,7 +27,7 @@ class Network {
  private:
   Network(boost::asio::ip::address address, unsigned bits) : address_(address), bits_(bits) {}
 
-  // All addresses whose first `bits_` bits are those of `address_`.
+  // The range: all addresses whose first `bits_` bits equal those of `address_`.
   boost::asio::ip::address address_;
   unsigned bits_;
 };

@@ -13,7 +13,8 @@ namespace {
 using Control = std::array<char, CMSG_SPACE(sizeof(int) * kMaxPacketDescriptors)>;
 
 iovec Part(std::string_view bytes) {
-  return {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};  // Only read.
+  // iov_base is only read.
+  return {.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
 }
 
 std::vector<UniqueFd> TakeDescriptors(msghdr& message) {

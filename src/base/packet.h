@@ -1,9 +1,10 @@
-// Packets over a Unix socket that keeps their borders (SOCK_SEQPACKET), with descriptors.
+// Packets with descriptors over a Unix socket that preserves packet boundaries (SOCK_SEQPACKET).
 //
-// Trust     The other end may be hostile. Whatever it sent along is owned here, and so closed, from the moment it
-//           arrived; what the bytes mean is for the caller to check.
-// Threads   None of its own. Sending takes no heap, so a child made by a bare clone may do it.
-// Lifetime  Nothing is kept.
+// Trust     The peer may be hostile. Received descriptors are owned from the moment of arrival, so
+//           they are always closed. The caller checks the meaning of the bytes.
+// Threads   Has none of its own. Sending does not allocate, so a child made by a bare clone may
+//           send.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,17 @@ namespace caisson {
 inline constexpr std::size_t kMaxPacketDescriptors = 32;
 
 struct Packet {
-  int error = 0;             // An errno; then there is nothing else.
-  std::string_view bytes{};  // In the caller's buffer. Empty: the other end is closed.
+  int error = 0;             // An errno; the other fields are then empty.
+  std::string_view bytes{};  // In the caller's buffer. Empty: the peer has closed its end.
   std::vector<UniqueFd> descriptors{};
-  bool is_cut = false;  // Bytes or descriptors did not fit; the kernel has closed the latter.
+  // Bytes or descriptors did not fit; the kernel has closed those descriptors.
+  bool is_cut = false;
 };
 
-// `flags` as recvmsg has them. Interrupted waits go on.
+// `flags` as for recvmsg. Retries after EINTR.
 Packet ReceivePacket(int socket, std::span<char> buffer, int flags = 0);
 
-// One packet of both parts. 0 or an errno.
+// Sends `head` and `rest` as one packet. Returns 0 or an errno.
 int SendPacket(int socket, std::string_view head, std::string_view rest,
                std::span<const int> descriptors, int flags = 0);
 

@@ -1,8 +1,8 @@
-// Times as text: "2026-07-28T09:30:00.125Z", as RFC 3339 has it, to the millisecond and always in UTC.
+// Times as RFC 3339 text, in milliseconds and always in UTC: "2026-07-28T09:30:00.125Z".
 //
-// Trust     Ours.
+// Trust     Trusted input only.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // RunHere runs a coroutine to its end on the calling thread.
 //
-// Trust     None of its own.
-// Threads   Any that is not running one already.
-// Lifetime  The event loop stays with the thread: whoever ended the coroutine from elsewhere may still be leaving its
-//           post() to it when this returns.
+// Trust     Has none of its own.
+// Threads   Any thread that is not already inside RunHere.
+// Lifetime  The event loop lives as long as the thread. When RunHere returns, another thread that
+//           completed the coroutine may still be inside its post() to the loop.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

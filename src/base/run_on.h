@@ -1,10 +1,12 @@
-// RunOn and CallOn do work on another executor and return its result to a coroutine. Race and Both run two coroutines
-// at the same time.
+// RunOn and CallOn do work on another executor and return its result to a coroutine. Race and Both
+// run two coroutines at the same time.
 //
-// Trust     None of its own.
-// Threads   RunOn and CallOn: from any coroutine to any executor. RunOn's executor must run one handler at a time (a
-//           lane, a strand). So must the executor of a coroutine that calls Race or Both.
-// Lifetime  They return when all of the work has ended. What it refers to must live until then.
+// Trust     Has none of its own.
+// Threads   RunOn and CallOn: from any coroutine to any executor. RunOn's executor must run one
+//           handler at a time (a lane, a strand). So must the executor of a coroutine that calls
+//           Race or Both.
+// Lifetime  They return when all of the work has ended. Everything that the work refers to must
+//           live until then.
 #pragma once
 
 #include <array>
@@ -32,7 +34,8 @@ namespace caisson {
 
 namespace internal {
 
-// Completes `handler` on its own executor, whose context stays alive for as long as the returned function does.
+// Completes `handler` on its own executor. The returned function keeps the executor's context
+// alive.
 template <typename Handler>
 auto ComeBack(Handler handler) {
   auto home = asio::prefer(asio::get_associated_executor(handler),
@@ -57,7 +60,7 @@ inline asio::awaitable<void> RunUntilStopped(Stop stop, asio::awaitable<void> wo
       initiate, asio::use_awaitable, std::move(stop), std::move(work));
 }
 
-// A coroutine that stores the result of `work`.
+// Stores the result of `work` in `result`.
 template <typename T, typename Result>
 asio::awaitable<void> Fill(Result& result, asio::awaitable<T> work) {
   if constexpr (std::is_void_v<T>) {
@@ -69,7 +72,7 @@ asio::awaitable<void> Fill(Result& result, asio::awaitable<T> work) {
 
 enum class StopOther { kOnEnd, kOnException };
 
-// Two coroutines on one executor, until both have ended.
+// Runs two coroutines on one executor until both have ended.
 template <typename Back>
 class Pair : public std::enable_shared_from_this<Pair<Back>> {
  public:
@@ -86,7 +89,7 @@ class Pair : public std::enable_shared_from_this<Pair<Back>> {
  private:
   void End(std::size_t index, std::exception_ptr thrown) {
     if (--left_ == 0) {
-      // In a race, what the loser throws is of no interest.
+      // In a race, an exception of the slower coroutine is ignored.
       if (when_ == StopOther::kOnException && !thrown_) thrown_ = std::move(thrown);
       return back_(std::move(thrown_));
     }
@@ -127,7 +130,8 @@ inline asio::awaitable<std::size_t> RunPair(asio::awaitable<void> zero, asio::aw
 
 }  // namespace internal
 
-// Runs `work` on the executor of `stop`. It is cancelled by the stop and by cancelling the caller.
+// Runs `work` on the executor of `stop`. A request to `stop` cancels it, and so does cancelling the
+// caller.
 template <typename T>
 asio::awaitable<T> RunOn(Stop stop, asio::awaitable<T> work) {
   if constexpr (std::is_void_v<T>) {
@@ -145,7 +149,8 @@ asio::awaitable<T> RunOn(asio::any_io_executor executor, asio::awaitable<T> work
   return RunOn(Stop(std::move(executor)), std::move(work));
 }
 
-// For functions that block: calls `function` there (on a thread of a pool, say). Nothing cancels it.
+// Calls a function that may block on another executor (for example, a thread pool). It cannot be
+// cancelled.
 template <typename Function>
 asio::awaitable<std::invoke_result_t<Function>> CallOn(asio::any_io_executor executor,
                                                        Function function) {
@@ -167,8 +172,8 @@ asio::awaitable<std::invoke_result_t<Function>> CallOn(asio::any_io_executor exe
   co_return *std::move(result);
 }
 
-// Runs both and cancels the one that is slower. Returns the result of `work`; nullopt if `other` ended first. Throws
-// what the first one threw. Cancelling the caller cancels both.
+// Runs both and cancels the slower one. Returns the result of `work`; nullopt if `other` ended
+// first. Rethrows the exception of the one that ended first. Cancelling the caller cancels both.
 template <typename T, typename U>
 asio::awaitable<std::optional<T>> Race(asio::awaitable<T> work, asio::awaitable<U> other) {
   std::optional<T> result;
@@ -183,8 +188,8 @@ inline asio::awaitable<void> Race(asio::awaitable<void> work, asio::awaitable<vo
   co_await internal::RunPair(std::move(work), std::move(other), internal::StopOther::kOnEnd);
 }
 
-// Runs both to their ends. If one throws, cancels the other and throws what the first one threw. Cancelling the caller
-// cancels both.
+// Runs both to their ends. If one throws, cancels the other and rethrows the first exception.
+// Cancelling the caller cancels both.
 inline asio::awaitable<void> Both(asio::awaitable<void> zero, asio::awaitable<void> one) {
   co_await internal::RunPair(std::move(zero), std::move(one), internal::StopOther::kOnException);
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 constexpr int kRounds = 2000;
-constexpr int kRequests = 64;  // Enough that some come before the end and some after it.
+constexpr int kRequests = 64;  // Enough that some requests come before the end and some after it.
 
 asio::awaitable<int> Seven() {
   co_return 7;
@@ -34,7 +34,7 @@ asio::awaitable<bool> IsCancelled() {
   co_return state.cancelled() != asio::cancellation_type::none;
 }
 
-// Ends when it is cancelled.
+// Ends only when it is cancelled.
 asio::awaitable<void> Forever() {
   co_await asio::this_coro::throw_if_cancelled(false);
   asio::steady_timer never(co_await asio::this_coro::executor,
@@ -42,7 +42,7 @@ asio::awaitable<void> Forever() {
   co_await never.async_wait(kQuietly);
 }
 
-// Two threads: `here` is the test's own, `there` is where the work is done.
+// Two threads: `here` is the test's thread; `there` runs the work.
 class RunOnTest : public ::testing::Test {
  protected:
   template <typename F>
@@ -52,7 +52,7 @@ class RunOnTest : public ::testing::Test {
     here_.run();
   }
 
-  // Waits for `wait` here, while another thread requests its stop.
+  // Awaits `wait` here while another thread requests its stop.
   void StopFromAnotherThreadAtTheEnd(const std::function<asio::awaitable<void>()>& wait) {
     const auto quietly = [&]() -> asio::awaitable<void> {
       co_await asio::this_coro::throw_if_cancelled(false);
@@ -128,7 +128,7 @@ TEST_F(RunOnTest, AStopOfItsOwnCancelsTheWork) {
   });
 }
 
-// The caller may end at once, and its context with it, while the work's thread is still busy leaving.
+// The caller and its context may end at once, while the work's thread is still leaving RunOn.
 TEST_F(RunOnTest, TheCallersContextMayBeGoneRightAfter) {
   for (int round = 0; round < kRounds; ++round) {
     asio::io_context home{1};
@@ -141,7 +141,7 @@ TEST_F(RunOnTest, TheCallersContextMayBeGoneRightAfter) {
   }
 }
 
-// The cancellation is on its way to the work when the work ends and the caller goes on.
+// The cancellation is on its way to the work when the work ends and the caller continues.
 TEST_F(RunOnTest, ACancellationThatFindsNoWorkIsIgnored) {
   asio::io_context there{1};
   asio::steady_timer event(there, asio::steady_timer::time_point::max());
@@ -159,7 +159,7 @@ TEST_F(RunOnTest, ACancellationThatFindsNoWorkIsIgnored) {
   Spawn(stop, wait());
   here_.poll();
   there.poll();
-  event.cancel();  // First in the queue there, the cancellation second.
+  event.cancel();  // This is first in the queue there; the cancellation is second.
   stop.Request();
   here_.poll();
   while (!done) {
@@ -182,7 +182,7 @@ class RaceTest : public RunOnTest {
     co_await event_.async_wait(kQuietly);
   }
 
-  // Cancels the caller of `wait` when the end of `wait` is in the queue already.
+  // Cancels the caller of `wait` when the end of `wait` is already in the queue.
   void CancelBehindTheEnd(const std::function<asio::awaitable<void>()>& wait) {
     const auto quietly = [&]() -> asio::awaitable<void> {
       co_await asio::this_coro::throw_if_cancelled(false);

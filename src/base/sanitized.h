@@ -1,4 +1,4 @@
-// Whether this is built with a sanitizer, which brings an allocator and memory of its own.
+// kIsSanitized tells if this build uses a sanitizer, which has its own allocator and memory layout.
 //
 // Trust     A constant.
 // Threads   Any.

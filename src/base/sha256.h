@@ -1,4 +1,4 @@
-// SHA-256, its hexadecimal form, and comparing without telling where two differ.
+// SHA-256, its hexadecimal form, and comparison in constant time.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ using Sha256Digest = std::array<std::uint8_t, kSha256Bytes>;
 
 Sha256Digest Sha256(std::string_view bytes);
 
-// 64 lower-case digits.
+// Returns 64 lower-case digits.
 std::string ToHex(const Sha256Digest& digest);
-// Nothing unless it is 64 hexadecimal digits.
+// Returns nullopt unless `hex` is 64 hexadecimal digits.
 std::optional<Sha256Digest> Sha256FromHex(std::string_view hex);
 
-// In a time that depends on the lengths alone.
+// The time depends on the lengths only, not on the position of a difference.
 bool EqualInConstantTime(std::string_view a, std::string_view b);
 bool EqualInConstantTime(const Sha256Digest& a, const Sha256Digest& b);
 

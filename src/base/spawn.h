@@ -1,11 +1,12 @@
-// Spawn starts a coroutine. A Stop cancels one that was started.
+// Spawn starts a coroutine. A Stop cancels a started coroutine.
 //
-// Use these instead of Asio's co_spawn, awaitable_operators and parallel_group, which the layer check refuses outside
-// of this folder. When a coroutine is cancelled, Asio (Boost 1.81) hands the coroutine's executor a bare pointer to a
-// signal. The signal is freed when the coroutine ends. If that happens before the executor uses the pointer, the
-// program crashes. A Stop shares its signal, and ignores a request that comes after the end.
+// Use these instead of Asio's co_spawn, awaitable_operators and parallel_group, which the layer
+// check refuses outside of this folder. When a coroutine is cancelled, Asio (Boost 1.81) gives the
+// coroutine's executor a bare pointer to a signal. The signal is freed when the coroutine ends. If
+// that happens before the executor uses the pointer, the program crashes. A Stop shares ownership
+// of its signal, and ignores a request after the end.
 //
-// Trust     None of its own.
+// Trust     Has none of its own.
 // Threads   Any. The executor of a Stop must run one handler at a time (a lane, a strand).
 // Lifetime  The executor's context outlives the coroutine and every copy of its Stop.
 #pragma once
@@ -27,7 +28,7 @@ namespace caisson {
 
 namespace asio = boost::asio;
 
-// Copies cancel the same coroutine.
+// Copies of a Stop cancel the same coroutine.
 class Stop {
  public:
   explicit Stop(asio::any_io_executor executor)
@@ -36,13 +37,15 @@ class Stop {
   const asio::any_io_executor& executor() const { return executor_; }
   bool operator==(const Stop& other) const { return work_ == other.work_; }
 
-  // Cancels the coroutine. Before its start: it is cancelled when it first waits. After its end: does nothing.
+  // Cancels the coroutine. If it has not started, it is cancelled when it first waits. After its
+  // end: does nothing.
   void Request(asio::cancellation_type type = asio::cancellation_type::terminal) const {
     asio::post(executor_, [work = work_, type] { work->Cancel(type); });
   }
 
  private:
-  // Used on the executor only. Owned by the copies of the Stop, the coroutine, and the requests in the queue.
+  // Used on the executor only. Owned by the copies of the Stop, the coroutine, and the queued
+  // requests.
   struct Work {
     void Cancel(asio::cancellation_type type) {
       if (running) {
@@ -57,7 +60,8 @@ class Stop {
     bool running = false;
   };
 
-  // A completion handler. It names no executor: if it did, Asio would pass its bare pointer on from within emit().
+  // A completion handler. It names no executor, because then Asio would forward its bare pointer
+  // from within emit().
   template <typename OnEnd>
   struct End {
     using cancellation_slot_type = asio::cancellation_slot;
@@ -87,7 +91,7 @@ void Stop::Start(asio::awaitable<void> coroutine, OnEnd on_end) const {
   auto begin = [work = work_, coroutine = std::move(coroutine)]() mutable {
     return std::move(coroutine);
   };
-  // On the executor, because requests use the signal there.
+  // Runs on the executor, because requests use the signal there.
   asio::dispatch(executor_, [executor = executor_, work = work_, begin = std::move(begin),
                              end = End<OnEnd>{work_, std::move(on_end)}]() mutable {
     work->running = true;
@@ -98,12 +102,12 @@ void Stop::Start(asio::awaitable<void> coroutine, OnEnd on_end) const {
 
 namespace internal {
 
-// Ends the program, which then prints the exception.
+// Terminates the program if there is an exception. The runtime then prints the exception.
 inline void MustNotThrow(const std::exception_ptr& thrown) noexcept {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-// Turns on_end() into on_end(std::exception_ptr).
+// Converts on_end() into on_end(std::exception_ptr).
 template <typename OnEnd>
 auto TakingException(OnEnd on_end) {
   if constexpr (std::is_invocable_v<OnEnd&, std::exception_ptr>) {
@@ -116,7 +120,7 @@ auto TakingException(OnEnd on_end) {
   }
 }
 
-// Keeps the function in its own frame.
+// Keeps the function alive in the coroutine's own frame.
 template <typename Function>
 std::invoke_result_t<Function&> Call(Function function) {
   co_return co_await function();
@@ -124,8 +128,8 @@ std::invoke_result_t<Function&> Call(Function function) {
 
 }  // namespace internal
 
-// Runs `work` on the executor. Calls on_end(std::exception_ptr) or on_end() there when it has ended. An exception that
-// `on_end` does not take ends the program.
+// Runs `work` on the executor. At the end, calls on_end(std::exception_ptr) or on_end() there. If
+// `on_end` does not take the exception, an exception terminates the program.
 template <typename OnEnd>
 void Spawn(const asio::any_io_executor& executor, asio::awaitable<void> work, OnEnd on_end) {
   asio::co_spawn(executor, std::move(work), internal::TakingException(std::move(on_end)));
@@ -134,7 +138,7 @@ inline void Spawn(const asio::any_io_executor& executor, asio::awaitable<void> w
   Spawn(executor, std::move(work), internal::MustNotThrow);
 }
 
-// The same on the executor of `stop`, which can cancel it. A Stop is for one Spawn.
+// The same on the executor of `stop`, which can cancel the work. Use each Stop for one Spawn only.
 template <typename OnEnd>
 void Spawn(const Stop& stop, asio::awaitable<void> work, OnEnd on_end) {
   stop.Start(std::move(work), internal::TakingException(std::move(on_end)));
@@ -143,7 +147,7 @@ inline void Spawn(const Stop& stop, asio::awaitable<void> work) {
   Spawn(stop, std::move(work), internal::MustNotThrow);
 }
 
-// Runs `work` on the executor. The future has its result or its exception.
+// Runs `work` on the executor. The future receives its result or its exception.
 template <typename T>
 std::future<T> SpawnFuture(const asio::any_io_executor& executor, asio::awaitable<T> work) {
   std::promise<T> promise;
@@ -156,7 +160,8 @@ std::future<T> SpawnFuture(const asio::any_io_executor& executor, asio::awaitabl
         result.set_value();
       } else {
         T value =
-            co_await std::move(coroutine);  // Its frame must be gone before the future is ready.
+            // The coroutine's frame must be gone before the future is ready.
+            co_await std::move(coroutine);
         result.set_value(std::move(value));
       }
     } catch (...) {
@@ -167,7 +172,8 @@ std::future<T> SpawnFuture(const asio::any_io_executor& executor, asio::awaitabl
   return future;
 }
 
-// The same for a function that returns a coroutine, such as a lambda with captures. It lives as long as the coroutine.
+// The same for a function that returns a coroutine, such as a lambda with captures. The function
+// lives as long as the coroutine.
 template <std::invocable Work, typename... OnEnd>
 void Spawn(const auto& where, Work work, OnEnd... on_end) {
   Spawn(where, internal::Call(std::move(work)), std::move(on_end)...);
@@ -177,7 +183,7 @@ auto SpawnFuture(const asio::any_io_executor& executor, Work work) {
   return SpawnFuture(executor, internal::Call(std::move(work)));
 }
 
-// Blocks until `work` has ended on the executor. The calling thread must not be one of the executor's.
+// Blocks until `work` has ended on the executor. Must not be called on a thread of that executor.
 template <typename T>
 T WaitFor(const asio::any_io_executor& executor, asio::awaitable<T> work) {
   return SpawnFuture(executor, std::move(work)).get();

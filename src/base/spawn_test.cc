@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 constexpr int kRounds = 2000;
-constexpr int kRequests = 64;  // Enough that some come before the end and some after it.
+constexpr int kRequests = 64;  // Enough that some requests come before the end and some after it.
 
 asio::awaitable<void> Throw() {
   throw std::runtime_error("no");
@@ -29,10 +29,10 @@ asio::awaitable<bool> IsCancelled() {
   co_return state.cancelled() != asio::cancellation_type::none;
 }
 
-// The test's thread runs `loop_`, one step at a time where the order matters.
+// The test's thread runs `loop_`, step by step where the order matters.
 class SpawnTest : public ::testing::Test {
  protected:
-  // Ends when `event_` is cancelled, or itself.
+  // Ends when `event_` or this coroutine is cancelled.
   asio::awaitable<void> AwaitEvent() {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await event_.async_wait(kQuietly);
@@ -126,7 +126,7 @@ TEST_F(SpawnTest, ItIsStoppedByAnotherThreadAtTheMomentItEnds) {
 
 TEST_F(SpawnTest, AFutureHasTheResultOrTheException) {
   asio::thread_pool there{1};
-  // No default constructor, as a Result.
+  // Has no default constructor, like Result.
   struct Number {
     explicit Number(int given) : value(given) {}
     int value;
@@ -137,7 +137,8 @@ TEST_F(SpawnTest, AFutureHasTheResultOrTheException) {
   EXPECT_THROW(WaitFor(there.get_executor(), Throw()), std::runtime_error);
 }
 
-// The frame of the work is gone when the future is ready: it may refer to the caller's variables to its very end.
+// The frame of the work is gone when the future is ready, so the work may refer to the caller's
+// variables to its very end.
 TEST_F(SpawnTest, AFutureIsReadyWhenTheWorkIsGone) {
   asio::thread_pool there{1};
   struct Last {

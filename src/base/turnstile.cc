@@ -5,7 +5,8 @@
 
 namespace caisson {
 
-// A place in the queue. Whoever gives up, however that comes about, leaves the queue and keeps no place.
+// A place in the queue. If the waiting coroutine ends for any reason, the destructor removes it
+// from the queue and frees its place.
 class Turnstile::Ticket {
  public:
   explicit Ticket(Shared state) : state_(std::move(state)) {}
@@ -17,10 +18,10 @@ class Turnstile::Ticket {
       auto state = state_->Lock();
       if (std::erase(state->waiting, wakeup_) > 0) return;
     }
-    PassOn(*state_);  // It was this one's turn already.
+    PassOn(*state_);  // Its turn had already come.
   }
 
-  // False: it has to wait.
+  // Returns false if the coroutine has to wait.
   bool TryEnter() {
     auto state = state_->Lock();
     used_ = state->free > 0;
@@ -54,7 +55,7 @@ asio::awaitable<std::optional<Turnstile::Pass>> Turnstile::Enter() const {
   co_return Pass(state);
 }
 
-// Whoever is woken has the place: nobody who comes in between can take it.
+// The woken coroutine owns the free place; a newcomer cannot take it in between.
 void Turnstile::PassOn(Guarded<State>& shared) {
   std::shared_ptr<Wakeup> next;
   {

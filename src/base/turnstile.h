@@ -1,10 +1,11 @@
-// A Turnstile lets a number of coroutines through at a time. The others wait in the order in which they came.
+// A Turnstile lets a limited number of coroutines through at a time. The others wait in order of
+// arrival.
 //
 //   auto pass = co_await turnstile.Enter();
 //   if (!pass) co_return ...;               // Cancelled while it waited.
-//   ...                                     // The next one enters when the pass is gone.
+//   ...                                     // Destroying the pass lets the next coroutine in.
 //
-// Trust     None of its own.
+// Trust     Has none of its own.
 // Threads   Any. Enter returns on the caller's executor.
 // Lifetime  Passes may outlive the turnstile.
 #pragma once
@@ -27,7 +28,8 @@ class Turnstile {
     std::deque<std::shared_ptr<Wakeup>> waiting;
   };
   using Shared =
-      std::shared_ptr<Guarded<State>>;  // Of the turnstile, its passes and those who wait.
+      // Shared by the turnstile, its passes and the waiting coroutines.
+      std::shared_ptr<Guarded<State>>;
   class Ticket;
 
  public:
@@ -40,12 +42,12 @@ class Turnstile {
     void Leave();
 
    private:
-    Shared state_;  // Null: it has left.
+    Shared state_;  // Null after Leave().
   };
 
   explicit Turnstile(std::size_t places);
 
-  // Nothing: the waiting coroutine was cancelled.
+  // Returns nullopt if the waiting coroutine was cancelled.
   asio::awaitable<std::optional<Pass>> Enter() const;
 
  private:

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 
 class TurnstileTest : public ::testing::Test {
  protected:
-  // Enters, or waits until it can, or until `leave` says that it is cancelled.
+  // Enters, waiting if necessary. A request to `leave` cancels the wait.
   void Enter(int who, const Stop& leave) {
     const auto enter = [](TurnstileTest& self, int which) -> asio::awaitable<void> {
       auto pass = co_await self.turnstile_.Enter();
@@ -73,7 +73,7 @@ TEST_F(TurnstileTest, WhoIsCancelledKeepsNoPlace) {
   Enter(3, fourth);
   third.Request();
   Poll();
-  // It is its turn after it was cancelled, and before it knows of that.
+  // Its turn comes after it was cancelled and before the cancellation is delivered.
   fourth.Request();
   context_.restart();
   context_.poll_one();

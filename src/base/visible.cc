@@ -13,8 +13,8 @@ struct Range {
   std::uint32_t last;
 };
 
-// Sorted. Unicode's default-ignorable characters, format characters, separators and controls, noncharacters of the
-// first plane, private use.
+// Sorted. Unicode's default-ignorable characters, format characters, separators and controls,
+// noncharacters of the first plane, private use.
 constexpr Range kDeceptive[] = {
     {0x0000, 0x001f},     // Controls.
     {0x007f, 0x00a0},     // Delete, C1, no-break space.
@@ -49,7 +49,7 @@ constexpr Range kDeceptive[] = {
     {0xe0000, 0x10ffff},  // Tags, more selectors, private use.
 };
 
-// Of well-formed text.
+// Precondition: well-formed text.
 std::uint32_t CodePoint(std::string_view character) {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i]));

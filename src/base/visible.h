@@ -1,8 +1,8 @@
-// Which characters a reader cannot see, or sees in another place than they are.
+// Finds characters that a reader cannot see, or sees in a different place than they are.
 //
-// Trust     Text is hostile; it is well-formed UTF-8.
+// Trust     Text is hostile. It must be well-formed UTF-8.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace caisson {
 
-// Controls, marks that turn the direction of text, what has no width or only looks like a blank or like nothing, tags,
-// private characters and what is no character at all.
+// Returns true for control characters, direction marks, characters without width or that look like
+// a blank, tags, private-use characters and noncharacters.
 bool IsDeceptive(std::uint32_t code_point);
 
-// The same text with each of them spelled out as JSON does (\u202e), in one or two units. A backslash stays one: in
-// JSON text, where a literal one is doubled, what is spelled out cannot be mistaken.
+// Replaces each deceptive character by its JSON escape (\u202e), in one or two units. A backslash
+// is left alone: in JSON text a literal backslash is doubled, so the escapes are unambiguous.
 std::string SpellOutDeceptive(std::string_view text);
 
 }  // namespace caisson

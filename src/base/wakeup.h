@@ -1,8 +1,8 @@
-// A Wakeup lets one coroutine sleep until another, on whatever thread, wakes it.
+// A Wakeup lets one coroutine sleep until another one, on any thread, wakes it.
 //
-// Trust     Ours.
-// Threads   Wake() from any thread, before or after the sleeper sleeps. One sleeper.
-// Lifetime  Shared by the two (shared_ptr): whoever comes second still finds it.
+// Trust     Trusted callers only.
+// Threads   Wake() from any thread, before or after Sleep(). One sleeper.
+// Lifetime  Shared by sleeper and waker (shared_ptr), because either may end first.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,8 +19,8 @@ class Wakeup : public std::enable_shared_from_this<Wakeup> {
  public:
   enum class Reason { kWoken, kCancelled };
 
-  // Returns on the caller's executor, at once if Wake() has been called. kCancelled: the coroutine was
-  // cancelled, and Wake() may have been called all the same by the time anybody looks.
+  // Returns on the caller's executor; at once if Wake() has been called. kCancelled: the coroutine
+  // was cancelled; Wake() may have been called as well by the time the caller looks.
   asio::awaitable<Reason> Sleep();
   void Wake() { End(Reason::kWoken); }
 

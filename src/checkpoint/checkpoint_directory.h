@@ -30,9 +30,9 @@ class CheckpointDirectory final : public CheckpointStore {
   enum class Refusal { kIdentityMissing, kIdentityMismatch };
   enum class Missing { kRefuse, kCreate };
   struct Options {
-    std::string root;  // Made if it is not there, for its owner alone.
+    std::string root;  // Created if missing, accessible to its owner only.
     asio::any_io_executor pool;
-    // For the log; on the pool.
+    // For the log; called on the pool.
     std::function<void(Refusal, const IsolationKey&, const InstanceId&)> on_refusal{};
   };
   static Result<std::unique_ptr<CheckpointDirectory>> Open(Options options, const KeyRing& keys);
@@ -54,7 +54,8 @@ class CheckpointDirectory final : public CheckpointStore {
   CheckpointDirectory(Options options, UniqueFd root, const KeyRing& keys)
       : options_(std::move(options)), root_(std::move(root)), keys_(keys) {}
 
-  // One instance's directory whose stamp has been checked, locked as long as it is held.
+  // The directory of one instance: its stamp has been checked, and it is locked for as long as it
+  // is held.
   Result<Instance> Enter(const IsolationKey& owner, const InstanceId& instance,
                          Missing missing) const;
 

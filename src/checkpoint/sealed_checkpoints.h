@@ -1,11 +1,12 @@
-// SealedCheckpoints seals what a CheckpointStore keeps: each one opens only for its owner, in its instance, under its id.
+// SealedCheckpoints seals the data of a CheckpointStore. Each checkpoint opens only for its owner,
+// in its instance, under its id.
 //
-// So a row that was changed, cut, or put into another place is refused, whoever did it; nothing of it is loaded. A store
-// that as a whole was put back to an earlier day is not noticed.
+// A row that was changed, cut, or moved to another place is refused, and nothing of it is loaded. A
+// store that was restored as a whole to an earlier state is not detected.
 //
-// Trust     What the store below gives back is hostile until it is open.
-// Threads   As CheckpointStore.
-// Lifetime  The store below and the keys outlive it and the calls under way.
+// Trust     Data from the underlying store is hostile until it is opened.
+// Threads   Same as CheckpointStore.
+// Lifetime  The underlying store and the keys outlive it and its calls.
 #pragma once
 
 #include "approval/key_ring.h"
@@ -13,11 +14,11 @@
 
 namespace caisson {
 
-// A checkpoint's bytes as they are stored.
+// Returns the bytes of a checkpoint in stored form.
 Result<std::string> SealCheckpoint(const KeyRing& keys, const IsolationKey& owner,
                                    const InstanceId& instance, const Checkpoint& checkpoint);
-// The bytes themselves. kFailedPrecondition: they are not that checkpoint, whole and unchanged, or the key is gone;
-// which of them is not told.
+// Returns the original bytes. Fails with kFailedPrecondition if they are not that checkpoint, whole
+// and unchanged, or the key is missing; the error does not say which.
 Result<std::string> OpenCheckpoint(const KeyRing& keys, const IsolationKey& owner,
                                    const InstanceId& instance, const CheckpointId& id,
                                    std::string_view sealed);

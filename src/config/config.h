@@ -26,7 +26,7 @@
 
 namespace caisson {
 
-// Where a secret is; what it is nobody writes into this file.
+// Refers to a secret. The configuration file never contains the secret itself.
 struct SecretReference {
   std::string environment{};  // The name of a variable of the host, or
   std::string file{};         // a file that holds it.
@@ -34,53 +34,57 @@ struct SecretReference {
 
 struct ServerConfig {
   std::string listen = "127.0.0.1:8080";
-  std::vector<std::string> hosts{};    // Names it answers to; none: any, except in mode local.
+  std::vector<std::string> hosts{};    // Names it answers to; empty: any, except in mode local.
   std::vector<std::string> origins{};  // Web pages, besides its own, that may use it.
-  std::optional<std::chrono::nanoseconds> drain{};  // How long requests under way may finish.
+  // Time for current requests to finish at shutdown.
+  std::optional<std::chrono::nanoseconds> drain{};
   std::optional<std::uint64_t> max_connections{};
-  std::optional<std::uint64_t> max_connections_per_peer{};  // Of one address,
-  std::vector<std::string> proxies{};  // except these, behind which there are many clients.
+  std::optional<std::uint64_t> max_connections_per_peer{};  // For one address,
+  std::vector<std::string> proxies{};  // except these, which stand for many clients.
 };
 
 struct StoreConfig {
   std::string url = "sqlite:caisson.db";
-  SecretReference keys{};  // What sealed state is sealed with; by default made beside the database.
+  SecretReference keys{};  // Keys for sealed state; by default created beside the database.
   bool is_configured = false;  // The file has this table.
 };
 
 struct ApprovalsConfig {
-  std::optional<std::chrono::nanoseconds> expire{};  // How long a question stands.
-  std::optional<std::chrono::nanoseconds> poll{};    // How often others' decisions are looked for.
-  std::optional<std::uint64_t> max_pending{};        // Of one identity.
+  std::optional<std::chrono::nanoseconds> expire{};  // Lifetime of an approval request.
+  // Interval of looking for decisions of other processes.
+  std::optional<std::chrono::nanoseconds> poll{};
+  std::optional<std::uint64_t> max_pending{};        // For one identity.
 };
 
-// Runs that wait for somebody.
+// Runs that wait for a decision.
 struct RunsConfig {
-  std::optional<std::chrono::nanoseconds> lease{};  // How long a run stays with a dead replica.
-  std::optional<std::chrono::nanoseconds> park{};   // How long in memory; then in the store.
-  std::optional<std::uint64_t> max_parked{};        // In memory at once,
+  // Time until another replica takes over a dead one's run.
+  std::optional<std::chrono::nanoseconds> lease{};
+  // Time in memory before the cell is saved in the store.
+  std::optional<std::chrono::nanoseconds> park{};
+  std::optional<std::uint64_t> max_parked{};        // Maximum number in memory,
   std::optional<std::uint64_t>
-      max_parked_bytes{};                      // and how much; beyond it the oldest are stored.
-  std::optional<std::uint64_t> max_waiting{};  // Of one identity; beyond it calls are denied.
+      max_parked_bytes{};                      // and maximum size. Beyond it the oldest are saved.
+  std::optional<std::uint64_t> max_waiting{};  // For one identity; beyond it calls are denied.
   std::optional<std::uint64_t> max_waiting_bytes{};
   std::optional<std::uint64_t> max_waiting_in_all{};
   std::optional<std::uint64_t> max_waiting_bytes_in_all{};
-  // Of one identity: cells that its runs and sessions hold at once in each engine, and further runs that wait for a
-  // cell.
+  // For one identity: the cells that its runs and sessions hold at once in each engine, and the
+  // further runs that wait for a cell.
   std::optional<std::uint64_t> max_cells{};
   std::optional<std::uint64_t> max_queued{};
 };
 
-// How long things are kept after they were last touched.
+// How long data is kept after its last use.
 struct RetentionConfig {
-  std::optional<std::chrono::nanoseconds> runs{};  // Once they have ended.
+  std::optional<std::chrono::nanoseconds> runs{};  // Counted from the end of the run.
   std::optional<std::chrono::nanoseconds> responses{};
   std::optional<std::chrono::nanoseconds> sessions{};  // Snapshots too.
   std::optional<std::chrono::nanoseconds> checkpoints{};
 };
 
 struct AuditConfig {
-  std::string file{};  // Gets a line of JSON for each entry; none if empty.
+  std::string file{};  // Gets one line of JSON for each entry; empty: no file.
 };
 
 enum class IdentityMode { kLocal, kKeys, kJwt, kHeaders };
@@ -89,10 +93,10 @@ struct IdentityKey {
   std::string tenant;
   std::string user;
   SecretReference value{};
-  std::string sha256{};  // Hex, in place of the value.
+  std::string sha256{};  // Hexadecimal, instead of the value.
 };
 
-// Tokens of one issuer. Exactly one kind of key.
+// Tokens of one issuer. Exactly one kind of key is set.
 struct IdentityJwt {
   std::string issuer;
   std::string audience;
@@ -100,14 +104,14 @@ struct IdentityJwt {
   std::string public_key_file{};  // one key in PEM, or
   SecretReference secret{};       // a shared secret.
   std::optional<std::chrono::nanoseconds> leeway{};
-  std::string tenant_claim{};  // None: tokens name no tenant.
+  std::string tenant_claim{};  // Empty: tokens name no tenant.
   std::string user_claim = "sub";
   std::string chat_claim{};
 };
 
 // Headers that a proxy sets.
 struct IdentityHeaderNames {
-  std::vector<std::string> proxies;  // Whose headers count: addresses and networks.
+  std::vector<std::string> proxies;  // Addresses and networks whose headers are accepted.
   std::string tenant{};
   std::string user{};
   std::string chat{};
@@ -115,35 +119,37 @@ struct IdentityHeaderNames {
 
 struct IdentityConfig {
   IdentityMode mode = IdentityMode::kLocal;
-  std::optional<bool> strict_isolation{};  // By default on, except in kLocal.
+  std::optional<bool> strict_isolation{};  // Default: true, except in kLocal.
   std::vector<IdentityKey> keys{};
-  IdentityJwt jwt{};              // Of kJwt.
-  IdentityHeaderNames headers{};  // Of kHeaders.
+  IdentityJwt jwt{};              // For kJwt.
+  IdentityHeaderNames headers{};  // For kHeaders.
 };
 
 enum class EngineChoice { kAuto, kWasm, kNative };
 
 struct EngineConfig {
   EngineChoice choice = EngineChoice::kAuto;
-  std::string tier = "namespace";  // The jail around cells: namespace, landlock or none.
-  std::string scratch{};  // Where native cells keep files in tier landlock; empty: $TMPDIR or /tmp.
+  std::string tier = "namespace";  // The boundary around cells: namespace, landlock or none.
+  // Directory for files of native cells in tier landlock; empty: $TMPDIR or /tmp.
+  std::string scratch{};
   std::vector<std::string> native_packages{};
-  bool prepare_cells = true;  // Ahead of runs whose cells can be made for somebody only.
-  // Engine wasm: whether cells of several owners share a worker process.
+  bool prepare_cells = true;  // Prepares cells ahead of runs, for one owner each.
+  // Engine wasm: may cells of several owners share a worker process?
   enum class OwnersPerWorker { kMany, kOne };
   OwnersPerWorker owners_per_worker = OwnersPerWorker::kMany;
 };
 
 // The interpreter of engine native.
 struct PythonConfig {
-  // A virtual environment, or another CPython; relative to the file. Empty: the system's packages alone.
+  // A virtual environment, or another CPython; relative to the file. Empty: the system's packages
+  // only.
   std::string prefix{};
 };
 
 // The workers of engine wasm.
 struct WorkerConfig {
   std::string
-      keep{};  // A directory of older builds, relative to the file, for runs they put to sleep.
+      keep{};  // A directory of older builds, relative to the file, for runs that they saved.
 };
 
 struct MountConfig {
@@ -152,7 +158,7 @@ struct MountConfig {
   MountMode mode = MountMode::kReadOnly;
 };
 
-// Which calls need a person's yes (tools/approval.h).
+// The calls that need an approval (tools/approval.h).
 struct ApprovalConfig {
   enum class Mode { kNever, kAlways, kWhen, kUnless };
   Mode mode = Mode::kNever;
@@ -167,7 +173,7 @@ struct CommandToolConfig {
   std::optional<std::uint64_t> max_output_bytes{};
 };
 
-// A header that the host adds to what leaves it; the code never sees it.
+// A header that the host adds to outgoing requests. The code never sees it.
 struct SecretHeaderConfig {
   std::string name;
   std::string prefix{};  // "Bearer "
@@ -177,7 +183,7 @@ struct SecretHeaderConfig {
 struct HttpRuleConfig {
   std::string url;                     // Scheme, host, port and the start of the path.
   std::vector<std::string> methods{};  // At least one.
-  bool allow_private = false;          // Its host may have a private address.
+  bool allow_private = false;          // The host may have a private address.
   std::vector<SecretHeaderConfig> headers{};
 };
 
@@ -210,22 +216,22 @@ struct UpstreamConfig {
   std::string url{};
   SecretReference bearer{};
   std::string
-      certificates{};  // A PEM file of those who may vouch for it, in place of the system's.
+      certificates{};  // A PEM file of trusted certificate authorities, instead of the system's.
   std::vector<std::string> inherit_env{};
   std::vector<std::pair<std::string, std::string>> env{};
-  std::optional<std::string> prefix{};  // Of its tools' names in code; nothing: the name and "_".
-  std::vector<std::string> allow{};     // Its tools, by its own names; none: all
-  std::vector<std::string> deny{};      // but these.
-  ApprovalConfig approval{};            // Of all of them,
-  std::vector<std::string> ask{};       // and always of these.
-  bool trust_read_only = false;         // Tools that say they only read need no approval.
+  std::optional<std::string> prefix{};  // Of its tools' names in code; nullopt: the name and "_".
+  std::vector<std::string> allow{};     // Its tools, by their original names; empty: all
+  std::vector<std::string> deny{};      // except these.
+  ApprovalConfig approval{};            // For all of them,
+  std::vector<std::string> ask{};       // and always for these.
+  bool trust_read_only = false;         // Tools that declare themselves read-only need no approval.
   bool shared =
-      false;  // One instance of it may serve different users; otherwise each has their own,
-  std::optional<std::uint64_t> max_instances{};  // of which there are at most so many,
+      false;  // true: one instance may serve different users. false: each has their own,
+  std::optional<std::uint64_t> max_instances{};  // at most this many,
   std::optional<std::chrono::nanoseconds>
-      idle{};  // and which ends when it was not used for so long.
-  std::optional<std::chrono::nanoseconds> timeout{};  // Of a call,
-  std::optional<std::chrono::nanoseconds> longest{};  // begun anew by its progress until this.
+      idle{};  // and an instance ends when unused for this long.
+  std::optional<std::chrono::nanoseconds> timeout{};  // For one call;
+  std::optional<std::chrono::nanoseconds> longest{};  // progress restarts it, up to this total.
 };
 
 struct Config {
@@ -240,16 +246,17 @@ struct Config {
   PythonConfig python{};
   EngineConfig engine{};
   Policy policy{};
-  Limits limits{};                       // Of runs that ask for nothing else; at most
-  Limits max_limits = DefaultCeiling();  // these, which no run gets more of.
+  Limits limits{};                       // Defaults of runs; at most
+  Limits max_limits = DefaultCeiling();  // these, which no run can exceed.
   std::vector<MountConfig> mounts{};
   std::vector<ToolConfig> tools{};
   std::vector<UpstreamConfig> upstreams{};
-  std::string directory{};  // Of the file: what relative paths in it are relative to.
+  std::string directory{};  // Directory of the file. Relative paths start there.
 };
 
-// What cannot be judged here, since tools and directories are not known here. Each says what is wrong: `mounts` of each
-// one, in the order of the given ones, which name both of their paths. `config` has what the file says besides.
+// Checks that need knowledge of tools and directories, which this folder does not have. Each
+// returns what is wrong. `mounts` returns one result per given mount, in that order; a mount names
+// both of its paths. `config` has the rest of the file.
 struct ConfigChecks {
   std::function<Result<void>(const ToolConfig& tool)> tool{};
   std::function<std::vector<Result<void>>(std::span<const MountConfig> mounts,

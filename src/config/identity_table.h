@@ -1,8 +1,8 @@
-// The table [identity]: who may ask, and how they say who they are.
+// Reads the table [identity]: how callers are identified.
 //
 // Trust     The operator's own file.
 // Threads   One.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include "config/config.h"

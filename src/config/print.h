@@ -1,8 +1,8 @@
-// PrintConfig shows a configuration file as it is read, in one style, to somebody who may not know its secrets.
+// PrintConfig prints a configuration file in one style, without its secrets.
 //
-// Trust     The operator's file; whoever reads what is printed may be anybody. Secrets that are only named (…_env, …_file)
-//           are shown by that name; values that are given away to programs, and what a URL carries besides its place,
-//           are not.
+// Trust     The file is the operator's; anybody may read the output. Secrets that are only named
+//           (…_env, …_file) are shown by that name. Values that are passed to programs, and the
+//           parts of a URL other than its location, are hidden.
 // Threads   A pure function.
 // Lifetime  Values.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace caisson {
 
-// The mistakes, as ParseConfig, if there are any.
+// Fails with the same mistakes as ParseConfig.
 Result<std::string> PrintConfig(std::string_view text, std::string_view file_name);
 
 }  // namespace caisson

@@ -1,10 +1,11 @@
-// A TableReader reads one table of a TOML document, key by key, and knows at the end what nobody asked for.
+// A TableReader reads one table of a TOML document, key by key, and reports unknown keys at the
+// end.
 //
 //   TableReader table(document, "server", problems);
 //   table.Read("listen", config.listen);
-//   table.Finish();                                // "caisson.toml:3: server.lisen is not known; did you mean ..."
+//   table.Finish();                // "caisson.toml:3: server.lisen is not known; did you mean ..."
 //
-// Mistakes go to Problems, and reading goes on: people like to see all of them at once.
+// Mistakes go to Problems, and reading continues, so that all of them are reported together.
 //
 // Trust     The operator's own file.
 // Threads   One.
@@ -33,21 +34,21 @@ class Problems {
   explicit Problems(std::string_view file_name) : file_name_(file_name) {}
 
   void Add(const toml::node& where, std::string_view what);
-  // One line for each, in the order of the file; empty if there is none.
+  // Returns one line per mistake, in the order of the file; empty if there is none.
   std::string text() const;
 
  private:
   std::string file_name_;
-  std::vector<std::pair<std::uint32_t, std::string>> found_;  // With their lines.
+  std::vector<std::pair<std::uint32_t, std::string>> found_;  // Each with its line number.
 };
 
 class TableReader {
  public:
-  // `name` is how messages call it: "server", "tool[2]", or nothing for the document itself.
+  // `name` is used in messages: "server", "tool[2]", or "" for the document itself.
   TableReader(const toml::table& table, std::string name, Problems& problems)
       : table_(table), name_(std::move(name)), problems_(problems) {}
 
-  // A key that is not there leaves `out` as it is.
+  // A missing key leaves `out` unchanged.
   void Read(std::string_view key, std::string& out);
   void Read(std::string_view key, bool& out);
   void Read(std::string_view key, std::optional<bool>& out);
@@ -57,24 +58,24 @@ class TableReader {
   void Read(std::string_view key, std::optional<Value>& out);  // A schema: any JSON.
   void ReadSeconds(std::string_view key, std::optional<std::chrono::nanoseconds>& out);
   void ReadDays(std::string_view key, std::optional<std::chrono::nanoseconds>& out);
-  // `key`_env or `key`_file.
+  // Reads `key`_env or `key`_file.
   void ReadSecret(const std::string& key, SecretReference& out);
-  // One of some words.
+  // Reads one of several words.
   template <typename T>
   void ReadChoice(std::string_view key, T& out,
                   std::initializer_list<std::pair<std::string_view, T>> choices);
 
-  // Names whatever it was `for`, if it is missing.
+  // Reports a mistake if the key is missing.
   void Require(std::string_view key);
 
-  const toml::node* Find(std::string_view key);  // Null if it is not there.
+  const toml::node* Find(std::string_view key);  // Null if it is missing.
   const toml::table* Table(std::string_view key);
-  // `read` for each table of an array of them, with its name for messages.
+  // Calls `read` for each table of an array, with its name for messages.
   void EachTable(std::string_view key,
                  const std::function<void(const toml::table&, const std::string&)>& read);
 
   void Complain(std::string_view key, std::string_view what);
-  // Keys nobody asked for are mistakes.
+  // Reports each key that was not read as a mistake.
   void Finish();
 
  private:
@@ -84,7 +85,8 @@ class TableReader {
   std::vector<std::string> known_;
 };
 
-// The same as a Value; nothing if it holds dates or other things JSON has no word for.
+// Converts a TOML node to a Value; nullopt if it contains dates or other things that JSON cannot
+// hold.
 std::optional<Value> ToValue(const toml::node& node);
 
 template <typename T>

@@ -1,12 +1,14 @@
-// ChildEnvironment is the environment of a child process: built from empty, here and nowhere else (I1).
+// ChildEnvironment is the environment of a child process. It is built from empty, here and nowhere
+// else (I1).
 //
-// In this order, later ones winning:
-//   1. what the operator lets children inherit of the environment this program was started with,
-//      credentials, and what changes how programs are loaded, never among it, whatever the list says;
-//   2. the child's own variables, as configured for it (a credential it needs is given to it here);
-//   3. the session's: bound wins even if empty, unset is taken away (session_context.h has the table).
+// Its sources, where later ones take precedence:
+//   1. variables of this program's start environment that the operator lets children inherit; never
+//      credentials or variables that change how programs are loaded, even if the list names them;
+//   2. the child's own configured variables (a credential that it needs is given here);
+//   3. the session's: a bound variable wins even if empty, an unset one is removed (the table is in
+//      session_context.h).
 //
-// Trust     Names come from the operator; values may be anybody's and pass untouched, as data.
+// Trust     Names come from the operator. Values may be hostile and pass unchanged, as data.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -21,22 +23,22 @@
 namespace caisson {
 
 struct ChildVariables {
-  // Names, or beginnings of names with a `*` at the end.
+  // Names, or prefixes of names that end with `*`.
   std::vector<std::string> inherit = {"PATH", "LANG", "LC_*", "TZ"};
   EnvironmentMap own{};
 };
 
-// Whether a variable of this name is likely to hold a credential, or to steer who may do what.
+// Returns true if a variable of this name probably holds a credential or controls permissions.
 bool IsCredentialName(std::string_view name);
 
 class ChildEnvironment {
  public:
   ChildEnvironment() = default;  // Empty.
-  // kInvalidArgument: a name or value no environment can hold.
+  // Fails with kInvalidArgument if an environment cannot hold a name or value.
   static Result<ChildEnvironment> Build(const SessionContext& session,
                                         const ChildVariables& variables);
 
-  // "NAME=value", sorted by name, each name once.
+  // Returns "NAME=value" entries, sorted by name, each name once.
   const std::vector<std::string>& entries() const { return entries_; }
 
  private:

@@ -1,11 +1,11 @@
-// A SessionContext holds the session variables one task acts under. There is no "current" one: whoever
-// acts for a session is given its context as a parameter (I2).
+// A SessionContext holds the session variables of one task. There is no "current" context: it is
+// passed as a parameter (I2).
 //
-//   SessionContext context(host);                              // a handler starts with nothing
+//   SessionContext context(host);                              // A handler starts with an empty one.
 //   context.Bind({.values = {{SessionVariable::kChatId, "7"}}});
-//   SessionContext child = context.Fork();                     // taking over is said aloud
+//   SessionContext child = context.Fork();                     // Inheriting is explicit.
 //
-// Each variable is unset (never said here), empty (said to be nothing) or a value:
+// Each variable is unset (never set here), empty (set to nothing) or a value:
 //
 //                    Get, host's      Get, host's    child,              child,
 //   after            start has E      has none       never engaged       engaged
@@ -15,13 +15,13 @@
 //   Bind without it  empty            empty          there, empty        there, empty
 //   Clear            empty            empty          there, empty        there, empty
 //
-// Engaged means: some session of this host has been bound. Until then the program serves one user who
-// started it inside a session of theirs, perhaps, and its start environment speaks for them; from then on
-// that environment is some other session's as likely as this one's, and is not asked any more.
+// A host is engaged after any of its sessions has been bound. Before that, the program serves the
+// one user who started it, possibly inside a session, so its start environment describes that user.
+// Afterwards the start environment may belong to another session and is no longer used.
 //
-// Trust     Values are data of strangers; nothing here interprets them.
-// Threads   A context belongs to one task at a time; a SessionHost may be shared. Nothing writes the
-//           process's environment, so reading the copy taken at the start is safe anywhere.
+// Trust     Values are data from strangers; nothing here interprets them.
+// Threads   A context belongs to one task at a time. A SessionHost may be shared. Nothing writes
+//           the process's environment, so the copy taken at the start can be read from any thread.
 // Lifetime  Contexts end before their SessionHost, SessionScopes before their context.
 #pragma once
 
@@ -41,10 +41,10 @@ namespace caisson {
 
 using EnvironmentMap = std::map<std::string, std::string, std::less<>>;
 
-// The process's environment as it is now. Called once, by main, before there are threads.
+// Returns the process's current environment. Called once, by main, before there are threads.
 EnvironmentMap CaptureEnvironment();
 
-// What the sessions of one program share.
+// The state that all sessions of one program share.
 class SessionHost {
  public:
   explicit SessionHost(EnvironmentMap start) : start_(std::move(start)) {}
@@ -57,10 +57,10 @@ class SessionHost {
   void Engage() { engaged_.store(true, std::memory_order_release); }
 
   const EnvironmentMap start_;
-  std::atomic<bool> engaged_ = false;  // Never goes back.
+  std::atomic<bool> engaged_ = false;  // Never becomes false again.
 };
 
-// Whether something that finishes later can still reach the person.
+// Can a result that arrives later still reach the person?
 enum class AsyncDelivery { kSupported, kUnsupported };
 
 struct SessionBinding {
@@ -68,9 +68,10 @@ struct SessionBinding {
   AsyncDelivery async_delivery = AsyncDelivery::kSupported;
 };
 
-// What is said in a context, as a value: for what outlives the process.
+// The contents of a context as a value that can be stored.
 struct SessionRecord {
-  std::vector<std::pair<SessionVariable, std::string>> values{};  // Those that are not unset.
+  // Only variables that are not unset.
+  std::vector<std::pair<SessionVariable, std::string>> values{};
   std::optional<AsyncDelivery> async_delivery{};
   bool operator==(const SessionRecord&) const = default;
 };
@@ -79,40 +80,45 @@ class SessionContext {
  public:
   // Everything unset.
   explicit SessionContext(SessionHost& host) : host_(&host) {}
-  // Takes over, aloud, the session that this program was started in: for the one user who started it.
+  // Returns the session in which this program was started, for the one user who started it.
   static SessionContext OfStart(SessionHost& host);
-  // What was recorded, perhaps by another process: what this one was started with has no say in it. Engages the host.
+  // Restores a recorded context, possibly of another process. This process's start environment has
+  // no influence. Engages the host.
   static SessionContext FromRecord(SessionHost& host, const SessionRecord& record);
   SessionContext(SessionContext&&) = default;
   SessionContext& operator=(SessionContext&&) = default;
 
-  // Says who this session is: what `binding` does not mention of a session is empty from now on, kCron is
-  // unset; delivery and job variables stay as they are. Engages the host.
+  // Sets the session. Session variables that `binding` does not mention become empty; kCron becomes
+  // unset; delivery and job variables stay unchanged. Engages the host.
   void Bind(const SessionBinding& binding);
-  // The session is over: all of it is empty, so that nothing older shines through.
+  // Ends the session: all variables become empty, so that older values do not show through.
   void Clear();
-  // Back to the start: everything unset. EMPTY would tell children that there is a session with no name.
+  // Makes everything unset again. Empty values would tell children that there is a session without
+  // a name.
   void Reset();
-  // One variable alone. Engages nothing: a program may know its own id and still serve one user.
+  // Sets one variable. Does not engage the host: a program may know its own id and still serve one
+  // user.
   void Set(SessionVariable variable, std::string value);
-  // There is no later for this caller: a one-shot command, a stateless request. Engages nothing.
+  // Declares that no later delivery is possible: a one-shot command, a stateless request. Does not
+  // engage the host.
   void DeclareStateless();
 
-  // As in the table above.
+  // Returns the value according to the table above.
   std::string Get(SessionVariable variable, std::string_view fallback = "") const;
-  // What is said here, and nothing else.
+  // Returns only what was set in this context.
   const std::optional<std::string>& slot(SessionVariable variable) const {
     return slots_.values[static_cast<std::size_t>(variable)];
   }
   bool supports_async_delivery() const {
     return slots_.async_delivery.value_or(AsyncDelivery::kSupported) == AsyncDelivery::kSupported;
   }
-  // Unset is not the same as supported: it says that nobody has decided.
+  // nullopt is different from kSupported: nothing was decided.
   std::optional<AsyncDelivery> async_delivery() const { return slots_.async_delivery; }
 
-  // A context of its own that starts with all of this one's. Later changes of either are its own.
+  // Returns an independent copy. Later changes do not affect the other.
   SessionContext Fork() const;
-  // The same without who came how and when: for what serves a person longer than one request.
+  // Returns a copy without the variables of a single request, for services that outlive the
+  // request.
   SessionContext WithoutRequest() const;
   SessionRecord Record() const;
 
@@ -129,7 +135,7 @@ class SessionContext {
   Slots slots_;
 };
 
-// Puts a context back to exactly what it was, at the end of a block. Scopes nest.
+// Restores a context to its previous contents at the end of a block. Scopes nest.
 class SessionScope {
  public:
   explicit SessionScope(SessionContext& context) : context_(context), saved_(context.slots_) {}

@@ -1,9 +1,9 @@
-// The variables that say for whom and from where a session acts.
+// The variables that describe for whom and from where a session acts.
 //
 // Their names in a child's environment all start with kSessionPrefix, and no other name may.
 //
-// Trust     Values are text from outside: display names are free text of strangers. They are data wherever
-//           they go, never syntax.
+// Trust     Values are text from outside; display names are free text from strangers. They are
+//           always data, never syntax.
 // Threads   Values.
 // Lifetime  Static.
 #pragma once
@@ -30,14 +30,14 @@ enum class SessionVariable : std::uint8_t {
   kKey,           // The routing key; a handle, never an authorisation.
   kId,            // The durable conversation.
   kUiId,          // The tab or window.
-  kMessageId,     // What started this turn; where replies go.
+  kMessageId,     // The message that started this turn; replies go there.
   kProfile,       //
-  kParentChatId,  // Of a thread.
+  kParentChatId,  // The parent of a thread.
   kPrincipal,     // Digest of the authenticated remote principal.
-  kTransport,     // How that principal came.
-  kCron,          // "1": a scheduled job; empty: explicitly none; unset: not said.
-  // Where a scheduled job delivers, and what it is. No part of a binding: a stored origin authorises a
-  // job, it is no living sender.
+  kTransport,     // The transport of that principal.
+  kCron,          // "1": a scheduled job; empty: explicitly none; unset: unknown.
+  // The target and the identity of a scheduled job. They are not part of a binding: a stored origin
+  // authorises a job, but it is not a live sender.
   kDeliverPlatform,
   kDeliverChatId,
   kDeliverThreadId,
@@ -55,12 +55,13 @@ constexpr std::array<SessionVariable, kSessionVariables> AllSessionVariables() {
   return all;
 }
 
-// Whether binding a session decides about the variable even if it does not mention it.
+// Returns true if Bind changes the variable even when the binding does not mention it.
 constexpr bool IsBoundBySession(SessionVariable variable) {
   return variable < SessionVariable::kCron;
 }
 
-// Whether the variable says how and when somebody came, not who: another request of the same person has another.
+// Returns true if the variable describes one request, not the person. It differs between requests
+// of the same person.
 constexpr bool IsOfOneRequest(SessionVariable variable) {
   using enum SessionVariable;
   return variable == kPlatform || variable == kSource || variable == kTransport ||

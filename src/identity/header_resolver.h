@@ -1,8 +1,9 @@
-// Mode `headers`: a proxy that has authenticated the caller says in headers who it is.
+// Mode `headers`: an authenticating proxy names the caller in headers.
 //
-// Trust     Headers count only from the proxies' own addresses; anybody else is refused, whatever they send.
-// Threads   As IdentityResolver.
-// Lifetime  As IdentityResolver.
+// Trust     Headers count only if they come from the address of a configured proxy. All other
+//           requests are refused.
+// Threads   Same as IdentityResolver.
+// Lifetime  Same as IdentityResolver.
 #pragma once
 
 #include <memory>
@@ -29,11 +30,12 @@ struct IdentityHeaders {
 class HeaderResolver final : public IdentityResolver {
  public:
   struct Options {
-    IdentityHeaders headers;             // Each one named here must come, or none.
+    // A request must have all of the headers named here, or none.
+    IdentityHeaders headers;
     std::vector<std::string> proxies{};  // "10.0.0.7", "10.1.0.0/16", "fd00::/8".
     Isolation isolation = Isolation::kRequired;
   };
-  // kInvalidArgument if there is no proxy, or one of them is no address.
+  // Fails with kInvalidArgument if there is no proxy, or one of them is not an address.
   static Result<std::unique_ptr<HeaderResolver>> Create(const Options& options);
 
  private:

@@ -1,10 +1,10 @@
-// An Identity says who something is done for, and an IsolationKey is where that one's things are kept.
+// An Identity says for whom a request acts. Its IsolationKey is the key of the data that it owns.
 //
 //   Result<Identity> ann = Identity::Create({.tenant = "acme", .user = "ann"});
 //   store.FindRun(IsolationKey(*ann), id);
 //
-// Trust     Create takes parts as a request brought them and refuses what two readers could see as two
-//           different things: blanks, control characters, text that is no UTF-8, and more than 256 bytes.
+// Trust     Create takes the parts from a request and refuses ambiguous ones: blanks, control
+//           characters, text that is not UTF-8, and more than 256 bytes.
 // Threads   Values.
 // Lifetime  Values.
 #pragma once
@@ -29,15 +29,16 @@ class Identity {
  public:
   static constexpr std::size_t kMaxPartBytes = 256;
 
-  // kUnauthenticated, saying which part is wrong and how. Parts are kept as they are: nothing is trimmed
-  // or folded, so that no two names become one.
+  // Fails with kUnauthenticated and names the wrong part and the reason. Parts are kept unchanged:
+  // nothing is trimmed or folded, so that no two names become one.
   static Result<Identity> Create(IdentityParts parts);
 
-  // Nobody: a partition of its own that matches no one who has a name.
+  // The identity of a request without one. It is a partition of its own and equals no named
+  // identity.
   static Identity None() { return Identity({}); }
   bool is_none() const { return parts_.user.empty(); }
 
-  // The same person in one chat.
+  // Returns the same person in one chat.
   Result<Identity> InChat(std::string chat) const;
 
   const std::optional<std::string>& tenant() const { return parts_.tenant; }
@@ -49,15 +50,16 @@ class Identity {
   IdentityParts parts_;
 };
 
-// Different for different identities: no choice of parts makes two of them meet.
+// Different identities have different keys: no choice of parts makes two of them collide.
 class IsolationKey {
  public:
   explicit IsolationKey(const Identity& identity);
 
-  // A key that a store gave back. Precondition: it came from str().
+  // Returns a key that was read from a store. Precondition: it came from str().
   static IsolationKey FromStored(std::string stored) { return IsolationKey(std::move(stored)); }
 
-  // 64 hexadecimal digits: the digest of CanonicalText. What is stored says nothing about who it is.
+  // Returns 64 hexadecimal digits: the digest of CanonicalText. Stored data does not reveal the
+  // identity.
   const std::string& str() const { return value_; }
   auto operator<=>(const IsolationKey&) const = default;
 
@@ -66,7 +68,8 @@ class IsolationKey {
   std::string value_;
 };
 
-// ["acme","ann",null]: tenant, user, chat as a canonical JSON array (RFC 8785), null for what is not there.
+// Returns ["acme","ann",null]: tenant, user, chat as a canonical JSON array (RFC 8785), null for a
+// missing part.
 std::string CanonicalText(const Identity& identity);
 
 }  // namespace caisson

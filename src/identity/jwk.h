@@ -1,7 +1,8 @@
-// The keys JSON Web Tokens are checked with (RFC 7517), each for one algorithm.
+// The keys that verify JSON Web Tokens (RFC 7517), each for one algorithm.
 //
-// Trust     A key set comes from the operator, or from whom the operator trusts to issue tokens; weak keys,
-//           points off their curve and private parts are refused all the same.
+// Trust     A key set comes from the operator or from the token issuer that the operator trusts.
+//           Weak keys, points that are not on their curve and private parts are refused
+//           nevertheless.
 // Threads   Immutable once made.
 // Lifetime  A JwtKey shares its key with its copies.
 #pragma once
@@ -14,7 +15,7 @@
 
 #include "base/result.h"
 
-// OpenSSL's name, to keep its headers out of ours.
+// OpenSSL's type, declared here to keep OpenSSL's headers out of this one.
 struct evp_pkey_st;
 
 namespace caisson {
@@ -22,19 +23,19 @@ namespace caisson {
 enum class JwtAlgorithm { kHs256, kRs256, kEs256 };
 std::string_view ToString(JwtAlgorithm algorithm);  // "HS256"
 
-// Knows its algorithm, so that a token has no say in how it is checked: the text of a public key can never
-// become a shared secret.
+// A key with a fixed algorithm. The token cannot choose how it is checked, so the text of a public
+// key can never be used as a shared secret.
 class JwtKey {
  public:
-  // At least 32 bytes.
+  // The secret must have at least 32 bytes.
   static Result<JwtKey> FromSecret(std::string secret, std::optional<std::string> id = {});
-  // SubjectPublicKeyInfo: RSA of 2048 bits and more, or a point on P-256.
+  // Reads a SubjectPublicKeyInfo: RSA with 2048 bits or more, or a point on P-256.
   static Result<JwtKey> FromPem(std::string_view pem, std::optional<std::string> id = {});
 
   JwtAlgorithm algorithm() const { return algorithm_; }
   const std::optional<std::string>& id() const { return id_; }
 
-  // Whether `signature` is this key's of `message`.
+  // Returns true if `signature` is a valid signature of `message` by this key.
   bool Verifies(std::string_view message, std::string_view signature) const;
 
  private:
@@ -46,12 +47,13 @@ class JwtKey {
 
   JwtAlgorithm algorithm_;
   std::optional<std::string> id_;
-  std::string secret_{};                   // Of kHs256.
-  std::shared_ptr<evp_pkey_st> public_{};  // Of the others.
+  std::string secret_{};                   // For kHs256.
+  std::shared_ptr<evp_pkey_st> public_{};  // For the other algorithms.
 };
 
-// Reads {"keys": [...]}. Keys of other kinds, uses and algorithms are passed over, as the RFC asks; one of ours
-// that is wrong, two of one id and algorithm, and a set without any of ours are errors.
+// Reads {"keys": [...]}. Skips keys of other kinds, uses and algorithms, as the RFC demands. Fails
+// if a key of a supported kind is malformed, if two have the same id and algorithm, or if no key is
+// usable.
 Result<std::vector<JwtKey>> ParseJwkSet(std::string_view json);
 
 }  // namespace caisson

@@ -1,9 +1,9 @@
-// VerifyJwt checks a JSON Web Token and gives back its claims (RFC 7519, with the advice of RFC 8725).
+// VerifyJwt checks a JSON Web Token and returns its claims (RFC 7519, with the advice of RFC 8725).
 //
-// Trust     The token is hostile until the last check has passed; until then nothing in it chooses anything
-//           but which of our keys to try. Keys and addresses that it brings itself are never looked at.
+// Trust     The token is hostile until the last check has passed. Until then its only influence is
+//           which of the configured keys is tried. Keys and addresses inside the token are ignored.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,15 @@ namespace caisson {
 struct JwtRules {
   std::vector<JwtKey> keys;
   std::string issuer;    // iss must be exactly this.
-  std::string audience;  // aud must be this, or have it among others.
-  std::chrono::seconds leeway = std::chrono::seconds(60);  // For clocks that differ.
+  std::string audience;  // aud must be this, or contain it.
+  std::chrono::seconds leeway = std::chrono::seconds(60);  // Allowed difference between clocks.
 };
 
-// kUnauthenticated, with the reason, for:
-//   what is not three parts of strict base64url, JSON objects without repeated names, and an accepted typ ·
-//   an alg that is not a key's own (so: none, and a public key as secret) · any crit · an unknown kid ·
-//   a wrong signature · a wrong or missing iss or aud · exp missing or past · nbf to come · and any of
-//   these of the wrong type.
+// Fails with kUnauthenticated and the reason if:
+//   the text is not three parts of strict base64url, JSON objects without repeated names, and an
+//   accepted typ · alg is not that of the key (so: none, and a public key as secret) · crit is present ·
+//   kid is unknown · the signature is wrong · iss or aud is wrong or missing · exp is missing or past ·
+//   nbf is in the future · or one of these has the wrong type.
 Result<Dict> VerifyJwt(std::string_view token, const JwtRules& rules, SystemTime now);
 
 }  // namespace caisson

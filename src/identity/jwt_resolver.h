@@ -1,8 +1,8 @@
-// Mode `jwt`: bearer tokens of one issuer; some of their claims are the identity.
+// Mode `jwt`: bearer tokens of one issuer. Some of their claims are the identity.
 //
-// Trust     As VerifyJwt (jwt.h).
-// Threads   As IdentityResolver.
-// Lifetime  As IdentityResolver; the clock outlives it.
+// Trust     Same as VerifyJwt (jwt.h).
+// Threads   Same as IdentityResolver.
+// Lifetime  Same as IdentityResolver. The clock outlives it.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace caisson {
 
-// Which claims are which part. Each one named must be there, as text.
+// The names of the claims for each part. Each named claim must be present, as text.
 struct IdentityClaims {
   std::optional<std::string> tenant{};
   std::string user = "sub";
@@ -29,7 +29,8 @@ class JwtResolver final : public IdentityResolver {
     IdentityClaims claims{};
     Isolation isolation = Isolation::kRequired;
   };
-  // kInvalidArgument without keys, issuer or audience, and for a leeway beyond ten minutes.
+  // Fails with kInvalidArgument without keys, issuer or audience, and if the leeway exceeds ten
+  // minutes.
   static Result<std::unique_ptr<JwtResolver>> Create(Options options, const Clock& clock);
 
  private:

@@ -1,9 +1,9 @@
-// Mode `keys`: bearer keys, each of them somebody's.
+// Mode `keys`: bearer keys. Each key belongs to one identity.
 //
-// Trust     Keys are held as digests only. Every presented key is compared with all of them in the same
-//           time, so that timing tells nothing about any.
-// Threads   As IdentityResolver.
-// Lifetime  As IdentityResolver.
+// Trust     Keys are held as digests only. A presented key is compared with all of them in constant
+//           time, so that timing reveals nothing about any key.
+// Threads   Same as IdentityResolver.
+// Lifetime  Same as IdentityResolver.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,15 @@ struct BearerKey {
   Sha256Digest digest;
 };
 
-// The digest of a key. Short ones are refused: a digest without salt protects only what cannot be guessed.
+// Returns the digest of a key. Refuses short keys: a digest without salt protects only keys that
+// cannot be guessed.
 Result<Sha256Digest> DigestOfKey(std::string_view key);
 
 class KeyResolver final : public IdentityResolver {
  public:
   static constexpr std::size_t kMinKeyBytes = 16;
 
-  // kInvalidArgument if there is no key, or one comes twice.
+  // Fails with kInvalidArgument if there is no key, or one occurs twice.
   static Result<std::unique_ptr<KeyResolver>> Create(std::vector<BearerKey> keys,
                                                      Isolation isolation);
 

@@ -1,16 +1,16 @@
-// Mode `local`: one user, whoever sits at this machine.
+// Mode `local`: one user, the user of this machine.
 //
-// Trust     Requests from any other machine are refused. Browsers on this one can be made to send requests:
-//           checking Host and Origin is the door's part.
-// Threads   As IdentityResolver.
-// Lifetime  As IdentityResolver.
+// Trust     Requests from other machines are refused. A browser on this machine can be made to send
+//           requests; the door must check Host and Origin.
+// Threads   Same as IdentityResolver.
+// Lifetime  Same as IdentityResolver.
 #pragma once
 
 #include "identity/resolver.h"
 
 namespace caisson {
 
-// The one user: also the command line's.
+// The single user of mode `local` and of the command line.
 Identity LocalIdentity();
 
 class LocalResolver final : public IdentityResolver {

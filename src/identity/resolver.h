@@ -1,8 +1,8 @@
-// An IdentityResolver reads from a request who it is for. A door calls Resolve exactly once per request and
-// passes on what it got (I2).
+// An IdentityResolver finds out for which identity a request acts. A door calls Resolve exactly
+// once per request and passes the result on (I2).
 //
-// Trust     Requests are hostile. A request that says nothing and one that says something wrong are
-//           different: only the first may go on as nobody, and only where the operator allows that.
+// Trust     Requests are hostile. A request without credentials may continue without identity if
+//           the operator allows that. A request with wrong credentials is always refused.
 // Threads   Any number of requests at once, from any thread.
 // Lifetime  Outlives the requests it resolves.
 #pragma once
@@ -21,17 +21,17 @@ namespace caisson {
 
 namespace asio = boost::asio;
 
-// What a door knows of a request before it knows whose it is.
+// The facts about a request that a door knows before the identity is resolved.
 struct RequestOrigin {
   struct Header {
     std::string name;
     std::string value;
   };
-  std::optional<asio::ip::address> peer{};  // Nobody: it did not come over a network.
-  std::vector<Header> headers{};            // As they came, those that came twice too.
+  std::optional<asio::ip::address> peer{};  // nullopt: it did not come over a network.
+  std::vector<Header> headers{};            // As received, including duplicates.
 };
 
-// kRequired (strict_isolation): no identity, no stored state.
+// kRequired (strict_isolation): a request without identity is refused.
 enum class Isolation { kRequired, kOptional };
 
 class IdentityResolver {
@@ -41,22 +41,22 @@ class IdentityResolver {
   IdentityResolver(const IdentityResolver&) = delete;
   IdentityResolver& operator=(const IdentityResolver&) = delete;
 
-  // kUnauthenticated: the request names nobody (and must), or not believably. The message is for the log;
-  // a client is told no more than the code.
+  // Fails with kUnauthenticated if the request has no identity (and needs one), or invalid
+  // credentials. The message is for the log; a client is told only the code.
   asio::awaitable<Result<Identity>> Resolve(RequestOrigin request) const;
 
  private:
-  // Nothing: the request does not say. An error: it says something that is not accepted.
+  // Returns nullopt if the request has no credentials. Fails if its credentials are not accepted.
   virtual asio::awaitable<Result<std::optional<Identity>>> Read(RequestOrigin request) const = 0;
 
   const Isolation isolation_;
 };
 
-// The value of a header, compared without case; nothing if it is not there. One that comes twice is an
-// error: whoever stands before us may have believed the other.
+// Returns the value of a header, ignoring the case of its name; nullopt if it is missing. Fails if
+// the header occurs twice, because a proxy in front may have used the other value.
 Result<std::optional<std::string>> OnlyHeader(const RequestOrigin& request, std::string_view name);
 
-// The token of "Authorization: Bearer ...", nothing if there is no such header.
+// Returns the token of "Authorization: Bearer ..."; nullopt if there is no such header.
 Result<std::optional<std::string>> BearerToken(const RequestOrigin& request);
 
 }  // namespace caisson

@@ -1,4 +1,4 @@
-// What the tests of all resolvers share.
+// Fixtures for the tests of all resolvers.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -32,7 +32,7 @@ inline Result<Identity> ResolveNow(const IdentityResolver& resolver, RequestOrig
   return *std::move(identity);
 }
 
-// "unauthenticated: ..." or the identity's canonical text: what the tests compare.
+// Returns "unauthenticated: ..." or the identity's canonical text, for comparison.
 inline std::string Told(const Result<Identity>& result) {
   if (result) return CanonicalText(*result);
   return std::string(ToString(result.error().code())) + ": " + result.error().message();

@@ -1,4 +1,4 @@
-// Makes the keys and tokens that the tests of jwk and jwt check; the other half of RFC 7515.
+// Makes the keys and tokens for the tests of jwk and jwt; the signing half of RFC 7515.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ class TestSigner {
   static TestSigner P256();
   static TestSigner P384();
 
-  // Raw, as ES256 wants it; or RS256's.
+  // Returns a raw signature for ES256, or one for RS256.
   std::string Sign(std::string_view message) const;
   std::string PublicPem() const;
-  // The members of its JWK, without braces: "kty":"RSA","n":...
+  // Returns the members of its JWK without braces: "kty":"RSA","n":...
   std::string JwkMembers() const;
 
  private:

@@ -1,10 +1,10 @@
-// JSON-RPC 2.0 messages, as MCP uses them: requests, notifications, responses, and several of them at once.
+// JSON-RPC 2.0 messages as MCP uses them: requests, notifications, responses, and batches of them.
 //
 //   Message message = ReadMessage(line);
 //   if (const auto* request = std::get_if<Request>(&message)) Send(ReplyText(request->id, reply));
 //
-// Trust     Text comes from a client or a server that may be hostile. What is handed on has the shape of a
-//           message; what params hold is for whoever reads them to check.
+// Trust     Text comes from a client or server that may be hostile. Results have the shape of a
+//           message; the reader of `params` must check its content.
 // Threads   Pure functions and values.
 // Lifetime  Values.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace caisson::jsonrpc {
 
-// Codes of JSON-RPC, and those that MCP has given a meaning (2026-07-28).
+// The codes of JSON-RPC, and those that MCP defines (2026-07-28).
 enum class RpcCode : int {
   kParseError = -32700,
   kInvalidRequest = -32600,
@@ -35,10 +35,10 @@ enum class RpcCode : int {
 struct RpcError {
   RpcCode code;
   std::string message;
-  Value data{};  // None: there is no such field.
+  Value data{};  // None: the field is absent.
 };
 
-// A request is answered with the fields of its result, or with an error.
+// The reply to a request: the fields of its result, or an error.
 using Reply = std::variant<Dict, RpcError>;
 
 struct Request {
@@ -54,17 +54,17 @@ struct Response {
   Value id;
   std::variant<Value, RpcError> outcome;
 };
-// What cannot be taken for a message, and how to answer it. The id is None where there was none to be read.
+// Text that is not a valid message, and the reply to it. The id is None if it could not be read.
 struct BadMessage {
   Value id;
   RpcError error;
 };
 using Message = std::variant<Request, Notification, Response, BadMessage>;
 
-// An array of messages is no message.
+// An array of messages is not a message.
 Message ReadMessage(std::string_view text);
 
-// What one text holds: a message, or an array of them.
+// The contents of one text: a message, or an array of messages.
 struct Batch {
   std::vector<Message> messages{};  // At least one.
   bool is_array = false;
@@ -73,11 +73,12 @@ struct Batch {
 Batch ReadBatch(std::string_view text);
 inline constexpr std::size_t kMaxBatch = 64;
 
-// One line each. A result that JSON cannot hold becomes an error: it is ours to have made it.
+// Each returns one line. A result that JSON cannot hold becomes an internal error, because this
+// program made it.
 std::string ReplyText(const Value& id, Reply reply);
 std::string RequestText(const Value& id, std::string_view method, Dict params);
 std::string NotificationText(std::string_view method, Dict params);
-// The array of texts that are one message each.
+// Returns the array of texts of one message each.
 std::string BatchText(const std::vector<std::string>& texts);
 
 }  // namespace caisson::jsonrpc

@@ -1,8 +1,8 @@
-// Questions are the requests that we have sent and that are not answered yet.
+// Questions are the requests that this side has sent and that are not answered yet.
 //
-// Trust     Ids that come back are the other side's: an answer counts only for a question that is open.
+// Trust     Returned ids are the peer's: an answer counts only for an open question.
 // Threads   One serial executor.
-// Lifetime  Outlives those who wait for answers.
+// Lifetime  Outlives the coroutines that wait for answers.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,12 +26,13 @@ class Questions {
  public:
   explicit Questions(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  // Calls `send` with the id to ask under and waits. kFailedPrecondition: the answer is an error; kUnavailable: the
-  // other side is gone; kCancelled: the wait was cancelled.
+  // Calls `send` with the id for the request and waits for the answer. Fails with
+  // kFailedPrecondition if the answer is an error, kUnavailable if the peer is gone, kCancelled if
+  // the wait was cancelled.
   asio::awaitable<Result<Value>> Ask(std::function<void(const Value& id)> send);
-  // Answers to what was not asked are ignored.
+  // Ignores answers to unknown questions.
   void Answer(Response response);
-  void GiveUp();  // Nobody will answer any more.
+  void GiveUp();  // No further answers will come.
 
  private:
   struct Open {

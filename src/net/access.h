@@ -1,10 +1,11 @@
-// AccessRules say for which hosts a server answers and which web pages may talk to it.
+// AccessRules say for which host names a server answers and which web pages may use it.
 //
-// A page in somebody's browser can send requests to any address that browser reaches. Two checks keep it out: the Host
-// header must name this server (a foreign name that was made to point here is not ours), and an Origin must be the
-// server's own or one the operator listed.
+// A web page can make its visitor's browser send requests to any address that the browser can
+// reach. Two checks keep such pages out. The Host header must name this server (a foreign name that
+// was made to resolve to it does not). An Origin must be the server's own or one that the operator
+// listed.
 //
-// Trust     Headers are hostile; rules are the operator's.
+// Trust     Headers are hostile. Rules are the operator's.
 // Threads   Pure functions over values.
 // Lifetime  Values.
 #pragma once
@@ -20,21 +21,22 @@
 namespace caisson::net {
 
 struct AccessRules {
-  std::vector<std::string> hosts{};  // Without port. None: any, where requests prove who they are.
+  // Without port. Empty: any host, where requests carry credentials.
+  std::vector<std::string> hosts{};
   std::vector<std::string>
-      origins{};  // "https://app.example.com"; the server's own needs no entry.
+      origins{};  // "https://app.example.com"; the server's own origin is always allowed.
 
-  // For a server that trusts whoever is on this machine.
+  // For a server that trusts every user of this machine.
   static AccessRules LoopbackOnly() { return {.hosts = {"localhost", "127.0.0.1", "[::1]"}}; }
 };
 
-// Why the request is refused, if it is.
+// Returns the reason if the request is refused; nullopt if it is allowed.
 std::optional<Problem> Refuses(const AccessRules& rules, const Headers& headers);
 
-// What a browser must be told so that a listed page may read the answer; nothing for others.
+// Returns the headers that allow a listed page to read the answer; none for other pages.
 Headers SharingHeaders(const AccessRules& rules, const Headers& request);
 
-// The answer to a browser that asks, before a listed page's request, whether it may send it (OPTIONS).
+// Answers a browser's preflight request (OPTIONS) for a listed page.
 std::optional<Response> Preflight(const AccessRules& rules, std::string_view method,
                                   const Headers& headers);
 

@@ -1,8 +1,9 @@
-// A BodyBudget bounds the memory that bodies of requests take: those of one account, and those of all together.
+// A BodyBudget limits the memory that request bodies take, for each account and for all together.
 //
-// Bytes are charged when they have arrived. An announced length costs nothing.
+// Bytes are charged when they arrive. An announced length costs nothing.
 //
-// Trust     Clients choose how much they send. Who is charged is decided by the server (Request::account).
+// Trust     Clients choose how much they send. The server decides which account is charged
+//           (Request::account).
 // Threads   Any.
 // Lifetime  Outlives its shares.
 #pragma once
@@ -23,7 +24,7 @@ class BodyBudget {
 
   enum class Grown { kYes, kAccountIsFull, kAllIsFull };
 
-  // What one body takes. The destructor gives it back.
+  // The memory of one body. The destructor returns it.
   class Share {
    public:
     Share() = default;
@@ -41,7 +42,8 @@ class BodyBudget {
       if (budget_ != nullptr && bytes_ > 0) budget_->GiveBack(account_, bytes_);
     }
 
-    // Precondition: the share comes from Open(). If it cannot grow, it stays as it is.
+    // Adds `more` bytes. If that would exceed a limit, the share stays as it is. Precondition: the
+    // share comes from Open().
     Grown Grow(std::size_t more) {
       const Grown grown = budget_->Take(account_, more);
       if (grown == Grown::kYes) bytes_ += more;
@@ -62,7 +64,8 @@ class BodyBudget {
  private:
   struct Taken {
     std::size_t all = 0;
-    std::map<std::string, std::size_t> by_account;  // Keys are the server's. None is 0.
+    // The server chooses the keys. Accounts with 0 bytes have no entry.
+    std::map<std::string, std::size_t> by_account;
   };
 
   Grown Take(const std::string& account, std::size_t bytes) {

@@ -1,8 +1,9 @@
-// What the tests of this folder share: a server on a free port with two threads, and a client that sends what it likes.
+// Test fixtures of this folder: a server on a free port with two threads, and a client that can
+// send anything.
 //
 // Trust     For tests.
-// Threads   The client blocks; the server has threads of its own.
-// Lifetime  A TestServer closes in its destructor; clients may go before or after.
+// Threads   The client blocks; the server has its own threads.
+// Lifetime  A TestServer closes in its destructor. Clients may be destroyed before or after it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -60,10 +61,10 @@ class TestServer {
   std::vector<std::thread> threads_;
 };
 
-// Every read ends after ten seconds, so that a server that says nothing fails the test instead of stopping it.
+// Every read ends after ten seconds, so that a silent server fails the test instead of blocking it.
 class TestClient {
  public:
-  // `from`: another address of this machine, for another peer.
+  // `from`: another local address, to act as another peer.
   explicit TestClient(const asio::ip::tcp::endpoint& endpoint, const char* from = "127.0.0.1")
       : socket_(io_) {
     socket_.open(asio::ip::tcp::v4());
@@ -79,10 +80,10 @@ class TestClient {
   }
   void HalfClose() { socket_.shutdown(asio::ip::tcp::socket::shutdown_send); }
   void Close() { socket_.close(); }
-  // So that the server's answers soon find no room.
+  // Makes the connection fill up soon with the server's answers.
   void ShrinkReceiveBuffer() { socket_.set_option(asio::socket_base::receive_buffer_size(4096)); }
 
-  // Up to and with `end`, or everything until the server closes.
+  // Reads up to and including `end`, or until the server closes.
   std::string ReadTo(std::string_view end) {
     while (unread_.find(end) == unread_.npos && Receive()) {
     }
@@ -94,7 +95,7 @@ class TestClient {
     }
     return Take(unread_.size());
   }
-  // One answer that says how long it is: head and body.
+  // Reads one answer with a Content-Length: head and body.
   std::string ReadAnswer() {
     std::string answer = ReadTo("\r\n\r\n");
     const std::size_t length = answer.find("Content-Length: ");
@@ -104,7 +105,7 @@ class TestClient {
     }
     return answer + Take(size);
   }
-  // Whether the server ended the connection in time.
+  // Returns true if the server closed the connection in time.
   bool IsClosed() {
     while (Receive()) {
     }
@@ -114,7 +115,7 @@ class TestClient {
  private:
   bool Receive() {
     std::array<char, 4096> buffer;
-    // Not by Asio, which would wait past SO_RCVTIMEO.
+    // Not through Asio, which would wait longer than SO_RCVTIMEO.
     const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), 0);
     if (got > 0) unread_.append(buffer.data(), static_cast<std::size_t>(got));
     if (got == 0 || (got < 0 && errno == ECONNRESET)) closed_ = true;

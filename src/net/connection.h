@@ -1,11 +1,12 @@
-// A Connection serves one client: reads a request, runs its handler, answers, and again.
+// A Connection serves one client: it reads a request, runs its handler, answers, and repeats.
 //
-// While a handler runs, the client is watched: when it goes, the handler is cancelled.
+// While a handler runs, the connection watches the client. If the client disconnects, the handler
+// is cancelled.
 //
 // Trust     The client is hostile; see request_reader.h and peer.h.
-// Threads   Its own strand (the socket's executor); Finish and Abort from anywhere.
-// Lifetime  Shared by its coroutine and the server (shared_ptr). Refers to the router, the options and
-//           the budget.
+// Threads   Its own strand (the socket's executor). Finish and Abort may be called from any thread.
+// Lifetime  Shared by its coroutine and the server (shared_ptr). Refers to the router, the options
+//           and the budget.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,17 +31,18 @@ class Connection final : public Exchange,
                          public TabledConnection,
                          public std::enable_shared_from_this<Connection> {
  public:
-  // `refusal`: the answer to every request but those for reserved routes; nothing: all are served.
+  // `refusal`: the answer to every request except those for reserved routes; nullopt: all are
+  // served.
   Connection(asio::ip::tcp::socket socket, const Router& router, const ServerOptions& options,
              BodyBudget& bodies, std::optional<Problem> refusal);
 
   // Returns when the connection is closed.
   asio::awaitable<void> Run();
-  // Ends it after the request under way; at once if there is none.
+  // Closes the connection after the current request; at once if there is none.
   void Finish();
   void Drop() override;
   State state() const override { return reader_.state(); }
-  // Cancels the handler under way as well.
+  // Also cancels the current handler.
   void Abort();
 
   Request& request() override { return incoming_.request; }
@@ -54,7 +56,7 @@ class Connection final : public Exchange,
 
   asio::awaitable<void> Serve(Incoming incoming);
   asio::awaitable<void> Refuse(Refusal refusal);
-  // Returns when the handler has ended; reads ahead meanwhile, to see the client go.
+  // Returns when the handler has ended. Meanwhile reads ahead, to notice a disconnect.
   asio::awaitable<void> Watch();
   asio::awaitable<void> AwaitHandler();
   void OnHandlerEnd(const std::exception_ptr& thrown);
@@ -69,17 +71,17 @@ class Connection final : public Exchange,
   const std::shared_ptr<Peer> peer_;
   RequestReader reader_;
 
-  // Of the request under way.
+  // Fields of the current request.
   Incoming incoming_{};
-  std::string method_{};  // The handler may take the request itself away.
+  std::string method_{};  // A copy, because the handler may move the request away.
   Headers sharing_{};
   std::chrono::steady_clock::time_point begun_at_{};
   Answer answer_ = Answer::kNone;
   int status_ = 0;
-  std::shared_ptr<Body> body_;  // Shared with whoever writes to it.
+  std::shared_ptr<Body> body_;  // Shared with its writers.
   std::optional<Stop> handler_{};
-  asio::cancellation_signal unwatch_;  // The reading ahead.
-  asio::steady_timer handler_end_;     // Never expires: cancelled when the handler has ended.
+  asio::cancellation_signal unwatch_;  // Cancels the reading ahead.
+  asio::steady_timer handler_end_;     // Never expires; it is cancelled when the handler has ended.
   bool handler_running_ = false;
   bool handler_failed_ = false;
   bool client_left_ = false;

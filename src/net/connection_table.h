@@ -1,12 +1,13 @@
-// A ConnectionTable decides which connections a server keeps when more come than it has room for.
+// A ConnectionTable decides which connections a server keeps when it has more than it has room for.
 //
-// A connection waits (for a request, or for its client to leave) or is served. One that waits makes room for a newcomer:
-// first the oldest of the newcomer's own peer, if that peer has too many; else the oldest of the peer that has most.
-// If all are served, the newcomer is admitted for reserved routes alone (health and metrics), as long as there is room
-// for those.
+// A connection is either served or waits (for a request, or for its client to disconnect). A
+// waiting connection is dropped to make room for a new one: first the oldest of the same peer, if
+// that peer has too many; otherwise the oldest of the peer with the most connections. If all
+// connections are being served, a new one is admitted only for reserved routes (health and
+// metrics), as long as there is room for those.
 //
-// Trust     Peers are hostile. A peer is an IPv4 address or an IPv6 network of 64 bits. Proxies count as many peers:
-//           the limits of a single peer do not apply to them.
+// Trust     Peers are hostile. A peer is an IPv4 address or an IPv6 /64 network. A proxy stands for
+//           many clients, so the limits per peer do not apply to it.
 // Threads   The server's control strand.
 // Lifetime  Shares its connections until Remove.
 #pragma once
@@ -26,15 +27,15 @@
 namespace caisson::net {
 
 struct ConnectionLimits {
-  std::size_t connections = 1024;  // Of all peers.
-  std::size_t reserved = 32;       // Beyond those, for reserved routes alone.
+  std::size_t connections = 1024;  // All peers together.
+  std::size_t reserved = 32;       // In addition, for reserved routes only.
   std::size_t per_peer = 256;
-  std::size_t slow_heads_per_peer = 64;  // Requests whose head has not come within slow_after.
+  std::size_t slow_heads_per_peer = 64;  // Requests whose head has not arrived within slow_after.
   std::chrono::steady_clock::duration slow_after = std::chrono::seconds(1);
   std::vector<Network> proxies{};
 };
 
-// A connection, as the table sees it.
+// A connection as seen by the table.
 class TabledConnection {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -44,9 +45,9 @@ class TabledConnection {
     Time since{};
   };
   virtual ~TabledConnection() = default;
-  // From any thread.
+  // May be called from any thread.
   virtual State state() const = 0;
-  // Closes it soon: when the request that is served has its answer, at once if none is.
+  // Closes the connection after the answer to the current request; at once if there is none.
   virtual void Drop() = 0;
 };
 
@@ -57,9 +58,9 @@ class ConnectionTable {
 
   explicit ConnectionTable(ConnectionLimits limits) : limits_(std::move(limits)) {}
 
-  // How a new connection of `peer` is served.
+  // How to serve a new connection of `peer`.
   struct Admittance {
-    // Given: the answer to every request but those for reserved routes.
+    // If set: the answer to every request except those for reserved routes.
     std::optional<Problem> refusal{};
   };
   // May drop other connections to make room.
@@ -67,9 +68,9 @@ class ConnectionTable {
   void Add(const Address& peer, Entry connection);
   void Remove(const Address& peer, const Entry& connection);
 
-  // No connection may be added now.
+  // Returns true if no connection may be added now.
   bool is_full() const { return size_ >= limits_.connections + limits_.reserved; }
-  // Some were dropped and have not gone yet.
+  // Returns true if dropped connections have not closed yet.
   bool some_leave() const { return leaving_ > 0; }
 
  private:
@@ -77,20 +78,20 @@ class ConnectionTable {
     Entry connection;
     bool leaving = false;
   };
-  using Slots = std::vector<Slot>;  // In the order in which they came.
+  using Slots = std::vector<Slot>;  // In order of arrival.
 
   static Address KeyOf(const Address& peer);
   bool IsProxy(const Address& peer) const;
   void DropSlowHeads(Slots& own);
-  // False if all of them are served.
+  // Returns false if all of them are being served.
   bool DropOldest(Slots& slots);
   void DropOfLargest();
   void Drop(Slot& slot);
 
   const ConnectionLimits limits_;
-  std::map<Address, Slots> peers_;  // None is empty.
+  std::map<Address, Slots> peers_;  // No entry is empty.
   std::size_t size_ = 0;
-  std::size_t leaving_ = 0;  // Of those.
+  std::size_t leaving_ = 0;  // The number of dropped connections among `size_`.
 };
 
 }  // namespace caisson::net

@@ -1,8 +1,8 @@
-// Where a server listens, as people write it: "127.0.0.1:8080", "[::1]:0", "localhost:8080".
+// Parses the address on which a server listens: "127.0.0.1:8080", "[::1]:0", "localhost:8080".
 //
 // Trust     The operator's text.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -15,8 +15,8 @@ namespace caisson::net {
 
 namespace asio = boost::asio;
 
-// kInvalidArgument, saying how it is written. Of names only localhost is known: which of a name's addresses would be
-// served is nothing to leave to chance.
+// Fails with kInvalidArgument and a description of the format. The only accepted name is localhost:
+// other names may have several addresses, and the choice must not be left to chance.
 Result<asio::ip::tcp::endpoint> ParseEndpoint(std::string_view text);
 
 std::string ToText(const asio::ip::tcp::endpoint& endpoint);

@@ -1,6 +1,6 @@
-// Headers are the fields of a message, in the order they came, found without regard to case.
+// Headers are the fields of a message, in order of arrival. Lookup ignores case.
 //
-// Trust     Those of a request are hostile; sizes were bounded when they were read.
+// Trust     The headers of a request are hostile; their sizes were bounded when they were read.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -28,7 +28,7 @@ class Headers {
   void Add(std::string name, std::string value) {
     fields_.push_back({.name = std::move(name), .value = std::move(value)});
   }
-  // The first of that name; null if there is none.
+  // Returns the first field of that name; null if there is none.
   const std::string* Find(std::string_view name) const;
   std::size_t Count(std::string_view name) const;
 
@@ -39,13 +39,15 @@ class Headers {
   std::vector<Field> fields_;
 };
 
-// ASCII letters alone: header names, tokens, hosts.
+// Compares ASCII letters only, for header names, tokens and hosts.
 bool EqualsIgnoringCase(std::string_view a, std::string_view b);
 
-// Whether a comma-separated list (Connection, Accept) has an item that begins with `token`, up to a parameter.
+// Returns true if a comma-separated list (Connection, Accept) has an item that starts with `token`,
+// ignoring parameters.
 bool HasToken(std::string_view list, std::string_view token);
 
-// What may stand in a message we write: no control character, so that no value can begin a field of its own.
+// Returns true if the value may be sent: it has no control character, so it cannot start another
+// field.
 bool IsFieldValue(std::string_view value);
 
 }  // namespace caisson::net

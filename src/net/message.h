@@ -1,7 +1,8 @@
-// A Request as it arrived, a Response as it leaves, and the Problem that most errors are told as (RFC 9457).
+// A Request as it arrived, a Response to send, and the Problem that describes most errors (RFC
+// 9457).
 //
-// Trust     A Request is hostile: its framing has been checked, its content has not. Its headers are those that came
-//           before the body; trailers are thrown away.
+// Trust     A Request is hostile: its framing has been checked, its content has not. Its headers
+//           are those before the body; trailers are dropped.
 // Threads   Values.
 // Lifetime  Values.
 #pragma once
@@ -22,30 +23,32 @@ namespace asio = boost::asio;
 
 struct Request {
   std::string method;
-  std::string path{};  // As it came, without the query.
+  std::string path{};  // As received, without the query.
   Query query{};
   Query parameters{};  // Of the route: {"id", "run_7"} for /v1/runs/{id}.
   Headers headers{};
   std::string body{};
   asio::ip::address peer{};
-  // What the route's screen found out about the sender (router.h); empty without a screen.
+  // The sender, as determined by the route's screen (router.h); empty without a screen.
   std::any caller{};
-  // Who is charged for the body's memory; set by the screen. Empty: the peer's address.
+  // The account that is charged for the body's memory; set by the screen. Empty: the peer's
+  // address.
   std::string account{};
 
-  // Precondition: the route has it.
+  // Precondition: the route has this parameter.
   const std::string& Parameter(std::string_view name) const;
-  // Null if it is not there; one that comes twice counts as the first.
+  // Returns the first value of that name; null if there is none.
   const std::string* FindQuery(std::string_view name) const;
-  // Whether the client takes this media type when it is named; */* does not name it.
+  // Returns true if the client accepts this media type by name; */* does not count.
   bool Accepts(std::string_view media_type) const;
 };
 
 struct Response {
   int status = 200;
-  Headers headers{};  // Length, connection and date are added.
+  Headers headers{};  // Length, connection and date are added later.
   std::string body{};
-  // Of a failure of ours: what happened, for the log. Without a body it is told as a problem with an id alone.
+  // For a failure of the server: details for the log. Without a body, the client gets a problem
+  // with an id only.
   std::string failure{};
 };
 
@@ -55,10 +58,10 @@ struct Problem {
   int status = 500;
   std::string detail{};
   std::string type = "about:blank";
-  std::string instance{};  // Which occurrence: what to look for in the log.
+  std::string instance{};  // Identifies the occurrence in the log.
 };
 
-// With the status's own name as title.
+// Uses the standard name of the status as the title.
 Response ToResponse(const Problem& problem);
 
 std::string_view ReasonPhrase(int status);

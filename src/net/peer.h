@@ -1,8 +1,10 @@
-// A Peer is the client at the other end of a connection: bytes from it, bytes to it, and patience with it.
+// A Peer is the client's end of a connection: its bytes in both directions and the time limits for
+// them.
 //
-// Trust     Hostile. It may send slowly, read slowly, or go at any moment.
+// Trust     Hostile. It may send slowly, read slowly, or disconnect at any moment.
 // Threads   The connection's strand.
-// Lifetime  Shared by the connection and the operations on its socket (shared_ptr), which end with CutOff().
+// Lifetime  Shared by the connection and the operations on its socket (shared_ptr), which end with
+//           CutOff().
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -22,14 +24,15 @@ namespace caisson::net {
 
 namespace asio = boost::asio;
 
-// Acts once a time has passed, unless it is set anew or cleared before. An action on its way counts as not yet done.
+// Runs an action after a time, unless it is reset or cleared before. An action that is queued but
+// has not run counts as not yet done.
 class Deadline {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
   explicit Deadline(const asio::any_io_executor& executor) : timer_(executor) {}
 
-  // Precondition: `action` keeps this alive.
+  // Precondition: `action` keeps this object alive.
   template <typename Action>
   void Set(Duration after, Action action) {
     timer_.expires_after(after);
@@ -55,27 +58,27 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Peer(asio::ip::tcp::socket socket, std::size_t max_unread_bytes, Duration write_time);
 
   asio::ip::tcp::socket& socket() { return socket_; }
-  // What it has sent and nobody has used yet.
+  // Received bytes that have not been used yet.
   boost::beast::flat_buffer& unread() { return unread_; }
   asio::ip::address address() const { return address_; }
 
-  // Operations that read end as aborted when this has passed.
+  // Reads end as aborted when this time has passed.
   void ExpectWithin(Duration patience);
   void StopExpecting() { reading_.Clear(); }
   bool patience_lost() const { return patience_lost_; }
 
-  // Sent after everything that was pushed before.
+  // Sends the bytes after everything that was pushed before.
   void Push(std::string_view bytes);
   std::size_t queued_bytes() const { return queue_.size() + sending_.size() - sent_; }
   enum class Connected { kYes, kNo };
-  // Returns when no more than `at_most` bytes wait.
+  // Returns when at most `at_most` bytes are waiting to be sent.
   asio::awaitable<Connected> Drained(std::size_t at_most);
 
   bool gone() const { return gone_; }
-  // Closes the connection and forgets what waits.
+  // Closes the connection and drops the waiting bytes.
   void CutOff();
-  // Says that no more comes, and reads for a moment what the client is still sending: closing on unread bytes would
-  // reset the connection and take the answer from under the client's eyes.
+  // Shuts down sending, then reads for a moment what the client still sends. Closing with unread
+  // bytes would reset the connection, and the client would lose the answer.
   asio::awaitable<void> Part();
 
  private:
@@ -88,10 +91,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
   boost::beast::flat_buffer unread_;
   Deadline reading_;
   Deadline writing_;
-  asio::steady_timer drained_;  // Never expires: cancelled when bytes have gone out.
+  asio::steady_timer drained_;  // Never expires; it is cancelled when bytes have been sent.
   std::string queue_;
   std::string sending_;
-  std::size_t sent_ = 0;  // Of sending_.
+  std::size_t sent_ = 0;  // The number of bytes of `sending_` that were sent.
   bool patience_lost_ = false;
   bool gone_ = false;
 };

@@ -1,10 +1,11 @@
-// A RequestReader takes the requests off a connection, one after the other, and refuses what is not safe to read.
+// A RequestReader reads the requests of a connection, one after the other, and refuses unsafe ones.
 //
-// The head is judged before the body is read: a path that is not there, a sender that the route's screen refuses, or a
-// body that is too long, costs no more than its head.
+// It judges the head before it reads the body. A request for an unknown path, from a sender that
+// the route's screen refuses, or with a body that is too long costs no more than its head.
 //
-// Trust     The bytes are hostile. Beast parses them; what Beast lets pass but another reader might see differently is
-//           refused here: other codings than chunked, more than one Host, trailers (thrown away).
+// Trust     The bytes are hostile. Beast parses them. This class also refuses input that Beast
+//           accepts but another reader might interpret differently: codings other than chunked and
+//           more than one Host. Trailers are dropped.
 // Threads   The connection's strand.
 // Lifetime  Refers to the router, the options and the budget; shares the peer.
 #pragma once
@@ -36,7 +37,7 @@ struct Incoming {
   BodyBudget::Share body_share{};
 };
 
-// What to say to a request that reaches no handler.
+// The answer to a request that reaches no handler.
 struct Refusal {
   Response response;
   KeepAlive keep_alive = KeepAlive::kNo;
@@ -44,7 +45,7 @@ struct Refusal {
   Headers sharing{};
 };
 
-// The client has no more to say, or will not say it.
+// The client sent its last request, or disconnected.
 struct Ended {};
 
 class RequestReader {
@@ -60,7 +61,7 @@ class RequestReader {
   using Next = std::variant<Incoming, Refusal, Ended>;
   asio::awaitable<Next> Read();
 
-  // How far the connection is. From any thread.
+  // Returns the phase of the connection. May be called from any thread.
   TabledConnection::State state() const {
     return {.phase = phase_.load(), .since = TabledConnection::Time(since_.load())};
   }
@@ -80,7 +81,7 @@ class RequestReader {
   const Router& router_;
   const ServerOptions& options_;
   BodyBudget& bodies_;
-  const std::optional<Problem> refusal_;  // As Connection has it.
+  const std::optional<Problem> refusal_;  // As in Connection.
   bool first_ = true;
   std::atomic<TabledConnection::Phase> phase_ = TabledConnection::Phase::kHead;
   std::atomic<std::chrono::steady_clock::duration> since_ =

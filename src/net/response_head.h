@@ -1,8 +1,8 @@
-// How the head of an answer is written.
+// Writes the head of an answer.
 //
-// Trust     Values may come from clients by way of a handler: IsSafeHead is asked first.
+// Trust     Values may come from clients through a handler, so call IsSafeHead first.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace caisson::net {
 
 bool IsSafeHead(const Response& response);
 
-// Status line, date, the response's fields and `more`, connection, `framing` (whole lines), and the empty line.
+// Returns the status line, date, the response's fields and `more`, connection, `framing` (whole
+// lines), and the empty line.
 std::string ResponseHead(const Response& response, const Headers& more, KeepAlive keep_alive,
                          std::string_view framing);
 

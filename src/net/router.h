@@ -1,12 +1,12 @@
-// A Router knows which handler serves which method and path.
+// A Router maps methods and paths to handlers.
 //
 //   router.Add("GET", "/v1/runs/{id}", Answering(...));     // request.Parameter("id")
 //
-// HEAD is served by the handler of GET, its body left out.
+// HEAD uses the handler of GET; its body is left out.
 //
-// Trust     Paths come from clients, parsed and checked (target.h). Patterns are ours.
+// Trust     Paths come from clients, parsed and checked (target.h). Patterns are the program's own.
 // Threads   Filled at start-up, then read by any number of threads.
-// Lifetime  A value; what its handlers refer to must outlive the server.
+// Lifetime  A value. Everything that its handlers refer to must outlive the server.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,17 @@
 
 namespace caisson::net {
 
-// Judges a request by its head, before any byte of its body is read. Returns the answer to a request that is refused.
-// May set `caller` and `account` of the request.
+// Judges a request by its head, before any byte of its body is read. Returns the answer if the
+// request is refused. May set `caller` and `account` of the request.
 using Screen = std::function<asio::awaitable<std::optional<Response>>(Request& head)>;
 
-// kReserved: served also when the server has room for nothing else. The handler must answer at once.
+// kReserved: also served when the server has no room for other requests. The handler must answer at
+// once.
 enum class Capacity { kShared, kReserved };
 
 struct RouteOptions {
   std::size_t max_body_bytes = 1u << 20;
-  Screen screen{};  // None: everybody may.
+  Screen screen{};  // Empty: no check.
   Capacity capacity = Capacity::kShared;
 };
 
@@ -40,7 +41,7 @@ struct Route {
   std::string pattern;
   Handler handler;
   RouteOptions options{};
-  std::vector<std::string> segments{};  // Of the pattern; "{id}" takes any.
+  std::vector<std::string> segments{};  // The segments of the pattern; "{id}" matches any segment.
 };
 
 class Router {
@@ -56,7 +57,7 @@ class Router {
   };
   struct NoSuchPath {};
   using Found = std::variant<Match, WrongMethod, NoSuchPath>;
-  // A segment spelled out in a pattern goes before a parameter in its place.
+  // A literal segment of a pattern takes precedence over a parameter in the same place.
   Found Find(std::string_view method, const Target& target) const;
 
  private:

@@ -26,15 +26,15 @@ struct Event {
   std::string id{};
 };
 
-// As it goes over the wire, with the empty line that ends it.
+// Returns the event as sent, with the empty line that ends it.
 std::string ToText(const Event& event);
 
 class EventStream {
  public:
-  // With more headers, if a protocol has any.
+  // `headers`: further headers of the protocol.
   static asio::awaitable<Result<EventStream>> Open(Exchange& exchange, Headers headers = {});
 
-  // As BodyStream::Write and Post.
+  // Same as BodyStream::Write and Post.
   asio::awaitable<Result<void>> Send(Event event) { return body_->Write(ToText(event)); }
   void Post(const Event& event) { body_->Post(ToText(event)); }
 

@@ -1,11 +1,12 @@
-// A Target is what a request asks for: the path as decoded segments, the query as decoded pairs.
+// A Target is the parsed target of a request: the path as decoded segments, the query as decoded
+// pairs.
 //
 //   /v1/runs/run_7?limit=2      {"v1", "runs", "run_7"}, {{"limit", "2"}}
 //
-// Trust     Takes what a client sent. Refuses what two readers could take for two things: encodings that are
-//           none, control characters, dot segments, empty segments, text that is no UTF-8.
+// Trust     The text is hostile. Refuses ambiguous input: invalid percent-encodings, control
+//           characters, dot segments, empty segments, text that is not UTF-8.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string>
@@ -20,11 +21,12 @@ namespace caisson::net {
 using Query = std::vector<std::pair<std::string, std::string>>;
 
 struct Target {
-  std::vector<std::string> segments{};  // A slash in one was sent as %2F.
+  std::vector<std::string> segments{};  // A slash in a segment was sent as %2F.
   Query query{};
 };
 
-// kInvalidArgument, with the reason. Only the form that begins with a slash: this is no proxy.
+// Fails with kInvalidArgument and the reason. Accepts only the form that starts with a slash,
+// because this server is not a proxy.
 Result<Target> ParseTarget(std::string_view text);
 
 }  // namespace caisson::net

@@ -1,7 +1,7 @@
-// A Policy says what code may contain: a preset, and what an operator changed in its lists.
+// A Policy says what code may contain: a preset, and the operator's changes to its lists.
 //
-// Trust     Comes from the operator's configuration. It gives the author of code fast, clear feedback;
-//           it is never the boundary.
+// Trust     Comes from the operator's configuration. It gives the author of code fast, clear
+//           feedback; it is never the boundary.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -16,14 +16,14 @@ namespace caisson {
 
 enum class PolicyPreset {
   kStrict,  // The lists of policy/lists.h, changed as below.
-  kOpen,    // No check: the boundary alone holds.
+  kOpen,    // No check: only the boundary protects the host.
 };
 
-// What is changed in one list of the preset. A name that is both allowed and blocked is blocked.
+// Changes to one list of the preset. A name that is both allowed and blocked is blocked.
 struct PolicyChanges {
-  std::optional<std::vector<std::string>> instead{};  // Replaces what the preset allows.
-  std::vector<std::string> allow{};                   // Allowed besides.
-  std::vector<std::string> block{};                   // Refused in any case.
+  std::optional<std::vector<std::string>> instead{};  // Replaces the preset's list.
+  std::vector<std::string> allow{};                   // Added to the list.
+  std::vector<std::string> block{};                   // Always refused.
   bool operator==(const PolicyChanges&) const = default;
 };
 
@@ -37,15 +37,15 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-// The request's "policy" (guest/abi.h): one number unless lists were changed.
+// Encodes the request's "policy" (guest/abi.h): one number unless lists were changed.
 Value EncodePolicy(const Policy& policy);
 
-// Names that are allowed and blocked at once, as "imports: json"; they are blocked, and the operator
-// wants to know.
+// Returns the names that are both allowed and blocked, as "imports: json". They are blocked, and
+// the operator should know.
 std::vector<std::string> PolicyConflicts(const Policy& policy);
 
-// What a model is told before it writes code: a few lines of plain text.
-// `packages` are those beyond the standard library that are there to be imported.
+// Returns the description that a model gets before it writes code: a few lines of plain text.
+// `packages`: the importable packages beyond the standard library.
 std::string DescribePolicy(const Policy& policy, const std::vector<std::string>& packages = {});
 
 }  // namespace caisson

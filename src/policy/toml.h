@@ -1,13 +1,13 @@
-// Policies as they are written in configuration files: the table [policy], or a file of its own.
+// Reads policies from configuration files: the table [policy], or a separate file.
 //
 //   preset = "strict"                  # or "open", which has no lists
 //   imports = ["json", "math"]         # replaces what the preset allows; also builtins,
 //   allow_imports = ["sys"]            # os_attributes, attributes, nodes
-//   block_imports = ["random"]         # has the last word
+//   block_imports = ["random"]         # takes precedence
 //
-// Trust     The operator's own files; mistakes in them are errors with the key and what is wrong.
+// Trust     The operator's own files; mistakes are errors with the key and the reason.
 // Threads   Any.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <toml++/toml.h>
@@ -21,7 +21,7 @@ namespace caisson {
 
 Result<Policy> ParsePolicy(const toml::table& table);
 
-// The content of a policy file: the keys of the table, at top level or in [policy].
+// Parses a policy file: the keys of the table, at top level or in [policy].
 Result<Policy> ParsePolicyText(std::string_view text);
 
 }  // namespace caisson

@@ -1,11 +1,11 @@
-// A Log is lines for the operator: one JSON object each.
+// A Log writes lines for the operator: one JSON object each.
 //
 //   log.Write(Log::Level::kError, "http.failure", {{"instance", id}, {"message", what}});
-//   {"time":"2026-07-28T09:30:00.125Z","level":"error","event":"http.failure","instance":"…","message":"…"}
+//   {"time":"2026-07-28T09:30:00.125Z","level":"error","event":"http.failure","instance":"…", …}
 //
-// Trust     Values may be hostile: they are JSON strings, so none can begin a line of its own.
-// Threads   Any; the sink is called by one at a time.
-// Lifetime  Outlives who writes.
+// Trust     Values may be hostile. They are written as JSON strings, so none can start a new line.
+// Threads   Any. The sink is called by one thread at a time.
+// Lifetime  Outlives its writers.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,13 @@
-// Metrics are counters and histograms of durations, shown in Prometheus' text format.
+// Metrics are counters and histograms of durations, shown in the Prometheus text format.
 //
-//   Metrics metrics({{"http_requests_total", "Requests answered."}, {"http_request_seconds", "How long they took."}});
+//   Metrics metrics({{"http_requests_total", "Requests answered."},
+//                    {"http_request_seconds", "How long they took."}});
 //   metrics.Count("http_requests_total", {{"route", "/v1/runs"}, {"status", "200"}});
 //
-// Trust     Label values must come from a small set of ours: each combination is kept for good.
+// Trust     Label values must come from a small fixed set, because each combination is kept
+//           forever.
 // Threads   Any; one lock, held for a map lookup.
-// Lifetime  Outlives who counts.
+// Lifetime  Outlives its callers.
 #pragma once
 
 #include <array>
@@ -29,7 +31,7 @@ class Metrics {
     std::string help;
   };
 
-  // All that will be counted or timed, in the order they are shown; the rest is not shown.
+  // `described`: the metrics to show, in this order. Others are not shown.
   explicit Metrics(std::vector<Described> described) : described_(std::move(described)) {}
 
   void Count(std::string_view name, const Labels& labels);
@@ -38,16 +40,16 @@ class Metrics {
   std::string Text();
 
  private:
-  // From 100 microseconds to 100 seconds; runs take anything between.
+  // From 100 microseconds to 100 seconds, the range of runs.
   static constexpr std::array<double, 13> kBounds = {1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1,
                                                      0.5,  1,    5,    10,   50,   100};
   struct Histogram {
-    std::array<std::uint64_t, kBounds.size()> buckets{};  // Each with those before it.
+    std::array<std::uint64_t, kBounds.size()> buckets{};  // Each includes the buckets before it.
     std::uint64_t count = 0;
     double sum = 0;
   };
   template <typename T>
-  using Family = std::map<std::string, T>;  // By the text of the labels.
+  using Family = std::map<std::string, T>;  // Keyed by the text of the labels.
   struct State {
     std::map<std::string, Family<std::uint64_t>, std::less<>> counters;
     std::map<std::string, Family<Histogram>, std::less<>> histograms;

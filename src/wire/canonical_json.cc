@@ -22,8 +22,8 @@ Error Invalid(std::string message) {
   return Error(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-// UTF-8 sorts by code point. UTF-16 does too, except that what needs two units (first byte F0 and above) comes
-// before U+E000..U+FFFF (first byte EE or EF).
+// UTF-8 sorts by code point. UTF-16 does the same, except that characters of two units (first byte
+// F0 and above) come before U+E000..U+FFFF (first byte EE or EF).
 std::uint8_t Utf16Rank(char c) {
   const auto byte = static_cast<std::uint8_t>(c);
   return byte == 0xee || byte == 0xef ? static_cast<std::uint8_t>(byte + 0x10) : byte;
@@ -33,7 +33,8 @@ bool ComesBefore(std::string_view a, std::string_view b) {
   return std::ranges::lexicographical_compare(a, b, {}, Utf16Rank, Utf16Rank);
 }
 
-// Number::toString of ECMAScript: the shortest digits that read back as `number`, which is finite.
+// ECMAScript's Number::toString: the shortest digits that read back as `number`. Precondition: it
+// is finite.
 std::string EcmaScriptNumber(double number) {
   constexpr int kMostDigitsInFront = 21;
   constexpr int kMostZerosBehind = 6;
@@ -48,7 +49,7 @@ std::string EcmaScriptNumber(double number) {
   const std::size_t exponent_start = text[e + 1] == '+' ? e + 2 : e + 1;
   std::from_chars(text.data() + exponent_start, text.data() + text.size(), exponent);
 
-  const int point = exponent + 1;  // Where it stands, counted from the first digit.
+  const int point = exponent + 1;  // Position of the point, counted from the first digit.
   const int count = static_cast<int>(digits.size());
   std::string out = std::signbit(number) ? "-" : "";
   if (point > kMostDigitsInFront || point <= -kMostZerosBehind) {
@@ -63,7 +64,7 @@ std::string EcmaScriptNumber(double number) {
   return out + digits.insert(static_cast<std::size_t>(point), ".");
 }
 
-// Turns an int into its negative, in place. Two's complement, least significant byte first.
+// Negates an int in place. Two's complement, least significant byte first.
 void Negate(std::string& bytes) {
   unsigned carry = 1;
   for (char& c : bytes) {
@@ -73,7 +74,7 @@ void Negate(std::string& bytes) {
   }
 }
 
-// As Python's hex() writes it.
+// Writes an int as Python's hex() does.
 std::string ToHexadecimal(std::string bytes) {
   constexpr std::string_view kHex = "0123456789abcdef";
   const bool negative = (static_cast<std::uint8_t>(bytes.back()) & 0x80) != 0;
@@ -219,7 +220,7 @@ class Writer {
     return IsPlain(dict) ? PutObject(dict, depth) : PutEntries(dict, depth);
   }
 
-  // Whether an object of JSON can hold it, and nobody would take that for one of our marks.
+  // Returns true if a JSON object can hold the dict and does not look like one of our marks.
   static bool IsPlain(const Dict& dict) {
     const auto is_text = [](const Entry& entry) {
       return entry.first.If<std::string>() != nullptr;
@@ -248,7 +249,7 @@ class Writer {
     return PutRaw("}");
   }
 
-  // {"$dict":[[key,value],...]}, in the order of the keys' texts.
+  // Writes {"$dict":[[key,value],...]}, sorted by the texts of the keys.
   Result<void> PutEntries(const Dict& dict, int depth) {
     std::vector<std::pair<std::string, const Value*>> entries;
     std::size_t key_bytes = out_.size();
@@ -280,8 +281,8 @@ class Writer {
   IntWork int_work_;
 };
 
-// The way back: marks become what they stand for. What is wrong in detail does not matter here; the text made of the
-// result will not be the one that was read.
+// Replaces marks by their values. Malformed marks need no error here: the canonical text of the
+// result then differs from the text that was read, and the caller compares the two.
 class Reader {
  public:
   static Result<Value> Read(Value value) {
@@ -364,7 +365,8 @@ Result<std::string> ShownJson(const Value& value) {
 }
 
 Result<Value> ParseCanonicalJson(std::string_view text) {
-  // Marks take more memory than what they stand for: up to four times, so that every canonical text can be read.
+  // Marks take up to four times the memory of their values. With this budget every canonical text
+  // can be read.
   DecodeBudget budget(4 * kMaxDecodedBytes);
   TRY_ASSIGN(Value json, ParseJson(text, budget));
   TRY_ASSIGN(Value value, Reader::Read(std::move(json)));

@@ -1,21 +1,22 @@
-// CanonicalJson gives every value one text, and no two values the same one: what is hashed, shown and compared.
+// CanonicalJson maps each value to exactly one text and no two values to the same text. This text
+// is hashed, shown and compared.
 //
-// The text is that of RFC 8785 (no spaces, keys in the order of their UTF-16 units, numbers as ECMAScript writes
-// them), and where JSON would make one of two values, it keeps them apart:
+// The text follows RFC 8785 (no spaces, keys sorted by UTF-16 units, numbers as ECMAScript writes
+// them). Where JSON would merge two different values, the text keeps them apart:
 //
-//   1 and 1.0          1    1.0                   an int is exact at any size; a float shows that it is one
-//   b"hi"              {"$bytes":"aGk"}               base64url
+//   1 and 1.0          1    1.0                   an int is exact at any size; a float looks like one
+//   b"hi"              {"$bytes":"aGk"}           base64url
 //   (1, 2)             {"$tuple":[1,2]}
-//   nan, inf, -inf     {"$float":"nan"}           NaNs of different bits are one: nobody can tell them apart
-//   10**5000           {"$int":"0x..."}           an int of more than kMaxJsonDigits digits, as Python's hex() writes it
-//   {1: "a"}           {"$dict":[[1,"a"]]}        and so is {"$x": 1}, lest it be taken for one of these
+//   nan, inf, -inf     {"$float":"nan"}           all NaNs are one value: code cannot tell them apart
+//   10**5000           {"$int":"0x..."}           more than kMaxJsonDigits digits, as hex() writes it
+//   {1: "a"}           {"$dict":[[1,"a"]]}        also {"$x": 1}, which looks like one of these marks
 //
-// The order of a dict's keys is no difference, to Python neither.
+// The order of keys in a dict makes no difference, as in Python.
 //
-// Trust     Values may be hostile: depth is bounded, text that is no UTF-8 (lone surrogates) and keys that come twice
-//           are refused, so nothing is guessed.
+// Trust     Values may be hostile. Depth is bounded. Text that is not UTF-8 (lone surrogates) and
+//           duplicate keys are refused, so nothing is guessed.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <cstddef>
@@ -27,18 +28,19 @@
 
 namespace caisson {
 
-// The longest text. Control characters take six bytes each, None four.
+// The longest canonical text. A control character takes six bytes, None four.
 inline constexpr std::size_t kMaxCanonicalBytes = 16u << 20;
 
-// Fails with kInvalidArgument for a value that has no such text, with kResourceExhausted if the text is too long.
+// Fails with kInvalidArgument if the value has no canonical text, with kResourceExhausted if the
+// text is too long.
 Result<std::string> CanonicalJson(const Value& value);
 
-// The canonical text as people are shown it, everywhere: characters that hide or move others are spelled out (\u202e). It
-// is still JSON of the same value.
+// Returns the canonical text in the form that people are shown everywhere: characters that hide or
+// move others are escaped (\u202e). It is still JSON of the same value.
 Result<std::string> ShownJson(const Value& value);
 
-// The value of which `text` is the canonical text. Any other text is refused: so that what was hashed, what is shown
-// and what is done can only be one thing.
+// Returns the value whose canonical text is `text`. Refuses any other text, so that the hashed, the
+// shown and the executed value are the same.
 Result<Value> ParseCanonicalJson(std::string_view text);
 
 }  // namespace caisson

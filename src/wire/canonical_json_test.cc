@@ -40,7 +40,7 @@ TEST(CanonicalJsonTest, StringsAndKeysAreThoseOfRfc8785) {
 }
 
 TEST(CanonicalJsonTest, FloatsAreThoseOfRfc8785) {
-  // Appendix B, those with a fraction or an exponent.
+  // Appendix B, the samples with a fraction or an exponent.
   const std::map<std::uint64_t, std::string> samples = {
       {0x0000000000000001, "5e-324"},
       {0x8000000000000001, "-5e-324"},
@@ -64,7 +64,7 @@ TEST(CanonicalJsonTest, AnIntIsNeverAFloat) {
   EXPECT_EQ(Canonical(Value(-0.0)), "-0.0");
   EXPECT_EQ(Canonical(Value(1e20)), "100000000000000000000.0");
   EXPECT_EQ(Recoded("100000000000000000000"), "100000000000000000000");
-  // Two that a reader with doubles would take for the same.
+  // A reader that uses doubles would take these two for the same number.
   EXPECT_NE(Recoded("9007199254740993"), Recoded("9007199254740992"));
   EXPECT_EQ(Recoded("-9223372036854775809"), "-9223372036854775809");
 }
@@ -90,7 +90,8 @@ TEST(CanonicalJsonTest, DictsThatLookLikeMarksAreNotTakenForThem) {
             R"({"$bytes":"x","a":null})");
 }
 
-// As Python's hex() writes them: its json reads no decimal number of more than 4300 digits.
+// Python's json reads no decimal number of more than 4300 digits, so these are written as hex()
+// does.
 TEST(CanonicalJsonTest, LongIntsAreMarked) {
   const BigInt big{std::string(8999, '\0') + '\x01'};
   EXPECT_EQ(Canonical(big), R"({"$int":"0x1)" + std::string(2 * 8999, '0') + R"("})");
@@ -137,7 +138,7 @@ TEST(CanonicalJsonTest, OnlyTheCanonicalTextIsRead) {
   }
 }
 
-// Values from few parts, so that near twins come up all the time.
+// Builds values from few parts, so that nearly equal values are frequent.
 Value AnyValue(std::mt19937& random, int depth) {
   const std::vector<Value> leaves = {Value(),
                                      Value(true),
@@ -214,7 +215,7 @@ TEST(CanonicalJson, ATextIsBoundedWhateverItsCharactersBecome) {
 }
 
 TEST(CanonicalJson, WhateverAMessageMayHoldCanBeReadBack) {
-  // Empty tuples grow most on the way: 2 bytes on the wire, 13 as text, four values when it is parsed.
+  // Empty tuples grow most: 2 bytes on the wire, 13 as text, four values when parsed.
   Value tuples = List{std::vector<Value>(300'000, Value(Tuple{}))};
   std::string bytes;
   ASSERT_TRUE(EncodeValue(tuples, bytes));

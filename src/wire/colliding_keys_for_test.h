@@ -1,8 +1,9 @@
-// Keys that all have the same std::hash: with a table that trusts this hash, finding twins among 32,768 of them takes seconds.
+// Makes keys that all have the same std::hash. A table that relies on this hash needs seconds to
+// find duplicates among 32,768 of them.
 //
-// libstdc++ hashes strings with MurmurHash64A and a seed that everybody knows. Whatever an eight-byte block made of the state,
-// the next block can be chosen such that the state becomes a given one. So each stage has two pairs of blocks that lead to
-// the same state, and n stages make 2^n keys.
+// libstdc++ hashes strings with MurmurHash64A and a fixed seed. After any eight-byte block, the
+// next block can be chosen so that the hash state becomes a given one. So each stage has two pairs
+// of blocks that lead to the same state, and n stages make 2^n keys.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace caisson {
 
 class CollidingKeys {
  public:
-  // 2^stages keys of 16 * stages ASCII characters each.
+  // Returns 2^stages keys of 16 * stages ASCII characters each.
   static std::vector<std::string> Make(int stages) {
     CollidingKeys maker(stages);
     std::vector<std::string> keys{""};
@@ -37,7 +38,7 @@ class CollidingKeys {
 
   explicit CollidingKeys(int stages)
       : state_(kSeed ^ (static_cast<std::uint64_t>(stages) * 16 * kMul)), inverse_(kMul) {
-    for (int i = 0; i < 6; ++i) inverse_ *= 2 - kMul * inverse_;  // Newton, modulo 2^64.
+    for (int i = 0; i < 6; ++i) inverse_ *= 2 - kMul * inverse_;  // Newton's method modulo 2^64.
   }
 
   static std::uint64_t Fold(std::uint64_t value) { return value ^ (value >> 47); }
@@ -53,7 +54,7 @@ class CollidingKeys {
   }
 
   std::array<std::string, 2> NextStage() {
-    const std::uint64_t target = random_();  // Of the state before its last multiplication.
+    const std::uint64_t target = random_();  // The state before its last multiplication.
     std::array<std::string, 2> pairs;
     for (std::size_t found = 0; found < pairs.size();) {
       const std::uint64_t first = random_() & 0x7f7f7f7f7f7f7f7f;

@@ -1,9 +1,10 @@
-// A DecodeBudget counts the memory that decoding takes, against a limit.
+// A DecodeBudget counts the memory that decoding takes, up to a limit.
 //
-// One byte on the wire or five in JSON can become a Value of 40 bytes, so a bound on the message alone bounds nothing. Decoders
-// charge memory before they allocate it and fail with kResourceExhausted if the limit is passed.
+// One byte on the wire, or five in JSON, can become a Value of 40 bytes, so a limit on the message
+// size alone is not enough. Decoders charge memory before they allocate it and fail with
+// kResourceExhausted above the limit.
 //
-// Trust     Charged with what an attacker wrote: amounts cannot overflow.
+// Trust     Charged with amounts that an attacker chose; they cannot overflow.
 // Threads   Belongs to one decoder.
 // Lifetime  A value.
 #pragma once
@@ -18,27 +19,27 @@
 
 namespace caisson {
 
-// What one message of a cell, a client or a tool may take once it is decoded.
+// The limit for one decoded message of a cell, a client or a tool.
 inline constexpr std::size_t kMaxDecodedBytes = 16u << 20;
-// For data that this program wrote itself and that was bounded then.
+// For data that this program wrote itself, within bounds.
 inline constexpr std::size_t kAnyDecodedBytes = std::numeric_limits<std::size_t>::max();
-// Keys of one dict or JSON object.
+// The largest number of keys in one dict or JSON object.
 inline constexpr std::size_t kMaxDictKeys = 100'000;
 
 class DecodeBudget {
  public:
   explicit DecodeBudget(std::size_t limit_bytes = kMaxDecodedBytes) : limit_bytes_(limit_bytes) {}
 
-  // The bytes charged so far. After a failure: more than the limit.
+  // The bytes charged so far; more than the limit after a failure.
   std::size_t used_bytes() const { return used_bytes_; }
 
-  // Memory for `count` things of `unit_bytes` each, in one allocation.
+  // Charges one allocation of `count` items of `unit_bytes` each.
   Result<void> ChargeItems(std::size_t count, std::size_t unit_bytes) {
     if (count == 0) return {};
     if (count > (kAnyDecodedBytes - kAllocationBytes) / unit_bytes) return Charge(kAnyDecodedBytes);
     return Charge(count * unit_bytes + kAllocationBytes);
   }
-  // Memory for a text of this size.
+  // Charges a text of this size.
   Result<void> ChargeText(std::size_t size) {
     return size <= kInlineText ? Result<void>() : Charge(size + kAllocationBytes);
   }
@@ -50,8 +51,8 @@ class DecodeBudget {
   }
 
  private:
-  static constexpr std::size_t kInlineText = 15;       // std::string keeps so much in itself.
-  static constexpr std::size_t kAllocationBytes = 16;  // What the allocator adds.
+  static constexpr std::size_t kInlineText = 15;       // std::string stores this many bytes inline.
+  static constexpr std::size_t kAllocationBytes = 16;  // The allocator's overhead.
 
   static Error Exhausted(std::string message) {
     return Error(ErrorCode::kResourceExhausted, std::move(message));

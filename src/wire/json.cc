@@ -12,14 +12,14 @@
 namespace caisson {
 namespace {
 
-// Reading decimal takes quadratic time; ToJson writes no longer ones.
+// Reading decimal digits takes quadratic time. ToJson writes no longer numbers.
 constexpr std::size_t kMaxDigits = 20'000;
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Decimal digits as two's complement, least significant byte first.
+// Converts decimal digits to two's complement, least significant byte first.
 std::string FromDecimal(std::string_view digits, bool negative) {
   constexpr std::uint64_t kChunk = 1'000'000'000;
   std::vector<std::uint32_t> limbs;
@@ -156,13 +156,13 @@ class Parser {
     }
   }
 
-  // Two readers could otherwise each believe another one of two values.
+  // Refuses duplicate keys: two readers could otherwise use different values of the same key.
   static Result<Value> Distinct(Dict dict) {
     if (const std::string* key = FindTwin(dict)) return Invalid("key \"" + *key + "\" comes twice");
     return Value(std::move(dict));
   }
 
-  // Charges what the vector allocates for one more item, before it does.
+  // Charges the memory that the vector allocates for one more item, before it allocates.
   template <typename T>
   Result<void> MakeRoom(std::vector<T>& items) {
     if (items.size() < items.capacity()) return {};

@@ -17,7 +17,7 @@ Misfit Because(std::string reason) {
   return JsonMisfit{.path = {}, .reason = std::move(reason)};
 }
 
-// As RFC 6901 writes it, cut.
+// Returns one step of a JSON pointer (RFC 6901), shortened.
 std::string Step(std::string_view key) {
   std::string step = "/";
   for (const char c : key.substr(0, kMaxShownKey)) {

@@ -1,10 +1,12 @@
-// FindJsonMisfit finds what of a value JSON has no word for, so that it can be refused before anybody relies on it.
+// FindJsonMisfit finds the part of a value that JSON cannot express, so that it can be refused
+// early.
 //
-//   FindJsonMisfit(Dict{{{"rows", List{{1.0, NaN}}}}})      {"/rows/1", "JSON cannot hold NaN or infinity"}
+//   FindJsonMisfit(Dict{{{"rows", List{{1.0, NaN}}}}})
+//     returns {"/rows/1", "JSON cannot hold NaN or infinity"}
 //
 // Trust     Values may be hostile: depth is bounded.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <optional>
@@ -15,11 +17,11 @@
 namespace caisson {
 
 struct JsonMisfit {
-  std::string path;  // A JSON pointer to it; empty for the value itself.
+  std::string path;  // A JSON pointer; empty for the value itself.
   std::string reason;
 };
 
-// The first misfit. Nothing: ToJson(value) has a text.
+// Returns the first misfit. nullopt: ToJson(value) succeeds.
 std::optional<JsonMisfit> FindJsonMisfit(const Value& value);
 std::optional<JsonMisfit> FindJsonMisfit(const Dict& dict);
 

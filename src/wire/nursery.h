@@ -1,12 +1,14 @@
-// What the host, a nursery and its cells say to each other (engine `native`).
+// The messages between the host, a nursery (the fork server of engine `native`) and its cells.
 //
-// Two kinds of socket. The control socket (SOCK_SEQPACKET, descriptors by SCM_RIGHTS) is between host
-// and nursery: one packet is one of the structs below. Each cell has a socket of its own (SOCK_STREAM)
-// over which it speaks the frames of wire/frames.h, each behind a StreamFrame: kStart, kAgain, kAnswer,
-// kCancel, kSave (with a wire/survey.h) and kRestore down; kCall, kDone, kSaved, kRestored and kRefused up. Its stdout and stderr are pipes.
+// There are two kinds of socket. The control socket (SOCK_SEQPACKET, descriptors by SCM_RIGHTS)
+// connects host and nursery; each packet is one of the structs below. Each cell has its own socket
+// (SOCK_STREAM) for the frames of wire/frames.h, each preceded by a StreamFrame: kStart, kAgain,
+// kAnswer, kCancel, kSave (with a wire/survey.h) and kRestore down; kCall, kDone, kSaved, kRestored
+// and kRefused up. The cell's stdout and stderr are pipes.
 //
-// Trust     The control socket is trusted until the first cell runs code and is checked all the same:
-//           lengths, known cell numbers, the number of descriptors. A cell's socket is hostile (I9).
+// Trust     The control socket is trusted until the first cell runs code, and is always checked:
+//           lengths, known cell numbers, the number of descriptors. A cell's socket is hostile
+//           (I9).
 // Threads   Types only.
 // Lifetime  Types only.
 #pragma once
@@ -17,40 +19,41 @@
 namespace caisson::wire {
 
 enum class ToNursery : std::uint32_t {
-  // Prepare one cell. MakeCell, then its mounts; with descriptors of its groups, then a tree (jail/tree.h) for
-  // each mount.
+  // Prepares one cell. MakeCell, then its mounts; with the descriptors of its groups, then one tree
+  // (jail/tree.h) for each mount.
   kMake = 1,
-  kMakeNow = 2,  // The same for a run that is waiting for it: not warmed.
+  kMakeNow = 2,  // The same for a run that is already waiting: the cell is not warmed.
 };
 inline bool IsKnown(ToNursery kind) {
   return kind == ToNursery::kMake || kind == ToNursery::kMakeNow;
 }
 
-// A cell as it has to be before it knows its run. What the run's own header can still tighten (time,
-// memory, open files) is not in here.
+// The properties of a cell that must be set before its run is known. Limits that the run's own
+// header can tighten later (time, memory, open files) are not included.
 struct MakeCell {
   ToNursery kind;
   std::uint32_t processes;
   std::uint64_t cell;
-  std::uint64_t total_file_bytes;  // The size of its private files.
-  std::uint32_t files;             // Their number.
-  std::uint16_t mounts;            // As many MakeMounts follow, each with its path.
-  std::uint16_t groups;  // The first descriptors: cgroup.procs that the cell is to enter by.
+  std::uint64_t total_file_bytes;  // The size limit of its private files.
+  std::uint32_t files;             // The number limit of its private files.
+  std::uint16_t mounts;            // The number of MakeMounts that follow, each with its path.
+  // The number of leading descriptors that are the cgroup.procs files to enter.
+  std::uint16_t groups;
 };
 
-// A directory of the host that the cell is to see.
+// A host directory that the cell sees.
 struct MakeMount {
-  std::uint32_t writable;  // 1: through a layer of the cell's own.
+  std::uint32_t writable;  // 1: writable, through a layer of the cell.
   std::uint32_t path_length;
-  std::uint64_t layer_bytes;  // What fits into that.
+  std::uint64_t layer_bytes;  // The capacity of that layer.
 };
 
 enum class FromNursery : std::uint32_t {
-  kReady = 1,     // NurseryReady, then the walls that are missing, one per line.
-  kBorn = 2,      // CellNews; with a pidfd. The cell exists: from here on a kGone follows.
+  kReady = 1,     // NurseryReady, then the missing parts of the boundary, one per line.
+  kBorn = 2,      // CellNews; with a pidfd. The cell exists; a kGone will follow.
   kPrepared = 3,  // CellNews; with CellDescriptors. It is confined, warm, and reads its socket.
   kFailed = 4,    // CellNews, then text: it could not be made (after kBorn, kGone follows too).
-  kGone = 5,      // CellGone: its whole process tree is dead and reaped. Always the last of a cell.
+  kGone = 5,      // CellGone: its whole process tree is dead and reaped. Always the last message.
 };
 
 struct NurseryReady {
@@ -67,42 +70,45 @@ struct CellNews {
 
 struct CellGone {
   FromNursery kind;
-  std::int32_t signal;  // That killed it, or 0.
+  std::int32_t signal;  // The signal that killed it, or 0.
   std::uint64_t cell;
-  std::int32_t status;  // Of exit; meaningful when signal == 0.
-  // 1: nothing was ever done to its private files. They may be another cell's by now: nobody is to look.
+  std::int32_t status;  // The exit status; valid if signal == 0.
+  // 1: the private files were never touched. Another cell may own them by now, so the host must not
+  // read them.
   std::uint32_t files_untouched;
-  std::uint64_t cpu_ns;             // With its descendants.
+  std::uint64_t cpu_ns;             // Includes descendants.
   std::uint64_t peak_memory_bytes;  // Of its largest process.
 };
 
-// The order of descriptors that come with kPrepared.
+// The order of the descriptors that come with kPrepared.
 enum class CellDescriptor : std::size_t {
   kSocket = 0,
   kStdout = 1,
   kStderr = 2,
   kFiles = 3,  // A directory. Absent if there is neither a mount namespace nor a scratch directory.
   kListener =
-      4,  // With a scratch directory: what the cell must ask about (jail/listener.h). It has no layers then.
+      // With a scratch directory: the listener of the cell's requests (jail/listener.h). There are
+      // no layers then.
+      4,
 };
 inline constexpr std::size_t kCellDescriptors = 4;  // Up to kFiles.
-// After them, the layer of each writable mount: a directory with what was written, and character devices 0:0 in
-// the place of what was removed.
+// The layers of the writable mounts follow. Each is a directory with the written files, and with a
+// character device 0:0 in place of each removed file.
 inline constexpr std::size_t kMaxCellMounts = 16;
 inline constexpr std::size_t kMaxCellGroups = 4;
 
-// Below "tmp", "output" and "input" in the directory of kFiles lie the cell's private files.
+// The cell's private files are in "tmp", "output" and "input" below the directory of kFiles.
 
 inline constexpr std::size_t kMaxControlBytes = 64 << 10;
 
-// Before each frame on a cell's socket.
+// Precedes each frame on a cell's socket.
 struct StreamFrame {
   std::uint32_t length;  // Of the payload that follows; at most kMaxFramePayload.
   std::uint16_t kind;    // ToWorker or ToHost.
   std::uint16_t flags;   // kMoreFollows or 0.
 };
 
-// The descriptor a nursery is started with.
+// The descriptor with which a nursery is started.
 inline constexpr int kControlFd = 3;
 
 }  // namespace caisson::wire

@@ -1,11 +1,11 @@
-// Writing and reading JSON objects without ceremony.
+// Short forms to write and read JSON objects.
 //
 //   Dict person = Object({{"name", "Ann"}, {"age", 7}});
-//   const std::string* name = FindAs<std::string>(person, "name");      // null unless it is there and a str
+//   const std::string* name = FindAs<std::string>(person, "name");      // null unless it is a str
 //
-// Trust     Whatever was read stays as hostile as it was.
+// Trust     Data that was read stays as hostile as it was.
 // Threads   Pure functions.
-// Lifetime  A pointer is good for as long as its object stays unchanged.
+// Lifetime  A pointer is valid until its object changes.
 #pragma once
 
 #include <initializer_list>

@@ -40,7 +40,7 @@ Result<void> RingWriter::Write(std::uint16_t kind, std::uint16_t flags, std::uin
   std::uint32_t unread = tail_ - header_.head.load(std::memory_order_seq_cst);
   if (unread > capacity) return Broken("the ring's reader is ahead of its writer");
   if (capacity - unread < need) {
-    // Ask first, then look again: the reader may have made room between our look and our asking.
+    // Ask first, then check again: the reader may have made room between the check and the request.
     header_.writer_waits.store(1, std::memory_order_seq_cst);
     unread = tail_ - header_.head.load(std::memory_order_seq_cst);
     if (unread > capacity) return Broken("the ring's reader is ahead of its writer");
@@ -55,8 +55,9 @@ Result<void> RingWriter::Write(std::uint16_t kind, std::uint16_t flags, std::uin
 
   const std::uint32_t before = tail_;
   tail_ += need;
-  // Publish, then look whether the reader had come to the old end: with both in one total order,
-  // either it sees the new tail before it sleeps or we see that it must be woken.
+  // Publish first, then check if the reader had reached the old end. Both are in one total order,
+  // so either the reader sees the new tail before it sleeps, or this side sees that it must wake
+  // it.
   header_.tail.store(tail_, std::memory_order_seq_cst);
   reader_was_done_ = header_.head.load(std::memory_order_seq_cst) == before;
   return {};

@@ -41,7 +41,7 @@ TEST_F(RingTest, CarriesFramesInOrder) {
 }
 
 TEST_F(RingTest, WrapsAroundAtEveryOffset) {
-  // Odd lengths, so that headers and payloads come to lie across the end in all ways.
+  // Odd lengths, so that headers and payloads cross the end of the ring in all ways.
   for (std::uint32_t i = 0; i < 50'000; ++i) {
     const std::string payload(1 + i * 37 % 211, static_cast<char>('a' + i % 26));
     const std::size_t split = std::min<std::size_t>(i % 5, payload.size());
@@ -116,10 +116,10 @@ TEST_F(RingTest, TheWriterRefusesAReaderAheadOfIt) {
 
 TEST_F(RingTest, KeepsItsOwnPositionWhateverIsPublished) {
   ASSERT_TRUE(writer.Write(1, 0, 0, "a"));
-  header.tail.store(12345);  // The peer scribbles over what we published...
+  header.tail.store(12345);  // The peer overwrites the published position...
   ASSERT_TRUE(writer.Write(1, 0, 1, "b"));
   ASSERT_TRUE(reader.Next());
-  auto frame = reader.Next();  // ...and the next frame is where it belongs all the same.
+  auto frame = reader.Next();  // ...but the next frame is read from the right place.
   ASSERT_TRUE(frame && frame->has_value());
   EXPECT_EQ((*frame)->payload, "b");
 }

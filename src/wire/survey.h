@@ -1,11 +1,12 @@
-// What a native cell is told of itself when it is saved: what it has mapped. The kernel says so in /proc, which the host
-// can read and a cell has not.
+// The survey that a native cell gets when it is saved: the list of its memory mappings. The kernel
+// shows it in /proc, which the host can read and a cell cannot.
 //
-// Upon kSave a cell comes to rest and says kAskSurvey; from then on it changes nothing of its memory but the free part of
-// its stack. The host looks, and sends another kSave: SurveyHeader, then `mappings` SurveyedMappings in the order of
-// addresses, each with its path. Or nothing: the cell stays as it is, and says no more about it.
+// On kSave, a cell comes to rest and sends kAskSurvey. From then on it changes nothing in its
+// memory but the free part of its stack. The host reads the mappings and sends another kSave: a
+// SurveyHeader, then `mappings` SurveyedMappings sorted by address, each with its path. An empty
+// payload means that the cell stays as it is and sends no further message about it.
 //
-// Trust     Host to cell: believed. Paths and targets are what the cell made them.
+// Trust     Host to cell: trusted. Paths and link targets are chosen by the cell.
 // Threads   Types only.
 // Lifetime  Types only.
 #pragma once
@@ -15,17 +16,18 @@
 
 namespace caisson::wire {
 
-// Up, among those of wire/frames.h; without payload.
+// From the cell to the host, in addition to the kinds in wire/frames.h. No payload.
 inline constexpr std::uint16_t kAskSurvey = 64;
 
 struct SurveyHeader {
   std::uint32_t mappings;
   std::uint32_t reserved;
-  std::uint64_t stdout_inode;  // Of the pipes that it writes to.
+  std::uint64_t stdout_inode;  // Of the pipes to which it writes.
   std::uint64_t stderr_inode;
 };
 
-// Above what a process can map. What the kernel puts there (a page for old programs) is in every process.
+// Above this address a process can map nothing. Kernel mappings there (a page for old programs)
+// exist in every process.
 #ifdef __x86_64__
 inline constexpr std::uint64_t kAddressEnd = (std::uint64_t{1} << 47) - 4096;
 #else
@@ -44,7 +46,7 @@ struct SurveyedMapping {
   std::uint32_t path_length;
 };
 
-// All of it. More is refused: what a cell learns of itself lies beside its own memory.
+// The largest survey. More is refused, because the survey lies beside the cell's own memory.
 inline constexpr std::size_t kMaxSurveyBytes = 2 << 20;
 
 }  // namespace caisson::wire

@@ -48,9 +48,10 @@ enum Tag : std::uint8_t {
   kDict = 10,
 };
 
-// No int of more bytes has kMaxJsonDigits digits or fewer. Longer ones are not even written: decimal takes quadratic time.
+// No int of more bytes has kMaxJsonDigits digits or fewer. Longer ones are refused early, because
+// decimal conversion takes quadratic time.
 constexpr std::size_t kMaxJsonIntBytes = 1786;
-// All ints of one text: a hundred of kMaxJsonDigits digits.
+// The limit for all ints of one text: a hundred ints of kMaxJsonDigits digits.
 constexpr std::uint64_t kMaxIntWork = 2'300'000'000;
 
 Error Invalid(std::string message) {
@@ -210,7 +211,8 @@ class Decoder {
     return Invalid("number does not fit 64 bits");
   }
 
-  // A count of things that take at least `unit` bytes each; never more than there can be.
+  // Reads a count of items that take at least `unit` bytes each. Fails if the remaining bytes
+  // cannot hold them.
   Result<std::size_t> TakeCount(std::size_t unit) {
     TRY_ASSIGN(const std::uint64_t count, TakeVarint());
     if (count > rest_.size() / unit) return Truncated();
@@ -229,7 +231,8 @@ class Decoder {
     TRY_ASSIGN(const std::string_view blob, TakeBlob());
     if (blob.empty()) return Invalid("int without digits");
     if (blob.size() > 8) return Value(BigInt{std::string(blob)});
-    // Written at length, but small: one value has one representation.
+    // A small int in the long form is read as a small int, so that each value has one
+    // representation.
     const bool negative = (static_cast<std::uint8_t>(blob.back()) & 0x80) != 0;
     std::uint64_t bits = negative ? ~std::uint64_t{0} : 0;
     for (std::size_t i = blob.size(); i-- > 0;) {
@@ -279,7 +282,7 @@ class Decoder {
   DecodeBudget& budget_;
 };
 
-// Two's complement, least significant byte first, in decimal.
+// Converts two's complement, least significant byte first, to decimal.
 std::string ToDecimal(std::string_view bytes) {
   const bool negative = (static_cast<std::uint8_t>(bytes.back()) & 0x80) != 0;
   std::vector<std::uint32_t> limbs((bytes.size() + 3) / 4, 0);
@@ -354,7 +357,7 @@ class JsonWriter {
     const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
     const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
     out_.append(digits);
-    // A float stays a float for whoever reads it back.
+    // A float must read back as a float.
     if (digits.find_first_of(".e") == std::string_view::npos) out_.append(".0");
     return {};
   }
@@ -460,7 +463,8 @@ const std::string* FindTwin(const Dict& dict) {
   for (const auto& [key, value] : dict.items) {
     if (const auto* text = key.If<std::string>()) keys.push_back(text);
   }
-  // Most keys differ in length or at the start; those that do not cost as much as they are long.
+  // Most keys differ in length or at the start. Other comparisons cost as much as the keys are
+  // long.
   const auto before = [](const std::string* a, const std::string* b) {
     return a->size() != b->size() ? a->size() < b->size() : *a < *b;
   };

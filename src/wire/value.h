@@ -1,14 +1,16 @@
-// A Value is what crosses between a cell and the host: Python's plain data, natively.
+// A Value is plain Python data that crosses between a cell and the host.
 //
-// One byte of tag, then the content; lengths and counts are unsigned LEB128, numbers little-endian:
+// The encoding is one byte of tag, then the content. Lengths and counts are unsigned LEB128,
+// numbers little-endian:
 //
 //   0 None · 1 False · 2 True · 3 int that fits 64 bits, zigzag LEB128 · 4 bigger int: length, then
 //   two's complement, least significant byte first · 5 float: 8 bytes IEEE 754 · 6 str: length, UTF-8
 //   7 bytes: length, content · 8 list · 9 tuple: count, items · 10 dict: count, key, value, ...
 //
-// Trust     Decode takes bytes an attacker wrote: lengths, counts, depth and UTF-8 are checked, and memory is
-//           charged (wire/decode_budget.h), before anything is allocated; trailing bytes and str keys that come
-//           twice are refused. Keys are sorted, not hashed, to find those: no choice of keys makes that slow.
+// Trust     Decode takes bytes that an attacker wrote. Lengths, counts, depth and UTF-8 are
+//           checked, and memory is charged (wire/decode_budget.h), before anything is allocated.
+//           Trailing bytes and duplicate str keys are refused. Duplicates are found by sorting, not
+//           hashing, so no choice of keys makes the search slow.
 // Threads   Values are values.
 // Lifetime  A Value owns everything below it.
 #pragma once
@@ -45,12 +47,12 @@ struct Tuple {
   bool operator==(const Tuple&) const;
 };
 struct Dict {
-  std::vector<std::pair<Value, Value>> items;     // In the order they were inserted.
+  std::vector<std::pair<Value, Value>> items;     // In insertion order.
   const Value* Find(std::string_view key) const;  // Null if there is no such str key.
   bool operator==(const Dict&) const;
 };
 
-// Nesting beyond this is refused in both directions, in the guest too.
+// The deepest nesting in both directions, in the guest too. Deeper values are refused.
 inline constexpr int kMaxValueDepth = 200;
 
 class Value {
@@ -58,7 +60,8 @@ class Value {
   using Variant = std::variant<std::monostate, bool, std::int64_t, BigInt, double, std::string,
                                Bytes, List, Tuple, Dict>;
 
-  // Defined in one place: most files of the host copy and drop values, and a variant of ten compiles slowly.
+  // Defined in one place, because most files of the host copy and destroy values and a variant of
+  // ten types compiles slowly.
   Value() noexcept;
   Value(const Value& other);
   Value(Value&& other) noexcept;
@@ -83,27 +86,28 @@ class Value {
   Variant v_;
 };
 
-// Appends the encoding of `value` to `out`. Fails only on nesting beyond kMaxValueDepth. `depth`: the levels around it, of
-// a caller that writes those itself.
+// Appends the encoding of `value` to `out`. Fails only if the nesting exceeds kMaxValueDepth.
+// `depth`: the number of enclosing levels that the caller writes itself.
 Result<void> EncodeValue(const Value& value, std::string& out, int depth = 0);
 
-// Fails with kResourceExhausted if the budget is used up or a dict has more than kMaxDictKeys keys, with
-// kInvalidArgument if the bytes are no encoding.
+// Fails with kResourceExhausted if the budget is used up or a dict has more than kMaxDictKeys keys,
+// with kInvalidArgument if the bytes are not a valid encoding.
 Result<Value> DecodeValue(std::string_view bytes, DecodeBudget& budget);
-// The same within kMaxDecodedBytes.
+// The same with a budget of kMaxDecodedBytes.
 Result<Value> DecodeValue(std::string_view bytes);
-// Decodes the first item of an encoded list or tuple and looks no further.
+// Decodes only the first item of an encoded list or tuple and ignores the rest.
 Result<Value> DecodeFirstItem(std::string_view bytes);
 
-// The memory that the value takes, as a DecodeBudget counts it.
+// Returns the memory that the value takes, as a DecodeBudget counts it.
 std::size_t DecodedBytes(const Value& value);
 std::size_t DecodedBytes(const Dict& dict);
 
-// A str key that the dict has twice; null if there is none.
+// Returns a str key that occurs twice in the dict; null if there is none.
 const std::string* FindTwin(const Dict& dict);
 
-// Reading or writing the decimal digits of an int takes time that grows with the square of their number. IntWork adds that up
-// for one text and fails with kInvalidArgument when it is too much. Whatever can be written can be read.
+// IntWork bounds the time for decimal digits. Reading or writing the digits of an int takes time
+// that grows with the square of their number. IntWork sums this up for one text and fails with
+// kInvalidArgument above a limit. Every text that can be written can be read.
 class IntWork {
  public:
   Result<void> Charge(std::size_t digits);
@@ -112,12 +116,13 @@ class IntWork {
   std::uint64_t work_ = 0;
 };
 
-// Python's json reads no int with more digits, so none is written. The guest has the same bound (guest/value_codec.h) and
-// reports the repr of such a result.
+// The largest number of digits of an int in JSON. Python's json reads no longer ones, so none are
+// written. The guest has the same limit (guest/value_codec.h) and reports the repr of such a
+// result.
 inline constexpr std::size_t kMaxJsonDigits = 4300;
 
-// The value as JSON text, or an error that says what JSON cannot hold (NaN, bytes, a key that is
-// no string, an int of more than kMaxJsonDigits digits...). A tuple becomes an array.
+// Returns the value as JSON text. Fails if JSON cannot express it (NaN, bytes, a key that is not a
+// string, an int of more than kMaxJsonDigits digits...). A tuple becomes an array.
 Result<std::string> ToJson(const Value& value);
 
 }  // namespace caisson

@@ -173,7 +173,7 @@ TEST(ValueJson, IntsOfAnySizeAreNumbers) {
   EXPECT_EQ(Json(BigInt{std::string(9, '\xff')}), "-1");
 }
 
-// Python's json reads no more.
+// Python's json reads no longer ints.
 TEST(ValueJson, IntsHaveAtMost4300Digits) {
   // 2**14284 has 4300 digits, 2**14285 - 1 has 4301, and both have 1786 bytes.
   const BigInt longest{std::string(1785, '\0') + '\x10'};
@@ -206,7 +206,7 @@ TEST(DecodeBudget, NoneIsChargedForTheMemoryItTakes) {
 }
 
 TEST(DecodeBudget, AMessageThatGrowsBeyondTheLimitIsRefusedAndNothingIsAllocatedForIt) {
-  // Eight million times None: 8 MB on the wire, 320 MB decoded.
+  // Eight million None values: 8 MB on the wire, 320 MB decoded.
   std::string bytes("\x08\x80\xa4\xe8\x03", 5);
   bytes.append(8'000'000, '\0');
   DecodeBudget budget;
@@ -217,7 +217,7 @@ TEST(DecodeBudget, AMessageThatGrowsBeyondTheLimitIsRefusedAndNothingIsAllocated
 }
 
 TEST(DecodeBudget, NestedAnnouncementsAreAddedUp) {
-  // Each list announces as many items as bytes follow; the first alone would fit.
+  // Each list announces as many items as bytes follow. The first list alone would fit.
   std::string bytes;
   for (int depth = 0; depth < 150; ++depth) bytes.append("\x08\xa0\x8d\x06", 4);  // 100,000
   bytes.append(200'000, '\0');
@@ -285,7 +285,7 @@ TEST(ValueToJson, ManyLargeIntsAreRefusedBecauseTheirDigitsTakeTooLong) {
   EXPECT_FALSE(ToJson(ints));
 }
 
-// The processor time of this thread: other programs on the machine do not count.
+// Returns the processor time of this thread, so that other programs on the machine do not count.
 std::chrono::nanoseconds CpuTime() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -1,9 +1,9 @@
-// What can be done beneath a directory of the host: look, list, read. Nothing else in here opens a path.
+// Operations beneath a directory of the host: look, list, read. No other code in this folder opens
+// a path.
 //
-// Trust     Paths are hostile, and so is the tree: it may change under our hands at any time, and hold
-//           links, pipes and devices. Every path is resolved by the kernel beneath the directory, through
-//           no link, into no other file system (I11); nothing but a regular file is ever read, and no
-//           open blocks.
+// Trust     Paths are hostile, and so is the tree: it may change at any time and hold links, pipes
+//           and devices. The kernel resolves every path beneath the directory, through no link,
+//           into no other file system (I11). Only regular files are read, and no open blocks.
 // Threads   Any.
 // Lifetime  Functions over a borrowed descriptor.
 #pragma once
@@ -21,14 +21,15 @@
 
 namespace caisson::workspace {
 
-// Names directly below a mount that begin like this are ours and are not shown.
+// Names directly below a mount with this prefix belong to Caisson and are not shown.
 inline constexpr std::string_view kReservedPrefix = ".caisson-";
 
-// Whether `path` is relative and normal: components of one to 255 bytes of UTF-8, none "." or "..", in all
-// at most 4095 bytes. The empty path is the directory itself.
+// Returns true if `path` is relative and normal: components of one to 255 bytes of UTF-8, none "."
+// or "..", at most 4095 bytes in total. The empty path is the directory itself.
 bool IsPlainPath(std::string_view path);
 
-// Opens what is at `path`; not open and errno set if it cannot be. Precondition: IsPlainPath.
+// Opens the file at `path`. On failure returns a UniqueFd that is not open and sets errno.
+// Precondition: IsPlainPath.
 UniqueFd OpenBeneath(const UniqueFd& directory, const std::string& path, int flags,
                      std::uint64_t mode = 0);
 

@@ -1,11 +1,11 @@
-// ChangesOf says what a layer that the kernel kept over a mount means for the directory below it.
+// ChangesOf compares a layer that the kernel kept over a mount with the directory below it.
 //
-// A layer knows what is to be there, not what was: it says of a directory that it is gone, and not which files
-// that were. So the directory is looked at now that the run has ended, and what was changed there since the run
-// began is a conflict.
+// A layer contains the new state, not the old one: it says that a directory is gone, but not which
+// files it had. So the directory is read after the run has ended, and a change there since the
+// start of the run is a conflict.
 //
-// Trust     The layer was written by a guest; the directory may change under our hands. Paths are resolved beneath
-//           the directory only (I11).
+// Trust     A guest wrote the layer. The directory may change at any time. Paths are resolved
+//           beneath the directory only (I11).
 // Threads   Any; blocks.
 // Lifetime  Functions over borrowed mounts.
 #pragma once
@@ -22,11 +22,12 @@ namespace caisson::workspace {
 
 struct LayerChanges {
   std::vector<HostChange> changes{};
-  // Why what is below kReadWrite mounts cannot be applied: the host has changed it too.
+  // The reason why changes below kReadWrite mounts cannot be applied: the host has changed the same
+  // files.
   std::optional<Error> conflict{};
 };
 
-// Appends the layer's files, and those it removed, to `files`.
+// Appends the layer's files, and the removed ones, to `files`.
 LayerChanges ChangesOf(std::span<const Mount> mounts, Layer layer, std::vector<OutcomeFile>& files);
 
 }  // namespace caisson::workspace

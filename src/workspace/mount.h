@@ -1,9 +1,10 @@
-// A Mount is a directory of the host that may be shown to runs: checked, and held by its descriptor.
+// A Mount is a directory of the host that may be shown to runs. It is checked, and held by its
+// descriptor.
 //
-// Trust     Specs come from operators and callers; the directory's contents from anybody.
-// Threads   ParseMount is pure; the others ask the file system and may block.
-// Lifetime  A Mount owns its descriptor: it stays the directory that was checked, whatever its name
-//           later leads to.
+// Trust     Specs come from operators and callers; the directory's contents may be hostile.
+// Threads   ParseMount is pure; the others use the file system and may block.
+// Lifetime  A Mount owns its descriptor, so it stays the directory that was checked even if its
+//           name later leads elsewhere.
 #pragma once
 
 #include <span>
@@ -18,13 +19,14 @@
 namespace caisson::workspace {
 
 struct MountSpec {
-  std::string host;  // A directory, relative to the current one or absolute.
+  std::string host;  // A directory, absolute or relative to the current one.
   MountPoint point;
 
   bool operator==(const MountSpec&) const = default;
 };
 
-// "HOST:GUEST[:ro|rw|overlay]", as on the command line; ro if nothing is said. HOST may have colons.
+// Parses "HOST:GUEST[:ro|rw|overlay]", as on the command line; the default is ro. HOST may have
+// colons.
 Result<MountSpec> ParseMount(std::string_view text);
 
 struct Mount {
@@ -34,12 +36,13 @@ struct Mount {
   DirectoryId id{};
 };
 
-// Opens all mounts of a cell, or says which one cannot be and why: no such directory, a link, a place
-// that must not be shown (/, /proc, /sys, /dev, a directory or file of `hidden`, there or not yet, or what is around or inside it), a guest
-// path that is not absolute and normal or already taken, two mounts that overlap.
+// Opens all mounts of a cell. Fails and names the first mount that is refused, and why: no such
+// directory, a link, a place that must not be shown (/, /proc, /sys, /dev, or a path of `hidden`,
+// existing or not, or anything around or inside it), a guest path that is not absolute and normal
+// or is already taken, two mounts that overlap.
 Result<std::vector<Mount>> OpenMounts(std::vector<MountSpec> specs,
                                       std::span<const std::string> hidden);
-// What OpenMounts would say to each of them, if it did not end with the first that it refuses.
+// Returns for each mount what OpenMounts would say, without stopping at the first refusal.
 std::vector<Result<void>> CheckMounts(std::vector<MountSpec> specs,
                                       std::span<const std::string> hidden);
 

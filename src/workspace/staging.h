@@ -1,19 +1,20 @@
-// Staging puts a set of changes into one directory of the host: all of them, or none.
+// Staging applies a set of changes to one directory of the host: all of them, or none.
 //
-// New files are written to a directory of their own beneath the root (kReservedPrefix and a random
-// number), together with a manifest of what is to be done. Then each takes its place by one rename that
-// cannot overwrite what it does not know: a new name must be free, an old file is exchanged for the new
-// one or taken away, and what came out must be what the run had seen. If anything is not as expected,
-// everything is put back. As long as the manifest is there, what was done can be undone, after a crash
-// too; removing it is the moment from which the changes stand. What cannot be put back, because others
-// have taken its place meanwhile, is left where it is for a person to look at.
+// New files are written to a separate directory beneath the root (kReservedPrefix and a random
+// number), together with a manifest of the steps. Then each file takes its place by one rename that
+// cannot overwrite an unknown file: a new name must be free; an old file is exchanged for the new
+// one or removed, and it must be the one that the run had seen. If anything is not as expected,
+// everything is undone. While the manifest exists, the steps can be undone, even after a crash.
+// Removing the manifest makes the changes final. A file that cannot be put back, because another
+// one has taken its place, is left in the separate directory for a person to look at.
 //
-// A file that was there keeps its owner, group and mode. What is new gets owner and group of the directory it is in.
+// An existing file keeps its owner, group and mode. A new file gets the owner and group of its
+// directory.
 //
-// Trust     Paths and contents are a guest's. The tree may be changed by others at any time: that is a
-//           conflict, never an overwritten file. Paths are resolved beneath the root only (I11).
-// Threads   Any one; it blocks.
-// Lifetime  Borrows the root. Until Finish() it undoes, when it goes, what Commit() did.
+// Trust     Paths and contents are a guest's. Others may change the tree at any time; that is a
+//           conflict and never overwrites a file. Paths are resolved beneath the root only (I11).
+// Threads   One thread at a time; it blocks.
+// Lifetime  Borrows the root. Unless Finish() was called, the destructor undoes what Commit() did.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,32 +30,33 @@
 
 namespace caisson::workspace {
 
-// What is to be at a path, and what must be there before.
+// The wanted state of a path, and the state that it must have before.
 struct WantedChange {
   enum class Wanted : std::uint8_t { kNothing, kFile, kDirectory };
 
   std::string path;
   Wanted wanted = Wanted::kNothing;
   std::string_view contents{};   // kFile.
-  wire::FileVersion expected{};  // Inode 0: nothing.
+  wire::FileVersion expected{};  // Inode 0: no file.
 };
 
 class Staging {
  public:
-  // Writes everything but changes nothing. kFailedPrecondition: something is not as expected.
+  // Writes the new files but changes nothing else. Fails with kFailedPrecondition if a path is not
+  // as expected.
   static Result<Staging> Prepare(const UniqueFd& root, const std::vector<WantedChange>& changes);
 
-  // Puts all changes in place; what was done before an error is undone when this goes.
+  // Applies all changes. After an error, the destructor undoes the steps that were done. Fails with
   // kFailedPrecondition as above.
   Result<void> Commit();
 
-  // From here on the changes stand.
+  // Makes the changes final.
   void Finish();
 
-  // What is at each path after Commit(), in the order of `changes`.
+  // Returns the version at each path after Commit(), in the order of `changes`.
   const std::vector<wire::FileVersion>& versions() const { return versions_; }
 
-  // Undoes and clears away what processes that are gone have left beneath `root`.
+  // Undoes and removes what dead processes have left beneath `root`.
   static void Recover(const UniqueFd& root);
 
   Staging(Staging&& other) noexcept;
@@ -66,9 +68,10 @@ class Staging {
   struct Step {
     Kind kind;
     std::string path;
-    std::uint64_t inode = 0;  // kTake: of what is taken; otherwise of what is put there.
+    // kTake: the inode that is removed; otherwise the inode that is put there.
+    std::uint64_t inode = 0;
     wire::FileVersion expected{};
-    std::size_t change = 0;  // Which one it does.
+    std::size_t change = 0;  // The index of the change.
   };
 
   explicit Staging(const UniqueFd& root) : root_(&root) {}
@@ -79,14 +82,14 @@ class Staging {
   Result<void> ReadManifest();
   Result<void> Do(std::size_t number);
   Result<void> CheckTaken(std::size_t number) const;
-  // Whether nothing of the host's is left in the directory.
+  // Returns true if none of the host's files are left in the directory.
   bool UndoAll();
   bool Undo(std::size_t number) const;
   void Clear();
 
   const UniqueFd* root_;
-  std::string name_;    // Of the directory; empty: there is none any more.
-  UniqueFd directory_;  // Locked for as long as somebody works with it.
+  std::string name_;    // Name of the directory; empty after it was removed.
+  UniqueFd directory_;  // Locked while it is in use.
   std::vector<Step> steps_;
   std::vector<wire::FileVersion> versions_;
 };

@@ -1,13 +1,17 @@
-// A Workspace is the host's directories as one cell sees them, and as its runs leave them.
+// A Workspace is the set of host directories that one cell sees, and applies the changes of its
+// runs.
 //
-// What a run changed below an rw mount is applied when it has completed, to all such mounts or to none; a
-// run that failed, was refused or hit a limit leaves them alone. In a session the layer stays with the
-// cell, so a later run that completes applies what an earlier one left.
+// The changes that a run made below an rw mount are applied when it has completed, to all such
+// mounts or to none. A run that failed, was refused or hit a limit changes nothing. In a session
+// the layer stays with the cell, so a later run that completes also applies the changes of an
+// earlier one.
 //
-// Trust     Requests and changes are a guest's (I9); see beneath.h and staging.h for what protects the host.
-// Threads   As HostFiles: requests never block, the work is done on `pool`, and answers come from there.
-// Lifetime  Shared by whoever opened it, the cell, and the work under way. One per cell: it remembers what
-//           it has applied.
+// Trust     Requests and changes are a guest's (I9); beneath.h and staging.h describe how the host
+//           is protected.
+// Threads   Same as HostFiles: requests never block, the work is done on `pool`, and answers come
+//           from there.
+// Lifetime  Shared by its opener, the cell, and the current work. One per cell: it remembers the
+//           changes that it has applied.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -31,11 +35,11 @@ namespace caisson::workspace {
 class Workspace final : public HostFiles, public std::enable_shared_from_this<Workspace> {
  public:
   struct Options {
-    boost::asio::any_io_executor pool;  // Threads that may block; gone before the engine is.
+    boost::asio::any_io_executor pool;  // Threads that may block; they end before the engine.
     std::vector<std::string> hidden{};  // Directories and files that no mount may show.
   };
 
-  // Opens the mounts (see OpenMounts) and clears away what a crash left in those that are rw. Blocks.
+  // Opens the mounts (see OpenMounts) and removes what a crash left in the rw mounts. Blocks.
   static Result<std::shared_ptr<Workspace>> Open(std::vector<MountSpec> specs, Options options);
 
   std::span<const MountPoint> mounts() const override { return points_; }
@@ -66,7 +70,7 @@ class Workspace final : public HostFiles, public std::enable_shared_from_this<Wo
   const std::vector<Mount> mounts_;
   const std::vector<MountPoint> points_;
   const boost::asio::any_io_executor pool_;
-  Guarded<Applied> applied_;  // What the runs before have put there; inode 0: nothing any more.
+  Guarded<Applied> applied_;  // The result of earlier runs; inode 0: the file was removed.
 };
 
 }  // namespace caisson::workspace

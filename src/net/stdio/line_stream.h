@@ -1,14 +1,17 @@
-// A LineStream is a conversation in lines over two descriptors: our own stdin and stdout, or a child's.
+// A LineStream exchanges lines over two descriptors: this program's stdin and stdout, or those of a
+// child.
 //
 //   LineStream lines(executor, {.input = in, .output = out});
 //   while (auto line = co_await lines.Read()) { ... lines.Write(answer); }
 //
-// Reading waits, writing never does: what the other side is slow to take is queued, and whoever writes can see
-// how much that is (unsent_bytes) and hold back.
+// Read waits; Write never does. Lines that the peer is slow to accept are queued. A writer can see
+// the size of the queue (unsent_bytes) and pause.
 //
-// Trust     The other side is hostile: a line that is too long is dropped as a whole, never handed on in part.
+// Trust     The peer is hostile. A line that is too long is dropped as a whole, never delivered in
+//           part.
 // Threads   One serial executor.
-// Lifetime  Close() ends a Read under way. The descriptors are ours and closed at the end.
+// Lifetime  Close() ends a pending Read. The stream owns the descriptors and closes them at the
+//           end.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -34,8 +37,8 @@ struct LineStreamOptions {
 };
 
 struct Line {
-  std::string text{};     // Without its end.
-  bool too_long = false;  // Then there is no text.
+  std::string text{};     // Without the line end.
+  bool too_long = false;  // If true, `text` is empty.
 };
 
 class LineStream {
@@ -45,17 +48,17 @@ class LineStream {
   LineStream& operator=(const LineStream&) = delete;
   ~LineStream();
 
-  // Nothing when the other side has closed, the stream was closed here, or the wait was cancelled. Bytes after
-  // the last line end are a line too.
+  // Returns nullopt if the peer has closed, this stream was closed, or the wait was cancelled.
+  // Bytes after the last line end count as a line.
   asio::awaitable<std::optional<Line>> Read();
 
-  // Precondition: no '\n' in it. Nothing happens once the other side has stopped listening.
+  // Precondition: the line has no '\n'. Does nothing if the peer no longer reads.
   void Write(std::string line);
   std::size_t unsent_bytes() const;
-  // Whether the other side has stopped listening.
+  // Returns true if the peer no longer reads.
   bool is_deaf() const;
 
-  // Returns when everything is written, nobody listens, or the wait was cancelled.
+  // Returns when everything is written, the peer no longer reads, or the wait was cancelled.
   asio::awaitable<void> Flush();
   void Close();
 
@@ -67,7 +70,7 @@ class LineStream {
   const std::size_t max_line_bytes_;
   asio::posix::stream_descriptor input_;
   std::string buffer_;
-  std::size_t searched_ = 0;  // So much of the buffer has no line end.
+  std::size_t searched_ = 0;  // This much of the buffer has no line end.
   bool skipping_ = false;     // Inside a line that is too long.
   bool ended_ = false;
   const std::shared_ptr<Writer> writer_;  // Shared with its coroutine.
