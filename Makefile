@@ -13,12 +13,12 @@ caisson := $(release)/caisson
 configure = cmake --preset $(1) $(if $(wildcard build/$(1)/build.ninja),>/dev/null)
 compile = cmake --build build/$(1) --parallel $(JOBS)
 # One more than there are cores: many tests wait, for limits, restarts and each other.
-run_tests = ctest --preset $(1) --label-exclude "matrix|containers" --parallel $$(($(JOBS) + 1))
+run_tests = tools/run-tests $(1) --label-exclude "matrix|containers|soak" --parallel $$(($(JOBS) + 1))
 # What tests/sanitizers.txt leaves out, cmake/sanitizers.cmake writes into the build folder.
 run_sanitized = $(call run_tests,$(1)) --exclude-regex "$$(cat build/$(1)/never_sanitized)"
 run_gate = $(call run_tests,$(1)) --label-regex '^(unit|integration)$$' --exclude-regex "$$(cat build/$(1)/not_gated)"
 
-.PHONY: help run programs build test bench asan tsan asan-gate tsan-gate fuzz format lint install clean
+.PHONY: help run programs build check test bench asan tsan asan-gate tsan-gate fuzz format lint install clean
 
 help: ## list these targets
 	@echo "Caisson: runs Python that a model wrote, in a jail."
@@ -47,6 +47,9 @@ programs: build/.packages
 build: build/.packages ## build everything, optimised, into build/release
 	@$(call configure,release)
 	@$(call compile,release)
+
+check: build ## build, then run the unit tests
+	$(call run_tests,release) --label-regex '^unit$$'
 
 test: build ## build, then run every test
 	$(call run_tests,release)
