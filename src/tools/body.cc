@@ -57,13 +57,17 @@ ToolRaised ToRaised(const Error& error) {
   return {.type = type(), .message = error.message()};
 }
 
-Result<void> CheckJsonArguments(const Dict& arguments) {
-  const auto misfit = FindJsonMisfit(arguments);
+Result<void> CheckJsonArguments(const Dict& arguments, int levels_around) {
+  const auto misfit = FindJsonMisfit(arguments, levels_around);
   if (!misfit) return {};
   return Error(
       ErrorCode::kInvalidArgument,
       "argument " + misfit->path + ": " + misfit->reason +
           ", and the tool takes its arguments as JSON. Pass a str or a number in its place");
+}
+
+ToolBody::Check JsonArgumentsCheck(int levels_around) {
+  return [=](const Dict& arguments) { return CheckJsonArguments(arguments, levels_around); };
 }
 
 ToolBody ToolBody::Checking(Check check) && {

@@ -86,8 +86,10 @@ class ToolBody {
   bool starts_itself_ = false;
 };
 
-// A Check for bodies that send their arguments as JSON: NaN, bytes and keys that are no str are refused.
-Result<void> CheckJsonArguments(const Dict& arguments);
+// For bodies that send their arguments as JSON, inside a message with `levels_around` levels. Fails with kInvalidArgument if
+// that message would have no text: NaN, bytes, keys that are no str, too many levels, too many digits of long ints.
+Result<void> CheckJsonArguments(const Dict& arguments, int levels_around = 0);
+ToolBody::Check JsonArgumentsCheck(int levels_around = 0);
 
 inline ToolReply ToReply(Value value) {
   return {.answer = std::move(value)};

@@ -30,56 +30,66 @@ std::string Step(std::string_view key) {
   return step;
 }
 
-Misfit Find(const Value& value, int depth);
-
-Misfit FindBelow(std::string_view key, const Value& value, int depth) {
-  auto misfit = Find(value, depth + 1);
-  if (misfit) misfit->path.insert(0, Step(key));
-  return misfit;
-}
-
-Misfit FindIn(const std::vector<Value>& items, int depth) {
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (auto misfit = FindBelow(std::to_string(i), items[i], depth)) return misfit;
+class Search {
+ public:
+  Misfit In(const Value& value, int depth) {
+    if (value.If<Bytes>() != nullptr) return Because("JSON cannot hold bytes");
+    if (const auto* number = value.If<double>(); number != nullptr && !std::isfinite(*number)) {
+      return Because("JSON cannot hold NaN or infinity");
+    }
+    if (value.If<BigInt>() != nullptr) return InLongInt(value);
+    if (const auto* dict = value.If<Dict>()) return In(*dict, depth);
+    const auto* list = value.If<List>();
+    const auto* tuple = value.If<Tuple>();
+    if (list == nullptr && tuple == nullptr) return std::nullopt;
+    return In(list != nullptr ? list->items : tuple->items, depth);
   }
-  return std::nullopt;
-}
 
-Misfit FindIn(const Dict& dict, int depth) {
-  for (const auto& [key, value] : dict.items) {
-    const auto* name = key.If<std::string>();
-    if (name == nullptr) return Because("JSON cannot hold a key that is no str");
-    if (auto misfit = FindBelow(*name, value, depth)) return misfit;
+  Misfit In(const Dict& dict, int depth) {
+    if (depth >= kMaxValueDepth) return TooDeep();
+    for (const auto& [key, value] : dict.items) {
+      const auto* name = key.If<std::string>();
+      if (name == nullptr) return Because("JSON cannot hold a key that is no str");
+      if (auto misfit = Below(*name, value, depth)) return misfit;
+    }
+    return std::nullopt;
   }
-  return std::nullopt;
-}
 
-Misfit Find(const Value& value, int depth) {
-  if (value.If<Bytes>() != nullptr) return Because("JSON cannot hold bytes");
-  if (const auto* number = value.If<double>(); number != nullptr && !std::isfinite(*number)) {
-    return Because("JSON cannot hold NaN or infinity");
+ private:
+  static Misfit TooDeep() { return Because("value is nested too deeply"); }
+
+  Misfit In(const std::vector<Value>& items, int depth) {
+    if (depth >= kMaxValueDepth) return TooDeep();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (auto misfit = Below(std::to_string(i), items[i], depth)) return misfit;
+    }
+    return std::nullopt;
   }
-  if (value.If<BigInt>() != nullptr) {
-    auto digits = ToJson(value);
-    return digits ? std::nullopt : Because(digits.error().message());
+
+  Misfit Below(std::string_view key, const Value& value, int depth) {
+    auto misfit = In(value, depth + 1);
+    if (misfit) misfit->path.insert(0, Step(key));
+    return misfit;
   }
-  const auto* list = value.If<List>();
-  const auto* tuple = value.If<Tuple>();
-  const auto* dict = value.If<Dict>();
-  if (list == nullptr && tuple == nullptr && dict == nullptr) return std::nullopt;
-  if (depth >= kMaxValueDepth) return Because("value is nested too deeply");
-  if (dict != nullptr) return FindIn(*dict, depth);
-  return FindIn(list != nullptr ? list->items : tuple->items, depth);
-}
+
+  Misfit InLongInt(const Value& value) {
+    const auto digits = ToJson(value);
+    if (!digits) return Because(digits.error().message());
+    const auto charged = int_work_.Charge(digits->size());
+    return charged ? std::nullopt : Because(charged.error().message());
+  }
+
+  IntWork int_work_;  // Of the whole text.
+};
 
 }  // namespace
 
-std::optional<JsonMisfit> FindJsonMisfit(const Value& value) {
-  return Find(value, 0);
+std::optional<JsonMisfit> FindJsonMisfit(const Value& value, int levels_around) {
+  return Search().In(value, levels_around);
 }
 
-std::optional<JsonMisfit> FindJsonMisfit(const Dict& dict) {
-  return FindIn(dict, 0);
+std::optional<JsonMisfit> FindJsonMisfit(const Dict& dict, int levels_around) {
+  return Search().In(dict, levels_around);
 }
 
 }  // namespace caisson

@@ -4,7 +4,7 @@
 //   FindJsonMisfit(Dict{{{"rows", List{{1.0, NaN}}}}})
 //     returns {"/rows/1", "JSON cannot hold NaN or infinity"}
 //
-// Trust     Values may be hostile: depth is bounded.
+// Trust     Values may be hostile: depth, and the time that long ints take, are bounded.
 // Threads   Pure functions.
 // Lifetime  Keeps nothing.
 #pragma once
@@ -21,8 +21,9 @@ struct JsonMisfit {
   std::string reason;
 };
 
-// Returns the first misfit. nullopt: ToJson(value) succeeds.
-std::optional<JsonMisfit> FindJsonMisfit(const Value& value);
-std::optional<JsonMisfit> FindJsonMisfit(const Dict& dict);
+// Returns the first misfit. nullopt: ToJson has a text for the value, also inside `levels_around`
+// lists or dicts that hold no long ints of their own.
+std::optional<JsonMisfit> FindJsonMisfit(const Value& value, int levels_around = 0);
+std::optional<JsonMisfit> FindJsonMisfit(const Dict& dict, int levels_around = 0);
 
 }  // namespace caisson

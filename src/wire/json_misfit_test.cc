@@ -31,6 +31,29 @@ TEST(JsonMisfitTest, TheFirstMisfitIsNamedWithItsPlace) {
             "/0: JSON cannot hold an int of more than 4300 digits");
 }
 
+Value Nested(int levels) {
+  Value value;
+  for (int i = 0; i < levels; ++i) value = List{{std::move(value)}};
+  return value;
+}
+
+TEST(JsonMisfitTest, LongIntsAreAddedUp) {
+  const BigInt long_int{std::string(1700, '\x01')};
+  EXPECT_EQ(Found(List{std::vector<Value>(100, Value(long_int))}), "none");
+  EXPECT_TRUE(
+      Found(List{std::vector<Value>(200, Value(long_int))}).contains("too many digits together"));
+}
+
+TEST(JsonMisfitTest, LevelsAroundTheValueCount) {
+  EXPECT_EQ(Found(Nested(kMaxValueDepth)), "none");
+  EXPECT_TRUE(Found(Nested(kMaxValueDepth + 1)).contains("nested too deeply"));
+  EXPECT_FALSE(FindJsonMisfit(Nested(kMaxValueDepth - 2), 2));
+  EXPECT_TRUE(FindJsonMisfit(Nested(kMaxValueDepth - 1), 2));
+  const Dict dict{{{"a", Nested(kMaxValueDepth - 1)}}};
+  EXPECT_FALSE(FindJsonMisfit(dict));
+  EXPECT_TRUE(FindJsonMisfit(dict, 1));
+}
+
 TEST(JsonMisfitTest, DepthIsBounded) {
   Value deep;
   for (int i = 0; i < 1000; ++i) deep = List{{std::move(deep)}};

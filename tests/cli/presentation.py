@@ -157,6 +157,13 @@ for value in ({values}):
     refused(send, to=value)
     refused(other_take, to=value)
     refused(post, url={url}, method='POST', json=value)
+deep = None
+for _ in range(198): deep = [deep]
+refused(other_take, to=deep)  # 198 levels in a dict, inside the two levels of a request.
+long_ints = [10**4299] * 200
+refused(send, to=long_ints)
+refused(other_take, to=long_ints)
+refused(post, url={url}, method='POST', json=long_ints)
 refused(post, url={url}, method='POST', headers={{'X-Original-URL': '/admin'}})
 refused(post, url={url}, method='POST', headers={{'X_HTTP_Method_Override': 'DELETE'}})
 refused(post, url='http://127.0.0.1:9/else', method='POST')
@@ -164,17 +171,20 @@ said""")
         self.assertEqual(run["state"], "finished", run)
         outcome = run["outcome"]
         said = outcome["result"]
-        self.assertEqual(len(said), 18, outcome)
+        self.assertEqual(len(said), 22, outcome)
         for one in said[:15]:
             self.assertRegex(one, "^TypeError: .*JSON cannot hold", said)
         self.assertIn("argument /to: JSON cannot hold NaN or infinity", said[0])
-        self.assertIn("cannot be set", said[15])
-        self.assertIn("cannot be set", said[16])
-        self.assertIn("PermissionError: POST http://127.0.0.1:9/else is not allowed", said[17])
+        self.assertRegex(said[15], "^TypeError: .*nested too deeply")
+        for one in said[16:19]:
+            self.assertRegex(one, "^TypeError: .*too many digits together", said)
+        self.assertIn("cannot be set", said[19])
+        self.assertIn("cannot be set", said[20])
+        self.assertIn("PermissionError: POST http://127.0.0.1:9/else is not allowed", said[21])
         self.assertEqual({call["outcome"] for call in outcome["calls"]}, {"raised"})
         marks = [{"$float": "nan"}, {"$bytes": "eA"}, {"$dict": [[1, 2]]}, [{"a": {"$float": "-inf"}}],
                  {"$int": hex(10**5000)}]
-        self.assertEqual([call["arguments"] for call in outcome["calls"] if call["tool"] == "send"],
+        self.assertEqual([call["arguments"] for call in outcome["calls"] if call["tool"] == "send"][:5],
                          [{"to": mark} for mark in marks])
         self.assertEqual(self.ask("GET", "/v1/approvals").json["items"], [])
         self.assertEqual(self.sent(), [])

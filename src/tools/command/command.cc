@@ -198,7 +198,7 @@ ToolBody Command(CommandSpec spec, asio::any_io_executor io, CommandLog log) {
                Converse(shared, log, *std::move(input), *std::move(environment), *std::move(pass)));
          })
       .StartingItself()
-      .Checking(CheckJsonArguments);
+      .Checking(JsonArgumentsCheck());
 }
 
 }  // namespace caisson

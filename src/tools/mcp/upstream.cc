@@ -17,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 // Servers behind URLs cannot tell us what has changed when nothing is asked.
 constexpr std::chrono::minutes kListLasts{1};
 
+// Around the arguments of a call: {"params":{"arguments":...}}.
+constexpr int kLevelsOfARequest = 2;
+
 // Any name as one that code can call.
 std::string PythonName(std::string_view name) {
   std::string made;
@@ -284,7 +287,8 @@ Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
   auto call = [weak = weak_from_this(), name, definition](Dict arguments, CallContext context) {
     return Call(weak, name, definition, std::move(arguments), std::move(context));
   };
-  return Tool::Make(std::move(made), Awaitable(std::move(call)).Checking(CheckJsonArguments));
+  return Tool::Make(std::move(made),
+                    Awaitable(std::move(call)).Checking(JsonArgumentsCheck(kLevelsOfARequest)));
 }
 
 asio::awaitable<ToolAnswer> Upstream::Call(std::weak_ptr<Upstream> upstream, std::string tool,
