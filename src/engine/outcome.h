@@ -134,6 +134,11 @@ std::string_view MediaType(std::string_view path);
 
 enum class FileData { kOmit, kInclude };
 
+// Arguments of one call, and of all calls and of all approvals of an outcome, as text. Longer ones are null in the JSON, with
+// "arguments_omitted": true beside them.
+inline constexpr std::size_t kMaxOutcomeArgumentBytes = 64u << 10;
+inline constexpr std::size_t kMaxOutcomeArgumentsBytes = 1u << 20;
+
 // The outcome as one line of JSON. Bytes that are no UTF-8 become U+FFFD.
 std::string ToJson(const Outcome& outcome, FileData file_data);
 

@@ -32,6 +32,7 @@
 #include "codeact/gate.h"
 #include "codeact/run_service.h"
 #include "codeact/setting_source.h"
+#include "journal/owner_usage.h"
 
 namespace caisson {
 
@@ -139,6 +140,7 @@ class DurableRuns final : public RunService {
   SystemClock system_clock_;
   const DurableRunsOptions options_;
   TotalUsage total_;
+  OwnerUsage usage_;
   StorePatience patience_;
   const Surroundings surroundings_;
   Gate gate_;
