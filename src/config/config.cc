@@ -61,6 +61,9 @@ ApprovalsConfig ReadApprovals(TableReader table) {
   return approvals;
 }
 
+constexpr std::uint64_t kMostJournalBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostStoredBytes = std::uint64_t{1} << 40;
+
 RunsConfig ReadRuns(TableReader table) {
   RunsConfig runs;
   table.ReadSeconds("lease_seconds", runs.lease);
@@ -76,6 +79,14 @@ RunsConfig ReadRuns(TableReader table) {
   table.Read("max_waiting_bytes_in_all", runs.max_waiting_bytes_in_all);
   table.Read("max_cells", runs.max_cells);
   table.Read("max_queued", runs.max_queued);
+  table.Read("max_journal_bytes", runs.max_journal_bytes);
+  if (runs.max_journal_bytes > kMostJournalBytes) {
+    table.Complain("max_journal_bytes", "must be at most 1073741824 (1 GiB)");
+  }
+  table.Read("max_stored_bytes", runs.max_stored_bytes);
+  if (runs.max_stored_bytes > kMostStoredBytes) {
+    table.Complain("max_stored_bytes", "must be at most 1099511627776 (1 TiB)");
+  }
   table.Finish();
   return runs;
 }

@@ -73,6 +73,9 @@ struct RunsConfig {
   // further runs that wait for a cell.
   std::optional<std::uint64_t> max_cells{};
   std::optional<std::uint64_t> max_queued{};
+  // In the store: the calls of one run, and all runs of one identity. At most 1 GiB and 1 TiB.
+  std::optional<std::uint64_t> max_journal_bytes{};
+  std::optional<std::uint64_t> max_stored_bytes{};
 };
 
 // How long data is kept after its last use.

@@ -59,6 +59,8 @@ max_waiting_bytes = 9
 max_waiting_in_all = 10
 max_waiting_bytes_in_all = 11
 max_cells = 12
+max_journal_bytes = 1073741824
+max_stored_bytes = 1099511627776
 max_queued = 13
 [retention]
 runs_days = 1
@@ -152,6 +154,8 @@ longest_seconds = 90
   EXPECT_EQ(config.runs.max_waiting_in_all, 10u);
   EXPECT_EQ(config.runs.max_waiting_bytes_in_all, 11u);
   EXPECT_EQ(config.runs.max_cells, 12u);
+  EXPECT_EQ(config.runs.max_journal_bytes, 1u << 30);
+  EXPECT_EQ(config.runs.max_stored_bytes, std::uint64_t{1} << 40);
   EXPECT_EQ(config.runs.max_queued, 13u);
   EXPECT_EQ(config.retention.runs, std::chrono::hours(24));
   EXPECT_EQ(config.retention.responses, std::chrono::hours(12));
@@ -312,6 +316,12 @@ TEST(ConfigTest, RefusesWhatCannotBe) {
         "[runs]\nlease_seconds = 0.9",
         "[runs]\nlease_seconds = 601",
         "[runs]\nmax_waiting = -1",
+        "[runs]\nmax_journal_bytes = 0",
+        "[runs]\nmax_journal_bytes = -1",
+        "[runs]\nmax_journal_bytes = 1073741825",
+        "[runs]\nmax_stored_bytes = 0",
+        "[runs]\nmax_stored_bytes = -1",
+        "[runs]\nmax_stored_bytes = 1099511627777",
         "[retention]\nruns_days = 0",
         "[retention]\nruns_days = 36501",
         "[[mount]]\nhost = \"a\"",

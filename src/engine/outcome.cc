@@ -227,31 +227,52 @@ void AppendFile(const OutcomeFile& file, FileData file_data, Writer& out) {
 
 // Writes tool and arguments of a call in the form that is hashed and shown to people: values that
 // JSON cannot represent are marked, and invisible characters are escaped. Null: the arguments have
-// no such form, or were not kept.
-void AppendAsked(const std::string& tool, const Value& arguments, Writer& out) {
+// no such form, were not kept, are above kMaxOutcomeArgumentBytes, or would take those of the
+// outcome above kMaxOutcomeArgumentsBytes.
+class ShownArguments {
+ public:
+  // nullopt: they are not shown.
+  std::optional<std::string> Text(const Value& arguments) {
+    if (arguments.is_none() || DecodedBytes(arguments) > kMaxShownDecodedBytes) return std::nullopt;
+    auto shown = ShownJson(arguments);
+    if (!shown || shown->size() > std::min(kMaxOutcomeArgumentBytes, left_)) return std::nullopt;
+    left_ -= shown->size();
+    return *std::move(shown);
+  }
+
+ private:
+  // A small int takes 40 bytes decoded and 2 as text, so larger values are too long for certain.
+  static constexpr std::size_t kMaxShownDecodedBytes = 20 * kMaxOutcomeArgumentBytes;
+
+  std::size_t left_ = kMaxOutcomeArgumentsBytes;
+};
+
+void AppendAsked(const std::string& tool, const Value& arguments, ShownArguments& shown_arguments,
+                 Writer& out) {
   std::string name;
   AppendString(tool, name);
   out.Key("tool");
   out.Raw(SpellOutDeceptive(name));
-  const auto shown = ShownJson(arguments);
+  const auto shown = shown_arguments.Text(arguments);
   out.Key("arguments");
   out.Raw(shown ? std::string_view(*shown) : "null");
+  if (!shown) out.Field("arguments_omitted", true);
 }
 
-void AppendCall(const OutcomeCall& call, Writer& out) {
+void AppendCall(const OutcomeCall& call, ShownArguments& shown, Writer& out) {
   out.Open('{');
   out.Field("seq", call.seq);
-  AppendAsked(call.tool, call.arguments, out);
+  AppendAsked(call.tool, call.arguments, shown, out);
   out.Field("outcome", call.outcome);
   out.Field("duration_us", call.duration);
   out.Close('}');
 }
 
-void AppendApproval(const OutcomeApproval& approval, Writer& out) {
+void AppendApproval(const OutcomeApproval& approval, ShownArguments& shown, Writer& out) {
   out.Open('{');
   out.Field("id", approval.id);
   out.Field("seq", approval.seq);
-  AppendAsked(approval.tool, approval.arguments, out);
+  AppendAsked(approval.tool, approval.arguments, shown, out);
   out.Field("expires_at", approval.expires_at);
   out.Close('}');
 }
@@ -380,9 +401,12 @@ std::string ToJson(const Outcome& outcome, FileData file_data) {
   AppendList("findings", outcome.findings, out, [&](const Finding& f) { AppendFinding(f, out); });
   AppendList("files", outcome.files, out,
              [&](const OutcomeFile& f) { AppendFile(f, file_data, out); });
-  AppendList("calls", outcome.calls, out, [&](const OutcomeCall& c) { AppendCall(c, out); });
+  ShownArguments of_calls;
+  ShownArguments of_approvals;
+  AppendList("calls", outcome.calls, out,
+             [&](const OutcomeCall& c) { AppendCall(c, of_calls, out); });
   AppendList("approvals", outcome.approvals, out,
-             [&](const OutcomeApproval& a) { AppendApproval(a, out); });
+             [&](const OutcomeApproval& a) { AppendApproval(a, of_approvals, out); });
   out.Key("boundary");
   out.Open('{');
   out.Field("engine", outcome.boundary.engine);

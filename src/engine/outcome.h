@@ -138,6 +138,11 @@ std::string_view MediaType(std::string_view path);
 
 enum class FileData { kOmit, kInclude };
 
+// The longest text of one call's arguments, and of the arguments of all calls and approvals, in an
+// outcome. Longer ones are null in the JSON, with "arguments_omitted": true beside them.
+inline constexpr std::size_t kMaxOutcomeArgumentBytes = 64u << 10;
+inline constexpr std::size_t kMaxOutcomeArgumentsBytes = 1u << 20;
+
 // Returns the outcome as one line of JSON. Bytes that are not valid UTF-8 become U+FFFD.
 std::string ToJson(const Outcome& outcome, FileData file_data);
 

@@ -70,6 +70,22 @@ TEST(OutcomeTest, AResultJsonCannotHoldIsShownAsItsRepr) {
               HasSubstr(R"("result":null,"result_repr":"<a value)"));
 }
 
+TEST(OutcomeTest, LongArgumentsAreCutAndMarked) {
+  const auto call = [](std::size_t bytes) {
+    return OutcomeCall{.tool = "f", .arguments = Dict{{{"x", std::string(bytes, 'y')}}}};
+  };
+  Outcome outcome{.calls = {call(60'000), call(70'000), call(1)}};
+  outcome.approvals = {{.id = "a", .arguments = call(70'000).arguments}};
+  std::string json = ToJson(outcome, FileData::kOmit);
+  EXPECT_NE(json.find(R"({"x":"y"})"), json.npos);
+  EXPECT_NE(json.find(R"("tool":"f","arguments":null,"arguments_omitted":true)"), json.npos);
+  EXPECT_NE(json.find(R"("tool":"","arguments":null,"arguments_omitted":true)"), json.npos);
+  EXPECT_LT(json.size(), 62'000u);
+  outcome.calls.assign(1000, call(60'000));
+  outcome.calls.push_back({.tool = "f", .arguments = List{std::vector<Value>(1'000'000)}});
+  EXPECT_LT(ToJson(outcome, FileData::kOmit).size(), 1'200'000u);
+}
+
 // Checks that GET /v1/approvals/{id} shows the arguments in the form that is hashed.
 TEST(OutcomeTest, ArgumentsAreShownAsTheyAreHashed) {
   const Value arguments = Dict{{{"to", "a\u202eb"},

@@ -33,6 +33,7 @@ bool IsFinished(const RunView& view) {
 DurableRuns::DurableRuns(DurableRunsOptions options)
     : options_(std::move(options)),
       total_(options_.store.maintenance()),
+      usage_(options_.store.runs(), options_.settings.max_stored_bytes),
       patience_(options_.store.health(), options_.settings.pace),
       surroundings_{.engine = options_.engine,
                     .runner = options_.runner,
@@ -210,6 +211,7 @@ asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKe
   if (!origin) co_return std::move(origin).error();
   const auto starting = CountStart(owner);
   if (!starting) co_return starting.error();
+  if (auto room = co_await usage_.BeforeOneMore(owner); !room) co_return std::move(room).error();
   stored_first = stored_first || origin->record.seed || origin->key;
   if (stored_first) {
     const auto create = [&](Try) {

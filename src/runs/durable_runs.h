@@ -32,6 +32,7 @@
 #include "runs/cells/gate.h"
 #include "runs/run_service.h"
 #include "runs/setting_source.h"
+#include "runs/journal/owner_usage.h"
 
 namespace caisson {
 
@@ -139,6 +140,7 @@ class DurableRuns final : public RunService {
   SystemClock system_clock_;
   const DurableRunsOptions options_;
   TotalUsage total_;
+  OwnerUsage usage_;
   StorePatience patience_;
   const Surroundings surroundings_;
   Gate gate_;

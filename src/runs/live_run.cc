@@ -86,21 +86,22 @@ LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
 }
 
 std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
-  return std::make_shared<RunJournal>(JournalOptions{.store = surroundings_.store,
-                                                     .desk = surroundings_.desk,
-                                                     .clock = surroundings_.clock,
-                                                     .owner = origin_.owner,
-                                                     .run = origin_.id,
-                                                     .lease = *origin_.lease,
-                                                     .code_digest = CodeDigest(origin_.record.code),
-                                                     .waiting = surroundings_.settings.waiting,
-                                                     .total = &surroundings_.total,
-                                                     .patience = &surroundings_.patience,
-                                                     .recorded = origin_.recorded,
-                                                     .on_change = [weak = weak_from_this()] {
-                                                       if (const auto self = weak.lock())
-                                                         self->OnChange();
-                                                     }});
+  return std::make_shared<RunJournal>(
+      JournalOptions{.store = surroundings_.store,
+                     .desk = surroundings_.desk,
+                     .clock = surroundings_.clock,
+                     .owner = origin_.owner,
+                     .run = origin_.id,
+                     .lease = *origin_.lease,
+                     .code_digest = CodeDigest(origin_.record.code),
+                     .waiting = surroundings_.settings.waiting,
+                     .max_bytes = surroundings_.settings.max_journal_bytes,
+                     .total = &surroundings_.total,
+                     .patience = &surroundings_.patience,
+                     .recorded = origin_.recorded,
+                     .on_change = [weak = weak_from_this()] {
+                       if (const auto self = weak.lock()) self->OnChange();
+                     }});
 }
 
 // Workers count all the time that passes, so they are given more; what counts is counted here.
@@ -265,6 +266,14 @@ Outcome LiveRun::Complete(Outcome outcome) const {
   }
   outcome.calls = journal_->calls();
   outcome.approvals.clear();
+  if (journal_->fault() == RunJournal::Fault::kLimit) {
+    outcome.status = RunStatus::kLimit;
+    outcome.reason = RunReason::kToolCalls;
+    outcome.error = RunError{.type = "LimitError", .message = journal_->fault_text()};
+    outcome.result.reset();
+    outcome.result_repr.reset();
+    return outcome;
+  }
   const bool ran_out = outcome.reason == RunReason::kWallTime;
   // Code that was taken away before it had come as far as the last time has not done anything else.
   const bool taken_away =

@@ -32,6 +32,10 @@ struct DurableSettings {
   std::uint64_t max_parked_bytes = std::uint64_t{256} << 20;
   // Runs of one owner that wait for a cell, beyond as many as the owner may hold cells. Further ones are refused.
   std::size_t max_queued = 100;
+  // What one run's calls may take in the store; more ends the run.
+  std::uint64_t max_journal_bytes = kMaxJournalBytes;
+  // What the runs of one owner may take in the store, until they are swept. Beyond it new ones are refused.
+  std::uint64_t max_stored_bytes = std::uint64_t{4} << 30;
   // How often a run is taken up without getting anywhere, until it is the run's fault.
   std::uint32_t max_attempts = 5;
   // How a run that the store cannot take waits for it.

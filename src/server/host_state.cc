@@ -31,6 +31,8 @@ DurableSettings RunSettingsOf(const Config& config) {
   Take(settings.waiting.runs_in_all, config.runs.max_waiting_in_all);
   Take(settings.waiting.saved_bytes_in_all, config.runs.max_waiting_bytes_in_all);
   Take(settings.max_queued, config.runs.max_queued);
+  Take(settings.max_journal_bytes, config.runs.max_journal_bytes);
+  Take(settings.max_stored_bytes, config.runs.max_stored_bytes);
   Take(settings.poll, config.approvals.poll);
   return settings;
 }

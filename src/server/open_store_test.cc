@@ -75,7 +75,9 @@ TEST_F(OpenStoreTest, AHostStateHasAllThatIsConfigured) {
                   .max_waiting = 8,
                   .max_waiting_bytes = 9,
                   .max_waiting_in_all = 10,
-                  .max_waiting_bytes_in_all = 11};
+                  .max_waiting_bytes_in_all = 11,
+                  .max_journal_bytes = 12,
+                  .max_stored_bytes = 13};
   config_.retention.runs = std::chrono::hours(1);
   config_.audit.file = "audit.jsonl";
   const auto state = HostState::Open(config_, {});
@@ -89,6 +91,8 @@ TEST_F(OpenStoreTest, AHostStateHasAllThatIsConfigured) {
   EXPECT_EQ((*state)->runs().waiting.saved_bytes, 9u);
   EXPECT_EQ((*state)->runs().waiting.runs_in_all, 10u);
   EXPECT_EQ((*state)->runs().waiting.saved_bytes_in_all, 11u);
+  EXPECT_EQ((*state)->runs().max_journal_bytes, 12u);
+  EXPECT_EQ((*state)->runs().max_stored_bytes, 13u);
   EXPECT_EQ((*state)->retention().finished_runs, std::chrono::hours(1));
   EXPECT_EQ((*state)->retention().documents, Retention().documents);
   EXPECT_EQ((*state)->keys().Ids(), OpenKeys(config_, {})->Ids());

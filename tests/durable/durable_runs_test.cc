@@ -59,6 +59,30 @@ TEST_F(DurableRunsTest, ADenialIsToldToTheCodeAndNothingHappens) {
   EXPECT_THAT(effects_, IsEmpty());
 }
 
+TEST_F(DurableRunsTest, ARunWhoseCallsTakeTooMuchOfTheStoreEndsAsLimit) {
+  here_ = Make({.max_journal_bytes = 1});
+  const RunView view = Start(Script({FakeCall{.tool = "read"}}));
+  EXPECT_EQ(view.outcome.status, RunStatus::kLimit);
+  EXPECT_EQ(view.outcome.reason, RunReason::kToolCalls);
+  EXPECT_EQ(view.outcome.error->type, "LimitError");
+  EXPECT_THAT(view.outcome.error->message, HasSubstr("1 bytes (runs.max_journal_bytes)"));
+  EXPECT_THAT(effects_, IsEmpty());
+  EXPECT_EQ(Find(view.id).outcome.reason, RunReason::kToolCalls);
+}
+
+TEST_F(DurableRunsTest, AnOwnerWithoutRoomInTheStoreStartsNoRun) {
+  here_ = Make({.max_stored_bytes = 1});
+  EXPECT_EQ(Start(Script({})).outcome.status, RunStatus::kCompleted);
+  loop_.Until([&] { return *loop_.Now(store_->runs().StoredBytes(ann_)) > 0; });
+  here_ = Make({.max_stored_bytes = 1});
+  const auto refused = loop_.Now(here_->runs().Start(ann_, {.code = "code"}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_THAT(refused.error().message(), HasSubstr("(runs.max_stored_bytes)"));
+  EXPECT_THAT(here_->engine().requests(), IsEmpty());
+  EXPECT_THAT(effects_, IsEmpty());
+}
+
 TEST_F(DurableRunsTest, SilenceIsNoConsent) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   clock_.Advance(std::chrono::hours(24 * 8));

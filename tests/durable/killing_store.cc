@@ -68,6 +68,9 @@ class KillingRuns final : public RunStore {
   asio::awaitable<Result<RunUsage>> Usage(IsolationKey owner) override {
     return runs_.Usage(std::move(owner));
   }
+  asio::awaitable<Result<std::uint64_t>> StoredBytes(IsolationKey owner) override {
+    return runs_.StoredBytes(std::move(owner));
+  }
   asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease, NewCall call,
                                           SystemTime now) override {
     return Around("BeginCall", runs_.BeginCall(std::move(owner), std::move(id), std::move(lease),

@@ -54,6 +54,7 @@ class RunJournalTest : public ::testing::Test {
                                                        .run = RunId("run_1"),
                                                        .lease = lease_,
                                                        .code_digest = CodeDigest("code"),
+                                                       .max_bytes = max_bytes_,
                                                        .recorded = std::move(recorded)});
   }
   std::vector<StoredCall> Rows() { return *Now(store_->runs().Calls(owner_, RunId("run_1"))); }
@@ -110,6 +111,7 @@ class RunJournalTest : public ::testing::Test {
   ApprovalDesk desk_{*store_, bell_, clock_};
   const IsolationKey owner_{*Identity::Create({.user = "ann"})};
   Lease lease_;
+  std::uint64_t max_bytes_ = kMaxJournalBytes;
   const std::shared_ptr<const Tool> read_ = MakeTool("read");
   const std::shared_ptr<const Tool> send_ = MakeTool("send", Approval::Always());
 };
@@ -124,6 +126,40 @@ TEST_F(RunJournalTest, ARowIsThereBeforeTheEffectAndFinishedAfter) {
   ASSERT_TRUE(Now(journal->After(0, Value(42))));
   EXPECT_EQ(Rows().at(0).call.state, CallState::kReturned);
   EXPECT_EQ(std::get<Value>(DecodeAnswerRecord(Rows().at(0).result)->answer), Value(42));
+}
+
+TEST_F(RunJournalTest, ACallWithoutRoomInTheJournalEndsTheRunBeforeItHasARow) {
+  max_bytes_ = 10;  // {"x":7} has 7.
+  auto journal = Open();
+  EXPECT_TRUE(
+      std::holds_alternative<CallJournal::GoAhead>(Now(journal->Before(Call(0, read_, 7)))));
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(journal->Before(Call(1, send_, 8)))));
+  EXPECT_EQ(journal->fault(), RunJournal::Fault::kLimit);
+  EXPECT_THAT(journal->fault_text(), HasSubstr("10 bytes (runs.max_journal_bytes)"));
+  EXPECT_FALSE(Now(journal->Start(0)));  // Nothing begins any more.
+  EXPECT_TRUE(Rows().empty());
+}
+
+TEST_F(RunJournalTest, WhatIsRecordedTakesRoomInTheJournal) {
+  auto journal = Open();
+  Perform(*journal, Call(0, read_, 7));
+  ASSERT_TRUE(Now(journal->After(0, Value(std::string(1000, 'x')))));
+  max_bytes_ = 1010;
+  journal = Open(Rows());
+  EXPECT_TRUE(
+      std::holds_alternative<CallJournal::Recorded>(Now(journal->Before(Call(0, read_, 7)))));
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(journal->Before(Call(1, read_, 7)))));
+  EXPECT_EQ(journal->fault(), RunJournal::Fault::kLimit);
+}
+
+TEST_F(RunJournalTest, AnAnswerWithoutRoomIsNotStoredAndItsCallHasAnEnd) {
+  max_bytes_ = 500;
+  auto journal = Open();
+  Perform(*journal, Call(0, read_, 7));
+  EXPECT_FALSE(Now(journal->After(0, Value(std::string(1000, 'x')))));
+  EXPECT_EQ(journal->fault(), RunJournal::Fault::kLimit);
+  EXPECT_EQ(Rows().at(0).call.state, CallState::kRaised);
+  EXPECT_LT(Rows().at(0).result.size(), 100u);
 }
 
 // Also what it was told before calls that have not begun: the arguments of this one may depend on it.

@@ -41,6 +41,34 @@ TEST_P(RunStoreTest, ARunComesBackAsItWas) {
   EXPECT_EQ(run->outcome, "");
 }
 
+TEST_P(RunStoreTest, TheBytesOfAnOwnersRunsAreCountedOnceEach) {
+  EXPECT_EQ(*Now(runs().StoredBytes(ann_)), 0u);
+  const auto lease = Now(runs().Create(
+      ann_, {.id = RunId("r"), .code_digest = "code", .request = "12345"}, Term("replica")));
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(*Now(runs().StoredBytes(ann_)), 5u);
+  ASSERT_TRUE(Begin(*lease, 0, CallState::kPending));  // 10 bytes of arguments.
+  const NewApproval asked{.id = ApprovalId("p"),
+                          .binding = {.run = RunId("r"),
+                                      .tool = "send",
+                                      .tool_digest = "tool",
+                                      .arguments_digest = "arguments",
+                                      .code_digest = "code"},
+                          .arguments = R"({"to":"x"})",
+                          .created_at = kNow,
+                          .expires_at = After(std::chrono::hours(1))};
+  ASSERT_TRUE(Now(store_->approvals().Create(ann_, asked, 10)));
+  ASSERT_TRUE(Now(runs().Wait(ann_, RunId("r"), *lease, {}, kNow)));
+  EXPECT_EQ(*Now(runs().StoredBytes(ann_)), 15u);  // The approval has no copy of the arguments,
+  EXPECT_EQ(Now(store_->approvals().Find(ann_, ApprovalId("p")))->asked.arguments,
+            R"({"to":"x"})");  // and shows them.
+  ASSERT_TRUE(
+      Now(runs().FinishCall(ann_, RunId("r"), *lease, 0, CallState::kRaised, "1234567", kNow)));
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), *lease, "outcome", {"abc", "d"}, kNow)));
+  EXPECT_EQ(*Now(runs().StoredBytes(ann_)), 15u + 7 + 7 + 4);
+  EXPECT_EQ(*Now(runs().StoredBytes(bob_)), 0u);
+}
+
 TEST_P(RunStoreTest, AnIdIsTakenOncePerOwner) {
   StartRun("r");
   EXPECT_EQ(Now(runs().Create(ann_, {.id = RunId("r")}, Term("x"))).error().code(),

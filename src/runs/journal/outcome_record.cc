@@ -1,11 +1,13 @@
 #include "runs/journal/outcome_record.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include "runs/journal/fields.h"
+#include "wire/canonical_json.h"
 
 namespace caisson {
 namespace {
@@ -37,6 +39,22 @@ Bytes Enclosed(const Value& value) {
   if (!EncodeValue(value, bytes.data)) bytes.data.clear();
   return bytes;
 }
+
+// Null beyond what an outcome shows (engine/outcome.h). The journal has all of them.
+class KeptArguments {
+ public:
+  bool Keep(const Value& arguments) {
+    constexpr std::size_t kMostDecodedPerByte = 20;  // A small int: 40 bytes, and 2 as text.
+    if (DecodedBytes(arguments) > kMostDecodedPerByte * kMaxOutcomeArgumentBytes) return false;
+    const auto text = CanonicalJson(arguments);
+    if (!text || text->size() > std::min(kMaxOutcomeArgumentBytes, left_)) return false;
+    left_ -= text->size();
+    return true;
+  }
+
+ private:
+  std::size_t left_ = kMaxOutcomeArgumentsBytes;
+};
 Value Disclosed(const Bytes& bytes) {
   DecodeBudget budget(kAnyDecodedBytes);  // It was decoded from a bounded message before.
   auto value = DecodeValue(bytes.data, budget);
@@ -71,12 +89,18 @@ OutcomeFile ToFile(Fields& fields) {
           .omitted = fields.Get<Bytes>("omitted").data};
 }
 
-Dict CallToDict(const OutcomeCall& call) {
+Dict CallToDict(const OutcomeCall& call, KeptArguments& kept) {
   return Dict{{{"seq", std::int64_t{call.seq}},
                {"tool", Bytes{call.tool}},
-               {"arguments", Enclosed(call.arguments)},
+               {"arguments", Enclosed(kept.Keep(call.arguments) ? call.arguments : Value())},
                {"outcome", Bytes{call.outcome}},
                {"duration", std::int64_t{call.duration.count()}}}};
+}
+List CallsToList(const std::vector<OutcomeCall>& calls) {
+  List list;
+  KeptArguments kept;
+  for (const OutcomeCall& call : calls) list.items.emplace_back(CallToDict(call, kept));
+  return list;
 }
 OutcomeCall ToCall(Fields& fields) {
   return {.seq = fields.Number<std::uint32_t>("seq"),
@@ -144,7 +168,7 @@ std::string EncodeOutcome(const Outcome& outcome) {
              {"stderr_truncated", outcome.stderr_truncated},
              {"findings", ToList(outcome.findings, FindingToDict)},
              {"files", ToList(outcome.files, FileToDict)},
-             {"calls", ToList(outcome.calls, CallToDict)},
+             {"calls", CallsToList(outcome.calls)},
              {"engine", Bytes{outcome.boundary.engine}},
              {"tier", Bytes{outcome.boundary.tier}},
              {"missing", ToList(outcome.boundary.missing, MissingToDict)},

@@ -19,8 +19,12 @@ std::string Rfc3339(SystemTime time) {
 }
 
 // Arguments in memory for the outcome. One call's, and those of all calls together; the store has them all.
-constexpr std::size_t kMaxShownBytes = 64u << 10;
-constexpr std::size_t kMaxKeptBytes = 1u << 20;
+constexpr std::size_t kMaxShownBytes = kMaxOutcomeArgumentBytes;
+constexpr std::size_t kMaxKeptBytes = kMaxOutcomeArgumentsBytes;
+
+std::string_view IfShown(std::string_view text) {
+  return text.size() <= kMaxShownBytes ? text : std::string_view();
+}
 
 bool IsAnswered(CallState state) {
   return state == CallState::kReturned || state == CallState::kRaised ||
@@ -54,7 +58,7 @@ ToolDenied Denial(const StoredApproval& approval) {
 }  // namespace
 
 OutcomeCall ToOutcome(const StoredCall& call) {
-  return ToOutcome(call, call.call.arguments);
+  return ToOutcome(call, IfShown(call.call.arguments));
 }
 
 OutcomeCall ToOutcome(const StoredCall& call, std::string_view text) {
@@ -70,7 +74,7 @@ OutcomeCall ToOutcome(const StoredCall& call, std::string_view text) {
 
 OutcomeApproval ToOutcome(const StoredApproval& approval) {
   const CallBinding& binding = approval.asked.binding;
-  auto arguments = ParseArguments(approval.asked.arguments, binding.arguments_digest);
+  auto arguments = ParseArguments(IfShown(approval.asked.arguments), binding.arguments_digest);
   return {.id = approval.asked.id.str(),
           .seq = binding.seq,
           .tool = binding.tool,
@@ -85,6 +89,7 @@ RunJournal::RunJournal(JournalOptions options) : options_(std::move(options)) {
       state->order.push_back(call.call.seq);
       state->last = std::max(state->last, ToldAt(call));
     }
+    state->stored_bytes += call.call.arguments.size() + call.call.trace.size() + call.result.size();
     const std::uint32_t seq = call.call.seq;
     state->entries.emplace(seq, Entry{.stored = std::move(call)});
   }
@@ -144,9 +149,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
     const auto found = state->entries.find(call.seq);
     again = found != state->entries.end();
     if (again && !std::exchange(found->second.asked, true)) --state->unasked;
-    if (!again && !call.trace.empty()) {
-      state->unstored.emplace(call.seq, std::move(call.trace));
-    }
+    if (!again && !call.trace.empty()) state->unstored.emplace(call.seq, call.trace);
   }
   auto ruling = again ? BeginAgain(call, written) : BeginNew(call, std::move(written));
   co_return co_await std::move(ruling);
@@ -174,6 +177,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
   // Nothing new is done by code that may turn out to be other code.
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
+  if (!Charge(call.arguments->text.size() + call.trace.size())) co_return FailFull();
   if (written.refused) co_return co_await BeginRefused(std::move(written), call.arguments);
   auto judged = co_await Insist<void>([&](Try) { return Judge(call, written.call); });
   if (!judged) co_return Lose(judged.error());
@@ -452,6 +456,14 @@ asio::awaitable<std::optional<SystemTime>> RunJournal::After(std::uint32_t seq,
   const AnswerRecord record{.answer = answer, .at = at};
   auto bytes = Encode(record);
   if (!bytes) bytes = Encode(AnswerRecord{.answer = ToRaised(bytes.error()), .at = at});
+  // The call happened, so it has an end in the journal; its answer is not kept, and the code does not get it.
+  const bool fits = Charge(bytes->size());
+  if (!fits) {
+    end = end == CallState::kDenied ? end : CallState::kRaised;
+    bytes = Encode(AnswerRecord{
+        .answer = ToolRaised{.type = "LimitError", .message = "there was no room for the answer"},
+        .at = at});
+  }
   auto finished = co_await Insist<void>(
       [&](Try which) {
         return runs().FinishCall(options_.owner, options_.run, For(options_.lease, which), seq, end,
@@ -469,7 +481,23 @@ asio::awaitable<std::optional<SystemTime>> RunJournal::After(std::uint32_t seq,
     stored.updated_at = at;
   }
   Close(seq);
-  co_return at;
+  if (fits) co_return at;
+  FailFull();
+  co_return std::nullopt;
+}
+
+bool RunJournal::Charge(std::uint64_t bytes) {
+  auto state = state_.Lock();
+  const std::uint64_t left = options_.max_bytes - std::min(options_.max_bytes, state->stored_bytes);
+  if (bytes > left) return false;
+  state->stored_bytes += bytes;
+  return true;
+}
+
+CallJournal::Ruling RunJournal::FailFull() {
+  return Fail(Fault::kLimit, "the arguments and answers of the run's calls have more than " +
+                                 std::to_string(options_.max_bytes) +
+                                 " bytes (runs.max_journal_bytes)");
 }
 
 // Grows, whatever the host's clock does: the order of answers is that of their times.

@@ -48,6 +48,9 @@ struct WaitingLimits {
   std::uint64_t saved_bytes_in_all = std::uint64_t{16} << 30;
 };
 
+// Arguments, answers and traces of one run's calls in the store ([runs] max_journal_bytes). Beyond it the run ends.
+inline constexpr std::uint64_t kMaxJournalBytes = std::uint64_t{64} << 20;
+
 struct JournalOptions {
   Store& store;
   ApprovalDesk& desk;
@@ -57,6 +60,7 @@ struct JournalOptions {
   Lease lease;
   std::string code_digest{};
   WaitingLimits waiting{};
+  std::uint64_t max_bytes = kMaxJournalBytes;
   TotalUsage* total = nullptr;        // Null: nothing is bounded in all.
   StorePatience* patience = nullptr;  // Null: a failure of the store is the end (Fault::kLost).
   std::vector<StoredCall> recorded{};
@@ -64,7 +68,7 @@ struct JournalOptions {
   std::function<void()> on_change{};
 };
 
-// What an outcome shows of a stored call.
+// What an outcome shows of a stored call: without arguments that are too long for it.
 OutcomeCall ToOutcome(const StoredCall& call);
 OutcomeCall ToOutcome(const StoredCall& call, std::string_view arguments);
 OutcomeApproval ToOutcome(const StoredApproval& approval);
@@ -74,6 +78,7 @@ class RunJournal final : public CallJournal {
   enum class Fault {
     kNone,
     kDiverged,  // The code asked for something else than it did before.
+    kLimit,     // Its calls have more than JournalOptions::max_bytes.
     kLost,      // Another has the run, or we close while the store cannot be written.
   };
 
@@ -139,6 +144,7 @@ class RunJournal final : public CallJournal {
     std::size_t stalled = 0;           // Those of them that wait until the store can be written.
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
+    std::uint64_t stored_bytes = 0;                 // Of max_bytes.
     std::size_t kept_bytes = 0;                     // Arguments of answered calls, for the outcome.
     SystemTime last{};                              // The newest time the code was told.
     std::map<std::uint32_t, std::string> unstored;  // The traces of calls that have no row yet.
@@ -164,6 +170,9 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
   asio::awaitable<Ruling> BeginRefused(Written written,
                                        std::shared_ptr<const CanonicalArguments> arguments);
+  // Charges bytes that are about to be stored. False: there is no room for them, and nothing is charged.
+  bool Charge(std::uint64_t bytes);
+  Ruling FailFull();
   asio::awaitable<Result<void>> AddRow(NewCall call,
                                        std::shared_ptr<const CanonicalArguments> arguments);
   std::string TakeTrace(std::uint32_t seq);

@@ -120,9 +120,22 @@ ALTER TABLE saved_runs ADD COLUMN wake_at BIGINT;
 CREATE INDEX saved_until ON saved_runs (wake_at) WHERE wake_at IS NOT NULL;
 )";
 
+constexpr Migration kStoredBytes = R"(
+ALTER TABLE runs ADD COLUMN stored_bytes BIGINT NOT NULL DEFAULT 0;
+UPDATE runs SET stored_bytes = LENGTH(request) + COALESCE(LENGTH(outcome), 0)
+  + COALESCE((SELECT CAST(SUM(LENGTH(arguments) + COALESCE(LENGTH(result), 0)
+      + COALESCE(LENGTH(trace), 0)) AS BIGINT) FROM calls
+    WHERE calls.owner = runs.owner AND calls.run = runs.id), 0)
+  + COALESCE((SELECT CAST(SUM(LENGTH(contents)) AS BIGINT) FROM run_files
+    WHERE run_files.owner = runs.owner AND run_files.run = runs.id), 0)
+  + COALESCE((SELECT CAST(SUM(LENGTH(arguments)) AS BIGINT) FROM approvals
+    WHERE approvals.owner = runs.owner AND approvals.run = runs.id), 0);
+CREATE INDEX run_sizes ON runs (owner, stored_bytes);
+)";
+
 constexpr std::array kMigrations = {
-    kFirst,   kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants, kSessionIdOfApprovals,
-    kRealTime};
+    kFirst,    kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants, kSessionIdOfApprovals,
+    kRealTime, kStoredBytes};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

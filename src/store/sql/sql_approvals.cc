@@ -14,10 +14,15 @@ namespace {
 constexpr std::string_view kState =
     "CASE WHEN state = 'consumed' AND verdict <> 'approved' THEN verdict ELSE state END";
 
+// The journal has the arguments of its calls. An approval has a copy only if there is no such call.
+constexpr std::string_view kArguments =
+    "CASE WHEN LENGTH(arguments) > 0 THEN arguments ELSE COALESCE((SELECT c.arguments FROM calls c "
+    "WHERE c.owner = approvals.owner AND c.run = approvals.run AND c.seq = approvals.seq "
+    "AND c.arguments_digest = approvals.arguments_digest), arguments) END";
+
 std::string Select(std::string_view rest) {
-  return "SELECT id, run, seq, tool, tool_digest, arguments_digest, code_digest, arguments, "
-         "created_at, expires_at, " +
-         std::string(kState) +
+  return "SELECT id, run, seq, tool, tool_digest, arguments_digest, code_digest, " +
+         std::string(kArguments) + ", created_at, expires_at, " + std::string(kState) +
          ", verdict, decided_by, reason, decided_at, session, session_id FROM approvals " +
          std::string(rest);
 }
@@ -83,6 +88,12 @@ class SqlApprovals final : public ApprovalStore {
       const SqlValue session = approval.session ? SqlValue(approval.session->name) : SqlValue();
       const SqlValue session_id =
           approval.session ? SqlValue(approval.session->id.str()) : SqlValue();
+      TRY_ASSIGN(const SqlResult journaled,
+                 connection.Run(
+                     "SELECT 1 FROM calls WHERE owner = $1 AND run = $2 AND seq = $3 "
+                     "AND arguments_digest = $4",
+                     {owner.str(), call.run.str(), std::int64_t{call.seq}, call.arguments_digest}));
+      const Bytes arguments{journaled.rows.empty() ? approval.arguments : std::string()};
       TRY_ASSIGN(
           const SqlResult made,
           connection.Run(
@@ -92,7 +103,7 @@ class SqlApprovals final : public ApprovalStore {
               "($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13) "
               "ON CONFLICT DO NOTHING",
               {owner.str(), approval.id.str(), call.run.str(), std::int64_t{call.seq}, call.tool,
-               call.tool_digest, call.arguments_digest, call.code_digest, Bytes{approval.arguments},
+               call.tool_digest, call.arguments_digest, call.code_digest, arguments,
                ToSql(approval.created_at), ToSql(approval.expires_at), session, session_id}));
       if (made.changed != 1) {
         return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");

@@ -78,6 +78,22 @@ Result<void> SetUnderWay(Connection& connection, const IsolationKey& owner, cons
   return {};
 }
 
+// Counts what the run takes in the store. LENGTH reads no contents.
+Result<void> CountBytes(Connection& connection, const IsolationKey& owner, const RunId& id) {
+  TRY(connection.Run(
+      "UPDATE runs SET stored_bytes = LENGTH(request) + COALESCE(LENGTH(outcome), 0) "
+      "+ COALESCE((SELECT CAST(SUM(LENGTH(arguments) + COALESCE(LENGTH(result), 0) "
+      "+ COALESCE(LENGTH(trace), 0)) AS BIGINT) FROM calls "
+      "WHERE calls.owner = $1 AND calls.run = $2), 0) "
+      "+ COALESCE((SELECT CAST(SUM(LENGTH(contents)) AS BIGINT) FROM run_files "
+      "WHERE run_files.owner = $1 AND run_files.run = $2), 0) "
+      "+ COALESCE((SELECT CAST(SUM(LENGTH(arguments)) AS BIGINT) FROM approvals "
+      "WHERE approvals.owner = $1 AND approvals.run = $2), 0) "
+      "WHERE owner = $1 AND id = $2",
+      {owner.str(), id.str()}));
+  return {};
+}
+
 enum class Moved { kNow, kBefore };
 
 // kBefore: the same operation did it, whose end its caller did not learn (Lease::repeats).
@@ -194,11 +210,12 @@ class SqlRuns final : public RunStore {
     return database_.Transact<Lease>(Access::kWrite, [=](Connection& connection) -> Result<Lease> {
       TRY_ASSIGN(const SqlResult made,
                  connection.Run("INSERT INTO runs (owner, id, state, fence, holder, lease_until, "
-                                "code_digest, request, created_at, updated_at) "
-                                "VALUES ($1, $2, 'running', 1, $3, $4, $5, $6, $7, $7) "
+                                "code_digest, request, created_at, updated_at, stored_bytes) "
+                                "VALUES ($1, $2, 'running', 1, $3, $4, $5, $6, $7, $7, $8) "
                                 "ON CONFLICT (owner, id) DO NOTHING",
                                 {owner.str(), run.id.str(), term.holder, ToSql(term.until),
-                                 run.code_digest, Bytes{run.request}, ToSql(term.now)}));
+                                 run.code_digest, Bytes{run.request}, ToSql(term.now),
+                                 static_cast<std::int64_t>(run.request.size())}));
       if (made.changed == 1) {
         if (run.key) TRY(TakeKey(connection, owner, *run.key, run.id, term.now));
         return Lease{term.holder, 1};
@@ -325,6 +342,7 @@ class SqlRuns final : public RunStore {
           "UPDATE runs SET state = $3, attempts = 0, retry_at = 0 "
           "WHERE owner = $1 AND id = $2",
           {owner.str(), id.str(), Text(somebody ? RunState::kWaiting : RunState::kRunning)}));
+      TRY(CountBytes(connection, owner, id));
       if (!saved) return {};
       TRY(
           connection.Run("INSERT INTO saved_runs (owner, run, seq, build, sealed, sealed_bytes, "
@@ -392,7 +410,7 @@ class SqlRuns final : public RunStore {
                            "VALUES ($1, $2, $3, $4)",
                            {owner.str(), id.str(), static_cast<std::int64_t>(i), Bytes{files[i]}}));
       }
-      return {};
+      return CountBytes(connection, owner, id);
     });
   }
 
@@ -421,6 +439,17 @@ class SqlRuns final : public RunStore {
           const SqlRow& row = found.rows.at(0);
           return RunUsage{static_cast<std::uint64_t>(row.Int(0)),
                           static_cast<std::uint64_t>(row.Int(1))};
+        });
+  }
+
+  asio::awaitable<Result<std::uint64_t>> StoredBytes(IsolationKey owner) override {
+    return database_.Transact<std::uint64_t>(
+        Access::kRead, [=](Connection& connection) -> Result<std::uint64_t> {
+          TRY_ASSIGN(const SqlResult found,
+                     connection.Run("SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) "
+                                    "FROM runs WHERE owner = $1",
+                                    {owner.str()}));
+          return static_cast<std::uint64_t>(found.rows.at(0).Int(0));
         });
   }
 
