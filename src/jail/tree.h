@@ -15,8 +15,12 @@
 
 namespace caisson::jail {
 
+// kWrite: the cell gets a layer over the tree, so it must be allowed to change every file.
+enum class TreeUse { kRead, kWrite };
+
 // `directory`: O_PATH will do. Where this process chose the id of jailed processes (identity.h), they get what
-// the directory's owner has; elsewhere they are its user anyway.
-Result<UniqueFd> DetachTree(const UniqueFd& directory);
+// the directory's owner has, and with kWrite everything below it; elsewhere they are its user anyway. Fails with
+// kFailedPrecondition or kResourceExhausted, and the reason, if the jailed user could not write to it (kWrite).
+Result<UniqueFd> DetachTree(const UniqueFd& directory, TreeUse use);
 
 }  // namespace caisson::jail
