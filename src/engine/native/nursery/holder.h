@@ -58,9 +58,9 @@ class Holder {
 
   // There is no memory for what the host sent: the run has used it up, and ends as one that did.
   [[noreturn]] void EndOutOfMemory();
-  // For SIGABRT, of which the first process of a pid namespace cannot die: abort() would go on and make
-  // a fault that looks like another.
-  void EndAborted();
+  // Ends the run as out of memory if memory was short. Else returns, except for SIGABRT, of which the first process of
+  // a pid namespace cannot die: abort() would go on and make a fault that looks like another.
+  void EndFaulted(int signal);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -109,7 +109,7 @@ class Holder {
 void SetHolder(Holder& holder);
 // As that of the holder, if there is one.
 void EndOutOfMemory();
-// From now on SIGABRT is the holder's.
-void CatchAborts();
+// From now on SIGABRT and the signals of faults are the holder's.
+void CatchFaults();
 
 }  // namespace caisson::nursery
