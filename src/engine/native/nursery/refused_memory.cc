@@ -97,6 +97,11 @@ void* mmap(void* address, std::size_t size, int protection, int flags, int fd,
   return reinterpret_cast<void*>(got);
 }
 
+void* mmap64(void* address, std::size_t size, int protection, int flags, int fd,
+             off64_t offset) noexcept {
+  return mmap(address, size, protection, flags, fd, offset);
+}
+
 // The loader maps libraries by itself; its message tells why it could not.
 void* dlopen(const char* path, int mode) noexcept {
   static auto* const real = Next<void*(const char*, int)>("dlopen");
