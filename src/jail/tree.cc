@@ -17,9 +17,12 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/packet.h"
 #include "jail/identity.h"
+#include "jail/owners.h"
 
 namespace caisson::jail {
 namespace {
@@ -62,6 +65,50 @@ long CloneSelf(std::uint64_t namespaces) {
   const long pid = ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, 0);
   if (pid == 0) ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   return pid;
+}
+
+// ---- Helpers that make a tree ----
+
+// One packet: what failed, or 0 and the tree.
+void Send(int socket, int error_number, std::span<const int> tree) {
+  SendPacket(socket, {reinterpret_cast<const char*>(&error_number), sizeof error_number}, {}, tree);
+}
+
+Result<UniqueFd> Receive(const UniqueFd& socket, std::string_view doing) {
+  std::array<char, sizeof(int)> buffer{};
+  Packet packet = ReceivePacket(socket.get(), buffer);
+  int error_number = 0;
+  if (packet.bytes.size() != sizeof error_number) {
+    return Error(ErrorCode::kInternal, "a helper process died");
+  }
+  std::memcpy(&error_number, buffer.data(), sizeof error_number);
+  if (error_number != 0) return Error::FromErrno(error_number, doing);
+  if (packet.descriptors.empty()) {
+    return Error(ErrorCode::kInternal, "a helper process sent nothing");
+  }
+  return std::move(packet.descriptors[0]);
+}
+
+// Runs `run` in a copy of this process with namespaces of its own, and returns the tree that it sends. `run` gets the
+// socket, calls the kernel only, and returns 0 or what failed.
+template <typename Run>
+Result<UniqueFd> InChild(std::uint64_t namespaces, std::string_view doing, const Run& run) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error::FromErrno(errno, "socket for a helper");
+  }
+  const UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  const long pid = CloneSelf(namespaces);
+  if (pid == 0) {
+    if (const int failed = run(theirs.get()); failed != 0) Send(theirs.get(), failed, {});
+    ::syscall(SYS_exit_group, 0);
+    __builtin_unreachable();
+  }
+  if (pid < 0) return Error::FromErrno(errno, "start a helper in namespaces of its own");
+  const Helper helper(static_cast<pid_t>(pid));
+  theirs = UniqueFd();
+  return Receive(ours, doing);
 }
 
 // ---- With CAP_SYS_ADMIN ----
@@ -107,23 +154,62 @@ void GiveToJailedUser(const UniqueFd& tree) {
   ::syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof attributes);
 }
 
+// ---- With files of several owners ----
+
+// An id map gives each user one id, so it cannot give the files of several owners to the jailed user.
+// An overlay does: its upper layer records the new owners, and with metacopy the data stays in the
+// directory. Nothing of that is written to the directory itself.
+constexpr const char* kOwnersMount = "/proc";  // Any directory, as in root.cc.
+constexpr const char* kOwnersLayer = "size=64m,nr_inodes=40k,mode=0755";
+constexpr const char* kOwnersOverlay =
+    "lowerdir=/proc/lower,upperdir=/proc/upper,workdir=/proc/work,metacopy=on";
+
+// Runs in the child.
+int MountOwners(int tree, int socket) {
+  if (::syscall(SYS_mount, nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0 ||
+      ::syscall(SYS_mount, "none", kOwnersMount, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                kOwnersLayer) < 0) {
+    return errno;
+  }
+  for (const char* path : {"/proc/lower", "/proc/upper", "/proc/work", "/proc/merged"}) {
+    if (::syscall(SYS_mkdirat, AT_FDCWD, path, 0755) < 0) return errno;
+  }
+  if (::syscall(SYS_move_mount, tree, "", AT_FDCWD, "/proc/lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+      ::syscall(SYS_mount, "overlay", "/proc/merged", "overlay", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                kOwnersOverlay) < 0) {
+    return errno;
+  }
+  const long merged =
+      ::syscall(SYS_open_tree, AT_FDCWD, "/proc/merged", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+  if (merged < 0) return errno;
+  const int sent = static_cast<int>(merged);
+  Send(socket, 0, {&sent, 1});
+  return 0;
+}
+
+Result<UniqueFd> GiveByOverlay(const UniqueFd& tree, const Ids& ids) {
+  auto merged = InChild(CLONE_NEWNS, "show them as the cell's own",
+                        [&tree](int socket) { return MountOwners(tree.get(), socket); });
+  if (!merged) {
+    return std::move(merged).error().Context(
+        "some of its files belong to other users than the directory; let one user own all of it, "
+        "or mount it ro");
+  }
+  TRY(GiveAll(*merged, ids));
+  return merged;
+}
+
 // ---- Without CAP_SYS_ADMIN ----
 
 // The task of the helper; everything is prepared beforehand.
 struct Errand {
   std::string path;
   struct stat expected{};
-  int socket = -1;
 };
-
-// Sends one packet: the error, or 0 and the tree.
-void Send(int socket, int error_number, std::span<const int> tree) {
-  SendPacket(socket, {reinterpret_cast<const char*>(&error_number), sizeof error_number}, {}, tree);
-}
 
 // Runs in the child. Its mount namespace is a copy of ours with different mounts, so the directory
 // has to be found again by its name, and must be the same one.
-int Run(const Errand& errand) {
+int Run(const Errand& errand, int socket) {
   const long directory =
       ::syscall(SYS_openat, AT_FDCWD, errand.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
   if (directory < 0) return errno;
@@ -135,23 +221,8 @@ int Run(const Errand& errand) {
   const long tree = CloneTree(static_cast<int>(directory));
   if (tree < 0 || SetAttributes(static_cast<int>(tree)) < 0) return errno;
   const int sent = static_cast<int>(tree);
-  Send(errand.socket, 0, {&sent, 1});
+  Send(socket, 0, {&sent, 1});
   return 0;
-}
-
-Result<UniqueFd> Receive(const UniqueFd& socket) {
-  std::array<char, sizeof(int)> buffer{};
-  Packet packet = ReceivePacket(socket.get(), buffer);
-  int error_number = 0;
-  if (packet.bytes.size() != sizeof error_number) {
-    return Error(ErrorCode::kInternal, "a helper process died");
-  }
-  std::memcpy(&error_number, buffer.data(), sizeof error_number);
-  if (error_number != 0) return Error::FromErrno(error_number, "clone its mount");
-  if (packet.descriptors.empty()) {
-    return Error(ErrorCode::kInternal, "a helper process sent nothing");
-  }
-  return std::move(packet.descriptors[0]);
 }
 
 Result<std::string> NameOf(const UniqueFd& directory) {
@@ -170,34 +241,45 @@ Result<UniqueFd> DetachInChild(const UniqueFd& directory) {
   if (::fstat(directory.get(), &errand.expected) != 0) {
     return Error::FromErrno(errno, "look at " + errand.path);
   }
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::FromErrno(errno, "socket for a helper");
-  }
-  const UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
-  errand.socket = theirs.get();
-  const long pid = CloneSelf(CLONE_NEWUSER | CLONE_NEWNS);
-  if (pid == 0) {
-    if (const int failed = Run(errand); failed != 0) Send(errand.socket, failed, {});
-    ::syscall(SYS_exit_group, 0);
-    __builtin_unreachable();
-  }
-  if (pid < 0) return Error::FromErrno(errno, "start a helper in namespaces of its own");
-  const Helper helper(static_cast<pid_t>(pid));
-  theirs = UniqueFd();
-  return Receive(ours);
+  return InChild(CLONE_NEWUSER | CLONE_NEWNS, "clone its mount",
+                 [&errand](int socket) { return Run(errand, socket); });
+}
+
+// Where owners cannot be mapped. The mode counts for the owner only when something is written.
+Result<void> RequireWritable(const UniqueFd& tree, const Ids& ids) {
+  struct stat owner{};
+  if (::fstat(tree.get(), &owner) != 0) return Error::FromErrno(errno, "look at its owner");
+  const bool writable = owner.st_uid == ids.host_uid || (owner.st_mode & S_IWOTH) != 0;
+  if (writable) return {};
+  return Error(ErrorCode::kFailedPrecondition,
+               "code runs as user " + std::to_string(ids.host_uid) +
+                   " here, who cannot write to a directory of user " +
+                   std::to_string(owner.st_uid) +
+                   "; run caisson as an ordinary user who owns it, or with CAP_SYS_ADMIN, or make "
+                   "the directory writable for everybody, or mount it ro, or use engine wasm");
 }
 
 }  // namespace
 
-Result<UniqueFd> DetachTree(const UniqueFd& directory) {
+Result<UniqueFd> DetachTree(const UniqueFd& directory, TreeUse use) {
+  const Ids ids = ChooseIds();
+  const bool must_give = ids.chosen && use == TreeUse::kWrite;
   UniqueFd tree(static_cast<int>(CloneTree(directory.get())));
   if (!tree.is_open()) {
-    if (errno == EPERM) return DetachInChild(directory);
-    return Error::FromErrno(errno, "clone its mount");
+    if (errno != EPERM) return Error::FromErrno(errno, "clone its mount");
+    if (must_give) TRY(RequireWritable(directory, ids));
+    return DetachInChild(directory);
   }
-  GiveToJailedUser(tree);
+  bool has_others = false;
+  if (must_give) {
+    TRY_ASSIGN(has_others, HasOtherOwners(directory));
+  }
+  if (has_others) {
+    TRY_ASSIGN(tree, GiveByOverlay(tree, ids));
+  } else {
+    GiveToJailedUser(tree);
+    if (must_give) TRY(RequireWritable(tree, ids));
+  }
   if (SetAttributes(tree.get()) != 0) return Error::FromErrno(errno, "make a tree read-only");
   return tree;
 }

@@ -16,9 +16,13 @@
 
 namespace caisson::jail {
 
+// kWrite: the cell gets a layer above the tree and must be allowed to change every file.
+enum class TreeUse { kRead, kWrite };
+
 // `directory` may be an O_PATH descriptor. If this process chose the id of the jailed processes
-// (identity.h), they get the rights of the directory's owner. Otherwise they already run as the
-// same user.
-Result<UniqueFd> DetachTree(const UniqueFd& directory);
+// (identity.h), they get the rights of the directory's owner, and with kWrite those of every owner
+// below it. Otherwise they already run as the same user. Fails with kFailedPrecondition or
+// kResourceExhausted if the jailed user could not write to the tree (kWrite).
+Result<UniqueFd> DetachTree(const UniqueFd& directory, TreeUse use);
 
 }  // namespace caisson::jail

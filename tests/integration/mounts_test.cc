@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
+#include <tuple>
+#include <utility>
 
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
@@ -134,6 +137,37 @@ TEST_P(MountsTest, AnRwMountHasTheChangesWhenTheRunHasCompleted) {
   std::string files;
   for (const OutcomeFile& file : outcome.files) files += file.change + " " + file.path + "; ";
   EXPECT_EQ(files, "modified /data/a.txt; deleted /data/d/b.txt; created /data/new/deep/x; ");
+}
+
+TEST_P(MountsTest, RootsRunsChangeFilesOfEveryOwner) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  host_.Put("all", "all\n");
+  host_.Put("theirs/one", "one\n");
+  const auto path = [this](const char* name) { return (host_.path() / name).string(); };
+  for (const auto& [name, mode] : {std::pair("all", 0666), {"a.txt", 0644}, {"d/b.txt", 0600}}) {
+    ASSERT_EQ(::chmod(path(name).c_str(), static_cast<mode_t>(mode)), 0);
+    ASSERT_EQ(::chown(path(name).c_str(), 1000, 1000), 0);
+  }
+  ASSERT_EQ(::chown(path("theirs").c_str(), 1001, 1000), 0);
+  const Outcome outcome = Run(MountMode::kReadWrite, R"(
+import os
+for name in 'all', 'a.txt', 'd/b.txt', 'theirs/one':
+    with open('/data/' + name, 'a') as file: file.write('more')
+open('/data/theirs/new', 'w').write('new')
+os.rename('/data/d/b.txt', '/data/d/c.txt')
+[open('/data/' + name).read() for name in ('all', 'a.txt', 'd/c.txt', 'theirs/one')]
+)");
+  EXPECT_EQ(ResultJson(outcome), R"(["all\nmore","alpha\nmore","beta\nmore","one\nmore"])")
+      << Ending(outcome);
+  EXPECT_EQ(host_.Tree(), "a.txt all d/ d/c.txt theirs/ theirs/new theirs/one ");
+  EXPECT_EQ(host_.Get("d/c.txt"), "beta\nmore");
+  for (const auto& [name, uid, mode] :
+       {std::tuple("all", 1000u, 0666u), {"a.txt", 1000u, 0644u}, {"theirs/new", 1001u, 0644u}}) {
+    struct stat status{};
+    ASSERT_EQ(::stat(path(name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, uid) << name;
+    EXPECT_EQ(status.st_mode & 0777, mode) << name;
+  }
 }
 
 TEST_P(MountsTest, AnOverlayIsPartOfTheOutcomeAlone) {

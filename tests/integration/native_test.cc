@@ -49,6 +49,38 @@ TEST_F(NativeTest, RunsNumpyAndPandas) {
   EXPECT_EQ(Run("import pandas as pd; int(pd.DataFrame({'a': [1, 2]}).a.sum())").result, Value(3));
 }
 
+// Libraries that get no memory crash, or raise errors of other names. Whatever they do, it was the limit.
+class ShortOfMemoryTest : public NativeTest, public ::testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(
+    Libraries, ShortOfMemoryTest,
+    ::testing::Values(
+        "import io, pandas as pd\nlen(pd.read_csv(io.StringIO('a,b\\n' + '1,2.5\\n' * 400000)))",
+        "import numpy as np, pandas as pd\nlen(pd.unique(np.arange(1_000_000) * 7))",
+        "import numpy as np, pandas as pd\nf = pd.DataFrame({'k': np.arange(300_000)})\n"
+        "len(f.merge(f, on='k'))",
+        "import numpy as np\nfloat(np.sort(np.random.rand(3_000_000))[::2].copy().sum())",
+        "import numpy as np\na = np.ones((900, 900))\nfloat((a @ a).sum())",
+        "import lxml.etree as e\nlen(e.fromstring('<a>' + '<b c=\"d\">x</b>' * 100000 + '</a>'))",
+        "import matplotlib; matplotlib.use('Agg')\nimport matplotlib.pyplot as plt\n"
+        "plt.figure(figsize=(40, 40)).gca().plot(range(100))\nplt.savefig('/tmp/p.png')"));
+
+TEST_P(ShortOfMemoryTest, EndsAsMemoryOrCompletes) {
+  const std::string code = GetParam();
+  const std::string package = code.substr(7, code.find_first_of(" .;\n,", 7) - 7);
+  if (package != "io" && !Has(package)) GTEST_SKIP() << package << " is not installed";
+  if (code.contains("pandas") && !Has("pandas")) GTEST_SKIP() << "pandas is not installed";
+  bool has_ended_at_limit = false;
+  for (const std::uint64_t mib : {8u, 16u, 24u, 40u, 56u, 72u, 96u, 128u, 240u, 400u}) {
+    const Outcome outcome =
+        Run(code, {.wall_time = 60s, .cpu_time = 60s, .memory_bytes = mib << 20});
+    if (outcome.status == RunStatus::kCompleted) continue;
+    has_ended_at_limit = true;
+    EXPECT_EQ(outcome.status, RunStatus::kLimit) << mib << " MiB: " << Ending(outcome);
+    EXPECT_EQ(outcome.reason, RunReason::kMemory) << mib << " MiB: " << Ending(outcome);
+  }
+  EXPECT_TRUE(has_ended_at_limit);
+}
+
 TEST_F(NativeTest, APlotIsCaptured) {
   if (!Has("matplotlib")) GTEST_SKIP() << "matplotlib is not installed";
   const Outcome outcome =

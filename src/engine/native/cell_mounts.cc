@@ -37,7 +37,9 @@ Result<std::shared_ptr<const CellMounts>> CellMounts::Open(std::shared_ptr<const
     if (directory == nullptr) {
       return Error(ErrorCode::kFailedPrecondition, path + " is no directory of this machine");
     }
-    auto tree = as == As::kTrees ? jail::DetachTree(*directory) : OpenAgain(*directory);
+    const auto use = mounts->points()[i].mode == MountMode::kReadOnly ? jail::TreeUse::kRead
+                                                                      : jail::TreeUse::kWrite;
+    auto tree = as == As::kTrees ? jail::DetachTree(*directory, use) : OpenAgain(*directory);
     if (!tree) return std::move(tree).error().Context("mount " + path);
     mounts->trees_.push_back(*std::move(tree));
   }

@@ -1,6 +1,7 @@
 #include "engine/session/report.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -101,13 +102,20 @@ void TakeResult(Dict& report, Outcome& outcome) {
   }
 }
 
+// The errors that libraries raise when an allocation was refused. Other errors come from the code
+// itself, even if it ran out of memory before and continued.
+bool MayMeanMemory(const RunError& error) {
+  constexpr std::array kTypes = {"MemoryError", "ImportError", "OSError",
+                                 "ParserError", "SystemError", "XMLSyntaxError"};
+  const auto matches = [&](std::string_view type) { return error.type.ends_with(type); };
+  return std::ranges::any_of(kTypes, matches) || error.message == "can't start new thread";
+}
+
 // A request for more memory than a size can express fails before the allocator can refuse it.
 void TakeRaised(const wire::DoneHeader& header, const Dict& report, Outcome& outcome) {
   const bool refused =
       (header.flags & wire::kMemoryRefused) != 0 || report.Find("memory") != nullptr;
-  const bool out_of_memory =
-      refused && outcome.error && outcome.error->type.ends_with("MemoryError");
-  if (out_of_memory) {
+  if (refused && outcome.error && MayMeanMemory(*outcome.error)) {
     End(outcome, RunStatus::kLimit, RunReason::kMemory);
   } else {
     End(outcome, RunStatus::kFailed, RunReason::kRaised);

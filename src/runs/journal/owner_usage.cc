@@ -1,4 +1,4 @@
-#include "journal/owner_usage.h"
+#include "runs/journal/owner_usage.h"
 
 #include <string>
 #include <utility>

@@ -273,7 +273,7 @@ Result<void> Cell::ShowOwnFiles() {
 
 void Cell::Serve() {
   SetHolder(holder_);
-  CatchAborts();
+  CatchFaults();
   holder_.Connect(kSocket);
   while (true) {
     switch (holder_.AwaitOrder()) {

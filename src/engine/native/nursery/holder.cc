@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 
+#include "engine/native/nursery/refused_memory.h"
 #include "guest/abi.h"
 #include "guest/native/forked.h"
 #include "wire/value.h"
@@ -96,14 +97,21 @@ void EndOutOfMemory() {
   if (g_holder != nullptr) g_holder->EndOutOfMemory();
 }
 
-void CatchAborts() {
+// A library that got no memory and did not look crashes sooner or later. At the limit the stack cannot grow either, so the
+// handler has one of its own.
+void CatchFaults() {
+  static std::array<char, 32768> stack;
+  const stack_t own{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
+  ::sigaltstack(&own, nullptr);
   struct sigaction action{};
-  action.sa_handler = [](int) {
-    g_holder->EndAborted();
-    ::raise(SIGABRT);
+  action.sa_handler = [](int signal) {
+    g_holder->EndFaulted(signal);
+    ::raise(signal);
   };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
-  ::sigaction(SIGABRT, &action, nullptr);
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 Holder::Order Holder::AwaitOrder() {
@@ -151,6 +159,7 @@ bool Holder::Run() {
   calls_ = 0;
   reported_ = false;
   static_cast<void>(caisson_memory_refused());
+  ForgetRefusedMemory();
   began_ns_ = Now();
   return caisson_run() == 0 && reported_;
 }
@@ -296,7 +305,8 @@ void Holder::Report(std::string_view report) {
   if (report.size() > start_.result_bytes + wire::kReportSlackBytes) {
     Stop(wire::Ending::kResultTooBig);
   }
-  const std::uint32_t flags = (caisson_memory_refused() != 0 ? wire::kMemoryRefused : 0) |
+  const bool refused = caisson_memory_refused() != 0 || WasMemoryRefused();
+  const std::uint32_t flags = (refused ? wire::kMemoryRefused : 0) |
                               ((start_.flags & wire::kKeepCell) != 0 ? wire::kCellKept : 0);
   const Lock lock(mutex_);
   SendDone(MakeDone(wire::Ending::kReported, flags), report);
@@ -310,8 +320,10 @@ void Holder::EndOutOfMemory() {
   ::_exit(EXIT_SUCCESS);
 }
 
-void Holder::EndAborted() {
+void Holder::EndFaulted(int signal) {
   if (IsForked()) return;  // It dies of the next one, as any process does.
+  if (IsMemoryShort()) EndOutOfMemory();
+  if (signal != SIGABRT) return;
   wire::DoneHeader done = MakeDone(wire::Ending::kTrap, 0);
   done.detail = static_cast<std::uint32_t>(wire::Trap::kUnreachable);
   SendDone(done, {});
