@@ -46,16 +46,24 @@ class RunJournalTest : public ::testing::Test {
     return *std::move(result);
   }
 
+  // A waiting call owns its journal, and the journal the wait. Stop() ends both, as at the end of a run.
+  void TearDown() override {
+    for (const auto& journal : opened_) journal->Stop();
+    context_.restart();
+    context_.poll();
+  }
+
   std::shared_ptr<RunJournal> Open(std::vector<StoredCall> recorded = {}) {
-    return std::make_shared<RunJournal>(JournalOptions{.store = *store_,
-                                                       .desk = desk_,
-                                                       .clock = clock_,
-                                                       .owner = owner_,
-                                                       .run = RunId("run_1"),
-                                                       .lease = lease_,
-                                                       .code_digest = CodeDigest("code"),
-                                                       .max_bytes = max_bytes_,
-                                                       .recorded = std::move(recorded)});
+    return opened_.emplace_back(
+        std::make_shared<RunJournal>(JournalOptions{.store = *store_,
+                                                    .desk = desk_,
+                                                    .clock = clock_,
+                                                    .owner = owner_,
+                                                    .run = RunId("run_1"),
+                                                    .lease = lease_,
+                                                    .code_digest = CodeDigest("code"),
+                                                    .max_bytes = max_bytes_,
+                                                    .recorded = std::move(recorded)}));
   }
   std::vector<StoredCall> Rows() { return *Now(store_->runs().Calls(owner_, RunId("run_1"))); }
   // Another replica takes the run over.
@@ -114,6 +122,7 @@ class RunJournalTest : public ::testing::Test {
   std::uint64_t max_bytes_ = kMaxJournalBytes;
   const std::shared_ptr<const Tool> read_ = MakeTool("read");
   const std::shared_ptr<const Tool> send_ = MakeTool("send", Approval::Always());
+  std::vector<std::shared_ptr<RunJournal>> opened_;
 };
 
 TEST_F(RunJournalTest, ARowIsThereBeforeTheEffectAndFinishedAfter) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "base/sanitized.h"
 #include "tests/integration/census.h"
 #include "tests/integration/guest.h"
 
@@ -191,7 +192,9 @@ TEST_P(IsolationTest, AWorkerKilledInTheMiddleOfComputingIsReplaced) {
 TEST_P(IsolationTest, AStoppedWorkerIsFoundOutAndReplaced) {
   auto engine = StartEngine(GetParam());
   Guest guest = Guest::Open(*engine);
-  guest.Start({.code = "print('on')\nwhile True: pass", .limits = {.wall_time = 200ms}});
+  // Long enough for the census below, which has to come first.
+  const auto wall_time = kIsSanitized ? 10s : 1s;
+  guest.Start({.code = "print('on')\nwhile True: pass", .limits = {.wall_time = wall_time}});
   guest.WaitForOutput("on");
   for (pid_t worker : TakeCensus().processes) ::kill(worker, SIGSTOP);
   const Outcome outcome = guest.End();
