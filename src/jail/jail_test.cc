@@ -124,7 +124,7 @@ class JailTest : public testing::TestWithParam<Setup> {
  protected:
   void SetUp() override {
     if (GetParam().who == Who::kRoot && ::getuid() != 0) GTEST_SKIP() << "not root";
-    if (GetParam().tier == Tier::kNamespace) testing::SkipWithoutNamespaces();
+    if (GetParam().tier == Tier::kNamespace) SkipWithoutNamespaces();
   }
 
   std::string Observe(const std::string& width, const std::string& attempt) const {
@@ -357,7 +357,7 @@ TEST(EnterTest, TierNonePutsUpWhatItCanAndSaysSo) {
 
 class SpawnTest : public testing::Test {
  protected:
-  void SetUp() override { testing::SkipWithoutNamespaces(); }
+  void SetUp() override { SkipWithoutNamespaces(); }
   Result<Child> SpawnHanging(Tier tier, Pipe& log) {
     auto child = Spawn({.tier = tier,
                         .program = &program_,

@@ -110,7 +110,7 @@ TEST(ProbeTest, LandlockRefusedLeavesNoTierButNone) {
 }
 
 TEST(ProbeTest, MountsRefusedByASecurityModuleTakeAwayTierNamespace) {
-  testing::SkipWithoutNamespaces();
+  SkipWithoutNamespaces();
   const std::string text = ProbeAfter([] { return RefuseBySeccomp({SCMP_SYS(mount)}, EACCES); });
   EXPECT_TRUE(text.starts_with("best landlock\n")) << text;
   EXPECT_TRUE(Contains(text, "+user_namespaces")) << text;

@@ -363,7 +363,7 @@ INSTANTIATE_TEST_SUITE_P(ForeignLandlock, EscapeTest,
 
 // What the kernel refuses root it may grant somebody else, and the other way round.
 TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
-  jail::testing::SkipWithoutNamespaces();
+  jail::SkipWithoutNamespaces();
   ExpectPassAsNobody(
       "Native/*/process_*:Native/*/signals_*:Native/*/syscalls_*:Native/*/native_files_*:Native/*/"
       "mounts_*:"

@@ -12,7 +12,7 @@ namespace {
 
 // Tests of tier namespace are skipped where a container refuses it.
 void SkipIfRefused(jail::Tier tier) {
-  if (tier == jail::Tier::kNamespace) jail::testing::SkipWithoutNamespaces();
+  if (tier == jail::Tier::kNamespace) jail::SkipWithoutNamespaces();
 }
 
 template <typename T>

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string>
 
-namespace caisson::jail::testing {
+namespace caisson::jail {
 
 // Returns the error of unshare() with all namespaces that tier namespace uses; 0 if it is allowed.
 inline int ErrorOfNamespaces() {
@@ -43,4 +43,4 @@ inline void SkipWithoutNamespaces() {
       ::testing::TestPartResult::kSkip, __FILE__, __LINE__, reason.c_str()));
 }
 
-}  // namespace caisson::jail::testing
+}  // namespace caisson::jail

@@ -37,7 +37,7 @@ inline constexpr uid_t kNobody = 65534;
 
 inline std::unique_ptr<Driver> StartNursery(Tier tier,
                                             const std::vector<std::string>& arguments = {}) {
-  if (tier == Tier::kNamespace) jail::testing::SkipWithoutNamespaces();
+  if (tier == Tier::kNamespace) jail::SkipWithoutNamespaces();
   auto driver = Driver::Start(tier, arguments);
   EXPECT_TRUE(driver) << driver.error().message();
   return driver ? std::make_unique<Driver>(*std::move(driver)) : nullptr;
