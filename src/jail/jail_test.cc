@@ -32,6 +32,7 @@
 #include "jail/identity.h"
 #include "jail/landlock.h"
 #include "jail/spawn.h"
+#include "jail/testing/namespaces.h"
 
 namespace caisson::jail {
 namespace {
@@ -123,6 +124,7 @@ class JailTest : public testing::TestWithParam<Setup> {
  protected:
   void SetUp() override {
     if (GetParam().who == Who::kRoot && ::getuid() != 0) GTEST_SKIP() << "not root";
+    if (GetParam().tier == Tier::kNamespace) SkipWithoutNamespaces();
   }
 
   std::string Observe(const std::string& width, const std::string& attempt) const {
@@ -360,6 +362,7 @@ TEST(EnterTest, TierNonePutsUpWhatItCanAndSaysSo) {
 
 class SpawnTest : public testing::Test {
  protected:
+  void SetUp() override { SkipWithoutNamespaces(); }
   Result<Child> SpawnHanging(Tier tier, Pipe& log) {
     auto child = Spawn({.tier = tier,
                         .program = &program_,

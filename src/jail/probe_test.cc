@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
+#include "jail/testing/namespaces.h"
 
 namespace caisson::jail {
 namespace {
@@ -109,6 +110,7 @@ TEST(ProbeTest, LandlockRefusedLeavesNoTierButNone) {
 }
 
 TEST(ProbeTest, MountsRefusedByASecurityModuleTakeAwayTierNamespace) {
+  SkipWithoutNamespaces();
   const std::string text = ProbeAfter([] { return RefuseBySeccomp({SCMP_SYS(mount)}, EACCES); });
   EXPECT_TRUE(text.starts_with("best landlock\n")) << text;
   EXPECT_TRUE(Contains(text, "+user_namespaces")) << text;

@@ -4,7 +4,7 @@
 // An attack says in comments on its first lines what must hold:
 //   # harm: what would be lost          # expect: the ways it may end, "limit" or "limit/memory" ...
 //   # never: words it must not print    # limit: name=value        # repeat: times, SEED counting up
-//   # engines: where it makes sense ("wasm", "native", "landlock": native in that tier); else the first two
+//   # engines: where it makes sense ("wasm", "native", "landlock": native in that tier); else all of them
 //   # expect native: where that engine ends it otherwise than `expect` says
 //   # mounts: "yes" if it is to have /ro, /rw and /overlay, directories of the host with host.txt in them
 // It knows CANARY_FILE and CANARY_DIR on the host, PORT where the host listens, and SEED.
@@ -27,6 +27,7 @@
 
 #include "base/sanitized.h"
 #include "base/unique_fd.h"
+#include "jail/testing/namespaces.h"
 #include "tests/integration/census.h"
 #include "tests/integration/guest.h"
 #include "tests/integration/ordinary_user.h"
@@ -65,10 +66,11 @@ struct Target {
   jail::Tier tier;
 
   bool operator==(const Target& other) const {
-    return std::string_view(name) == other.name && kind == other.kind;
+    return std::string_view(name) == other.name && kind == other.kind && tier == other.tier;
   }
 };
 constexpr Target kWasm{"wasm", EngineKind::kWasm, jail::Tier::kNamespace};
+constexpr Target kWasmLandlock{"wasm", EngineKind::kWasm, jail::Tier::kLandlock};
 constexpr Target kNative{"native", EngineKind::kNative, jail::Tier::kNamespace};
 constexpr Target kLandlock{"landlock", EngineKind::kNative, jail::Tier::kLandlock};
 // The same attacks on a Python that is started for each run: its walls are the same.
@@ -103,7 +105,7 @@ std::optional<Attack> Load(const fs::path& path, const Target& target) {
                 .expect = {},
                 .never = {},
                 .limits = {}};
-  std::vector<std::string> engines{"wasm", "native"};
+  std::vector<std::string> engines{"wasm", "native", "landlock"};
   std::istringstream lines(attack.code);
   std::string line;
   while (std::getline(lines, line) && line.starts_with("# ")) {
@@ -350,6 +352,8 @@ std::string NameOfAttack(const ::testing::TestParamInfo<Attack>& info) {
   return info.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Wasm, EscapeTest, ::testing::ValuesIn(LoadAll(kWasm)), NameOfAttack);
+INSTANTIATE_TEST_SUITE_P(WasmLandlock, EscapeTest, ::testing::ValuesIn(LoadAll(kWasmLandlock)),
+                         NameOfAttack);
 INSTANTIATE_TEST_SUITE_P(Native, EscapeTest, ::testing::ValuesIn(LoadAll(kNative)), NameOfAttack);
 INSTANTIATE_TEST_SUITE_P(NativeLandlock, EscapeTest, ::testing::ValuesIn(LoadAll(kLandlock)),
                          NameOfAttack);
@@ -359,6 +363,7 @@ INSTANTIATE_TEST_SUITE_P(ForeignLandlock, EscapeTest,
 
 // What the kernel refuses root it may grant somebody else, and the other way round.
 TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
+  jail::SkipWithoutNamespaces();
   ExpectPassAsNobody(
       "Native/*/process_*:Native/*/signals_*:Native/*/syscalls_*:Native/*/native_files_*:Native/*/"
       "mounts_*:"

@@ -5,8 +5,15 @@
 #include <ostream>
 #include <utility>
 
+#include "jail/testing/namespaces.h"
+
 namespace caisson::testing {
 namespace {
+
+// Tests of tier namespace are skipped where a container refuses it.
+void SkipIfRefused(jail::Tier tier) {
+  if (tier == jail::Tier::kNamespace) jail::SkipWithoutNamespaces();
+}
 
 template <typename T>
 std::unique_ptr<T> OrAbort(Result<std::unique_ptr<T>> engine) {
@@ -57,10 +64,12 @@ NativeEngineOptions ForeignOptions(EngineChoice choice) {
 }
 
 std::unique_ptr<WasmEngine> StartWasm(WasmEngineOptions options) {
+  SkipIfRefused(options.tier);
   return OrAbort(WasmEngine::Create(std::move(options)));
 }
 
 std::unique_ptr<NativeEngine> StartNative(NativeEngineOptions options) {
+  SkipIfRefused(options.tier);
   return OrAbort(NativeEngine::Create(std::move(options)));
 }
 

@@ -1,4 +1,5 @@
 # harm: a path leads to the host's files
+# engines: wasm native
 # expect: completed
 # never: reached
 import os, sys

@@ -1,4 +1,5 @@
 # harm: a tree deeper than any path breaks the capture, or is applied in part
+# engines: wasm native
 # mounts: yes
 # expect: completed failed/files failed/raised
 import os

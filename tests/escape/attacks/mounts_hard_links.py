@@ -1,4 +1,5 @@
 # harm: a second name for a file of the host, or for the canary, is written through
+# engines: wasm native
 # mounts: yes
 # expect: completed
 import os

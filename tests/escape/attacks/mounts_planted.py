@@ -1,4 +1,5 @@
 # harm: modules planted in a mount are imported, now or by the next run
+# engines: wasm native
 # mounts: yes
 # expect: completed
 # never: planted

@@ -1,4 +1,5 @@
 # harm: a file that is all holes fills the host's memory when it is captured, or its disk when it is applied
+# engines: wasm native
 # mounts: yes
 # expect: completed failed/files
 import os

@@ -1,4 +1,5 @@
 # harm: a link in a mount leads the cell, or the host that applies it, to another file
+# engines: wasm native
 # mounts: yes
 # expect: completed
 import os

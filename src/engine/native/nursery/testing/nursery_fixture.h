@@ -24,6 +24,7 @@
 
 #include "base/sanitized.h"
 #include "engine/native/nursery/testing/driver.h"
+#include "jail/testing/namespaces.h"
 
 namespace caisson::nursery {
 
@@ -36,6 +37,7 @@ inline constexpr uid_t kNobody = 65534;
 
 inline std::unique_ptr<Driver> StartNursery(Tier tier,
                                             const std::vector<std::string>& arguments = {}) {
+  if (tier == Tier::kNamespace) jail::SkipWithoutNamespaces();
   auto driver = Driver::Start(tier, arguments);
   EXPECT_TRUE(driver) << driver.error().message();
   return driver ? std::make_unique<Driver>(*std::move(driver)) : nullptr;
