@@ -29,7 +29,7 @@ NEEDED = [
     ("Loads the jail's own, narrower filter. A filter can only take calls away.", ["seccomp"]),
 ]
 
-# Why the others stay refused.
+# The reasons why other calls stay refused.
 REFUSED = {
     "loads code into the kernel, or replaces it": [
         "bpf", "create_module", "delete_module", "finit_module", "get_kernel_syms", "init_module", "kexec_file_load",

@@ -39,7 +39,7 @@ std::optional<int> MinorOf(const std::string& name) {
   return minor;
 }
 
-// bin/python3 without links, or where that name is missing the newest bin/python3.N.
+// bin/python3 with links resolved or, if that name is missing, the newest bin/python3.N.
 fs::path ProgramIn(const fs::path& prefix) {
   std::vector<fs::path> names{prefix / "bin" / "python3"};
   for (int minor = kNewest; minor >= kOldest; --minor) {
@@ -50,7 +50,7 @@ fs::path ProgramIn(const fs::path& prefix) {
   return found == names.end() ? fs::path() : fs::canonical(*found, failed);
 }
 
-// The path in the program's PT_INTERP; empty if it has none.
+// Returns the path in the program's PT_INTERP; empty if it has none.
 Result<std::string> LoaderName(const std::string& program) {
   std::ifstream file(program, std::ios::binary);
   Elf64_Ehdr header{};
@@ -73,7 +73,7 @@ Result<std::string> LoaderName(const std::string& program) {
   return std::string();
 }
 
-// libpython3.N.so and its like, which lie beside the library.
+// Adds libpython3.N.so and similar files, which lie beside the library.
 void AddSharedLibraries(const fs::path& directory, std::vector<std::string>& trees) {
   std::error_code failed;
   for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;

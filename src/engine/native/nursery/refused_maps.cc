@@ -1,7 +1,9 @@
-// mmap(), for the program and every library in it: ends a run that asks for memory again and again and gets none.
+// Replaces mmap() for the program and all its libraries: ends a run that keeps asking for memory
+// that is refused.
 //
-// OpenBLAS asks for ever, on each thread that multiplies and finds no room for a buffer (ADR 32). It would spin until the
-// run's time is over, which tells nobody what it was short of.
+// OpenBLAS asks for ever, on each thread that multiplies and finds no space for a buffer (ADR 32).
+// It would spin until the run's time is over, and the outcome would not show that memory was
+// missing.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +14,7 @@
 
 namespace {
 
-// More than anyone tries who does something else in between.
+// More attempts than any code makes that does something else in between.
 constexpr int kRefusals = 1000;
 
 thread_local int t_refused = 0;

@@ -50,9 +50,9 @@ Result<void> Rehearse(Holder& holder) {
   }
   SetHolder(holder);
   holder.Connect(cell.get());
-  static_cast<void>(holder.AwaitOrder());  // To run, that is.
+  static_cast<void>(holder.AwaitOrder());  // The order is to run.
   holder.AwaitStart();
-  // The report stays in the socket and goes with it.
+  // The report stays in the socket and is dropped with it.
   if (!holder.Run()) return Error(ErrorCode::kInternal, "the rehearsal came to nothing");
   holder.Connect(-1);
   return {};
