@@ -1,8 +1,8 @@
 // A program that runs Python code written by a model, and lets it call two functions of the
 // program.
 //
-//   cmake -S . -B build -DCMAKE_PREFIX_PATH=/usr/local -DCMAKE_CXX_COMPILER=clang++-19 && cmake
-//   --build build && build/embed
+//   cmake -S . -B build -DCMAKE_PREFIX_PATH=/usr/local -DCMAKE_CXX_COMPILER=clang++-19
+//   cmake --build build && build/embed
 #include <caisson/caisson.h>
 
 #include <iostream>

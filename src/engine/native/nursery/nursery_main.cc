@@ -3,7 +3,7 @@
 // gone.
 //
 //   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=PREFIX [--foreign]]
-//   [--see=PATH]... [--scratch=PATH]
+//                   [--see=PATH]... [--scratch=PATH]
 //
 // SCRATCH is a directory in which each cell makes a directory for its files, for tiers without a
 // mount namespace.
