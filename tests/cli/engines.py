@@ -114,7 +114,7 @@ class Native(harness.CliTest):
             self.assertEqual((outcome["result"], outcome["boundary"]["engine"]), ("hello", "native"), outcome)
         done = self.run_code("1", "--engine", "native", "--config", "c.toml")
         self.assertNotEqual(done.status, 0)
-        self.assertIn(b"holds no Python", done.err)
+        self.assertIn(b"contains no Python", done.err)
 
     def test_another_python(self):
         prefix = harness.pathlib.Path(harness.PROGRAM).parent / "pythons/3.9"

@@ -297,9 +297,10 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
     wire::StartHeader start;
     std::memcpy(&start, head.data(), sizeof start);
     if ((start.flags & wire::kKeepCell) != 0 && variety_.mounts && variety_.mounts->any_applied()) {
-      return Error(ErrorCode::kFailedPrecondition,
-                   "engine native applies what was written below an rw mount when the process has "
-                   "ended, so it has none in sessions; run them in engine wasm");
+      return Error(
+          ErrorCode::kFailedPrecondition,
+          "engine native applies writes below an rw mount when the process has ended, so a "
+          "session cannot have one; run it in engine wasm");
     }
     BeginRun(start);
     if (kind == ToWorker::kRestore) AwaitAnswer();

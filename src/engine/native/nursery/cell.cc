@@ -217,7 +217,8 @@ std::vector<jail::PathRule> Cell::Rules() const {
 
 Result<void> Cell::WarmUp() {
   if (nursery_.runner != nullptr) return {};
-  if (caisson_reseed() != 0) return Error(ErrorCode::kInternal, "a cell without chance of its own");
+  if (caisson_reseed() != 0)
+    return Error(ErrorCode::kInternal, "the cell cannot seed its random numbers");
   if (request_.kind != wire::ToNursery::kMake) return {};
   caisson_touch_pools();
   TRY(Rehearse(holder_));

@@ -57,13 +57,13 @@ Result<std::string> LoaderName(const std::string& program) {
   file.read(reinterpret_cast<char*>(&header), sizeof header);
   if (!file || !std::ranges::equal(std::string_view(ELFMAG, SELFMAG),
                                    std::string_view(reinterpret_cast<char*>(header.e_ident), 4))) {
-    return Error(ErrorCode::kInvalidArgument, program + " is no program of this machine");
+    return Error(ErrorCode::kInvalidArgument, program + " is not a program for this machine");
   }
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr part{};
     file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof part));
     file.read(reinterpret_cast<char*>(&part), sizeof part);
-    if (!file) return Error(ErrorCode::kInvalidArgument, program + " is cut short");
+    if (!file) return Error(ErrorCode::kInvalidArgument, program + " is truncated");
     if (part.p_type != PT_INTERP || part.p_filesz == 0 || part.p_filesz > 4096) continue;
     std::string name(part.p_filesz - 1, '\0');  // Without the NUL.
     file.seekg(static_cast<std::streamoff>(part.p_offset));
@@ -96,7 +96,7 @@ Result<Interpreter> FindInterpreter(const std::string& prefix) {
   const std::optional<int> minor = MinorOf(program.filename().string());
   if (!minor) {
     return Error(ErrorCode::kNotFound,
-                 prefix + " holds no Python: there is no bin/python3 that is a python3.N");
+                 prefix + " contains no Python: its bin/python3 is not a python3.N");
   }
   const fs::path base = program.parent_path().parent_path();
   const fs::path library = LibraryOf(base, *minor);

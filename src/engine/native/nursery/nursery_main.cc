@@ -119,7 +119,7 @@ Result<void> PrepareToFork(const jail::Enclosure& enclosure) {
 Result<void> BringPythonUp(const jail::Enclosure& enclosure, const Library& library,
                            const std::string& preload) {
   if (caisson_boot_native(library.module_path.c_str(), preload.c_str()) != 0) {
-    return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
+    return Error(ErrorCode::kFailedPrecondition, "Python did not start");
   }
   return PrepareToFork(enclosure);
 }

@@ -748,7 +748,7 @@ TEST(NurseryStart, SaysWhyItCannot) {
   EXPECT_THAT(unknown.error().message(), HasSubstr("No module named 'no_such_module_anywhere'"));
   auto prefix = Driver::Start(Tier::kNamespace, {"--prefix=/nonexistent"});
   ASSERT_FALSE(prefix);
-  EXPECT_THAT(prefix.error().message(), HasSubstr("holds no Python"));
+  EXPECT_THAT(prefix.error().message(), HasSubstr("contains no Python"));
   const Venv venv;
   auto threaded =
       Driver::Start(Tier::kNamespace, {"--prefix=" + venv.path(), "--preload=threaded"});

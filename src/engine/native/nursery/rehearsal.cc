@@ -53,7 +53,7 @@ Result<void> Rehearse(Holder& holder) {
   static_cast<void>(holder.AwaitOrder());  // The order is to run.
   holder.AwaitStart();
   // The report stays in the socket and is dropped with it.
-  if (!holder.Run()) return Error(ErrorCode::kInternal, "the rehearsal came to nothing");
+  if (!holder.Run()) return Error(ErrorCode::kInternal, "the rehearsal sent no report");
   holder.Connect(-1);
   return {};
 }

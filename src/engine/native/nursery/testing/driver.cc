@@ -240,7 +240,7 @@ Result<Driver> Driver::Start(jail::Tier tier, const std::vector<std::string>& ar
   if (!driver.Take() || !driver.ready_) {
     // It closes the control socket before it reports why.
     static_cast<void>(driver.child_.WaitFor(std::chrono::milliseconds(kDeadlineMs)));
-    return Error(ErrorCode::kUnavailable, "the nursery did not come up: " + driver.Log());
+    return Error(ErrorCode::kUnavailable, "the nursery did not start: " + driver.Log());
   }
   return driver;
 }
