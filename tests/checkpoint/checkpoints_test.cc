@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Over, EveryCheckpointsTest,
                            return info.param == Kind::kStore ? "Store" : "Directory";
                          });
 
-// What somebody who can write to the store could do, seen from above it.
+// Attacks by somebody who can write to the store.
 class SealedCheckpointsTest : public CheckpointsTest {
  protected:
   SealedCheckpoints sealed_{memory_->checkpoints(), keys_};
@@ -141,7 +141,7 @@ class SealedCheckpointsTest : public CheckpointsTest {
   std::string Stored(const char* instance, const char* id) {
     return Now(memory_->checkpoints().Find(ann_, InstanceId(instance), CheckpointId(id)))->bytes;
   }
-  // Puts bytes where they do not belong.
+  // Writes bytes to a wrong place.
   ErrorCode Planted(const IsolationKey& owner, const char* instance, const char* id,
                     const std::string& bytes) {
     auto& below = memory_->checkpoints();
@@ -215,7 +215,7 @@ TEST_F(CheckpointDirectoryTest, WithoutAStampThereIsNothing) {
   EXPECT_FALSE(Append(*store_, {}, "b"));
   EXPECT_THAT(refusals_, ElementsAre("identity_missing", "identity_missing"));
   EXPECT_FALSE(std::filesystem::exists(InstanceOf(ann_) / "owner"));
-  // One that is torn or forged is none.
+  // A truncated or forged one counts as missing.
   std::filesystem::rename(root_ / "stamp", InstanceOf(ann_) / "owner");
   EXPECT_TRUE(Now(store_->Head(ann_, InstanceId("w"))));
   Change(InstanceOf(ann_) / "owner");
@@ -238,7 +238,7 @@ TEST_F(CheckpointDirectoryTest, AWriterThatDiedLeavesNothingInTheWay) {
 TEST_F(CheckpointDirectoryTest, WhatIsChangedOrMovedIsRefused) {
   ASSERT_TRUE(Append(*store_, {}, "a"));
   ASSERT_TRUE(Append(*store_, "a", "b"));
-  // An old state put forward as the newest.
+  // Presents an old state as the newest.
   std::filesystem::copy_file(InstanceOf(ann_) / "0000000001-a", InstanceOf(ann_) / "0000000003-a");
   EXPECT_EQ(HeadCode(ann_), ErrorCode::kFailedPrecondition);
   std::filesystem::remove(InstanceOf(ann_) / "0000000003-a");

@@ -1,4 +1,4 @@
-"""Input that cannot be run: a clear message, the right exit status, nothing on stdout."""
+"""Input that cannot be run gives a clear message, the right exit status, and nothing on stdout."""
 
 import __main__
 import os

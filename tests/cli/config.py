@@ -1,4 +1,4 @@
-"""caisson config: mistakes with their lines, and the file without its secrets."""
+"""caisson config: reports mistakes with their lines, and shows the file without its secrets."""
 
 import __main__
 
@@ -37,7 +37,7 @@ class Config(harness.CliTest):
         self.assertEqual(self.caisson("config", "print", "--config", "again.toml").out, done.out)
 
     def expect_mistakes(self, text, *expected):
-        """Each is a line and words of its message; there are no others."""
+        """Expects exactly these mistakes: each is a line and words of its message."""
         self.put("bad.toml", text)
         done = self.caisson("config", "check", "--config", "bad.toml")
         self.assertEqual(done.status, 2, done)
@@ -81,7 +81,7 @@ class Config(harness.CliTest):
                     said = refused.err.decode().removeprefix("caisson: ")
                     self.assertIn(words, said)
                     self.assertEqual(checked.err.decode(), f"caisson: caisson.toml:6: mount[1]: {said}")
-        # One that cannot be does not keep the others from being looked at, with it or with each other.
+        # An invalid mount does not prevent the check of the others.
         self.expect_mistakes(first + mount("none", "/n") + mount("d", "/n/x") + mount("c", "/c") + mount("c", "/d"),
                              (6, "no such directory"), (9, "it overlaps the mount at /n"), (15, "it overlaps c"))
         self.put("caisson.toml", first + mount("c", "/c"))

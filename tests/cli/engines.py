@@ -1,4 +1,5 @@
-"""Engines: what native runs and how it ends there, which engine auto chooses, what check says."""
+"""Engines: what native runs and how runs end there, which engine auto chooses, what check reports.
+"""
 
 import __main__
 
@@ -48,7 +49,9 @@ class Native(harness.CliTest):
 
     def test_an_orphan_does_not_outlive_its_run(self):
         code = "import os, time\nif os.fork() == 0:\n    time.sleep(600)\n1"
-        self.assertEqual(self.native(code, "--limit", "processes=4")["result"], 1)  # tearDown looks for it.
+        self.assertEqual(self.native(code, "--limit", "processes=4")["result"], 1)  # tearDown
+                                                                                    # checks that it
+                                                                                    # is gone.
 
     @harness.unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
     def test_numpy(self):
@@ -73,7 +76,7 @@ class Native(harness.CliTest):
                 "for thread in threads: thread.start()\nfor thread in threads: thread.join()\n'done'")
         limits = "--limit", "wall_seconds=50", "--limit", "cpu_seconds=50"
         outcome = self.native(code, *limits)
-        if outcome["status"] != "completed":  # A BLAS that needs no buffers gets through.
+        if outcome["status"] != "completed":  # A BLAS that needs no buffers succeeds.
             self.assertEqual((outcome["status"], outcome["reason"]), ("limit", "memory"), outcome)
         self.assertEqual(self.native(code, *limits, "--limit", "memory_bytes=1400000000")["result"], "done")
 
@@ -100,7 +103,7 @@ class Native(harness.CliTest):
         self.assertEqual([f["path"] for f in outcome["files"]], ["/data/out.txt"])
 
     def test_a_virtual_environment(self):
-        # Not below /tmp, where cells have files of their own.
+        # Not below /tmp, where cells have their own files.
         with harness.tempfile.TemporaryDirectory(dir="/var/tmp") as name:
             prefix = harness.pathlib.Path(name)
             prefix.chmod(0o755)

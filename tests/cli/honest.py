@@ -1,4 +1,4 @@
-"""What a model writes on an ordinary day passes the strict policy and does in a cell what CPython does."""
+"""Typical programs of a model pass the strict policy and do in a cell what they do in CPython."""
 
 import __main__
 import json

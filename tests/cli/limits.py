@@ -1,4 +1,5 @@
-"""Limits: what --limit takes, and that each one that is reached is told with the way to raise it."""
+"""Limits: the values of --limit, and that each reached limit is reported with the way to raise it.
+"""
 
 import __main__
 import time

@@ -1,4 +1,4 @@
-"""[limits.max]: what the operator does not allow nobody gets, over any door."""
+"""[limits.max]: nobody gets more than the operator allows, over any door."""
 
 import __main__
 import http.client

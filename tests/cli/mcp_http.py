@@ -1,4 +1,4 @@
-"""MCP over HTTP as two users and some attackers see it: /mcp of caisson serve."""
+"""MCP over HTTP with two users and some attackers: /mcp of caisson serve."""
 
 import base64
 import concurrent.futures
@@ -260,7 +260,7 @@ class McpHttp(CliTest):
         question = next(events)
         self.assertEqual((question["method"], self.sent()), ("elicitation/create", 0))
         yes = {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"approved": True}}}
-        # Another's answer counts for nothing.
+        # An answer from another user has no effect.
         bob = Client(self.port, "bob")
         bob.initialize()
         self.assertEqual(bob.post(yes, Mcp_Session_Id=bob.session).status, 202)
@@ -324,7 +324,7 @@ secret_file = "token.key"
         self.assertEqual(read()["error"]["code"], -32602)
         ann = Client(self.port, "ann")
         self.assertEqual(ann.modern("resources/list").message["result"]["resources"], [])
-        # Whoever waits for a person is never forgotten.
+        # A session that waits for a person is never dropped.
         wait = ann.modern("tools/call", {"name": "wait_for_run", "arguments": {
             "run_id": waiting["run_id"], "timeout_seconds": 0}}).message["result"]
         self.assertEqual(wait["structuredContent"]["status"], "waiting", wait)

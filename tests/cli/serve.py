@@ -1,4 +1,4 @@
-"""caisson serve: the REST door end to end, with Python's client, curl and bare sockets."""
+"""caisson serve: the REST door end to end, with Python's client, curl and raw sockets."""
 
 import __main__
 import base64
@@ -29,7 +29,7 @@ tenant = "acme"
 user = "bob"
 value_file = "bob.key"
 """
-# Each call of the tool leaves one line.
+# Each call of the tool writes one line.
 SEND = """
 [[tool]]
 name = "send"
@@ -298,7 +298,7 @@ class Runs(Serve):
 
 
 class ServeSend(Serve):
-    """With a tool that leaves a line for each call, and asks before."""
+    """With a tool that writes a line for each call, and needs an approval."""
 
     def setUp(self):
         super().setUp()

@@ -42,7 +42,7 @@ class SchemaTest : public StoreTest {
   const std::unique_ptr<Connection> connection_ = backend_->Direct();
 };
 
-// I3, read off the tables as they are.
+// I3, checked on the real tables.
 TEST_P(SchemaTest, TheOwnerComesFirstInEveryPrimaryKey) {
   const auto keys = Run(
       GetParam() == BackendKind::kSqlite
