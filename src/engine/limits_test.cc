@@ -57,7 +57,7 @@ TEST(LimitsTest, AnUnknownNameListsTheKnownOnes) {
   EXPECT_THAT(refused.error().message(), HasSubstr("wall_seconds cpu_seconds memory_bytes"));
 }
 
-TEST(LimitsTest, WhatIsAboveTheCeilingIsRefusedWithTheMost) {
+TEST(LimitsTest, AValueAboveTheCeilingIsRefusedWithTheMaximum) {
   EXPECT_TRUE(CheckLimits(Limits(), DefaultCeiling()));
   EXPECT_TRUE(CheckLimits(DefaultCeiling(), DefaultCeiling()));
   Limits limits;

@@ -103,7 +103,7 @@ TEST_F(DeskTest, OpenQuestionsAreBounded) {
             ErrorCode::kResourceExhausted);
 }
 
-TEST_F(DeskTest, WhoListensIsWokenByADecisionOfTheirRunAlone) {
+TEST_F(DeskTest, AListenerIsWokenOnlyByADecisionOfItsRun) {
   int mine = 0;
   int others = 0;
   const auto listening = bell_.Listen(ann_, RunId("run_1"), [&] { ++mine; });
@@ -117,7 +117,7 @@ TEST_F(DeskTest, WhoListensIsWokenByADecisionOfTheirRunAlone) {
   EXPECT_EQ(others, 0);
 }
 
-TEST_F(DeskTest, WhatIsSomebodyElsesIsNotThere) {
+TEST_F(DeskTest, ObjectsOfAnotherIdentityAreNotFound) {
   const auto asked = Now(desk_.Ask(ann_, Judge(Call(0, "ann")).question));
   const auto theirs = Now(desk_.Decide(bob_, asked->asked.id, Yes()));
   const auto none = Now(desk_.Decide(bob_, ApprovalId("apr_none"), Yes()));
@@ -227,7 +227,7 @@ TEST_F(DeskTest, AnswersThatMakeNoSenseDecideNothing) {
   EXPECT_EQ(Now(store_->approvals().Find(ann_, asked->asked.id))->state, ApprovalState::kPending);
 }
 
-TEST_F(DeskTest, WhatWasNotHashedCannotBeApproved) {
+TEST_F(DeskTest, ACallThatWasNotHashedCannotBeApproved) {
   NewApproval forged{.id = ApprovalId("apr_x"),
                      .binding = Judge(Call(0, "ann")).question.binding,
                      .arguments = R"({"to":"bob"})",
@@ -239,7 +239,7 @@ TEST_F(DeskTest, WhatWasNotHashedCannotBeApproved) {
   EXPECT_TRUE(Now(desk_.Decide(ann_, forged.id, {.verdict = ApprovalState::kDenied})));
 }
 
-TEST(GrantPatternTest, WhatItDoesNotKnowIsRefused) {
+TEST(GrantPatternTest, UnknownPatternsAreRefused) {
   const GrantPattern pattern{
       .tool_digest = "d", .session = CallSession{"s", SessionId("i")}, .arguments_digest = "a"};
   const auto parsed = ParseGrantPattern(*Encode(pattern));

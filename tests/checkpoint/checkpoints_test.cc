@@ -82,7 +82,7 @@ TEST_P(EveryCheckpointsTest, TheNewestIsTheHeadAndAllComeBack) {
               ElementsAre(CheckpointId("a"), CheckpointId("b")));
 }
 
-TEST_P(EveryCheckpointsTest, WhoIsLateIsTold) {
+TEST_P(EveryCheckpointsTest, ALateWriterIsTold) {
   ASSERT_TRUE(Append(*store_, {}, "a"));
   EXPECT_EQ(Append(*store_, {}, "b").error().code(), ErrorCode::kFailedPrecondition);
   EXPECT_EQ(Append(*store_, "z", "b").error().code(), ErrorCode::kFailedPrecondition);
@@ -90,7 +90,7 @@ TEST_P(EveryCheckpointsTest, WhoIsLateIsTold) {
   EXPECT_EQ(Now(store_->Head(ann_, InstanceId("w")))->id, CheckpointId("a"));
 }
 
-TEST_P(EveryCheckpointsTest, OfManyAtOnceOneIsFirst) {
+TEST_P(EveryCheckpointsTest, OneOfManyConcurrentWritersIsFirst) {
   std::atomic<int> first = 0;
   std::vector<std::thread> writers;
   for (int i = 0; i < 8; ++i) {
@@ -116,7 +116,7 @@ TEST_P(EveryCheckpointsTest, PruningKeepsTheNewest) {
   EXPECT_TRUE(Append(*store_, "c", "d"));
 }
 
-TEST_P(EveryCheckpointsTest, WhatIsAnothersIsLikeNothing) {
+TEST_P(EveryCheckpointsTest, ObjectsOfAnotherOwnerLookMissing) {
   ASSERT_TRUE(Append(*store_, {}, "a"));
   EXPECT_EQ(Why(Now(store_->Find(bob_, InstanceId("w"), CheckpointId("a")))),
             Why(Now(store_->Find(bob_, InstanceId("x"), CheckpointId("z")))));
@@ -154,7 +154,7 @@ class SealedCheckpointsTest : public CheckpointsTest {
   }
 };
 
-TEST_F(SealedCheckpointsTest, WhatIsChangedOrMovedIsRefused) {
+TEST_F(SealedCheckpointsTest, AChangedOrMovedCheckpointIsRefused) {
   ASSERT_TRUE(Append(sealed_, {}, "a"));
   const std::string sealed = Stored("w", "a");
   EXPECT_EQ(sealed.find("state"), sealed.npos);
@@ -235,7 +235,7 @@ TEST_F(CheckpointDirectoryTest, AWriterThatDiedLeavesNothingInTheWay) {
   EXPECT_EQ(Now(store_->Head(ann_, InstanceId("w")))->bytes, "state of b");
 }
 
-TEST_F(CheckpointDirectoryTest, WhatIsChangedOrMovedIsRefused) {
+TEST_F(CheckpointDirectoryTest, AChangedOrMovedCheckpointIsRefused) {
   ASSERT_TRUE(Append(*store_, {}, "a"));
   ASSERT_TRUE(Append(*store_, "a", "b"));
   // Presents an old state as the newest.

@@ -112,7 +112,7 @@ class Approvals(harness.CliTest):
             none = self.call("approvals", action, "apr_none", status=2)
             self.assertEqual((theirs.out, theirs.err), (none.out, none.err))
 
-    def test_what_was_not_hashed_cannot_be_approved(self):
+    def test_a_call_that_was_not_hashed_cannot_be_approved(self):
         self.ask("apr_1", {"to": "bob"}, digest="0" * 64)
         self.assertNotIn(b"bob", self.call("approvals", "list").out)
         item = self.json("approvals", "list")["items"][0]
@@ -179,7 +179,7 @@ class Approvals(harness.CliTest):
         self.put("audit.jsonl", copy.replace(b"apr_1", b"apr_9"))
         self.assertIn(b"line 2", self.caisson("audit", "verify", "--file", "audit.jsonl").err)
 
-    def test_who_looks_at_nothing_is_told_and_makes_nothing(self):
+    def test_a_missing_store_is_reported_and_not_created(self):
         done = self.caisson("approvals", "list")  # Without a configuration: caisson.db in the
                                                   # working directory.
         self.assertEqual(done.status, 2)
@@ -304,7 +304,7 @@ class AtATerminal(harness.CliTest):
             done = self.caisson("run", "--config", "page.toml", code=f"send(to='{to}')", start_new_session=True)
             self.assertEqual(done.status, status, done)
 
-    def test_what_is_asked_of_the_outcome_goes_along_when_a_run_waits(self):
+    def test_output_options_are_kept_when_a_run_waits(self):
         config = (self.work / "caisson.toml").read_text()
         self.put("a store.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
         self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm", "out", "out/a.txt"}
@@ -329,7 +329,7 @@ class AtATerminal(harness.CliTest):
                     else:
                         self.assertEqual(resumed.outcome["files"][0]["data"], "c2VudA==")
 
-    def test_what_cannot_wait_in_the_store_is_denied(self):
+    def test_a_call_that_cannot_wait_in_the_store_is_denied(self):
         if not harness.has_package("numpy"):
             self.skipTest("no numpy here")
         config = (self.work / "caisson.toml").read_text()
@@ -341,7 +341,7 @@ class AtATerminal(harness.CliTest):
             self.assertIn("no terminal", done.outcome["error"]["message"])
         self.assertFalse((self.work / "sent").exists())
 
-    def test_what_was_denied_for_want_of_a_terminal_is_told_to_its_end(self):
+    def test_calls_denied_for_lack_of_a_terminal_are_reported_at_the_end(self):
         if not harness.has_package("numpy"):
             self.skipTest("no numpy here")
         config = (self.work / "caisson.toml").read_text()

@@ -140,7 +140,7 @@ class Groups:
             with self.subTest(way):
                 self.expect_out_of_memory(self.native(FORKED.replace("TAKE", take), *SEVERAL))
 
-    def test_what_fits_is_not_ended(self):
+    def test_a_run_within_its_memory_is_not_ended(self):
         code = FORKED.replace("TAKE", TAKEN["objects"].replace("48", "4"))
         self.assertEqual(self.native(code, *SEVERAL)["result"], [0])
 

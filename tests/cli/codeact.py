@@ -156,7 +156,7 @@ class CodeAct(harness.CliTest):
                 self.assertEqual(outcome["result"], ["ToolError"] * len(urls), outcome)
             self.assertRaises(BlockingIOError, server.accept)
 
-    def test_what_the_operator_allows_is_fetched_and_nothing_beside_it(self):
+    def test_addresses_that_the_operator_allows_are_fetched_and_no_others(self):
         class Pages(http.server.BaseHTTPRequestHandler):
             asked = []
 

@@ -27,7 +27,7 @@ class Config(harness.CliTest):
             self.assertIn(b"bad.toml:2", done.err)
             self.assertIn(b"bad.toml:4", done.err)
 
-    def test_what_is_printed_has_no_secrets_and_is_a_configuration(self):
+    def test_the_printed_configuration_has_no_secrets_and_is_valid(self):
         self.put("caisson.toml", '[store]\nurl = "postgres://ann:hunter2@db/x"\n[[tool]]\nname = "send"\n'
                                  'kind = "command"\ncommand = ["./send"]\nenv = { TOKEN = "hunter2" }\n')
         done = self.caisson("config", "print")
@@ -47,7 +47,7 @@ class Config(harness.CliTest):
             self.assertTrue(line.startswith(f"bad.toml:{number}: "), line)
             self.assertIn(words, line)
 
-    def test_what_a_start_would_refuse_is_found_in_the_order_of_the_file(self):
+    def test_mistakes_that_a_start_would_refuse_are_found_in_the_order_of_the_file(self):
         self.expect_mistakes(
             tool("a b") + tool("b", 'input_schema = { type = "objct" }\n') + tool("execute_code") + tool("call_tool") +
             mount("nowhere", "/input") +

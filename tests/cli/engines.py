@@ -150,12 +150,12 @@ class Auto(harness.CliTest):
         self.assertEqual(self.outcome_of("6*7")["boundary"]["engine"], "wasm")
 
     @harness.unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
-    def test_what_only_native_has_runs_there(self):
+    def test_code_that_only_native_can_run_runs_there(self):
         outcome = self.outcome_of("print('once')\nimport numpy as np\nfloat(np.arange(10).mean())")
         self.assertEqual((outcome["result"], outcome["stdout"]), (4.5, "once\n"), outcome)
         self.assertEqual(outcome["boundary"]["engine"], "native")
 
-    def test_what_neither_has_is_a_finding(self):
+    def test_a_module_that_neither_engine_has_is_a_finding(self):
         outcome = self.outcome_of("print('ran')\nimport no_such_package_at_all")
         self.assertEqual((outcome["status"], outcome["stdout"]), ("rejected", ""), outcome)
         self.assertEqual(outcome["findings"][0]["rule"], "import")

@@ -82,7 +82,7 @@ class Identities(Serve):
     def test_two_runs_of_different_identities_see_nothing_of_each_other_in_native(self):
         self.two_runs_see_nothing_of_each_other("native")
 
-    def test_what_is_looked_for_would_be_found(self):
+    def test_planted_data_would_be_found(self):
         for engine in ("wasm", "native"):
             code = PLANT.replace("send(to='bob')", "") + LOOK
             outcome = self.outcome_of_policy_free(code, engine)

@@ -133,7 +133,7 @@ class LegacyEra(McpTest):
         outcome = result["structuredContent"]
         self.assertEqual((outcome["status"], outcome["result"], outcome["stdout"]), ("completed", 42, "hi\n"))
 
-    def test_what_goes_wrong_in_the_code_is_a_result(self):
+    def test_an_error_in_the_code_is_a_result(self):
         client = self.client()
         client.initialize()
         for code, status in (("1/0", "failed"), ("import os\nos.system('x')", "rejected"), ("if", "rejected")):

@@ -24,7 +24,7 @@ class Repl(harness.CliTest):
         done = self.repl("def f(n):\n    if n:\n        return [n,\n 2]\n\nf(1)\nx = '''a\n\nb'''\nx\n")
         self.assertEqual(done.out, b'[1,2]\n"a\\n\\nb"\n')
 
-    def test_what_is_unfinished_at_the_end_is_run(self):
+    def test_an_unfinished_statement_at_the_end_is_run(self):
         self.assertEqual(self.repl("for i in range(2):\n    print(i)").out, b"0\n1\n")
 
     def test_an_exception_does_not_end_the_session(self):
@@ -164,7 +164,7 @@ class Asked(Terminal):
             self.expect(b"session is lost")
             self.expect(b">>> ")
 
-    def test_what_was_typed_before_a_question_is_no_answer_to_it(self):
+    def test_text_typed_before_a_question_is_no_answer_to_it(self):
         self.type(b"send(to='ann')\ny\n")
         self.expect(b"allow this call? [y/N] ")
         self.type(b"n\n")

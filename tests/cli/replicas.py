@@ -115,7 +115,7 @@ class Paused(Replicas):
         self.postgres.stop()
         super().tearDown()
 
-    def test_what_it_had_started_is_uncertain_and_the_rest_is_begun_by_the_other(self):
+    def test_started_calls_are_uncertain_and_the_other_replica_begins_the_rest(self):
         run = self.at(self.first_port, "POST", "/v1/runs", {"code": GATHER, "wait": False}).json
         self.wait_until(lambda: len(self.effects()) == SLOTS, "every slot is taken")
         before = set(self.effects())

@@ -157,7 +157,7 @@ class Runs(serve.Serve):
                 self.expect_end(run)
                 self.stop(process)
 
-    def test_what_is_not_there(self):
+    def test_missing_runs(self):
         config = '[store]\nurl = "sqlite:caisson.db"\n'
         self.stop(self.serve(config))
         for command in ("show", "resume"):

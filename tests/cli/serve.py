@@ -238,7 +238,7 @@ class Runs(Serve):
         self.assertEqual(sorted(seen), sorted(run["id"] for run in runs))
         self.stop(process)
 
-    def test_who_goes_away_cancels(self):
+    def test_a_client_that_disconnects_cancels(self):
         process = self.serve()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
         connection.request("POST", "/v1/runs", json.dumps({"code": "while True: pass"}),
@@ -358,7 +358,7 @@ class Approvals(ServeSend):
         self.assertEqual(self.sent(), [{"to": "a"}, {"to": "b"}])
         self.stop(process)
 
-    def test_what_is_anns_is_not_there_for_bob(self):
+    def test_bob_does_not_find_objects_of_ann(self):
         process = self.serve(MEMORY + KEYS + SEND)
         ask = lambda method, path, key, body=None: self.ask(method, path, body, key)
         waiting = ask("POST", "/v1/runs", ANN, {"code": "send(to='x')"}).json

@@ -99,7 +99,7 @@ class Sessions(serve.Serve):
             seen.append(first[PREFIX + "ID"])
         self.assertEqual(len({*seen, "", "starter"}), 4, seen)
 
-    def test_what_started_a_server_is_no_session_of_its_users(self):
+    def test_the_session_that_started_a_server_is_no_session_of_its_users(self):
         self.put("caisson.toml", serve.MEMORY + serve.KEYS + WHO)
         process = self.start_in({PREFIX + "CHAT_ID": "starter", PREFIX + "CRON": "1"}, "serve", "--config",
                                 "caisson.toml", "--listen", "127.0.0.1:0", preexec_fn=harness.without_signals)

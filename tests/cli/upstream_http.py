@@ -153,7 +153,7 @@ class UpstreamHttp(serve.Serve):
         done = self.run_with("1 + 1", server)
         self.assertIn(b"sends us elsewhere (status 307)", done.err)
 
-    def test_what_goes_wrong_harms_its_own_call_only(self):
+    def test_an_error_harms_its_own_call_only(self):
         for fault, message in (("big", "longer than"), ("dies", "ended early"), ("floods", "longer than"),
                                ("noise", "gave no answer")):
             with self.subTest(fault):

@@ -180,7 +180,7 @@ class UpstreamSessions(serve.Serve):
         self.assertIn('has no tool "who" any more', self.error("up_drop()\nup_who()"))
         self.assertIn('there is no tool "up_who"', self.error("call_tool('up_who', {})"))
 
-    def test_what_was_approved_of_a_tool_is_not_approved_of_another(self):
+    def test_an_approval_of_one_tool_is_none_of_another(self):
         self.serve_with('ask = ["gated"]')
         run = self.ask("POST", "/v1/runs", {"code": "up_gated()"}, serve.ANN).json
         self.assertEqual(run["state"], "waiting", run)

@@ -45,14 +45,14 @@ class CodeMode(unittest.TestCase):
         self.assertRegex(outcome["stdout"], r"^(New York|Chicago|Los Angeles) is warmest; 2 lines of notes\n$")
         self.assertEqual(len(outcome["calls"]), 5)
 
-    def test_what_writes_needs_a_yes(self):
+    def test_tools_that_write_need_an_approval(self):
         code = "write_file(path='new.txt', content='x')"
         self.assertEqual(self.run_code("--approve", "none", code=code)["calls"][0]["outcome"], "denied")
         self.assertFalse((self.work / "data" / "new.txt").exists())
         self.assertEqual(self.run_code("--approve", "all", code=code)["status"], "completed")
         self.assertEqual((self.work / "data" / "new.txt").read_text(), "x")
 
-    def test_what_a_server_refuses_is_an_exception(self):
+    def test_a_refusal_of_a_server_is_an_exception(self):
         outcome = self.run_code(code="read_text_file(path='/etc/passwd')")
         self.assertEqual((outcome["status"], outcome["error"]["type"]), ("failed", "ToolError"), outcome)
 

@@ -192,7 +192,7 @@ TEST_F(DurableRunsTest, CancellingARunLeavesTheOthers) {
 
 // AC-38, AC-48, AC-49, AC-65: the owner of a run decides whom it acts for; no variable does, and
 // none replaces an approval.
-TEST_F(DurableRunsTest, WhatTheSessionSaysDoesNotDecideWhoIsAskedOrWhether) {
+TEST_F(DurableRunsTest, SessionVariablesDecideNeitherWhoIsAskedNorWhether) {
   SessionHost host({{EnvironmentName(SessionVariable::kUserId), "bob"},
                     {EnvironmentName(SessionVariable::kCron), "1"}});
   SessionContext session(host);
@@ -278,7 +278,7 @@ TEST_F(DurableRunsTest, ARunThatWaitedLongEnoughSleeps) {
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
-TEST_F(DurableRunsTest, WhoeverDecidesWhileItFallsAsleepIsHeard) {
+TEST_F(DurableRunsTest, ADecisionWhileItFallsAsleepCounts) {
   here_ = Make({.keep_parked = 0ns});
   for (int i = 0; i < 50; ++i) {
     RunView view = Start(Script({FakeCall{.tool = "send"}}));
@@ -569,7 +569,7 @@ TEST_F(DurableRunsTest, TheBoundInAllHoldsForManyAtOnce) {
   EXPECT_EQ(waiting, 3);
 }
 
-TEST_F(DurableRunsTest, WhoeverDecidesAtTheDeskWakesTheRun) {
+TEST_F(DurableRunsTest, ADecisionAtTheDeskWakesTheRun) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   ASSERT_TRUE(loop_.Now(here_->desk().Decide(ann_, ApprovalId(view.outcome.approvals[0].id),
                                              {.verdict = ApprovalState::kApproved, .by = "b"})));

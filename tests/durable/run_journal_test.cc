@@ -127,7 +127,7 @@ TEST_F(RunJournalTest, ARowIsThereBeforeTheEffectAndFinishedAfter) {
 }
 
 // Also the trace before calls that have not begun: the arguments of this call may depend on it.
-TEST_F(RunJournalTest, WhatTheCodeWasToldIsStoredBeforeAnEffectBegins) {
+TEST_F(RunJournalTest, TheTraceIsStoredBeforeAnEffectBegins) {
   auto journal = Open();
   JournaledCall first = Call(0, read_, 7);
   first.trace = "told first";
@@ -374,7 +374,7 @@ TEST_F(RunJournalTest, AToolThatChangedMeanwhileIsNotDoneWithTheOldYes) {
               HasSubstr("changed"));
 }
 
-TEST_F(RunJournalTest, WhoeverLostItsLeaseDoesNothing) {
+TEST_F(RunJournalTest, AReplicaThatLostItsLeaseDoesNothing) {
   auto before = Open();
   Reclaim();
   Now(before->Before(Call(0, read_)));

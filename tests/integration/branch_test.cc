@@ -314,7 +314,7 @@ TEST_P(BranchTest, HasLimitsOfItsOwn) {
   EXPECT_EQ(Run(source, "x"), "1");
 }
 
-TEST_P(BranchTest, WhatDoesNotFitItsMemoryIsRefused) {
+TEST_P(BranchTest, ACopyThatDoesNotFitItsMemoryIsRefused) {
   Guest source = After("b = b'x' * (150 << 20)");
   const auto copy = Guest::Restore(*engine_, Save(source), Allowed({.memory_bytes = 64u << 20}));
   ASSERT_FALSE(copy);
@@ -343,7 +343,7 @@ TEST_P(BranchTest, GoesOnAfterAFailedRun) {
   EXPECT_EQ(Run(branch, "x + y"), "3");
 }
 
-TEST_P(BranchTest, WhatCannotBeCopiedIsRefusedWithTheReason) {
+TEST_P(BranchTest, ASessionThatCannotBeCopiedIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal("import threading\ngo = threading.Event()\n"
                       "t = threading.Thread(target=go.wait, daemon=True); t.start()"),
               HasSubstr("threads that still run"));
@@ -371,7 +371,7 @@ TEST_P(BranchTest, ThreadsThatHaveEndedAreNoObstacle) {
             "20");
 }
 
-TEST_P(BranchTest, WhatIsTooLargeIsRefused) {
+TEST_P(BranchTest, ASessionThatIsTooLargeIsRefused) {
   NativeEngineOptions options = NativeOptions();
   options.max_saved_bytes = 20u << 20;
   Start(options);

@@ -68,7 +68,7 @@ TEST_P(EngineTest, PlainDataComesOutAsItIs) {
   EXPECT_EQ(ResultJson(Run("3**100")), "515377520732011331036461129765621272702107522001");
 }
 
-TEST_P(EngineTest, WhatJsonCannotHoldIsShown) {
+TEST_P(EngineTest, AResultThatJsonCannotHoldIsShown) {
   for (const auto& [code, repr] : {std::pair{"b'ab'", "b'ab'"},
                                    {"float('nan')", "nan"},
                                    {"{1, 2}", "{1, 2}"},

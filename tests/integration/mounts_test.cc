@@ -302,7 +302,7 @@ TEST_P(NativeMountsTest, ADirectoryThatWasReplacedIsReplaced) {
   EXPECT_EQ(host_.Get("d/deep"), "now a file");
 }
 
-TEST_P(NativeMountsTest, WhatTheHostRemovedMeanwhileIsAConflict) {
+TEST_P(NativeMountsTest, AFileThatTheHostRemovedMeanwhileIsAConflict) {
   Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
   guest.Start({.code = "open('/data/a.txt', 'a').write('mine')\ntool()", .tools = {"tool"}});
   const ToolCall call = guest.NextCall();
@@ -360,7 +360,7 @@ TEST_P(MountsTest, FilesOfTheHostAreRenamedHoweverOneLikes) {
   }
 }
 
-TEST_P(NativeMountsTest, WhatMayHaveBeenRemovedByTheHostIsNoRename) {
+TEST_P(NativeMountsTest, AFileThatTheHostMayHaveRemovedIsNoRename) {
   Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
   guest.Start(
       {.code = "import os\nos.rename('/data/a.txt', '/data/q')\ntool()", .tools = {"tool"}});

@@ -204,7 +204,7 @@ TEST_F(NativeTest, ACellsMemoryDoesNotTellWhatTheOneBeforeTook) {
   }
 }
 
-TEST_F(NativeTest, WhatTheKernelRefusesNamesAWayOut) {
+TEST_F(NativeTest, ErrorsOfTheKernelNameAnAlternative) {
   const auto message = [this](const char* code, std::uint64_t processes) {
     return Ending(Run(code, {.processes = processes}));
   };
@@ -217,7 +217,7 @@ TEST_F(NativeTest, WhatTheKernelRefusesNamesAWayOut) {
               HasSubstr("ThreadPoolExecutor"));
 }
 
-TEST_F(NativeTest, WhatItCannotDoIsRefusedWithTheReason) {
+TEST_F(NativeTest, UnsupportedRequestsAreRefusedWithTheReason) {
   Guest guest = Guest::Open(*engine_);
   guest.Start({.code = "tool()", .tools = {"tool"}});
   guest.NextCall();

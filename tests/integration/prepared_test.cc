@@ -185,7 +185,7 @@ TEST_P(PreparedTest, TheDirectoryIsSeenAsItIsWhenTheRunBegins) {
   }
 }
 
-TEST_P(PreparedTest, WhatTheHostChangedBeforeTheRunIsNoConflict) {
+TEST_P(PreparedTest, AHostChangeBeforeTheRunIsNoConflict) {
   Prepare(Setting(MountMode::kReadWrite));
   for (int i = 0; i < 5; ++i) {
     host_.Put("a.txt", "theirs\n");
@@ -199,7 +199,7 @@ TEST_P(PreparedTest, WhatTheHostChangedBeforeTheRunIsNoConflict) {
 }
 
 // Even directly after the start: file systems stamp in ticks.
-TEST_P(PreparedTest, WhatTheHostChangesDuringTheRunIsAConflict) {
+TEST_P(PreparedTest, AHostChangeDuringTheRunIsAConflict) {
   Prepare(Setting(MountMode::kReadWrite));
   for (int i = 0; i < 5; ++i) {
     host_.Put("a.txt", "before\n");

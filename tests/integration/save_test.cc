@@ -131,7 +131,7 @@ TEST_F(SaveTest, AnIdleSessionIsRestoredForItsNextRun) {
   EXPECT_EQ(guest->End().result, Value(2));
 }
 
-TEST_F(SaveTest, WhatIsLeftOfASleepIsSleptElsewhere) {
+TEST_F(SaveTest, TheRestOfASleepIsSleptElsewhere) {
   const SavedCell saved = SaveAtCall(
       "import asyncio, time\nasync def main():\n"
       "  task = asyncio.create_task(call())\n  await asyncio.sleep(0.5)\n  return 'slept', await "

@@ -191,7 +191,7 @@ TEST_P(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {
   EXPECT_EQ(outcome.calls[0].outcome, "pending");
 }
 
-TEST_P(ToolsTest, WhatIsNoPlainDataIsRefusedInTheCode) {
+TEST_P(ToolsTest, ArgumentsThatAreNotPlainDataAreRefusedInTheCode) {
   const Outcome outcome = Start("tool(object())").Serve(Echo);
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->type, "TypeError");

@@ -111,7 +111,7 @@ TEST_F(RestTest, ADetachedOrWaitingRunIsAccepted) {
               AllOf(StartsWith("HTTP/1.1 202 "), HasSubstr(R"("status":"waiting")")));
 }
 
-TEST_F(RestTest, WhoIsNobodyIsToldNothing) {
+TEST_F(RestTest, ARequestWithoutAnIdentityLearnsNothing) {
   for (const char* path : {"/v1/runs", "/v1/runs/run_100", "/v1/approvals", "/v1/runs/x/files/0"}) {
     for (const std::string_view key : {"", "some-other-key-entirely"}) {
       const std::string answer = Get(path, key);
@@ -127,7 +127,7 @@ TEST_F(RestTest, WhoIsNobodyIsToldNothing) {
 }
 
 // I2
-TEST_F(RestTest, WhoAsksIsResolvedOncePerRequest) {
+TEST_F(RestTest, TheIdentityIsResolvedOncePerRequest) {
   int requests = 0;
   const auto once = [&](std::string_view method, std::string_view path, std::string_view body) {
     Ask(method, path, kAnn, body, "Idempotency-Key: key-" + std::to_string(requests) + "\r\n");
@@ -145,7 +145,7 @@ TEST_F(RestTest, WhoAsksIsResolvedOncePerRequest) {
 }
 
 // I4: what is Ann's and what never was are the same to Bob, byte for byte.
-TEST_F(RestTest, WhatIsAnothersIsNotThere) {
+TEST_F(RestTest, ObjectsOfAnotherUserAreNotFound) {
   Post("/v1/runs", R"({"code":"6*7"})");
   Post("/v1/runs", R"({"code":"wait"})");
   const std::string body = R"({"decision":"approve"})";
@@ -248,7 +248,7 @@ TEST_F(RestTest, AnIdempotentRequestIsDoneOnce) {
   }
 }
 
-TEST_F(RestTest, OfTwoRequestsWithOneKeyTheSlowerOneFindsTheRun) {
+TEST_F(RestTest, TheSlowerOfTwoRequestsWithOneKeyFindsTheRun) {
   const std::string body = R"({"code":"wait"})";
   runs_.another_is_faster = true;
   runs_.fingerprint_of_another = ToHex(Sha256(body));
@@ -305,7 +305,7 @@ TEST_F(RestTest, OutputIsToldAsItComes) {
                                       Not(HasSubstr("secret"))));
 }
 
-TEST_F(RestTest, WhoGoesCancelsTheRunItWaitsFor) {
+TEST_F(RestTest, AClientThatDisconnectsCancelsTheRunItWaitsFor) {
   net::TestClient client(server_.endpoint());
   client.Send(Text("POST", "/v1/runs", kAnn, R"({"code":"hang"})"));
   ASSERT_EQ(runs_.hanging.get_future().wait_for(std::chrono::seconds(10)),

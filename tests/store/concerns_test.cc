@@ -139,7 +139,7 @@ INSTANTIATE_OVER_BACKENDS(ResponseStoreTest);
 
 class DocumentStoreTest : public StoreTest {};
 
-TEST_P(DocumentStoreTest, WhoSawTheLastVersionSaves) {
+TEST_P(DocumentStoreTest, OnlyTheHolderOfTheLastVersionSaves) {
   DocumentStore& snapshots = store_->snapshots();
   const DocumentId id("thread");
   EXPECT_EQ(*Now(snapshots.Save(ann_, id, 0, "one", kNow)), 1);

@@ -237,7 +237,7 @@ TEST_P(RunStoreTest, ATraceIsKeptWithItsCallUntilTheRunHasEnded) {
 }
 
 // I6: after a takeover it is unknown whether a started call has happened.
-TEST_P(RunStoreTest, WhatADeadReplicaHadStartedIsUncertain) {
+TEST_P(RunStoreTest, ACallThatADeadReplicaStartedIsUncertain) {
   const Lease dead = StartRun("r");
   ASSERT_TRUE(Begin(dead, 0, CallState::kStarted));
   ASSERT_TRUE(Begin(dead, 1, CallState::kPending));

@@ -92,7 +92,7 @@ TEST_P(SchemaTest, AStepThatFailsLeavesTheSchemaAsItWas) {
   EXPECT_TRUE(MigrateTo(Migrations()));
 }
 
-TEST_P(SchemaTest, WhatWasStoredIsThereAfterReopening) {
+TEST_P(SchemaTest, StoredDataIsThereAfterReopening) {
   StartRun("r");
   EXPECT_TRUE(Now(backend_->Open()->runs().Find(ann_, RunId("r"))));
 }

@@ -164,7 +164,7 @@ TEST_P(SweepTest, ARunThatSleepsIsShownWhenItsTimeHasCome) {
   EXPECT_THAT(Resumable(wake), testing::UnorderedElementsAre("asks", "sleeps"));
 }
 
-TEST_P(SweepTest, WhatWaitsIsCountedOverEverybody) {
+TEST_P(SweepTest, WaitingRunsAreCountedOverAllOwners) {
   RunWithPendingCall("r");
   const Lease lease = *Now(store_->runs().Create(bob_, {.id = RunId("r")}, Term("here")));
   ASSERT_TRUE(Now(store_->runs().Wait(bob_, RunId("r"), lease, SavedRun{0, "b", "four"}, kNow)));

@@ -55,7 +55,7 @@ class CapturedFilesTest : public ::testing::Test {
   wire::StartHeader limits_{};
 };
 
-TEST_F(CapturedFilesTest, WhatLiesBelowOutputIsCapturedInPathOrder) {
+TEST_F(CapturedFilesTest, FilesBelowOutputAreCapturedInPathOrder) {
   Write("output/b.txt", "b");
   Write("output/a/deep/c.txt", "c");
   Write("tmp/scratch", "no");
@@ -103,7 +103,7 @@ TEST_F(CapturedFilesTest, FilesBeyondTheirCapsAreListedWithoutContents) {
 }
 
 // Root reads whatever it likes; an ordinary user has to change the mode first.
-TEST_F(CapturedFilesTest, WhatItsOwnerMayNotReadIsCaptured) {
+TEST_F(CapturedFilesTest, FilesThatTheirOwnerMayNotReadAreCaptured) {
   Write("output/closed/inside", "i");
   Write("output/secret", "s");
   fs::permissions(root_ / "output/secret", fs::perms::none);

@@ -42,7 +42,7 @@ TEST_F(ScratchSpaceTest, EverythingIsGoneWithIt) {
   EXPECT_TRUE(fs::is_empty(place_));
 }
 
-TEST_F(ScratchSpaceTest, WhatAKilledHostLeftIsRemovedByTheNext) {
+TEST_F(ScratchSpaceTest, TheNextHostRemovesWhatAKilledHostLeft) {
   const fs::path left = place_ / "caisson-cells-abcdef";
   fs::create_directories(left / "7/output/deep");
   Write(left / "7/output/file", 10);

@@ -382,7 +382,7 @@ TEST(WasmEngineTest, AWorkersDeathEndsItsRunsAndNobodyElses) {
   });
 }
 
-TEST(WasmEngineTest, WhatWasSaidBeforeDeathCounts) {
+TEST(WasmEngineTest, MessagesSentBeforeDeathCount) {
   const Outcome outcome = [] {
     auto engine = MakeEngine([](WorkerEnd& end, int number) -> WorkerExit {
       end.Ready();

@@ -35,7 +35,7 @@ TEST_P(BerthTest, FilesThatNobodyTouchedServeTheNextCell) {
   EXPECT_EQ(RunInBerth(kLooks), first);
 }
 
-TEST_P(BerthTest, WhoTouchesFilesLeavesThemToNobody) {
+TEST_P(BerthTest, TouchedFilesAreNotLeftToTheNextCell) {
   for (const char* touch :
        {"open('/tmp/x', 'w')", "open('/output/x', 'w')", "import os\nos.mkdir('/input/x')",
         "import os\nos.listdir('/tmp')", "import os\nos.chmod('/tmp', 0o777)",

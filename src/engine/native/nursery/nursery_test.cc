@@ -410,7 +410,7 @@ TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
   EXPECT_LT(mapped_pages * 4096, 7U << 20);
 }
 
-TEST_P(EmbeddedTest, WhatOneCellDoesToItsMemoryNoOtherSees) {
+TEST_P(EmbeddedTest, NoCellSeesChangesToTheMemoryOfAnother) {
   DrivenCell waiting = nursery().Make();
   // The result does not matter.
   static_cast<void>(
@@ -432,7 +432,7 @@ TEST_P(CellTest, PlotsAreFiles) {
   EXPECT_THAT(ReadBelow(cell.files, "output/p.png"), StartsWith("\x89PNG"));
 }
 
-TEST_P(NurseryTest, WhatIsAskedForInVainRaises) {
+TEST_P(NurseryTest, RequestsThatTheKernelRefusesRaise) {
   EXPECT_THAT(Run("import socket\nsocket.socket()"), StartsWith("PermissionError"));
   EXPECT_THAT(Run("import socket\nsocket.create_connection(('127.0.0.1', 80))"),
               StartsWith("PermissionError"));

@@ -152,7 +152,7 @@ TEST(TraceTest, ReadingsAreSmall) {
   EXPECT_LT(trace.bytes(), 2'700u);
 }
 
-TEST(TraceTest, WhatIsTooMuchIsCutAndTheNextSaveBeginsAnew) {
+TEST(TraceTest, ATraceThatIsTooLongIsCutAndTheNextSaveBeginsAnew) {
   Trace trace = Recording();
   std::uint64_t now = kReal;
   while (trace.bytes() <= wire::kMaxTraceBytes) trace.Record({kRealtime, now += 1000});

@@ -414,7 +414,7 @@ TEST_F(WasiTest, UnknownFlagsAreRefused) {
   EXPECT_EQ(Shim().FdAdvise(kRoot, 0, 0, 6), Errno::kInval);
 }
 
-TEST_F(WasiTest, WhatACellDoesNotHaveIsRefused) {
+TEST_F(WasiTest, MissingFeaturesAreRefused) {
   EXPECT_EQ(Shim().PollOneoff(0, 0, 1, kResult), Errno::kNotsup);
   EXPECT_EQ(Shim().PathSymlink(kPath, 1, kRoot, kPath, 1), Errno::kNotsup);
   EXPECT_EQ(Shim().PathLink(kRoot, 0, kPath, 1, kRoot, kPath, 1), Errno::kNotsup);

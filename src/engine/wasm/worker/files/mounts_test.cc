@@ -221,7 +221,7 @@ TEST_F(MountsTest, ReadingGoesInLargePiecesAndFetchesHardlyAnythingTwice) {
   EXPECT_LT(host_.requests, 12);
 }
 
-TEST_F(MountsTest, WhatAReadGivesDependsOnWhereItReadsAlone) {
+TEST_F(MountsTest, AReadDependsOnlyOnItsOffset) {
   std::string big(400'000, ' ');
   for (std::size_t i = 0; i < big.size(); ++i) big[i] = static_cast<char>('a' + i % 26);
   host_.Put("big", big);
