@@ -49,7 +49,7 @@ TEST_F(ScratchSpaceTest, TheNextHostRemovesWhatAKilledHostLeft) {
   Write(left / "lock", 0);
   const auto living = *ScratchSpace::Open(place_);
   EXPECT_FALSE(fs::exists(left));
-  // One that lives is left alone.
+  // The directory of a live host is not removed.
   const auto other = *ScratchSpace::Open(place_);
   EXPECT_TRUE(fs::exists(living->path()));
 }
