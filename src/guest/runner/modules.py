@@ -10,8 +10,9 @@ from caisson.runner import lists
 
 ALLOWED, REFUSED = True, False  # Verdicts; None: unlisted.
 
-# `kind`: "plain", "unknown" (of a module that may not be imported), "module", "special" (reads attributes by name),
-# "refused", "foreign" (a module that may not be imported), "private" or "missing".
+# `kind`: "plain", "unknown" (of a module that may not be imported), "module", "special" (reads
+# attributes by name), "refused", "foreign" (a module that may not be imported), "private" or
+# "missing".
 Member = namedtuple("Member", "kind name hint", defaults=(None, None))
 
 # Functions that access attributes or modules by name.
