@@ -98,8 +98,8 @@ std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
 std::vector<SyscallRule> CountedSyscalls();
 
 struct InterpreterFilter {
-  bool own_pids = false;  // The process sees only its own processes, so it may signal any process
-                          // it sees.
+  // The process sees only its own processes, so it may signal any process it sees.
+  bool own_pids = false;
   bool own_files =
       false;  // The process can only name files that are its own or not writable, so it may set
               // modes and times.

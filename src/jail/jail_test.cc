@@ -202,8 +202,8 @@ TEST_P(JailTest, FilterKillsForeignAbis) {
 }
 
 TEST_P(JailTest, FilesAreOutOfReachWithoutFilterAndLimits) {
-  ExpectRefused("loose", "open_root", EACCES);  // Landlock refuses, whether the directory is empty
-                                                // or not.
+  // Landlock refuses, whether the directory is empty or not.
+  ExpectRefused("loose", "open_root", EACCES);
   ExpectRefused("loose", "open_passwd", IsNamespace() ? ENOENT : EACCES);
   ExpectRefused("loose", "open_proc", IsNamespace() ? ENOENT : EACCES);
   if (IsNamespace())
@@ -221,8 +221,8 @@ TEST_P(JailTest, TheNetworkIsOutOfReachWithoutFilterAndLimits) {
     ExpectRefused("loose", "connect_loopback", ENETUNREACH);
     ExpectRefused("loose", "connect_world", ENETUNREACH);
   } else if (const auto abi = LandlockAbi(); abi && *abi >= kLandlockNetworkAbi) {
-    ExpectRefused("loose", "connect_tcp", EACCES);  // Landlock covers only TCP; the filter covers
-                                                    // all sockets.
+    // Landlock covers only TCP; the filter covers all sockets.
+    ExpectRefused("loose", "connect_tcp", EACCES);
   }
 }
 

@@ -180,8 +180,8 @@ class Approvals(harness.CliTest):
         self.assertIn(b"line 2", self.caisson("audit", "verify", "--file", "audit.jsonl").err)
 
     def test_a_missing_store_is_reported_and_not_created(self):
-        done = self.caisson("approvals", "list")  # Without a configuration: caisson.db in the
-                                                  # working directory.
+        # Without a configuration: caisson.db in the working directory.
+        done = self.caisson("approvals", "list")
         self.assertEqual(done.status, 2)
         self.assertIn(b"there is no database at caisson.db", done.err)
         self.assertIn(b"--config", done.err)

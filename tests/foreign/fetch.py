@@ -92,8 +92,8 @@ def install(version, root, target):
     for folder in ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"):
         for file in (root / folder).glob("*.so*"):
             if not (shared / file.name).exists():
-                shutil.copy(file, shared / file.name)  # Copies the file behind a link, not the
-                                                       # link.
+                # Copies the file behind a link, not the link.
+                shutil.copy(file, shared / file.name)
     shutil.copy(root / f"usr/bin/python{version}", program)
 
 

@@ -174,8 +174,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       PackLibrary({{"lib/a.py", "import b"}, {"lib/b/c.py", "c"}, {"lib/b/d.py", "d"}});
   static const auto given = std::make_shared<const std::string>("given");
   static FuzzServices services;
-  static CellFiles files(services);  // One for all inputs, so that anything that Reset() misses
-                                     // shows.
+  // One for all inputs, so that anything that Reset() misses shows.
+  static CellFiles files(services);
   const auto started = files.Start(
       *LibraryImage::Parse(BytesOf(packed)), {{"/input/in", given}, {"/output/given", given}},
       {.file_bytes = 200'000, .total_bytes = 300'000, .inodes = 20, .open_files = 8});

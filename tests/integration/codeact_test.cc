@@ -94,8 +94,8 @@ class CodeActTest : public OnEachEngine {
 #endif
   }
 
-  asio::thread_pool callers_{2};  // Lanes resume waiting coroutines here, so it is destroyed after
-                                  // them.
+  // Lanes resume waiting coroutines here, so it is destroyed after them.
+  asio::thread_pool callers_{2};
   std::unique_ptr<Engine> engine_ = StartEngine(GetParam(), {.lanes = 2});
   asio::thread_pool pool_{2};
   std::unique_ptr<CodeRunner> runner_ = std::make_unique<CodeRunner>(

@@ -115,8 +115,8 @@ class PreparedTest : public OnEachEngine {
     EXPECT_TRUE(Becomes([&] { return runner_->cells().waiting() == 1; }));
   }
 
-  asio::thread_pool callers_{2};  // Lanes resume waiting coroutines here, so it is destroyed after
-                                  // them.
+  // Lanes resume waiting coroutines here, so it is destroyed after them.
+  asio::thread_pool callers_{2};
   std::unique_ptr<Engine> engine_ = StartEngine(GetParam());
   TestDirectory host_;
   std::function<void()> meanwhile_;

@@ -26,9 +26,9 @@ enum class Fault {
   kFull,
   kIo,
   kBusy,
-  kLost,           // The statement was not executed.
-  kLostAfterward,  // It was executed, but its answer did not arrive. For a COMMIT, the result is
-                   // unknown.
+  kLost,  // The statement was not executed.
+  // It was executed, but its answer did not arrive. For a COMMIT, the result is unknown.
+  kLostAfterward,
 };
 inline constexpr Fault kAllFaults[] = {Fault::kFull, Fault::kIo, Fault::kBusy, Fault::kLost,
                                        Fault::kLostAfterward};

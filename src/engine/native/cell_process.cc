@@ -390,8 +390,8 @@ void CellProcess::Flush() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR) {
-      sent_ = unsent_.size();  // The cell is dead: the nursery reports how, and nothing else
-                               // matters.
+      // The cell is dead: the nursery reports how, and nothing else matters.
+      sent_ = unsent_.size();
     }
   }
   if (sent_ == unsent_.size()) {
@@ -619,8 +619,8 @@ wire::DoneHeader CellProcess::Measured() const {
   const auto wall =
       reported_at_.value_or(killed_at_.value_or(std::chrono::steady_clock::now())) - started_at_;
   header.wall_ns = Count(wall);
-  header.start_ns = std::min(header.start_ns, header.wall_ns);  // The cell reports this value
-                                                                // itself.
+  // The cell reports this value itself.
+  header.start_ns = std::min(header.start_ns, header.wall_ns);
   header.cpu_ns = Count(cpu_used_ - cpu_before_);
   if (gone_) header.peak_memory_bytes = peak_memory_bytes_;
   header.flags &= wire::kMemoryRefused;

@@ -83,8 +83,8 @@ TEST(WasmEngineTest, RunsCodeAndReturnsItsResult) {
 }
 
 TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
-  asio::io_context context;  // Declared before the engine: a lane may still be returning from its
-                             // post() to it.
+  // Declared before the engine: a lane may still be returning from its post() to it.
+  asio::io_context context;
   auto engine = MakeEngine(Worker(
       [](WorkerEnd& end, const Received& start) { end.Return(start.cell, std::int64_t{1}); }));
   int ended = 0;

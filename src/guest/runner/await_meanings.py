@@ -38,8 +38,8 @@ _STEPS = {
         "enumerate": ENUMERATES,
     },
 }
-_MAX_STEPS = 40  # Maximum number of aliases of aliases, or attributes of attributes, that are
-                 # followed.
+# Maximum number of aliases of aliases, or attributes of attributes, that are followed.
+_MAX_STEPS = 40
 _MADE_NEW = ("group", "loop", "runner")
 _HEAP_TYPE = 1 << 9
 

@@ -66,8 +66,8 @@ def serve(descriptor):
         start, request, files = bridge.await_run()
         try:
             if first is not None:
-                _tighten(first, start)  # Those of the first run were set before this process became
-                                        # Python.
+                # Those of the first run were set before this process became Python.
+                _tighten(first, start)
             first = first or start
             _write_input_files(files)
         except OSError as error:

@@ -235,5 +235,5 @@ def check(tree, entries, findings):
         bound.visit_stmts(tree.body)
         _Calls(described, bound.names, findings).visit_stmts(tree.body)
     except walk.Unknown:
-        pass  # Under the strict policy the check refuses it; otherwise the host checks every call
-              # anyway.
+        # Under the strict policy the check refuses it; otherwise the host checks every call anyway.
+        pass

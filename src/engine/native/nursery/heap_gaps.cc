@@ -11,9 +11,9 @@
 namespace caisson::nursery {
 namespace {
 
-constexpr std::size_t kLargest = 64 << 10;  // Below the size that is mapped instead of taken from
-                                            // the heap.
-constexpr std::size_t kStep = 16;           // The granularity of malloc's sizes.
+// Below the size that is mapped instead of taken from the heap.
+constexpr std::size_t kLargest = 64 << 10;
+constexpr std::size_t kStep = 16;  // The granularity of malloc's sizes.
 
 // Returns the start of the free area after everything that was ever allocated.
 const char* FreeEnd() {
@@ -28,8 +28,8 @@ void CloseHeapGaps() {
   for (std::size_t size = kLargest; size > 0; size -= kStep) {
     while (true) {
       const char* end = FreeEnd();
-      void* chunk = std::malloc(size - sizeof(std::size_t));  // With the word that malloc itself
-                                                              // needs.
+      // With the word that malloc itself needs.
+      void* chunk = std::malloc(size - sizeof(std::size_t));
       if (chunk == nullptr) return;
       if (static_cast<const char*>(chunk) < end) continue;
       std::free(chunk);

@@ -326,9 +326,9 @@ wire::DoneHeader Holder::MakeDone(wire::Ending ending, std::uint32_t flags) cons
       .detail = 0,
       .start_ns = began_ns_ - arrived_ns_,
       .wall_ns = now - arrived_ns_,
-      .cpu_ns = 0,                                           // The host measures it.
-      .peak_memory_bytes = is_kept ? PeakMemoryBytes() : 0,  // For a cell that ends, the nursery
-                                                             // reports it.
+      .cpu_ns = 0,  // The host measures it.
+      // For a cell that ends, the nursery reports it.
+      .peak_memory_bytes = is_kept ? PeakMemoryBytes() : 0,
       .flags = flags,
       .calls = calls_,
   };

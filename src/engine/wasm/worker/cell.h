@@ -160,8 +160,8 @@ class Cell final : public GuestHost {
   LinearMemory memory_;
   Context context_;
   CellFiles files_;
-  std::vector<InputFile> inputs_;  // The input files of files_, which a saved cell contains as
-                                   // well.
+  // The input files of files_, which a saved cell contains as well.
+  std::vector<InputFile> inputs_;
 
   std::uint64_t id_ = 0;
   CellState state_ = CellState::kClean;

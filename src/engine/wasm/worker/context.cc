@@ -66,8 +66,8 @@ void LeaveFrom(ucontext_t* at, Left left, std::uint32_t detail) {
 
 void OnTick(int, siginfo_t*, void* raw) {
   if (caisson_in_guest == 0) {
-    caisson_tick_missed = 1;  // Host code is never interrupted half-way; HostScope handles the tick
-                              // at its end.
+    // Host code is never interrupted half-way; HostScope handles the tick at its end.
+    caisson_tick_missed = 1;
     return;
   }
   const int saved_errno = errno;

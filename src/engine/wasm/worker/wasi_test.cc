@@ -291,8 +291,8 @@ TEST_F(WasiTest, StructuresHaveWasisLayout) {
 TEST_F(WasiTest, StreamsAreNoTerminals) {
   EXPECT_EQ(Shim().FdFdstatGet(1, kData), Errno::kSuccess);
   EXPECT_EQ(memory_[kData], 2);
-  EXPECT_NE(Load<U64>(kData + 8) & ((1 << 2) | (1 << 5)), 0U);  // The rights that libc's isatty
-                                                                // checks.
+  // The rights that libc's isatty checks.
+  EXPECT_NE(Load<U64>(kData + 8) & ((1 << 2) | (1 << 5)), 0U);
   EXPECT_NE(Load<U64>(kData + 8) & kWriteRight, 0U);
   EXPECT_EQ(Load<U64>(kData + 8) & kReadRight, 0U);
   EXPECT_EQ(Shim().FdSeek(1, 0, 1, kResult), Errno::kSpipe);
