@@ -21,8 +21,8 @@ set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 # others use.
 function(precompiled name)
   cmake_parse_arguments(arg "" "" "HEADERS;DEPS;OPTIONS" ${ARGN})
-  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/${name}.cc" CONTENT "")  # Does not touch an existing
-                                                                      # file.
+  # Does not touch an existing file.
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/${name}.cc" CONTENT "")
   add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/${name}.cc")
   target_link_libraries(${name} PRIVATE project_options ${arg_DEPS})
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})

@@ -100,9 +100,9 @@ std::vector<SyscallRule> CountedSyscalls();
 struct InterpreterFilter {
   // The process sees only its own processes, so it may signal any process it sees.
   bool own_pids = false;
-  bool own_files =
-      false;  // The process can only name files that are its own or not writable, so it may set
-              // modes and times.
+  // The process can only name files that are its own or not writable, so it may set modes and
+  // times.
+  bool own_files = false;
   bool threads = false;    // May start threads; RLIMIT_NPROC or a listener limits their number.
   bool processes = false;  // May fork, with the same limit.
   int successor = -1;      // May execute the program behind this descriptor (become.h). -1: none.

@@ -206,9 +206,8 @@ TEST_P(JailTest, FilesAreOutOfReachWithoutFilterAndLimits) {
   ExpectRefused("loose", "open_root", EACCES);
   ExpectRefused("loose", "open_passwd", IsNamespace() ? ENOENT : EACCES);
   ExpectRefused("loose", "open_proc", IsNamespace() ? ENOENT : EACCES);
-  if (IsNamespace())
-    ExpectRefused("loose", "stat_passwd", ENOENT);  // Landlock does not hide
-                                                    // names.
+  // Landlock does not hide names.
+  if (IsNamespace()) ExpectRefused("loose", "stat_passwd", ENOENT);
   std::filesystem::remove("/tmp/caisson-jail-test");
   ExpectRefused("loose", "create_tmp", IsNamespace() ? ENOENT : EACCES);
   EXPECT_FALSE(std::filesystem::exists("/tmp/caisson-jail-test"));

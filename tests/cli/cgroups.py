@@ -72,8 +72,8 @@ class Delegated:
         for group in (self.top, self.host):
             for path in (group, group / "cgroup.procs", group / "cgroup.subtree_control"):
                 os.chown(path, user, user)
-        self.door = os.open(self.host / "cgroup.procs", os.O_WRONLY)  # Only root can move a process
-                                                                      # in from outside.
+        # Only root can move a process in from outside.
+        self.door = os.open(self.host / "cgroup.procs", os.O_WRONLY)
 
     @staticmethod
     def hand_down(group):

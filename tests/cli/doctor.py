@@ -131,8 +131,8 @@ class Doctor(harness.CliTest):
         self.assertIn("✗ user_namespaces", self.without_user_namespaces("doctor").out.decode())
 
         refused = self.without_user_namespaces("run", code=b"print('ran')")
-        self.assertEqual((refused.status, refused.out), (2, b""), refused)  # I12: never a weaker
-                                                                            # tier unless requested.
+        # I12: never a weaker tier unless requested.
+        self.assertEqual((refused.status, refused.out), (2, b""), refused)
         self.assertIn(b"user namespaces are refused", refused.err)
         self.assertIn(b"caisson doctor", refused.err)
         self.assertTrue(any("seccomp=" in line for line in report["advice"]), report)

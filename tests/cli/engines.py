@@ -49,9 +49,8 @@ class Native(harness.CliTest):
 
     def test_an_orphan_does_not_outlive_its_run(self):
         code = "import os, time\nif os.fork() == 0:\n    time.sleep(600)\n1"
-        self.assertEqual(self.native(code, "--limit", "processes=4")["result"], 1)  # tearDown
-                                                                                    # checks that it
-                                                                                    # is gone.
+        # tearDown checks that it is gone.
+        self.assertEqual(self.native(code, "--limit", "processes=4")["result"], 1)
 
     @harness.unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
     def test_numpy(self):

@@ -14,8 +14,8 @@ import unittest
 
 PROGRAM = None
 PATIENCE = 60  # Seconds until a waiting test gives up. Generous, because machines are busy.
-SLOWDOWN = float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))  # Factor by which sanitizers may be
-                                                              # slower (CMakePresets.json).
+# Factor by which sanitizers may be slower (CMakePresets.json).
+SLOWDOWN = float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))
 NOBODY = 65534
 PR_SET_CHILD_SUBREAPER = 36
 

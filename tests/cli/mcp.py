@@ -449,8 +449,8 @@ class HostileClients(McpTest):
                            (b"[" * 100000, -32700)):
             client.send_line(line + b"\n")
             self.assertEqual(client.receive()["error"]["code"], code, line[:60])
-        client.send_line(b'{"jsonrpc":"2.0","id":99,"result":{}}\n')          # An answer to no
-                                                                              # request.
+        # An answer to no request.
+        client.send_line(b'{"jsonrpc":"2.0","id":99,"result":{}}\n')
         client.send_line(b'{"jsonrpc":"2.0","method":"notifications/odd"}\n')
         client.send_line(b"\n\r\n   \n")
         self.assertEqual(client.result("ping"), {})

@@ -14,8 +14,8 @@ import time
 import harness
 import serve
 
-SLOTS = 32  # Calls of one run that tools execute at the same time
-            # (ToolBridgeOptions::side_by_side).
+# Calls of one run that tools execute at the same time (ToolBridgeOptions::side_by_side).
+SLOTS = 32
 LEASE = "[runs]\nlease_seconds = 1\n"
 # `free` and `held` need no approval, `gated` does. Each call writes a line. `held` continues when
 # the file "go" exists.

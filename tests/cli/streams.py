@@ -82,8 +82,8 @@ class Streams(harness.CliTest):
         process.stdout = None
         _, err = process.communicate(timeout=harness.PATIENCE)
         self.assertEqual((process.returncode, err.splitlines()[-1:]), (1, [b"caisson: cancelled"]), err)
-        if harness.SLOWDOWN == 1:  # Otherwise the code may have printed everything before we
-                                   # notice.
+        # Otherwise the code may have printed everything before we notice.
+        if harness.SLOWDOWN == 1:
             self.assertEqual(err, b"caisson: cancelled\n")
 
     def test_nobody_reads_the_value(self):

@@ -271,8 +271,8 @@ TEST(NativeEngineTest, ASessionGoesOnInTheSameProcessAndIsCapturedAtItsEnd) {
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
   std::filesystem::create_directories(directory + "/output");
   std::ofstream(directory + "/output/a.txt") << "kept";
-  std::atomic<std::int64_t> of_interest =
-      -1;  // The session's cell; the pool's spare cells come and go.
+  // The session's cell; the pool's spare cells come and go.
+  std::atomic<std::int64_t> of_interest = -1;
   std::atomic<int> gone = 0;
   NurseryBehaviour behaviour = Cells([](FakeNursery&, FakeCell& cell, const CellMessage& message) {
     const bool keep = (message.Start().flags & wire::kKeepCell) != 0;

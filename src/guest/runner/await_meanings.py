@@ -161,8 +161,8 @@ class Meanings:
     def _are_sources_new(self, variable, depth):
         if variable.places != len(variable.sources) or not self._variables.is_tracked(variable):
             return False
-        if variable.scope.kind == walk.MODULE:  # Before it is bound, it may be an object of one of
-                                                # the code's classes.
+        # Before it is bound, it may be an object of one of the code's classes.
+        if variable.scope.kind == walk.MODULE:
             left = self._variables.globals.get(variable.name)
             if type(left).__flags__ & _HEAP_TYPE:
                 return False

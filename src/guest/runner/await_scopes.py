@@ -9,8 +9,8 @@ from caisson.runner import walk
 # collections (2).
 NOTHING, AWAITED, DEEPEST, ANYTHING = -1, 0, 2, 3
 
-_LOOKERS = frozenset("globals locals vars eval exec".split())  # Functions that access variables in
-                                                               # other ways.
+# Functions that access variables in other ways.
+_LOOKERS = frozenset("globals locals vars eval exec".split())
 
 
 class Scope:

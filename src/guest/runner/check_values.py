@@ -61,8 +61,8 @@ class Values(walk.Walk):
         self.done = None  # Already checked: the walk skips it.
         self.formatting = None  # A `format` whose text _check_call checks.
         self.called = None  # A callee whose arguments _check_call checks.
-        self.excused = [None, None]  # May be modules, because the surrounding code makes no value
-                                     # of them.
+        # May be modules, because the surrounding code makes no value of them.
+        self.excused = [None, None]
 
     def refuse(self, rule, node, hint, message):
         # Before 3.10, names in an import have no position.

@@ -38,8 +38,8 @@ def joined_text(node, depth=0):
 class Binding:
     def __init__(self):
         self.things = []
-        self.sure = []  # Ranges of the source, ((line, offset), (line, offset)), in which it is
-                        # certainly bound.
+        # Ranges of the source, ((line, offset), (line, offset)), in which it is certainly bound.
+        self.sure = []
         self.is_global = self.is_nonlocal = self.is_deleted = False
         self.is_caught = False  # An exception, at least once: `except E as name`.
         self.is_followed = False  # Currently being evaluated: a cycle ends here.

@@ -348,9 +348,8 @@ void ProbeOpenFiles(Scratch& scratch) {
     if (::fstat(number, &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const void* page = ::mmap(ProbePage(scratch, scratch.probes), kPageBytes, PROT_READ,
                               MAP_PRIVATE | MAP_FIXED, number, 0);
-    if (page != MAP_FAILED)
-      scratch.probed[scratch.probes++] = number;  // Otherwise it cannot be
-                                                  // read.
+    // Otherwise it cannot be read.
+    if (page != MAP_FAILED) scratch.probed[scratch.probes++] = number;
   }
 }
 

@@ -195,8 +195,8 @@ class Cell final : public GuestHost {
   std::uint64_t began_ns_ = 0;
   std::uint64_t deadline_ns_ = 0;
   std::uint64_t cpu_ns_ = 0;  // CPU time used before the current Go().
-  std::uint64_t cpu_since_ns_ =
-      0;  // The thread's CPU time at the start of the current Go(); 0: none.
+  // The thread's CPU time at the start of the current Go(); 0: none.
+  std::uint64_t cpu_since_ns_ = 0;
   std::int64_t clock_offset_ns_ = 0;  // Added to the monotonic clock so that it never goes back.
   Trace trace_;                       // Used by recorded runs.
   ChanceStream chance_;
