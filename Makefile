@@ -1,4 +1,4 @@
-# The front door. `make` or `make help` lists what there is.
+# The entry point. `make` or `make help` lists the targets.
 
 SHELL := /bin/sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -9,12 +9,12 @@ FUZZ_SECONDS ?= 60
 release := build/release
 caisson := $(release)/caisson
 
-# The guest and the worker are built by the release preset only; the others borrow them from build/release.
+# Only the release preset builds the guest and the worker; the others use those in build/release.
 configure = cmake --preset $(1) $(if $(wildcard build/$(1)/build.ninja),>/dev/null)
 compile = cmake --build build/$(1) --parallel $(JOBS)
-# One more than there are cores: many tests wait, for limits, restarts and each other.
+# One job more than there are cores: many tests wait for limits, restarts and each other.
 run_tests = tools/run-tests $(1) --label-exclude "matrix|containers|soak" --parallel $$(($(JOBS) + 1))
-# What tests/sanitizers.txt leaves out, cmake/sanitizers.cmake writes into the build folder.
+# cmake/sanitizers.cmake writes the tests that tests/sanitizers.txt excludes into the build folder.
 run_sanitized = $(call run_tests,$(1)) --exclude-regex "$$(cat build/$(1)/never_sanitized)"
 run_gate = $(call run_tests,$(1)) --label-regex '^(unit|integration)$$' --exclude-regex "$$(cat build/$(1)/not_gated)"
 
@@ -39,7 +39,7 @@ run: programs ## install packages, build the programs, run two examples
 	@echo "Next, try:  echo 'print(\"hi\"); 6*7' | $(caisson) run --json"
 	@echo "What protects you on this machine:  $(caisson) doctor"
 
-# What `make run` needs: without the tests, which are half of what there is to compile.
+# The programs that `make run` needs, without the tests, which are half of the code to compile.
 programs: build/.packages
 	@$(call configure,release)
 	@$(call compile,release) --target programs
@@ -67,7 +67,8 @@ tsan: build ## build with the thread sanitizer, run every test
 	@$(call compile,tsan)
 	$(call run_sanitized,tsan)
 
-# What .ci/run requires of a change: tests/sanitizers.txt says which tests these leave out.
+# The sanitizer steps that .ci/run requires of a change; tests/sanitizers.txt lists the excluded
+# tests.
 asan-gate tsan-gate: %-gate: build
 	@$(call configure,$*)
 	@$(call compile,$*) --target gate

@@ -1,10 +1,10 @@
-# What `make install` puts where:
+# The files that `make install` installs:
 #
 #   bin/caisson                      the program
-#   libexec/caisson/                 what it starts: worker, base, nursery
-#   lib/libcaisson.a                 all of it as one library, for programs of your own
-#   include/caisson/                 its headers; <caisson/caisson.h> is the one to include
-#   lib/cmake/Caisson, lib/pkgconfig how to find it
+#   libexec/caisson/                 the programs it starts: worker, base, nursery
+#   lib/libcaisson.a                 everything as one library, for your own programs
+#   include/caisson/                 its headers; include <caisson/caisson.h>
+#   lib/cmake/Caisson, lib/pkgconfig files to find it
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -18,7 +18,7 @@ list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
 add_library(libcaisson STATIC ${library_objects})
 set_target_properties(libcaisson PROPERTIES OUTPUT_NAME caisson EXPORT_NAME caisson LINKER_LANGUAGE CXX)
 target_compile_features(libcaisson INTERFACE cxx_std_23)
-# The library and whoever uses it must agree on how Asio was built (see src/base/CMakeLists.txt).
+# The library and its users must agree on how Asio was built (see src/base/CMakeLists.txt).
 target_compile_definitions(libcaisson INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
 target_include_directories(libcaisson INTERFACE
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
@@ -40,8 +40,9 @@ install(TARGETS libcaisson EXPORT Caisson ARCHIVE DESTINATION ${CMAKE_INSTALL_LI
 install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Caisson)
 
-# The umbrella header and what it includes; how engines, jail and protocols work inside stays inside.
-foreach(module base wire policy context identity store workspace tools config runs/cells agent)
+# The umbrella header and the headers it includes; those of engines, jail and protocols are not
+# installed.
+foreach(module base wire policy context identity store workspace tools config runs runs/cells agent)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})

@@ -1,8 +1,8 @@
 # module(name SOURCES ... TESTS ... DEPS ...): one folder of src/, one library, one test program.
 #
-# All headers of the folder (or HEADERS, where a folder holds more than one library) go into a verified
-# header set, so each must compile on its own.
-# Dependencies are PUBLIC: the include rules live in layers.toml, not here.
+# All headers of the folder (or HEADERS, where a folder holds more than one library) go into a
+# verified header set, so each must compile on its own. Dependencies are PUBLIC: the include rules
+# live in layers.toml, not here.
 function(module name)
   cmake_parse_arguments(arg "" "" "SOURCES;HEADERS;TESTS;DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target "${name}")

@@ -1,8 +1,9 @@
-# Headers that many files read, parsed once.
+# Precompiled headers: headers that many files include are parsed once.
 #
-# A precompiled header fits only files that are compiled with the same options, hence those for tests, which are not
-# optimised. Otherwise the more a target links, the more is parsed for it. Everything must still build without
-# them: the verified header sets and clang-tidy see to it that each file includes what it uses.
+# A precompiled header fits only files that are compiled with the same options, so there are
+# separate ones for tests, which are not optimised. In general, the more a target links, the more is
+# precompiled for it. Everything must still build without them: the verified header sets and
+# clang-tidy ensure that each file includes what it uses.
 set(plain_headers
   <algorithm> <array> <chrono> <cstdint> <filesystem> <functional> <map> <memory> <optional> <string> <string_view>
   <utility> <variant> <vector> <base/result.h> <base/unique_fd.h>)
@@ -16,17 +17,19 @@ set(awaiting_headers
 set(running_headers ${awaiting_headers} <engine/engine.h>)
 set(test_headers <gmock/gmock.h> <gtest/gtest.h>)
 
-# precompiled(name HEADERS ... DEPS ... OPTIONS ...): an empty library whose header others take over.
+# precompiled(name HEADERS ... DEPS ... OPTIONS ...): an empty library whose precompiled header
+# others use.
 function(precompiled name)
   cmake_parse_arguments(arg "" "" "HEADERS;DEPS;OPTIONS" ${ARGN})
-  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/${name}.cc" CONTENT "")  # Leaves it alone if it is there.
+  # Does not touch an existing file.
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/${name}.cc" CONTENT "")
   add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/${name}.cc")
   target_link_libraries(${name} PRIVATE project_options ${arg_DEPS})
   target_compile_options(${name} PRIVATE ${arg_OPTIONS})
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-# Whether `target` links `library`, directly or through others.
+# Sets `result` to whether `target` links `library`, directly or through others.
 function(links result target library)
   set(found FALSE)
   if(target STREQUAL library)
@@ -50,7 +53,7 @@ function(links result target library)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# The precompiled header for `target`, or nothing.
+# Sets `result` to the precompiled header for `target`, or to nothing.
 function(precompiled_for result target)
   get_target_property(type ${target} TYPE)
   get_target_property(options ${target} COMPILE_OPTIONS)
@@ -91,7 +94,7 @@ function(precompile_headers_below directory)
   endforeach()
 endfunction()
 
-# To be called when all targets are known.
+# Call it when all targets are known.
 function(precompile_headers)
   foreach(name IN ITEMS plain awaiting running)
     set(deps "")

@@ -1,6 +1,6 @@
-# The sanitizer steps of .ci/run: target `gate` builds their test programs, and the files `not_gated` and
-# `never_sanitized` of the build folder hold regular expressions of the tests they leave out.
-# All of it follows from tests/sanitizers.txt.
+# The sanitizer steps of .ci/run: target `gate` builds their test programs. The files `not_gated`
+# and `never_sanitized` of the build folder hold regular expressions of the excluded tests.
+# Everything is derived from tests/sanitizers.txt.
 function(test_programs_below result directory)
   get_property(targets DIRECTORY "${directory}" PROPERTY BUILDSYSTEM_TARGETS)
   set(found "")
@@ -18,7 +18,7 @@ function(test_programs_below result directory)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# To be called when all targets are known.
+# Call it when all targets are known.
 function(select_sanitized_tests list)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
   set(sanitizer asan)

@@ -45,7 +45,7 @@ foreach(part RANGE 27)
 endforeach()
 list(TRANSFORM guest_files PREPEND "${GUEST_DIR}/c/")
 
-# Always asked, because only the script knows its inputs; it leaves outputs alone that did not change.
+# Always run, because only the script knows its inputs; it does not touch unchanged outputs.
 add_custom_target(guest_sources
   COMMAND "${PROJECT_SOURCE_DIR}/tools/guest/build" ${GUEST_BUILD_FLAGS} "${GUEST_DIR}"
   BYPRODUCTS ${guest_files} "${GUEST_DIR}/c/python.h" "${GUEST_DIR}/c/python_internal.h"
@@ -68,7 +68,7 @@ function(guest_library name)
   target_link_options(${name} INTERFACE -no-pie)
 endfunction()
 
-# -O0 compiles in a quarter of the time; what is counted does not depend on it.
+# -O0 compiles in a quarter of the time; the counters do not depend on it.
 guest_library(guest_objects_train -O0 -fprofile-instr-generate)
 target_link_options(guest_objects_train INTERFACE -fprofile-instr-generate)
 set_target_properties(guest_objects_train PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -80,8 +80,9 @@ else()
   guest_library(guest_objects)
 endif()
 
-# Runs `TRAINER LIBRARY OUT SNIPPET...` and merges what it counted. The trainer boots a guest from the library, executes each
-# snippet in it and ends by returning from main (the counters are written then); what it writes to OUT is not used.
+# Runs `TRAINER LIBRARY OUT SNIPPET...` and merges the counters. The trainer boots a guest from the
+# library, executes each snippet in it and ends by returning from main (the counters are written
+# then). The content of OUT is not used.
 function(guest_profile)
   cmake_parse_arguments(arg "" "TRAINER" "" ${ARGN})
   if(NOT GUEST_PGO)
@@ -94,7 +95,8 @@ function(guest_profile)
     COMMAND ${GUEST_PROFDATA} merge -o "${guest_profile}" "${GUEST_DIR}/train.profraw"
     COMMAND ${CMAKE_COMMAND} "-DPROFILE=${guest_profile}" "-DSTAMP=${guest_profile_stamp}"
             -P "${PROJECT_SOURCE_DIR}/cmake/profile_stamp.cmake"
-    # Not on the trainer itself: a change of the worker around it does not change what the guest's code does.
+    # Does not depend on the trainer itself: a change of the worker does not change what the guest's
+    # code does.
     DEPENDS ${guest_files} ${snippets}
     COMMENT "Running the training snippets in an instrumented guest" VERBATIM)
   add_custom_target(guest_profile_data DEPENDS "${guest_profile}" "${guest_profile_stamp}")

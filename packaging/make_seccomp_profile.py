@@ -14,8 +14,8 @@ import sys
 
 FILE = pathlib.Path(__file__).with_name("caisson.seccomp.json")
 
-# What tier `namespace` needs beyond Docker's default profile. None of these gives a process anything outside of the user
-# namespace that it made: the kernel checks capabilities there.
+# The calls that tier `namespace` needs beyond Docker's default profile. None of these gives a process
+# anything outside of the user namespace that it made: the kernel checks capabilities there.
 NEEDED = [
     ("Makes the user, mount, pid, network, ipc, uts and cgroup namespaces around each worker and each native cell. "
      "clone3 is what the C library uses for threads and processes.",
@@ -29,7 +29,7 @@ NEEDED = [
     ("Loads the jail's own, narrower filter. A filter can only take calls away.", ["seccomp"]),
 ]
 
-# Why the others stay refused.
+# The reasons why other calls stay refused.
 REFUSED = {
     "loads code into the kernel, or replaces it": [
         "bpf", "create_module", "delete_module", "finit_module", "get_kernel_syms", "init_module", "kexec_file_load",
@@ -96,7 +96,8 @@ def profile():
     rules += [rule(comment, names) for comment, names in NEEDED]
     rules += [{"names": sorted(names), "action": "SCMP_ACT_ERRNO", "errnoRet": 1, "comment": "Refused: " + why + "."}
               for why, names in REFUSED.items()]
-    # A call that is newer than this list fails as on an older kernel, so that programs use the older one.
+    # A call that is newer than this list fails as on an older kernel, so that programs use the
+    # older one.
     return {"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": 38,
             "archMap": [{"architecture": "SCMP_ARCH_X86_64", "subArchitectures": []}], "syscalls": rules}
 

@@ -1,7 +1,7 @@
 # caisson run --config caisson.toml code_mode.py
 #
-# Twenty-seven tools of two servers, five calls: the model would have been sent all their
-# definitions and every result. Here it is sent what is printed.
+# Two servers with twenty-seven tools, five calls. Without code the model would be sent all their
+# definitions and every result. Here it is sent only the printed text.
 import asyncio
 
 cities = ["New York", "Chicago", "Los Angeles"]

@@ -1,6 +1,8 @@
-// A program that runs Python which a model wrote, and lets it call two functions of its own.
+// A program that runs Python code written by a model, and lets it call two functions of the
+// program.
 //
-//   cmake -S . -B build -DCMAKE_PREFIX_PATH=/usr/local -DCMAKE_CXX_COMPILER=clang++-19 && cmake --build build && build/embed
+//   cmake -S . -B build -DCMAKE_PREFIX_PATH=/usr/local -DCMAKE_CXX_COMPILER=clang++-19
+//   cmake --build build && build/embed
 #include <caisson/caisson.h>
 
 #include <iostream>
@@ -10,7 +12,7 @@ namespace {
 using caisson::Dict;
 using caisson::Value;
 
-// What a model might have sent.
+// An example of code from a model.
 constexpr const char* kCode = R"(
 basket = {"apple": 3, "pear": 2}
 total = sum(price(fruit) * count for fruit, count in basket.items())

@@ -1,4 +1,4 @@
-# Reads a directory of the host that it was shown, and writes a file that comes back.
+# Reads a mounted directory of the host, and writes a file that is returned.
 #
 #   caisson run --mount data:/input --output results files.py
 import csv

@@ -1,4 +1,4 @@
-# Five slow calls side by side: the whole takes about as long as one.
+# Makes five slow calls in parallel: together they take about as long as one.
 #
 #   caisson run --config caisson.toml gather.py
 import asyncio

@@ -1,4 +1,4 @@
-# Output as it comes, a file, and the value of the last expression.
+# Prints output as it is produced, writes a file, and returns the value of the last expression.
 #
 #   caisson run hello.py
 import statistics

@@ -1,4 +1,4 @@
-# Never ends by itself: the limit on wall time ends it, and what it printed before is kept.
+# Never ends by itself: the limit on wall time ends it, and its output until then is kept.
 #
 #   caisson run --limit wall_seconds=1 limits.py        # exit status 1
 print("counting...", flush=True)

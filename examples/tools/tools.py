@@ -1,4 +1,4 @@
-# Tools are functions. What goes wrong in one is an exception here.
+# Tools are functions. An error in a tool is an exception here.
 #
 #   caisson run --config caisson.toml tools.py
 prices = {"CHF": 120, "USD": 99}

@@ -290,10 +290,10 @@ TEST(ConfigTest, TheOperatorsMaximumHoldsForUsualLimitsToo) {
 
 TEST(ConfigTest, LimitsAboveTheMaximumAreNamedWithTheirLine) {
   EXPECT_THAT(Mistakes("[limits]\nfiles = 3\nmemory_bytes = 99\n[limits.max]\nmemory_bytes = 98\n"),
-              HasSubstr(":3: limits: memory_bytes: 99 is not allowed; at most 98 is "
+              HasSubstr(":3: limits: memory_bytes: 99 is not allowed; the maximum is 98 "
                         "(limits.max.memory_bytes)"));
   EXPECT_THAT(Mistakes("[limits.max]\nwall_seconds = 301\n"),
-              HasSubstr(":2: limits.max: wall_seconds: 301 is not allowed; at most 300 is"));
+              HasSubstr(":2: limits.max: wall_seconds: 301 is not allowed; the maximum is 300"));
   EXPECT_THAT(Mistakes("[limits.max]\nwall_second = 1\n"), HasSubstr("there is no limit"));
   EXPECT_THAT(Mistakes("[limits]\nmax = 1\n"), HasSubstr(":2: limits.max must be a table"));
 }

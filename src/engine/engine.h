@@ -85,14 +85,14 @@ struct RunRequest {
   std::vector<InputFile> files{};
   std::optional<Recording> recording{};
   Purpose purpose = Purpose::kRun;
-  Value policy{};  // The policy for the code, in the format of guest/abi.h. None: everything is
-                   // allowed.
+  // The policy for the code, in the format of guest/abi.h. None: everything is allowed.
+  Value policy{};
   // Top-level modules that engine native has and that the code may use; shared by many runs. If
   // this is set, an import that cannot be resolved is a finding, and an import of one of these
   // modules is listed in Outcome::native_modules.
   std::shared_ptr<const std::vector<std::string>> native_packages{};
-  std::vector<std::string> modules{};  // Modules that the code imports, if known. The cell may
-                                       // start with them loaded.
+  // Modules that the code imports, if known. The cell may start with them loaded.
+  std::vector<std::string> modules{};
 };
 
 // The requirements that a cell is made for before its run arrives: those parts of a run request
@@ -101,10 +101,10 @@ struct Preparation {
   Limits limits{};
   std::vector<std::string> modules{};             // As in RunRequest.
   std::shared_ptr<const HostFiles> host_files{};  // The mounts of an earlier run, or equal ones.
-  std::chrono::nanoseconds keep{};                // The cell is discarded if no run takes it within
-                                                  // this time.
-  std::shared_ptr<void> witness{};  // Released when a run takes the cell, or when the cell is
-                                    // completely gone.
+  // The cell is discarded if no run takes it within this time.
+  std::chrono::nanoseconds keep{};
+  // Released when a run takes the cell, or when the cell is completely gone.
+  std::shared_ptr<void> witness{};
 };
 
 // A fresh cell that waits for its run. It has executed nothing and has no owner yet. Destroying it,
@@ -260,8 +260,8 @@ struct CellBuild {
 
 struct OpenOptions {
   OwnerId owner;
-  std::chrono::nanoseconds wait = std::chrono::seconds(30);  // Maximum time to wait for a free
-                                                             // cell.
+  // Maximum time to wait for a free cell.
+  std::chrono::nanoseconds wait = std::chrono::seconds(30);
   // The host directories that the cell sees, shared with the cell. A restored cell needs mounts
   // equal to those it was saved with.
   std::shared_ptr<HostFiles> host_files{};

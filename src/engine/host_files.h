@@ -34,8 +34,8 @@ enum class MountMode : std::uint8_t {
 struct MountPoint {
   std::string guest_path;  // Absolute and normal: "/data".
   MountMode mode = MountMode::kReadOnly;
-  std::uint64_t write_bytes_limit = 0;  // Maximum that a cell may write below this mount; 0: no
-                                        // separate limit.
+  // Maximum that a cell may write below this mount; 0: no separate limit.
+  std::uint64_t write_bytes_limit = 0;
 
   bool operator==(const MountPoint&) const = default;
 };

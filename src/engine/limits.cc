@@ -52,7 +52,7 @@ std::string Seconds(std::chrono::nanoseconds time) {
 
 Result<std::chrono::nanoseconds> ParseSeconds(std::string_view name, std::string_view value) {
   const Error bad = Bad(std::string(name) + ": \"" + std::string(value) +
-                        "\" is no positive number of seconds (like 10 or 0.5)");
+                        "\" is not a positive number of seconds (such as 10 or 0.5)");
   // A larger number of seconds would not fit into nanoseconds; every ceiling is far lower.
   constexpr double kMost = 1e9;
   const bool number = !value.empty() && value.find_first_not_of("0123456789.e+") == value.npos;
@@ -74,14 +74,15 @@ Result<std::uint64_t> ParseCount(std::string_view name, std::string_view value) 
   const bool digits = !value.empty() && value.find_first_not_of("0123456789") == value.npos;
   if (digits && parsed.ec == std::errc::result_out_of_range) return UINT64_MAX;
   if (!digits || parsed.ec != std::errc() || count == 0) {
-    return Bad(std::string(name) + ": \"" + std::string(value) + "\" is no positive whole number");
+    return Bad(std::string(name) + ": \"" + std::string(value) +
+               "\" is not a positive whole number");
   }
   return count;
 }
 
 Error TooHigh(std::string_view name, const std::string& value, const std::string& most) {
-  return Bad(std::string(name) + ": " + value + " is not allowed; at most " + most +
-             " is (limits.max." + std::string(name) + ")");
+  return Bad(std::string(name) + ": " + value + " is not allowed; the maximum is " + most +
+             " (limits.max." + std::string(name) + ")");
 }
 
 std::string AllNames() {

@@ -57,7 +57,7 @@ TEST(LimitsTest, AnUnknownNameListsTheKnownOnes) {
   EXPECT_THAT(refused.error().message(), HasSubstr("wall_seconds cpu_seconds memory_bytes"));
 }
 
-TEST(LimitsTest, WhatIsAboveTheCeilingIsRefusedWithTheMost) {
+TEST(LimitsTest, AValueAboveTheCeilingIsRefusedWithTheMaximum) {
   EXPECT_TRUE(CheckLimits(Limits(), DefaultCeiling()));
   EXPECT_TRUE(CheckLimits(DefaultCeiling(), DefaultCeiling()));
   Limits limits;
@@ -65,7 +65,7 @@ TEST(LimitsTest, WhatIsAboveTheCeilingIsRefusedWithTheMost) {
   auto refused = CheckLimits(limits, DefaultCeiling());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
-            "wall_seconds: 300.5 is not allowed; at most 300 is (limits.max.wall_seconds)");
+            "wall_seconds: 300.5 is not allowed; the maximum is 300 (limits.max.wall_seconds)");
   limits = {};
   ASSERT_TRUE(SetLimit(limits, "memory_bytes", "99999999999999999999999999"));
   EXPECT_THAT(CheckLimits(limits, DefaultCeiling()).error().message(),

@@ -64,8 +64,8 @@ struct OutcomeFile {
 struct OutcomeCall {
   std::uint32_t seq = 0;
   std::string tool{};
-  Value arguments{};            // Null for calls after the first ones, if there are very many
-                                // calls.
+  // Null for calls after the first ones, if there are very many calls.
+  Value arguments{};
   bool has_positional = false;  // The last argument holds the positional ones: see WithPositional.
   std::string outcome{};        // "returned", "raised", "denied", "pending" or "uncertain".
   std::chrono::nanoseconds duration{};

@@ -135,7 +135,7 @@ TEST(OutcomeTest, FilesAreWithoutDataUnlessAskedFor) {
   EXPECT_THAT(json, HasSubstr(R"("change":"deleted","size":0,)"));
 }
 
-TEST(OutcomeTest, WhatIsNoUtf8BecomesTheReplacementCharacter) {
+TEST(OutcomeTest, InvalidUtf8BecomesTheReplacementCharacter) {
   Outcome outcome;
   // A lone continuation byte, an overlong slash, a surrogate, a code point beyond U+10FFFF, a
   // truncated sequence; then valid text.

@@ -120,9 +120,8 @@ static Meaning MeaningOfObject(PyObject* value) {
 // Returns the value that earlier code of the session left under this name; null if there is none.
 static PyObject* Left(PyObject* name) {
   PyObject* value = PyDict_GetItemWithError(hooks.main_globals, name);
-  if (value == NULL && PyErr_Occurred())
-    PyErr_Clear();  // Raised by a key that the code has put
-                    // there.
+  // Raised by a key that the code has put there.
+  if (value == NULL && PyErr_Occurred()) PyErr_Clear();
   return value;
 }
 

@@ -279,8 +279,8 @@ static PyObject* DrainStore(void) {
     Py_DECREF(list);
     return NULL;
   }
-  PyObject* answers = stored;  // A private copy: making an error may run code, which may call
-                               // tools.
+  // A private copy: making an error may run code, which may call tools.
+  PyObject* answers = stored;
   stored = fresh;
   Py_ssize_t position = 0;
   PyObject *key, *entry;

@@ -19,8 +19,8 @@ typedef struct CheckOptions {
   ModulePolicy modules;
   PyObject* tools;    // Borrowed: list of the host's tools, or null.
   PyObject* imports;  // Borrowed: list of the top-level modules that the code imports, or null.
-  PyObject* absent;   // Borrowed: set of modules that do not exist here; imports.h has reported
-                      // them.
+  // Borrowed: set of modules that do not exist here; imports.h has reported them.
+  PyObject* absent;
 } CheckOptions;
 
 // Adds its findings to `findings`. Returns 0, or -1 with a Python error set; the code is refused

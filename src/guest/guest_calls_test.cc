@@ -41,7 +41,7 @@ echo(values) == values)");
   EXPECT_EQ(held.ResultJson(), "true") << held.Error("traceback");
 }
 
-TEST(GuestTools, WhatCannotBeSentSaysSo) {
+TEST(GuestTools, ArgumentsThatCannotBeSentRaise) {
   const Held object = Hold("echo({'a': {1, 2}})");
   EXPECT_EQ(object.Error("type"), "TypeError");
   EXPECT_THAT(object.Error("message"), HasSubstr("'set'"));
@@ -194,7 +194,7 @@ TEST(GuestAwait, ACallWhoseValueMayBeUsedOtherwiseIsWaitedForWhereItIsMade) {
   }
 }
 
-TEST(GuestAwait, WhatANameMeansIsKnownFromEarlierPieces) {
+TEST(GuestAwait, TheMeaningOfANameIsKnownFromEarlierPieces) {
   for (const char* before : {"import asyncio", "import asyncio\nfrom asyncio import gather as g",
                              "import asyncio\ng = asyncio.gather"}) {
     const Held held =
@@ -212,7 +212,7 @@ TEST(GuestAwait, WhatANameMeansIsKnownFromEarlierPieces) {
   EXPECT_EQ(again.most_in_flight, 3);
 }
 
-TEST(GuestAwait, WhatEarlierPiecesBoundIsTheCodesOwn) {
+TEST(GuestAwait, NamesBoundByEarlierPiecesBelongToTheCode) {
   const std::pair<const char*, const char*> sessions[] = {
       {"def gather(*xs): return [x['i'] for x in xs]",
        "r = gather(echo({'i': 1}), echo({'i': 1}))\nawait echo(0)\nr"},

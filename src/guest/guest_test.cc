@@ -74,7 +74,7 @@ D({S('a'): L([I(5)])}))");
   EXPECT_EQ(held.ResultJson(), "{\"a\":[5]}");
 }
 
-TEST(GuestResult, WhatJsonCannotHoldIsShownByItsRepr) {
+TEST(GuestResult, AResultThatJsonCannotHoldIsShownByItsRepr) {
   EXPECT_EQ(Hold("{1: 2}").Repr(), "{1: 2}");
   EXPECT_EQ(Hold("float('nan')").Repr(), "nan");
   EXPECT_EQ(Hold("[float('inf')]").Repr(), "[inf]");

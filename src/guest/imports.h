@@ -17,9 +17,9 @@ typedef struct Imports {
 
 typedef struct ImportOptions {
   PyObject* native_packages;  // Borrowed: list of str, or null.
-  int refuse_absent;          // An import that neither engine has is a finding, unless the code
-                              // catches its failure.
-  int by_call;                // importlib.import_module("x") and __import__("x") count as imports.
+  // An import that neither engine has is a finding, unless the code catches its failure.
+  int refuse_absent;
+  int by_call;  // importlib.import_module("x") and __import__("x") count as imports.
 } ImportOptions;
 
 // Returns 0, or -1 with a Python error set.

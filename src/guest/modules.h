@@ -12,9 +12,9 @@
 
 typedef struct ModulePolicy {
   const Rules* rules;
-  PyObject* native_packages;  // Borrowed: list of str, further modules that may be imported; or
-                              // null.
-  PyObject* imported;         // Owned: set of the dotted names that the code imports, or null.
+  // Borrowed: list of str, further modules that may be imported; or null.
+  PyObject* native_packages;
+  PyObject* imported;  // Owned: set of the dotted names that the code imports, or null.
   PyArena* arena;
 } ModulePolicy;
 
@@ -25,8 +25,8 @@ typedef enum MemberKind {
   kPlainMember,    // A class, a function, a value.
   kUnknownMember,  // Of a module that may not be imported: the import itself is refused.
   kModuleMember,   // A module that may be used; `name` is its dotted name.
-  kSpecialMember,  // A function that accesses attributes by name; `name` is
-                   // "operator.attrgetter"...
+  // A function that accesses attributes by name; `name` is "operator.attrgetter"...
+  kSpecialMember,
   kRefusedMember,  // Refused; `hint` says what to write instead.
   kForeignMember,  // A module that may not be imported; `name` is its name.
   kPrivateMember,  // Starts with an underscore.

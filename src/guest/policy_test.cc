@@ -343,7 +343,7 @@ TEST(PolicyCheck, ReportsWhatPythonItselfRefuses) {
   EXPECT_EQ(Summary(Check("def f():\n    break")), "checked\n2:5 syntax: 'break' outside loop");
 }
 
-TEST(PolicyRequest, OfAnUnknownFormIsRefused) {
+TEST(PolicyRequest, AnUnknownFormIsRefused) {
   for (const Value& policy :
        {Value(std::int64_t{2}), Str("strict"), Value(true), Lists({{"imports", Str("json")}}),
         Lists({{"block_nodes", List{{Value(std::int64_t{1})}}}})}) {
@@ -468,7 +468,7 @@ TEST(PolicySession, KnowsTheClassesThatEarlierPiecesDefined) {
 // Checks at run time.
 
 // The result is a refusal, an AttributeError, or None instead of the requested object.
-TEST(PolicyFiles, WhatIsHiddenIsNotShownWhileTheCodeRuns) {
+TEST(PolicyFiles, HiddenAttributesAreNotShownWhileTheCodeRuns) {
   for (const auto& file : Files("hidden")) {
     for (const std::string& code : Programs(file)) {
       const Held held = Hold(code, Strict());
@@ -479,7 +479,7 @@ TEST(PolicyFiles, WhatIsHiddenIsNotShownWhileTheCodeRuns) {
   }
 }
 
-TEST(PolicyFiles, WhatIsTheCodesOwnIsShownWhileItRuns) {
+TEST(PolicyFiles, AttributesOfTheCodeAreShownWhileItRuns) {
   for (const auto& file : Files("shown")) {
     for (const std::string& code : Programs(file)) {
       const Held held = Hold(code, Strict());
@@ -591,7 +591,7 @@ class PolicyAuto : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Policies, PolicyAuto, testing::Bool(),
                          [](const auto& info) { return info.param ? "Strict" : "Open"; });
 
-TEST(PolicyPackages, WhatExecutesTextIsRefusedByItsPath) {
+TEST(PolicyPackages, FunctionsThatExecuteTextAreRefusedByTheirPath) {
   const HolderOptions options =
       Auto(Strict(), {"joblib", "numpy", "pandas", "six", "sympy", "yaml"});
   for (const auto& file : Files("refused_packages")) ExpectRefused(Programs(file), options);
@@ -620,7 +620,7 @@ TEST_P(PolicyAuto, RunsHereWhatIsHere) {
   EXPECT_EQ(NeedsNative(Hold("1+1", Options({"numpy"}))), "returned");
 }
 
-TEST_P(PolicyAuto, WhatNeitherHasIsAFinding) {
+TEST_P(PolicyAuto, AModuleThatNeitherEngineHasIsAFinding) {
   const HolderOptions options = Options({"numpy"});
   const Held held = Hold("print('ran')\nimport nothere, json\nfrom nothere.x import y", options);
   EXPECT_EQ(Summary(held),
@@ -719,7 +719,7 @@ std::int64_t BestNs(const std::string& code, const HolderOptions& options) {
   return std::ranges::min(Hold(std::vector<std::string>(300, code), options).run_ns);
 }
 
-TEST(PolicyCost, OfTwoHundredLinesIsWellBelowAMillisecond) {
+TEST(PolicyCost, TwoHundredLinesTakeWellBelowAMillisecond) {
   std::string code;
   for (const char* name : {"text_parser", "decorators", "linked_list", "dijkstra"}) {
     code += Read(std::filesystem::path(CAISSON_POLICY_PROGRAMS) / "honest" /
@@ -739,7 +739,7 @@ TEST(PolicyCost, OfTwoHundredLinesIsWellBelowAMillisecond) {
   EXPECT_LT(checked - unchecked, 1'000'000);
 }
 
-TEST(PolicyCost, OfALineIsNextToNothing) {
+TEST(PolicyCost, OneLineTakesAlmostNoTime) {
   const std::int64_t unchecked = BestNs("1+1", With(std::int64_t{0}));
   const std::int64_t checked = BestNs("1+1", Strict());
   std::printf("1+1: run in %td ns, checked in %td ns\n", unchecked, checked - unchecked);

@@ -170,7 +170,7 @@ std::string Found(const std::string& code, const HolderOptions& options) {
   });
 }
 
-TEST(ToolStubs, WhatIsInsideOfLiteralsIsCheckedToo) {
+TEST(ToolStubs, TheContentsOfLiteralsAreChecked) {
   const HolderOptions options{
       .described_tools = List{{Tool(
           "put", {{.name = "items", .annotation = "list[float]", .presence = 2, .types = {"array"}},

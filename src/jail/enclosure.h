@@ -91,8 +91,8 @@ class Enclosure {
   Result<void> WriteProc(const char* file, const std::string& text) const;
 
   Tier tier_;
-  UniqueFd proc_;     // The only way to write the id maps of a forked process: the new root has no
-                      // /proc.
+  // The only way to write the id maps of a forked process: the new root has no /proc.
+  UniqueFd proc_;
   int landlock_abi_;  // 0: none.
 };
 

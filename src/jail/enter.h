@@ -17,9 +17,9 @@
 namespace caisson::jail {
 
 struct EnterSpec {
-  Tier tier = Tier::kNamespace;            // The tier that the process was spawned with.
-  std::vector<SyscallRule> syscalls = {};  // All system calls that remain allowed; see
-                                           // WorkerSyscalls().
+  Tier tier = Tier::kNamespace;  // The tier that the process was spawned with.
+  // All system calls that remain allowed; see WorkerSyscalls().
+  std::vector<SyscallRule> syscalls = {};
   std::string name = "caisson-jailed";
   // Hard limits of the kernel. The defaults allow nothing new: no process, no descriptor beyond
   // those open now, no growing file. The address space is not limited because a worker reserves

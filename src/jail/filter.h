@@ -98,11 +98,11 @@ std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
 std::vector<SyscallRule> CountedSyscalls();
 
 struct InterpreterFilter {
-  bool own_pids = false;  // The process sees only its own processes, so it may signal any process
-                          // it sees.
-  bool own_files =
-      false;  // The process can only name files that are its own or not writable, so it may set
-              // modes and times.
+  // The process sees only its own processes, so it may signal any process it sees.
+  bool own_pids = false;
+  // The process can only name files that are its own or not writable, so it may set modes and
+  // times.
+  bool own_files = false;
   bool threads = false;    // May start threads; RLIMIT_NPROC or a listener limits their number.
   bool processes = false;  // May fork, with the same limit.
   int successor = -1;      // May execute the program behind this descriptor (become.h). -1: none.

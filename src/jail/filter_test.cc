@@ -67,7 +67,7 @@ TEST(FilterTest, APretendedCallReturnsZeroWithoutBeingMade) {
   EXPECT_EQ(Try(SYS_close, 12345), "ok");  // There is no such descriptor.
 }
 
-TEST(FilterTest, WhatNoRuleAllowsKills) {
+TEST(FilterTest, ACallWithoutARuleKills) {
   EXPECT_EQ(Try(SYS_getpid), "signal 31");
   EXPECT_EQ(Try(SYS_dup3, 0, 99, O_CLOEXEC), "signal 31");
   EXPECT_EQ(Try(100'000), "signal 31");

@@ -204,13 +204,12 @@ TEST_P(JailTest, FilterKillsForeignAbis) {
 }
 
 TEST_P(JailTest, FilesAreOutOfReachWithoutFilterAndLimits) {
-  ExpectRefused("loose", "open_root", EACCES);  // Landlock refuses, whether the directory is empty
-                                                // or not.
+  // Landlock refuses, whether the directory is empty or not.
+  ExpectRefused("loose", "open_root", EACCES);
   ExpectRefused("loose", "open_passwd", IsNamespace() ? ENOENT : EACCES);
   ExpectRefused("loose", "open_proc", IsNamespace() ? ENOENT : EACCES);
-  if (IsNamespace())
-    ExpectRefused("loose", "stat_passwd", ENOENT);  // Landlock does not hide
-                                                    // names.
+  // Landlock does not hide names.
+  if (IsNamespace()) ExpectRefused("loose", "stat_passwd", ENOENT);
   std::filesystem::remove("/tmp/caisson-jail-test");
   ExpectRefused("loose", "create_tmp", IsNamespace() ? ENOENT : EACCES);
   EXPECT_FALSE(std::filesystem::exists("/tmp/caisson-jail-test"));
@@ -223,8 +222,8 @@ TEST_P(JailTest, TheNetworkIsOutOfReachWithoutFilterAndLimits) {
     ExpectRefused("loose", "connect_loopback", ENETUNREACH);
     ExpectRefused("loose", "connect_world", ENETUNREACH);
   } else if (const auto abi = LandlockAbi(); abi && *abi >= kLandlockNetworkAbi) {
-    ExpectRefused("loose", "connect_tcp", EACCES);  // Landlock covers only TCP; the filter covers
-                                                    // all sockets.
+    // Landlock covers only TCP; the filter covers all sockets.
+    ExpectRefused("loose", "connect_tcp", EACCES);
   }
 }
 

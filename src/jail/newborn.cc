@@ -48,8 +48,9 @@ std::string_view ToString(Step step) {
 }
 
 void Newborn::Run() {
-  DieWithParent();  // For the wait below: we hold a copy of the socket's other end, so without this
-                    // the wait would never end.
+  // For the wait below: we hold a copy of the socket's other end, so without this the wait would
+  // never end.
+  DieWithParent();
   AwaitGo();
   LeaveSession();
   if (plan_.tier == Tier::kNamespace) ForgetHostName();
@@ -85,8 +86,8 @@ void Newborn::AwaitGo() const {
 }
 
 void Newborn::LeaveSession() const {
-  Must(Step::kSession, ::syscall(SYS_setsid));  // Without a terminal, no keystrokes can be pushed
-                                                // into one.
+  // Without a terminal, no keystrokes can be pushed into one.
+  Must(Step::kSession, ::syscall(SYS_setsid));
   // An inherited READ_IMPLIES_EXEC would make every readable page executable. An inherited
   // ADDR_NO_RANDOMIZE would make its address predictable.
   Must(Step::kPersonality, ::syscall(SYS_personality, 0));

@@ -32,8 +32,8 @@ struct Report {
   std::string kernel;  // "6.1.0-13-amd64"
   std::vector<Feature> features;
   std::vector<TierVerdict> tiers;  // Strongest first.
-  Tier best = Tier::kNone;  // kNone: no other tier is available. It must still be requested by
-                            // name.
+  // kNone: no other tier is available. It must still be requested by name.
+  Tier best = Tier::kNone;
 
   const Feature* Find(std::string_view name) const;
 };

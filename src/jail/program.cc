@@ -144,7 +144,7 @@ Result<std::string> ReadOutput(const UniqueFd& pipe, Clock::time_point deadline)
     if (got < 0 && errno != EINTR) return Error::FromErrno(errno, "read its output");
     if (got > 0) output.append(buffer.data(), static_cast<std::size_t>(got));
     if (output.size() > kMaxOutputBytes) {
-      return Error(ErrorCode::kResourceExhausted, "it printed too much");
+      return Error(ErrorCode::kResourceExhausted, "its output is too long");
     }
   }
 }

@@ -96,7 +96,7 @@ TEST(ProgramTest, ItHoldsNothingOfOurs) {
   EXPECT_EQ(result->output, "0\n1\n2\n3\n");  // The last one is the directory that it reads.
 }
 
-TEST(ProgramTest, WhatItLeavesBehindIsKilled) {
+TEST(ProgramTest, ProcessesLeftBehindAreKilled) {
   const auto background = RunProgram({.argv = {"/bin/sh", "-c", "sleep 1000 & echo $!"}});
   ASSERT_TRUE(background) << background.error().message();
   EXPECT_TRUE(IsGone(background->output));

@@ -46,8 +46,8 @@ Result<void> SealRoot();
 // A writable file system that exists only in this mount namespace.
 struct PrivateFiles {
   std::string mount_point;  // An empty directory of the root.
-  std::vector<std::string> directories =
-      {};  // Made in it. Each also appears in the root, which has a directory of that name.
+  // Made in it. Each also appears in the root, which has a directory of that name.
+  std::vector<std::string> directories = {};
 };
 // Mounts it. The kernel refuses data beyond `bytes` and files beyond `inodes`.
 Result<void> MountPrivateFiles(const PrivateFiles& files, std::uint64_t bytes,

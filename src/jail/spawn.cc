@@ -146,8 +146,8 @@ class Starter {
       error_number = errno;
     }
     if (pid < 0) return CloneError(error_number, spec_.tier);
-    kept_.clear();  // Closes our copies; the child has its own. Only then does its exec end our
-                    // read.
+    // Closes our copies; the child has its own. Only then does its exec end our read.
+    kept_.clear();
     return Child(static_cast<pid_t>(pid), UniqueFd(pidfd));
   }
 

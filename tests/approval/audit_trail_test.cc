@@ -35,7 +35,7 @@ class AuditTrailTest : public testing::Test {
     }
   }
   Result<AuditHead> Verify() { return Now(VerifyAudit(store_->audit(), ann_)); }
-  // Behind the store's back, as somebody who can write its file would.
+  // Bypasses the store, as an attacker who can write its file would.
   void Tamper(std::string_view sql) {
     auto connection =
         *SqliteConnection::Open(directory_ / "db", Access::kWrite, std::chrono::seconds(5));
@@ -68,7 +68,7 @@ class AuditTrailTest : public testing::Test {
 
 TEST_F(AuditTrailTest, AWholeLogVerifies) {
   EXPECT_EQ(Verify()->seq, 0);
-  Append(ann_, 1203);  // More than is read at once.
+  Append(ann_, 1203);  // More than one read returns.
   const auto head = Verify();
   ASSERT_TRUE(head) << Why(head);
   EXPECT_EQ(head->seq, 1203);

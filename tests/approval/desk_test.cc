@@ -39,7 +39,7 @@ class DeskTest : public testing::Test {
     EXPECT_TRUE(ruling) << Why(ruling);
     return *ruling;
   }
-  // Judges a call, asks about it, and answers.
+  // Judges a call, requests its approval, and answers.
   Result<StoredApproval> Settle(CallToJudge call, Answer answer) {
     const Ruling ruling = Judge(std::move(call));
     EXPECT_EQ(ruling.kind, Ruling::Kind::kAsk);
@@ -90,7 +90,7 @@ TEST_F(DeskTest, AskingTwiceIsAskingOnce) {
   EXPECT_EQ(again->asked.expires_at, asked->asked.expires_at);
   ASSERT_TRUE(Now(desk_.Decide(ann_, asked->asked.id, Yes())));
   EXPECT_EQ(Now(desk_.Ask(ann_, question))->state, ApprovalState::kApproved);
-  // The same place, something else in it.
+  // The same position with another call.
   EXPECT_EQ(Now(desk_.Ask(ann_, Judge(Call(3, "bob")).question)).error().code(),
             ErrorCode::kFailedPrecondition);
 }
@@ -103,7 +103,7 @@ TEST_F(DeskTest, OpenQuestionsAreBounded) {
             ErrorCode::kResourceExhausted);
 }
 
-TEST_F(DeskTest, WhoListensIsWokenByADecisionOfTheirRunAlone) {
+TEST_F(DeskTest, AListenerIsWokenOnlyByADecisionOfItsRun) {
   int mine = 0;
   int others = 0;
   const auto listening = bell_.Listen(ann_, RunId("run_1"), [&] { ++mine; });
@@ -117,7 +117,7 @@ TEST_F(DeskTest, WhoListensIsWokenByADecisionOfTheirRunAlone) {
   EXPECT_EQ(others, 0);
 }
 
-TEST_F(DeskTest, WhatIsSomebodyElsesIsNotThere) {
+TEST_F(DeskTest, ObjectsOfAnotherIdentityAreNotFound) {
   const auto asked = Now(desk_.Ask(ann_, Judge(Call(0, "ann")).question));
   const auto theirs = Now(desk_.Decide(bob_, asked->asked.id, Yes()));
   const auto none = Now(desk_.Decide(bob_, ApprovalId("apr_none"), Yes()));
@@ -159,13 +159,13 @@ TEST_F(DeskTest, AGrantForASessionEndsWithIt) {
   const CallSession chat{"chat", SessionId("first")};
   ASSERT_TRUE(Settle(Call(0, "ann", chat), Yes(here)));
   EXPECT_EQ(Judge(Call(1, "bob", chat)).kind, Ruling::Kind::kGranted);
-  // The next session of that name is another one.
+  // The next session with that name is another session.
   EXPECT_EQ(Judge(Call(2, "bob", CallSession{"chat", SessionId("second")})).kind,
             Ruling::Kind::kAsk);
   EXPECT_EQ(Judge(Call(3, "bob")).kind, Ruling::Kind::kAsk);
 }
 
-// What an earlier version stored: a session's name alone.
+// A stored grant that has only the name of a session and no id.
 TEST_F(DeskTest, AGrantForASessionWithoutAnIdCoversNothing) {
   const CallSession nameless{"chat", SessionId("")};
   const StandingYes here{.scope = StandingYes::Scope::kSession,
@@ -200,7 +200,7 @@ TEST_F(DeskTest, ARevokedGrantCoversNothing) {
   EXPECT_EQ(Now(desk_.Revoke(bob_, id, "bob")).error().code(), ErrorCode::kNotFound);
   ASSERT_TRUE(Now(desk_.Revoke(ann_, id, "bea")));
   EXPECT_EQ(Judge(Call(1, "ann")).kind, Ruling::Kind::kAsk);
-  // The answer sent again does not bring it back.
+  // Repeating the answer does not restore it.
   ASSERT_TRUE(Now(desk_.Decide(ann_, approval->asked.id, Yes(any))));
   EXPECT_THAT(*Now(desk_.Grants(ann_)), IsEmpty());
   EXPECT_EQ(Judge(Call(1, "ann")).kind, Ruling::Kind::kAsk);
@@ -227,7 +227,7 @@ TEST_F(DeskTest, AnswersThatMakeNoSenseDecideNothing) {
   EXPECT_EQ(Now(store_->approvals().Find(ann_, asked->asked.id))->state, ApprovalState::kPending);
 }
 
-TEST_F(DeskTest, WhatWasNotHashedCannotBeApproved) {
+TEST_F(DeskTest, ACallThatWasNotHashedCannotBeApproved) {
   NewApproval forged{.id = ApprovalId("apr_x"),
                      .binding = Judge(Call(0, "ann")).question.binding,
                      .arguments = R"({"to":"bob"})",
@@ -239,7 +239,7 @@ TEST_F(DeskTest, WhatWasNotHashedCannotBeApproved) {
   EXPECT_TRUE(Now(desk_.Decide(ann_, forged.id, {.verdict = ApprovalState::kDenied})));
 }
 
-TEST(GrantPatternTest, WhatItDoesNotKnowIsRefused) {
+TEST(GrantPatternTest, UnknownPatternsAreRefused) {
   const GrantPattern pattern{
       .tool_digest = "d", .session = CallSession{"s", SessionId("i")}, .arguments_digest = "a"};
   const auto parsed = ParseGrantPattern(*Encode(pattern));

@@ -1,7 +1,6 @@
-"""`caisson bench`: the JSON others rely on, and that its numbers can be true.
+"""Checks the JSON of `caisson bench`, which others rely on, and that its numbers are plausible.
 
-bench_command.py PROGRAM
-"""
+bench_command.py PROGRAM"""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-// The parts that every run passes through, one by one: ring, value codec, seal.
+// Measures the parts that every run uses, one by one: ring, value codec, seal.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

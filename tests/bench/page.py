@@ -1,8 +1,7 @@
 """Turns measurements into docs/benchmarks.md and docs/benchmarks.svg. Standard library only.
 
-Input: what `caisson bench --json` printed, with the peers' metrics merged in and a list of notes. Nothing on the page
-is typed by hand, so a claim there is what was measured or it is not there.
-"""
+Input: the output of `caisson bench --json`, with the metrics of the peers merged in and a list of
+notes. Nothing on the page is typed by hand, so every claim on it was measured."""
 
 import html
 import math
@@ -11,7 +10,7 @@ MB = 1_000_000
 
 
 class Bar:
-    """One promise: a number computed from the metrics, and the most (or least) it may be."""
+    """One promise: a number computed from the metrics, and its maximum (or minimum)."""
 
     def __init__(self, what, needs, compute, limit, unit, at_least=False):
         self.what, self.needs, self.compute = what, needs, compute
@@ -65,7 +64,7 @@ BARS = [
     Bar("`caisson run` cold, process start to exit", ["cold_run_us"], lambda us: us / 1000, 40, "ms"),
 ]
 
-# What the plot shows, fastest to slowest as a rule; the second word is the colour.
+# The bars of the plot, usually fastest to slowest; the second word is the colour.
 PLOT = [
     ("monty.fresh_run_us", "peer", "monty, 1+1, in process, no jail"),
     ("wasm.fresh_run_us", "ours", "caisson, fresh 1+1, jailed"),

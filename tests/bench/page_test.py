@@ -1,4 +1,4 @@
-"""The page says what was measured, and fails what misses its bar."""
+"""Checks that the page shows the measurements and marks missed bars as failures."""
 
 import unittest
 import xml.etree.ElementTree

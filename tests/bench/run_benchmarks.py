@@ -33,7 +33,7 @@ def measure_caisson(program, *options):
 
 
 def install_monty(work):
-    """(modules, note): the note says why there are none."""
+    """Returns (modules, note): the note says why there are none."""
     if not (shutil.which("npm") and shutil.which("node")):
         return None, "`@pydantic/monty`: there is no npm here."
     modules = work / "node_modules"
@@ -45,7 +45,8 @@ def install_monty(work):
 
 
 def compare_with_monty(program, modules, runs, rounds):
-    """(metrics, note). In turns, since a machine is not equally fast all the time: each round gives one ratio."""
+    """Returns (metrics, note). Measures in turns, because the speed of a machine varies: each round
+    gives one ratio."""
     theirs, ratios = [], []
     for _ in range(rounds):
         command = ["node", str(HERE / "peers/monty.mjs"), str(modules), str(runs)]

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What runs cost that wait for somebody: many of them, saved in the store of a real `caisson serve`.
+"""Measures the cost of many runs that wait for a person, saved in the store of a real `caisson
+serve`.
 
-waiting_runs.py PROGRAM [COUNT]      prints {"waiting.store_bytes": ..., "waiting.memory_bytes": ...}, all runs together
+waiting_runs.py PROGRAM [COUNT]      prints {"waiting.store_bytes": ..., "waiting.memory_bytes":
+...}, all runs together
 
-Memory is the proportional share of the server and its workers, over what it was after the first run had been saved.
-"""
+Memory is the proportional share of the server and its workers, minus its value after the first run
+was saved."""
 
 import concurrent.futures
 import http.client
@@ -25,14 +27,15 @@ command = ["/bin/false"]
 approval = "always"
 input_schema = { type = "object", properties = { to = { type = "string" } }, required = ["to"] }
 """
-# Something to remember, as runs have that stop half-way.
+# Some state, as runs have that stop half-way.
 CODE = "rows = [{'id': n, 'name': f'customer {n}'} for n in range(100)]\nsend(to='ann')\nlen(rows)"
 CLIENTS = 8
-CALM = 75  # Seconds: after sixty, a run that waits is in the store alone.
+CALM = 75  # Seconds: after sixty, a waiting run is only in the store.
 
 
 def memory_bytes(pid):
-    """Of the process and its children, pages that several map divided among them."""
+    """Memory of the process and its children; shared pages are divided among the processes that map
+    them."""
     total = 0
     tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
     children = {child for task in tasks for child in (task / "children").read_text().split()}

@@ -82,7 +82,7 @@ TEST_P(EveryCheckpointsTest, TheNewestIsTheHeadAndAllComeBack) {
               ElementsAre(CheckpointId("a"), CheckpointId("b")));
 }
 
-TEST_P(EveryCheckpointsTest, WhoIsLateIsTold) {
+TEST_P(EveryCheckpointsTest, ALateWriterIsTold) {
   ASSERT_TRUE(Append(*store_, {}, "a"));
   EXPECT_EQ(Append(*store_, {}, "b").error().code(), ErrorCode::kFailedPrecondition);
   EXPECT_EQ(Append(*store_, "z", "b").error().code(), ErrorCode::kFailedPrecondition);
@@ -90,7 +90,7 @@ TEST_P(EveryCheckpointsTest, WhoIsLateIsTold) {
   EXPECT_EQ(Now(store_->Head(ann_, InstanceId("w")))->id, CheckpointId("a"));
 }
 
-TEST_P(EveryCheckpointsTest, OfManyAtOnceOneIsFirst) {
+TEST_P(EveryCheckpointsTest, OneOfManyConcurrentWritersIsFirst) {
   std::atomic<int> first = 0;
   std::vector<std::thread> writers;
   for (int i = 0; i < 8; ++i) {
@@ -116,7 +116,7 @@ TEST_P(EveryCheckpointsTest, PruningKeepsTheNewest) {
   EXPECT_TRUE(Append(*store_, "c", "d"));
 }
 
-TEST_P(EveryCheckpointsTest, WhatIsAnothersIsLikeNothing) {
+TEST_P(EveryCheckpointsTest, ObjectsOfAnotherOwnerLookMissing) {
   ASSERT_TRUE(Append(*store_, {}, "a"));
   EXPECT_EQ(Why(Now(store_->Find(bob_, InstanceId("w"), CheckpointId("a")))),
             Why(Now(store_->Find(bob_, InstanceId("x"), CheckpointId("z")))));
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Over, EveryCheckpointsTest,
                            return info.param == Kind::kStore ? "Store" : "Directory";
                          });
 
-// What somebody who can write to the store could do, seen from above it.
+// Attacks by somebody who can write to the store.
 class SealedCheckpointsTest : public CheckpointsTest {
  protected:
   SealedCheckpoints sealed_{memory_->checkpoints(), keys_};
@@ -141,7 +141,7 @@ class SealedCheckpointsTest : public CheckpointsTest {
   std::string Stored(const char* instance, const char* id) {
     return Now(memory_->checkpoints().Find(ann_, InstanceId(instance), CheckpointId(id)))->bytes;
   }
-  // Puts bytes where they do not belong.
+  // Writes bytes to a wrong place.
   ErrorCode Planted(const IsolationKey& owner, const char* instance, const char* id,
                     const std::string& bytes) {
     auto& below = memory_->checkpoints();
@@ -154,7 +154,7 @@ class SealedCheckpointsTest : public CheckpointsTest {
   }
 };
 
-TEST_F(SealedCheckpointsTest, WhatIsChangedOrMovedIsRefused) {
+TEST_F(SealedCheckpointsTest, AChangedOrMovedCheckpointIsRefused) {
   ASSERT_TRUE(Append(sealed_, {}, "a"));
   const std::string sealed = Stored("w", "a");
   EXPECT_EQ(sealed.find("state"), sealed.npos);
@@ -215,7 +215,7 @@ TEST_F(CheckpointDirectoryTest, WithoutAStampThereIsNothing) {
   EXPECT_FALSE(Append(*store_, {}, "b"));
   EXPECT_THAT(refusals_, ElementsAre("identity_missing", "identity_missing"));
   EXPECT_FALSE(std::filesystem::exists(InstanceOf(ann_) / "owner"));
-  // One that is torn or forged is none.
+  // A truncated or forged one counts as missing.
   std::filesystem::rename(root_ / "stamp", InstanceOf(ann_) / "owner");
   EXPECT_TRUE(Now(store_->Head(ann_, InstanceId("w"))));
   Change(InstanceOf(ann_) / "owner");
@@ -235,10 +235,10 @@ TEST_F(CheckpointDirectoryTest, AWriterThatDiedLeavesNothingInTheWay) {
   EXPECT_EQ(Now(store_->Head(ann_, InstanceId("w")))->bytes, "state of b");
 }
 
-TEST_F(CheckpointDirectoryTest, WhatIsChangedOrMovedIsRefused) {
+TEST_F(CheckpointDirectoryTest, AChangedOrMovedCheckpointIsRefused) {
   ASSERT_TRUE(Append(*store_, {}, "a"));
   ASSERT_TRUE(Append(*store_, "a", "b"));
-  // An old state put forward as the newest.
+  // Presents an old state as the newest.
   std::filesystem::copy_file(InstanceOf(ann_) / "0000000001-a", InstanceOf(ann_) / "0000000003-a");
   EXPECT_EQ(HeadCode(ann_), ErrorCode::kFailedPrecondition);
   std::filesystem::remove(InstanceOf(ann_) / "0000000003-a");

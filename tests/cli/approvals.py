@@ -1,4 +1,4 @@
-"""`caisson approvals` and `caisson audit` on a store that somebody else fills."""
+"""`caisson approvals` and `caisson audit` on a store that the test fills."""
 
 import __main__
 import hashlib
@@ -45,7 +45,8 @@ class Approvals(harness.CliTest):
         return database
 
     def ask(self, id, arguments, owner=None, session=None, digest=None, seconds=3600):
-        """As the host does when code makes a gated call; the digests computed apart from it."""
+        """Inserts an approval as the host does when code makes a gated call; computes the digests
+        independently."""
         text = json.dumps(arguments, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
         digest = digest or hashlib.sha256(b"caisson arguments 1\0" + text.encode()).hexdigest()
         now = int(time.time() * 1e6)
@@ -93,7 +94,7 @@ class Approvals(harness.CliTest):
         self.assertEqual(decided["state"], "approved")
         self.assertEqual(decided["decision"]["reason"], "looked at it")
         self.assertTrue(decided["decision"]["by"])
-        self.call("approvals", "approve", "apr_1")  # The same again is no error.
+        self.call("approvals", "approve", "apr_1")  # Repeating it is not an error.
         self.assertIn(b"decided already", self.call("approvals", "deny", "apr_1", status=2).err)
         self.assertEqual(self.state_of("apr_1"), "approved")
 
@@ -111,7 +112,7 @@ class Approvals(harness.CliTest):
             none = self.call("approvals", action, "apr_none", status=2)
             self.assertEqual((theirs.out, theirs.err), (none.out, none.err))
 
-    def test_what_was_not_hashed_cannot_be_approved(self):
+    def test_a_call_that_was_not_hashed_cannot_be_approved(self):
         self.ask("apr_1", {"to": "bob"}, digest="0" * 64)
         self.assertNotIn(b"bob", self.call("approvals", "list").out)
         item = self.json("approvals", "list")["items"][0]
@@ -128,7 +129,7 @@ class Approvals(harness.CliTest):
         self.ask("apr_1", {}, session="chat")
         self.ask("apr_2", {})
         self.call("approvals", "approve", "apr_1", "--session", "--any-arguments")
-        self.call("approvals", "approve", "apr_2", "--session", status=2)  # It is in none.
+        self.call("approvals", "approve", "apr_2", "--session", status=2)  # It is in no session.
         self.assertEqual(self.state_of("apr_2"), "pending")
         self.call("approvals", "approve", "apr_2", "--any-arguments", status=2)
         self.call("approvals", "approve", "apr_2", "--always")
@@ -178,8 +179,9 @@ class Approvals(harness.CliTest):
         self.put("audit.jsonl", copy.replace(b"apr_1", b"apr_9"))
         self.assertIn(b"line 2", self.caisson("audit", "verify", "--file", "audit.jsonl").err)
 
-    def test_who_looks_at_nothing_is_told_and_makes_nothing(self):
-        done = self.caisson("approvals", "list")  # Without a configuration: caisson.db, here.
+    def test_a_missing_store_is_reported_and_not_created(self):
+        # Without a configuration: caisson.db in the working directory.
+        done = self.caisson("approvals", "list")
         self.assertEqual(done.status, 2)
         self.assertIn(b"there is no database at caisson.db", done.err)
         self.assertIn(b"--config", done.err)
@@ -196,7 +198,7 @@ class Approvals(harness.CliTest):
 
 
 class AtATerminal(harness.CliTest):
-    """`caisson run --approve ask`, with a person at a terminal and code that would deceive them."""
+    """`caisson run --approve ask`, with a person at a terminal and code that tries to deceive them."""
 
     def setUp(self):
         super().setUp()
@@ -207,14 +209,15 @@ class AtATerminal(harness.CliTest):
         self.kept.add("sent")
 
     def run_until_asked(self, code, *arguments):
-        """The process, our end of its terminal, and what is asked there."""
+        """Returns the process, our end of its terminal, and the question shown there."""
         self.put("task.py", code)
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
 
         def own_terminal():
             harness.without_signals()
-            # The first terminal that the leader of a session opens becomes its own: /dev/tty.
+            # The first terminal that a session leader opens becomes its controlling terminal:
+            # /dev/tty.
             os.close(os.open(os.ttyname(theirs), os.O_RDWR))
         process = self.start("run", "--json", "--config", "caisson.toml", "--approve", "ask", "task.py", *arguments,
                              start_new_session=True, preexec_fn=own_terminal)
@@ -227,7 +230,7 @@ class AtATerminal(harness.CliTest):
         return process, ours, asked.decode()
 
     def run_and_answer(self, answer, code, *arguments, after=0):
-        """What was asked at the terminal, and how the run ended."""
+        """Returns the question at the terminal, and how the run ended."""
         process, ours, asked = self.run_until_asked(code, *arguments)
         time.sleep(after)
         os.write(ours, answer + b"\n")
@@ -301,7 +304,7 @@ class AtATerminal(harness.CliTest):
             done = self.caisson("run", "--config", "page.toml", code=f"send(to='{to}')", start_new_session=True)
             self.assertEqual(done.status, status, done)
 
-    def test_what_is_asked_of_the_outcome_goes_along_when_a_run_waits(self):
+    def test_output_options_are_kept_when_a_run_waits(self):
         config = (self.work / "caisson.toml").read_text()
         self.put("a store.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
         self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm", "out", "out/a.txt"}
@@ -315,7 +318,7 @@ class AtATerminal(harness.CliTest):
                 self.assertEqual(len(commands), 2, waits)
                 approve, resume = (shlex.split(command) for command in commands)
                 self.assertEqual(self.caisson(*approve).status, 0)
-                for _ in range(2):  # It ends, and has ended.
+                for _ in range(2):  # It ends, and then has ended.
                     resumed = self.caisson(*resume)
                     self.assertEqual(resumed.status, 0, resumed)
                     self.assertEqual((self.work / "out/a.txt").read_text(), "sent")
@@ -326,7 +329,7 @@ class AtATerminal(harness.CliTest):
                     else:
                         self.assertEqual(resumed.outcome["files"][0]["data"], "c2VudA==")
 
-    def test_what_cannot_wait_in_the_store_is_denied(self):
+    def test_a_call_that_cannot_wait_in_the_store_is_denied(self):
         if not harness.has_package("numpy"):
             self.skipTest("no numpy here")
         config = (self.work / "caisson.toml").read_text()
@@ -338,7 +341,7 @@ class AtATerminal(harness.CliTest):
             self.assertIn("no terminal", done.outcome["error"]["message"])
         self.assertFalse((self.work / "sent").exists())
 
-    def test_what_was_denied_for_want_of_a_terminal_is_told_to_its_end(self):
+    def test_calls_denied_for_lack_of_a_terminal_are_reported_at_the_end(self):
         if not harness.has_package("numpy"):
             self.skipTest("no numpy here")
         config = (self.work / "caisson.toml").read_text()
@@ -346,7 +349,7 @@ class AtATerminal(harness.CliTest):
         self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm", "out", "out/a.txt"}
         code = ("import numpy\nprint('before')\ntry:\n    send(to='ann')\nexcept Exception: print('denied')\n"
                 "with open('/output/a.txt', 'w') as f: print('kept', file=f)\n")
-        for _ in range(8):  # Whether it is still at hand when its end is seen is a matter of chance.
+        for _ in range(8):  # Whether it still exists when its end is noticed depends on timing.
             done = self.caisson("run", "--config", "stored.toml", "--output", "out", code=code, start_new_session=True)
             self.assertEqual((done.status, done.out), (0, b"before\ndenied\n"), done)
             self.assertEqual((self.work / "out/a.txt").read_text(), "kept\n")

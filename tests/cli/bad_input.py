@@ -1,4 +1,4 @@
-"""Input that cannot be run: a clear message, the right exit status, nothing on stdout."""
+"""Input that cannot be run gives a clear message, the right exit status, and nothing on stdout."""
 
 import __main__
 import os
@@ -96,7 +96,7 @@ class BadInput(harness.CliTest):
                                   ("--env", "=1", "NAME=VALUE")]:
             self.expect_usage(self.run_code("print('ran')", flag, value), word)
 
-    def test_who_asks_nobody_at_a_terminal_has_no_say_in_it(self):
+    def test_commands_that_ask_nobody_do_not_take_approve(self):
         for command in ("check", "mcp"):
             self.expect_usage(self.caisson(command, "--approve", "all", code="1"), "--approve")
 

@@ -1,4 +1,5 @@
-"""Memory of engine native where cgroups are delegated: the real ones, of each version that this machine has."""
+"""Memory limits of engine native with delegated cgroups: the real ones, of each version that this
+machine has."""
 
 import __main__
 import os
@@ -9,7 +10,7 @@ import harness
 CONTROLLERS = ("memory", "pids")
 SEVERAL = ("--limit", "processes=10", "--limit", "memory_bytes=67108864", "--limit", "wall_seconds=50", "--limit", "cpu_seconds=100")
 
-# Each process stays within the limit, all together do not. What the kernel ends is one of them, or all.
+# Each process stays within the limit, all together do not. The kernel kills one of them, or all.
 FORKED = """
 import os
 ready, waiting = os.pipe(), os.pipe()
@@ -41,13 +42,14 @@ TAKEN = {
 
 
 def hierarchies(kind):
-    """Where file systems of this kind are mounted, with their options."""
+    """Returns where file systems of this kind are mounted, with their options."""
     mounts = [line.split() for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()]
     return [(pathlib.Path(point), options.split(",")) for _, point, its_kind, options, *_ in mounts if its_kind == kind]
 
 
 class Delegated:
-    """A part of version 2's tree that is the user's, as systemd delegates one: processes in `host`, groups beside it."""
+    """A part of the v2 tree that belongs to the user, as systemd delegates it: processes in `host`,
+    groups beside it."""
 
     def __init__(self, user):
         if not harness.is_root():
@@ -70,7 +72,8 @@ class Delegated:
         for group in (self.top, self.host):
             for path in (group, group / "cgroup.procs", group / "cgroup.subtree_control"):
                 os.chown(path, user, user)
-        self.door = os.open(self.host / "cgroup.procs", os.O_WRONLY)  # Only root can bring a process from outside.
+        # Only root can move a process in from outside.
+        self.door = os.open(self.host / "cgroup.procs", os.O_WRONLY)
 
     @staticmethod
     def hand_down(group):
@@ -91,7 +94,7 @@ class Delegated:
 
 
 class AsItIs:
-    """Version 1, where this process's own groups are as good as delegated."""
+    """Version 1, where this process's own groups count as delegated."""
 
     def __init__(self, user):
         points = [point for point, options in hierarchies("cgroup") if set(CONTROLLERS) & set(options)]
@@ -102,14 +105,14 @@ class AsItIs:
         pass
 
     def groups(self):
-        return []  # Others make some there at the same time.
+        return []  # Other processes may make groups there at the same time.
 
     def remove(self):
         pass
 
 
 class Groups:
-    """What holds in every version: `make_tree` says where, and `user` for whom."""
+    """Tests for every version: `make_tree` makes the tree, for `user`."""
 
     user = 0
 
@@ -137,7 +140,7 @@ class Groups:
             with self.subTest(way):
                 self.expect_out_of_memory(self.native(FORKED.replace("TAKE", take), *SEVERAL))
 
-    def test_what_fits_is_not_ended(self):
+    def test_a_run_within_its_memory_is_not_ended(self):
         code = FORKED.replace("TAKE", TAKEN["objects"].replace("48", "4"))
         self.assertEqual(self.native(code, *SEVERAL)["result"], [0])
 

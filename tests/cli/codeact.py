@@ -1,4 +1,4 @@
-"""CodeAct as the command line shows it, on both engines: policy, tools that misbehave, files at their caps."""
+"""CodeAct on the command line, on both engines: policy, misbehaving tools, files at their caps."""
 
 import __main__
 import http.server
@@ -12,7 +12,7 @@ import harness
 
 ENGINES = ("wasm", "native")
 
-# What can be wrong with a program behind a tool, by the name of the tool.
+# The faults of a program behind a tool, by the name of the tool.
 MISBEHAVIOUR = {
     "hangs": "while True: signal.pause()",
     "crashes": "os.kill(os.getpid(), signal.SIGSEGV)",
@@ -33,7 +33,7 @@ GOOD = {
 PROGRAM = "#!/usr/bin/env python3\nimport json, os, signal, sys\n"
 
 
-# A server on this machine, which nothing below may reach, though rules name it.
+# A server on this machine that must not be reachable, although rules name it.
 FETCH = """
 [[tool]]
 name = "fetch"
@@ -49,7 +49,7 @@ methods = ["GET"]
 url = "http://127.0.0.1:{port}/"
 methods = ["GET"]
 """
-# The same, if the operator means it.
+# The same, if the operator allows it.
 FETCH_HERE = """
 [[tool]]
 name = "fetch"
@@ -156,7 +156,7 @@ class CodeAct(harness.CliTest):
                 self.assertEqual(outcome["result"], ["ToolError"] * len(urls), outcome)
             self.assertRaises(BlockingIOError, server.accept)
 
-    def test_what_the_operator_allows_is_fetched_and_nothing_beside_it(self):
+    def test_addresses_that_the_operator_allows_are_fetched_and_no_others(self):
         class Pages(http.server.BaseHTTPRequestHandler):
             asked = []
 

@@ -1,4 +1,4 @@
-"""caisson config: mistakes with their lines, and the file without its secrets."""
+"""caisson config: reports mistakes with their lines, and shows the file without its secrets."""
 
 import __main__
 
@@ -27,7 +27,7 @@ class Config(harness.CliTest):
             self.assertIn(b"bad.toml:2", done.err)
             self.assertIn(b"bad.toml:4", done.err)
 
-    def test_what_is_printed_has_no_secrets_and_is_a_configuration(self):
+    def test_the_printed_configuration_has_no_secrets_and_is_valid(self):
         self.put("caisson.toml", '[store]\nurl = "postgres://ann:hunter2@db/x"\n[[tool]]\nname = "send"\n'
                                  'kind = "command"\ncommand = ["./send"]\nenv = { TOKEN = "hunter2" }\n')
         done = self.caisson("config", "print")
@@ -37,7 +37,7 @@ class Config(harness.CliTest):
         self.assertEqual(self.caisson("config", "print", "--config", "again.toml").out, done.out)
 
     def expect_mistakes(self, text, *expected):
-        """Each is a line and words of its message; there are no others."""
+        """Expects exactly these mistakes: each is a line and words of its message."""
         self.put("bad.toml", text)
         done = self.caisson("config", "check", "--config", "bad.toml")
         self.assertEqual(done.status, 2, done)
@@ -47,7 +47,7 @@ class Config(harness.CliTest):
             self.assertTrue(line.startswith(f"bad.toml:{number}: "), line)
             self.assertIn(words, line)
 
-    def test_what_a_start_would_refuse_is_found_in_the_order_of_the_file(self):
+    def test_mistakes_that_a_start_would_refuse_are_found_in_the_order_of_the_file(self):
         self.expect_mistakes(
             tool("a b") + tool("b", 'input_schema = { type = "objct" }\n') + tool("execute_code") + tool("call_tool") +
             mount("nowhere", "/input") +
@@ -81,7 +81,7 @@ class Config(harness.CliTest):
                     said = refused.err.decode().removeprefix("caisson: ")
                     self.assertIn(words, said)
                     self.assertEqual(checked.err.decode(), f"caisson: caisson.toml:6: mount[1]: {said}")
-        # One that cannot be does not keep the others from being looked at, with it or with each other.
+        # An invalid mount does not prevent the check of the others.
         self.expect_mistakes(first + mount("none", "/n") + mount("d", "/n/x") + mount("c", "/c") + mount("c", "/d"),
                              (6, "no such directory"), (9, "it overlaps the mount at /n"), (15, "it overlaps c"))
         self.put("caisson.toml", first + mount("c", "/c"))

@@ -1,4 +1,5 @@
-"""caisson serve among many and hostile clients: connections, slow senders, floods of runs. Others do not notice."""
+"""caisson serve with many and hostile clients: connections, slow senders, floods of runs. Other
+clients are not affected."""
 
 import __main__
 import http.client
@@ -51,7 +52,7 @@ class Crowd(harness.CliTest):
         try:
             connection.sendall(bytes_to_send)
         except ConnectionError:
-            pass  # It had to make room already.
+            pass  # It was already closed to make room.
         return connection
 
     def ask(self, method, path, body=None, key=None):

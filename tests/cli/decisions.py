@@ -1,4 +1,5 @@
-"""Decisions, grants, keys and the audit log between a server, its successors and the command line."""
+"""Decisions, grants, keys and the audit log between a server, its successors and the command line.
+"""
 
 import __main__
 import json
@@ -19,7 +20,7 @@ class Decisions(serve.ServeSend):
             self.wait_until(lambda: [one["arguments"] for one in pending()] == [{"to": to}], "somebody is asked")
             done = caisson("approvals", "approve", pending()[0]["id"], *options)
             self.assertEqual(done.status, 0, done)
-        # The third call is like the first: that was granted for good.
+        # The third call equals the first, for which there is a standing grant.
         self.assertEqual(self.await_run(run["id"])["outcome"]["result"], ["sent"] * 3)
         self.assertEqual(self.sent(), [{"to": "a"}, {"to": "b"}, {"to": "a"}])
         self.stop(process)
@@ -31,7 +32,8 @@ class Decisions(serve.ServeSend):
         self.assertEqual(caisson("audit", "verify", "--json", "--file", "audit.jsonl").outcome, verified)
 
     def test_a_yes_for_a_session_ends_with_that_session(self):
-        """The name of a session is used again after a crash, a restart and a new server; the yes is not."""
+        """The name of a session is reused after a crash, a restart and in a new server; the grant
+        is not."""
         for engine in ("wasm", "native"):
             config = serve.SEND + f'[engine]\ndefault = "{engine}"\n[policy]\npreset = "open"\n'
             before = len(self.sent())
@@ -57,12 +59,12 @@ class Decisions(serve.ServeSend):
             run = self.run_code("send(to='a')", session="copy" + engine, fork_of="s")
             self.assertEqual(run["state"], "waiting", run)
             self.ask("POST", f"/v1/runs/{run['id']}/cancel")
-            # It crashes, and begins afresh.
+            # It crashes, and starts afresh.
             self.run_code("while True: pass", session="s", limits={"wall_seconds": 0.2})
             self.assertTrue(is_asked(restart=True))
             allow("s")
             self.assertFalse(is_asked())
-            # The server goes and comes back.
+            # The server is killed and restarted.
             process.kill()
             process.wait()
             process = self.serve(config)
@@ -94,8 +96,8 @@ class Decisions(serve.ServeSend):
     def test_keys_change_while_runs_sleep(self):
         fresh = lambda: os.urandom(32).hex() + "\n"
         keys = self.work / "caisson.db.keys"
-        for change in (lambda old: old + fresh(),  # Sealed with the old one, and opened with it.
-                       lambda old: fresh()):       # The old one is gone: the run is replayed.
+        for change in (lambda old: old + fresh(),  # Sealed with the old key, and opened with it.
+                       lambda old: fresh()):       # The old key is gone: the run is replayed.
             process = self.serve(serve.SEND)
             run = self.run_code("import random\nx = random.random()\nsend(to='a')\nsend(to='b')\nx")
             process.kill()

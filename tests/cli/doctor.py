@@ -1,4 +1,5 @@
-"""`caisson doctor` tells the truth: on this machine, without user namespaces, with broken files."""
+"""`caisson doctor` reports correctly: on this machine, without user namespaces, with broken files.
+"""
 
 import __main__
 import json
@@ -19,7 +20,7 @@ class Doctor(harness.CliTest):
         return next(e for e in report["engines"] if e["name"] == name)
 
     def installation(self):
-        """A copy of the installed parts, to be damaged."""
+        """A copy of the installed parts, which tests damage."""
         worker = pathlib.Path(self.engine(self.diagnose()[1])["worker"])
         copy = self.top / "parts"
         copy.mkdir()
@@ -107,7 +108,8 @@ class Doctor(harness.CliTest):
         self.assertIn(b"caisson:", done.err)
 
     def without_user_namespaces(self, *arguments, code=b""):
-        """In a user namespace whose own limit of user namespaces is zero: as if they were switched off."""
+        """Runs in a user namespace whose own limit of user namespaces is zero, as if they were
+        disabled."""
         script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
         ran = subprocess.run(["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh", harness.PROGRAM,
                               *arguments], input=code, capture_output=True, cwd=self.work, timeout=harness.PATIENCE)
@@ -129,7 +131,8 @@ class Doctor(harness.CliTest):
         self.assertIn("✗ user_namespaces", self.without_user_namespaces("doctor").out.decode())
 
         refused = self.without_user_namespaces("run", code=b"print('ran')")
-        self.assertEqual((refused.status, refused.out), (2, b""), refused)  # I12: never a weaker tier unasked.
+        # I12: never a weaker tier unless requested.
+        self.assertEqual((refused.status, refused.out), (2, b""), refused)
         self.assertIn(b"user namespaces are refused", refused.err)
         self.assertIn(b"caisson doctor", refused.err)
         self.assertTrue(any("seccomp=" in line for line in report["advice"]), report)

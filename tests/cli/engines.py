@@ -1,4 +1,5 @@
-"""Engines: what native runs and how it ends there, which engine auto chooses, what check says."""
+"""Engines: what native runs and how runs end there, which engine auto chooses, what check reports.
+"""
 
 import __main__
 
@@ -48,7 +49,8 @@ class Native(harness.CliTest):
 
     def test_an_orphan_does_not_outlive_its_run(self):
         code = "import os, time\nif os.fork() == 0:\n    time.sleep(600)\n1"
-        self.assertEqual(self.native(code, "--limit", "processes=4")["result"], 1)  # tearDown looks for it.
+        # tearDown checks that it is gone.
+        self.assertEqual(self.native(code, "--limit", "processes=4")["result"], 1)
 
     @harness.unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
     def test_numpy(self):
@@ -73,7 +75,7 @@ class Native(harness.CliTest):
                 "for thread in threads: thread.start()\nfor thread in threads: thread.join()\n'done'")
         limits = "--limit", "wall_seconds=50", "--limit", "cpu_seconds=50"
         outcome = self.native(code, *limits)
-        if outcome["status"] != "completed":  # A BLAS that needs no buffers gets through.
+        if outcome["status"] != "completed":  # A BLAS that needs no buffers succeeds.
             self.assertEqual((outcome["status"], outcome["reason"]), ("limit", "memory"), outcome)
         self.assertEqual(self.native(code, *limits, "--limit", "memory_bytes=1400000000")["result"], "done")
 
@@ -100,7 +102,7 @@ class Native(harness.CliTest):
         self.assertEqual([f["path"] for f in outcome["files"]], ["/data/out.txt"])
 
     def test_a_virtual_environment(self):
-        # Not below /tmp, where cells have files of their own.
+        # Not below /tmp, where cells have their own files.
         with harness.tempfile.TemporaryDirectory(dir="/var/tmp") as name:
             prefix = harness.pathlib.Path(name)
             prefix.chmod(0o755)
@@ -114,7 +116,7 @@ class Native(harness.CliTest):
             self.assertEqual((outcome["result"], outcome["boundary"]["engine"]), ("hello", "native"), outcome)
         done = self.run_code("1", "--engine", "native", "--config", "c.toml")
         self.assertNotEqual(done.status, 0)
-        self.assertIn(b"holds no Python", done.err)
+        self.assertIn(b"contains no Python", done.err)
 
     def test_another_python(self):
         prefix = harness.pathlib.Path(harness.PROGRAM).parent / "pythons/3.9"
@@ -147,12 +149,12 @@ class Auto(harness.CliTest):
         self.assertEqual(self.outcome_of("6*7")["boundary"]["engine"], "wasm")
 
     @harness.unittest.skipUnless(HAS_NUMPY, "numpy is not installed")
-    def test_what_only_native_has_runs_there(self):
+    def test_code_that_only_native_can_run_runs_there(self):
         outcome = self.outcome_of("print('once')\nimport numpy as np\nfloat(np.arange(10).mean())")
         self.assertEqual((outcome["result"], outcome["stdout"]), (4.5, "once\n"), outcome)
         self.assertEqual(outcome["boundary"]["engine"], "native")
 
-    def test_what_neither_has_is_a_finding(self):
+    def test_a_module_that_neither_engine_has_is_a_finding(self):
         outcome = self.outcome_of("print('ran')\nimport no_such_package_at_all")
         self.assertEqual((outcome["status"], outcome["stdout"]), ("rejected", ""), outcome)
         self.assertEqual(outcome["findings"][0]["rule"], "import")

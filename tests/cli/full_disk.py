@@ -1,6 +1,7 @@
-"""A store without room: runs wait for it, every door says whose fault it is, and all goes on when there is room again.
+"""A store on a full disk: runs wait for space, every door names the cause, and everything continues
+when there is space again.
 
-Needs root, for a file system of its own."""
+Needs root, for a separate file system."""
 
 import __main__
 import ctypes
@@ -31,7 +32,7 @@ approval = "always"
 input_schema = { type = "object", properties = { id = { type = "string" } } }
 """
 NOTE = "#!/bin/sh\ncat >> effects\necho >> effects\necho null\n"
-# What it holds while it waits is more than fits.
+# The state that it holds while it waits does not fit.
 BIG = "import random; x = random.randbytes(3000000); free(id='1'); effect(id='2'); len(x)"
 
 
@@ -53,7 +54,7 @@ class FullDisk(serve.Serve):
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.disk)], check=True)
 
     def fill(self):
-        """Takes what is left of the disk."""
+        """Fills the rest of the disk."""
         with open(self.disk / "filler", "wb", buffering=0) as filler:
             for size in (65536, 4096, 1):
                 try:
@@ -74,7 +75,7 @@ class FullDisk(serve.Serve):
         self.wait_until(lambda: not self.ready(), "the store is reported")
         asked = self.ask("GET", "/v1/approvals").json["items"]
         self.assertEqual([each["state"] for each in asked], ["pending"])
-        for _ in range(20):  # It is tried again and again, and nobody gives up.
+        for _ in range(20):  # It is retried repeatedly, and never given up.
             self.assertEqual(self.ask("GET", f"/v1/runs/{run}").json["state"], "running")
             self.assertFalse(self.ready())
         self.mount("remount,size=64m")

@@ -1,4 +1,4 @@
-"""What works: output, values, errors in the code, and the outcome as JSON."""
+"""Successful runs: output, values, errors in the code, and the outcome as JSON."""
 
 import __main__
 import os

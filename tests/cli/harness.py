@@ -1,4 +1,4 @@
-"""Runs the caisson program for tests, and notices what it leaves behind."""
+"""Runs the caisson program for tests, and detects what it leaves behind."""
 
 import ctypes
 import json
@@ -13,8 +13,9 @@ import time
 import unittest
 
 PROGRAM = None
-PATIENCE = 60  # Seconds until a test that waits for something gives up. Generous: machines are busy.
-SLOWDOWN = float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))  # How much longer sanitizers may take (CMakePresets.json).
+PATIENCE = 60  # Seconds until a waiting test gives up. Generous, because machines are busy.
+# Factor by which sanitizers may be slower (CMakePresets.json).
+SLOWDOWN = float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))
 NOBODY = 65534
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -23,14 +24,14 @@ def run_suite(module):
     """The main program of a suite: SUITE.py PROGRAM [unittest arguments]."""
     global PROGRAM
     PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    # Orphans of the program become our children: whatever it leaves running, we see.
+    # Orphans of the program become our children, so that we see everything that it leaves running.
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     unittest.main(module=module, verbosity=2)
 
 
 class Done:
-    """How one run of the program ended."""
+    """The end of one run of the program."""
 
     def __init__(self, status, out, err):
         self.status, self.out, self.err = status, out, err
@@ -68,7 +69,7 @@ class CliTest(unittest.TestCase):
         self.assertEqual(left - self.kept, set(), "left in the working directory")
 
     def put(self, name, contents):
-        """A file in the working directory."""
+        """Writes a file in the working directory."""
         path = self.work / name
         path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
         self.kept.add(name)
@@ -108,7 +109,8 @@ class CliTest(unittest.TestCase):
         return done
 
     def run_code(self, code, *arguments, **options):
-        """With the policy off, unless the test asks for one: most are about what happens behind it."""
+        """Runs with the policy off, unless the test sets one: most tests are about what is behind
+        it."""
         policy = () if "--policy" in arguments else ("--policy", "open")
         return self.caisson("run", *policy, *arguments, code=code, **options)
 
@@ -124,7 +126,8 @@ class CliTest(unittest.TestCase):
         self.fail(f"waited in vain: {what}")
 
     def expect_no_child(self):
-        """Everything the program started is gone. A process that was killed may take a moment to die."""
+        """Checks that everything the program started is gone. A killed process may take a moment to
+        die."""
         def gone():
             try:
                 os.waitpid(-1, os.WNOHANG)
@@ -135,7 +138,7 @@ class CliTest(unittest.TestCase):
 
 
 def children_of(pid):
-    """The process ids of the children, as text."""
+    """Returns the process ids of the children, as text."""
     try:
         return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split() or [
             child for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
@@ -145,7 +148,7 @@ def children_of(pid):
 
 
 def cpu_seconds(pid):
-    """How long a process has computed so far."""
+    """Returns the CPU time of a process so far."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -154,7 +157,8 @@ def cpu_seconds(pid):
 
 
 def has_package(name):
-    """Whether engine native has a package: the system's Python, which need not be the one that runs the tests."""
+    """Returns whether engine native has a package: it uses the system's Python, which may differ
+    from the one that runs the tests."""
     return pathlib.Path("/usr/lib/python3/dist-packages", name).is_dir()
 
 
@@ -163,6 +167,6 @@ def is_root():
 
 
 def without_signals():
-    """For preexec_fn: as a shell starts an ordinary foreground program."""
+    """For preexec_fn: sets signals as a shell does for a foreground program."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""What a model writes on an ordinary day passes the strict policy and does in a cell what CPython does."""
+"""Typical programs of a model pass the strict policy and do in a cell what they do in CPython."""
 
 import __main__
 import json
@@ -74,7 +74,7 @@ class Honest(harness.CliTest):
         self.assertGreaterEqual(self.try_all("honest_packages", "auto"), 4)
 
     @harness.unittest.skipUnless(harness.has_package("pandas"), "pandas is not installed")
-    def test_what_pandas_evaluates_shows_nothing_of_pythons(self):
+    def test_text_that_pandas_evaluates_shows_nothing_of_pythons(self):
         programs = (PROGRAMS / "hidden_packages/pandas.txt").read_text().splitlines()
         self.assertGreaterEqual(len(programs), 10)
         for program in programs:

@@ -1,4 +1,5 @@
-"""Two identities at one server: neither sees anything of the other, while its run waits nor after its end."""
+"""Two identities at one server: neither sees anything of the other, neither while its run waits nor
+after its end."""
 
 import __main__
 
@@ -7,7 +8,7 @@ from serve import ANN, BOB, KEYS, MEMORY, SEND, Serve
 
 OPEN = '[policy]\npreset = "open"\n[engine]\ndefault = "{engine}"\n'
 
-# Everywhere code can leave something, then it waits for a person.
+# Leaves data everywhere code can, then waits for a person.
 PLANT = """
 import builtins, json, os, sys, types
 secret = 'secret of ann'
@@ -61,7 +62,7 @@ class Identities(Serve):
             looked = self.run_as(BOB, LOOK)["outcome"]
             self.assertEqual((looked["status"], looked["result"]), ("completed", []), looked)
             self.assertEqual(looked["boundary"]["engine"], engine)
-        # Not Bob's is as not there, in content and in shape (I4).
+        # What does not belong to Bob looks as if it did not exist, in content and in shape (I4).
         for path in (f"/v1/runs/{run['id']}", f"/v1/approvals/{approval}"):
             nowhere = path[:-6] + "zzzzzz"
             answers = [self.ask("GET", p, key=BOB) for p in (path, nowhere)]
@@ -71,7 +72,7 @@ class Identities(Serve):
         decision = self.ask("POST", f"/v1/approvals/{approval}", {"decision": "approve"}, key=ANN)
         self.assertEqual(decision.status, 200, decision)
         self.await_run(run["id"], key=ANN)
-        for key in (BOB, ANN):  # Nor does Ann's own next run.
+        for key in (BOB, ANN):  # Ann's own next run does not see it either.
             self.assertEqual(self.run_as(key, LOOK)["outcome"]["result"], [])
         self.stop(process)
 
@@ -81,7 +82,7 @@ class Identities(Serve):
     def test_two_runs_of_different_identities_see_nothing_of_each_other_in_native(self):
         self.two_runs_see_nothing_of_each_other("native")
 
-    def test_what_is_looked_for_would_be_found(self):
+    def test_planted_data_would_be_found(self):
         for engine in ("wasm", "native"):
             code = PLANT.replace("send(to='bob')", "") + LOOK
             outcome = self.outcome_of_policy_free(code, engine)

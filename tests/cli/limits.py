@@ -1,4 +1,5 @@
-"""Limits: what --limit takes, and that each one that is reached is told with the way to raise it."""
+"""Limits: the values of --limit, and that each reached limit is reported with the way to raise it.
+"""
 
 import __main__
 import time
@@ -20,7 +21,7 @@ class Limits(harness.CliTest):
         for bad, words in [("wall_seconds=0", ["wall_seconds"]), ("wall_seconds=-1", ["wall_seconds"]),
                            ("wall_seconds=nan", ["wall_seconds"]), ("wall_seconds=inf", ["wall_seconds"]),
                            ("wall_seconds=1e400", ["at most", "300"]), ("wall_seconds=1e9", ["at most", "300"]),
-                           ("wall_seconds=1e", ["no positive number"]), ("wall_seconds=abc", ["abc"]),
+                           ("wall_seconds=1e", ["not a positive number"]), ("wall_seconds=abc", ["abc"]),
                            ("wall_seconds=", ["wall_seconds"]), ("wall_seconds=301", ["at most", "300"]),
                            ("memory_bytes=1.5", ["memory_bytes"]), ("memory_bytes=0", ["memory_bytes"]),
                            ("memory_bytes=99999999999999999999999", ["at most"]), ("processes=17", ["16"]),

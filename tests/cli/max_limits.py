@@ -1,4 +1,4 @@
-"""[limits.max]: what the operator does not allow nobody gets, over any door."""
+"""[limits.max]: nobody gets more than the operator allows, over any door."""
 
 import __main__
 import http.client
@@ -9,7 +9,7 @@ import harness
 
 MAX = "[limits.max]\nmemory_bytes = 67108864\nwall_seconds = 20\n"
 TOO_MUCH = "x = bytearray(100 << 20); len(x)"
-REFUSED = "memory_bytes: 4000000000 is not allowed; at most 67108864 is (limits.max.memory_bytes)"
+REFUSED = "memory_bytes: 4000000000 is not allowed; the maximum is 67108864 (limits.max.memory_bytes)"
 SEND = """
 [[tool]]
 name = "send"
@@ -71,7 +71,7 @@ class MaxLimits(harness.CliTest):
         self.put("caisson.toml", "[limits]\nmemory_bytes = 268435456\n" + MAX)
         done = self.caisson("config", "check", "--config", "caisson.toml")
         self.assertEqual(done.status, 2, done)
-        self.assertIn(b"caisson.toml:2: limits: memory_bytes: 268435456 is not allowed; at most 67108864 is "
+        self.assertIn(b"caisson.toml:2: limits: memory_bytes: 268435456 is not allowed; the maximum is 67108864 "
                       b"(limits.max.memory_bytes)", done.out + done.err)
 
     def test_over_rest(self):

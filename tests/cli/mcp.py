@@ -34,7 +34,7 @@ class Client:
         self.send_line(json.dumps({"jsonrpc": "2.0", **fields}))
 
     def receive(self):
-        """The next message; None at the end."""
+        """Returns the next message; None at the end."""
         line = self.lines.get(timeout=PATIENCE)
         if line is None:
             return None
@@ -48,7 +48,7 @@ class Client:
         return self.ids
 
     def reply_to(self, request):
-        """The answer to a request; what came before it is in self.heard."""
+        """Returns the answer to a request; earlier messages are in self.heard."""
         self.heard = []
         while (message := self.receive()) is not None:
             if message.get("id") == request and "method" not in message:
@@ -79,7 +79,7 @@ class Client:
 
 
 def modern(params=None, **meta):
-    """Params as the modern era wants them."""
+    """Params in the form of the modern era."""
     return {**(params or {}), "_meta": {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": {},
                                         **{META + name: value for name, value in meta.items()}}}
 
@@ -133,7 +133,7 @@ class LegacyEra(McpTest):
         outcome = result["structuredContent"]
         self.assertEqual((outcome["status"], outcome["result"], outcome["stdout"]), ("completed", 42, "hi\n"))
 
-    def test_what_goes_wrong_in_the_code_is_a_result(self):
+    def test_an_error_in_the_code_is_a_result(self):
         client = self.client()
         client.initialize()
         for code, status in (("1/0", "failed"), ("import os\nos.system('x')", "rejected"), ("if", "rejected")):
@@ -253,7 +253,7 @@ class LegacyEra(McpTest):
         self.assertEqual(by_id["a"]["result"]["structuredContent"]["result"], 42)
         self.assertEqual(by_id["b"]["result"], {})
         self.assertEqual(by_id[None]["error"]["code"], -32600)
-        # What wants no answer gets none, not even an empty one.
+        # A message that wants no answer gets none, not even an empty one.
         client.send_line(json.dumps([{"jsonrpc": "2.0", "method": "notifications/odd"}]))
         self.assertEqual(client.result("ping"), {})
         for text in ("[]", json.dumps([{"jsonrpc": "2.0", "id": 1, "method": "ping"}] * 65)):
@@ -356,7 +356,7 @@ class ModernEra(McpTest):
 
 
 class Approvals(McpTest):
-    """A command that leaves a mark, and needs a yes."""
+    """A command that leaves a mark, and needs an approval."""
 
     CODE = "r = mark(what='a')\nprint('after', r)\nr"
 
@@ -449,7 +449,8 @@ class HostileClients(McpTest):
                            (b"[" * 100000, -32700)):
             client.send_line(line + b"\n")
             self.assertEqual(client.receive()["error"]["code"], code, line[:60])
-        client.send_line(b'{"jsonrpc":"2.0","id":99,"result":{}}\n')          # An answer to nothing.
+        # An answer to no request.
+        client.send_line(b'{"jsonrpc":"2.0","id":99,"result":{}}\n')
         client.send_line(b'{"jsonrpc":"2.0","method":"notifications/odd"}\n')
         client.send_line(b"\n\r\n   \n")
         self.assertEqual(client.result("ping"), {})

@@ -1,4 +1,5 @@
-"""Tools that change under a client's eyes: who is told, in both eras and over both transports, and who is not."""
+"""Tools that change while clients are connected: who is notified, in both eras and over both
+transports, and who is not."""
 
 import __main__
 import http.client
@@ -47,7 +48,7 @@ class OverPipes(mcp.McpTest):
                          (LISTEN["notifications"], listening))
         client.ask("tools/call", mcp.modern({"name": "execute_code", "arguments": {"code": "up_grow()"}}))
         self.assertEqual(self.receive(client, CHANGED)["params"]["_meta"][SUBSCRIPTION], listening)
-        # Once it does not want to hear any more, it does not.
+        # After it has unsubscribed, it is not notified.
         client.send(method="notifications/cancelled", params={"requestId": listening})
         client.request("tools/call", mcp.modern({"name": "execute_code", "arguments": {"code": "up_change()"}}))
         client.request("tools/list", mcp.modern())
@@ -96,7 +97,7 @@ class OverHttp(serve.Serve):
         return response
 
     def listen(self, user):
-        """As a modern client."""
+        """Subscribes as a modern client."""
         body = json.dumps({"jsonrpc": "2.0", "id": user, "method": "subscriptions/listen",
                            "params": mcp_http.modern(LISTEN)})
         return self.open("POST", body, **{
@@ -104,7 +105,7 @@ class OverHttp(serve.Serve):
             "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"})
 
     def hear(self, client):
-        """As a legacy one."""
+        """Subscribes as a legacy client."""
         return self.open("GET", **{"Authorization": "Bearer " + mcp_http.KEYS[client.user],
                                    "Mcp-Session-Id": client.session or ""})
 
@@ -137,7 +138,8 @@ class OverHttp(serve.Serve):
         told = self.next_event(modern)
         self.assertEqual((told["method"], told["params"]["_meta"][SUBSCRIPTION]), (CHANGED, "ann"))
         self.assertIn(b"up_new(", clients["ann"].modern("tools/list").body)
-        # Bob's has not changed. When the server goes, whoever listens hears the end of it.
+        # Bob's tools have not changed. When the server stops, every listener sees the end of its
+        # stream.
         self.stop(self.process)
         self.assertEqual(self.next_event(modern)["result"]["resultType"], "complete")
         self.assertIsNone(self.next_event(streams["bob"][0]))
@@ -161,7 +163,7 @@ class OverHttp(serve.Serve):
         self.assertEqual(ann.send("GET").status, 400)
         first = self.hear(ann)
         self.assertEqual((first.status, self.hear(ann).status), (200, 409))
-        # One who has gone can come again.
+        # A client that left can subscribe again.
         first.leave()
         self.wait_until(lambda: self.hear(ann).status == 200, "the first has ended")
 

@@ -1,4 +1,5 @@
-"""What docs/guides/mcp.md tells people to paste: each snippet is read as the client reads it, and what it starts answers."""
+"""The snippets of docs/guides/mcp.md: each is parsed as the client parses it, and the program that
+it starts answers."""
 
 import json
 import pathlib

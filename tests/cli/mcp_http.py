@@ -1,4 +1,4 @@
-"""MCP over HTTP as two users and some attackers see it: /mcp of caisson serve."""
+"""MCP over HTTP with two users and some attackers: /mcp of caisson serve."""
 
 import base64
 import concurrent.futures
@@ -165,7 +165,7 @@ class McpHttp(CliTest):
         self.assertEqual(ann.modern("tools/call", call, Mcp_Name="=?base64?ZXhlY3V0ZV9jb2Rl?=").status, 200)
         self.assertEqual(ann.modern("ping").status, 404)
 
-    def test_what_is_not_for_us_is_refused(self):
+    def test_foreign_and_malformed_requests_are_refused(self):
         self.serve('[store]\nurl = "memory:"\n')
         client = Client(self.port)
         self.assertEqual(client.modern("tools/list").status, 200)
@@ -177,7 +177,7 @@ class McpHttp(CliTest):
         self.assertEqual(client.send("POST", "[" * 100000).status, 400)
         self.assertEqual(client.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).status, 400)
 
-    def test_what_is_too_big_is_refused(self):
+    def test_requests_that_are_too_big_are_refused(self):
         self.serve()
         with socket.create_connection(("127.0.0.1", self.port)) as connection:
             connection.sendall((HEAD + f"Content-Length: {17 << 20}\r\n\r\n").encode())
@@ -260,7 +260,7 @@ class McpHttp(CliTest):
         question = next(events)
         self.assertEqual((question["method"], self.sent()), ("elicitation/create", 0))
         yes = {"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"approved": True}}}
-        # Another's answer counts for nothing.
+        # An answer from another user has no effect.
         bob = Client(self.port, "bob")
         bob.initialize()
         self.assertEqual(bob.post(yes, Mcp_Session_Id=bob.session).status, 202)
@@ -287,7 +287,7 @@ secret_file = "token.key"
             self.assertEqual(metadata["authorization_servers"], ["https://id.example"])
             self.assertEqual(metadata["resource"], f"http://127.0.0.1:{self.port}/mcp")
 
-    def test_what_is_printed_comes_before_the_answer(self):
+    def test_output_comes_before_the_answer(self):
         self.serve()
         params = modern({"name": "execute_code", "arguments": {"code": "print('up')\n1"}})
         params["_meta"]["progressToken"] = "p"
@@ -324,7 +324,7 @@ secret_file = "token.key"
         self.assertEqual(read()["error"]["code"], -32602)
         ann = Client(self.port, "ann")
         self.assertEqual(ann.modern("resources/list").message["result"]["resources"], [])
-        # Whoever waits for a person is never forgotten.
+        # A session that waits for a person is never dropped.
         wait = ann.modern("tools/call", {"name": "wait_for_run", "arguments": {
             "run_id": waiting["run_id"], "timeout_seconds": 0}}).message["result"]
         self.assertEqual(wait["structuredContent"]["status"], "waiting", wait)

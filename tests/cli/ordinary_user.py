@@ -1,4 +1,5 @@
-"""The same without privileges. As root, this runs the program as nobody; otherwise every suite does so already."""
+"""The same without privileges. As root, this runs the program as nobody; otherwise every suite
+already does so."""
 
 import __main__
 import sys

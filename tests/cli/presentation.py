@@ -1,4 +1,5 @@
-"""What people are shown of calls is one thing, at every door: the arguments that were hashed, with nothing hidden."""
+"""Calls are shown in the same way at every door: the arguments that were hashed, with nothing
+hidden."""
 
 import __main__
 import json
@@ -12,7 +13,7 @@ import mcp
 import serve
 
 HIDDEN = "\u202e\u200b"
-# A command tool takes JSON; an http tool takes bytes, too.
+# A command tool takes JSON; an http tool also takes bytes.
 TOOLS = """
 [policy]
 preset = "open"
@@ -96,7 +97,7 @@ class Presentation(serve.ServeSend):
         for text in (self.command_line("approvals", "show", id), self.command_line("approvals", "list")):
             self.assertIn(r'"X-To":"a\u202eb\u200bc"', text)
             self.assertIn('{"$bytes":"_wA"}', text)
-        # It stays so when the run has ended, and is only stored.
+        # It stays so when the run has ended and is only in the store.
         self.ask("POST", "/v1/approvals/" + id, {"decision": "deny"})
         self.await_run(run)
         self.stop(process)
@@ -191,7 +192,7 @@ said""")
         self.stop(process)
 
     def test_a_doubtful_call_is_caught_by_name(self):
-        """The server dies while a tool is at work; its successor goes on with the run."""
+        """The server dies while a tool runs; its successor continues the run."""
         self.put("slow.sh", "#!/bin/sh\ntouch begun\nexec sleep 1000\n")
         (self.work / "slow.sh").chmod(0o755)
         self.kept.add("begun")

@@ -24,7 +24,7 @@ class Repl(harness.CliTest):
         done = self.repl("def f(n):\n    if n:\n        return [n,\n 2]\n\nf(1)\nx = '''a\n\nb'''\nx\n")
         self.assertEqual(done.out, b'[1,2]\n"a\\n\\nb"\n')
 
-    def test_what_is_unfinished_at_the_end_is_run(self):
+    def test_an_unfinished_statement_at_the_end_is_run(self):
         self.assertEqual(self.repl("for i in range(2):\n    print(i)").out, b"0\n1\n")
 
     def test_an_exception_does_not_end_the_session(self):
@@ -63,7 +63,8 @@ class Terminal(harness.CliTest):
 
         def own_terminal():
             harness.without_signals()
-            # The first terminal that the leader of a session opens becomes its own: /dev/tty.
+            # The first terminal that a session leader opens becomes its controlling terminal:
+            # /dev/tty.
             os.close(os.open(os.ttyname(theirs), os.O_RDWR))
         self.process = subprocess.Popen([harness.PROGRAM, "repl", *arguments], stdin=theirs, stdout=theirs,
                                         stderr=theirs, start_new_session=True, cwd=self.work, preexec_fn=own_terminal)
@@ -77,7 +78,7 @@ class Terminal(harness.CliTest):
         super().tearDown()
 
     def expect(self, text):
-        """Reads until `text` has been shown, and forgets what came up to there."""
+        """Reads until `text` has been shown, and drops everything up to there."""
         end = time.monotonic() + harness.PATIENCE
         while text not in self.shown:
             ready, _, _ = select.select([self.ours], [], [], max(0, end - time.monotonic()))
@@ -132,7 +133,7 @@ class AtATerminal(Terminal):
 
 
 class Asked(Terminal):
-    """Statements whose calls need the person's yes."""
+    """Statements whose calls need the person's approval."""
 
     def setUp(self):
         super().setUp()
@@ -159,11 +160,11 @@ class Asked(Terminal):
             self.expect(b'"sent"')
             self.expect(b">>> ")
             self.ask()
-            self.type(b"\x03")  # This time it is the question that is given up.
+            self.type(b"\x03")  # This time the question is cancelled.
             self.expect(b"session is lost")
             self.expect(b">>> ")
 
-    def test_what_was_typed_before_a_question_is_no_answer_to_it(self):
+    def test_text_typed_before_a_question_is_no_answer_to_it(self):
         self.type(b"send(to='ann')\ny\n")
         self.expect(b"allow this call? [y/N] ")
         self.type(b"n\n")

@@ -1,4 +1,5 @@
-"""Replicas that are killed or stopped while they work: nothing is lost, and nothing happens twice."""
+"""Replicas that are killed or stopped while they work: nothing is lost, and nothing happens twice.
+"""
 
 import __main__
 import collections
@@ -13,9 +14,11 @@ import time
 import harness
 import serve
 
-SLOTS = 32  # Calls of one run whose tools work at the same time (ToolBridgeOptions::side_by_side).
+# Calls of one run that tools execute at the same time (ToolBridgeOptions::side_by_side).
+SLOTS = 32
 LEASE = "[runs]\nlease_seconds = 1\n"
-# `free` and `held` need nobody's yes, `gated` does. Each call leaves a line. `held` goes on when there is a file "go".
+# `free` and `held` need no approval, `gated` does. Each call writes a line. `held` continues when
+# the file "go" exists.
 TOOLS = "".join(f"""
 [[tool]]
 name = "{name}"
@@ -38,7 +41,7 @@ await asyncio.gather(*[call(i) for i in range(40)])
 
 
 class Postgres:
-    """A real server. Stop it before the test looks for processes that are left."""
+    """A real server. Stop it before the test checks for processes that are left."""
 
     def __init__(self):
         script = pathlib.Path(__file__).parents[1] / "store" / "postgres_server.sh"
@@ -62,7 +65,7 @@ class Replicas(serve.Serve):
                       "caisson.db-shm"}
 
     def serve_on(self, url, more=LEASE):
-        """A replica, and the port it listens on."""
+        """Starts a replica and returns the port it listens on."""
         process = self.serve(f'[store]\nurl = "{url}"\n' + more + TOOLS)
         return process, self.port
 
@@ -84,7 +87,7 @@ class Replicas(serve.Serve):
         return self.await_run(id)["outcome"]
 
     def try_post(self, port, body, key):
-        """The answer, or None if the server died first."""
+        """Returns the answer, or None if the server died first."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=harness.PATIENCE)
         try:
             connection.request("POST", "/v1/runs", json.dumps(body),
@@ -97,7 +100,8 @@ class Replicas(serve.Serve):
 
 
 class Paused(Replicas):
-    """A replica is stopped for longer than its lease, and goes on when another has its runs."""
+    """A replica is stopped for longer than its lease, and continues after another has taken its
+    runs."""
 
     def setUp(self):
         super().setUp()
@@ -111,7 +115,7 @@ class Paused(Replicas):
         self.postgres.stop()
         super().tearDown()
 
-    def test_what_it_had_started_is_uncertain_and_the_rest_is_begun_by_the_other(self):
+    def test_started_calls_are_uncertain_and_the_other_replica_begins_the_rest(self):
         run = self.at(self.first_port, "POST", "/v1/runs", {"code": GATHER, "wait": False}).json
         self.wait_until(lambda: len(self.effects()) == SLOTS, "every slot is taken")
         before = set(self.effects())
@@ -120,7 +124,8 @@ class Paused(Replicas):
         (self.work / "go").touch()
         outcome = self.await_end(self.second_port, run["id"])
         self.first.send_signal(signal.SIGCONT)
-        # The tools of the first have ended meanwhile and its slots are free: it could start the rest now.
+        # The tools of the first have ended meanwhile and its slots are free: it could start the
+        # rest now.
         self.assertEqual(self.await_end(self.first_port, run["id"]), outcome)
         self.stop(self.first)
         self.stop(self.second)

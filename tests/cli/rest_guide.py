@@ -1,4 +1,4 @@
-"""docs/guides/rest.md tells the truth: its commands are run, their output compared."""
+"""docs/guides/rest.md is correct: its commands are run and their output is compared."""
 
 import __main__
 import pathlib
@@ -12,7 +12,7 @@ GUIDE = pathlib.Path(__file__).parents[2] / "docs/guides/rest.md"
 
 
 def examples(text):
-    """(command, output) of each `$ ` line in the console blocks."""
+    """Yields (command, output) of each `$ ` line in the console blocks."""
     for block in re.findall(r"```console\n(.*?)```", text, re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, output = part.partition("\n")
@@ -25,7 +25,7 @@ class RestGuide(serve.Serve):
         (self.work / "send.sh").chmod(0o755)
         process = self.serve(serve.MEMORY + serve.SEND)
         self.kept |= {"first", "run"}
-        # One shell for all: an example may use what one before it left.
+        # One shell for all: an example may use the results of an earlier one.
         shell = subprocess.Popen(["bash"], cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT, text=True)
         self.addCleanup(self.discard, shell)

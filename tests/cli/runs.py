@@ -1,4 +1,5 @@
-"""caisson runs: a run is started by a server that is killed, and goes on wherever somebody lets it."""
+"""caisson runs: a server that starts a run is killed, and the run continues wherever it is resumed.
+"""
 
 import __main__
 import json
@@ -24,7 +25,8 @@ b = send(to="two")
 
 
 def install(source, target, another_build=False):
-    """The worker and its base; as another build, if so wished: the same program under another build id."""
+    """Copies the worker and its base; optionally as another build: the same program with another
+    build id."""
     target.mkdir(parents=True)
     for name in ("caisson-worker", "caisson.base"):
         shutil.copy((source / name).resolve(), target / name)
@@ -66,11 +68,11 @@ class Runs(serve.Serve):
 
         listed = self.caisson("runs", "list", "--waiting", "--config", "caisson.toml")
         self.assertIn(run["id"].encode(), listed.out)
-        # Nobody has decided: there is nothing to go on with.
+        # There is no decision, so it cannot continue.
         self.assertEqual(self.caisson("runs", "resume", run["id"], "--config", "caisson.toml").status, 3)
         self.assertEqual(self.caisson("approvals", "approve", first, "--config", "caisson.toml").status, 0)
 
-        def resumed():  # Once the dead server's lease is over.
+        def resumed():  # When the dead server's lease is over.
             self.caisson("runs", "resume", run["id"], "--config", "caisson.toml")
             return self.effects() == ["one"]
         self.wait_until(resumed, "the lease is over")
@@ -90,7 +92,7 @@ class Runs(serve.Serve):
         self.assertEqual(self.ask("POST", f"/v1/approvals/{id}", {"decision": "approve"}).status, 200)
 
     def next_question(self, run, number):
-        """What it waits for once it has made so many calls."""
+        """Returns what it waits for after this number of calls."""
         found = {}
         def asked():
             found.update(self.show(run["id"]))
@@ -109,7 +111,7 @@ class Runs(serve.Serve):
         config = '[store]\nurl = "sqlite:caisson.db"\n' + serve.SEND
         first = self.serve(config)
         run = self.run_code(CODE)
-        second = self.serve(config)  # From here on this one is asked.
+        second = self.serve(config)  # From here on this server is used.
         self.approve(run["outcome"]["approvals"][0]["id"])
         question = self.next_question(run, 2)
         self.assertEqual(self.effects(), ["one"])
@@ -138,7 +140,7 @@ class Runs(serve.Serve):
         broken = self.top / "broken" / "older"
         shutil.copytree(older, broken)
         with open(broken / "caisson-worker", "r+b") as worker:
-            worker.truncate(100_000)  # It still says which build it is.
+            worker.truncate(100_000)  # Its build id is still readable.
         store = '[store]\nurl = "sqlite:caisson.db"\n' + serve.SEND
         for keep, same_build in ((None, False), (older.parent, True), (broken.parent, False)):
             with self.subTest(keep=keep):
@@ -149,13 +151,13 @@ class Runs(serve.Serve):
                 process = self.serve(store + (f'[worker]\nkeep = "{keep}"\n' if keep else ""), worker_dir=newest)
                 self.approve(run["outcome"]["approvals"][0]["id"])
                 question = self.next_question(run, 2)
-                # Whoever took it up has saved it again, for its own build.
+                # The build that resumed it has saved it again.
                 self.assertEqual(self.show(run["id"])["saved_build"] == saved_by, same_build)
                 self.approve(question)
                 self.expect_end(run)
                 self.stop(process)
 
-    def test_what_is_not_there(self):
+    def test_missing_runs(self):
         config = '[store]\nurl = "sqlite:caisson.db"\n'
         self.stop(self.serve(config))
         for command in ("show", "resume"):

@@ -1,4 +1,4 @@
-"""caisson serve: the REST door end to end, with Python's client, curl and bare sockets."""
+"""caisson serve: the REST door end to end, with Python's client, curl and raw sockets."""
 
 import __main__
 import base64
@@ -29,7 +29,7 @@ tenant = "acme"
 user = "bob"
 value_file = "bob.key"
 """
-# Each call of the tool leaves one line.
+# Each call of the tool writes one line.
 SEND = """
 [[tool]]
 name = "send"
@@ -238,7 +238,7 @@ class Runs(Serve):
         self.assertEqual(sorted(seen), sorted(run["id"] for run in runs))
         self.stop(process)
 
-    def test_who_goes_away_cancels(self):
+    def test_a_client_that_disconnects_cancels(self):
         process = self.serve()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
         connection.request("POST", "/v1/runs", json.dumps({"code": "while True: pass"}),
@@ -298,7 +298,7 @@ class Runs(Serve):
 
 
 class ServeSend(Serve):
-    """With a tool that leaves a line for each call, and asks before."""
+    """With a tool that writes a line for each call, and needs an approval."""
 
     def setUp(self):
         super().setUp()
@@ -358,7 +358,7 @@ class Approvals(ServeSend):
         self.assertEqual(self.sent(), [{"to": "a"}, {"to": "b"}])
         self.stop(process)
 
-    def test_what_is_anns_is_not_there_for_bob(self):
+    def test_bob_does_not_find_objects_of_ann(self):
         process = self.serve(MEMORY + KEYS + SEND)
         ask = lambda method, path, key, body=None: self.ask(method, path, body, key)
         waiting = ask("POST", "/v1/runs", ANN, {"code": "send(to='x')"}).json

@@ -1,4 +1,4 @@
-"""Whom a tool acts for: the session variables that commands see behind every door."""
+"""The session variables that commands see behind every door: they tell whom a tool acts for."""
 
 import __main__
 import concurrent.futures
@@ -14,7 +14,7 @@ import mcp_http
 import serve
 
 PREFIX = "CAISSON_SESSION_"
-# Prints the environment it was given.
+# Prints its environment.
 WHO = """
 [[tool]]
 name = "who"
@@ -32,7 +32,7 @@ class Sessions(serve.Serve):
         self.put("bob.key", serve.BOB)
 
     def who(self, key=None, headers=None, **more):
-        """What the command sees of whoever has that key, over REST."""
+        """Returns the environment that the command sees for the user with that key, over REST."""
         answer = self.ask("POST", "/v1/runs", {"code": "who()", **more}, key, headers)
         self.assertEqual(answer.json["outcome"]["status"], "completed", answer)
         return answer.json["outcome"]["result"]
@@ -99,7 +99,7 @@ class Sessions(serve.Serve):
             seen.append(first[PREFIX + "ID"])
         self.assertEqual(len({*seen, "", "starter"}), 4, seen)
 
-    def test_what_started_a_server_is_no_session_of_its_users(self):
+    def test_the_session_that_started_a_server_is_no_session_of_its_users(self):
         self.put("caisson.toml", serve.MEMORY + serve.KEYS + WHO)
         process = self.start_in({PREFIX + "CHAT_ID": "starter", PREFIX + "CRON": "1"}, "serve", "--config",
                                 "caisson.toml", "--listen", "127.0.0.1:0", preexec_fn=harness.without_signals)

@@ -1,4 +1,5 @@
-"""SIGINT and SIGTERM: the first cancels the run and shows what there is, the second ends everything at once."""
+"""SIGINT and SIGTERM: the first cancels the run and shows what there is, the second ends everything
+at once."""
 
 import __main__
 import json
@@ -18,7 +19,7 @@ class Signals(harness.CliTest):
                           *arguments, preexec_fn=harness.without_signals)
 
     def wait_until_computing(self, process):
-        """The guest is at work: some child of the program uses up time."""
+        """Waits until the guest computes: some child of the program uses CPU time."""
         def computing():
             return any(harness.cpu_seconds(child) >= 0.05 for child in harness.children_of(process.pid))
         self.wait_until(computing, "the worker computes")

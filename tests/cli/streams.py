@@ -1,4 +1,5 @@
-"""Where output goes: as it comes, unchanged into a pipe, harmless on a terminal, quiet when nobody reads."""
+"""Where output goes: as it is produced, unchanged into a pipe, harmless on a terminal, quiet when
+nobody reads."""
 
 import __main__
 import os
@@ -13,10 +14,11 @@ HOSTILE = "print('a\\x1b]0;owned\\x07b\\rc\\x9bd ü\\t!')\n"
 
 class Streams(harness.CliTest):
     def on_terminal(self, *arguments, stream):
-        """Runs with a terminal as that stream; returns the exit status and the bytes that appeared there."""
+        """Runs with a terminal as that stream; returns the exit status and the bytes that appeared
+        there."""
         ours, theirs = pty.openpty()
         attributes = termios.tcgetattr(theirs)
-        attributes[1] &= ~termios.OPOST  # Bytes as they were written.
+        attributes[1] &= ~termios.OPOST  # No output processing.
         termios.tcsetattr(theirs, termios.TCSANOW, attributes)
         process = self.start(*arguments, **{stream: theirs})
         os.close(theirs)
@@ -80,7 +82,8 @@ class Streams(harness.CliTest):
         process.stdout = None
         _, err = process.communicate(timeout=harness.PATIENCE)
         self.assertEqual((process.returncode, err.splitlines()[-1:]), (1, [b"caisson: cancelled"]), err)
-        if harness.SLOWDOWN == 1:  # Else the code may have printed all it can before we notice.
+        # Otherwise the code may have printed everything before we notice.
+        if harness.SLOWDOWN == 1:
             self.assertEqual(err, b"caisson: cancelled\n")
 
     def test_nobody_reads_the_value(self):

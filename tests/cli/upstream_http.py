@@ -1,4 +1,5 @@
-"""Upstream servers behind a URL: ours in the new era, others in the old one, and some that misbehave."""
+"""Upstream servers behind a URL: ours in the new era, others in the old one, and some that
+misbehave."""
 
 import __main__
 import base64
@@ -152,7 +153,7 @@ class UpstreamHttp(serve.Serve):
         done = self.run_with("1 + 1", server)
         self.assertIn(b"sends us elsewhere (status 307)", done.err)
 
-    def test_what_goes_wrong_harms_its_own_call_only(self):
+    def test_an_error_harms_its_own_call_only(self):
         for fault, message in (("big", "longer than"), ("dies", "ended early"), ("floods", "longer than"),
                                ("noise", "gave no answer")):
             with self.subTest(fault):
@@ -182,7 +183,7 @@ class UpstreamHttp(serve.Serve):
                                              **options)
         self.assertEqual(run(variables={"UP_TOKEN": TOKEN}).outcome["result"], "session-1")
         self.assertEqual({token for _, _, token in server.heard}, {"Bearer " + TOKEN})
-        # Without it there is nothing to start with: a server that gets no token is not called without one.
+        # Without a token there is no start: a server that gets no token is not called without one.
         server.heard.clear()
         refused = run()
         self.assertEqual((refused.status, server.heard), (2, []), refused)
@@ -194,7 +195,8 @@ class UpstreamHttp(serve.Serve):
         subprocess.run(["openssl", *arguments], check=True, cwd=self.top, stderr=subprocess.DEVNULL)
 
     def secure_upstream(self, address="127.0.0.1"):
-        """One whose certificate, for `address`, an authority of the test's own has signed: work/ca.pem."""
+        """A server whose certificate, for `address`, is signed by the test's own authority:
+        work/ca.pem."""
         new = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
         self.openssl(*new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=An authority")
         self.openssl(*new, "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=A server")
@@ -244,7 +246,8 @@ class UpstreamHttp(serve.Serve):
         def call(key):
             outcome = self.ask("POST", "/v1/runs", {"code": "up_add()['session']"}, key).json["outcome"]
             return outcome.get("result") or outcome["error"]["message"]
-        # Each user has a session of their own; the first was begun to list the tools. The server knows one at a time.
+        # Each user has a separate session; the first was used to list the tools. The server
+        # supports one at a time.
         self.assertEqual(call(serve.ANN), "session-2")
         self.assertEqual(call(serve.BOB), "session-3")
         self.assertIn("has ended the session", call(serve.ANN))

@@ -1,4 +1,5 @@
-"""Calls of upstream servers that take their time: their progress, and what they hear when nobody waits any more."""
+"""Slow calls of upstream servers: their progress, and the cancellation they get when nobody waits
+any more."""
 
 import __main__
 import http.server
@@ -13,11 +14,11 @@ import mcp
 import mcp_http
 import serve
 
-PACE = 0.5  # Seconds between two words of a server that is slow.
+PACE = 0.5  # Seconds between two messages of a slow server.
 FLOOD = int(50000 / harness.SLOWDOWN)
 MODERN = "2026-07-28"
 
-# Does what the name of the tool says, and writes down what it hears.
+# Does what the name of the tool says, and records the messages that it gets.
 SERVER = r'''
 import json, sys, threading
 PACE, FLOOD = float(sys.argv[1]), int(sys.argv[2])
@@ -125,7 +126,7 @@ class UpstreamProgress(serve.Serve):
     def url(self, *lines, modern=False):
         server = self.upstream = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
-        server.handle_error = lambda *_: None  # Clients that have gone are what this is about.
+        server.handle_error = lambda *_: None  # Clients that disconnect are part of the test.
         server.modern, server.heard, server.release = modern, queue.Queue(), threading.Event()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
@@ -211,7 +212,7 @@ class UpstreamProgress(serve.Serve):
         steps = [message["params"]["progress"] for message in client.heard]
         self.assertEqual(steps, sorted(set(steps)))
         self.assertEqual({message["params"]["progressToken"] for message in client.heard}, {"p"})
-        # One that did not ask is told nothing, and a flood becomes a trickle.
+        # A client that did not ask gets nothing, and a flood is reduced.
         client.run_code("up_slow()")
         self.assertEqual(client.heard, [])
         self.assertFalse(client.run_code("up_flood()", _meta={"progressToken": "q"})["isError"])

@@ -1,4 +1,5 @@
-"""Upstream servers behind a server of many users: an instance for each, tools that come, change and go."""
+"""Upstream servers behind a server with many users: one instance for each, and tools that come,
+change and go."""
 
 import __main__
 import concurrent.futures
@@ -10,7 +11,7 @@ import mcp_http
 import serve
 
 PREFIX = "CAISSON_SESSION_"
-# An MCP server that says which process it is, and whose tools change when it is told so.
+# An MCP server that reports its process id, and whose tools change on request.
 SERVER = r'''
 import json, os, subprocess, sys
 tools = {name: "A tool." for name in ("who", "crash", "grow", "change", "drop", "gated", "breed", "hang")}
@@ -162,7 +163,7 @@ class UpstreamSessions(serve.Serve):
         self.assertIn('no tool "up_new"', self.error("call_tool('up_new', {})"))
         self.value("up_grow()")
         self.assertEqual(self.value("up_new()")["env"][PREFIX + "USER_ID"], "ann")
-        # It is ann's process that has it.
+        # Only ann's process has it.
         self.assertIn('no tool "up_new"', self.error("call_tool('up_new', {})", serve.BOB))
         listed = {user: mcp_http.Client(self.port).modern("tools/list", Authorization="Bearer " + key).body
                   for user, key in (("ann", serve.ANN), ("bob", serve.BOB))}
@@ -179,7 +180,7 @@ class UpstreamSessions(serve.Serve):
         self.assertIn('has no tool "who" any more', self.error("up_drop()\nup_who()"))
         self.assertIn('there is no tool "up_who"', self.error("call_tool('up_who', {})"))
 
-    def test_what_was_approved_of_a_tool_is_not_approved_of_another(self):
+    def test_an_approval_of_one_tool_is_none_of_another(self):
         self.serve_with('ask = ["gated"]')
         run = self.ask("POST", "/v1/runs", {"code": "up_gated()"}, serve.ANN).json
         self.assertEqual(run["state"], "waiting", run)
@@ -190,7 +191,7 @@ class UpstreamSessions(serve.Serve):
         self.assertEqual((outcome["status"], outcome["calls"][0]["outcome"]), ("failed", "raised"), outcome)
         self.assertIn("has changed its tool", outcome["error"]["message"])
         self.assertNotIn("gated", (self.work / "effects").read_text())
-        # As it is now it can be asked about, and done.
+        # In its current form it can be approved and called.
         run = self.ask("POST", "/v1/runs", {"code": "up_gated()['pid']"}, serve.ANN).json
         approval = run["outcome"]["approvals"][0]["id"]
         self.assertEqual(self.ask("POST", f"/v1/approvals/{approval}", {"decision": "approve"}, serve.ANN).status, 200)

@@ -1,4 +1,4 @@
-"""Tools of other MCP servers inside the code: good servers, bad ones, and ones that change their mind."""
+"""Tools of other MCP servers in the code: good servers, bad ones, and ones that change."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ import time
 
 from harness import CliTest, run_suite
 
-# An MCP server of its own: what it does is said by its first argument.
+# An MCP server whose first argument selects its behaviour.
 SERVER = r'''
 import json, os, sys, time
 mode = sys.argv[1]
@@ -120,7 +120,7 @@ class Upstreams(CliTest):
         self.assertEqual(self.outcome("up_add()", "good", *lines)["calls"][0]["outcome"], "denied")
         self.assertEqual(self.value("up_add(n=1)['sum']", "good", *lines, approve="all"), 2)
         self.assertEqual(self.value("up_read()", "good", *lines), ["a", "b"])
-        # The hint counts only if the operator says so, and never against a name on the list.
+        # The hint counts only if the operator says so, and never for a name on the list.
         self.assertEqual(self.outcome("up_read()", "good", lines[0])["calls"][0]["outcome"], "denied")
         self.assertEqual(self.outcome("up_read()", "good", lines[1], 'ask = ["read"]')["calls"][0]["outcome"],
                          "denied")

@@ -1,4 +1,5 @@
-"""Every test that a table of Markdown names exists: table.py SOURCE_DIRECTORY FILE LEAST_ROWS."""
+"""Checks that every test named in a Markdown table exists: table.py SOURCE_DIRECTORY FILE
+LEAST_ROWS."""
 
 import pathlib
 import re
@@ -20,7 +21,8 @@ def existing(root):
 
 
 def rows(file):
-    """What each row says, and its last column; without heads, whose next line is a rule."""
+    """Yields the text of each row and its last column; skips table heads, which are followed by a
+    rule."""
     lines = file.read_text().splitlines() + [""]
     for line, following in zip(lines, lines[1:]):
         if line.startswith("| ") and not following.startswith("|---"):

@@ -1,4 +1,5 @@
-// Uses a caisson as a program would, with one of the real SDK clients: connects, lists, runs, watches, cancels.
+// Uses a caisson as a program would, with one of the real SDK clients: connects, lists, runs,
+// watches, cancels.
 //
 //   node clients.mjs SDK MODE TRANSPORT TARGET...      as open_client.mjs has it
 import assert from 'node:assert/strict';

@@ -1,7 +1,7 @@
-"""The real SDK clients, of both lines and all ways to negotiate, and the Inspector, over pipes and HTTP.
+"""The real SDK clients, of both lines and all ways to negotiate, and the Inspector, over pipes and
+HTTP.
 
-    clients.py PROGRAM BUILD_DIRECTORY [unittest arguments]
-"""
+    clients.py PROGRAM BUILD_DIRECTORY [unittest arguments]"""
 
 import json
 import pathlib

@@ -1,7 +1,7 @@
-"""examples/code-mode against the two public servers it names, installed beforehand in place of npx.
+"""Runs examples/code-mode with the two public servers that it names, which are installed beforehand
+instead of by npx.
 
-    code_mode.py PROGRAM BUILD_DIRECTORY [unittest arguments]
-"""
+    code_mode.py PROGRAM BUILD_DIRECTORY [unittest arguments]"""
 
 import json
 import pathlib
@@ -45,19 +45,19 @@ class CodeMode(unittest.TestCase):
         self.assertRegex(outcome["stdout"], r"^(New York|Chicago|Los Angeles) is warmest; 2 lines of notes\n$")
         self.assertEqual(len(outcome["calls"]), 5)
 
-    def test_what_writes_needs_a_yes(self):
+    def test_tools_that_write_need_an_approval(self):
         code = "write_file(path='new.txt', content='x')"
         self.assertEqual(self.run_code("--approve", "none", code=code)["calls"][0]["outcome"], "denied")
         self.assertFalse((self.work / "data" / "new.txt").exists())
         self.assertEqual(self.run_code("--approve", "all", code=code)["status"], "completed")
         self.assertEqual((self.work / "data" / "new.txt").read_text(), "x")
 
-    def test_what_a_server_refuses_is_an_exception(self):
+    def test_a_refusal_of_a_server_is_an_exception(self):
         outcome = self.run_code(code="read_text_file(path='/etc/passwd')")
         self.assertEqual((outcome["status"], outcome["error"]["type"]), ("failed", "ToolError"), outcome)
 
     def converse(self, command, *calls):
-        """The texts of a server's answers, to tools/list and then to calls."""
+        """Returns the texts of a server's answers, to tools/list and then to calls."""
         server = subprocess.Popen(command, cwd=self.work, env=PACKAGES.environment, stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.addCleanup(server.stdout.close)
@@ -100,7 +100,7 @@ class CodeMode(unittest.TestCase):
             self.assertAlmostEqual(told[name], number, delta=max(40, number // 10), msg=str(measured))
 
     def test_a_public_server_over_http(self):
-        with socket.socket() as free:  # It cannot be asked which port it took.
+        with socket.socket() as free:  # The port that it chose cannot be queried.
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         server = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""An MCP server that has one tool more whenever its first is called."""
+"""An MCP server that adds a tool whenever its first tool is called."""
 
 import json
 import sys

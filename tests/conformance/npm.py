@@ -1,4 +1,4 @@
-"""The npm packages that tests talk to: installed once below the build directory, found there after that."""
+"""The npm packages that tests use: installed once below the build directory."""
 
 import fcntl
 import os
@@ -8,14 +8,14 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-SKIPPED = 77  # What ctest takes for "not run, and said why".
+SKIPPED = 77  # ctest counts the test as skipped.
 
 
 class Packages:
     def __init__(self, build):
         self.top = pathlib.Path(build).resolve() / "npm"
         self.top.mkdir(parents=True, exist_ok=True)
-        with open(self.top / ".lock", "w") as lock:  # Suites run side by side; one of them installs.
+        with open(self.top / ".lock", "w") as lock:  # Suites run in parallel; one of them installs.
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.install()
         self.modules = self.top / "node_modules"

@@ -1,8 +1,7 @@
-"""MCP's own conformance suite against caisson: both frozen sets of requirements with the suite's fixtures, and the
-ordinary server, where only what needs a fixture may fail.
+"""Runs MCP's own conformance suite against caisson: both frozen sets of requirements with the
+suite's fixtures, and the ordinary server, where only tests that need a fixture may fail.
 
-    suite.py PROGRAM BUILD_DIRECTORY [--verbose]
-"""
+    suite.py PROGRAM BUILD_DIRECTORY [--verbose]"""
 
 import pathlib
 import signal
@@ -26,7 +25,7 @@ class Server:
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         line = self.process.stdout.readline().decode().strip()
         assert line.startswith("listening on http://127.0.0.1:"), line
-        # As the suite wants it for its rebinding test.
+        # The host name that the suite needs for its rebinding test.
         self.url = line.removeprefix("listening on ").replace("127.0.0.1", "localhost") + "/mcp"
 
     def __enter__(self):
@@ -41,7 +40,7 @@ class Server:
 
 
 def run(packages, url, *arguments):
-    """Whether the suite is content."""
+    """Returns whether the suite passes."""
     command = [packages.node, packages.script("@modelcontextprotocol/conformance", "dist/index.js"),
                "server", "--url", url, *arguments]
     with tempfile.TemporaryDirectory(prefix="caisson-conformance-") as out:

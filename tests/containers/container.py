@@ -29,7 +29,7 @@ READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-tri
 
 
 def holds(conditions, capabilities):
-    """Whether the conditions of a rule (its `includes`) hold for this container."""
+    """Returns whether the conditions of a rule (its `includes`) hold for this container."""
     if not set(conditions.get("caps", [])) <= set(capabilities):
         return False
     if "arches" in conditions and "amd64" not in conditions["arches"]:
@@ -39,7 +39,7 @@ def holds(conditions, capabilities):
 
 
 def excluded(conditions, capabilities):
-    """Whether one of the conditions of `excludes` holds, which takes the rule away."""
+    """Returns whether one of the conditions of `excludes` holds, which disables the rule."""
     return any(c in capabilities for c in conditions.get("caps", [])) or "amd64" in conditions.get("arches", [])
 
 

@@ -36,7 +36,8 @@ frame.plot().figure.savefig("/output/frame.png")
 int(frame.a.sum())
 """
 
-# Starts the image's own command, waits for the line that says it listens, asks over HTTP. The small image has no other client.
+# Starts the image's own command, waits for the line that says it listens, asks over HTTP. The small
+# image has no other client.
 SERVE = r"""
 exec 4< <(exec "$@" 2>&1)
 server=$!
@@ -75,7 +76,8 @@ class Storage:
         self("commit", "--quiet", "--rm", made, BASE)
 
     def build(self, image, programs, source, options):
-        # The machine's own package sources, so that its mirrors serve the build too. They do not become part of the image.
+        # The machine's own package sources, so that its mirrors serve the build too. They do not
+        # become part of the image.
         apt = [f"--volume={path}:{path}:ro" for path in map(pathlib.Path, (
             "/etc/apt/sources.list.d", "/etc/apt/apt.conf.d", "/etc/apt/auth.conf.d")) if path.is_dir()]
         self("build", "--isolation=chroot", "--network=host", *apt, f"--build-arg=DEBIAN={BASE}",

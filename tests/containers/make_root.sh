@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes a Debian 12 root file system with what Caisson needs at run time, for containers: make_root.sh FOLDER [PACKAGES]
-# PACKAGES is a list with commas; an empty one gives a minimal Debian.
-# Does nothing if it is there already. Needs root and debootstrap.
+# Makes a Debian 12 root file system with what Caisson needs at run time, for containers:
+# make_root.sh FOLDER [PACKAGES] PACKAGES is a list with commas; an empty one gives a minimal
+# Debian. Does nothing if it is there already. Needs root and debootstrap.
 set -eu
 root=$1
 packages=${2-ca-certificates,libexpat1,libpq5,libpython3.11,libre2-9,libsqlite3-0,libssl3,python3-matplotlib,python3-numpy,python3-pandas,python3.11}

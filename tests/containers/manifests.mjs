@@ -1,7 +1,9 @@
-// Checks manifests against the schemas of Kubernetes and of Compose: node manifests.mjs MODULES KUBERNETES COMPOSE FOLDER
+// Checks manifests against the schemas of Kubernetes and of Compose: node manifests.mjs MODULES
+// KUBERNETES COMPOSE FOLDER
 //
-// kubernetes-models has the Kubernetes schemas twice: as validators, which know formats and ranges but let unknown fields pass,
-// and as TypeScript types, with which the compiler finds unknown and misspelled fields. Writes to FOLDER what the compiler reads.
+// kubernetes-models has the Kubernetes schemas twice: as validators, which know formats and ranges
+// but let unknown fields pass, and as TypeScript types, with which the compiler finds unknown and
+// misspelled fields. Writes to FOLDER what the compiler reads.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,4 +1,5 @@
-"""docs/session-cases.md has each case once, with tests that exist: cases.py SOURCE_DIRECTORY."""
+"""Checks that docs/session-cases.md has each case once, with existing tests: cases.py
+SOURCE_DIRECTORY."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-// What real child processes of many sessions at once find in their environment.
+// The environment of real child processes of many concurrent sessions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using enum SessionVariable;
 constexpr int kSessions = 64;
 constexpr int kSpawns = 200;
 
-// What `env` prints of the session's variables.
+// Returns the session's variables that `env` prints.
 std::vector<std::string> SeenByChild(const SessionContext& session) {
   const auto environment = ChildEnvironment::Build(session, {.inherit = {"*"}});
   EXPECT_TRUE(environment);
@@ -68,7 +68,7 @@ TEST(SessionsInChildrenTest, NoChildShowsAnothersIdentity) {
   }
 }
 
-// AC-20, AC-72: in a shell too, which has no say in what a value means.
+// AC-20, AC-72: also in a shell, which must not interpret a value.
 TEST(SessionsInChildrenTest, AHostileNameIsDataInAShell) {
   std::string name = "x'; echo owned >&2\n$(kill $PPID)`kill $PPID`\"\\\nPATH=/evil\n";
   while (name.size() < 100'000) name += "'\"\n$&|;<>";

@@ -1,8 +1,7 @@
-"""Runs one of CPython's own test modules inside a cell and returns what became of its tests.
+"""Runs one of CPython's own test modules inside a cell and returns the results of its tests.
 
-The runner puts two lines before this file: MODULE, a name like "test_json", and LEFT_OUT, the tests that cannot pass
-here (patterns over their full names). The test package lies below /input.
-"""
+The runner puts two lines before this file: MODULE, a name like "test_json", and LEFT_OUT, the tests
+that cannot pass here (patterns over their full names). The test package lies below /input."""
 
 import fnmatch
 import importlib
@@ -24,7 +23,8 @@ def each_test(suite):
 
 
 class Tally(unittest.TestResult):
-    """Counts, and keeps what is needed to explain a failure; says on stderr where it is, in case the cell crashes."""
+    """Counts results and keeps the explanation of failures; prints the current test on stderr, in
+    case the cell crashes."""
 
     def __init__(self):
         super().__init__()
@@ -81,11 +81,12 @@ def run(module, left_out):
     sys.path.insert(0, "/input")
     from test import support
 
-    support.use_resources = []  # Nothing that is slow, large or on a network.
+    support.use_resources = []  # Nothing that is slow, large or needs a network.
     runner = Runner(left_out)
     try:
         loaded = importlib.import_module(f"test.{module}")
-        # As CPython's own runner does: a module that sets its tests up in test_main is asked to.
+        # As CPython's own runner does: a module that sets its tests up in test_main is called
+        # through it.
         if hasattr(loaded, "test_main"):
             support._run_suite = runner.run
             loaded.test_main()
@@ -97,7 +98,7 @@ def run(module, left_out):
     return {"passed": tally.passed, "bad": tally.bad, "skipped": tally.skips, "left_out": runner.out}
 
 
-# Numbers of the C compiler that some tests take from a module we do not build.
+# Constants of the C compiler that some tests take from a module we do not build.
 class Numbers(types.ModuleType):
     INT_MAX = 2**31 - 1
     ULLONG_MAX = 2**64 - 1

@@ -13,7 +13,7 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// The first word, and what follows it.
+// Returns the first word, and the rest.
 std::pair<std::string_view, std::string_view> Split(std::string_view line) {
   const std::size_t end = line.find_first_of(kSpace);
   if (end == line.npos) return {line, {}};

@@ -1,9 +1,10 @@
-// The list of CPython's test modules that have to pass, and what is left out of each for a reason.
+// The list of CPython's test modules that must pass, and the tests excluded from each with the
+// reason.
 //
-//   test_bisect quick               a module; `quick` ones run under a sanitizer, too
-//       TestClass.test_name  why    left out: a pattern over the end of a test's name, the reason
+//   test_bisect quick               a module; `quick` ones run with a sanitizer, too
+//       TestClass.test_name  why    excluded: a pattern over the end of a test's name, the reason
 //
-// Trust     Ours.
+// Trust     Trusted test data.
 // Threads   Values.
 // Lifetime  Values.
 #pragma once
@@ -27,7 +28,7 @@ struct TestModule {
   std::vector<LeftOut> left_out{};
 };
 
-// An error names the line that makes no sense; a pattern without a reason is one.
+// Fails and names the first invalid line; a pattern without a reason is invalid.
 Result<std::vector<TestModule>> ParseModuleList(std::string_view text);
 
 }  // namespace caisson::cpython

@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kExitSkipped = 77;
-// Parts of Lib/test that no listed module reads, and that would only be carried into every cell.
+// Parts of Lib/test that no listed module reads, which need not be copied into every cell.
 constexpr std::array kNotCarried{"__pycache__",  "libregrtest", "leakers",           "crashers",
                                  "test_tkinter", "test_ttk",    "test_asyncio",      "test_capi",
                                  "test_ctypes",  "test_tools",  "test_peg_generator"};
@@ -55,7 +55,7 @@ struct Verdict {
   std::int64_t skipped = 0;
   std::int64_t left_out = 0;
   double seconds = 0;
-  std::string trouble;  // What went wrong, for people.
+  std::string trouble;  // A readable description of what went wrong.
 };
 
 class NoEvents final : public RunEvents {
@@ -72,7 +72,7 @@ Result<std::string> ReadFile(const fs::path& path) {
   return std::move(text).str();
 }
 
-// The test package as the cells see it. Read once; the contents are shared.
+// Reads the test package for the cells, once; the contents are shared.
 Result<std::vector<InputFile>> ReadTestPackage(const fs::path& lib) {
   std::vector<InputFile> files;
   const std::set<std::string> not_carried(kNotCarried.begin(), kNotCarried.end());
@@ -145,7 +145,7 @@ std::string Bad(const Dict& result) {
   return text;
 }
 
-// The cell ended before it could say how its tests went.
+// The cell ended before it could report its tests.
 std::string Broken(const Outcome& outcome) {
   std::string text(ToString(outcome.status));
   text += "/" + std::string(ToString(outcome.reason));
@@ -180,7 +180,7 @@ Verdict Judge(const Outcome& outcome) {
   return verdict;
 }
 
-// Takes one module after the other off the list, on every lane.
+// Takes the modules from the list one after the other, on every lane.
 class Runner {
  public:
   Runner(WasmEngine& engine, std::vector<TestModule> modules, std::string driver,

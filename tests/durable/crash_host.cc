@@ -1,12 +1,15 @@
-// A host that dies where it is told to, or lives and loses its workers there.
+// A host that dies at a given step, or lives and loses its workers there.
 //
-//   crash_host start STORE KEYS EFFECTS WINDOW      starts the run; dies in WINDOW, or once the run waits
+//   crash_host start STORE KEYS EFFECTS WINDOW      starts the run; dies in WINDOW, or once the run
+//   waits
 //   crash_host nap STORE KEYS EFFECTS WINDOW        the same with a run that sleeps
-//   crash_host go STORE KEYS EFFECTS WINDOW         says yes to all that is asked, until the run has ended; dies in WINDOW
-//   crash_host parked STORE KEYS EFFECTS WINDOW     both, and its workers die in WINDOW; the run waits in memory
+//   crash_host go STORE KEYS EFFECTS WINDOW         approves everything until the run has ended;
+//   dies in WINDOW
+//   crash_host parked STORE KEYS EFFECTS WINDOW     both, and its workers die in WINDOW; the run
+//   waits in memory
 //   crash_host asleep STORE KEYS EFFECTS WINDOW     the same; the run waits in the store
 //
-// All but the first print the outcome. The tools append a line to EFFECTS for everything they really do.
+// All but the first print the outcome. The tools append a line to EFFECTS for each real effect.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -29,7 +32,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Whenever it begins again, it makes the same calls: with the times that were recorded.
+// Whenever it starts again, it makes the same calls, with the recorded times.
 constexpr const char* kCode =
     "import time\n"
     "lines = 0\n"
@@ -104,7 +107,7 @@ int Main(const std::string& mode, const std::string& url, const std::string& key
   if (!runs || runs->items.empty()) throw std::runtime_error("there is no run");
   RunView view = runs->items[0];
   while (view.state != RunState::kFinished) {
-    // Yes to what is asked; again, if whoever said so before died of it.
+    // Approves everything; again, if the process that approved it before has died.
     for (const OutcomeApproval& approval : view.outcome.approvals) {
       static_cast<void>(host.Decide(ann, approval.id));
     }

@@ -1,4 +1,5 @@
-// A host, or its workers, are killed at every step of a run; what the tools themselves saw happened at most once (I6).
+// A host, or its workers, are killed at every step of a run. Each effect that the tools saw
+// happened at most once (I6).
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,11 +20,13 @@ namespace caisson {
 namespace {
 
 struct Window {
-  // "start": before the run waits; "go": after somebody said yes. Of workers: "parked" or "asleep", how it waits.
+  // "start": before the run waits; "go": after the approval. For workers: "parked" or "asleep", how
+  // it waits.
   const char* phase;
   const char* step;
-  const char* doubted = "";  // The text of the call that was under way, if one was.
-  // Or was about to be: then it is in doubt only if its run was seen to end before it began.
+  const char* doubted = "";  // The text of the call that was under way, if any.
+  // The call may only be about to begin: then it is uncertain only if its run was seen to end
+  // before it began.
   bool perhaps = false;
 };
 
@@ -74,7 +77,7 @@ class CrashTest : public testing::TestWithParam<std::tuple<BackendKind, Window>>
   std::filesystem::path directory_;
 };
 
-// What is certain whichever way it ends: at most once, and once if nobody doubts it.
+// Holds in every case: each effect at most once, and exactly once if the call is not uncertain.
 void ExpectNothingTwice(const std::string& json, const std::map<std::string, int>& effects,
                         const Window& window) {
   const auto outcome = ParseJson(json);
@@ -95,10 +98,10 @@ void ExpectNothingTwice(const std::string& json, const std::map<std::string, int
     if (text == std::string_view(window.doubted)) EXPECT_TRUE(doubted || window.perhaps) << json;
     if (calls[text] == "returned") EXPECT_EQ(times, 1) << text;
   }
-  // An idempotent tool may be asked again, and in the end it was done.
+  // An idempotent tool may be called again, and in the end it was done.
   EXPECT_GE(effects.contains("put") ? effects.at("put") : 0, 1);
   EXPECT_EQ(calls["put"], "returned");
-  // No line of the code ran twice in the life that counts.
+  // No line of the code ran twice in the execution that counts.
   EXPECT_EQ(dict.Find("result")->If<List>()->items.back(), Value(std::int64_t{4})) << json;
 }
 
@@ -114,7 +117,8 @@ TEST_P(CrashTest, NothingHappensTwice) {
 
 class NapTest : public CrashTest {};
 
-// Killed when it has just begun to sleep, or before the store knows; either way it sleeps as long as it said, once.
+// Killed when it has just begun to sleep, or before the store knows. In both cases it sleeps as
+// long as requested, once.
 TEST_P(NapTest, WakesWhenItSaid) {
   const Window window = std::get<1>(GetParam());
   ASSERT_TRUE(WasKilled(Run("nap", window.step)));
@@ -127,7 +131,7 @@ TEST_P(NapTest, WakesWhenItSaid) {
   const auto& times = result->If<List>()->items;
   const double slept = *times.at(1).If<double>() - *times.at(0).If<double>();
   EXPECT_GE(slept, 3.999);
-  // The dead host's lease is over after 1 s: sleeping all of it again would take more than 5.
+  // The dead host's lease ends after 1 s: sleeping the full time again would take more than 5.
   if (window.phase == std::string_view("slept")) EXPECT_LT(slept, 4.9);
   EXPECT_THAT(Effects(),
               testing::UnorderedElementsAre(testing::Pair("first", 1), testing::Pair("last", 1)));
@@ -141,7 +145,7 @@ constexpr Window kNapWindows[] = {
 
 using LostWorkersTest = CrashTest;
 
-// The host that lost them goes on with the run by itself.
+// The host that lost them continues the run by itself.
 TEST_P(LostWorkersTest, NothingHappensTwice) {
   const Window window = std::get<1>(GetParam());
   const Ended ended = Run(window.phase, window.step);
@@ -175,7 +179,7 @@ constexpr Window kWindows[] = {
     {"go", "Finish:before:1"},
 };
 
-// A tool that had finished is believed: only one that hangs when its run ends is in doubt.
+// A finished call is certain: only one that is open when its run ends is uncertain.
 constexpr Window kWorkerWindows[] = {
     {"parked", "Create:after:1"},
     {"parked", "BeginCall:before:1", "first", true},

@@ -46,7 +46,7 @@ TEST_F(DurableRunsTest, ARunStopsAtAGatedCallAndGoesOnWhenSomebodySaysYes) {
   EXPECT_EQ(view.outcome.stdout_text, "before after");
   EXPECT_EQ(view.outcome.calls.at(0).outcome, "returned");
   EXPECT_THAT(effects_, ElementsAre("send"));
-  EXPECT_EQ(streamed, "before ");  // Whoever started it had its answer.
+  EXPECT_EQ(streamed, "before ");  // The caller that started it has its answer.
   EXPECT_EQ(Find(view.id).outcome.stdout_text, "before after");
 }
 
@@ -96,7 +96,7 @@ TEST_F(DurableRunsTest, ASleepingRunGoesOnInAnotherProcess) {
   RunView view = Start(Script({FakeOutput{.text = "a"}, FakeCall{.tool = "read"},
                                FakeCall{.tool = "send"}, FakeOutput{.text = "b"}}));
   EXPECT_THAT(effects_, ElementsAre("read"));
-  loop_.Now(here_->runs().Close());  // Puts it to sleep.
+  loop_.Now(here_->runs().Close());  // Saves it to the store.
   EXPECT_EQ(here_->engine().stats().cells_live, 0u);
   auto there = Make();
   there->engine().AdoptSaved(here_->engine());
@@ -161,7 +161,7 @@ TEST_F(DurableRunsTest, AProcessThatDiesLosesItsLeaseAndAnotherGoesOn) {
   auto there = Make();
   there->engine().AdoptSaved(here_->engine());
   loop_.Now(there->runs().TendOnce());
-  EXPECT_THAT(effects_, IsEmpty());  // It is held, and nobody has decided.
+  EXPECT_THAT(effects_, IsEmpty());  // It is held, and there is no decision.
   ASSERT_TRUE(loop_.Now(store_->approvals().Decide(
       ann_, ApprovalId(view.outcome.approvals[0].id),
       {.verdict = ApprovalState::kApproved, .by = "ann", .at = clock_.Now()})));
@@ -171,7 +171,7 @@ TEST_F(DurableRunsTest, AProcessThatDiesLosesItsLeaseAndAnotherGoesOn) {
   loop_.Now(there->runs().TendOnce());
   EXPECT_EQ(Await(*there, view.id).outcome.status, RunStatus::kCompleted);
   EXPECT_THAT(effects_, ElementsAre("send"));
-  // The one that was thought dead and is not does no harm.
+  // The replica that was considered dead but is not does no harm.
   loop_.Now(here_->runs().TendOnce());
   loop_.Until([&] { return here_->engine().stats().cells_live == 0; });
   EXPECT_THAT(effects_, ElementsAre("send"));
@@ -198,7 +198,7 @@ TEST_F(DurableRunsTest, ADecisionIsOneRunsAlone) {
   for (const int other : {0, 1, 3}) {
     EXPECT_EQ(Find(views[static_cast<std::size_t>(other)].id).state, RunState::kWaiting);
   }
-  // What was decided about, or never asked, decides nothing.
+  // An approval that was decided, or never requested, decides nothing.
   EXPECT_FALSE(Decide(*here_, views[2].outcome.approvals[0].id, ApprovalState::kDenied));
   EXPECT_FALSE(Decide(*here_, "apr_x"));
   EXPECT_THAT(effects_, ElementsAre("send"));
@@ -214,8 +214,9 @@ TEST_F(DurableRunsTest, CancellingARunLeavesTheOthers) {
   EXPECT_EQ(Await(*here_, second.id).outcome.status, RunStatus::kCompleted);
 }
 
-// AC-38, AC-48, AC-49, AC-65: whom a run is for says its owner; no variable does, and none makes asking unnecessary.
-TEST_F(DurableRunsTest, WhatTheSessionSaysDoesNotDecideWhoIsAskedOrWhether) {
+// AC-38, AC-48, AC-49, AC-65: the owner of a run decides whom it acts for; no variable does, and
+// none replaces an approval.
+TEST_F(DurableRunsTest, SessionVariablesDecideNeitherWhoIsAskedNorWhether) {
   SessionHost host({{EnvironmentName(SessionVariable::kUserId), "bob"},
                     {EnvironmentName(SessionVariable::kCron), "1"}});
   SessionContext session(host);
@@ -264,7 +265,7 @@ TEST_F(DurableRunsTest, ParkedRunsThatHoldTooMuchGoToSleepTheOldestFirst) {
   clock_.Advance(1s);
   Start(Script({FakeCall{.tool = "send"}}));
   loop_.Until([&] { return here_->engine().stats().cells_live == 2; });
-  // The others are answered where they are, the first is restored.
+  // The others are answered in place, the first is restored.
   ASSERT_TRUE(Decide(*here_, second.outcome.approvals[0].id));
   EXPECT_EQ(Await(*here_, second.id).outcome.status, RunStatus::kCompleted);
   EXPECT_EQ(here_->engine().restored(), 0);
@@ -301,7 +302,7 @@ TEST_F(DurableRunsTest, ARunThatWaitedLongEnoughSleeps) {
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
-TEST_F(DurableRunsTest, WhoeverDecidesWhileItFallsAsleepIsHeard) {
+TEST_F(DurableRunsTest, ADecisionWhileItFallsAsleepCounts) {
   here_ = Make({.keep_parked = 0ns});
   for (int i = 0; i < 50; ++i) {
     RunView view = Start(Script({FakeCall{.tool = "send"}}));
@@ -311,7 +312,7 @@ TEST_F(DurableRunsTest, WhoeverDecidesWhileItFallsAsleepIsHeard) {
   EXPECT_EQ(effects_.size(), 50u);
 }
 
-// Somebody who can write to the store, and has no key, gives a sleeping run other bytes.
+// An attacker who can write to the store, but has no key, replaces the bytes of a saved run.
 TEST_F(DurableRunsTest, BytesThatAreNotTheRunsNeverReachAWorker) {
   const auto asks = Script({FakeCall{.tool = "send"}, FakeCall{.tool = "send"}});
   const auto sealed = [&](const IsolationKey& owner, const RunId& id) {
@@ -350,7 +351,7 @@ TEST_F(DurableRunsTest, BytesThatAreNotTheRunsNeverReachAWorker) {
   }
 }
 
-// An older copy under its own number opens: what it did since then is not done again.
+// An older copy under its own number opens: the effects since then are not repeated.
 TEST_F(DurableRunsTest, AnOlderCopyOfARunRepeatsNothing) {
   const auto asks = Script({FakeCall{.tool = "send"}, FakeCall{.tool = "send"}});
   RunView view = Start(asks);
@@ -370,7 +371,7 @@ TEST_F(DurableRunsTest, AnOlderCopyOfARunRepeatsNothing) {
 }
 
 TEST_F(DurableRunsTest, AnEffectThatWasUnderWayWhenItsHostDiedIsUncertain) {
-  // What a process leaves that dies in an effect: the row, and nothing after.
+  // The state after a process died in an effect: the row, and nothing after.
   RunView view = Start(Script({FakeCall{.tool = "send"}, FakeCall{.tool = "put"}}));
   loop_.Now(here_->runs().Close());
   Elapse();
@@ -394,7 +395,7 @@ TEST_F(DurableRunsTest, AnEffectThatWasUnderWayWhenItsHostDiedIsUncertain) {
 
 class SetbackTest : public DurableRunsTest {
  protected:
-  // A run that sleeps, and that somebody has said yes to.
+  // A saved run with an approval.
   RunView Decided() {
     RunView view = Start(Script({FakeCall{.tool = "send"}}));
     loop_.Now(here_->runs().Close());
@@ -403,7 +404,7 @@ class SetbackTest : public DurableRunsTest {
         {.verdict = ApprovalState::kApproved, .by = "ann", .at = clock_.Now()})));
     return view;
   }
-  // Another process looks after the store, once, and is gone.
+  // Another process tends the store, once, and is gone.
   void Tend(std::optional<Error> failure) {
     auto there = Make({.max_attempts = 3, .lease = 15s});
     there->engine().AdoptSaved(here_->engine());
@@ -411,7 +412,7 @@ class SetbackTest : public DurableRunsTest {
     loop_.Now(there->runs().TendOnce());
     loop_.Until([&] { return !IsHeld(); });
   }
-  // Later than any setback here, sooner than the end of a lease.
+  // Later than any setback here, earlier than the end of a lease.
   bool IsHeld() {
     const auto soon = clock_.Now() + 10s;
     const auto ended = loop_.Now(store_->runs().List(ann_, RunState::kFinished, {}));
@@ -429,7 +430,7 @@ TEST_F(SetbackTest, ARestoreThatBringsItsWorkerDownIsTriedAFewTimesEachTimeLater
   const RunView view = Decided();
   Tend(lost_);
   EXPECT_EQ(Attempts(view.id), 1u);
-  Tend({});  // Too soon.
+  Tend({});  // Too early.
   EXPECT_EQ(Attempts(view.id), 1u);
   clock_.Advance(1s);
   Tend(lost_);
@@ -485,7 +486,7 @@ TEST_F(DurableRunsTest, CancellingEndsAWaitingRunAndItsQuestion) {
   EXPECT_EQ(view.outcome.status, RunStatus::kCancelled);
   const auto approvals = loop_.Now(here_->runs().ListApprovals(ann_, {}, {}));
   EXPECT_EQ(approvals->items.at(0).state, ApprovalState::kCancelled);
-  // Also one that sleeps.
+  // Also a saved one.
   here_ = Make({.keep_parked = 0ns});
   view = Start(Script({FakeCall{.tool = "send"}}));
   loop_.Until([&] { return here_->engine().stats().cells_live == 0; });
@@ -567,10 +568,10 @@ TEST_F(DurableRunsTest, WaitingRunsAreBoundedPerOwnerAndInAll) {
   EXPECT_THAT(told({.saved_bytes_in_all = bytes}, bob_), HasSubstr("of everybody"));
   EXPECT_EQ(told({.runs = 1, .saved_bytes = bytes, .runs_in_all = 2}, bob_), "asked");
   EXPECT_THAT(effects_, IsEmpty());
-  EXPECT_EQ(Find(waiting.id).state, RunState::kWaiting);  // Nothing that waits is dropped for it.
+  EXPECT_EQ(Find(waiting.id).state, RunState::kWaiting);  // No waiting run is dropped for it.
 }
 
-// Nobody who was asked once is taken back: not by the bounds of the replica that goes on with the run.
+// A request that was accepted is not withdrawn by the bounds of the replica that continues the run.
 TEST_F(DurableRunsTest, AYesCountsHoweverManyWaitByThen) {
   const RunView first = Start(Script({FakeCall{.tool = "send"}}));
   Start(Script({FakeCall{.tool = "send"}}));
@@ -582,7 +583,7 @@ TEST_F(DurableRunsTest, AYesCountsHoweverManyWaitByThen) {
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
-// Between two counts too.
+// Also between two counts.
 TEST_F(DurableRunsTest, TheBoundInAllHoldsForManyAtOnce) {
   here_ = Make({.waiting = {.runs_in_all = 3}});
   int waiting = 0;
@@ -592,7 +593,7 @@ TEST_F(DurableRunsTest, TheBoundInAllHoldsForManyAtOnce) {
   EXPECT_EQ(waiting, 3);
 }
 
-TEST_F(DurableRunsTest, WhoeverDecidesAtTheDeskWakesTheRun) {
+TEST_F(DurableRunsTest, ADecisionAtTheDeskWakesTheRun) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   ASSERT_TRUE(loop_.Now(here_->desk().Decide(ann_, ApprovalId(view.outcome.approvals[0].id),
                                              {.verdict = ApprovalState::kApproved, .by = "b"})));
@@ -615,7 +616,7 @@ TEST_F(DurableRunsTest, ASessionsRunWaitsInMemoryAndIsLostWithIt) {
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
-// The session's name is used again; what was allowed in it is not.
+// The session's name is reused; the approvals of the old session do not apply.
 TEST_F(DurableRunsTest, AYesForASessionEndsWithTheSession) {
   const auto start = [&](FakeScript script, StartRun request) {
     return Start(std::move(script), std::move(request));
@@ -646,7 +647,8 @@ TEST_F(DurableRunsTest, AYesForASessionEndsWithTheSession) {
   EXPECT_THAT(effects_, ElementsAre("send", "send"));
 }
 
-// Nobody need decide about it first: what cannot go on says so as soon as its host is known to be gone.
+// No decision is needed first: a run that cannot continue reports that as soon as its host is known
+// to be gone.
 TEST_F(DurableRunsTest, AWaitingRunThatWasInMemoryAloneEndsAsLostWithItsHost) {
   const RunView view =
       Start(Script({FakeCall{.tool = "send"}}), {.code = "code", .session = std::string("s")});

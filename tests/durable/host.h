@@ -1,8 +1,9 @@
-// A Host is all of one process that runs code durably: engine, runner, desk, runs, and a thread for what happens between.
+// A Host is one complete process that runs code durably: engine, runner, desk, runs, and a thread
+// for the periodic work.
 //
 // Trust     For tests.
 // Threads   One test thread.
-// Lifetime  Closes what it has; the store is shared with other Hosts of the test.
+// Lifetime  Closes its parts; the store is shared with other Hosts of the test.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -77,7 +78,7 @@ class Host {
   RunView Start(const IsolationKey& owner, StartRun request) {
     return Seen(Now(runs_.Start(owner, std::move(request))));
   }
-  // Until it has finished, or asks something new.
+  // Waits until it has finished, or has a new request.
   RunView Await(const IsolationKey& owner, const RunId& id) {
     return Seen(
         Now(runs_.Await(owner, id, seen_, std::chrono::steady_clock::now() + kPatience / 2)));

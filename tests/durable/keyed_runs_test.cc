@@ -47,7 +47,7 @@ TEST_F(KeyedRunsTest, AKeyStartsOneRunOnAllReplicas) {
   EXPECT_THAT(effects_, IsEmpty());
 }
 
-// A run without a journal, too: it is in the store, under its key, before it does anything.
+// Also a run without a journal: it is in the store, under its key, before it does anything.
 TEST_F(KeyedRunsTest, ARunIsFoundByItsKeyBeforeItHasAnEffect) {
   std::optional<Result<KeyedRun>> found;
   const auto look = *Tool::Make({.name = "look"}, Awaitable([&](Dict) -> asio::awaitable<Value> {
@@ -97,8 +97,8 @@ TEST_F(KeyedRunsTest, ARunWithAKeyGoesOnWhenItsClientLeaves) {
   EXPECT_THAT(effects_, ElementsAre("slow"));
 }
 
-// What one caller was told does not count for another: here the one that started the run, and then one that repeats the
-// request, on this replica and on another.
+// What one caller was told does not count for another: here the one that started the run, and then
+// one that repeats the request, on this replica and on another.
 TEST_F(KeyedRunsTest, EachCallerIsToldWhatTheRunWaitsFor) {
   const auto there = Make();
   const RunView view = Start(Script({FakeCall{.tool = "send"}}), Request());
@@ -109,12 +109,13 @@ TEST_F(KeyedRunsTest, EachCallerIsToldWhatTheRunWaitsFor) {
     EXPECT_EQ(told.state, RunState::kWaiting);
     EXPECT_EQ(ApprovalIds(told), ApprovalIds(view));
   }
-  // A caller that knows the question waits for something else.
+  // A caller that knows the question waits for the next event.
   ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id));
   EXPECT_EQ(Await(*here_, view.id).outcome.status, RunStatus::kCompleted);
 }
 
-// The window of the lost wake-up: the second caller looks while the run is under way, and waits after the first was told.
+// The window of the lost wake-up: the second caller looks while the run is under way, and waits
+// after the first was told.
 TEST_F(KeyedRunsTest, ACallerThatLookedBeforeTheRunWaitedIsToldAsWell) {
   std::optional<RunView> looked;
   const auto look = *Tool::Make({.name = "look"}, Awaitable([&](Dict) -> asio::awaitable<Value> {

@@ -1,9 +1,10 @@
-// A KillingEngine is an engine whose cells pass the steps "save:before", "save:after" and "restore:after" (windows.h). In
-// "restore:during" the worker that is started for the restored cell is killed.
+// A KillingEngine is an engine whose cells pass the steps "save:before", "save:after" and
+// "restore:after" (windows.h). In "restore:during" the worker that is started for the restored cell
+// is killed.
 //
 // Trust     For tests.
 // Threads   As Engine.
-// Lifetime  Owns the engine it stands before.
+// Lifetime  Owns the wrapped engine.
 #pragma once
 
 #include <memory>

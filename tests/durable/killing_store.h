@@ -1,8 +1,9 @@
-// A KillingStore is a Store whose operations pass the steps "NAME:before" and "NAME:after" (windows.h).
+// A KillingStore is a Store whose operations pass the steps "NAME:before" and "NAME:after"
+// (windows.h).
 //
 // Trust     For tests.
 // Threads   As Store.
-// Lifetime  Owns the store it stands before.
+// Lifetime  Owns the wrapped store.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Runs that wait, in real cells, over every store: asleep, elsewhere, replayed.
+// Runs that wait, in real cells, over every store: saved, moved, replayed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class RealRunsTest : public ::testing::TestWithParam<BackendKind> {
   std::unique_ptr<Host> Over(std::unique_ptr<Engine> engine) {
     return std::make_unique<Host>(std::move(engine), backend_->Open(), *keys_, setting_);
   }
-  // Appends its text to the effects, and answers how many there are.
+  // Appends its text to the effects, and returns their number.
   std::shared_ptr<const Tool> Noting(std::string name, Approval approval) {
     return *Tool::Make({.name = std::move(name),
                         .input_schema = Dict{{{"properties", Dict{{{"text", Dict{}}}}}}},
@@ -110,7 +110,8 @@ TEST_P(RealRunsTest, ARunWithTwoQuestionsMovesTwiceAndRepeatsNothing) {
   for (const OutcomeCall& call : view.outcome.calls) EXPECT_EQ(call.outcome, "returned");
 }
 
-// Whoever has not got the key cannot open the sleeping run, as whoever has another build cannot: it begins again.
+// A host without the key cannot open the saved run, like a host with another build: it starts
+// again.
 TEST_P(RealRunsTest, AReplayGivesTheSameAsGoingOn) {
   auto first = Open();
   RunView view = first->Start(ann_, {.code = kTwoQuestions});
@@ -128,7 +129,7 @@ TEST_P(RealRunsTest, AReplayGivesTheSameAsGoingOn) {
   EXPECT_THAT(effects(), ElementsAre("first", "one", "two", "last"));
 }
 
-// The same program under another build id: another build, to whoever looks.
+// The same program with another build id: it counts as another build.
 WasmEngineOptions InstallAnotherBuild(const std::filesystem::path& directory) {
   WasmEngineOptions options = WasmOptions();
   std::ifstream file(options.worker_path, std::ios::binary);
@@ -246,7 +247,7 @@ TEST_P(RealRunsTest, ALongSleepNeedsNoCell) {
   EXPECT_GE(view.outcome.usage.wall, 2s);
 }
 
-// Whoever started it and waits is told of its end, wherever it slept.
+// A caller that waits is told of its end, wherever it slept.
 TEST_P(RealRunsTest, ACallerWaitsForARunThatSleepsInTheStore) {
   auto host = Open({.keep_parked = 0ns});
   host->runs().Tend();
@@ -286,7 +287,7 @@ TEST_P(RealRunsTest, TheWallLimitEndsASleepWhereverItIsSlept) {
   }
 }
 
-// The person takes longer than the code wants to wait, and the host is restarted meanwhile.
+// The person takes longer than the code waits, and the host is restarted meanwhile.
 TEST_P(RealRunsTest, ATimeOutBesideAQuestionPassesInAnotherProcess) {
   auto first = Open();
   RunView view = first->Start(ann_, {.code = "import asyncio\n"
@@ -360,7 +361,7 @@ TEST_P(RealRunsTest, ARunThatReadsItsClocksTooOftenIsForItsOwnBuildAlone) {
   std::filesystem::remove_all(directory);
 }
 
-// More runs than the engine has places: those that wait longest make room.
+// More runs than the engine has places: those that wait longest are moved to the store.
 TEST_P(RealRunsTest, ParkedRunsGoToTheStoreUnderPressureTheOldestFirst) {
   WasmEngineOptions options = WasmOptions();
   options.cells_per_lane = 2;
@@ -413,7 +414,7 @@ TEST_P(RealRunsTest, ParkedRunsThatHoldMuchMemoryGoToTheStore) {
   EXPECT_THAT(effects(), UnorderedElementsAre("small", "big", "bigger"));
 }
 
-// One that opens, because it has our seal, and in whose stack there is nothing to return to.
+// It opens, because it has our seal, but its stack holds no valid return address.
 TEST_P(RealRunsTest, ASavedCellThatCrashesEveryWorkerEndsItsRunAndRepeatsNothing) {
   auto first = Open();
   RunView view = first->Start(ann_, {.code = "send(text='x')\nsend(text='y')"});
@@ -446,7 +447,7 @@ TEST_P(RealRunsTest, ASavedCellThatCrashesEveryWorkerEndsItsRunAndRepeatsNothing
   second->runs().Tend();
   ASSERT_TRUE(second->Decide(ann_, IdOf(view, "x")));
   view = second->Await(ann_, view.id);
-  // Into which wall it runs is up to what it finds there.
+  // Which wall it hits depends on what it finds there.
   EXPECT_THAT(view.outcome.reason, AnyOf(RunReason::kCrashed, RunReason::kDeniedSyscall))
       << Ending(view.outcome);
   EXPECT_LE(second->engine().stats().workers_lost, 2u);
@@ -478,7 +479,7 @@ TEST_P(RealRunsTest, QuestionsSideBySideAreAnsweredInAnyOrder) {
   EXPECT_THAT(effects(), ElementsAre("c", "b"));
 }
 
-// AC-52: two calls that look alike are two calls; a yes to one is none to the other.
+// AC-52: two identical calls are two calls; an approval for one does not cover the other.
 TEST_P(RealRunsTest, CallsThatLookAlikeAreAskedAboutEach) {
   auto host = Open();
   RunView view =
@@ -527,7 +528,7 @@ TEST_P(RealRunsTest, WaitingIsNotTheRunsTimeAndTheRestOfItIs) {
   request.limits = Limits{.wall_time = 2s};
   RunView view = host->Start(ann_, request);
   ASSERT_EQ(view.state, RunState::kWaiting);
-  // Longer than it may run, by the clock of another run.
+  // Longer than its limit, by the clock of another run.
   CodeSetting plain;
   plain.policy.preset = PolicyPreset::kOpen;
   host->Start(ann_, {.code = "import time\ntime.sleep(2.5)",

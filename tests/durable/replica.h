@@ -1,5 +1,5 @@
-// DurableRuns over an engine of scripts: one or more replicas over one store, on one event loop and a clock that the test
-// moves.
+// DurableRuns over an engine of scripts: one or more replicas over one store, on one event loop and
+// a clock that the test moves.
 //
 // Trust     For tests.
 // Threads   One.
@@ -36,7 +36,7 @@ inline FakeScript Script(std::vector<std::variant<FakeOutput, FakeCall>> steps) 
           .outcome = {.status = RunStatus::kCompleted, .reason = RunReason::kReturned}};
 }
 
-// One event loop on which everything happens, run by whoever waits.
+// The one event loop for everything, run by the waiting function.
 class Loop {
  public:
   asio::io_context& context() { return context_; }
@@ -70,7 +70,7 @@ class Loop {
   asio::io_context context_;
 };
 
-// One process: its own engine and runner, over a store that others share.
+// One process: its own engine and runner, over a shared store.
 class Replica {
  public:
   Replica(Loop& loop, Store& store, const KeyRing& keys, const Clock& clock,
@@ -149,7 +149,7 @@ class DurableRunsTest : public ::testing::Test {
     return *view;
   }
   RunView Find(const RunId& id) { return *loop_.Now(here_->runs().Find(ann_, id)); }
-  // As if the process were gone: its lease runs out, its memory does not count.
+  // Acts as if the process were gone: its lease expires, its memory does not count.
   void Elapse() { clock_.Advance(1min); }
 
   Loop loop_;

@@ -91,7 +91,7 @@ class RunJournalTest : public ::testing::Test {
             .arguments = std::make_shared<CanonicalArguments>(*Canonicalize(arguments)),
             .needs_approval = tool->NeedsApproval(arguments)};
   }
-  // Begins the call and leaves it where it waits.
+  // Begins the call and leaves it waiting.
   std::shared_ptr<std::optional<Ruling>> Begin(std::shared_ptr<RunJournal> journal,
                                                JournaledCall call) {
     auto ruling = std::make_shared<std::optional<Ruling>>();
@@ -171,8 +171,8 @@ TEST_F(RunJournalTest, AnAnswerWithoutRoomIsNotStoredAndItsCallHasAnEnd) {
   EXPECT_LT(Rows().at(0).result.size(), 100u);
 }
 
-// Also what it was told before calls that have not begun: the arguments of this one may depend on it.
-TEST_F(RunJournalTest, WhatTheCodeWasToldIsStoredBeforeAnEffectBegins) {
+// Also the trace before calls that have not begun: the arguments of this call may depend on it.
+TEST_F(RunJournalTest, TheTraceIsStoredBeforeAnEffectBegins) {
   auto journal = Open();
   JournaledCall first = Call(0, read_, 7);
   first.trace = "told first";
@@ -190,7 +190,7 @@ TEST_F(RunJournalTest, WhatTheCodeWasToldIsStoredBeforeAnEffectBegins) {
   EXPECT_EQ(parts->at(1).seq, 1u);
   EXPECT_EQ(parts->at(1).bytes, std::string("\0then", 5));
   ASSERT_TRUE(Now(journal->Start(0)));
-  EXPECT_EQ(Rows().at(0).call.trace, "");  // Once is enough.
+  EXPECT_EQ(Rows().at(0).call.trace, "");  // Stored only once.
 }
 
 TEST_F(RunJournalTest, AGatedCallWaitsAndGoesOnOnceItIsApproved) {
@@ -244,7 +244,7 @@ TEST_F(RunJournalTest, SeveralWaitSideBySideAndAreDecidedInAnyOrder) {
   journal->Decide(*Decide(1, ApprovalState::kApproved));
   RunUntil([&] { return second->has_value(); });
   EXPECT_FALSE(first->has_value());
-  EXPECT_FALSE(journal->waits());  // One of them is at work.
+  EXPECT_FALSE(journal->waits());  // One of them is running.
   ASSERT_TRUE(Now(journal->Start(1)));
   ASSERT_TRUE(Now(journal->After(1, Value())));
   EXPECT_TRUE(journal->waits());
@@ -320,7 +320,7 @@ TEST_F(RunJournalTest, AnotherCallThanTheRecordedOneDiverges) {
   auto journal = Open(Rows());
   EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(journal->Before(Call(0, read_, 2)))));
   EXPECT_EQ(journal->fault(), RunJournal::Fault::kDiverged);
-  // And nothing is done for it from here on.
+  // Nothing is done for it from here on.
   EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(journal->Before(Call(1, read_)))));
   EXPECT_EQ(Rows().size(), 1u);
 }
@@ -348,7 +348,7 @@ TEST_F(RunJournalTest, ACallThatHasNotStartedIsBegunByTheNextHolder) {
   RunUntil([&] { return !before->approvals().empty(); });
   before->Decide(*Decide(1, ApprovalState::kApproved));
   RunUntil([&] { return asked->has_value(); });
-  // Both may go ahead and wait for their turn.
+  // Both may continue and wait for their turn.
   EXPECT_EQ(before->calls().at(0).outcome, "pending");
   EXPECT_EQ(before->calls().at(1).outcome, "pending");
   Reclaim();
@@ -419,7 +419,7 @@ TEST_F(RunJournalTest, AToolThatChangedMeanwhileIsNotDoneWithTheOldYes) {
               HasSubstr("changed"));
 }
 
-TEST_F(RunJournalTest, WhoeverLostItsLeaseDoesNothing) {
+TEST_F(RunJournalTest, AReplicaThatLostItsLeaseDoesNothing) {
   auto before = Open();
   Reclaim();
   Now(before->Before(Call(0, read_)));

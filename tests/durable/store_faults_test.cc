@@ -1,6 +1,7 @@
-// Every statement of the store fails once, while runs start, wait for a person, sleep, go on, are denied or cancelled: with
-// a full disk, an I/O error, a busy database, a connection lost before or after the statement. No run is lost, each
-// effect happens once, and nothing is left behind.
+// Every statement of the store fails once, while runs start, wait for a person, sleep, continue,
+// are denied or cancelled: with a full disk, an I/O error, a busy database, a connection lost
+// before or after the statement. No run is lost, each effect happens once, and nothing is left
+// behind.
 //
 // Without CAISSON_ALL_FAULTS each statement fails in one of these ways; with it, in each.
 #include <gmock/gmock.h>
@@ -22,9 +23,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-constexpr int kRounds = 40;  // Of tending, each later than any setback or lease.
+constexpr int kRounds = 40;  // Rounds of tending, each later than any setback or lease.
 
-// One run of a fresh owner, and all that a client and a person do about it. They try again what the store could not do.
+// One run of a fresh owner, and everything that a client and a person do with it. They retry what
+// the store could not do.
 class Life {
  public:
   Life(Loop& loop, Store& store, ManualClock& clock, FaultPlan& plan, IsolationKey owner)
@@ -62,12 +64,12 @@ class Life {
   void Cancel(Replica& replica, const RunId& id) {
     Again<RunView>([&] {
       auto view = loop_.Now(replica.runs().Cancel(owner_, id));
-      // Noted in the store, because the run could not be given back when it fell asleep.
+      // Recorded in the store, because the run could not be released when it fell asleep.
       const bool noted = !view && view.error().code() == ErrorCode::kDeadlineExceeded;
       return noted ? RunView{.id = id} : std::move(view);
     });
   }
-  // Until it is in that state.
+  // Waits until it is in that state.
   void Await(Replica& replica, const RunId& id, RunState state) {
     for (int i = 0; i < kRounds; ++i) {
       loop_.Now(replica.runs().TendOnce());
@@ -87,7 +89,7 @@ class Life {
     return Again<RunView>([&] { return loop_.Now(replica.runs().Find(owner_, id)); }).outcome;
   }
 
-  // What there is once the run has ended.
+  // Checks the rows that are left once the run has ended.
   void ExpectNothingLeft(const RunId& id) {
     statements_ = plan_.statements();
     plan_.Stop();
@@ -165,7 +167,7 @@ void Parked(Life& life) {
   life.ExpectNothingLeft(view.id);
 }
 
-// Decided while it sleeps, and taken up from the store.
+// Decided while it is saved, and resumed from the store.
 void Asleep(Life& life) {
   auto here = life.Make(0ns);
   const RunView view = life.Start(*here);
@@ -175,7 +177,7 @@ void Asleep(Life& life) {
   life.ExpectNothingLeft(view.id);
 }
 
-// Its process is gone; another one goes on.
+// Its process is gone; another one continues.
 void Elsewhere(Life& life) {
   auto here = life.Make(0ns);
   const RunView view = life.Start(*here);
@@ -216,7 +218,7 @@ constexpr Scenario kScenarios[] = {{"Parked", Parked},
 
 class StoreFaultsTest : public testing::TestWithParam<std::tuple<BackendKind, Scenario>> {
  protected:
-  // Returns how many statements there were.
+  // Returns the number of statements.
   int Play(int failing, Fault fault) {
     Life life(loop_, *store_, clock_, *plan_,
               OwnerNamed(("owner" + std::to_string(++lives_)).c_str()));

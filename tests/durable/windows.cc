@@ -21,7 +21,7 @@ std::atomic<bool> g_reached = false;
 
 std::set<pid_t> Children() {
   std::set<pid_t> children;
-  std::error_code ignored;  // Threads come and go while we look.
+  std::error_code ignored;  // Threads start and end during the scan.
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     std::ifstream file(task.path() / "children");
     for (pid_t pid = 0; file >> pid;) children.insert(pid);
@@ -29,7 +29,7 @@ std::set<pid_t> Children() {
   return children;
 }
 
-// Returns when it is dead; whoever started it reaps it.
+// Returns when it is dead; its parent reaps it.
 void Kill(pid_t pid) {
   ::kill(pid, SIGKILL);
   siginfo_t info{};

@@ -1,5 +1,5 @@
-// A window is a moment of a run in which a process dies, as of kill -9: "BeginCall:after:2" is right after the second
-// BeginCall has returned.
+// A window is a moment of a run in which a process is killed as by kill -9: "BeginCall:after:2" is
+// right after the second BeginCall has returned.
 //
 // Trust     For tests.
 // Threads   Any, once it is set.
@@ -16,11 +16,12 @@ enum class Victim {
 };
 
 void SetWindow(const std::string& window, Victim victim);
-// The victims are dead when it returns, if `step` is the window's and was passed often enough. True: just now.
+// Kills the victims if `step` is the window's and was passed often enough. They are dead when it
+// returns true.
 bool PassStep(const std::string& step);
 bool WindowWasReached();
 
-// While it lives, and if PassStep says so: whichever child comes new is killed.
+// While it exists, and if PassStep returned true: kills every new child.
 class Hunt {
  public:
   explicit Hunt(const std::string& step);

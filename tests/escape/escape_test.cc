@@ -1,13 +1,17 @@
-// Runs every program of attacks/ against the real engines, policy or not, and looks from the host's side
-// whether the harm was done; then that the next run on the same worker finds no trace of it (I8, I9).
+// Runs every program of attacks/ in the real engines, without a policy, and checks on the host
+// whether the harm was done; then that the next run on the same worker finds no trace of it (I8,
+// I9).
 //
-// An attack says in comments on its first lines what must hold:
-//   # harm: what would be lost          # expect: the ways it may end, "limit" or "limit/memory" ...
-//   # never: words it must not print    # limit: name=value        # repeat: times, SEED counting up
-//   # engines: where it makes sense ("wasm", "native", "landlock": native in that tier); else all of them
-//   # expect native: where that engine ends it otherwise than `expect` says
-//   # mounts: "yes" if it is to have /ro, /rw and /overlay, directories of the host with host.txt in them
-// It knows CANARY_FILE and CANARY_DIR on the host, PORT where the host listens, and SEED.
+// Comments on the first lines of an attack state what must hold:
+//   # harm: what would be lost
+//   # expect: the ways it may end, "limit" or "limit/memory" ...
+//   # never: words it must not print
+//   # limit: name=value
+//   # repeat: times, SEED counting up
+//   # engines: where to run it ("wasm", "native", "landlock": native in that tier); default: all
+//   # expect native: if that engine ends it in another way than `expect` says
+//   # mounts: "yes" if it needs /ro, /rw and /overlay, directories of the host with host.txt in them
+// It gets CANARY_FILE and CANARY_DIR on the host, PORT where the host listens, and SEED.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +41,7 @@
 namespace caisson::testing {
 namespace {
 
-// What an attack may leave in the host: output on its way, and what malloc keeps.
+// What an attack may leave in the host: pending output, and memory that malloc keeps.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr std::uint64_t kGrowthBytes = std::uint64_t{1}
                                        << 30;  // Sanitizers shadow and keep memory.
@@ -73,7 +77,7 @@ constexpr Target kWasm{"wasm", EngineKind::kWasm, jail::Tier::kNamespace};
 constexpr Target kWasmLandlock{"wasm", EngineKind::kWasm, jail::Tier::kLandlock};
 constexpr Target kNative{"native", EngineKind::kNative, jail::Tier::kNamespace};
 constexpr Target kLandlock{"landlock", EngineKind::kNative, jail::Tier::kLandlock};
-// The same attacks on a Python that is started for each run: its walls are the same.
+// The same attacks on a Python that is started for each run, with the same walls.
 constexpr Target kForeign{"native", EngineKind::kForeign, jail::Tier::kNamespace};
 constexpr Target kForeignLandlock{"landlock", EngineKind::kForeign, jail::Tier::kLandlock};
 
@@ -97,7 +101,7 @@ std::vector<std::string> Words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// The attack as it is made on `target`, or nothing if it makes no sense there.
+// Returns the attack for `target`; nullopt if it does not apply there.
 std::optional<Attack> Load(const fs::path& path, const Target& target) {
   Attack attack{.name = path.stem(),
                 .code = ReadFile(path),
@@ -138,7 +142,7 @@ std::vector<Attack> LoadAll(const Target& target) {
   return attacks;
 }
 
-// A file of the host that no cell may read or write, in a folder where none may make another.
+// A file of the host that no cell may read or write, in a folder where no cell may create a file.
 class Canary {
  public:
   Canary() {
@@ -160,7 +164,7 @@ class Canary {
   fs::path folder_;
 };
 
-// What an attack sees of the host, as far as it has mounts.
+// The part of the host that an attack with mounts sees.
 class Shared {
  public:
   Shared() {
@@ -176,9 +180,10 @@ class Shared {
     EXPECT_TRUE(opened) << opened.error().message();
     return opened ? *opened : nullptr;
   }
-  // Until nothing is under way that holds the directories.
+  // Waits until nothing is under way that holds the directories.
   void AwaitIdle() { boost::asio::post(pool_, boost::asio::use_future).get(); }
-  // What is not to be written to was not; what may be holds nothing but files and directories of a sane size.
+  // Checks that read-only directories are unchanged, and that the others hold only files and
+  // directories of a sane size.
   void ExpectUnharmed() const {
     for (const auto* directory : {&ro_, &overlay_}) {
       EXPECT_EQ(directory->Tree(), "host.txt ");
@@ -220,7 +225,7 @@ class Listener {
   int port_ = 0;
 };
 
-// Everything an outcome shows, for the search for what it must not show.
+// Returns all text of an outcome, to search it for secrets.
 std::string AllText(const Outcome& outcome) {
   return outcome.stdout_text + outcome.stderr_text + outcome.result_repr.value_or("") +
          ToJson(outcome, FileData::kInclude);
@@ -256,7 +261,7 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
     return {.state = *pair->items.at(0).If<std::string>(), .chance = *ToJson(pair->items.at(1))};
   }
 
-  // The attack's own run, with a tool that tells the length of what it is given.
+  // Runs the attack, with a tool that returns the length of its argument.
   Outcome Perform(const Attack& attack, int seed) {
     std::string known = "CANARY_FILE = '" + canary_.file() + "'; CANARY_DIR = '" +
                         canary_.folder() + "'; PORT = " + std::to_string(listener_.port()) +
@@ -296,12 +301,13 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
     EXPECT_LE(captured, attack.limits.total_file_bytes);
   }
 
-  // A sanitizer in the cell needs memory of its own, many times that of the code.
+  // A sanitizer in the cell needs additional memory, many times that of the code.
   static bool MemoryTells(const Attack& attack) {
     return !kIsSanitized || attack.target.kind == EngineKind::kWasm;
   }
 
-  // What the interpreter had before the code came, where the limit counts what the run adds.
+  // Memory of the interpreter before the code, for engines whose limit counts only what the run
+  // adds.
   static std::uint64_t OwnMemory(const Attack& attack) {
     return attack.target.kind != EngineKind::kWasm ? 64u << 20 : 0;
   }
@@ -320,7 +326,7 @@ Clean EscapeTest::clean_;
 TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
   const Attack& attack = GetParam();
   ASSERT_FALSE(attack.expect.empty()) << "the attack does not say how it must end";
-  // Two victims: one that has just been there, one that waits in the same worker meanwhile.
+  // Two victims: one that just ran, one that waits in the same worker meanwhile.
   RunCode(*engine_, "secret = ['" + std::string(kSecret) + "' * i for i in range(500)]");
   Guest bob = Guest::Open(*engine_, "bob");
   bob.Start({.code = "secret = '" + std::string(kSecret) + "'\ntool()\nsecret[-4:]",
@@ -334,7 +340,7 @@ TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
   for (int i = 0; i < attack.repeat; ++i) CheckOutcome(attack, Perform(attack, i + 1));
 
   shared_.AwaitIdle();
-  RunCode(*engine_, "");  // The lane has let go of them too.
+  RunCode(*engine_, "");  // The lane has released them too.
   EXPECT_TRUE(canary_.intact());
   shared_.ExpectUnharmed();
   EXPECT_FALSE(listener_.anybody_came());
@@ -361,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(Foreign, EscapeTest, ::testing::ValuesIn(LoadAll(kForei
 INSTANTIATE_TEST_SUITE_P(ForeignLandlock, EscapeTest,
                          ::testing::ValuesIn(LoadAll(kForeignLandlock)), NameOfAttack);
 
-// What the kernel refuses root it may grant somebody else, and the other way round.
+// The kernel may grant another user what it refuses root, and the other way round.
 TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
   jail::SkipWithoutNamespaces();
   ExpectPassAsNobody(
@@ -370,7 +376,7 @@ TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
       "Native/*/network_*:Native/*/descriptors_*:Native/*/leftover_*:Native/*/fault_*");
 }
 
-// A probe that finds nothing must be one that would find something.
+// A probe that finds nothing must be able to find something.
 class ProbeTest : public OnEachEngine {};
 INSTANTIATE_ON_BOTH_ENGINES(ProbeTest);
 

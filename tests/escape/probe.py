@@ -1,7 +1,8 @@
-# Looks for whatever an earlier run may have left. In a clean cell all of this is the same every time, addresses
-# included, because every cell starts as the same bytes; only chance may differ, and must. Native cells start from
-# the same interpreter, but where they put what they import later depends on what the nursery was doing. A foreign
-# interpreter is started for each cell: addresses are its own, and so is the order of what is hashed.
+# Looks for traces of an earlier run. In a clean cell all of this is the same every time, including
+# addresses, because every cell starts as the same bytes; only random values may differ, and must.
+# Native cells start from the same interpreter, but the addresses of later imports depend on what
+# the nursery was doing. A foreign interpreter is started for each cell: its addresses differ, and
+# so does the order of hashed objects.
 import sys
 
 _names = sorted(globals())

@@ -1,4 +1,5 @@
-"""Installs everything below a fresh prefix and builds examples/embed against that prefix alone, both ways."""
+"""Installs everything below a fresh prefix and builds examples/embed with only that prefix, in both
+ways."""
 
 import argparse
 import os
@@ -27,7 +28,7 @@ class Embed(unittest.TestCase):
         directory = tempfile.TemporaryDirectory(prefix="caisson-embed-")
         cls.addClassCleanup(directory.cleanup)
         cls.work = pathlib.Path(directory.name)
-        cls.work.chmod(0o755)  # Workers run as somebody else and must reach what they are made of.
+        cls.work.chmod(0o755)  # Workers run as another user and must be able to read their files.
         cls.prefix = cls.work / "prefix"
         call(OPTIONS.cmake, "--build", OPTIONS.build, "--target", "libcaisson")
         call(OPTIONS.cmake, "--install", OPTIONS.build, "--prefix", cls.prefix, "--strip")

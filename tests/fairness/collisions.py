@@ -1,4 +1,5 @@
-"""Keys that all have the same hash in libstdc++ (MurmurHash64A with a fixed seed), for tables that use it unkeyed."""
+"""Makes keys that all have the same hash in libstdc++ (MurmurHash64A with a fixed seed), against
+tables that use it without a secret key."""
 
 import random
 
@@ -9,7 +10,7 @@ TOP = 1 << 63
 
 
 def unmix(mixed):
-    """The block of eight bytes that the hash mixes to this."""
+    """Returns the block of eight bytes that the hash mixes to this value."""
     value = mixed * INVERSE & MASK
     value ^= value >> 47
     return value * INVERSE & MASK
@@ -22,13 +23,13 @@ def mix(block):
 
 
 def is_text(block):
-    """All of it is ASCII: the key is UTF-8, and JSON can carry it."""
+    """Returns whether all bytes are ASCII: the key must be UTF-8, so that JSON can carry it."""
     return block & 0x8080808080808080 == 0
 
 
 def twin_blocks(count):
-    """Pairs of blocks of ASCII whose mixed values differ in the top bit alone. A second such pair takes the
-    difference away again."""
+    """Returns pairs of ASCII blocks whose mixed values differ only in the top bit. A second such
+    pair cancels the difference."""
     found = []
     number = random.Random(1)
     while len(found) < count:
@@ -40,13 +41,13 @@ def twin_blocks(count):
 
 
 def halves():
-    """Two texts that can stand for each other anywhere in a key without changing its hash."""
+    """Returns two texts that can replace each other anywhere in a key without changing its hash."""
     (a, a2), (b, b2) = twin_blocks(2)
     return a + b, a2 + b2
 
 
 def hash_bytes(data, seed=0xC70F6907):
-    """As std::hash<std::string> has it, for lengths that are multiples of eight."""
+    """Computes std::hash<std::string> for lengths that are multiples of eight."""
     value = seed ^ (len(data) * M & MASK)
     for at in range(0, len(data), 8):
         value = (value ^ mix(int.from_bytes(data[at:at + 8], "little"))) * M & MASK

@@ -1,10 +1,10 @@
-"""What a user does who wants everything for themselves: one function for each kind of hog.
+"""Users who take everything for themselves: one function for each kind of hog.
 
     hogs.py PORT KEY ENGINE NAME
 
-Goes on until it is killed. Prints a line when the first run has ended as the hog expects. A run that ends in another way, for
-example because the policy refuses it, hogs nothing: the program then ends with status 1 and the answer on stderr.
-"""
+Runs until it is killed. Prints a line when the first run has ended as the hog expects. A run that
+ends in another way, for example because the policy refuses it, hogs nothing: the program then ends
+with status 1 and prints the answer on stderr."""
 
 import http.client
 import json
@@ -87,7 +87,7 @@ class Hog:
         return response, response.read()
 
     def check(self, response, answer, expected):
-        """Ends this program if the run did not do what the hog is about."""
+        """Ends this program if the run did not do what the hog needs."""
         if response.status == 200:
             outcome = json.loads(answer)["outcome"]
             ending = f"{outcome['status']} {outcome['reason'] or ''}".strip()

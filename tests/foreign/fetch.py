@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Brings CPythons of other Debian releases into a directory, for the tests of foreign interpreters.
+"""Downloads CPythons of other Debian releases into a directory, for the tests of foreign
+interpreters.
 
     fetch.py DIRECTORY
 
-apt fetches them, into a world of its own and with everything they need down to their C library, and trusts what Debian's
-keys have signed. What cannot be had is named, with the reason; exits with 77 if there is none at all.
-"""
+apt fetches them into a private directory, with all their dependencies down to the C library, and
+trusts only packages signed with Debian's keys. Missing ones are named with the reason; exits with
+77 if there is none at all."""
 
 import pathlib
 import shutil
@@ -15,7 +16,7 @@ import tempfile
 
 _SKIPPED = 77
 _RELEASES = {"3.9": "bullseye", "3.13": "trixie", "3.14": "forky"}
-_ARCHIVE = "http://archive.debian.org/debian"  # Where old releases go in the end.
+_ARCHIVE = "http://archive.debian.org/debian"  # Where old releases are moved.
 _KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _PROGRAMS = ("apt-get", "dpkg-deb", "patchelf")
 
@@ -25,7 +26,7 @@ class Unavailable(Exception):
 
 
 class Apt:
-    """One release, to a machine that has nothing installed."""
+    """One release, for a machine that has nothing installed."""
 
     def __init__(self, directory, server, release):
         self._directory = directory
@@ -59,7 +60,7 @@ class Apt:
 
 
 def servers():
-    """Where this machine has its own Debian from: mirrors and proxies are whatever it is used to."""
+    """Returns where this machine has its own Debian from, so that its mirrors and proxies are used."""
     asked = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Identifier: Packages"],
                            capture_output=True, text=True)
     return [*dict.fromkeys(asked.stdout.split()), _ARCHIVE]
@@ -77,7 +78,8 @@ def download(version, directory):
 
 
 def install(version, root, target):
-    """As an installation in `target`, where it will be at `target` alone: a cell sees its library and nothing of `root`."""
+    """Makes an installation in `target` that works only at `target`: a cell sees its library and
+    nothing of `root`."""
     program = target / f"bin/python{version}"
     library = target / f"lib/python{version}"
     shared = library / "shared"
@@ -90,12 +92,13 @@ def install(version, root, target):
     for folder in ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"):
         for file in (root / folder).glob("*.so*"):
             if not (shared / file.name).exists():
-                shutil.copy(file, shared / file.name)  # What a link means, rather than the link.
+                # Copies the file behind a link, not the link.
+                shutil.copy(file, shared / file.name)
     shutil.copy(root / f"usr/bin/python{version}", program)
 
 
 def link(version, target, final):
-    """The program finds its own loader and libraries where it will be in the end, and so do the modules that it loads."""
+    """Makes the program and its modules find their loader and libraries at their final place."""
     shared = final / f"lib/python{version}/shared"
     subprocess.run(
         ["patchelf", "--set-interpreter", shared / "ld-linux-x86-64.so.2",

@@ -1,5 +1,5 @@
-// CPythons of other versions, each started by a real nursery for every run: that they do what the one inside does, and
-// that the walls around them are the same.
+// CPythons of other versions, each started by a real nursery for every run: they behave like the
+// embedded one, and the walls around them are the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,8 @@ using testing::HasSubstr;
 
 constexpr int kSkipped = 77;
 
-// The prefixes in the build's own directory, and those that CAISSON_PYTHONS names (colons in between).
+// Returns the prefixes in the build's own directory, and those in CAISSON_PYTHONS (separated by
+// colons).
 std::vector<std::string> Prefixes() {
   std::vector<std::string> found;
   std::error_code failed;
@@ -127,7 +128,7 @@ TEST_P(ForeignTest, MemoryIsLimitedAndTheLimitSaysSo) {
   EXPECT_EQ(Run("len(bytearray(100 << 20))"), "104857600");
 }
 
-// While code runs, as the host sees it.
+// Checked while code runs, as the host sees it.
 TEST_P(ForeignTest, EveryWallStandsAroundTheRunningInterpreter) {
   DrivenCell cell = nursery().Make();
   ASSERT_TRUE(cell.prepared) << cell.failed;
@@ -160,7 +161,7 @@ TEST_P(ForeignTest, NothingCanBeExecutedNotEvenItself) {
               testing::StartsWith("PermissionError"));
   EXPECT_THAT(Run("import os, sys\nos.execv(sys.executable, ['python'])"),
               testing::StartsWith("PermissionError"));
-  // The number that its own start was allowed under is out of reach.
+  // The descriptor number with which its own start was allowed can no longer be used.
   EXPECT_THAT(Run("import os\nos.dup2(os.open('/dev/null', 0), 1023)"),
               testing::StartsWith("OSError"));
   EXPECT_THAT(Run("import resource as r\nr.setrlimit(r.RLIMIT_NOFILE, (2000, 2000))"),

@@ -1,4 +1,5 @@
-"""Starts the guest logic of src/guest/runner in an interpreter, outside of any jail, and asks it for runs as the host does."""
+"""Starts the guest logic of src/guest/runner in an interpreter, outside of any jail, and sends it
+runs as the host does."""
 
 import importlib.util
 import marshal

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The strict policy as foreign interpreters check it, on the programs that the C one is tried on (tests/policy).
+"""Checks the strict policy of foreign interpreters on the programs for the C implementation
+(tests/policy).
 
     policy.py PROGRAM [PYTHONS_DIRECTORY]
 
-What is honest passes, what is refused is refused, what is hidden is not shown while the code runs. Other versions in PYTHONS_DIRECTORY may know less syntax and fewer modules,
-so there only the second is asked for: whatever a version makes of the code, none of it may run.
-"""
+Honest programs pass, refused ones are refused, hidden attributes are not shown at run time. Other
+versions in PYTHONS_DIRECTORY may support less syntax and fewer modules, so only the second is
+required there: however a version parses the code, none of it may run."""
 
 import pathlib
 import sys
@@ -55,7 +56,7 @@ def wrongly_run(python, codes, is_right):
 
 
 def passed(python, is_wrong=lambda found: not found):
-    """What must not pass, and does."""
+    """Yields programs that must not pass but do."""
     yield from wrongly_judged(python, list(lines("refused")), is_wrong)
     yield from wrongly_judged(python, list(lines("refused_packages")), is_wrong, native_packages=_PACKAGES)
     yield from wrongly_run(python, lines("hidden"), is_hidden)

@@ -1,5 +1,5 @@
-// Canonical JSON of arbitrary values and text: never crashes; a value's text reads back as the value, and text is only
-// read if it is some value's.
+// Canonical JSON of arbitrary values and text: never crashes; the text of a value reads back as the
+// value, and text is accepted only if it is the canonical text of some value.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

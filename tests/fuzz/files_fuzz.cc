@@ -1,8 +1,9 @@
-// A cell's files survive being saved and restored at any point, and no damaged blob harms.
+// A cell's files survive being saved and restored at any point, and no damaged blob does harm.
 //
 // The input is a list of operations. After it, the cell is saved and restored into another, which
-// must save to the same bytes and go on the same way; then the blob is damaged as the input says
-// and restored again. Two directories of the host are mounted; what they are asked is answered at once.
+// must save to the same bytes and continue in the same way. Then the blob is damaged as the input
+// says and restored again. Two directories of the host are mounted; their requests are answered at
+// once.
 
 #include <algorithm>
 #include <array>
@@ -50,8 +51,8 @@ void AppendEntry(std::string_view name, std::uint64_t size, bool directory, std:
   out.append(reinterpret_cast<const char*>(&header), sizeof header).append(name);
 }
 
-// The host: "a" and "d", in that "f", which is larger than may be copied, and one that cannot be read.
-// A damaged blob may ask for anything else.
+// The host has "a" and "d", in that "f", which is too large to be copied, and one that cannot be
+// read. A damaged blob may request anything else.
 void Answer(CellFiles& files) {
   using wire::FileError;
   const HostRequest wanted = files.wanted();
@@ -74,7 +75,8 @@ void Answer(CellFiles& files) {
   if (!files.Deliver(error, bytes)) std::abort();
 }
 
-// Does the next operation of `in` and returns what can be seen of it; nothing if the host must be asked.
+// Does the next operation of `in` and returns its visible result; nullopt if the host must be
+// asked.
 std::optional<std::uint64_t> TryStep(CellFiles& files, ByteReader& in) {
   const auto what = in.Get<std::uint8_t>();
   const std::uint32_t fd = in.Get<std::uint8_t>() % 14;

@@ -1,5 +1,5 @@
-// A worker that was taken over sends any frames in any order while the host starts runs, answers,
-// saves, cancels and abandons: the host survives, keeps its caps, and every run has one end at most.
+// A compromised worker sends any frames in any order while the host starts runs, answers, saves,
+// cancels and abandons: the host survives, keeps its caps, and every run ends at most once.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -146,7 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           const std::uint16_t flags = input.Byte() % 8 == 0 ? wire::kMoreFollows : 0;
           const std::uint64_t id = input.Byte() % 8 == 0 ? input.Byte() : front.session->id();
           std::string payload(input.Bytes(input.Byte()));
-          // Most random ends are not even ends; help a little.
+          // Most random ends do not even have the right size, so pad them.
           if (kind == 4) payload.insert(0, sizeof(wire::DoneHeader) - 8, '\0');
           (void)worker.Write(kind, flags, id, payload).has_value();
           break;

@@ -1,5 +1,5 @@
-// JSON-RPC messages from clients and servers: whatever the bytes, one of four kinds comes out, or an array of
-// them, and what is answered to them can be read again.
+// JSON-RPC messages from clients and servers: any bytes give one of four kinds, or an array of
+// them, and the answers to them can be read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// What of a request our own code reads: the target, header lists, the access rules, the bodies of the REST door. (The
-// framing is Beast's.) Whatever they accept must hold to what their headers promise.
+// The parts of a request that our own code reads: the target, header lists, the access rules, the
+// bodies of the REST door. (Beast handles the framing.) Accepted input must satisfy the contracts
+// of their headers.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string value(text);
   net::HasToken(text, "application/json");
   const net::Headers headers{{.name = "Host", .value = value}, {.name = "Origin", .value = value}};
-  // Nothing names this server but its own names.
+  // Only its own names name this server.
   Check(net::Refuses(net::AccessRules::LoopbackOnly(), headers).has_value());
   if (const auto request = rest::ParseRunRequest(text, {})) Check(IsUtf8(request->start.code));
   if (const auto decision = rest::ParseAnswer(text)) {

@@ -1,5 +1,5 @@
-// The other side of a ring writes anything anywhere, at any time: no read or write of ours may leave
-// the ring, and our own positions stay ours.
+// The other side of a ring writes anything anywhere, at any time: none of our reads or writes may
+// leave the ring, and our own positions do not change.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #include "engine/wasm/worker/saved_cell.h"
 
 // A damaged blob is refused or decodes to views of itself; pages never land outside the memory. The
-// identity is put in front, so that the fuzzer need not guess it.
+// identity is prepended, so that the fuzzer need not guess it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace caisson::worker;  // NOLINT(google-build-using-namespace)
   static const std::array<std::uint8_t, 20> build_id{};

@@ -1,4 +1,5 @@
-// A hostile schema, and a hostile value after the first NUL: compiling and checking end, and agree with themselves.
+// A hostile schema, and a hostile value after the first NUL: compiling and checking end and are
+// consistent.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

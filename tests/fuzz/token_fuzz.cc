@@ -1,4 +1,5 @@
-// A JSON Web Token, and a key set, of arbitrary bytes: never crash, and nothing is accepted that no key has signed.
+// A JSON Web Token and a key set of arbitrary bytes: never crash, and nothing is accepted without a
+// valid signature.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What an upstream MCP server sends, on arbitrary bytes: events are the same however the bytes are cut, and whatever
-// message is in them is read to a value.
+// Messages of an upstream MCP server as arbitrary bytes: events do not depend on how the bytes are
+// split, and every message in them is read to a value.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// ParseHttpUrl on arbitrary text: what it accepts, it reads the same way when it is written out.
+// ParseHttpUrl on arbitrary text: accepted text is read in the same way when it is written out.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// DecodeValue on arbitrary bytes: never crashes, and what it accepts is stable.
+// DecodeValue on arbitrary bytes: never crashes, and accepted values are stable.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

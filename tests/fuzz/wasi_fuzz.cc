@@ -1,8 +1,8 @@
 // Any sequence of WASI calls with any arguments stays inside the guest's memory and the cell's
 // quotas.
 //
-// The input starts as the guest's memory; the rest is a list of calls. Arguments are mostly small,
-// so that calls meet each other's files, and sometimes any number at all.
+// The input starts with the guest's memory; the rest is a list of calls. Arguments are mostly
+// small, so that calls use each other's files, and sometimes arbitrary numbers.
 
 #include <algorithm>
 #include <array>
@@ -124,7 +124,7 @@ Errno CallDescriptor(WasiShim& shim, Input& in, std::uint8_t which) {
   }
 }
 
-// Puts one of a few paths, or bytes of the input, into the memory and returns its length.
+// Writes one of a few paths, or bytes of the input, to the memory and returns its length.
 std::uint32_t PutPath(std::vector<std::uint8_t>& memory, Input& in, std::uint32_t at) {
   static constexpr std::array<std::string_view, 12> kPaths = {
       "/tmp/a", "/tmp/d", "/tmp/d/e",  "/output/a", "/output/d/../x", "tmp",
@@ -174,13 +174,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       PackLibrary({{"lib/a.py", "import b"}, {"lib/b/c.py", "c"}, {"lib/b/d.py", "d"}});
   static const auto given = std::make_shared<const std::string>("given");
   static FuzzServices services;
-  static CellFiles files(services);  // One for all inputs: what Reset() forgets to forget shows.
+  // One for all inputs, so that anything that Reset() misses shows.
+  static CellFiles files(services);
   const auto started = files.Start(
       *LibraryImage::Parse(BytesOf(packed)), {{"/input/in", given}, {"/output/given", given}},
       {.file_bytes = 200'000, .total_bytes = 300'000, .inodes = 20, .open_files = 8});
   if (!started) std::abort();
 
-  // Its own allocation, so that AddressSanitizer sees the byte before it and the byte after it.
+  // A separate allocation, so that AddressSanitizer detects accesses one byte before and after it.
   std::vector<std::uint8_t> memory(Input::kMemoryBytes);
   const std::size_t filled = std::min<std::size_t>(size / 2, memory.size());
   std::copy_n(data, filled, memory.begin());

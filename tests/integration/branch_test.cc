@@ -1,4 +1,5 @@
-// Branches of native sessions (ADR 37): a copy goes on where its source is, and neither sees the other again.
+// Branches of native sessions (ADR 37): a copy continues from the state of its source, and
+// afterwards neither sees the other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// Where the cells are made: each by itself, or one after the other in the nursery's berths (ADR 34).
+// Where the cells are made: each alone, or one after the other in the nursery's berths (ADR 34).
 enum class Where { kAlone, kInBerths };
 
 class BranchTest : public ::testing::TestWithParam<Where> {
@@ -59,7 +60,7 @@ class BranchTest : public ::testing::TestWithParam<Where> {
   }
   Guest Branch(Guest& guest, Limits limits = {}) { return Restore(Save(guest), limits); }
 
-  // A session that has run `code`.
+  // Returns a session that has run `code`.
   Guest After(const std::string& code) {
     Guest guest = Open();
     guest.Start({.code = code, .limits = Allowed()}, AfterRun::kKeep);
@@ -67,7 +68,8 @@ class BranchTest : public ::testing::TestWithParam<Where> {
     EXPECT_EQ(outcome.status, RunStatus::kCompleted) << Ending(outcome);
     return guest;
   }
-  // Why a session that has run `code` cannot be branched. It goes on all the same.
+  // Returns why a session that has run `code` cannot be branched. The session continues in any
+  // case.
   std::string Refusal(const std::string& code) {
     Guest guest = After(code + "\nkept = 'kept'");
     const auto saved = guest.TrySave(AfterSave::kKeep);
@@ -77,7 +79,7 @@ class BranchTest : public ::testing::TestWithParam<Where> {
     return saved ? "" : saved.error().message();
   }
 
-  // Cells that were let go of are reaped soon, and then their descriptors close; the nursery stays.
+  // Released cells are reaped soon, and then their descriptors close; the nursery stays.
   Census AwaitRest() {
     for (int i = 0; i < 500 && TakeCensus().processes.size() > 1; ++i) {
       EXPECT_EQ(ResultJson(RunCode(*engine_, "1")), "1");
@@ -222,7 +224,7 @@ after + [open('/output/log').read()])";
   const std::string seen =
       R"(["pha","640",2000.0,4000.0,"alpha",true,true,"34","56","/tmp/deep","0o77","one two"])";
   EXPECT_EQ(Run(branch, look), seen);
-  // Files are theirs as well.
+  // Files are separate as well.
   EXPECT_EQ(Run(branch, "os.remove('/output/big.bin')\nopen('/tmp/new', 'w').write('x')"), "1");
   EXPECT_EQ(Run(source, "[os.path.exists('/tmp/new'), os.path.getsize('/output/big.bin')]"),
             "[false,3000000]");
@@ -312,7 +314,7 @@ TEST_P(BranchTest, HasLimitsOfItsOwn) {
   EXPECT_EQ(Run(source, "x"), "1");
 }
 
-TEST_P(BranchTest, WhatDoesNotFitItsMemoryIsRefused) {
+TEST_P(BranchTest, ACopyThatDoesNotFitItsMemoryIsRefused) {
   Guest source = After("b = b'x' * (150 << 20)");
   const auto copy = Guest::Restore(*engine_, Save(source), Allowed({.memory_bytes = 64u << 20}));
   ASSERT_FALSE(copy);
@@ -329,7 +331,7 @@ TEST_P(BranchTest, ChanceIsItsOwnWhereTheKernelGivesIt) {
   const std::string of_first = Run(first, drawn);
   const std::string of_second = Run(second, drawn);
   EXPECT_NE(of_first, of_second);
-  // As in engine wasm: a generator is part of the state that is branched.
+  // As in engine wasm: a generator is part of the branched state.
   EXPECT_EQ(of_first.substr(0, of_first.find(',')), of_second.substr(0, of_second.find(',')));
 }
 
@@ -341,7 +343,7 @@ TEST_P(BranchTest, GoesOnAfterAFailedRun) {
   EXPECT_EQ(Run(branch, "x + y"), "3");
 }
 
-TEST_P(BranchTest, WhatCannotBeCopiedIsRefusedWithTheReason) {
+TEST_P(BranchTest, ASessionThatCannotBeCopiedIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal("import threading\ngo = threading.Event()\n"
                       "t = threading.Thread(target=go.wait, daemon=True); t.start()"),
               HasSubstr("threads that still run"));
@@ -369,7 +371,7 @@ TEST_P(BranchTest, ThreadsThatHaveEndedAreNoObstacle) {
             "20");
 }
 
-TEST_P(BranchTest, WhatIsTooLargeIsRefused) {
+TEST_P(BranchTest, ASessionThatIsTooLargeIsRefused) {
   NativeEngineOptions options = NativeOptions();
   options.max_saved_bytes = 20u << 20;
   Start(options);
@@ -381,7 +383,7 @@ TEST_P(BranchTest, WhatIsTooLargeIsRefused) {
 TEST_P(BranchTest, AStateOutlivesItsSource) {
   std::optional<Guest> source = After("x = 'kept'");
   const SavedCell saved = Save(*source);
-  Guest holder = After("1");  // So that the nursery stays whatever it does.
+  Guest holder = After("1");  // Keeps the nursery alive.
   source.reset();
   Guest branch = Restore(saved);
   EXPECT_EQ(Run(branch, "x"), "\"kept\"");
@@ -403,7 +405,7 @@ TEST_P(BranchTest, OnlyItsOwnerGetsIt) {
   const auto bob = Guest::Restore(*engine_, saved, Allowed(), "bob");
   ASSERT_FALSE(bob);
   EXPECT_EQ(bob.error().code(), ErrorCode::kFailedPrecondition);
-  // Nor another engine: the numbers of nurseries are this process's.
+  // Nor in another engine: the numbers of nurseries are unique in this process.
   auto other = StartNative();
   const auto elsewhere = Guest::Restore(*other, saved, Allowed());
   ASSERT_FALSE(elsewhere);
@@ -486,7 +488,7 @@ TEST_P(BranchTest, GoesOnBesideMounts) {
 TEST_P(BranchTest, GoesOnBesideWhatTheNurseryHasImported) {
   NativeEngineOptions options = NativeOptions();
   options.kinds = {{.preload = {"decimal", "sqlite3", "json", "asyncio"}}};
-  options.spare_cells = 2;  // A branch takes one that is warm.
+  options.spare_cells = 2;  // A branch takes a warm one.
   Start(options);
   Guest source =
       After("import decimal\nx = decimal.Decimal('0.1')\nopen('/tmp/x', 'w').write('x')");

@@ -104,7 +104,7 @@ TEST_F(BridgeTest, ARunThatEndsTakesItsCommandsAlong) {
   Limits limits;
   limits.wall_time = 200ms;
   const Outcome outcome = Run("hang()", limits);
-  EXPECT_EQ(outcome.status, RunStatus::kLimit);  // And Run returned: the command is gone.
+  EXPECT_EQ(outcome.status, RunStatus::kLimit);  // Run returned, so the command is gone.
 }
 
 TEST_F(BridgeTest, AFailingCallIsAloneWithIt) {
@@ -125,7 +125,7 @@ TEST_F(BridgeTest, AThousandCallsAtOnce) {
             "true");
 }
 
-// The most memory that this process has had since Reset().
+// The peak memory of this process since Reset().
 class PeakMemory {
  public:
   static void Reset() { std::ofstream("/proc/self/clear_refs") << "5"; }

@@ -34,7 +34,7 @@ std::size_t CountLines(const char* path) {
       std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
 }
 
-// The parent, out of /proc/PID/stat: the second field after the last ')'.
+// Returns the parent, from /proc/PID/stat: the second field after the last ')'.
 std::optional<pid_t> ParentOf(const fs::path& process) {
   std::ifstream file(process / "stat");
   std::string text;
@@ -48,7 +48,7 @@ std::optional<pid_t> ParentOf(const fs::path& process) {
   return parent;
 }
 
-// A nursery has more of them the more cells it has at a time, and keeps them.
+// The number of berths of a nursery grows with its cells and does not shrink.
 bool IsBerth(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
   std::string name;
@@ -56,7 +56,7 @@ bool IsBerth(pid_t pid) {
   return name == "caisson-berth";
 }
 
-// The number after `key` in a file of "Key:   1234 kB" lines, in bytes.
+// Returns the number after `key` in a file of "Key:   1234 kB" lines, in bytes.
 std::optional<std::uint64_t> KilobytesOf(const std::string& path, std::string_view key) {
   std::ifstream file(path);
   std::string line;
@@ -94,7 +94,7 @@ std::vector<pid_t> Descendants() {
 namespace {
 
 Census CountOnce() {
-  // The thread sanitizer starts a thread of its own together with our first one: let it be there.
+  // The thread sanitizer starts a thread together with our first one: start it before counting.
   static const bool started = (std::thread([] {}).join(), true);
   (void)started;
   std::vector<pid_t> processes = Descendants();
@@ -108,7 +108,7 @@ Census CountOnce() {
 }  // namespace
 
 Census TakeCensus() {
-  // Engine native removes the files of a cell that has ended on a thread of its own: count until that is done.
+  // Engine native removes the files of an ended cell on another thread: count until that is done.
   Census last = CountOnce();
   for (int tries = 0, same = 0; tries < 200 && same < 4; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -41,7 +41,7 @@ class CodeActTest : public OnEachEngine {
     engine_.reset();
   }
 
-  // A test that waits for longer has found a hang.
+  // A test that waits longer has found a hang.
   template <typename T>
   static T Wait(std::future<T> future) {
     if (future.wait_for(kPatience) != std::future_status::ready) {
@@ -71,7 +71,7 @@ class CodeActTest : public OnEachEngine {
                  .session = SessionRequest{.name = std::move(session), .restart = restart}});
   }
 
-  // Without the policy: what is tested is what happens behind it.
+  // Without the policy, because the tests are about what is behind it.
   static std::shared_ptr<const CodeSetting> Open(CodeSetting setting = {}) {
     setting.policy.preset = PolicyPreset::kOpen;
     return std::make_shared<const CodeSetting>(std::move(setting));
@@ -88,13 +88,14 @@ class CodeActTest : public OnEachEngine {
   }
   bool can_copy() const {
 #if __has_feature(address_sanitizer)
-    return GetParam() == EngineKind::kWasm;  // The thread sanitizer is not in nurseries.
+    return GetParam() == EngineKind::kWasm;  // There is no thread sanitizer in nurseries.
 #else
     return GetParam() != EngineKind::kForeign;
 #endif
   }
 
-  asio::thread_pool callers_{2};  // Lanes wake who waits there, so it goes after them.
+  // Lanes resume waiting coroutines here, so it is destroyed after them.
+  asio::thread_pool callers_{2};
   std::unique_ptr<Engine> engine_ = StartEngine(GetParam(), {.lanes = 2});
   asio::thread_pool pool_{2};
   std::unique_ptr<CodeRunner> runner_ = std::make_unique<CodeRunner>(

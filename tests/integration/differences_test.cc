@@ -1,5 +1,5 @@
-// Where the engines differ and may: one table, which docs/engines.md repeats line by line. Whatever is
-// not in it is the same in both, and the suites that run on both hold it to that.
+// The allowed differences between the engines: one table, which docs/engines.md repeats line by
+// line. Everything else is the same in both, which the suites that run on both check.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace caisson::testing {
 namespace {
 
-// A program gives what it saw as a text; `seen` makes one of what an expression gives or raises.
+// A program returns its observation as text; `seen` converts the value or error of an expression.
 constexpr const char* kSeen =
     "def seen(f):\n"
     "  try: return str(f())\n"

@@ -1,4 +1,4 @@
-// What one run gives back, through the real engines: values, errors, output, files, limits.
+// The result of one run in the real engines: values, errors, output, files, limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// One engine for all tests of a kind, as in life: each run follows all the others on the same worker.
+// One engine for all tests of a kind, as in production: each run follows all the others on the same
+// worker.
 class EngineTest : public OnEachEngine {
  protected:
   static void TearDownTestSuite() { engines_.clear(); }
@@ -67,7 +68,7 @@ TEST_P(EngineTest, PlainDataComesOutAsItIs) {
   EXPECT_EQ(ResultJson(Run("3**100")), "515377520732011331036461129765621272702107522001");
 }
 
-TEST_P(EngineTest, WhatJsonCannotHoldIsShown) {
+TEST_P(EngineTest, AResultThatJsonCannotHoldIsShown) {
   for (const auto& [code, repr] : {std::pair{"b'ab'", "b'ab'"},
                                    {"float('nan')", "nan"},
                                    {"{1, 2}", "{1, 2}"},
@@ -80,7 +81,7 @@ TEST_P(EngineTest, WhatJsonCannotHoldIsShown) {
   }
 }
 
-// Python's json, which most clients have, reads no longer ints.
+// Python's json, which most clients use, does not read longer ints.
 TEST_P(EngineTest, AnIntOfMoreThan4300DigitsIsShown) {
   const std::string longest(4300, '9');
   const std::string longer = "1" + std::string(4300, '0');
@@ -96,7 +97,7 @@ TEST_P(EngineTest, AnIntOfMoreThan4300DigitsIsShown) {
     EXPECT_EQ(nested.result_repr, "{'a': [1, (" + (sign + longer) + ",)]}") << Ending(nested);
   }
   EXPECT_EQ(Run("10**30000").result_repr, "<int of 99658 bits>");
-  // The code's own limit is what it was.
+  // The code's own limit is unchanged.
   EXPECT_EQ(ResultJson(Run("import sys\nclass A:\n  def __repr__(self): return 'a'\n"
                            "sys.get_int_max_str_digits()")),
             "4300");
@@ -192,7 +193,7 @@ TEST_P(EngineTest, TimeoutsHardlyOvershoot) {
                            "any(iter(int, 1))", "9**9**9"}) {
     const Outcome outcome = Run(code, {.wall_time = 200ms});
     EXPECT_EQ(outcome.reason, RunReason::kWallTime) << code << ": " << Ending(outcome);
-    // The bar of 5 ms is the benchmark's; here it is only that no limit waits for the code.
+    // The benchmark checks the bar of 5 ms; this only checks that no limit waits for the code.
     EXPECT_LT(outcome.usage.wall, 2s) << code;
   }
 }

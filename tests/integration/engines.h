@@ -1,8 +1,8 @@
 // Engines for tests: either kind, with its real program, started the same way.
 //
-// Trust     Ours.
+// Trust     Trusted test code.
 // Threads   Any.
-// Lifetime  The caller owns the engine; cells first.
+// Lifetime  The caller owns the engine; destroy its cells first.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,16 +16,16 @@
 
 namespace caisson::testing {
 
-// kForeign: native, with the system's Python started for each run as another version's would be.
+// kForeign: native, with the system's Python started for each run as another version would be.
 enum class EngineKind { kWasm, kNative, kForeign };
 
 // The second half of a test's name.
 std::string NameOf(EngineKind kind);
-// "wasm", "native": what outcomes call it.
+// "wasm", "native": the name in outcomes.
 std::string EngineOf(EngineKind kind);
 void PrintTo(EngineKind kind, std::ostream* out);
 
-// What tests of both kinds choose.
+// Options that tests of both kinds can set.
 struct EngineChoice {
   std::size_t lanes = 1;
   jail::Tier tier = jail::Tier::kNamespace;
@@ -35,7 +35,7 @@ struct EngineChoice {
 // processes a test counts are those of its own runs.
 std::unique_ptr<Engine> StartEngine(EngineKind kind, EngineChoice choice = {});
 
-// The same, for tests of one kind alone.
+// The same, for tests of one kind only.
 WasmEngineOptions WasmOptions(EngineChoice choice = {});
 NativeEngineOptions NativeOptions(EngineChoice choice = {});
 NativeEngineOptions ForeignOptions(EngineChoice choice = {});

@@ -29,7 +29,7 @@ void Await(const asio::any_io_executor& executor, std::function<asio::awaitable<
   if (ended.get_future().wait_for(kDeadline) != std::future_status::ready) Hangs("a cell");
 }
 
-// The same on an event loop of this thread's own: from no lane, so that the engine chooses one.
+// The same on an event loop of this thread: not on a lane, so that the engine chooses one.
 void AwaitHere(std::function<asio::awaitable<void>()> body) {
   asio::io_context& here = LoopOfThisThread();
   here.restart();
@@ -90,7 +90,7 @@ struct Guest::State final : RunEvents {
 
   const asio::any_io_executor executor;
   std::weak_ptr<State> self;
-  std::unique_ptr<Cell> cell;  // Touched on the executor alone.
+  std::unique_ptr<Cell> cell;  // Used on the executor only.
 
   std::mutex mutex;  // Guards what follows.
   std::condition_variable changed;
@@ -221,7 +221,7 @@ Outcome Guest::End() {
 
 Outcome Guest::Serve(const std::function<ToolAnswer(const ToolCall&)>& answer) {
   while (auto call = NextCallOrEnd()) {
-    // Refused only if the run has ended meanwhile.
+    // Fails only if the run has ended meanwhile.
     static_cast<void>(Answer(call->seq, answer(*call)));
   }
   return End();

@@ -1,5 +1,5 @@
-// A Guest is a cell of a real engine, of either kind, driven from the test's own thread: every wait has a deadline,
-// and one that passes ends the test program, because then somebody hangs.
+// A Guest is a cell of a real engine, of either kind, driven from the test's own thread. Every wait
+// has a deadline; if it passes, the test program ends, because something hangs.
 //
 //   auto engine = StartEngine(EngineKind::kWasm);
 //   Guest guest = Guest::Open(*engine);
@@ -7,9 +7,9 @@
 //   guest.Answer(guest.NextCall().seq, Value(41));
 //   EXPECT_EQ(guest.End().result, Value(42));
 //
-// Trust     What guests say is hostile; tests look at it, nothing more.
+// Trust     Data from guests is hostile; tests only inspect it.
 // Threads   One test thread per Guest, never a lane's.
-// Lifetime  Guests first, then the engine. The destructor returns when the cell is gone.
+// Lifetime  Destroy guests before the engine. The destructor returns when the cell is gone.
 #pragma once
 
 #include <functional>
@@ -34,13 +34,13 @@ class Guest {
   Guest& operator=(Guest&&) = delete;
   ~Guest();
 
-  // Begins a run, or goes on with a restored one, and returns at once.
+  // Starts a run, or continues a restored one, and returns at once.
   void Start(RunRequest request, AfterRun after = AfterRun::kDiscard);
   void Continue(AfterRun after = AfterRun::kDiscard);
 
-  // The next call that was not asked for yet.
+  // Returns the next call that was not returned yet.
   ToolCall NextCall();
-  // The same, or nothing if the run ends first.
+  // The same; nullopt if the run ends first.
   std::optional<ToolCall> NextCallOrEnd();
   Result<void> Answer(std::uint32_t seq, ToolAnswer answer);
   // Waits until `text` has been written to stdout while the run is under way.
@@ -49,15 +49,15 @@ class Guest {
   // Waits until the run is in a long sleep, and returns its end.
   HostTime WaitForSleep();
 
-  // A call is seen before its cell has come to rest: Save() tries until it has.
+  // A call is visible before its cell is at rest: Save() retries until it is.
   Result<SavedCell> Save(AfterSave after);
   Result<SavedCell> TrySave(AfterSave after);
   void Cancel();
 
-  // How the run ended, once it has.
+  // Waits for the end of the run and returns its outcome.
   Outcome End();
   Result<Outcome> EndOrError();
-  // Answers every call with `answer`, to the end.
+  // Answers every call with `answer`, until the end.
   Outcome Serve(const std::function<ToolAnswer(const ToolCall&)>& answer);
 
  private:
@@ -71,7 +71,7 @@ class Guest {
 Outcome RunCode(Engine& engine, std::string code, Limits limits = {});
 Outcome RunRequested(Engine& engine, RunRequest request);
 
-// "completed/returned", and the error if there is one: what a failed expectation should show.
+// Returns "completed/returned", and the error if there is one, for failed expectations.
 std::string Ending(const Outcome& outcome);
 // The result as JSON, or how the run ended if it has none.
 std::string ResultJson(const Outcome& outcome);

@@ -1,4 +1,5 @@
-// Code that spends its time in host functions holds up nobody: the timer takes it off as if it computed.
+// Code that spends its time in host functions does not delay others: the timer preempts it as if it
+// computed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ void PrintTo(const Hog& hog, std::ostream* out) {
   *out << hog.name;
 }
 
-// Each spends nearly all of its time in one function of the host, in calls as long as they can be.
+// Each spends nearly all of its time in one function of the host, in the longest possible calls.
 constexpr Hog kHogs[] = {
     {"reads",
      "import os, collections, itertools\n"
@@ -70,7 +71,7 @@ double Milliseconds(std::chrono::nanoseconds time) {
 
 constexpr std::size_t kLanes = 2;
 
-// One run of `code` for each lane, until they are dropped.
+// Starts one run of `code` on each lane; they run until they are destroyed.
 std::vector<Guest> StartHogs(Engine& engine, const char* code) {
   std::vector<Guest> hogs;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -81,7 +82,7 @@ std::vector<Guest> StartHogs(Engine& engine, const char* code) {
   return hogs;
 }
 
-// What all but one of a hundred runs of `1+1` take at most.
+// Returns the time within which all but one of a hundred runs of `1+1` end.
 std::chrono::nanoseconds TimeOfOthers(Engine& engine) {
   std::vector<std::chrono::nanoseconds> times;
   for (int i = 0; i < 100; ++i) {
@@ -118,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(, HostCallHogTest, ::testing::ValuesIn(kHogs),
 
 TEST_P(HostCallHogTest, OthersRunAsIfItComputed) {
   const auto engine = StartEngine(EngineKind::kWasm, {.lanes = kLanes});
-  // Where other programs keep the cores busy, computing holds up others for longer too.
+  // If other programs keep the cores busy, computing code delays others for longer too.
   std::chrono::nanoseconds allowed = 20ms;
   auto took = TimeBeside(*engine, GetParam().code);
   for (int tries = 0; tries < 5 && took >= allowed; ++tries) {
@@ -145,7 +146,7 @@ TEST_P(HostCallHogTest, SleepersWakeInTime) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// What is left to do when a run has ended is done in slices too.
+// The work left at the end of a run is done in slices too.
 TEST_P(EndOfRunHogTest, OthersRunAsIfItComputed) {
   const auto engine = StartEngine(EngineKind::kWasm, {.lanes = 1});
   std::chrono::nanoseconds allowed = 20ms;
@@ -172,10 +173,10 @@ TEST_P(EndOfRunHogTest, OthersRunAsIfItComputed) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// The rest of the call that is half sent goes out before the end does, or the host would mix them up.
+// The rest of a half-sent call is sent before the end; otherwise the host would mix them up.
 TEST(LongCallTest, ARunCanEndInTheMiddleOfACall) {
   const auto engine = StartEngine(EngineKind::kWasm, {.lanes = 1});
-  Guest busy = Guest::Open(*engine, "bob");  // So that each slice ends with a turn of this one.
+  Guest busy = Guest::Open(*engine, "bob");  // Makes each slice end with a turn of this one.
   busy.Start({.code = "while True: pass", .limits = {.wall_time = 300s, .cpu_time = 300s}});
   for (int i = 0; i < 10; ++i) {
     Guest guest = Guest::Open(*engine, "ann");

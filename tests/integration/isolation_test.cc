@@ -1,4 +1,4 @@
-// Runs beside runs: none delays, harms or outlives another, and nothing stays behind.
+// Concurrent runs: none delays, harms or outlives another, and nothing stays behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ TEST_P(IsolationTest, ABusyRunDelaysNobody) {
       {.code = "print('on')\nwhile True: pass", .limits = {.wall_time = 30s, .cpu_time = 30s}});
   hog.WaitForOutput("on");
   for (int i = 0; i < 50; ++i) ASSERT_EQ(RunCode(*engine, "40 + 2").result, Value(42));
-  // Far less than the hog's limit, however slow the machine.
+  // Far less than the hog's limit, however slow the machine is.
   EXPECT_LT(Clock::now() - begin, 15s);
   hog.Cancel();
   EXPECT_EQ(hog.End().status, RunStatus::kCancelled);
@@ -80,20 +80,21 @@ TEST_P(IsolationTest, ADestroyedCellStopsItsRun) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// A native run lives with its process, so that losing its nursery is its end; a lost worker is a
+// A native run lives in its process, so losing its nursery ends it as lost; a lost worker is a
 // crash.
 RunReason LostReason(EngineKind kind) {
   return kind == EngineKind::kWasm ? RunReason::kCrashed : RunReason::kLost;
 }
 
-// A thousand where a cell is memory, fewer where each is a process; and what all may take together.
+// A thousand if a cell is memory, fewer if each is a process; and the memory that all may use
+// together.
 struct Crowd {
   std::size_t cells;
   std::uint64_t bytes;
 };
 Crowd CrowdFor(EngineKind kind) {
   if (kind == EngineKind::kWasm) return {.cells = 1000, .bytes = 500u << 20};
-  // What is forked shares the interpreter; what is started shares its files alone.
+  // Forked cells share the interpreter; started ones share only its files.
   return {.cells = 60, .bytes = kind == EngineKind::kNative ? 120u << 20 : 720u << 20};
 }
 
@@ -220,7 +221,7 @@ TEST_P(IsolationTest, AnEngineLeavesNothing) {
 TEST_P(IsolationTest, ARestingEngineUsesNoProcessorTime) {
   auto engine = StartEngine(GetParam());
   EXPECT_EQ(RunCode(*engine, "1").result, Value(1));
-  // A parked run's own timer is what ends this wait, not the test.
+  // The parked run's own timer ends this wait, not the test.
   timespec before{};
   timespec after{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);

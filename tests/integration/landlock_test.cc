@@ -1,4 +1,4 @@
-// Engine native where there are no namespaces: files, threads and their limits.
+// Engine native without namespaces: files, threads and their limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

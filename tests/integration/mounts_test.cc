@@ -1,4 +1,5 @@
-// The host's directories in a cell: read on demand, changed in a layer of the cell's own, applied or not.
+// Directories of the host in a cell: read on demand, changed in a layer of the cell, applied or
+// not.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,7 +63,7 @@ std::unique_ptr<Engine> MountsTest::engine_;
 EngineKind MountsTest::kind_ = EngineKind::kWasm;
 INSTANTIATE_ON_BOTH_ENGINES(MountsTest);
 
-// Where the engines differ: the kernel's own file system is not ours.
+// Where the engines differ: the kernel's file system differs from ours.
 class WasmMountsTest : public MountsTest {};
 INSTANTIATE_TEST_SUITE_P(, WasmMountsTest, ::testing::Values(EngineKind::kWasm),
                          [](const auto& info) { return NameOf(info.param); });
@@ -222,7 +223,7 @@ TEST_P(MountsTest, TooManyChangesAreNotAppliedInPart) {
   EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
 }
 
-// Neither from a mount, nor from one that is the current directory.
+// Neither from a mount, nor from a mount that is the current directory.
 TEST_P(MountsTest, PlantedModulesAreData) {
   for (const char* name :
        {"json.py", "sitecustomize.py", "usercustomize.py", "statistics.py", "x.pth"}) {
@@ -303,7 +304,7 @@ TEST_P(MountsTest, AFileTooLargeForTheOutcomeIsNotAppliedAndTheLimitIsNamed) {
   EXPECT_EQ(host_.Tree(), "a.txt d/ d/b.txt ");
 }
 
-// The layer is an overlay of the kernel's: what is no file shows, and leads nowhere.
+// The layer is a kernel overlay: entries that are not files are visible, but lead nowhere.
 TEST_P(NativeMountsTest, LinksOfTheHostLeadNowhereAndItsPipesAreNotConnected) {
   std::filesystem::create_symlink("/etc/passwd", host_.path() / "link");
   std::filesystem::create_directory_symlink("/etc", host_.path() / "etc");
@@ -321,7 +322,7 @@ def attempt(f, *a):
     EXPECT_THAT(ResultJson(outcome), HasSubstr(R"(["ELOOP","ELOOP","ELOOP","E)"));
   }
   char byte = 0;
-  EXPECT_EQ(::read(reader.get(), &byte, 1), 0);  // Nobody has written, or has it open.
+  EXPECT_EQ(::read(reader.get(), &byte, 1), 0);  // No process has written to it or has it open.
 }
 
 TEST_P(NativeMountsTest, ADirectoryThatWasReplacedIsReplaced) {
@@ -335,7 +336,7 @@ TEST_P(NativeMountsTest, ADirectoryThatWasReplacedIsReplaced) {
   EXPECT_EQ(host_.Get("d/deep"), "now a file");
 }
 
-TEST_P(NativeMountsTest, WhatTheHostRemovedMeanwhileIsAConflict) {
+TEST_P(NativeMountsTest, AFileThatTheHostRemovedMeanwhileIsAConflict) {
   Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
   guest.Start({.code = "open('/data/a.txt', 'a').write('mine')\ntool()", .tools = {"tool"}});
   const ToolCall call = guest.NextCall();
@@ -393,7 +394,7 @@ TEST_P(MountsTest, FilesOfTheHostAreRenamedHoweverOneLikes) {
   }
 }
 
-TEST_P(NativeMountsTest, WhatMayHaveBeenRemovedByTheHostIsNoRename) {
+TEST_P(NativeMountsTest, AFileThatTheHostMayHaveRemovedIsNoRename) {
   Guest guest = Guest::Open(*engine_, "ann", Files(MountMode::kReadWrite));
   guest.Start(
       {.code = "import os\nos.rename('/data/a.txt', '/data/q')\ntool()", .tools = {"tool"}});
@@ -418,7 +419,7 @@ TEST_P(NativeMountsTest, ASessionHasNoRwMount) {
 TEST_P(NativeMountsTest, TierLandlockHasReadOnlyMounts) {
   auto landlock = StartEngine(EngineKind::kNative, {.tier = jail::Tier::kLandlock});
   host_.Put("n", "from the host");
-  // Without namespaces the host's permissions count, and cells of a host that is root run as another user.
+  // Without namespaces the host's permissions apply, and cells of a root host run as another user.
   std::filesystem::permissions(host_.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(host_.path() / "n", std::filesystem::perms(0644));
   Guest guest = Guest::Open(*landlock, "ann", Files(MountMode::kReadOnly));
@@ -536,7 +537,7 @@ TEST_P(WasmMountsTest, ADiskThatDoesNotAnswerHoldsUpNobodyElseAndEndsWithTheWall
   silent->AwaitRequest();
   EXPECT_EQ(ResultJson(RunCode(*engine_, "6 * 7")), "42");
   EXPECT_EQ(guest.End().reason, RunReason::kWallTime);
-  silent->AnswerAll();  // Too late, for nobody.
+  silent->AnswerAll();  // Too late; nobody waits.
   EXPECT_EQ(ResultJson(RunCode(*engine_, "6 * 7")), "42");
 
   Guest cancelled = Guest::Open(*engine_, "ann", silent);
@@ -548,7 +549,7 @@ TEST_P(WasmMountsTest, ADiskThatDoesNotAnswerHoldsUpNobodyElseAndEndsWithTheWall
   EXPECT_EQ(ResultJson(RunCode(*engine_, "6 * 7")), "42");
 }
 
-// The timer takes a cell off anywhere, also between asking and waiting for the answer.
+// The timer can preempt a cell anywhere, also between the request and the wait for the answer.
 TEST_P(MountsTest, ReadingGoesOnBesideACellThatComputes) {
   host_.Put("big", std::string(1 << 20, 'x'));
   Guest busy = Guest::Open(*engine_, "bob");

@@ -1,4 +1,4 @@
-// What engine native alone has: packages, threads, processes; and what it refuses.
+// Features that only engine native has: packages, threads, processes; and what it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Processes that this one has started and not reaped.
+// Returns processes that this one has started and not reaped.
 std::vector<pid_t> OwnChildren() {
   std::vector<pid_t> children;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -114,7 +114,7 @@ TEST_F(NativeTest, ProcessesRunWhereTheLimitAllowsThem) {
   EXPECT_EQ(Run(code).status, RunStatus::kFailed);
 }
 
-// In one process nobody is excluded anyway (ADR 44).
+// Within one process a lock excludes nobody anyway (ADR 44).
 TEST_F(NativeTest, SeveralProcessesHaveNoLocksThatExcludeNobody) {
   const char* code = "import fcntl\nfcntl.lockf(open('/tmp/a', 'w'), fcntl.LOCK_EX)";
   EXPECT_EQ(Run(code).status, RunStatus::kCompleted);
@@ -128,7 +128,7 @@ TEST_F(NativeTest, SeveralProcessesHaveNoLocksThatExcludeNobody) {
       Value(7));
 }
 
-// Each child alone is within the limit; only a cgroup sees them together.
+// Each child alone is within the limit; only a cgroup counts them together.
 TEST_F(NativeTest, MemoryIsLimitedForAllProcessesTogether) {
   if (!jail::Cgroup::Available()) GTEST_SKIP() << "no cgroup controllers are delegated to us";
   const Outcome outcome = Run(
@@ -158,7 +158,7 @@ TEST_F(NativeTest, CpuTimeIsLimitedForAllProcessesTogether) {
   EXPECT_GE(outcome.usage.cpu, 600ms);
 }
 
-// A nursery that does nothing any more owes answers; it does not take ten seconds to find that out.
+// A nursery that hangs owes answers; detecting that does not take ten seconds.
 TEST_F(NativeTest, AStoppedNurseryIsReplaced) {
   const auto nurseries = OwnChildren();
   ASSERT_FALSE(nurseries.empty());
@@ -204,7 +204,7 @@ TEST_F(NativeTest, NumpyPreloadedDoesNotShareChanceEither) {
   EXPECT_NE(ResultJson(RunCode(*engine, code)), ResultJson(RunCode(*engine, code)));
 }
 
-// What one cell does to itself, the next one must not see, be it in the same berth or another.
+// The next cell must not see what one cell does to itself, in the same berth or another.
 TEST_F(NativeTest, ACellFindsNothingOfTheOnesBefore) {
   const std::string look =
       "import fcntl, os\n"
@@ -223,7 +223,7 @@ TEST_F(NativeTest, ACellFindsNothingOfTheOnesBefore) {
   EXPECT_EQ(seen.size(), 1u) << ::testing::PrintToString(seen);
 }
 
-// The stack of a cell is a copy of one on which it was known how others had ended.
+// The stack of a cell is a copy of one that held data about the end of other cells.
 TEST_F(NativeTest, ACellsMemoryDoesNotTellWhatTheOneBeforeTook) {
   for (int i = 0; i < 8; ++i) {
     Run("kept = bytearray(77 << 20)\nfor i in range(0, len(kept), 4096): kept[i] = 1\nlen(kept)");
@@ -236,7 +236,7 @@ TEST_F(NativeTest, ACellsMemoryDoesNotTellWhatTheOneBeforeTook) {
   }
 }
 
-TEST_F(NativeTest, WhatTheKernelRefusesNamesAWayOut) {
+TEST_F(NativeTest, ErrorsOfTheKernelNameAnAlternative) {
   const auto message = [this](const char* code, std::uint64_t processes) {
     return Ending(Run(code, {.processes = processes}));
   };
@@ -249,7 +249,7 @@ TEST_F(NativeTest, WhatTheKernelRefusesNamesAWayOut) {
               HasSubstr("ThreadPoolExecutor"));
 }
 
-TEST_F(NativeTest, WhatItCannotDoIsRefusedWithTheReason) {
+TEST_F(NativeTest, UnsupportedRequestsAreRefusedWithTheReason) {
   Guest guest = Guest::Open(*engine_);
   guest.Start({.code = "tool()", .tools = {"tool"}});
   guest.NextCall();

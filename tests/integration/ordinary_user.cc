@@ -29,8 +29,8 @@ constexpr uid_t kNobody = 65534;
   ::_exit(kCannotStart);
 }
 
-// Shows what the tests print, but for the mark by which ctest knows a test that was skipped: one of theirs is not
-// this one, which may have failed.
+// Prints the output of the tests without the mark by which ctest recognises a skipped test: a
+// skipped test among them does not mean that this one was skipped; it may have failed.
 void Show(int output) {
   constexpr std::string_view kMark = "[  SKIPPED ]";
   std::string text;

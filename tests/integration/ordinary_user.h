@@ -1,7 +1,7 @@
 // Runs the tests of this program again without privileges.
 //
-// Trust     Ours.
-// Threads   Before any other is started, or with none that holds a lock: it forks.
+// Trust     Trusted test code.
+// Threads   It forks: call it before other threads start, or while none holds a lock.
 // Lifetime  Returns when the other process has ended.
 #pragma once
 
@@ -9,8 +9,9 @@
 
 namespace caisson::testing {
 
-// Expects the tests that `filter` names (as gtest has it) to pass as nobody. Skips if this is not root,
-// whose tests run as an ordinary user anyway, or if nobody may not read the build directory.
+// Expects the tests that `filter` selects (in gtest's syntax) to pass as nobody. Skips if this is
+// not root, because the tests then already run as an ordinary user, or if nobody may not read the
+// build directory.
 void ExpectPassAsNobody(const std::string& filter);
 
 }  // namespace caisson::testing

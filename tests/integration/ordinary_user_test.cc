@@ -1,4 +1,4 @@
-// The suites again without privileges. Not as root, they run that way already.
+// Runs the suites again without privileges. If this is not root, they already run that way.
 #include "tests/integration/ordinary_user.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Cells that are made before their runs come (runs/cells/cell_registry.h), on the real engines: that they are used, that
-// what they show is never older than the run, and that nothing of them is left.
+// Prepared cells (runs/cells/cell_registry.h) on the real engines: they are used, what they show is
+// never older than the run, and nothing of them is left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ class PreparedTest : public OnEachEngine {
     Wait(SpawnFuture(callers_.get_executor(), runner_->Close()));
     runner_.reset();
   }
-  // A test that waits for longer has found a hang.
+  // A test that waits longer has found a hang.
   template <typename T>
   static T Wait(std::future<T> future) {
     if (future.wait_for(kPatience) != std::future_status::ready) {
@@ -105,7 +105,7 @@ class PreparedTest : public OnEachEngine {
                                 }))});
     return std::make_shared<const CodeSetting>(std::move(setting));
   }
-  // From here on a run with this setting finds a cell that waits for it.
+  // From here on a run with this setting finds a prepared cell.
   void Prepare(std::shared_ptr<const CodeSetting> setting) {
     setting_ = std::move(setting);
     for (int i = 0; i < 2; ++i) ASSERT_EQ(RunCode("1").status, RunStatus::kCompleted);
@@ -115,7 +115,8 @@ class PreparedTest : public OnEachEngine {
     EXPECT_TRUE(Becomes([&] { return runner_->cells().waiting() == 1; }));
   }
 
-  asio::thread_pool callers_{2};  // Lanes wake who waits there, so it goes after them.
+  // Lanes resume waiting coroutines here, so it is destroyed after them.
+  asio::thread_pool callers_{2};
   std::unique_ptr<Engine> engine_ = StartEngine(GetParam());
   TestDirectory host_;
   std::function<void()> meanwhile_;
@@ -128,7 +129,8 @@ INSTANTIATE_TEST_SUITE_P(, PreparedTest,
                          ::testing::Values(EngineKind::kNative, EngineKind::kForeign),
                          [](const auto& info) { return NameOf(info.param); });
 
-// There, opening the directories is all that mounts cost, and that has to happen when the run begins.
+// In engine wasm, opening the directories is the only cost of mounts, and must happen when the run
+// begins.
 class WasmPreparedTest : public PreparedTest {};
 INSTANTIATE_TEST_SUITE_P(, WasmPreparedTest, ::testing::Values(EngineKind::kWasm),
                          [](const auto& info) { return NameOf(info.param); });
@@ -152,11 +154,11 @@ TEST_P(PreparedTest, ARunIsServedByTheCellThatWaitsForIt) {
   std::vector<pid_t> running;
   meanwhile_ = [&] { running = Descendants(); };
   EXPECT_EQ(RunCode("meanwhile()").status, RunStatus::kCompleted);
-  EXPECT_EQ(running, waiting);  // No other process came.
+  EXPECT_EQ(running, waiting);  // No other process was started.
   AwaitPrepared();
   const auto next = Descendants();
   EXPECT_EQ(next.size(), waiting.size());
-  EXPECT_NE(next, waiting);  // It was that run's, and is gone with it (I8).
+  EXPECT_NE(next, waiting);  // It belonged to that run, and is gone with it (I8).
 }
 
 TEST_P(PreparedTest, TheDirectoryIsSeenAsItIsWhenTheRunBegins) {
@@ -183,7 +185,7 @@ TEST_P(PreparedTest, TheDirectoryIsSeenAsItIsWhenTheRunBegins) {
   }
 }
 
-TEST_P(PreparedTest, WhatTheHostChangedBeforeTheRunIsNoConflict) {
+TEST_P(PreparedTest, AHostChangeBeforeTheRunIsNoConflict) {
   Prepare(Setting(MountMode::kReadWrite));
   for (int i = 0; i < 5; ++i) {
     host_.Put("a.txt", "theirs\n");
@@ -196,8 +198,8 @@ TEST_P(PreparedTest, WhatTheHostChangedBeforeTheRunIsNoConflict) {
   }
 }
 
-// However soon after the beginning that is: file systems stamp in ticks.
-TEST_P(PreparedTest, WhatTheHostChangesDuringTheRunIsAConflict) {
+// Even directly after the start: file systems stamp in ticks.
+TEST_P(PreparedTest, AHostChangeDuringTheRunIsAConflict) {
   Prepare(Setting(MountMode::kReadWrite));
   for (int i = 0; i < 5; ++i) {
     host_.Put("a.txt", "before\n");

@@ -1,5 +1,5 @@
-// Cells as bytes: they go on elsewhere where they were, branch, and are refused when they are not
-// what they should be.
+// Saved cells: they continue elsewhere from the same state, branch, and are refused if they are
+// invalid.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ TEST_F(SaveTest, ARestoredCellGoesOnWhereItWas) {
   EXPECT_LT(saved.bytes.size(), 64u << 10);
   const Outcome outcome = GoOn(saved, Value(3));
   EXPECT_EQ(ResultJson(outcome), "[1,2,3]");
-  EXPECT_EQ(outcome.stdout_text, "");  // What was printed before was told before.
+  EXPECT_EQ(outcome.stdout_text, "");  // Earlier output was delivered before.
 }
 
 TEST_F(SaveTest, OneSavedCellBranches) {
@@ -131,7 +131,7 @@ TEST_F(SaveTest, AnIdleSessionIsRestoredForItsNextRun) {
   EXPECT_EQ(guest->End().result, Value(2));
 }
 
-TEST_F(SaveTest, WhatIsLeftOfASleepIsSleptElsewhere) {
+TEST_F(SaveTest, TheRestOfASleepIsSleptElsewhere) {
   const SavedCell saved = SaveAtCall(
       "import asyncio, time\nasync def main():\n"
       "  task = asyncio.create_task(call())\n  await asyncio.sleep(0.5)\n  return 'slept', await "
@@ -214,7 +214,8 @@ TEST_F(SaveTest, TimeOutsOfARecordedRunTakeTheirTime) {
   EXPECT_LT(outcome.usage.wall, 30s);
 }
 
-// As on a machine that is off for a while: no clock goes back, and the time that passed has passed.
+// As on a machine that is switched off for a while: no clock goes back, and the time that passed
+// counts.
 TEST_F(SaveTest, ClocksGoOnAfterARestore) {
   const RunRequest request{.code = {}, .recording = Recording{.seed = std::string(32, 'v')}};
   const SavedCell saved = SaveAtCall(
@@ -330,7 +331,7 @@ TEST_F(SaveTest, AChangedSealedCellNeverReachesAWorker) {
   EXPECT_EQ(other.error().code(), ErrorCode::kFailedPrecondition);
 }
 
-// What seals keep out, had it come in: the second wall holds, and nobody else notices.
+// Data that the seal normally keeps out: the second check holds, and no other cell is affected.
 TEST_F(SaveTest, ADamagedCellHarmsNobodyElse) {
   auto engine = StartWasm();
   const SavedCell saved = SaveAtCall("x = 'secret'\ntool()\nx");
@@ -364,7 +365,7 @@ TEST_F(SaveTest, ADamagedCellHarmsNobodyElse) {
   EXPECT_EQ(RunCode(*engine, "1").result, Value(1));
 }
 
-// What a run with recorded calls was told, call by call.
+// The trace of a recorded run, call by call.
 std::vector<TracePart> PartsOf(const std::vector<ToolCall>& calls) {
   std::vector<TracePart> parts;
   for (const ToolCall& call : calls) parts.push_back({call.seq, call.trace});
@@ -402,10 +403,10 @@ TEST_F(SaveTest, AReplayIsToldWhatWasRecordedAndThenTheRealTime) {
   const auto [again, replayed] = play();
   EXPECT_EQ(first.at(1).positional, again.at(1).positional);
   EXPECT_EQ(first.at(1).trace, again.at(1).trace);
-  EXPECT_LT(replayed.usage.wall, 400ms);  // Sleeps and time-outs that have passed take no time.
+  EXPECT_LT(replayed.usage.wall, 400ms);  // Sleeps and timeouts that have passed take no time.
   EXPECT_GE(Number(replayed, 0), before - 0.001);
   EXPECT_EQ(replayed.result->If<List>()->items.at(1), Value(true));
-  // Without the record the time is another.
+  // Without the recording the time differs.
   request.recording->replay.clear();
   EXPECT_NE(first.at(1).positional, play().first.at(1).positional);
 }

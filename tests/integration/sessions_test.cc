@@ -1,4 +1,4 @@
-// Stateful cells: one __main__ for several runs of one owner, and for nobody else.
+// Stateful cells: one __main__ for several runs of one owner, and for no other.
 #include <gtest/gtest.h>
 
 #include "tests/integration/guest.h"
@@ -50,7 +50,7 @@ TEST_P(SessionsTest, ATimeoutEndsTheSessionWithoutATrace) {
   Again(guest, "secret = 'of ann'");
   EXPECT_EQ(Again(guest, "while True: pass", {.wall_time = std::chrono::milliseconds(50)}).reason,
             RunReason::kWallTime);
-  // A new cell: the old one's state is unknown, so it is gone.
+  // A new cell: the state of the old one is unknown, so it is dropped.
   EXPECT_EQ(Again(guest, "'secret' in globals()").result, Value(false));
 }
 
@@ -75,7 +75,7 @@ TEST_P(SessionsTest, TenRunsEachSeeAllBefore) {
 
 TEST_P(SessionsTest, AnAnswerThatNobodyTookIsNoAnswerToALaterRun) {
   Guest guest = Guest::Open(*engine_);
-  // The first call is answered while the second is waited for, and its loop never runs again.
+  // The first call is answered while the second is awaited, and its loop never runs again.
   guest.Start({.code = R"(import asyncio
 loop = asyncio.new_event_loop()
 async def ask(): return await tool('first')

@@ -1,4 +1,4 @@
-// Many runs of every kind, side by side, with workers, nurseries and cells killed under them: every answer
+// Many runs of every kind in parallel, while workers, nurseries and cells are killed: every answer
 // is right, and in the end nothing has grown and nothing is left.
 //
 //   integration_soak wasm|native RUNS
@@ -27,13 +27,13 @@ using namespace std::chrono_literals;
 
 constexpr int kDrivers = 4;
 constexpr std::size_t kLanes = 2;
-// One run in this many is followed by the death of a worker; a nursery is dearer to replace.
+// One run in this many is followed by the death of a worker; replacing a nursery is more expensive.
 constexpr unsigned kKillEvery = 400;
-// What the end may take until every process has its replacement.
+// Time until every process has its replacement at the end.
 constexpr std::chrono::seconds kSettling{60};
-// What malloc and the kernel may do; a leak of a hundred bytes per run would pass it.
+// Allowance for malloc and the kernel; a leak of a hundred bytes per run would exceed it.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-// Sanitizers keep freed memory and shadow it; leaks they find by themselves.
+// Sanitizers keep freed memory and shadow it; they find leaks themselves.
 constexpr std::uint64_t kGrowthBytes = std::uint64_t{1} << 30;
 #else
 constexpr std::uint64_t kGrowthBytes = 16u << 20;
@@ -50,14 +50,14 @@ bool Ends(const Outcome& outcome, RunStatus status, RunReason reason) {
   return outcome.status == status && outcome.reason == reason;
 }
 
-// Time enough on a machine that has better things to do; kinds that shall run out of it say so.
+// Enough time on a busy machine; kinds that must reach the limit set their own.
 constexpr Limits kPatient{.wall_time = 100s, .cpu_time = 100s};
 
 RunRequest Fixed(std::string code, Limits limits = kPatient) {
   return {.code = std::move(code), .limits = limits, .tools = {"tool"}};
 }
 
-// What only native cells can do.
+// Kinds that only native cells support.
 std::vector<Kind> NativeKinds() {
   const auto code = [](std::string text, Limits limits = kPatient) {
     return [request = Fixed(std::move(text), limits)](std::mt19937&) { return request; };
@@ -172,7 +172,7 @@ std::vector<Kind> Kinds(EngineKind engine) {
   return kinds;
 }
 
-// As in life: no reset is verified, spare cells wait.
+// As in production: no reset is verified, and there are spare cells.
 std::unique_ptr<Engine> StartAsInLife(EngineKind kind) {
   if (kind == EngineKind::kWasm) {
     auto options = WasmOptions({.lanes = kLanes});
@@ -184,7 +184,7 @@ std::unique_ptr<Engine> StartAsInLife(EngineKind kind) {
   return StartNative(options);
 }
 
-// Of an engine at rest: a worker for each lane, or a nursery and the cells that wait.
+// Processes of an idle engine: a worker for each lane, or a nursery and the spare cells.
 std::size_t ProcessesAtRest(EngineKind kind) {
   return kind == EngineKind::kWasm ? kLanes : kLanes * (1 + NativeEngineOptions().spare_cells);
 }
@@ -197,7 +197,7 @@ class Soak {
   }
 
   bool Perform() {
-    Drive(std::max<std::uint64_t>(runs_ / 10, 500));  // Caches fill, memory finds its level.
+    Drive(std::max<std::uint64_t>(runs_ / 10, 500));  // Caches fill, and memory reaches its level.
     const Census before = AtRest();
     const std::uint64_t warm = OwnResidentMemory();
     Drive(runs_);
@@ -223,7 +223,8 @@ class Soak {
   }
 
  private:
-  // What died last may be being replaced: until all are there, and nothing has changed for a while.
+  // The last victims may still be replaced: waits until all are there, and nothing has changed for
+  // a while.
   Census AtRest() const {
     const auto deadline = std::chrono::steady_clock::now() + kSettling;
     Census census = TakeCensus();
@@ -269,7 +270,8 @@ class Soak {
     Judge(kind->name, kind->is_right(request, outcome), outcome);
   }
 
-  // A run may lose its worker or its own process, since we kill them; anything else must be right.
+  // A run may lose its worker or its own process, because we kill them; everything else must be
+  // right.
   void Judge(const char* kind, bool is_right, const Outcome& outcome) {
     if (is_right) return;
     const RunError error = outcome.error.value_or(RunError{});
@@ -292,11 +294,11 @@ class Soak {
       guest.Cancel();
       const Outcome outcome = guest.End();
       Judge("cancel", outcome.status == RunStatus::kCancelled, outcome);
-    }  // Else the cell is destroyed under its run.
+    }  // Otherwise the cell is destroyed during its run.
     ++cancelled_;
   }
 
-  // A worker; or a nursery, one of its berths, a cell that waits or one that runs.
+  // Kills a worker; or a nursery, one of its berths, a spare cell or a running one.
   void KillOne(std::mt19937& random) {
     const auto processes = Descendants();
     if (!processes.empty()) ::kill(processes[random() % processes.size()], SIGKILL);

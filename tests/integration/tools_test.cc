@@ -1,4 +1,4 @@
-// Calls from code to the host's tools: in place, awaited, side by side, answered well and badly.
+// Calls from code to the host's tools: in place, awaited, in parallel, answered well and badly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class ToolsTest : public OnEachEngine {
 };
 INSTANTIATE_ON_BOTH_ENGINES(ToolsTest);
 
-// Gives back what it was given.
+// Returns its arguments.
 ToolAnswer Echo(const ToolCall& call) {
   return call.positional.items.empty() ? Value(call.keywords) : call.positional.items[0];
 }
@@ -75,7 +75,7 @@ TEST_P(ToolsTest, GatheredCallsAreOpenSideBySide) {
   Guest guest = Start("import asyncio\nawait asyncio.gather(*[tool(i) for i in range(20)])");
   std::vector<ToolCall> calls;
   for (int i = 0; i < 20; ++i) calls.push_back(guest.NextCall());
-  // Answered from the last to the first, they still end where they belong.
+  // Answered from the last to the first, they still reach the right calls.
   for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
     ASSERT_TRUE(guest.Answer(call->seq, Echo(*call)));
   }
@@ -191,7 +191,7 @@ TEST_P(ToolsTest, CallsThatNobodyAnsweredArePendingInTheOutcome) {
   EXPECT_EQ(outcome.calls[0].outcome, "pending");
 }
 
-TEST_P(ToolsTest, WhatIsNoPlainDataIsRefusedInTheCode) {
+TEST_P(ToolsTest, ArgumentsThatAreNotPlainDataAreRefusedInTheCode) {
   const Outcome outcome = Start("tool(object())").Serve(Echo);
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->type, "TypeError");

@@ -1,6 +1,6 @@
-# Calls the host from every corner of Python that has state on the way: C frames, generators, exceptions in
-# flight, destructors, coroutines. Saved and restored at every call, it must print what it prints when nobody
-# interrupts it, and what python3 prints with the same tool (python_host.py).
+# Calls the host from every place in Python that has pending state: C frames, generators, exceptions
+# in flight, destructors, coroutines. If it is saved and restored at every call, it must print the
+# same as without interruption, and the same as python3 with the same tool (python_host.py).
 import asyncio
 import bisect
 import collections
@@ -41,7 +41,7 @@ def note(name, *values):
     log.append((name, *values))
 
 
-# Containers that are half built while the host is asked.
+# Containers that are incomplete during the call.
 note("list", [tool(i) * 10 for i in range(3)], {k: tool(k) for k in "abc"}, {tool(i) for i in range(1)})
 note("tuple", (tool("t1"), *(tool(i) for i in range(2)), tool("t2")), f"{tool('f')!r:>8}|{tool('g'):04d}")
 note("slice", list(range(20))[tool(1) % 5 : 10 + tool(2) % 5], [*map(tool, "xy")][::-1])
@@ -144,7 +144,7 @@ except IndexError as error:
     note("trace", tool("z"), lines)
 
 
-# Calls from inside C code that is in the middle of something.
+# Calls from inside active C code.
 note("sort", sorted(range(8), key=lambda i: (tool(i) % 5, i)))
 note("cmp", sorted("dbca", key=functools.cmp_to_key(lambda x, y: tool(x) % 7 - tool(y) % 7 or (x > y) - (x < y))))
 note("minmax", min(range(5), key=tool), max("pqrs", key=tool), sum(map(tool, range(4))), any(tool(i) > 90 for i in range(9)))
@@ -313,7 +313,7 @@ two = [Dying("in list"), tool("while alive")]
 two.clear()
 
 
-# Objects of the library that are in the middle of something.
+# Library objects with pending state.
 rng = random.Random(7)
 first = rng.random()
 tool("rng")

@@ -1,5 +1,5 @@
-// A program that calls the host from every corner of Python prints the same whether nobody
-// interrupts it, it moves to another process at every call, or the system's python3 runs it.
+// A program that calls the host from every place in Python prints the same whether it is not
+// interrupted, moves to another process at every call, or is run by the system's python3.
 #include <gtest/gtest.h>
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ RunRequest Torture() {
           .tools = {"answer"}};
 }
 
-// What python_host.py answers.
+// The answer of python_host.py.
 ToolAnswer AnswerTo(const ToolCall& call) {
   const auto* text = call.positional.items.at(0).If<std::string>();
   std::int64_t sum = 0;
@@ -54,7 +54,7 @@ std::string PrintedByPython() {
   return text;
 }
 
-// Through storage: sealed for its owner, run and call, and opened again.
+// Seals it for its owner, run and call, and opens it again.
 SavedCell SealedAndBack(const SavedCell& saved, const WasmEngine& engine, std::uint32_t seq) {
   static const SealKey key = SealKey::Random();
   const WorkerBuild build = *engine.build();
@@ -101,10 +101,10 @@ TEST(MovingTortureTest, MovedToANewProcessAtEveryCallItPrintsTheSame) {
     ASSERT_EQ(parked.status, RunStatus::kWaiting) << Ending(parked);
     printed += parked.stdout_text;
     largest = std::max(largest, saved->bytes.size());
-    // Calls that the host learnt of between the last one and the save (gathered ones).
+    // Calls that the host received between the last one and the save (gathered ones).
     while (auto more = guest->NextCallOrEnd()) open.push_back(*std::move(more));
     guest.reset();
-    engine = StartWasm();  // The old workers are gone before the new one exists.
+    engine = StartWasm();  // The old workers end before the new one exists.
     auto restored =
         Guest::Restore(*engine, SealedAndBack(*saved, *engine, open.back().seq), Generous());
     ASSERT_TRUE(restored) << restored.error().message();

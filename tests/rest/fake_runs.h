@@ -29,7 +29,8 @@ class FakeRuns final : public RunService {
  public:
   std::promise<void> hanging;
   std::promise<void> cancelled;
-  // The next FindByKey finds nothing, and a moment later another request has started "wait" with that key.
+  // The next FindByKey finds nothing, and a moment later another request has started "wait" with
+  // that key.
   bool another_is_faster = false;
   std::string fingerprint_of_another;
   std::size_t started() { return state_.Lock()->runs.size(); }

@@ -67,7 +67,7 @@ class RestTest : public testing::Test {
         .append("Content-Length: " + std::to_string(body.size()) + "\r\n\r\n")
         .append(body);
   }
-  // Head and body of the answer.
+  // Returns head and body of the answer.
   std::string Ask(std::string_view method, std::string_view path, std::string_view key,
                   std::string_view body = {}, std::string_view headers = {}) {
     net::TestClient client(server_.endpoint());
@@ -111,7 +111,7 @@ TEST_F(RestTest, ADetachedOrWaitingRunIsAccepted) {
               AllOf(StartsWith("HTTP/1.1 202 "), HasSubstr(R"("status":"waiting")")));
 }
 
-TEST_F(RestTest, WhoIsNobodyIsToldNothing) {
+TEST_F(RestTest, ARequestWithoutAnIdentityLearnsNothing) {
   for (const char* path : {"/v1/runs", "/v1/runs/run_100", "/v1/approvals", "/v1/runs/x/files/0"}) {
     for (const std::string_view key : {"", "some-other-key-entirely"}) {
       const std::string answer = Get(path, key);
@@ -127,7 +127,7 @@ TEST_F(RestTest, WhoIsNobodyIsToldNothing) {
 }
 
 // I2
-TEST_F(RestTest, WhoAsksIsResolvedOncePerRequest) {
+TEST_F(RestTest, TheIdentityIsResolvedOncePerRequest) {
   int requests = 0;
   const auto once = [&](std::string_view method, std::string_view path, std::string_view body) {
     Ask(method, path, kAnn, body, "Idempotency-Key: key-" + std::to_string(requests) + "\r\n");
@@ -144,8 +144,8 @@ TEST_F(RestTest, WhoAsksIsResolvedOncePerRequest) {
   once("DELETE", "/v1/grants/gra_x", "");
 }
 
-// I4: what is Ann's and what never was are the same to Bob, byte for byte.
-TEST_F(RestTest, WhatIsAnothersIsNotThere) {
+// I4: to Bob, an object of Ann and one that never existed look the same, byte for byte.
+TEST_F(RestTest, ObjectsOfAnotherUserAreNotFound) {
   Post("/v1/runs", R"({"code":"6*7"})");
   Post("/v1/runs", R"({"code":"wait"})");
   const std::string body = R"({"decision":"approve"})";
@@ -182,7 +182,7 @@ TEST_F(RestTest, ListsComeInPages) {
 TEST_F(RestTest, ADecisionIsMadeOnceByTheCaller) {
   Post("/v1/runs", R"({"code":"wait"})");
   const std::string path = "/v1/approvals/apr_run_100";
-  // What is shown has nothing hidden in it.
+  // Invisible characters are escaped.
   EXPECT_THAT(Get(path), AllOf(HasSubstr(R"("arguments":{"to":"ann\u202e"})"),
                                HasSubstr(R"("state":"pending")"), HasSubstr(R"("decision":null)")));
   EXPECT_THAT(Post(path, R"({"decision":"maybe"})"), StartsWith("HTTP/1.1 400 "));
@@ -228,15 +228,15 @@ TEST_F(RestTest, AnIdempotentRequestIsDoneOnce) {
   EXPECT_EQ(WithoutDate(Ask("POST", "/v1/runs", kAnn, body, key)), WithoutDate(first));
   EXPECT_EQ(runs_.started(), 1u);
   EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})", key), StartsWith("HTTP/1.1 422 "));
-  // As a status, also to a client that listens to events.
+  // As a status, also for a client that listens to events.
   EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})",
                   "Idempotency-Key: k1\r\nAccept: text/event-stream\r\n"),
               StartsWith("HTTP/1.1 422 "));
   EXPECT_EQ(runs_.started(), 1u);
-  // A key is only ever its owner's.
+  // A key belongs to its owner only.
   EXPECT_THAT(Ask("POST", "/v1/runs", kBob, R"({"code":"7"})", key), StartsWith("HTTP/1.1 200 "));
   EXPECT_EQ(runs_.started(), 2u);
-  // What came to nothing may be tried again.
+  // A failed request may be retried.
   const std::string_view other = "Idempotency-Key: k2\r\n";
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"busy"})", other),
@@ -248,14 +248,14 @@ TEST_F(RestTest, AnIdempotentRequestIsDoneOnce) {
   }
 }
 
-TEST_F(RestTest, OfTwoRequestsWithOneKeyTheSlowerOneFindsTheRun) {
+TEST_F(RestTest, TheSlowerOfTwoRequestsWithOneKeyFindsTheRun) {
   const std::string body = R"({"code":"wait"})";
   runs_.another_is_faster = true;
   runs_.fingerprint_of_another = ToHex(Sha256(body));
   EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, body, "Idempotency-Key: k\r\n"),
               AllOf(StartsWith("HTTP/1.1 202 "), HasSubstr(R"("id":"run_100")")));
   EXPECT_EQ(runs_.started(), 1u);
-  // And with another body, that the key is used.
+  // With another body, the answer is that the key is used.
   runs_.another_is_faster = true;
   EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, R"({"code":"7"})", "Idempotency-Key: l\r\n"),
               StartsWith("HTTP/1.1 422 "));
@@ -305,7 +305,7 @@ TEST_F(RestTest, OutputIsToldAsItComes) {
                                       Not(HasSubstr("secret"))));
 }
 
-TEST_F(RestTest, WhoGoesCancelsTheRunItWaitsFor) {
+TEST_F(RestTest, AClientThatDisconnectsCancelsTheRunItWaitsFor) {
   net::TestClient client(server_.endpoint());
   client.Send(Text("POST", "/v1/runs", kAnn, R"({"code":"hang"})"));
   ASSERT_EQ(runs_.hanging.get_future().wait_for(std::chrono::seconds(10)),

@@ -100,7 +100,7 @@ TEST_P(ApprovalStoreTest, TheFirstDecisionStands) {
   EXPECT_EQ(decided->decision->by, "bea");
   EXPECT_EQ(decided->decision->reason, "because");
   EXPECT_EQ(decided->decision->at, After(std::chrono::seconds(1)));
-  // Again the same: no error, and it stays whose it was.
+  // The same again: no error, and the decider stays the same.
   const auto again = Decide("a", ApprovalState::kApproved, After(std::chrono::seconds(9)));
   ASSERT_TRUE(again) << Why(again);
   EXPECT_EQ(again->decision->at, After(std::chrono::seconds(1)));
@@ -121,7 +121,7 @@ TEST_P(ApprovalStoreTest, SilenceIsNeverConsent) {
   ASSERT_TRUE(Ask(Asked("a")));
   ASSERT_TRUE(Ask(Asked("b", 1)));
   ASSERT_TRUE(Decide("b", ApprovalState::kApproved));
-  // Late, even before anybody has swept.
+  // Too late, even before a sweep.
   EXPECT_FALSE(Decide("a", ApprovalState::kApproved, After(std::chrono::minutes(5))));
   EXPECT_THAT(*Now(store_->maintenance().ExpireApprovals(After(std::chrono::seconds(299)), 10)),
               IsEmpty());
@@ -141,12 +141,12 @@ TEST_P(ApprovalStoreTest, SilenceIsNeverConsent) {
 TEST_P(ApprovalStoreTest, AnApprovalIsUsedOnceForItsCall) {
   const Lease lease = PendingCall();
   ASSERT_TRUE(Ask(Asked("a")));
-  EXPECT_FALSE(Start(lease, "a"));  // Nobody has said yes.
+  EXPECT_FALSE(Start(lease, "a"));  // There is no approval.
   ASSERT_TRUE(Decide("a", ApprovalState::kApproved));
   ASSERT_TRUE(Start(lease, "a"));
   EXPECT_EQ(StateOf("a"), ApprovalState::kConsumed);
   EXPECT_FALSE(Start(lease, "a"));
-  EXPECT_TRUE(Decide("a", ApprovalState::kApproved));  // What was said is still what was said.
+  EXPECT_TRUE(Decide("a", ApprovalState::kApproved));  // The decision is unchanged.
   EXPECT_EQ(StateOf("a"), ApprovalState::kConsumed);
   ASSERT_TRUE(
       Now(store_->runs().FinishCall(ann_, RunId("r"), lease, 0, CallState::kReturned, "", kNow)));
@@ -160,7 +160,7 @@ TEST_P(ApprovalStoreTest, EffectsUnderAStandingYesAreAuditedToTheirEnd) {
     call.tool = "send";
     return Now(store_->runs().BeginCall(ann_, run, lease, std::move(call), kNow));
   };
-  ASSERT_TRUE(begin({.seq = 0}));  // Needs nobody's yes.
+  ASSERT_TRUE(begin({.seq = 0}));  // Needs no approval.
   ASSERT_TRUE(begin({.seq = 1, .grant = GrantId("g")}));
   ASSERT_TRUE(begin({.seq = 2, .grant = GrantId("g")}));
   EXPECT_FALSE(begin({.seq = 3, .state = CallState::kPending, .grant = GrantId("g")}));
@@ -215,7 +215,7 @@ TEST_P(ApprovalStoreTest, ANoIsListedAsWhatItWasAfterTheCodeHasBeenTold) {
   EXPECT_THAT(ids_in(ApprovalState::kDenied), ElementsAre("a"));
   EXPECT_THAT(ids_in(ApprovalState::kExpired), ElementsAre("b"));
   EXPECT_THAT(ids_in(ApprovalState::kConsumed), IsEmpty());
-  // Nobody waits for these decisions any more.
+  // No run waits for these decisions any more.
   EXPECT_THAT(*Now(store_->maintenance().DecidedRuns(lease.holder, 10)), IsEmpty());
 }
 
@@ -228,7 +228,7 @@ TEST_P(ApprovalStoreTest, NothingIsLeftToDecideAboutARunThatHasEnded) {
   EXPECT_THAT(AuditKinds(), ElementsAre("approval.cancelled"));
 }
 
-// I5: a yes to anything else is none.
+// I5: an approval for something else does not count.
 TEST_P(ApprovalStoreTest, AnApprovalForAnotherCallStartsNothing) {
   const Lease lease = PendingCall();
   const std::vector<std::pair<const char*, void (*)(CallBinding&)>> changes = {
@@ -263,7 +263,7 @@ TEST_P(ApprovalStoreTest, AnApprovalForAnotherCallStartsNothing) {
         << name;
     EXPECT_EQ(Now(approvals().Find(owner, ApprovalId("a")))->state, ApprovalState::kApproved);
   }
-  // And one of another owner, alike in everything.
+  // Another owner has an identical one.
   ASSERT_TRUE(Now(approvals().Create(bob_, Asked("b"), 10)));
   ASSERT_TRUE(Now(approvals().Decide(
       bob_, ApprovalId("b"), {.verdict = ApprovalState::kApproved, .by = "bob", .at = kNow})));

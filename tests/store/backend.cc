@@ -86,7 +86,7 @@ class PostgresServer {
     ::waitpid(pid_, nullptr, 0);
   }
 
-  // Empty: it did not start, and has said why.
+  // Empty: it did not start, and has printed why.
   const std::string& directory() const { return directory_; }
 
  private:

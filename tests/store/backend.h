@@ -1,4 +1,4 @@
-// The backends every suite runs over, and how a test awaits a store.
+// The backends that every suite runs over, and functions to await a store.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,15 +17,15 @@
 
 namespace caisson {
 
-// A database of one test's own.
+// The database of one test.
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Each call is another replica on the same database.
+  // Each call opens another replica on the same database.
   virtual std::shared_ptr<Store> Open() = 0;
-  // What other processes open it by; empty for memory.
+  // The URL for other processes; empty for memory.
   virtual std::string url() const = 0;
-  // Straight to the tables; null where there is no way round the Store.
+  // Direct access to the tables; null if there is none.
   virtual std::unique_ptr<Connection> Direct() = 0;
 };
 

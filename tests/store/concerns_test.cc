@@ -92,8 +92,8 @@ TEST_P(ResponseStoreTest, ChainsAreFollowedWithinTheirOwner) {
   ASSERT_TRUE(Create(ann_, "b", "a"));
   ASSERT_TRUE(Create(ann_, "c", "b"));
   ASSERT_TRUE(Create(bob_, "x", nullptr));
-  ASSERT_TRUE(Create(ann_, "y", "x"));  // Says it follows one of Bob's.
-  ASSERT_TRUE(Create(ann_, "z", "z"));  // Says it follows itself.
+  ASSERT_TRUE(Create(ann_, "y", "x"));  // Claims to follow one of Bob's.
+  ASSERT_TRUE(Create(ann_, "z", "z"));  // Claims to follow itself.
   EXPECT_EQ(ChainOf("c", 10), "cba");
   EXPECT_EQ(ChainOf("c", 2), "cb");
   EXPECT_EQ(ChainOf("y", 10), "y");
@@ -139,7 +139,7 @@ INSTANTIATE_OVER_BACKENDS(ResponseStoreTest);
 
 class DocumentStoreTest : public StoreTest {};
 
-TEST_P(DocumentStoreTest, WhoSawTheLastVersionSaves) {
+TEST_P(DocumentStoreTest, OnlyTheHolderOfTheLastVersionSaves) {
   DocumentStore& snapshots = store_->snapshots();
   const DocumentId id("thread");
   EXPECT_EQ(*Now(snapshots.Save(ann_, id, 0, "one", kNow)), 1);

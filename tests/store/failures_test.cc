@@ -1,4 +1,4 @@
-// What a store that fails tells its callers, and what it tells the operator.
+// The errors of a failing store for its callers and for the operator.
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -109,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(Over, PostgresFailureTest,
                            return std::string(info.param.sql_state) + "Postgres";
                          });
 
-// A server that accepts the session's settings and a BEGIN, and then ends as PostgreSQL does when it is stopped at once:
-// it warns and closes the connection.
+// A server that accepts the session's settings and a BEGIN, and then ends as PostgreSQL does when
+// it is stopped at once: it warns and closes the connection.
 class EndingServer {
  public:
   EndingServer() {
@@ -160,7 +160,8 @@ class EndingServer {
       Send(client,
            Message('1', "") + Message('2', "") + Message('n', "") + Message('C', "SET\0"s) + ready);
     }
-    // More than libpq reads at once: it does not see the end of the connection before it gives up the statement.
+    // More than libpq reads at once: it does not see the end of the connection before it gives up
+    // the statement.
     const std::string warning = Message('N', "SWARNING\0C57P02\0Mstopping\0\0"s);
     std::string warnings;
     for (int i = 0; i < 1000; ++i) warnings += warning;

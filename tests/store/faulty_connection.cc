@@ -80,7 +80,7 @@ std::optional<Fault> FaultPlan::Next(std::string_view sql) {
 std::unique_ptr<Store> OpenFaulty(Backend& backend, std::shared_ptr<FaultPlan> plan) {
   Database::Connections connections;
   auto direct = backend.Direct();
-  // Nothing here survives a power cut, and there are thousands of commits.
+  // Durability across a power cut is not needed, and there are thousands of commits.
   if (direct->dialect().bytes_type == "BLOB") {
     static_cast<void>(direct->Run("PRAGMA synchronous = OFF").has_value());
   }

@@ -1,5 +1,6 @@
-// A FaultyConnection is a connection whose statements fail as a plan says: with a full disk, an I/O error, a busy database
-// or a lost connection. The product has no such switch: tests put these connections into a Database themselves.
+// A FaultyConnection is a connection whose statements fail according to a plan: with a full disk,
+// an I/O error, a busy database or a lost connection. The product has no such switch: tests put
+// these connections into a Database themselves.
 //
 //   auto plan = std::make_shared<FaultPlan>();
 //   auto store = OpenFaulty(backend, plan);
@@ -25,14 +26,15 @@ enum class Fault {
   kFull,
   kIo,
   kBusy,
-  kLost,           // The statement was not executed.
-  kLostAfterward,  // It was, but its answer did not arrive. Of a COMMIT, nobody knows.
+  kLost,  // The statement was not executed.
+  // It was executed, but its answer did not arrive. For a COMMIT, the result is unknown.
+  kLostAfterward,
 };
 inline constexpr Fault kAllFaults[] = {Fault::kFull, Fault::kIo, Fault::kBusy, Fault::kLost,
                                        Fault::kLostAfterward};
 std::string ToString(Fault fault);
 
-// Which statement fails. BEGIN and COMMIT are statements too.
+// Decides which statement fails. BEGIN and COMMIT are statements too.
 class FaultPlan {
  public:
   // The `number`th statement from now on (from 1) fails, and no other.
@@ -44,10 +46,10 @@ class FaultPlan {
   void Stop() { *state_.Lock() = {}; }
   // Statements since the last Fail or Stop.
   int statements() { return state_.Lock()->statements; }
-  // The text of the first statement that failed since; empty: none did.
+  // The text of the first failed statement since then; empty: none failed.
   std::string failed() { return state_.Lock()->failed; }
 
-  // Counts a statement. Nothing: it does not fail.
+  // Counts a statement. nullopt: it does not fail.
   std::optional<Fault> Next(std::string_view sql);
 
  private:

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A PostgreSQL server in a new directory, for as long as stdin is open. Prints the directory, which has its socket, once the
-# server can be reached. It ends with whoever started it, however that ends.
+# Runs a PostgreSQL server in a new directory as long as stdin is open. Prints the directory, which
+# contains its socket, once the server is reachable. It ends with the process that started it,
+# however that ends.
 set -eu
 
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
@@ -19,7 +20,7 @@ trap stop EXIT INT TERM HUP
 
 cd "$directory"
 $as "$bin/initdb" -D "$directory/data" -U caisson --auth=trust --encoding=UTF8 --no-locale --no-sync >/dev/null
-# Not to survive a power cut, so without fsync; on a socket alone.
+# It need not survive a power cut, so it runs without fsync; it listens only on a socket.
 $as "$bin/pg_ctl" -D "$directory/data" -l "$directory/log" -w -t 60 \
   -o "-F -c listen_addresses='' -k $directory -c max_connections=200" start >/dev/null </dev/null
 echo "$directory"

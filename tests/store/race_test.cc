@@ -1,4 +1,4 @@
-// Two replicas, many at once: of those who may not both win, one does.
+// Two replicas and many concurrent operations: if only one may win, exactly one does.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ class RaceTest : public StoreTest {
  protected:
   static constexpr int kRacers = 8;
 
-  // How many of the racers, half of them on each replica, succeeded.
+  // Returns how many of the racers, half of them on each replica, succeeded.
   int Winners(auto attempt) {
     std::atomic<int> ready = 0;
     std::atomic<int> winners = 0;

@@ -76,7 +76,7 @@ TEST_P(RunStoreTest, AnIdIsTakenOncePerOwner) {
   EXPECT_TRUE(Now(runs().Create(bob_, {.id = RunId("r")}, Term("x"))));
 }
 
-// I3, I4: for Bob, Ann's run and one that never was are the same, in every operation.
+// I3, I4: to Bob, Ann's run and a run that never existed look the same, in every operation.
 TEST_P(RunStoreTest, AnothersRunIsLikeNone) {
   const Lease lease = StartRun("r");
   ASSERT_TRUE(Begin(lease, 0, CallState::kPending));
@@ -264,8 +264,8 @@ TEST_P(RunStoreTest, ATraceIsKeptWithItsCallUntilTheRunHasEnded) {
   EXPECT_THAT(traces(), testing::ElementsAre("", ""));
 }
 
-// I6: whoever takes over does not know whether what was started has happened.
-TEST_P(RunStoreTest, WhatADeadReplicaHadStartedIsUncertain) {
+// I6: after a takeover it is unknown whether a started call has happened.
+TEST_P(RunStoreTest, ACallThatADeadReplicaStartedIsUncertain) {
   const Lease dead = StartRun("r");
   ASSERT_TRUE(Begin(dead, 0, CallState::kStarted));
   ASSERT_TRUE(Begin(dead, 1, CallState::kPending));

@@ -42,7 +42,7 @@ class SchemaTest : public StoreTest {
   const std::unique_ptr<Connection> connection_ = backend_->Direct();
 };
 
-// I3, read off the tables as they are.
+// I3, checked on the real tables.
 TEST_P(SchemaTest, TheOwnerComesFirstInEveryPrimaryKey) {
   const auto keys = Run(
       GetParam() == BackendKind::kSqlite
@@ -92,7 +92,7 @@ TEST_P(SchemaTest, AStepThatFailsLeavesTheSchemaAsItWas) {
   EXPECT_TRUE(MigrateTo(Migrations()));
 }
 
-TEST_P(SchemaTest, WhatWasStoredIsThereAfterReopening) {
+TEST_P(SchemaTest, StoredDataIsThereAfterReopening) {
   StartRun("r");
   EXPECT_TRUE(Now(backend_->Open()->runs().Find(ann_, RunId("r"))));
 }

@@ -86,7 +86,7 @@ TEST_P(SweepTest, WaitingRunsAndTheirApprovalsStay) {
 TEST_P(SweepTest, APendingApprovalKeepsItsRun) {
   const Lease lease = StartRun("r");
   ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
-  AskFor("r", "late");  // Whoever asks about a run that is over.
+  AskFor("r", "late");  // A request of a run that is over.
   EXPECT_EQ(Now(store_->maintenance().Sweep(kDay, After(std::chrono::hours(25))))->runs, 0);
   EXPECT_TRUE(Now(store_->approvals().Find(ann_, ApprovalId("late"))));
   ASSERT_TRUE(Now(store_->maintenance().ExpireApprovals(After(std::chrono::hours(1001)), 10)));
@@ -118,7 +118,7 @@ TEST_P(SweepTest, AWaitingRunCanGoOnOnceSomebodyHasDecided) {
   ASSERT_TRUE(Now(store_->approvals().Decide(
       ann_, ApprovalId("r"), {.verdict = ApprovalState::kDenied, .by = "bea", .at = kNow})));
   EXPECT_THAT(Resumable(kNow), testing::ElementsAre("r"));
-  // Once the code has been told, it waits for whatever comes next.
+  // Once the code has been told, it waits for the next event.
   const Lease next = *Now(store_->runs().Claim(ann_, RunId("r"), Term("next")));
   ASSERT_TRUE(
       Now(store_->runs().FinishCall(ann_, RunId("r"), next, 0, CallState::kDenied, "", kNow)));
@@ -134,14 +134,14 @@ TEST_P(SweepTest, ARunWithASetbackIsShownWhenItsTimeHasCome) {
   ASSERT_TRUE(Now(store_->runs().Postpone(ann_, id, StartRun("r"), {.retry_at = retry_at})));
   EXPECT_THAT(Resumable(soon), IsEmpty());
   EXPECT_THAT(Resumable(retry_at), testing::ElementsAre("r"));
-  // The same of one that waits and has been decided about.
+  // The same for one that waits and has a decision.
   const Lease lease = RunWithPendingCall("waiting");
   ASSERT_TRUE(Now(store_->approvals().Decide(
       ann_, ApprovalId("waiting"), {.verdict = ApprovalState::kDenied, .by = "bea", .at = kNow})));
   ASSERT_TRUE(Now(store_->runs().Postpone(ann_, RunId("waiting"), lease, {.retry_at = retry_at})));
   EXPECT_THAT(Resumable(soon), IsEmpty());
   EXPECT_THAT(Resumable(retry_at), testing::UnorderedElementsAre("r", "waiting"));
-  // Whoever wants it ended need not wait.
+  // A cancellation need not wait.
   ASSERT_TRUE(Now(store_->runs().AskToCancel(ann_, id, kNow)));
   EXPECT_THAT(Resumable(soon), testing::ElementsAre("r"));
 }
@@ -149,7 +149,7 @@ TEST_P(SweepTest, ARunWithASetbackIsShownWhenItsTimeHasCome) {
 TEST_P(SweepTest, ARunThatSleepsIsShownWhenItsTimeHasCome) {
   const SystemTime wake = After(std::chrono::hours(1));
   const SystemTime before = After(std::chrono::minutes(59));
-  // Beside a question, and alone.
+  // With a pending request, and without one.
   const Lease asks = RunWithPendingCall("asks");
   SavedRun saved{.seq = 1, .build = "b", .sealed = "x", .wake_at = wake};
   ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("asks"), asks, saved, kNow)));
@@ -164,7 +164,7 @@ TEST_P(SweepTest, ARunThatSleepsIsShownWhenItsTimeHasCome) {
   EXPECT_THAT(Resumable(wake), testing::UnorderedElementsAre("asks", "sleeps"));
 }
 
-TEST_P(SweepTest, WhatWaitsIsCountedOverEverybody) {
+TEST_P(SweepTest, WaitingRunsAreCountedOverAllOwners) {
   RunWithPendingCall("r");
   const Lease lease = *Now(store_->runs().Create(bob_, {.id = RunId("r")}, Term("here")));
   ASSERT_TRUE(Now(store_->runs().Wait(bob_, RunId("r"), lease, SavedRun{0, "b", "four"}, kNow)));

@@ -61,8 +61,8 @@ class AutoEngineTest : public ::testing::Test {
 
   template <typename F>
   void Run(F body) {
-    auto work = asio::make_work_guard(context_);  // Keeps the loop running while the starter's
-                                                  // thread works.
+    // Keeps the loop running while the starter's thread works.
+    auto work = asio::make_work_guard(context_);
     Spawn(
         context_.get_executor(), [&]() -> asio::awaitable<void> { co_await body(); },
         [&](std::exception_ptr error) {

@@ -60,7 +60,8 @@ class FakeCell final : public Cell {
   }
 
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override {
-    if (running_ && !open_seq_) co_return Error(ErrorCode::kFailedPrecondition, "it computes");
+    if (running_ && !open_seq_)
+      co_return Error(ErrorCode::kFailedPrecondition, "the cell is computing");
     const std::string name = "fake cell " + std::to_string(engine_.saved_.size()) + " of build " +
                              std::to_string(engine_.build_.build_id[0]);
     engine_.saved_.emplace(name, std::pair(owner_, play_));

@@ -35,7 +35,7 @@ class CapturedFilesTest : public ::testing::Test {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << contents;
   }
-  // The limit that a text names at its end.
+  // Returns the limit that a text names at its end.
   static std::string Limit(const std::string& omitted) {
     return omitted.substr(std::min(omitted.find('('), omitted.size()));
   }
@@ -55,7 +55,7 @@ class CapturedFilesTest : public ::testing::Test {
   wire::StartHeader limits_{};
 };
 
-TEST_F(CapturedFilesTest, WhatLiesBelowOutputIsCapturedInPathOrder) {
+TEST_F(CapturedFilesTest, FilesBelowOutputAreCapturedInPathOrder) {
   Write("output/b.txt", "b");
   Write("output/a/deep/c.txt", "c");
   Write("tmp/scratch", "no");
@@ -102,8 +102,8 @@ TEST_F(CapturedFilesTest, FilesBeyondTheirCapsAreListedWithoutContents) {
                           "/output/5=" + std::string(50, 'w')));
 }
 
-// Root reads whatever it likes; an ordinary user has to change the mode first.
-TEST_F(CapturedFilesTest, WhatItsOwnerMayNotReadIsCaptured) {
+// Root can read everything; an ordinary user has to change the mode first.
+TEST_F(CapturedFilesTest, FilesThatTheirOwnerMayNotReadAreCaptured) {
   Write("output/closed/inside", "i");
   Write("output/secret", "s");
   fs::permissions(root_ / "output/secret", fs::perms::none);
@@ -126,7 +126,7 @@ TEST_F(CapturedFilesTest, ALayerSaysWhatWasWrittenAndWhatIsGone) {
   Write("new/deep", "d");
   Write("plain", "p");
   fs::create_symlink("/etc/passwd", root_ / "link");
-  // An ordinary user's layers have these too, but only the kernel may make them for him.
+  // An ordinary user's layers have these too, but only the kernel can make them for that user.
   const bool devices = ::mknod((root_ / "gone").c_str(), S_IFCHR, 0) == 0;
   fs::remove(root_ / "output");
   const UniqueFd root(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

@@ -35,7 +35,7 @@ Result<std::shared_ptr<const CellMounts>> CellMounts::Open(std::shared_ptr<const
     const std::string& path = mounts->points()[i].guest_path;
     const UniqueFd* directory = mounts->files_->directory(i);
     if (directory == nullptr) {
-      return Error(ErrorCode::kFailedPrecondition, path + " is no directory of this machine");
+      return Error(ErrorCode::kFailedPrecondition, path + " is not a directory of this machine");
     }
     const auto use = mounts->points()[i].mode == MountMode::kReadOnly ? jail::TreeUse::kRead
                                                                       : jail::TreeUse::kWrite;

@@ -297,9 +297,10 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
     wire::StartHeader start;
     std::memcpy(&start, head.data(), sizeof start);
     if ((start.flags & wire::kKeepCell) != 0 && variety_.mounts && variety_.mounts->any_applied()) {
-      return Error(ErrorCode::kFailedPrecondition,
-                   "engine native applies what was written below an rw mount when the process has "
-                   "ended, so it has none in sessions; run them in engine wasm");
+      return Error(
+          ErrorCode::kFailedPrecondition,
+          "engine native applies writes below an rw mount when the process has ended, so a "
+          "session cannot have one; run it in engine wasm");
     }
     BeginRun(start);
     if (kind == ToWorker::kRestore) AwaitAnswer();
@@ -389,8 +390,8 @@ void CellProcess::Flush() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR) {
-      sent_ = unsent_.size();  // The cell is dead: the nursery reports how, and nothing else
-                               // matters.
+      // The cell is dead: the nursery reports how, and nothing else matters.
+      sent_ = unsent_.size();
     }
   }
   if (sent_ == unsent_.size()) {
@@ -618,8 +619,8 @@ wire::DoneHeader CellProcess::Measured() const {
   const auto wall =
       reported_at_.value_or(killed_at_.value_or(std::chrono::steady_clock::now())) - started_at_;
   header.wall_ns = Count(wall);
-  header.start_ns = std::min(header.start_ns, header.wall_ns);  // The cell reports this value
-                                                                // itself.
+  // The cell reports this value itself.
+  header.start_ns = std::min(header.start_ns, header.wall_ns);
   header.cpu_ns = Count(cpu_used_ - cpu_before_);
   if (gone_) header.peak_memory_bytes = peak_memory_bytes_;
   header.flags &= wire::kMemoryRefused;

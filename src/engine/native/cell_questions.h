@@ -40,8 +40,8 @@ class CellQuestions {
   const UniqueFd& files_;
   const CellCounts most_;
   std::size_t names_ = 0;  // An upper bound: removed names count until the next count.
-  std::chrono::steady_clock::time_point full_until_{};  // Names are not counted again before this
-                                                        // time.
+  // Names are not counted again before this time.
+  std::chrono::steady_clock::time_point full_until_{};
 };
 
 }  // namespace caisson

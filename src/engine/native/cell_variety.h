@@ -18,8 +18,8 @@ namespace caisson {
 
 struct CellVariety {
   std::uint32_t processes = 1;
-  std::uint64_t file_bytes = 64u << 20;  // Total size of its private files, including scratch
-                                         // files.
+  // Total size of its private files, including scratch files.
+  std::uint64_t file_bytes = 64u << 20;
   std::uint32_t files = 4096;
   std::shared_ptr<const CellMounts> mounts{};  // Null: none. A cell with mounts equals no other.
 

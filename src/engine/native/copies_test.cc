@@ -1,4 +1,5 @@
-// Saving and restoring as the host sees it: what an honest cell says, and whatever another may say instead (I9).
+// Saving and restoring on the host side: the messages of an honest cell, and lies of a hostile one
+// (I9).
 #include <gtest/gtest.h>
 
 #include <boost/asio/post.hpp>
@@ -166,7 +167,7 @@ TEST_P(RestoreLieTest, EndsThatCellAlone) {
     EXPECT_TRUE(saved) << saved.error().message();
     auto copy = co_await engine->Restore({.owner = OwnerId("a")}, *saved, {});
     EXPECT_FALSE(copy);
-    // The source goes on.
+    // The source continues.
     Recorder events;
     auto outcome = co_await cell->Run({.code = "more"}, events, AfterRun::kKeep);
     EXPECT_EQ(*outcome->result, Value(std::string("more")));
@@ -211,7 +212,7 @@ TEST(CopiesTest, ACopyThatNobodyWaitsForIsLetGo) {
     auto saved = co_await cell->Save(AfterSave::kKeep);
     auto copy = co_await engine->Restore({.owner = OwnerId("a")}, *saved, {});
     EXPECT_FALSE(copy);
-    EXPECT_EQ(engine->stats().cells_live, 1u);  // The source's place.
+    EXPECT_EQ(engine->stats().cells_live, 1u);  // The place of the source.
   });
 }
 

@@ -125,7 +125,7 @@ TEST(LyingCellTest, OneThatSpeaksUnaskedIsNeverUsed) {
   });
 }
 
-// --- Nurseries: they are killed and replaced, whatever they say and whenever.
+// --- Nurseries: they are killed and replaced, whatever they send and whenever.
 
 struct NurseryLie {
   std::string name;
@@ -256,7 +256,7 @@ TEST(DyingNurseryTest, DeathAtEveryPointIsSurvived) {
     auto engine = MakeEngine(behaviour, {.spare_cells = 1});
     OnLane(*engine, [&]() -> asio::awaitable<void> {
       Recorder events;
-      // Lost, refused or served by the next nursery; but it ends, and things are well after that.
+      // It is lost, refused or served by the next nursery; but it ends, and later runs work.
       (void)(co_await RunOnce(*engine, "x", events)).has_value();
       auto outcome = co_await RunOnce(*engine, "next", events);
       EXPECT_TRUE(outcome) << point << ": " << outcome.error().message();

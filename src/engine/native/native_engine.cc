@@ -163,7 +163,7 @@ asio::awaitable<Result<std::unique_ptr<Cell>>> NativeEngine::Restore(OpenOptions
   if (!saved.origin || saved.origin->owner != options.owner ||
       saved.origin->lane >= lanes_.size()) {
     co_return Error(ErrorCode::kFailedPrecondition,
-                    "this is no cell that engine native saved for this owner");
+                    "engine native did not save this cell for this owner");
   }
   const std::uint64_t parent = saved.origin->parent;
   auto place = co_await PlaceOn(*lanes_[saved.origin->lane], options.owner, options.wait);

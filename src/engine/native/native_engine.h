@@ -38,10 +38,10 @@ namespace caisson {
 struct NativeEngineOptions {
   std::string nursery_path{};
   jail::Tier tier = jail::Tier::kNamespace;
-  std::string scratch = "/tmp";  // Directory for the files of cells in tiers without a mount
-                                 // namespace.
-  std::size_t lanes = 0;         // 0: one per core this process may use.
-  bool pin = true;               // Pin each lane and its nurseries to one core.
+  // Directory for the files of cells in tiers without a mount namespace.
+  std::string scratch = "/tmp";
+  std::size_t lanes = 0;  // 0: one per core this process may use.
+  bool pin = true;        // Pin each lane and its nurseries to one core.
   Limits ceiling = DefaultCeiling();
   // The kinds of nurseries, by their imported modules. The first kind is started at once and serves
   // all code that no other kind fits better. The others are started when code needs them.
@@ -54,8 +54,8 @@ struct NativeEngineOptions {
   std::size_t cells_per_owner = SIZE_MAX;  // As in Admission::Options.
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
-  std::chrono::nanoseconds ready_within = std::chrono::seconds(20);  // Time for a nursery to start,
-                                                                     // with its imports.
+  // Time for a nursery to start, with its imports.
+  std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
   std::chrono::nanoseconds copied_within = std::chrono::seconds(10);  // Time to copy a session.
   std::uint64_t max_saved_bytes = 192u << 20;  // For one cell: its changed memory and its files.
   std::uint64_t rotate_after_cells = 20'000;

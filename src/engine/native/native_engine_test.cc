@@ -113,7 +113,7 @@ TEST(NativeEngineTest, OutputBeyondItsCapIsDroppedAndTheRunGoesOn) {
   Recorder events;
   const Outcome outcome = RunWith(
       Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
-        cell.Print(cell.out, std::string(3 << 20, 'x'));  // Blocks unless somebody drains it.
+        cell.Print(cell.out, std::string(3 << 20, 'x'));  // Blocks unless the host reads it.
         cell.Print(cell.err, std::string(100, 'e'));
         cell.Return(std::int64_t{1});
       }),
@@ -271,8 +271,8 @@ TEST(NativeEngineTest, ASessionGoesOnInTheSameProcessAndIsCapturedAtItsEnd) {
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
   std::filesystem::create_directories(directory + "/output");
   std::ofstream(directory + "/output/a.txt") << "kept";
-  std::atomic<std::int64_t> of_interest =
-      -1;  // The session's cell; the pool's spare ones come and go.
+  // The session's cell; the pool's spare cells come and go.
+  std::atomic<std::int64_t> of_interest = -1;
   std::atomic<int> gone = 0;
   NurseryBehaviour behaviour = Cells([](FakeNursery&, FakeCell& cell, const CellMessage& message) {
     const bool keep = (message.Start().flags & wire::kKeepCell) != 0;

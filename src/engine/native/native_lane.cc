@@ -99,7 +99,7 @@ Result<CellVariety> NativeLane::VarietyFor(const CellNeeds& needs) const {
                                                                : CellMounts::As::kDirectories));
   if (!has_namespaces && mounts->writable() > 0) {
     return Error(ErrorCode::kFailedPrecondition,
-                 "engine native has rw and overlay mounts in tier namespace alone; mount with ro, "
+                 "in engine native, rw and overlay mounts need tier namespace; mount with ro, "
                  "or run the code in engine wasm");
   }
   return CellVariety::For(needs, std::move(mounts));
@@ -164,7 +164,7 @@ void NativeLane::WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, 
     if (pool->TakeOf(nursery, *variety, then)) return;
   }
   then(Error(ErrorCode::kFailedPrecondition,
-             "the nursery that the cell came from is gone, and no other can take it up"));
+             "the nursery that made the cell is gone, and no other can restore it"));
 }
 
 void NativeLane::EnsureTick() {

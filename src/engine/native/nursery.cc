@@ -298,7 +298,7 @@ void Nursery::Check(SteadyTime now) {
   if (!handle_->stopped()) {
     stopped_since_.reset();
   } else if (now - stopped_since_.value_or(now) > kStoppedTime) {
-    return Lose(RunReason::kLost, "somebody has stopped it");
+    return Lose(RunReason::kLost, "a signal has stopped it");
   } else if (!stopped_since_) {
     stopped_since_ = now;
   }

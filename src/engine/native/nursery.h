@@ -54,8 +54,8 @@ class Nursery : public std::enable_shared_from_this<Nursery> {
     ScratchSpace* scratch =
         nullptr;  // Where its cells keep their files; null: in their own namespaces.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
-    std::chrono::nanoseconds copied_within =
-        std::chrono::seconds(10);  // Time to make a cell, or to answer.
+    // Time to make a cell, or to answer.
+    std::chrono::nanoseconds copied_within = std::chrono::seconds(10);
   };
 
   static Result<std::shared_ptr<Nursery>> Start(asio::io_context& context,

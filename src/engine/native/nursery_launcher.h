@@ -24,8 +24,8 @@ struct NurseryKind {
   // A virtual environment of the embedded Python, or another Python, which is then started for each
   // run. Empty: only the system's packages.
   std::string prefix{};
-  bool is_foreign = false;  // Start the Python of `prefix` for each run, whatever its version. For
-                            // tests.
+  // Start the Python of `prefix` for each run, whatever its version. For tests.
+  bool is_foreign = false;
 
   bool operator==(const NurseryKind&) const = default;
 };

@@ -42,14 +42,14 @@ TEST_F(ScratchSpaceTest, EverythingIsGoneWithIt) {
   EXPECT_TRUE(fs::is_empty(place_));
 }
 
-TEST_F(ScratchSpaceTest, WhatAKilledHostLeftIsRemovedByTheNext) {
+TEST_F(ScratchSpaceTest, TheNextHostRemovesWhatAKilledHostLeft) {
   const fs::path left = place_ / "caisson-cells-abcdef";
   fs::create_directories(left / "7/output/deep");
   Write(left / "7/output/file", 10);
   Write(left / "lock", 0);
   const auto living = *ScratchSpace::Open(place_);
   EXPECT_FALSE(fs::exists(left));
-  // One that lives is left alone.
+  // The directory of a live host is not removed.
   const auto other = *ScratchSpace::Open(place_);
   EXPECT_TRUE(fs::exists(living->path()));
 }

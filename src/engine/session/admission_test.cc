@@ -57,7 +57,7 @@ TEST(AdmissionTest, PrefersTheCallersLaneThenTheEmptiest) {
   EXPECT_EQ(admission->live(), 4u);
 }
 
-TEST(AdmissionTest, WhoNeedsOneLaneGetsThatOneOrNone) {
+TEST(AdmissionTest, ARequestForOneLaneGetsThatOneOrNone) {
   auto admission = Make({.lanes = 2, .cells_per_lane = 1, .cells = 2});
   auto first = *admission->TryTakeOn(kAnn, 1);
   ASSERT_TRUE(first);

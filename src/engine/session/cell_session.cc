@@ -91,7 +91,7 @@ Result<void> CellSession::SendStart(ToWorker kind, RunRequest& request, AfterRun
   if (after == AfterRun::kKeep) header.flags |= wire::kKeepCell;
   if (request.recording) {
     if (request.recording->seed.size() != sizeof header.seed) {
-      return Error(ErrorCode::kInvalidArgument, "a seed has 32 bytes");
+      return Error(ErrorCode::kInvalidArgument, "the seed must have 32 bytes");
     }
     header.flags |= wire::kRecorded;
     std::memcpy(header.seed, request.recording->seed.data(), sizeof header.seed);

@@ -40,7 +40,7 @@ Result<void> TakeError(const Dict& report, Outcome& outcome) {
   const Value* value = report.Find("error");
   if (value == nullptr || value->is_none()) return {};
   const auto* error = value->If<Dict>();
-  if (error == nullptr) return Bad("an error that is no dict");
+  if (error == nullptr) return Bad("an error that is not a dict");
   outcome.error = RunError{.type = Text(*error, "type"),
                            .message = Text(*error, "message"),
                            .line = Integer(*error, "line"),
@@ -52,7 +52,7 @@ Result<void> TakeFindings(const Dict& report, Outcome& outcome) {
   const Value* value = report.Find("findings");
   if (value == nullptr) return {};
   const auto* list = value->If<List>();
-  if (list == nullptr) return Bad("findings that are no list");
+  if (list == nullptr) return Bad("findings that are not a list");
   for (const Value& item : list->items) {
     const auto* finding = item.If<Dict>();
     if (finding == nullptr || outcome.findings.size() == kMaxFindings) return Bad("bad findings");
@@ -69,10 +69,10 @@ Result<void> TakeNames(const Dict& report, std::string_view key, std::vector<std
   const Value* value = report.Find(key);
   if (value == nullptr) return {};
   const auto* list = value->If<List>();
-  if (list == nullptr || list->items.size() > kMaxFindings) return Bad("names that are no list");
+  if (list == nullptr || list->items.size() > kMaxFindings) return Bad("names that are not a list");
   for (const Value& item : list->items) {
     const auto* name = item.If<std::string>();
-    if (name == nullptr) return Bad("a name that is no text");
+    if (name == nullptr) return Bad("a name that is not text");
     names.push_back(*name);
   }
   return {};

@@ -113,8 +113,8 @@ void AppendRequest(const RunRequest& request, AfterRun after, std::string& out) 
   }
   if (!request.policy.is_none()) {
     dict.Key("policy");
-    (void)EncodeValue(request.policy, out).has_value();  // Contains only names and numbers; cannot
-                                                         // fail.
+    // Contains only names and numbers; cannot fail.
+    (void)EncodeValue(request.policy, out).has_value();
   }
 }
 

@@ -35,7 +35,8 @@ Result<void> CheckRequest(const RunRequest& request, const Limits& ceiling) {
   }
   for (const InputFile& file : request.files) {
     if (!file.path.starts_with("/input/") || file.contents == nullptr) {
-      return Error(ErrorCode::kInvalidArgument, "input files have contents and lie below /input");
+      return Error(ErrorCode::kInvalidArgument,
+                   "an input file needs contents and a path below /input");
     }
   }
   return {};

@@ -48,7 +48,7 @@ Result<std::array<std::uint8_t, 32>> ReadBaseHash(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file.read(header.data(), header.size())) return Damaged(path, "it is too short");
   if (std::memcmp(header.data(), kMagic, sizeof kMagic) != 0) {
-    return Damaged(path, "it is no file of this kind");
+    return Damaged(path, "it is not a base file");
   }
   std::array<std::uint8_t, 32> hash{};
   std::memcpy(hash.data(), header.data() + kHashOffset, hash.size());
@@ -65,7 +65,7 @@ Result<BaseCheck> CheckBase(const std::string& path) {
   const Mapping map(file, size);
   if (!map.valid()) return Error::FromErrno(errno, "map " + path);
   if (std::memcmp(map.bytes(), kMagic, sizeof kMagic) != 0) {
-    return Damaged(path, "it is no file of this kind");
+    return Damaged(path, "it is not a base file");
   }
   BaseCheck check{.bytes = size};
   ::SHA256(map.bytes() + kHeaderBytes, size - kHeaderBytes, check.sha256.data());

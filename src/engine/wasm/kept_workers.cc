@@ -24,7 +24,7 @@ constexpr std::string_view kSavedMagic = "CAISCEL1";
 constexpr std::size_t kMaxNotes = 64u << 10;
 
 Error NotAWorker(const std::string& path) {
-  return Error(ErrorCode::kInvalidArgument, path + " is no worker: it has no build id");
+  return Error(ErrorCode::kInvalidArgument, path + " is not a worker: it has no build id");
 }
 
 template <typename T>
@@ -137,7 +137,7 @@ Result<Engine*> KeptWorkers::Start(const KeptBuild& kept) {
   if (auto started = started_.Lock(); started->contains(&kept)) return started->at(&kept).get();
   TRY_ASSIGN(std::unique_ptr<Engine> engine, start_(kept));
   if (engine->build() != kept.build) {
-    return Error(ErrorCode::kInvalidArgument, "it says that it is another build than its file");
+    return Error(ErrorCode::kInvalidArgument, "it reports another build than its file");
   }
   return started_.Lock()->emplace(&kept, std::move(engine)).first->second.get();
 }

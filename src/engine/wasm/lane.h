@@ -35,9 +35,9 @@ struct EngineShared : EngineState {
       : EngineState(admission_options, limits_ceiling), launcher(std::move(worker_launcher)) {}
 
   const std::unique_ptr<Launcher> launcher;
-  Guarded<std::optional<WorkerBuild>> build;  // The build of the first worker; all others must have
-                                              // the same.
-  std::atomic<std::size_t> busy_lanes{0};     // See Placement.
+  // The build of the first worker; all others must have the same.
+  Guarded<std::optional<WorkerBuild>> build;
+  std::atomic<std::size_t> busy_lanes{0};  // See Placement.
   // Called on the lane; see WasmEngineOptions.
   std::function<void(const std::string& why)> on_worker_lost{};
 };

@@ -166,7 +166,7 @@ const Lie kLies[] = {
      [](WorkerEnd& end, const Received& start) {
        end.to_worker().head.fetch_add(4096);
        end.Call(start.cell, 0, "f");
-       end.to_host().tail.fetch_add(3);  // Whatever the host sends, or this, shows the lie.
+       end.to_host().tail.fetch_add(3);  // The next frame from the host, or this, reveals the lie.
        end.Notify();
      }},
 };
@@ -174,7 +174,7 @@ const Lie kLies[] = {
 INSTANTIATE_TEST_SUITE_P(Lies, LyingWorkerTest, ::testing::ValuesIn(kLies),
                          [](const auto& param_info) { return param_info.param.name; });
 
-// Lies about the host's files: told by the worker of a cell that has some.
+// Lies about the host's files, from the worker of a cell that has some.
 class HeldFiles final : public HostFiles {
  public:
   std::span<const MountPoint> mounts() const override { return mounts_; }

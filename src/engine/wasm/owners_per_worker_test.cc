@@ -1,4 +1,4 @@
-// Whose cells share a worker process, and whose never do.
+// Which owners share a worker process, and which never do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ using ::testing::SizeIs;
 using testing::WorkerEnd;
 using wire::ToWorker;
 
-// The owners that each worker process has run code of, by the number of the worker. Code is the name of
-// its owner.
+// Records the owners whose code each worker process has run, by the number of the worker. The code
+// is the name of its owner.
 class OwnersPerWorkerTest : public ::testing::Test {
  protected:
   using Served = std::map<int, std::set<std::string>>;
@@ -66,12 +66,12 @@ TEST_F(OwnersPerWorkerTest, OwnersShareAWorkerByDefault) {
 TEST_F(OwnersPerWorkerTest, OneOwnerPerWorkerIsKeptThroughout) {
   auto engine = Start({.owners_per_worker = OwnersPerWorker::kOne, .max_owner_workers = 2});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
-    // More owners than workers: each of them gets a process that nobody else has used.
+    // More owners than workers: each gets a process that no other owner has used.
     for (int round = 0; round < 5; ++round) {
       for (const char* owner : {"ann", "bob", "bob", "cleo", "ann"}) {
         co_await Run(*engine, owner, AfterRun::kDiscard);
       }
-      // Beside a cell that is kept.
+      // While another cell is kept.
       const auto kept = co_await Run(*engine, "dora", AfterRun::kKeep);
       co_await Run(*engine, "ann", AfterRun::kDiscard);
       co_await Run(*engine, "dora", AfterRun::kDiscard);
@@ -95,7 +95,7 @@ TEST_F(OwnersPerWorkerTest, AnOwnerWaitsUntilAnotherHasNoCell) {
   auto engine = Start({.owners_per_worker = OwnersPerWorker::kOne, .max_owner_workers = 1});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
     auto kept = co_await Run(*engine, "ann", AfterRun::kKeep);
-    // After the other has begun to wait: the end of this cell lets it go on.
+    // After the other has begun to wait: the end of this cell lets it continue.
     asio::post(engine->lane_executor(0), [cell = std::move(kept)]() mutable { cell.reset(); });
     co_await Run(*engine, "bob", AfterRun::kDiscard);
   });

@@ -51,7 +51,7 @@ TEST_F(PlacementTest, CloseTurnsMoveItAwayAndCalmBringsItBack) {
     const auto now = CoresOfThisThread();
     EXPECT_EQ(std::ranges::find(now, cores_[0]), now.end());
     EXPECT_EQ(now.size(), cores_.size() - 1);
-    placement.OnTick(milliseconds(100));  // Many turns since the last tick, but not that many.
+    placement.OnTick(milliseconds(100));  // Many turns since the last tick, but not enough.
     EXPECT_FALSE(placement.apart());
     EXPECT_EQ(busy_, 0u);
     EXPECT_EQ(CoresOfThisThread(), std::vector{cores_[0]});

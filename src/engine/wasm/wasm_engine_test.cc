@@ -83,7 +83,8 @@ TEST(WasmEngineTest, RunsCodeAndReturnsItsResult) {
 }
 
 TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
-  asio::io_context context;  // Before the engine: a lane may still be leaving its post() to it.
+  // Declared before the engine: a lane may still be returning from its post() to it.
+  asio::io_context context;
   auto engine = MakeEngine(Worker(
       [](WorkerEnd& end, const Received& start) { end.Return(start.cell, std::int64_t{1}); }));
   int ended = 0;
@@ -131,7 +132,7 @@ TEST(WasmEngineTest, CarriesCallsAndAnswers) {
       if (call.tool == "add") {
         EXPECT_TRUE(cell->Answer(0, Value(std::int64_t{42})));
         EXPECT_FALSE(cell->Answer(0, Value(std::int64_t{42})));  // Answered before.
-        EXPECT_FALSE(cell->Answer(7, Value()));                  // Never asked.
+        EXPECT_FALSE(cell->Answer(7, Value()));                  // Never requested.
       } else if (call.tool == "fail") {
         EXPECT_TRUE(cell->Answer(1, ToolRaised{"ValueError", "bad"}));
       } else {
@@ -314,7 +315,7 @@ TEST(WasmEngineTest, ARefusedStartIsAnError) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// --- Nonsense of a guest: its own run ends, nobody else's.
+// --- Invalid data of a guest: ends its own run and no other.
 
 TEST(WasmEngineTest, AnUndecodableReportEndsOnlyItsRun) {
   auto engine = MakeEngine(Worker([](WorkerEnd& end, const Received& start) {
@@ -382,7 +383,7 @@ TEST(WasmEngineTest, AWorkersDeathEndsItsRunsAndNobodyElses) {
   });
 }
 
-TEST(WasmEngineTest, WhatWasSaidBeforeDeathCounts) {
+TEST(WasmEngineTest, MessagesSentBeforeDeathCount) {
   const Outcome outcome = [] {
     auto engine = MakeEngine([](WorkerEnd& end, int number) -> WorkerExit {
       end.Ready();
@@ -580,7 +581,7 @@ TEST(WasmEngineTest, SavesAParkedCellAndRestoresItInAWorkerOfItsOwner) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// Other than a worker that cannot be had: whoever tries again may have it in hand.
+// Unlike an unavailable worker: retrying could crash the next one.
 TEST(WasmEngineTest, ARestoreThatTakesItsWorkerDownIsToldApart) {
   auto engine = MakeEngine([](WorkerEnd& end, int) -> WorkerExit {
     end.Ready();

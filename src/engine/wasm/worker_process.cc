@@ -29,7 +29,7 @@ Result<void> Assign(asio::posix::stream_descriptor& descriptor, const UniqueFd& 
 }
 
 std::string Describe(const WorkerExit& exit) {
-  if (exit.denied_syscall) return "it made a system call it may not make";
+  if (exit.denied_syscall) return "it made a forbidden system call";
   if (exit.signal != 0) {
     const char* name = ::sigabbrev_np(exit.signal);
     return "it was killed by signal " + std::to_string(exit.signal) +

@@ -1,5 +1,6 @@
-"""The guest logic in Python, for interpreters that are started rather than linked (CPython 3.9 to 3.14).
+"""The guest logic in Python, for interpreters that are started rather than linked (CPython 3.9 to
+3.14).
 
-Says and does what the C of src/guest says and does; where the two could differ, that is what is meant. `cell` is the
-life of a process, `run` that of a run; `bridge` is the socket, and the module `_caisson`.
-"""
+It behaves like the C code of src/guest; that code is the reference wherever the two could differ.
+`cell` is the life of a process, `run` that of a run; `bridge` is the socket, and the module
+`_caisson`."""

@@ -24,20 +24,21 @@ def _collection_level(level):
 
 
 class Flow(walk.Walk):
-    """Passes over the tree, which stays as it is. `marks` says what is to be rewritten, as the last pass found it:
-    (the object that holds a node, the attribute or index it has there, the function to be called with it)."""
+    """Passes over the tree, without changing it. `marks` lists the places to rewrite, as found by
+    the last pass: (the object that holds a node, its attribute or index there, the function to be
+    called with it)."""
 
     def __init__(self, variables, meanings):
         self._variables, self._meanings = variables, meanings
         self.open, self.close = variables.open, variables.close
         self.marks = []
-        self._followed = set()  # Uses of names that something follows, in this pass.
+        self._followed = set()  # The uses of names that are followed in this pass.
         self._changed = False
-        self._settled = False  # All is known: what nothing is known of may be used for anything.
+        self._settled = False  # The analysis is complete: unknown uses count as any use.
         self._depth = 0
 
     def run(self, body):
-        """Until nothing new comes to light."""
+        """Repeats until nothing new is found."""
         passes = 0
         while True:
             passes += 1
@@ -53,7 +54,8 @@ class Flow(walk.Walk):
                 self._settled = True
 
     def run_flat(self, tree):
-        """Of newer syntax than is walked: what is awaited where it is called is still found."""
+        """For newer syntax that is not walked: values awaited directly where they are called are
+        still found."""
         self._settled = True
         for node in list(ast.walk(tree)):
             if isinstance(node, ast.stmt):
@@ -64,7 +66,7 @@ class Flow(walk.Walk):
     # Names.
 
     def _note(self, node, level):
-        """One more thing becomes of the values of a name. Two different things are anything."""
+        """Adds a use of the values of a name. Two different uses are ANYTHING."""
         before = self._variables.level_of(node.id)
         if level == NOTHING or before in (level, ANYTHING):
             return
@@ -77,14 +79,15 @@ class Flow(walk.Walk):
         self._note(node, level)
 
     def _keeps(self, node):
-        """Whether what is put into what the name holds comes out as it went in, where that is followed."""
+        """Returns whether a value put into the collection comes out unchanged, where that is
+        followed."""
         level = self._variables.level_of(node.id)
         return level not in (AWAITED, ANYTHING) and self._meanings.is_collection(node)
 
     # Values.
 
     def follow(self, node, level):
-        """The value of `node`, or what is inside of it, goes where `level` says."""
+        """Records that the value of `node`, or its items, are used as `level` says."""
         is_unknown = level == NOTHING and self._settled
         if level == ANYTHING or is_unknown or self._depth == _MAX_FOLLOWED:
             return
@@ -117,7 +120,7 @@ class Flow(walk.Walk):
             is_slice = isinstance(node.slice, ast.Slice)
             self.follow(node.value, level if is_slice else _collection_level(level))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and level != AWAITED:
-            # What is added up is shown to both sides.
+            # In a sum each operand sees the other.
             if all(map(self._meanings.is_collection, (node.left, node.right))):
                 self.follow(node.left, level)
                 self.follow(node.right, level)
@@ -197,7 +200,7 @@ class Flow(walk.Walk):
         self._variables.current = outer
 
     def _follow_taken(self, call, meaning):
-        """The awaitables among what is given to asyncio."""
+        """Marks the awaitables among the arguments of a function of asyncio."""
         for argument in call.args if meaning == TAKES_EACH else call.args[:1]:
             is_starred = isinstance(argument, ast.Starred)
             level = AWAITED + 1 if is_starred or meaning == TAKES_ITEMS else AWAITED
@@ -205,7 +208,7 @@ class Flow(walk.Walk):
         self.marks.append((call, "func", TAKING))
 
     def _follow_put(self, call):
-        """p.append(value) and its like, which take nothing out of a collection."""
+        """p.append(value) and similar methods, which take nothing out of a collection."""
         owner, method, args = call.func.value, call.func.attr, call.args
         if not isinstance(owner, ast.Name) or not self._keeps(owner):
             return
@@ -217,7 +220,7 @@ class Flow(walk.Walk):
             self.follow(args[0], level if method in ("extend", "update") else _item_level(level))
 
     def _follow_counted(self, node):
-        """A name where all that is asked of a collection is how much is in it."""
+        """A name in a place that only asks how many items a collection has."""
         if isinstance(node, ast.Name) and self._variables.level_of(node.id) not in (AWAITED, ANYTHING):
             self._follow_name(node, NOTHING)
 
@@ -233,7 +236,8 @@ class Flow(walk.Walk):
         elif meaning == COUNTS and len(call.args) == 1:
             self._follow_counted(call.args[0])
         elif meaning is None and is_called_like_taker(call.func):
-            # Whether it is asyncio's is asked when it is called; until then, its arguments are what they are.
+            # Whether it belongs to asyncio is decided when it is called; until then, its arguments
+            # are unchanged.
             self.marks.append((call, "func", TAKING))
         elif isinstance(call.func, ast.Attribute):
             self._follow_put(call)

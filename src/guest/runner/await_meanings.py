@@ -1,5 +1,5 @@
-"""What an expression certainly is, as far as its text and what earlier code of a session left behind tell
-(guest/await_meanings.h)."""
+"""Determines what an expression certainly is, from its text and from the globals that earlier code
+of a session left (guest/await_meanings.h)."""
 
 import ast
 import sys
@@ -38,7 +38,8 @@ _STEPS = {
         "enumerate": ENUMERATES,
     },
 }
-_MAX_STEPS = 40  # Aliases of aliases, or attributes of attributes, that are followed.
+# Maximum number of aliases of aliases, or attributes of attributes, that are followed.
+_MAX_STEPS = 40
 _MADE_NEW = ("group", "loop", "runner")
 _HEAP_TYPE = 1 << 9
 
@@ -50,7 +51,7 @@ def _step(of, word):
 
 
 def is_called_like_taker(function):
-    """tg.create_task, of whatever tg is. Names that are too common are left out."""
+    """tg.create_task, whatever tg is. Very common names are excluded."""
     name = getattr(function, "id", None) or getattr(function, "attr", None)
     if name in ("run", "wait"):
         return False
@@ -75,11 +76,11 @@ class Meanings:
         self._variables = variables
 
     def of(self, node):
-        """Of an expression in the current scope; None: it cannot be told."""
+        """Returns the meaning of an expression in the current scope; None: unknown."""
         return self._evaluate(self._variables.current, node, 0)
 
     def _is_there(self, name):
-        """Whether there is something under this name before the code runs, and what it means."""
+        """Returns whether something has this name before the code runs, and its meaning."""
         if name in self._variables.tools:
             return True, None
         if name not in self._variables.globals:
@@ -87,7 +88,7 @@ class Meanings:
         return True, _meaning_of_object(self._variables.globals[name])
 
     def _is_from_star(self, name):
-        """Whether `from m import *` may have brought it."""
+        """Returns whether `from m import *` may have bound it."""
         star = self._variables.module.variables.get("*")
         if star is None:
             return False, None
@@ -110,7 +111,8 @@ class Meanings:
         return module if source.member is None else _step(module, source.member)
 
     def _of_sources(self, variable, depth):
-        """What all of its sources are. Before they are bound, a global may be something else."""
+        """Returns the common meaning of all its sources. Before they are bound, a global may be
+        something else."""
         is_class = variable.scope.kind == walk.CLASS
         if variable.places != len(variable.sources) or is_class or variable.name in self._variables.shared:
             return None
@@ -147,18 +149,20 @@ class Meanings:
     # Collections.
 
     def is_collection(self, node):
-        """Whether it gives a collection of Python's own that no method of the code's own looks into. A name does if it
-        is bound to nothing but new ones, so that it is the only name of them that nobody looks at."""
+        """Returns whether it gives a builtin collection that no method of the code looks into. This
+        holds for a name that is only bound to new collections, so that no other name refers to
+        them."""
         return self._is_collection(self._variables.current, node, None, 0)
 
     def _is_new(self, scope, node, asking, depth):
-        """Not one that has a name already, and may be looked at under that."""
+        """Excludes a collection that already has a name, through which other code may look at it."""
         return not isinstance(node, ast.Name) and self._is_collection(scope, node, asking, depth)
 
     def _are_sources_new(self, variable, depth):
         if variable.places != len(variable.sources) or not self._variables.is_tracked(variable):
             return False
-        if variable.scope.kind == walk.MODULE:  # Not bound yet, it may be of a class of the code's.
+        # Before it is bound, it may be an object of one of the code's classes.
+        if variable.scope.kind == walk.MODULE:
             left = self._variables.globals.get(variable.name)
             if type(left).__flags__ & _HEAP_TYPE:
                 return False
@@ -168,8 +172,8 @@ class Meanings:
         )
 
     def _is_name_of_collection(self, scope, name, asking, depth):
-        """`asking` is the variable whose sources are looked at: one that is made of itself (`p = p + [x]`) is a
-        collection if it was. Other circles are none."""
+        """`asking` is the variable whose sources are examined. A variable that is made from itself
+        (`p = p + [x]`) is a collection if it was one before. Other cycles are not."""
         variable = self._variables.find(scope, name)
         if variable is None or variable is asking:
             return variable is not None

@@ -1,5 +1,5 @@
-"""What functions of the code return: `return f(...)`, if whoever called the function awaits that
-(guest/await_returns.h)."""
+"""Handles the return values of functions in the code: `return f(...)`, if the caller of the
+function awaits the result (guest/await_returns.h)."""
 
 import ast
 
@@ -22,7 +22,7 @@ def _rewrite_return(node, is_async):
 
 
 def _rewrite_block(block, is_async):
-    """Where nothing happens between the call and the end of the function."""
+    """Only where nothing happens between the call and the end of the function."""
     for node in block:
         if isinstance(node, ast.Return):
             _rewrite_return(node, is_async)

@@ -1,14 +1,16 @@
-"""The variables of a piece of code: which scope binds them, to what, and what becomes of their values
-(guest/await_scopes.h)."""
+"""The variables of a piece of code: the scopes that bind them, their values, and the uses of those
+values (guest/await_scopes.h)."""
 
 import ast
 
 from caisson.runner import walk
 
-# What becomes of a value: it is awaited (0), or is a collection, of what is awaited (1), of such collections (2).
+# The use of a value: it is awaited (0), or is a collection of awaited values (1), or of such
+# collections (2).
 NOTHING, AWAITED, DEEPEST, ANYTHING = -1, 0, 2, 3
 
-_LOOKERS = frozenset("globals locals vars eval exec".split())  # Functions that reach variables by other ways.
+# Functions that access variables in other ways.
+_LOOKERS = frozenset("globals locals vars eval exec".split())
 
 
 class Scope:
@@ -18,7 +20,7 @@ class Scope:
 
 
 class Source:
-    """Something that a variable is bound to: what `value` gives in `scope`, or what an import finds."""
+    """A value that a variable is bound to: the result of `value` in `scope`, or an import."""
 
     def __init__(self, scope, value=None, module=None, member=None):
         self.scope, self.value, self.module, self.member = scope, value, module, member
@@ -28,20 +30,20 @@ class Variable:
     def __init__(self, scope, name):
         self.scope, self.name = scope, name
         self.level = NOTHING
-        self.places = 0  # How many places of the text bind it.
-        self.sources = []  # What it is bound to, for those places that say so.
-        self.meaning = self.is_collection = None  # For await_meanings: once that is known.
-        self.asked = set()  # What is being found out just now.
+        self.places = 0  # The number of places in the text that bind it.
+        self.sources = []  # The values it is bound to, for the places where that is known.
+        self.meaning = self.is_collection = None  # For await_meanings, once known.
+        self.asked = set()  # The questions that are being answered now.
 
 
 class Variables:
     def __init__(self, tools, globals):
-        self.tools = tools  # Names of those that are functions.
+        self.tools = tools  # Names of the tools that are functions.
         self.globals = globals  # As earlier code of the session left them.
         self.module = self.current = Scope(walk.MODULE, None)
-        self.shared = set()  # Names that `global` and `nonlocal` take from scope to scope.
-        self.loses_track = False  # The code looks at its variables in other ways than by their names.
-        self._scopes = {}  # By the node that makes them.
+        self.shared = set()  # Names that `global` and `nonlocal` share between scopes.
+        self.loses_track = False  # The code accesses its variables in other ways than by name.
+        self._scopes = {}  # Keyed by the node that makes them.
 
     def scope_of(self, kind, node):
         if node not in self._scopes:
@@ -55,7 +57,8 @@ class Variables:
         self.current = self.current.outer
 
     def find(self, scope, name):
-        """What `name` means in `scope`; None if this piece of code does not bind it."""
+        """Returns the variable that `name` means in `scope`; None if this piece of code does not
+        bind it."""
         at = scope
         while at is not None:
             if (at.kind != walk.CLASS or at is scope) and name in at.variables:
@@ -64,8 +67,8 @@ class Variables:
         return None
 
     def is_tracked(self, variable):
-        """Whether nothing but its name in its own scope and those inside reaches it."""
-        # What a class binds is reached as an attribute.
+        """Returns whether it is reached only by its name in its own scope and the scopes inside."""
+        # Names that a class binds can be accessed as attributes.
         is_hidden = variable.scope.kind != walk.CLASS and variable.name not in self.shared
         return is_hidden and not self.loses_track
 
@@ -73,7 +76,7 @@ class Variables:
         variable = self.find(self.current, name)
         return variable.level if variable is not None and self.is_tracked(variable) else ANYTHING
 
-    # What the first walk finds.
+    # Results of the first walk.
 
     def _make(self, name):
         return self.current.variables.setdefault(name, Variable(self.current, name))
@@ -100,7 +103,7 @@ class FindVariables(walk.Walk):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             self._variables.shared.update(node.names)
         elif isinstance(node, ast.Assign):
-            if len(node.targets) == 1:  # What has two names from the start has no source for either.
+            if len(node.targets) == 1:  # A value with two names has no source for either.
                 self._assigned(node.targets[0], node.value)
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
             self._assigned(node.target, node.value)
@@ -134,7 +137,8 @@ class FindVariables(walk.Walk):
 
 
 def find_flat(variables, tree):
-    """Of newer syntax than is walked: as if there were one scope, which loses track."""
+    """For newer syntax that is not walked: acts as if there were one scope whose variables cannot
+    be followed."""
     variables.loses_track = True
     finder = FindVariables(variables)
     for node in ast.walk(tree):

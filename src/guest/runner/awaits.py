@@ -23,7 +23,8 @@ def _find_awaited(tree, tools, globals):
 
 
 def rewrite_awaited_calls(tree, tools, globals):
-    """All is found before anything is rewritten: values are not followed through what we put there."""
+    """Everything is found before anything is rewritten, because values are not followed through
+    nodes that we insert."""
     marks = _find_awaited(tree, tools, globals)
     rewrite_returns(tree)
     for holder, place, function in marks:

@@ -1,8 +1,9 @@
-"""Brings the guest logic up in an interpreter that was started for it: `python -I -S -c THIS STEP SYS_PATH`.
+"""Starts the guest logic in an interpreter that was started for it: `python -I -S -c THIS STEP
+SYS_PATH`.
 
-`compile`: its text is on descriptor 4; the code goes to descriptor 5, and what this process then takes of its address
-space, by descriptor 6, to stdout. `run`: the code is on descriptor 4, and a cell's socket on descriptor 3.
-"""
+`compile`: its text is on descriptor 4; the code is written to descriptor 5, and the size of this
+process's address space, read from descriptor 6, to stdout. `run`: the code is on descriptor 4, and
+a cell's socket on descriptor 3."""
 
 import marshal
 import os

@@ -1,8 +1,8 @@
-"""The cell's end of its socket (wire/nursery.h), and on top of it what the guest logic knows as `_caisson`.
+"""The cell's end of its socket (wire/nursery.h), and above it the module that the guest logic knows
+as `_caisson`.
 
-Shares its memory with hostile code, so nothing here is a boundary: what it counts and refuses is for the sake of clear
-errors, and the host checks again (I9). One thread reads for all that wait.
-"""
+It shares its memory with hostile code, so it is not a boundary. Its counts and checks only give
+clear errors; the host checks again (I9). One thread reads for all that wait."""
 
 import struct
 import sys
@@ -35,7 +35,7 @@ _start = struct.Struct("<8Q6IQ32s")
 
 
 class Start:
-    """wire::StartHeader, as far as it is wanted here."""
+    """The fields of wire::StartHeader that are needed here."""
 
     SIZE = _start.size
 
@@ -62,11 +62,11 @@ class _Stream:
         while len(self._arrived) < size:
             data = read(self._descriptor, 1 << 16)
             if not data:
-                _exit(0)  # The host is gone: there is nobody to work for.
+                _exit(0)  # The host is gone, so the process ends.
             self._arrived += data
 
     def read(self):
-        """(kind, payload) of the next message."""
+        """Returns (kind, payload) of the next message."""
         message = bytearray()
         while True:
             self._need(_frame.size)
@@ -97,24 +97,25 @@ class _Stream:
 
 
 class Bridge:
-    """A cell's conversation with its host, for all its runs."""
+    """A cell's messages to and from its host, for all its runs."""
 
     def __init__(self, descriptor):
         self._descriptor = descriptor
         self._stream = _Stream(descriptor)
         self._owner = getpid()
         self._changed = threading.Condition(threading.Lock())
-        # All below with the lock held.
+        # Protected by the lock, like everything below.
         self._runs = deque()
         self._is_read = False  # Some thread reads the socket.
         self._wakes = 0
         self._seen_wakes = threading.local()
-        self._wake_pipe = None  # Ends that thread's sleep.
-        # The host counts a run's calls from 0; here the run is part of a call's number, as in guest/calls.c.
+        self._wake_pipe = None  # Wakes that thread.
+        # The host counts a run's calls from 0; here the run is part of a call's number, as in
+        # guest/calls.c.
         self._run = 0
-        self._open = set()  # Posted, not answered.
+        self._open = set()  # Posted and not answered.
         self._answers = {}  # call: (outcome, value)
-        self._claimed = set()  # That some thread waits for by number.
+        self._claimed = set()  # Calls that some thread waits for by number.
         self.start = None
         self._calls = 0
         self._arrived_ns = self._began_ns = 0
@@ -122,13 +123,14 @@ class Bridge:
     # Runs.
 
     def await_run(self):
-        """(Start, request, files) of the next run, encoded."""
+        """Returns (Start, request, files) of the next run, encoded."""
         with self._changed:
             while not self._runs:
                 self._await_news(None)
             self._arrived_ns = monotonic_ns()
             message = self._runs.popleft()
-            # A thread that an earlier run left behind waits for ever: its call belongs to nobody.
+            # A thread that an earlier run left behind waits for ever, because its call belongs to
+            # no run.
             self._run += 1
             self._open.clear()
             self._answers.clear()
@@ -152,14 +154,14 @@ class Bridge:
             self._send_done(_REPORTED, flags | (_MEMORY_REFUSED if is_memory_refused else 0), message)
 
     def abort(self):
-        """What os.abort() is: of SIGABRT itself, the first process of a pid namespace cannot die."""
+        """Implements os.abort(): SIGABRT cannot kill the first process of a pid namespace."""
         if not self._is_forked():
             self._send_done(_TRAP, 0, b"", _UNREACHABLE)
         _exit(1)
 
     def _send_done(self, ending, flags, message, detail=0):
         now = monotonic_ns()
-        # The host's own clock counts CPU time; of memory, the nursery tells.
+        # The host measures CPU time; the nursery reports memory.
         done = _done.pack(
             ending, detail, self._began_ns - self._arrived_ns, now - self._arrived_ns, 0, 0, flags, self._calls
         )
@@ -172,7 +174,7 @@ class Bridge:
             _exit(0)
 
     def _is_forked(self):
-        """A process that code forked from the cell is no part of the conversation."""
+        """A process that code forked from the cell is not part of the conversation."""
         return getpid() != self._owner
 
     # Calls.
@@ -189,7 +191,7 @@ class Bridge:
             seq = self._calls
             self._calls += 1
             self._open.add(self._call_of(seq))
-            # Sent when somebody waits: calls that are made together wake the host once.
+            # Sent when a thread waits: calls that are made together wake the host once.
             self._stream.queue(_CALL, _call.pack(seq, 0) + message)
             return self._call_of(seq)
 
@@ -198,7 +200,7 @@ class Bridge:
 
     @staticmethod
     def _encoded(call, limit):
-        """None if it is too large."""
+        """Returns None if it is too large."""
         try:
             return encode(call, limit)
         except TooBig:
@@ -215,7 +217,7 @@ class Bridge:
         )
 
     def finish(self, call):
-        """The value of a call, or what it raises."""
+        """Returns the value of a call, or raises its error."""
         with self._changed:
             self._claimed.add(call)
             while call not in self._answers:
@@ -228,7 +230,8 @@ class Bridge:
         return value
 
     def wait(self, timeout):
-        """[(call, value, error)] of answers that nobody waits for by number, once there is one, or time is over."""
+        """Returns [(call, value, error)] of answers that no thread waits for by number, once there
+        is one or the time is over."""
         deadline = None if timeout is None else monotonic() + max(timeout, 0)
         with self._changed:
             looked = False
@@ -266,7 +269,7 @@ class Bridge:
 
     @staticmethod
     def _settled(answer):
-        """(value, error)"""
+        """Returns (value, error)."""
         outcome, value = answer
         if outcome == _RETURNED:
             return value, None
@@ -277,12 +280,13 @@ class Bridge:
             return None, UncertainError(message) if kind == "UncertainError" else ToolError(kind, message)
         return None, ToolError("ToolError", value)
 
-    # The socket. All of this with the lock held, except while it is waited for.
+    # The socket. Call all of this with the lock held; it is released while waiting.
 
     def _await_news(self, deadline):
-        """Until something has happened that this thread may have waited for, or the deadline."""
+        """Waits until something has happened that this thread may have waited for, or until the
+        deadline."""
         if self._is_forked():
-            _exit(1)  # Nobody will ever answer here.
+            _exit(1)  # No answer will ever come here.
         self._stream.flush()
         if self._is_read:
             self._changed.wait(None if deadline is None else max(deadline - monotonic(), 0))
@@ -317,7 +321,7 @@ class Bridge:
             self._runs.append(message)
         elif kind == _ANSWER:
             call = self._call_of(_answer.unpack_from(message)[0])
-            if call in self._open:  # To a call of this run, that is.
+            if call in self._open:  # Only if it is a call of this run.
                 self._open.discard(call)
                 self._answers[call] = decode(message[_answer.size :])[1:]
         elif kind == _CANCEL:
@@ -327,7 +331,7 @@ class Bridge:
 
 
 def as_module(bridge, source):
-    """What the guest logic imports as `_caisson`."""
+    """Makes the module that the guest logic imports as `_caisson`."""
     module = type(sys)("_caisson")
     for name in ("post", "finish", "wait", "outstanding", "wake"):
         setattr(module, name, getattr(bridge, name))

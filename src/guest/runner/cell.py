@@ -1,4 +1,4 @@
-"""The life of a cell's process, from when its interpreter is up."""
+"""The life of a cell's process after its interpreter has started."""
 
 import _signal
 import _thread
@@ -16,7 +16,7 @@ _OPEN_ALREADY = 4  # The streams and the socket.
 
 
 def _make_main():
-    """A fresh __main__: the one there is, is the bootstrap's."""
+    """Makes a fresh __main__: the existing one belongs to the bootstrap."""
     sys.modules["__main__"] = ModuleType("__main__")
     sys.argv[:] = ["main.py"]
     if hasattr(sys, "orig_argv"):
@@ -27,18 +27,18 @@ def _write_input_files(encoded):
     """As engine/native/nursery/input_files.h."""
     for path, *contents in decode(encoded) if encoded else ():
         if len(contents) != 1:
-            continue  # A mount: it is there already.
+            continue  # A mount: it already exists.
         try:
             os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
         except OSError:
-            pass  # What is wrong shows when the file is made.
+            pass  # Errors show when the file is made.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with open(os.open(path, flags, 0o444), "wb") as file:
             file.write(contents[0])
 
 
 def _tighten(first, start):
-    """Limits only ever get lower, so a session keeps the lowest that any of its runs had."""
+    """Limits can only be lowered, so a session keeps the lowest that any of its runs had."""
     import resource
 
     def lower(kind, value):
@@ -53,7 +53,7 @@ def _tighten(first, start):
 def serve(descriptor):
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     _thread.stack_size(_THREAD_STACK_BYTES)
-    os.environ.pop("MALLOC_ARENA_MAX", None)  # Has had its effect.
+    os.environ.pop("MALLOC_ARENA_MAX", None)  # It has already taken effect.
     _make_main()
     bridge = bridges.Bridge(descriptor)
     sys.modules["_caisson"] = bridges.as_module(bridge, lambda: runs.source)
@@ -66,7 +66,8 @@ def serve(descriptor):
         start, request, files = bridge.await_run()
         try:
             if first is not None:
-                _tighten(first, start)  # Those of the first run were set before this process was Python.
+                # Those of the first run were set before this process became Python.
+                _tighten(first, start)
             first = first or start
             _write_input_files(files)
         except OSError as error:

@@ -1,9 +1,8 @@
-"""The strict policy on a tree (guest/check.h): modules and attribute readers are never values, so no alias can carry them
-out of sight; what cannot be known is refused, with a hint.
+"""The strict policy on a tree (guest/check.h): modules and attribute readers are never values, so
+no alias can hide them; everything that cannot be known is refused, with a hint.
 
-This is statements and the walk; check_values.py has names and attributes, check_calls.py calls, check_patterns.py class
-patterns.
-"""
+This file has statements and the walk; check_values.py has names and attributes, check_calls.py
+calls, check_patterns.py class patterns."""
 
 import ast
 
@@ -14,7 +13,7 @@ from caisson.runner.modules import ALLOWED
 
 _COPY_HINT = "define __copy__ or __deepcopy__"
 _OTHER_NAME = "choose another name"
-# Names that Python itself looks up: nobody else binds them.
+# Names that Python itself looks up; code must not bind them.
 _UNBINDABLE = {
     "__annotations__": "write the annotations where they belong",
     "__build_class__": _OTHER_NAME,
@@ -52,7 +51,7 @@ class Checker(Calls, Patterns):
             self.refuse("name", self.place, _UNBINDABLE[name], message)
 
     def _may_name_module(self, name):
-        """A module may be bound to it, so that the check knows it wherever it is used."""
+        """A module may be bound to it, so that the check recognises it wherever it is used."""
         scope = self.names.current
         binding = scope.find(name)
         is_nonlocal = binding is not None and binding.is_nonlocal
@@ -72,18 +71,19 @@ class Checker(Calls, Patterns):
     def _refuse_import(self, alias, module, verdict):
         top = module.partition(".")[0]
         if verdict is None and top in self.absent:
-            return  # Said already.
+            return  # Already reported.
         otherwise = "use the modules that are allowed, or a tool of the host"
         hint = lists.import_hints.get(top, otherwise)
         self.refuse("import", alias, hint, f"the module {module:.80} is not allowed")
 
     def _check_below_os(self, alias, module):
-        """Below os only what the list of os attributes has: `import os.path`."""
+        """Below os only the entries of the list of os attributes are allowed: `import os.path`."""
         if module.startswith("os.") and self.rules.os_attributes.get(module[3:]) is not ALLOWED:
             self.refuse("import", alias, "use pathlib", f"the module {module:.80} is not allowed")
 
     def _check_public(self, alias, module):
-        """`import asyncio.__main__`: what packages keep to themselves runs code, starts processes, reads anything."""
+        """`import asyncio.__main__`: private modules of packages can run code, start processes and
+        read anything."""
         if "._" in module:
             message = f"the module {module:.80} is private"
             self.refuse("import", alias, "use what the module offers publicly", message)
@@ -156,7 +156,8 @@ class Checker(Calls, Patterns):
     def _check_AnnAssign(self, node):
         target = node.target
         is_name = isinstance(target, ast.Name)
-        # A dataclass makes source text of its fields; one called `os` is read as x.os, which is looked after.
+        # A dataclass makes source text of its fields; one called `os` is read as x.os, which is
+        # checked at run time.
         in_class = self.names.current.kind == walk.CLASS
         is_own = is_name and target.id in tools.OWN_ATTRIBUTES and target.id != "__dict__"
         if in_class and is_name and target.id != "__match_args__" and not is_own:
@@ -171,7 +172,7 @@ class Checker(Calls, Patterns):
         """A class pattern reads the attributes that __match_args__ names."""
         if not isinstance(target, ast.Name) or target.id != "__match_args__":
             return
-        self.done = target  # Bound in any other way, it is refused.
+        self.done = target  # Bound in any other way it is refused.
         is_literal = isinstance(value, (ast.Tuple, ast.List))
         for item in value.elts if is_literal else ():
             is_text = isinstance(item, ast.Constant) and type(item.value) is str
@@ -183,7 +184,8 @@ class Checker(Calls, Patterns):
             self.refuse("attribute", value, hint, "__match_args__ needs its names as literals")
 
     def _check_AugAssign(self, node):
-        """`x.obj += y` hands what it reads to y.__radd__, past the function that reads it elsewhere."""
+        """`x.obj += y` passes the value to y.__radd__ and so bypasses the function that reads it
+        elsewhere."""
         if isinstance(node.target, ast.Attribute) and not isinstance(node.value, (ast.Constant, ast.JoinedStr)):
             self.check_evaluator(node.target, node.target.attr)
         if isinstance(node.target, ast.Attribute) and node.target.attr in tools.OWN_ATTRIBUTES:
@@ -236,7 +238,7 @@ class Checker(Calls, Patterns):
         return True
 
     def _check_Constant(self, node):
-        """Some of Python's own functions evaluate what annotations say as text."""
+        """Some functions of the standard library evaluate the text of annotations."""
         text = node.value
         if self.annotations and type(text) is str and ("(" in text or "__" in text):
             self.refuse("annotation", node, "write the name of a type", "this annotation is code")
@@ -258,7 +260,7 @@ class Checker(Calls, Patterns):
             self.check_class_pattern(node)
 
     def _check_compared(self, value):
-        """`case x.obj:` would hand it to the __eq__ of what is matched."""
+        """`case x.obj:` would pass it to the __eq__ of the matched object."""
         while isinstance(value, ast.Attribute):
             self.check_evaluator(value, value.attr)
             if value.attr in tools.OWN_ATTRIBUTES:

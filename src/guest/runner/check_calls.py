@@ -1,4 +1,5 @@
-"""Calls under the strict policy: those that read attributes by name, and the texts that str.format fills in."""
+"""Calls under the strict policy: those that read attributes by name, and the texts that str.format
+fills in."""
 
 import ast
 
@@ -8,7 +9,7 @@ from caisson.runner.check_values import BY_NAME, FORMATS, Possible
 
 
 def _literal_text(args, index):
-    """The str that is written as that argument, or None."""
+    """Returns the str literal in that argument, or None."""
     if index >= len(args) or any(isinstance(arg, ast.Starred) for arg in args[: index + 1]):
         return None
     arg = args[index]
@@ -20,7 +21,8 @@ class Calls(Packages):
     # Templates: str.format reads attributes too.
 
     def _check_fields(self, place, text):
-        """Every brace may open a field: "{{" too, so that no rule of the format language needs to be known."""
+        """Every brace may open a field, also "{{", so that the rules of the format language need
+        not be known."""
         for i, character in enumerate(text):
             if character == "{":
                 self._check_field(place, text, i + 1)
@@ -43,7 +45,7 @@ class Calls(Packages):
             self.check_attribute_name(place, None, text[start:at])
 
     def _only_binding(self, name):
-        """The binding whose value `name` has in the current scope, if that is all it can have."""
+        """Returns the binding that `name` has in the current scope, if it can have no other."""
         at = None if name in self.names.nonlocals else self.names.current
         while at is not None:
             binding = at.find(name)
@@ -123,7 +125,7 @@ class Calls(Packages):
         self.refuse("attribute", node, hint, f"{function:.80} needs the attribute's name as a literal")
 
     def _check_named_access(self, node, function):
-        """getattr(x, "name"), and its like."""
+        """getattr(x, "name") and similar functions."""
         name = None if node.keywords else _literal_text(node.args, 1)
         if name is None:
             self._refuse_computed(node, function)
@@ -133,7 +135,7 @@ class Calls(Packages):
             self.check_template(node, receiver)
             return
         if name == "__dict__":
-            self.check_attribute_name(node, None, name)  # Only x.__dict__ is looked after while the code runs.
+            self.check_attribute_name(node, None, name)  # Only x.__dict__ is checked at run time.
             return
         if function == "getattr":
             self.check_evaluator(node, name)

@@ -1,4 +1,5 @@
-"""Which modules the code imports, and which of them are missing here (guest/imports.h)."""
+"""Finds out which modules the code imports, and which of them are missing here (guest/imports.h).
+"""
 
 import ast
 import sys
@@ -16,7 +17,7 @@ def _is_named(node, names):
 
 
 def _catches(handler):
-    """The error that a missing module raises."""
+    """Returns whether the handler catches the error that a missing module raises."""
     if handler.type is None:
         return True
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -29,14 +30,14 @@ class _Finder(walk.Walk):
         self._native = request.native_packages
         self._is_missing = is_missing
         is_strict = request.policy != 0
-        # Code that changes where modules come from knows better what there is.
+        # Code that changes where modules come from may find modules that are missing here.
         knows_better = not is_strict and b"sys.path" in request.code
         self._refuses = (is_strict or self._native is not None) and not knows_better
         self._by_call = not is_strict
-        self._guards = 0  # How many try statements around here catch a failing import.
+        self._guards = 0  # Number of enclosing try statements that catch a failing import.
 
     def _sort(self, top):
-        """A module seen for the first time: is it here, is it there, is it nowhere?"""
+        """Classifies a module seen for the first time: present here, in engine native, or nowhere."""
         self._judgement.imports.append(top)
         if top in sys.modules or not self._is_missing(top):
             return
@@ -65,7 +66,7 @@ class _Finder(walk.Walk):
             return True
         guards = any(_catches(handler) for handler in node.handlers)
         self._guards += guards
-        self.visit_stmts(node.body)  # What is guarded; the rest is not.
+        self.visit_stmts(node.body)  # Only the body is guarded.
         self._guards -= guards
         for handler in node.handlers:
             self.visit_stmts(handler.body)
@@ -88,4 +89,4 @@ def find(judgement, tree, request, is_missing):
     try:
         _Finder(judgement, request, is_missing).visit_stmts(tree.body)
     except walk.Unknown:
-        pass  # Under the strict policy the check refuses it; else it is nobody's business.
+        pass  # Under the strict policy the check refuses it; otherwise it is allowed.

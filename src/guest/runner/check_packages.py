@@ -1,8 +1,7 @@
-"""What packages that are not Python's own offer: some of it executes text, or unpickles.
+"""Packages outside the standard library: some of their functions execute text, or unpickle.
 
-They are not loaded when the check runs, so what is below them is known by its path alone: numpy.testing may be a module or
-anything else.
-"""
+They are not loaded when the check runs, so everything below them is known only by its path:
+numpy.testing may be a module or anything else."""
 
 import ast
 import re
@@ -13,7 +12,7 @@ from caisson.runner.check_values import MAX_ALIAS_DEPTH, MAX_ALIAS_STEPS, Possib
 from caisson.runner.modules import REFUSED
 
 
-# Functions of numpy that unpickle: where they have their argument allow_pickle.
+# Functions of numpy that unpickle, with the position of their argument allow_pickle.
 _UNPICKLERS = {"load": 2, "read_array": 1, "NpzFile": 3}
 
 
@@ -27,7 +26,7 @@ def _is_in_numpy(path):
 
 class Packages(Values):
     def _path(self, node, scope=None, depth=0):
-        """The dotted path by which `node` is reached from a package, or None."""
+        """Returns the dotted path by which `node` is reached from a package, or None."""
         scope = scope or self.names.current
         self.steps += 1
         if depth > MAX_ALIAS_DEPTH or self.steps > MAX_ALIAS_STEPS:
@@ -75,7 +74,7 @@ class Packages(Values):
             self.refuse("attribute", node, hint, "allow_pickle runs code that the file has")
 
     def _uses_pandas(self):
-        """Other packages hand out DataFrames too, and in a session earlier code may have left some."""
+        """Other packages return DataFrames too, and in a session earlier code may have left some."""
         if "pandas" not in self.modules.native:
             return False
         return "pandas" in sys.modules or not all(map(self.modules.is_standard, self.imports))
@@ -84,7 +83,7 @@ class Packages(Values):
         return name in tools.EVALUATORS and self._uses_pandas()
 
     def check_evaluator(self, place, name):
-        """`name` where it is read otherwise than with a dot."""
+        """Checks `name` where it is read in another way than with a dot."""
         if self._is_evaluator(name):
             hint = "call it where it stands, with the text as a literal: df.query('a > @n')"
             self.refuse("attribute", place, hint, f"it cannot be told what {name:.80}() evaluates here")
@@ -111,8 +110,8 @@ class Packages(Values):
         self.refuse("attribute", node, hint, f"it cannot be told what {node.func.attr:.80}() evaluates")
 
     def _check_word(self, node, word):
-        """An attribute, if there is a dot before it. `@name` is a variable of the code, of which nothing is read or called
-        here."""
+        """Checks a word, which is an attribute if there is a dot before it. `@name` is a variable
+        of the code; nothing of it is read or called here."""
         name = word.group()
         before = word.string[: word.start()].rstrip()[-1:]
         after = word.string[word.end() :].lstrip()[:1]

@@ -1,9 +1,9 @@
 """Class patterns under the strict policy.
 
-`case Point(x, y)` reads the attributes that Point.__match_args__ names, whatever they are by then. So the names are settled
-here, and the pattern becomes `case Point(a=x, b=y)`: they are known for classes written in the code, for classes of modules
-and for builtins; a class that was made in any other way may name whatever its maker computed.
-"""
+`case Point(x, y)` reads the attributes that Point.__match_args__ names at run time. So the names
+are fixed here, and the pattern becomes `case Point(a=x, b=y)`. The names are known for classes
+written in the code, for classes of modules and for builtins. A class made in any other way may
+contain any computed name."""
 
 import ast
 import builtins
@@ -12,7 +12,7 @@ from caisson import own
 from caisson.runner import names, walk
 from caisson.runner.check_values import MAX_ALIAS_DEPTH, MAX_ALIAS_STEPS, Possible, Values
 
-# Decorators that give back the class they got.
+# Decorators that return the class they were given.
 _KEEP_CLASS = (
     "dataclasses.dataclass",
     "enum.unique",
@@ -21,17 +21,17 @@ _KEEP_CLASS = (
     "typing.runtime_checkable",
 )
 _NAMED_TUPLES = ("collections.namedtuple", "typing.NamedTuple")
-# What is bound in these may be bound or not.
+# Names bound in these may be bound or not.
 _CONDITIONAL = ("If", "For", "While", "With", "Try", "TryStar", "Match")
 
 
 class _Unknown(Exception):
-    """It cannot be told."""
+    """It is unknown."""
 
 
 class _Known:
-    """The names in the __match_args__ of a class, and whether they are the fields of a dataclass, to which one made from it
-    adds its own."""
+    """The names in the __match_args__ of a class, and whether they are the fields of a dataclass,
+    to which a derived dataclass adds its own."""
 
     def __init__(self, found=(), are_fields=False):
         self.are_fields = are_fields
@@ -51,7 +51,7 @@ def _keyword(keywords, name):
 
 
 def _is_left_at(keywords, name, value):
-    """Whether an argument has its default, which may be written out."""
+    """Returns whether an argument has its default value, which may be written out."""
     given = _keyword(keywords, name)
     if given is None:
         return True
@@ -59,7 +59,8 @@ def _is_left_at(keywords, name, value):
 
 
 def _mentions(node, name):
-    """Whether a part of an annotation has that name: ClassVar[int], typing.ClassVar, "ClassVar"."""
+    """Returns whether a part of an annotation has that name: ClassVar[int], typing.ClassVar,
+    "ClassVar"."""
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Attribute):
@@ -78,7 +79,7 @@ def _lookup(cls, name):
 
 
 def _in_type(value):
-    """A class that exists already can be looked at."""
+    """A class that already exists can be inspected."""
     if not issubclass(type(value), type):
         raise _Unknown
     found = _lookup(value, "__match_args__")
@@ -101,7 +102,7 @@ def _add_literals(known, node):
 
 
 def _is_positional(node):
-    """A field that the code sets by position: one of `field(init=False)` is not."""
+    """Returns whether the field is set by position, unlike `field(init=False)`."""
     if _mentions(node.annotation, "ClassVar"):
         return False
     init = _keyword(node.value.keywords, "init") if isinstance(node.value, ast.Call) else None
@@ -121,7 +122,7 @@ def _add_fields(known, body):
 
 
 def _written_names(body):
-    """The literal that a class body has for __match_args__, or None."""
+    """Returns the literal that a class body assigns to __match_args__, or None."""
     written = None
     for node in body:
         target = None
@@ -158,11 +159,11 @@ class Patterns(Values):
         node.patterns = []
 
     def _left_or_builtin(self, name):
-        """The value that nothing in this code binds to `name`."""
+        """Returns the value of `name` if nothing in this code binds it."""
         return self.main[name] if name in self.main else getattr(builtins, name, None)
 
     def _is_builtin_class(self, node):
-        """`case int(n)`: the object itself, and no class of Python's own can be changed."""
+        """`case int(n)`: matches the object itself, and Python's own classes cannot be changed."""
         scope = self.names.current
         if isinstance(node, ast.Name) and self._meaning(scope, node.id) is None:
             value = self._left_or_builtin(node.id)
@@ -200,8 +201,8 @@ class Patterns(Values):
         raise _Unknown
 
     def _meaning(self, scope, name):
-        """The binding that `name` means in `scope`; None if nothing in the code binds it. One without things if that
-        cannot be told."""
+        """Returns the binding that `name` means in `scope`; None if nothing in the code binds it.
+        If it is unknown, returns a binding without things."""
         unknown = names.Binding()
         if name in self.names.nonlocals:
             return unknown
@@ -216,7 +217,7 @@ class Patterns(Values):
         return None
 
     def _member_of(self, scope, node):
-        """The dotted name of the module's member that `node` is, or None."""
+        """Returns the dotted name of the module member that `node` is, or None."""
         if isinstance(node, ast.Name):
             binding = self._meaning(scope, node.id)
             things = binding.things if binding is not None else []
@@ -243,7 +244,7 @@ class Patterns(Values):
         return is_dataclass
 
     def _inherited(self, node, scope, depth):
-        """Of the classes it is made from, and whether it is a named tuple itself."""
+        """Returns the names of the base classes, and whether the class is a named tuple itself."""
         meta = _keyword(node.keywords, "metaclass")
         if meta and (meta.arg is None or self._member_of(scope, meta.value) != "abc.ABCMeta"):
             raise _Unknown
@@ -254,7 +255,7 @@ class Patterns(Values):
                 continue
             one = self._class(scope, base, depth + 1)
             if one.names and known.names:
-                raise _Unknown  # Which of them comes first is not followed.
+                raise _Unknown  # The order of several bases is not followed.
             if one.names:
                 known = _Known(one.names, one.are_fields)
         return known, is_named_tuple

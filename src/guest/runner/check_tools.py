@@ -1,4 +1,4 @@
-"""Calls of tools that are described, checked against their descriptions (guest/check_tools.h)."""
+"""Checks calls of tools against their descriptions (guest/check_tools.h)."""
 
 import ast
 import builtins
@@ -11,7 +11,8 @@ _REQUIRED = 0
 
 
 def _literal_type(node):
-    """JSON's name for the type of a literal, or None if it is none or JSON has no such."""
+    """Returns the JSON name of the type of a literal, or None if it is not a literal or JSON has no
+    such type."""
     if isinstance(node, ast.Constant):
         value = node.value
         if value is None:
@@ -46,7 +47,7 @@ _JSON_NAMES = {
 
 
 def _is_choice(choice, value):
-    """Numbers that are equal are the same to JSON; a bool is no number there."""
+    """Equal numbers are the same to JSON; a bool is not a number there."""
     if not isinstance(choice, ast.Constant) or isinstance(value, ast.JoinedStr):
         return True
     if not isinstance(value, ast.Constant):
@@ -56,7 +57,7 @@ def _is_choice(choice, value):
 
 
 def _fits(annotation, value):
-    """False if a literal certainly is not what an annotation says, or something inside of it is not."""
+    """Returns False if a literal, or something inside it, certainly does not fit an annotation."""
     literal = _literal_type(value)
     if literal is None:
         return True
@@ -77,7 +78,7 @@ def _fits(annotation, value):
     if isinstance(value, (ast.List, ast.Tuple)):
         return all(_fits(inner, item) for item in value.elts)
     is_dict = isinstance(value, ast.Dict) and isinstance(inner, ast.Tuple) and len(inner.elts) == 2
-    # `**more` in a dict has no key, and is itself one of the kind.
+    # `**more` in a dict has no key, and is itself a dict of this kind.
     return not is_dict or all(
         _fits(annotation if key is None else inner.elts[1], item)
         for key, item in zip(value.keys, value.values)
@@ -85,7 +86,7 @@ def _fits(annotation, value):
 
 
 def _fits_annotation(text, value):
-    """An annotation that cannot be read says nothing."""
+    """An annotation that cannot be parsed fits everything."""
     try:
         return "[" not in text or _fits(ast.parse(text, mode="eval").body, value)
     except SyntaxError:
@@ -130,7 +131,7 @@ class _Bound(walk.Walk):
 
 
 class _Call:
-    """One call: what is given, as far as the text tells."""
+    """One call: its arguments, as far as the text shows."""
 
     def __init__(self, tool, node, findings):
         self._tool = tool
@@ -138,7 +139,7 @@ class _Call:
         self._findings = findings
         self._parameters = {fields[0]: fields for fields in tool["parameters"]}
         self._given = set()
-        self._is_unknown = False  # There are *args or **kwargs, or a dict that is not written out.
+        self._is_unknown = False  # There are *args or **kwargs, or a dict that is not a literal.
 
     def check(self, through_call_tool):
         args = self._node.args
@@ -200,7 +201,7 @@ class _Call:
 
 class _Calls(walk.Walk):
     def __init__(self, described, bound, findings):
-        self._described = described  # {name: description, encoded until it is asked for}
+        self._described = described  # {name: description, encoded until it is needed}
         self._bound = bound
         self._findings = findings
 
@@ -234,4 +235,5 @@ def check(tree, entries, findings):
         bound.visit_stmts(tree.body)
         _Calls(described, bound.names, findings).visit_stmts(tree.body)
     except walk.Unknown:
-        pass  # Under the strict policy the check refuses it; else the host checks every call anyway.
+        # Under the strict policy the check refuses it; otherwise the host checks every call anyway.
+        pass

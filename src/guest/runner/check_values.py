@@ -14,7 +14,7 @@ _MAX_POSSIBLE = 8
 
 BY_NAME = ("getattr", "setattr", "hasattr", "delattr")
 FORMATS = ("format", "format_map")
-_BOUND, _MAYBE_BOUND, _FREE = range(3)  # How far a name reaches.
+_BOUND, _MAYBE_BOUND, _FREE = range(3)  # How far the lookup of a name goes.
 
 
 def is_dunder(name):
@@ -22,11 +22,11 @@ def is_dunder(name):
 
 
 class Possible:
-    """What an expression may be, as far as it matters."""
+    """The relevant things that an expression may be."""
 
     def __init__(self):
         self.things = []  # (names.MODULE or names.SPECIAL, dotted name)
-        self.is_too_much = False  # More than fit, or aliases of aliases without end.
+        self.is_too_much = False  # There are more than fit, or too many aliases of aliases.
         self.builtin = None  # The builtin it may be.
         self.left = None  # The module that earlier code of a session left under this name.
 
@@ -55,16 +55,17 @@ class Values(walk.Walk):
         self.findings = judgement.findings
         self.main = sys.modules["__main__"].__dict__
         self.names = names.Names()
-        self.steps = 0  # Taken after aliases, over all names.
-        self.classes = 0  # How many class bodies we are inside of.
-        self.place = None  # The node visited last, for what has no place of its own.
-        self.done = None  # Checked already: the walk leaves it out.
-        self.formatting = None  # A `format` whose text _check_call sees to.
-        self.called = None  # A callee whose arguments _check_call sees to.
-        self.excused = [None, None]  # May be modules, since what is around makes no value of them.
+        self.steps = 0  # Steps taken to follow aliases, for all names together.
+        self.classes = 0  # Depth of nested class bodies.
+        self.place = None  # The last visited node, for parts without a position.
+        self.done = None  # Already checked: the walk skips it.
+        self.formatting = None  # A `format` whose text _check_call checks.
+        self.called = None  # A callee whose arguments _check_call checks.
+        # May be modules, because the surrounding code makes no value of them.
+        self.excused = [None, None]
 
     def refuse(self, rule, node, hint, message):
-        # Before 3.10, names in an import have no place of their own.
+        # Before 3.10, names in an import have no position.
         self.findings.add(rule, node if hasattr(node, "lineno") else self.place, hint, message)
 
     def is_allowed_kind(self, node):
@@ -76,7 +77,7 @@ class Values(walk.Walk):
         return False
 
     def is_mangled(self, name):
-        """In a class, another name than it seems."""
+        """Inside a class it means another name."""
         return self.classes > 0 and len(name) > 2 and name.startswith("__") and not is_dunder(name)
 
     # What names and attributes may be.
@@ -93,8 +94,8 @@ class Values(walk.Walk):
         binding.is_followed = False
 
     def _collect(self, scope, node, possible, depth):
-        """Python's rules: a function's local is that and nothing else; what a class body binds hides what is outside only
-        once it is bound; other scopes do not see into class bodies."""
+        """Python's rules: a local of a function is nothing else; a name bound in a class body hides
+        an outer one only once it is bound; other scopes do not see names of class bodies."""
         reach, at = _FREE, scope
         while at is not None:
             binding = at.find(node.id) if at is scope or at.kind != walk.CLASS else None
@@ -117,7 +118,7 @@ class Values(walk.Walk):
         return reach
 
     def _add_global(self, name, possible):
-        """What an earlier piece of a session left under that name."""
+        """Adds the value that an earlier piece of a session left under that name."""
         if is_dunder(name) or name not in self.main:
             return False
         value = self.main[name]
@@ -144,7 +145,8 @@ class Values(walk.Walk):
         return reach
 
     def evaluate(self, scope, node, possible, depth=0):
-        """What `node` may be, for an alias of it: nothing is reported, since that happens where it stands."""
+        """Determines what `node` may be, for an alias of it. Reports nothing; that happens where
+        the expression stands."""
         self.steps += 1
         if depth > MAX_ALIAS_DEPTH or self.steps > MAX_ALIAS_STEPS:
             possible.is_too_much = True
@@ -195,8 +197,8 @@ class Values(walk.Walk):
             self._check_builtin(node, reach)
 
     def _may_show_dict(self, receiver):
-        """`x.__dict__` shows what an object of the code's own has; that of a class of Python's has everything that the
-        check keeps away from."""
+        """`x.__dict__` may be shown for an object of the code. The dict of one of Python's own
+        classes holds everything that the check protects."""
         named = receiver.func if isinstance(receiver, ast.Call) else receiver
         if isinstance(named, ast.Attribute) and is_dunder(named.attr):
             return False
@@ -214,11 +216,11 @@ class Values(walk.Walk):
         return False
 
     def check_attribute_name(self, place, receiver, name):
-        """Whether `name` may be read from (written to, deleted from) something unknown."""
+        """Checks whether `name` may be read from (written to, deleted from) an unknown object."""
         verdict = self.rules.attributes.get(name)
         if verdict is None and not is_dunder(name):
             return
-        # With a dot, it is looked after while the code runs.
+        # With a dot, it is checked at run time.
         with_dot = receiver is not None and isinstance(place, ast.Attribute)
         if verdict is REFUSED and with_dot and name in tools.OWN_ATTRIBUTES and not self._is_caught(receiver):
             return
@@ -258,12 +260,12 @@ class Values(walk.Walk):
                 continue
             member = self.modules.member(module, name)
             modules += member.kind != "unknown"
-            # hasattr(math, "cbrt") is how to ask.
+            # hasattr(math, "cbrt") is the way to ask.
             if member.kind == "missing" and isinstance(place, ast.Call):
                 continue
             result.add_member(member)
             self.refuse_member(place, module, name, member)
-        # What no module may have, nothing else that goes by the same name can be asked for.
+        # A name that no module may have is checked as an attribute of an unknown object as well.
         if modules == 0:
             self.check_attribute_name(place, receiver, name)
 
@@ -286,7 +288,8 @@ class Values(walk.Walk):
             self.refuse("module", node, "keep it in a variable of your own", message)
 
     def check_operand(self, node):
-        """Checks an expression and says what it may be, without asking whether it may be used as a value."""
+        """Checks an expression and determines what it may be, without checking whether it may be
+        used as a value."""
         possible = Possible()
         is_name = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         if not is_name and not isinstance(node, ast.Attribute):

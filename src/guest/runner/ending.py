@@ -1,4 +1,4 @@
-"""What CPython does when a program ends, done while the run still counts (guest/ending.h)."""
+"""Does what CPython does when a program ends, while the run still counts (guest/ending.h)."""
 
 import _io
 import atexit
@@ -10,13 +10,14 @@ from caisson import report
 from caisson.runner.tools import Tool
 
 _BUFFERS = (_io.TextIOWrapper, _io.BufferedWriter, _io.BufferedRandom)  # The outermost first.
-# What the names of __main__ stand for, in the order in which it is let go: what a __del__ is likely to need stays longest.
+# The objects that the names of __main__ refer to, in the order of release: objects that a __del__
+# is likely to need stay longest.
 _SHARES = _DATA, _CLASSES_AND_CLOSURES, _FUNCTIONS = range(3)
 _STAYS = 3
 
 
 def _attempt(function, about, *arguments):
-    """Code that is left behind may raise what it likes: it is shown, and changes nothing."""
+    """Code that is left behind may raise anything: the error is shown, and changes nothing."""
     try:
         function(*arguments)
     except BaseException as error:
@@ -68,13 +69,13 @@ def _call_handlers():
     try:
         atexit._run_exitfuncs()
     except BaseException:
-        pass  # It has been shown: only 3.9 raises it, too.
+        pass  # It was already shown: only 3.9 raises it as well.
 
 
 class Ending:
     def __init__(self, main_globals):
         self._globals = main_globals
-        gc.freeze()  # What is there now is not the code's.
+        gc.freeze()  # Existing objects do not belong to the code.
 
     def end_program(self, keeps_cell):
         if not keeps_cell:
@@ -86,8 +87,9 @@ class Ending:
             _flush_files()
 
     def _release_files(self):
-        """Whoever holds files may have more to write than they know of (an archive its directory), so their owners go first. In
-        a cycle a file may be closed before what writes to it is finalized, so all is flushed before cycles are looked for."""
+        """The owner of a file may have more to write than the file knows of (an archive its
+        directory), so owners go first. In a cycle a file may be closed before its writer is
+        finalized, so everything is flushed before cycles are collected."""
         for share in _SHARES:
             if not _holds_files():
                 return
@@ -105,4 +107,4 @@ class Ending:
                 if _share(self._globals.get(name)) == share:
                     self._globals[name] = None
             except BaseException:
-                pass  # Of keys that compare as they like.
+                pass  # Raised by keys with their own comparison.

@@ -1,4 +1,4 @@
-"""What is wrong with the code, for whoever wrote it."""
+"""The findings in the code, for its author."""
 
 _MAX_FINDINGS = 50
 
@@ -21,7 +21,7 @@ class Findings:
             self._items.append((line, offset, rule, message, hint))
 
     def listed(self, source):
-        """In the order of the source; columns in characters, from 1."""
+        """Returns them in the order of the source; columns in characters, from 1."""
         lines = source.replace("\r\n", "\n").replace("\r", "\n").encode().split(b"\n")
 
         def shown(line, offset, rule, message, hint):

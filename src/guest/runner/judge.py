@@ -1,4 +1,4 @@
-"""Judges the tree that is going to be executed, before anything is (guest/policy.h)."""
+"""Checks the tree that will be executed, before anything is (guest/policy.h)."""
 
 import sys
 
@@ -6,7 +6,7 @@ from caisson.imports import is_missing
 from caisson.runner import values
 from caisson.runner.findings import Findings
 
-# As deep as trees may be, with a few frames for each level.
+# The maximum depth of trees, with a few frames for each level.
 _RECURSION_LIMIT = 4000
 
 
@@ -14,8 +14,8 @@ class Judgement:
     def __init__(self):
         self.findings = Findings()
         self.imports = []  # The top-level modules that the code imports.
-        self.native = []  # Those of native_packages among them that are not here.
-        self.absent = set()  # Those that are nowhere.
+        self.native = []  # Those of native_packages among them that are missing here.
+        self.absent = set()  # Those that neither engine has.
 
     def may_run(self):
         return not self.findings and not self.native
@@ -42,7 +42,7 @@ def judge(tree, request):
 
 
 def _judge(judgement, tree, request):
-    # Each is loaded when it is wanted: most code is spared some of it.
+    # Each part is loaded when it is needed: most code does not need all of them.
     is_strict = request.policy != 0
     is_asked = is_strict or request.is_check or request.native_packages is not None
     if is_asked and b"import" in request.code:

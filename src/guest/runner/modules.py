@@ -1,4 +1,5 @@
-"""What the policy says of modules and of what they have (guest/modules.h). Nothing of them is called."""
+"""The rules of the policy for modules and their members (guest/modules.h). None of their code is
+called."""
 
 import sys
 from collections import namedtuple
@@ -9,11 +10,12 @@ from caisson.runner import lists
 
 ALLOWED, REFUSED = True, False  # Verdicts; None: unlisted.
 
-# `kind`: "plain", "unknown" (of a module that may not be imported), "module", "special" (reads attributes by name),
-# "refused", "foreign" (a module that may not be imported), "private" or "missing".
+# `kind`: "plain", "unknown" (of a module that may not be imported), "module", "special" (reads
+# attributes by name), "refused", "foreign" (a module that may not be imported), "private" or
+# "missing".
 Member = namedtuple("Member", "kind name hint", defaults=(None, None))
 
-# Functions that reach attributes or modules by name.
+# Functions that access attributes or modules by name.
 _SPECIAL = (
     "functools.update_wrapper",
     "functools.wraps",
@@ -25,7 +27,7 @@ _SHOWN = ("__name__", "__doc__", "__version__")
 
 
 class Rules:
-    """Lists by name: True for what is allowed, False for what is refused."""
+    """Lists by name: True if allowed, False if refused."""
 
     _SUBJECTS = {
         "imports": (lists.strict_imports, lists.refused_members),
@@ -64,7 +66,7 @@ class Modules:
             self._imported.update(".".join(parts[: i + 1]) for i in range(len(parts)))
 
     def verdict(self, dotted):
-        """Whether the module may be imported: the longest entry decides."""
+        """Returns whether the module may be imported: the longest entry decides."""
         while True:
             verdict = self._rules.imports.get(dotted)
             above, dot, _ = dotted.rpartition(".")
@@ -75,31 +77,32 @@ class Modules:
             dotted = above
 
     def is_standard(self, dotted):
-        """Whether what is reached by that path is Python's own."""
+        """Returns whether the object with that path belongs to the standard library."""
         return dotted.partition(".")[0] in self._standard
 
     def _load_standard(self, dotted):
-        """Loads a module that the code may import and will, so that it can be looked into."""
+        """Loads a module that the code may and will import, so that it can be inspected."""
         if dotted in sys.modules or not self.is_standard(dotted):
             return
         if self.verdict(dotted) is ALLOWED:
             try:
                 __import__(dotted)
             except Exception:
-                pass  # Left for the code to find out.
+                pass  # The code's own import will fail.
 
     def _loaded(self, module):
         loaded = sys.modules.get(module)
         return loaded.__dict__ if isinstance(loaded, ModuleType) else None
 
     def loaded_member(self, dotted):
-        """What the module of a standard or loaded member has under its name; None if that cannot be told."""
+        """Returns the object that the module of a standard or loaded member has under its name;
+        None if unknown."""
         module, _, name = dotted.rpartition(".")
         self._load_standard(module)
         return (self._loaded(module) or {}).get(name)
 
     def special_name(self, value):
-        """By which such a function is known, or None."""
+        """Returns the name under which such a function is known, or None."""
         for qualified in _SPECIAL:
             module, _, name = qualified.rpartition(".")
             contents = self._loaded(module)
@@ -140,24 +143,24 @@ class Modules:
         if name not in contents:
             if qualified in self._imported:
                 return Member("module", qualified)
-            # A package may get it when a part of it is imported.
+            # A package may get the name when a part of it is imported.
             is_open = "__path__" in contents or "__getattr__" in contents
             return Member("plain" if is_open else "missing", qualified)
         value = contents[name]
         if not isinstance(value, ModuleType):
-            # Something that stands for a module.
+            # An object that replaces a module.
             callables = (type, FunctionType, BuiltinFunctionType)
             stands_in = name in self._standard and not isinstance(value, callables)
             is_foreign = stands_in and self.verdict(name) is not ALLOWED
             return Member("foreign" if is_foreign else "plain", name)
-        # os.path is known by that name, whatever the module calls itself.
+        # os.path is known by that name, whatever its __name__ is.
         own = qualified if sys.modules.get(qualified) is value else value.__dict__.get("__name__")
         if type(own) is not str:
             return Member("foreign", name)
         return Member("module" if self.verdict(own) is ALLOWED else "foreign", own)
 
     def _guess(self, module, qualified, name):
-        """A standard module has no use for another one's name, except to hold it."""
+        """A standard module uses another module's name only to hold that module."""
         if qualified in self._imported:
             return Member("module", qualified)
         is_standard = self.is_standard(module) and name in self._standard
@@ -165,7 +168,7 @@ class Modules:
         return Member("foreign" if is_foreign else "plain", name)
 
     def star_is_plain(self, module):
-        """Whether `from module import *` brings in nothing but plain members."""
+        """Returns whether `from module import *` imports only plain members."""
         self._load_standard(module)
         contents = self._loaded(module)
         if contents is None:

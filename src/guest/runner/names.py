@@ -1,15 +1,17 @@
-"""Which names a piece of code binds, in which scope, and to what, as far as its text tells (guest/names.h).
+"""Records which names a piece of code binds, in which scope, and to what, as far as its text shows
+(guest/names.h).
 
-A name that the check takes for a local of a function must never mean a module or a builtin when the code runs.
-"""
+A name that the check takes for a local of a function must never mean a module or a builtin at run
+time."""
 
 import ast
 
 from caisson.runner import walk
 
-# What a name may be bound to: (MODULE, dotted name), (SPECIAL, dotted name), (TEXT, str), (SAME, (node, scope)) for
-# whatever that is, (MEMBER, dotted name) for something else that a module has, (CLASS, (node, scope)) for what a class
-# statement defines, (MADE, (node, scope)) for what a call gives, (OTHER, None).
+# The things that a name may be bound to: (MODULE, dotted name), (SPECIAL, dotted name), (TEXT,
+# str), (SAME, (node, scope)) for the same as that node, (MEMBER, dotted name) for another member of
+# a module, (CLASS, (node, scope)) for the class that a class statement defines, (MADE, (node,
+# scope)) for the result of a call, (OTHER, None).
 MODULE, SPECIAL, TEXT, SAME, MEMBER, CLASS, MADE, OTHER = range(8)
 _OTHER = (OTHER, None)
 
@@ -18,10 +20,10 @@ _MOST_TEXT, _DEEPEST_TEXT = 64 * 1024, 20
 
 
 def joined_text(node, depth=0):
-    """The text that literals joined by + and * make, as far as fields of str.format go; else None.
+    """Returns the text that literals joined by + and * make, as far as it matters for the fields of
+    str.format; otherwise None.
 
-    A text that is repeated is there twice, so that all that can stand side by side does.
-    """
+    A repeated text appears twice, so that everything that can stand side by side does."""
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is str else None
     if not isinstance(node, ast.BinOp) or depth == _DEEPEST_TEXT or not isinstance(node.op, (ast.Add, ast.Mult)):
@@ -36,10 +38,11 @@ def joined_text(node, depth=0):
 class Binding:
     def __init__(self):
         self.things = []
-        self.sure = []  # Stretches of the source, ((line, offset), (line, offset)), in which it is certainly bound.
+        # Ranges of the source, ((line, offset), (line, offset)), in which it is certainly bound.
+        self.sure = []
         self.is_global = self.is_nonlocal = self.is_deleted = False
         self.is_caught = False  # An exception, at least once: `except E as name`.
-        self.is_followed = False  # Being looked into just now: a cycle ends here.
+        self.is_followed = False  # Currently being evaluated: a cycle ends here.
 
     def is_sure_at(self, node):
         at = node.lineno, node.col_offset
@@ -63,7 +66,7 @@ class Names:
     def __init__(self):
         self.module = self.current = Scope(walk.MODULE, None)
         self.nonlocals = set()  # Names that any `nonlocal` mentions.
-        self._scopes = {}  # By the node that makes them.
+        self._scopes = {}  # Keyed by the node that makes them.
 
     def open(self, kind, node):
         if node not in self._scopes:
@@ -92,11 +95,11 @@ class Names:
         return self._nonlocal(scope, name) if binding.is_nonlocal else binding
 
     def for_store(self, name):
-        """Where a plain assignment in the current scope goes."""
+        """Returns the binding that a plain assignment in the current scope changes."""
         return self._target(self.current, name)
 
     def for_walrus(self, name):
-        """Comprehensions have no such names of their own."""
+        """A walrus does not bind names of a comprehension."""
         scope = self.current
         while scope.kind == walk.COMPREHENSION:
             scope = scope.parent
@@ -113,8 +116,8 @@ class Declarer(walk.Walk):
     def __init__(self, names, modules):
         self.names = names
         self._modules = modules
-        self._stretch = None  # Where the targets being visited are bound for sure.
-        self._defined = None  # By the statement just visited: declared already.
+        self._stretch = None  # Where the visited targets are certainly bound.
+        self._defined = None  # Already declared by the statement just visited.
         self.open, self.close = names.open, names.close
 
     def _declare(self, name, thing=_OTHER, stretch=None):
@@ -129,7 +132,7 @@ class Declarer(walk.Walk):
             self._declare(name)
 
     def _rest_of_block(self, node):
-        """All that is written there runs after it."""
+        """Everything written there runs after it."""
         return _end(node), _end(self.block[-1])
 
     def stmt(self, node):
@@ -142,7 +145,7 @@ class Declarer(walk.Walk):
         return True
 
     def _declare_FunctionDef(self, node):
-        """Without decorators it cannot run before its name is bound; so its own body counts."""
+        """Without decorators it cannot run before its name is bound, so its own body counts."""
         start, end = self._rest_of_block(node)
         if not node.decorator_list:
             start = node.lineno, node.col_offset

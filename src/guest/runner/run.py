@@ -1,4 +1,5 @@
-"""One run: parse, judge, compile and execute one and the same tree (I7), and say how it ended."""
+"""One run: parses, checks, compiles and executes one and the same tree (I7), and reports how it
+ended."""
 
 import ast
 import linecache
@@ -16,7 +17,7 @@ _RAISES = frozenset(opmap[name] for name in ("RAISE_VARARGS", "RERAISE") if name
 
 
 class Request:
-    """What the host asks for (guest/abi.h)."""
+    """The request of the host (guest/abi.h)."""
 
     def __init__(self, fields):
         self.code = fields["code"]
@@ -33,7 +34,7 @@ class Request:
 
 
 def _text(request):
-    """The code as a str; a SyntaxError says where it is none."""
+    """Returns the code as a str; raises a SyntaxError with the position if it is not text."""
     _check_encoding(request)
     try:
         text = request.code.decode("utf-8")
@@ -54,7 +55,7 @@ _UTF8_NAMES = (b"utf-8", b"utf8", b"utf-8-sig", b"ascii", b"us-ascii")
 
 
 def _check_encoding(request):
-    """Python would read the code otherwise than it was sent."""
+    """Python would decode the code in another way than it was sent."""
     for number, line in enumerate(re.split(rb"\r\n|\r|\n", request.code, maxsplit=2)[:2], 1):
         found = _CODING.match(line)
         if found and found[1].lower().replace(b"_", b"-") not in _UTF8_NAMES:
@@ -65,7 +66,7 @@ def _check_encoding(request):
 
 
 def _may_await_tools(request):
-    """Most code awaits nothing, or has no tools: it is spared the walk."""
+    """Most code awaits nothing, or has no tools, so the walk is skipped."""
     has_tools = request.tools or b"call_tool" in request.code
     return has_tools and (b"await" in request.code or b"async" in request.code)
 
@@ -74,11 +75,11 @@ def _conclude_calls():
     try:
         lazy.conclude()
     except Exception:
-        pass  # The code's own stream, for one, refused the news.
+        pass  # For example, the code's own stream refused the text.
 
 
 class _Judged(Exception):
-    """The code is not to be executed: `report` says why."""
+    """The code must not be executed: `report` says why."""
 
     def __init__(self, report):
         super().__init__()
@@ -86,18 +87,18 @@ class _Judged(Exception):
 
 
 class Runs:
-    """All runs of a cell, which go on in the same __main__."""
+    """All runs of a cell, which continue in the same __main__."""
 
     def __init__(self, bridge):
         self._bridge = bridge
         self._globals = sys.modules["__main__"].__dict__
         self._ending = ending.Ending(self._globals)
         self._streams = [sys.stdout, sys.stderr]
-        self._ballast = None  # Given back when there is no memory, so that even that can be described.
+        self._ballast = None  # Freed when there is no memory, so that even that can be described.
         self.source = ""
 
     def run(self, request):
-        """(report, whether memory was refused)"""
+        """Returns (report, whether memory was refused)."""
         self._ballast = bytearray(_BALLAST_BYTES)
         try:
             return self._run(request)
@@ -179,11 +180,11 @@ class Runs:
 
 
 def _is_refused_memory(exception):
-    """Whether a MemoryError was not raised by the code itself: then it is the limit's doing."""
+    """Returns whether the limit, and not the code itself, raised a MemoryError."""
     if not isinstance(exception, MemoryError):
         return False
     trace = exception.__traceback__
     while trace.tb_next is not None:
         trace = trace.tb_next
-    at = trace.tb_lasti  # Code can make tracebacks of its own.
+    at = trace.tb_lasti  # Code can make its own tracebacks.
     return _RAISES.isdisjoint(trace.tb_frame.f_code.co_code[at : at + 1])

@@ -228,7 +228,8 @@ def _is_known(module):
     return type(module) is not str or module == "__main__" or own.is_standard(module)
 
 
-# Attributes that are asked for by functions of ours under the strict policy (guest/own_attributes.h).
+# Attributes that are asked for by functions of ours under the strict policy
+# (guest/own_attributes.h).
 OWN_ATTRIBUTES = {
     "__dict__": _own_dict,
     "obj": _own_obj,

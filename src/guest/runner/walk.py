@@ -7,7 +7,8 @@ import ast
 
 MODULE, FUNCTION, CLASS, COMPREHENSION = range(4)
 
-# The parts of each kind of node that are walked or looked at; `ctx` and operators have none of their own.
+# The parts of each kind of node that are walked or looked at; `ctx` and operators have none of
+# their own.
 _KNOWN = {
     kind: frozenset(fields.split())
     for kind, fields in {

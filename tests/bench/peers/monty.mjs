@@ -1,4 +1,5 @@
-// Measures @pydantic/monty, the Python subset in Rust, in this process: no jail, fresh state for every run.
+// Measures @pydantic/monty, the Python subset in Rust, in this process: no jail, fresh state for
+// every run.
 //
 //   node monty.mjs NODE_MODULES [RUNS]
 //

@@ -1,4 +1,4 @@
-"""What each way to read XML makes of a document without declarations, and of three that declare entities."""
+"""Parses, in every way, an XML document without declarations, and three that declare entities."""
 
 import io
 import xml.dom.minidom

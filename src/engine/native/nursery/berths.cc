@@ -19,10 +19,10 @@
 namespace caisson::nursery {
 namespace {
 
-// As many cells as a lane has waiting and running when it is busy; what is beyond is made alone.
+// As many cells as a busy lane has waiting and running; further cells are made alone.
 constexpr std::size_t kMostBerths = 16;
 
-// What the process of a berth does.
+// The process of a berth.
 class Keeper {
  public:
   Keeper(const Inheritance& nursery, UniqueFd requests, UniqueFd news, std::uint8_t number)
@@ -40,7 +40,7 @@ class Keeper {
   }
 
  private:
-  // Until the nursery is gone.
+  // Serves until the nursery is gone.
   Result<void> Serve() {
     TRY_ASSIGN(jail::Berth berth,
                jail::Berth::Open(nursery_.enclosure,
@@ -73,7 +73,7 @@ class Keeper {
     Wiped<wire::CellGone> gone{Obituary(request.head.cell, status, usage.value)};
     if (berth.AreFilesUntouched()) {
       gone.value.files_untouched = 1;
-      // First, so that nothing is left to do here while the host goes on to the next run.
+      // Done first, so that nothing is left to do here while the host continues with the next run.
       TRY(SayFree());
       return inheritance.control.SendGone(gone.value);
     }
@@ -125,7 +125,7 @@ bool Berths::Take(const Inheritance& inheritance, const wire::MakeCell& request)
   const auto free = std::ranges::find(places_, true, &Place::is_free);
   if (free != places_.end()) {
     free->is_free = false;
-    // One that has ended is noticed as a death.
+    // If the berth has ended, its death is noticed separately.
     return Ask(free->socket, request);
   }
   return request.kind == wire::ToNursery::kMake && Add(inheritance, &request);
@@ -149,7 +149,7 @@ bool Berths::Add(const Inheritance& inheritance, const wire::MakeCell* first) {
   if (forked->pid == 0) {
     const auto number = static_cast<std::uint8_t>(places_.size());
     ours = UniqueFd();
-    places_.clear();  // Or the others' requests would stay open with this one.
+    places_.clear();  // Otherwise this process would keep the sockets of the other berths open.
     Keeper(inheritance, std::move(its), std::move(news_end_), number).Live();
   }
   places_.push_back({.pid = forked->pid, .socket = std::move(ours)});

@@ -1,4 +1,4 @@
-// Cells that follow one another in one place: what the next one finds, and what holds the place.
+// Cells that follow one another in one berth: what the next one finds, and what the berth holds.
 #include "engine/native/nursery/testing/nursery_fixture.h"
 
 namespace caisson::nursery {
@@ -6,7 +6,7 @@ namespace {
 
 class BerthTest : public NurseryTest {
  protected:
-  // What the next cell in the berth says.
+  // Returns the result of the next cell in the berth.
   std::string RunInBerth(const std::string& code) {
     DrivenCell cell = nursery().Make();
     EXPECT_TRUE(cell.prepared) << cell.failed;
@@ -16,7 +16,7 @@ class BerthTest : public NurseryTest {
     nursery().AwaitGone(cell);
     EXPECT_TRUE(cell.gone);
     untouched_ = cell.gone && cell.gone->files_untouched == 1;
-    // A berth whose files were touched is free again when it has others.
+    // A berth whose files were touched is free again when it has new ones.
     if (!untouched_) AwaitBerth();
     return result;
   }
@@ -35,7 +35,7 @@ TEST_P(BerthTest, FilesThatNobodyTouchedServeTheNextCell) {
   EXPECT_EQ(RunInBerth(kLooks), first);
 }
 
-TEST_P(BerthTest, WhoTouchesFilesLeavesThemToNobody) {
+TEST_P(BerthTest, TouchedFilesAreNotLeftToTheNextCell) {
   for (const char* touch :
        {"open('/tmp/x', 'w')", "open('/output/x', 'w')", "import os\nos.mkdir('/input/x')",
         "import os\nos.listdir('/tmp')", "import os\nos.chmod('/tmp', 0o777)",

@@ -38,7 +38,7 @@ Result<std::optional<pid_t>> GiveBirth(const Inheritance& inheritance, const Cel
   if (forked->pid == 0) Cell(inheritance, request, *std::move(socket)).Live();
   const int pidfd = forked->pidfd.get();
   TRY(inheritance.control.SendNews(wire::FromNursery::kBorn, request.head.cell, {}, {&pidfd, 1}));
-  // Now the cell may say that it is prepared.
+  // Now the cell may report that it is prepared.
   if (::send(socket->host.get(), "g", 1, MSG_NOSIGNAL) != 1) {
     return Error::FromErrno(errno, "release a cell");
   }

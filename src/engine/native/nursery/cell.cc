@@ -33,7 +33,7 @@ namespace caisson::nursery {
 namespace {
 
 constexpr int kSocket = 3;
-// Of one scratch file.
+// Maximum size of one scratch file.
 constexpr std::uint64_t kScratchFileBytes = 32 << 20;
 
 UniqueFd OpenDirectory(const UniqueFd& parent, const char* name) {
@@ -45,8 +45,8 @@ Result<void> Place(const UniqueFd& fd, int number) {
   return {};
 }
 
-// Signals as a program finds them when it starts, except two that would kill code where Python raises:
-// writing to a pipe nobody reads, writing a file beyond its limit.
+// Sets signals as a program finds them when it starts, except two that would kill code where Python
+// raises: writing to a pipe that nobody reads, and writing a file beyond its limit.
 void ResetSignals() {
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
@@ -55,7 +55,8 @@ void ResetSignals() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
-// The header of the first run, which stays in the socket with the rest for the interpreter to read.
+// Reads the header of the first run without removing it: the interpreter reads it with the rest of
+// the message.
 std::optional<wire::StartHeader> PeekStart(int socket) {
   std::array<char, sizeof(wire::StreamFrame) + sizeof(wire::StartHeader)> bytes{};
   ssize_t got = 0;
@@ -97,7 +98,7 @@ void Cell::Live() {
 Result<void> Cell::Prepare() {
   ResetSignals();
   TRY(jail::SetProcessName("caisson-cell"));
-  // A process group of its own: kill(0, ...) reaches a whole group, over the borders of pid namespaces.
+  // A separate process group: kill(0, ...) reaches a whole group, across pid namespaces.
   if (::setsid() < 0) return Error::FromErrno(errno, "start a session");
   TRY(EnterGroups());
   if (nursery_.berth == nullptr) TRY(Settle());
@@ -121,7 +122,7 @@ Result<void> Cell::Settle() {
 
 // The host removes it when this process is dead.
 Result<void> Cell::MakeDirectory() {
-  // No two processes that live have the same number.
+  // No two live processes have the same pid.
   const std::string name = std::to_string(::getpid()) + "-" + std::to_string(request_.cell);
   if (::mkdirat(nursery_.scratch->get(), name.c_str(), 0700) != 0) {
     return Error::FromErrno(errno, "make a directory for the cell's files");
@@ -156,7 +157,8 @@ Result<void> Cell::EnterGroups() const {
 }
 
 Result<void> Cell::OpenStreams() {
-  // The nursery's own would be one open file for all cells: its flags and locks would outlive this one.
+  // The nursery's own descriptor would be one open file for all cells: its flags and locks would
+  // survive this cell.
   UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing.is_open()) return Error::FromErrno(errno, "open /dev/null");
   TRY(Place(nothing, STDIN_FILENO));
@@ -191,7 +193,8 @@ Result<void> Cell::ShowMounts() {
   }
   TRY_ASSIGN(layers_, jail::AttachTrees(mounts_, kFilesRoot));
   if (::chdir("/output") != 0) return Error::FromErrno(errno, "go to /output");
-  // The host takes every file that is stamped later than this cell was asked for as changed during the run.
+  // The host treats every file with a later time stamp than the request for this cell as changed
+  // during the run.
   if (!layers_.empty()) jail::AwaitNextTick();
   return {};
 }
@@ -214,14 +217,15 @@ std::vector<jail::PathRule> Cell::Rules() const {
 
 Result<void> Cell::WarmUp() {
   if (nursery_.runner != nullptr) return {};
-  if (caisson_reseed() != 0) return Error(ErrorCode::kInternal, "a cell without chance of its own");
+  if (caisson_reseed() != 0)
+    return Error(ErrorCode::kInternal, "the cell cannot seed its random numbers");
   if (request_.kind != wire::ToNursery::kMake) return {};
   caisson_touch_pools();
   TRY(Rehearse(holder_));
-  return Rehearse(holder_);  // The first leaves the heap otherwise than it found it.
+  return Rehearse(holder_);  // The first rehearsal changes the layout of the heap.
 }
 
-// Not before the host has heard that this cell exists: a byte from the nursery says so.
+// Waits until the host knows that this cell exists: a byte from the nursery says so.
 Result<void> Cell::Announce() {
   char go = 0;
   ssize_t got = 0;
@@ -237,7 +241,8 @@ Result<void> Cell::Announce() {
   return nursery_.control.SendNews(wire::FromNursery::kPrepared, request_.cell, {}, descriptors);
 }
 
-// The control socket, whose number the cell's own takes over, and whatever else the nursery holds.
+// Closes the control socket, whose number the cell's own socket takes over, and everything else
+// that the nursery holds.
 Result<void> Cell::CloseAllElse() {
   if (nursery_.runner != nullptr) {
     return nursery_.runner->PlaceDescriptors(socket_.cell.get(), kSocket);
@@ -252,12 +257,12 @@ Result<void> Cell::CloseAllElse() {
 // The directories keep the numbers after the socket's.
 Result<void> Cell::ShowOwnFiles() {
   if (shown_.empty()) return {};
-  constexpr int kAside = 512;  // Above all numbers that are taken from now on.
+  constexpr int kAside = 512;  // Above all numbers that are used from now on.
   std::vector<GuestPath> paths;
   for (Shown& shown : shown_) {
     std::array<char, PATH_MAX> host{};
     const std::string link = "/proc/self/fd/" + std::to_string(shown.directory.get());
-    // Without it, getcwd() tells the host's path.
+    // Without it, getcwd() returns the host's path.
     static_cast<void>(!::readlink(link.c_str(), host.data(), host.size() - 1));
     shown.directory = UniqueFd(::fcntl(shown.directory.get(), F_DUPFD, kAside));
     if (!shown.directory.is_open()) return Error::FromErrno(errno, "set a directory aside");
@@ -297,8 +302,8 @@ void Cell::Run() {
     holder_.Refuse(ready.error().message());
     ::_exit(EXIT_FAILURE);
   }
-  // A cell that is not kept is killed by the host. Exiting here would keep the core it shares with the
-  // host busy with freeing memory before the host could hear of the end.
+  // The host kills a cell that is not kept. Exiting here would keep the core that it shares with
+  // the host busy with freeing memory before the host could learn of the end.
   if (!holder_.Run()) ::_exit(EXIT_FAILURE);
 }
 
@@ -306,8 +311,8 @@ void Cell::Save() {
   if (nursery_.stem == nullptr) return holder_.Refuse("cells cannot be copied here");
   Scratch& scratch = nursery_.stem->scratch();
   ProbeOpenFiles(scratch);
-  // Now the host looks at this process. Nothing of its memory may change before the image is sent, except for the stack
-  // below here.
+  // Now the host examines this process. Its memory must not change before the image is sent, except
+  // for the stack below this frame.
   RawWriter(scratch, kSocket, wire::ToHost{wire::kAskSurvey}, RawWriter::Mode::kSend).End();
   RawReader reader(scratch, holder_.stream());
   std::size_t size = 0;
@@ -327,7 +332,7 @@ void Cell::Save() {
   if (!self) holder_.Refuse(self.error().message());
 }
 
-// Its limits are in force before any byte is looked at that another cell has written.
+// Its limits are in force before any byte is read that another cell has written.
 void Cell::Restore() {
   if (nursery_.stem == nullptr) RefuseAndExit(kSocket, "cells cannot be copied here");
   RawReader reader(nursery_.stem->scratch(), holder_.stream());
@@ -339,11 +344,11 @@ void Cell::Restore() {
   Become(*nursery_.stem, reader, kSocket);
 }
 
-// A foreign interpreter comes up with the limits of its run in force and the last filter loaded, so that nothing
-// of either is left to it.
+// A foreign interpreter starts with the limits of its run in force and the last filter loaded, so
+// that it has no part in either.
 void Cell::HandOver() {
   const std::optional<wire::StartHeader> start = PeekStart(kSocket);
-  if (!start) ::_exit(EXIT_SUCCESS);  // The host has changed its mind, or is gone.
+  if (!start) ::_exit(EXIT_SUCCESS);  // The host has cancelled the request, or is gone.
   Result<void> ready = Tighten(*start);
   if (ready) ready = nursery_.last_filter.Load();
   if (ready) ready = nursery_.runner->Become();
@@ -352,20 +357,21 @@ void Cell::HandOver() {
   ::_exit(EXIT_FAILURE);
 }
 
-// The run's memory comes on top of what the interpreter holds. Limits only ever get lower, so a session keeps the lowest
-// that any of its runs had.
+// The run's memory is added to what the interpreter uses. Limits can only be lowered, so a session
+// keeps the lowest that any of its runs had.
 Result<void> Cell::Tighten(const wire::StartHeader& start) const {
   if ((start.flags & wire::kRecorded) != 0) {
     return Error(ErrorCode::kFailedPrecondition,
                  "engine native has real time and real randomness only");
   }
   TRY(jail::LowerLimit({RLIMIT_AS, nursery_.address_space_bytes + start.memory_bytes}));
-  // Besides what every cell has open. Below the number that a successor has (jail/become.h).
+  // In addition to the descriptors that every cell has open. Below the number that a successor has
+  // (jail/become.h).
   TRY(jail::LowerLimit({RLIMIT_NOFILE, std::min<std::uint64_t>(std::uint64_t{start.open_files} +
                                                                    kSocket + 1 + shown_.size(),
                                                                jail::kSuccessor)}));
   TRY(jail::LowerLimit({RLIMIT_FSIZE, std::max(start.file_bytes, kScratchFileBytes)}));
-  // A session's runs share one account of CPU time; the host watches each.
+  // The runs of a session share one account of CPU time; the host limits each.
   if ((start.flags & wire::kKeepCell) != 0) return {};
   return jail::LowerLimit({RLIMIT_CPU, start.cpu_ns / 1'000'000'000 + 2});
 }

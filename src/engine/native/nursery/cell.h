@@ -50,8 +50,8 @@ struct Inheritance {
   const UniqueFd*
       scratch;  // Where it makes its directory. Null: it has a mount namespace, or no files.
   const jail::Filter* questions;  // Loaded with a listener, if there is a scratch directory.
-  const jail::Berth* berth =
-      nullptr;  // The berth in which it was forked. Null: it must make namespaces and files itself.
+  // The berth in which it was forked. Null: it must make namespaces and files itself.
+  const jail::Berth* berth = nullptr;
 };
 
 class Cell {

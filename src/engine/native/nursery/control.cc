@@ -20,7 +20,7 @@ std::string_view AsBytes(const T& value) {
 }
 
 Error Senseless() {
-  return Error(ErrorCode::kInvalidArgument, "a packet from the host makes no sense");
+  return Error(ErrorCode::kInvalidArgument, "the packet from the host is invalid");
 }
 
 template <typename T>

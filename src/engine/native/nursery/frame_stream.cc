@@ -12,7 +12,7 @@
 namespace caisson::nursery {
 namespace {
 
-// Not exit(): what code left behind is not ours to run.
+// Not exit(): exit handlers that code left behind must not run.
 [[noreturn]] void HostIsGone() {
   ::_exit(EXIT_SUCCESS);
 }

@@ -26,12 +26,12 @@
 namespace caisson::nursery {
 namespace {
 
-// Under a sanitizer some of these functions have no caller: see below.
+// With a sanitizer some of these functions have no caller: see below.
 
-// Not destroyed: code runs until the process is gone.
+// Never destroyed: code runs until the process is gone.
 std::vector<GuestPath>* g_paths = nullptr;
 
-// Where the kernel is to look.
+// Where the kernel must look.
 struct Place {
   int directory;
   const char* path;
@@ -55,7 +55,8 @@ long Call(long number, Arguments... arguments) {
   return ::syscall(number, arguments...);
 }
 
-// "/output/a" for the host's path of the same file. False: it is none of ours, or too long.
+// Translates the host's path of a file back to its guest path, such as "/output/a". Returns false
+// if it is not below a guest path, or too long.
 [[maybe_unused]] bool TranslateBack(const char* host, char* out, std::size_t size) {
   if (g_paths == nullptr) return false;
   const std::string_view text = host;
@@ -102,7 +103,7 @@ int FlagsOf(const char* mode) {
 
 constexpr std::string_view kUser{"user\0x\0\0/tmp\0/nonexistent", 26};
 
-// As getpwuid_r(3): the only user there is, or none.
+// As getpwuid_r(3): returns the only user, or none.
 [[maybe_unused]] int FillUser(bool exists, struct passwd* entry, char* buffer, std::size_t size,
                               struct passwd** result) {
   *result = nullptr;
@@ -134,7 +135,7 @@ void ShowPaths(std::vector<GuestPath> paths) {
 
 }  // namespace caisson::nursery
 
-// The sanitizers define these functions themselves; there, code sees the host's names.
+// The sanitizers define these functions themselves; with them, code sees the host's paths.
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 
 using namespace caisson::nursery;  // NOLINT(google-build-using-namespace): definitions of C only.
@@ -377,7 +378,8 @@ int truncate64(const char* path, off64_t length) noexcept {
   return truncate(path, length);
 }
 
-// Landlock keeps the host's /etc/passwd from code. Its own user is the one that tier namespace has a file for.
+// Landlock prevents code from reading the host's /etc/passwd. It sees the same user that tier
+// namespace has a file for.
 int getpwuid_r(uid_t uid, struct passwd* entry, char* buffer, std::size_t size,
                struct passwd** result) {
   static const auto real =

@@ -11,10 +11,11 @@
 namespace caisson::nursery {
 namespace {
 
-constexpr std::size_t kLargest = 64 << 10;  // Below what is mapped instead of taken from the heap.
-constexpr std::size_t kStep = 16;           // Between the sizes that malloc tells apart.
+// Below the size that is mapped instead of taken from the heap.
+constexpr std::size_t kLargest = 64 << 10;
+constexpr std::size_t kStep = 16;  // The granularity of malloc's sizes.
 
-// Where the free rest behind all that was ever allocated begins.
+// Returns the start of the free area after everything that was ever allocated.
 const char* FreeEnd() {
   return static_cast<const char*>(::sbrk(0)) - ::mallinfo2().keepcost;
 }
@@ -23,11 +24,12 @@ const char* FreeEnd() {
 
 // From large to small: when no gap holds `size` any more, none is larger.
 void CloseHeapGaps() {
-  if (kIsSanitized) return;  // Another allocator, whose gaps have no end.
+  if (kIsSanitized) return;  // Uses another allocator, which always finds further gaps.
   for (std::size_t size = kLargest; size > 0; size -= kStep) {
     while (true) {
       const char* end = FreeEnd();
-      void* chunk = std::malloc(size - sizeof(std::size_t));  // With the word malloc itself needs.
+      // With the word that malloc itself needs.
+      void* chunk = std::malloc(size - sizeof(std::size_t));
       if (chunk == nullptr) return;
       if (static_cast<const char*>(chunk) < end) continue;
       std::free(chunk);

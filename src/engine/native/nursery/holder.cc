@@ -27,9 +27,9 @@ using std::chrono::nanoseconds;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 Holder* g_holder = nullptr;
-// How many of the wakes this thread has seen.
+// The number of wakes that this thread has seen.
 thread_local std::uint64_t t_wakes = 0;
-// The run of its last call: by the time it waits for the answer another may have begun.
+// The run of its last call: another run may have begun by the time it waits for the answer.
 thread_local std::uint64_t t_run = 0;
 
 std::uint64_t Now() {
@@ -49,7 +49,7 @@ std::string_view AsBytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// Whoever sends frames that make no sense is not our host.
+// Invalid frames cannot come from our host.
 template <typename T>
 T TakeHeader(std::string_view& payload) {
   T header;
@@ -65,7 +65,7 @@ std::uint64_t PeakMemoryBytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-// As the guest logic words it.
+// In the words of the guest logic.
 std::string EncodeOutOfMemory() {
   const auto text = [](const char* bytes) { return Value(std::string(bytes)); };
   Dict error{{{text("type"), text("MemoryError")},
@@ -78,7 +78,7 @@ std::string EncodeOutOfMemory() {
   return bytes;
 }
 
-// One for a nursery and all its cells.
+// Shared by a nursery and all its cells.
 std::string_view OutOfMemoryReport() {
   static const std::string report = EncodeOutOfMemory();
   return report;
@@ -118,7 +118,7 @@ Holder::Order Holder::AwaitOrder() {
   Lock lock(mutex_);
   while (!next_run_ && !next_copy_) AwaitNews(lock, std::nullopt);
   if (!next_copy_) return Order::kRun;
-  // Nobody waits: there is no run, and no thread, or the host would not ask.
+  // No thread waits: there is no run and no thread, otherwise the host would not ask.
   if (wake_fd_ >= 0) ::close(std::exchange(wake_fd_, -1));
   return *std::exchange(next_copy_, std::nullopt);
 }
@@ -174,7 +174,7 @@ bool Holder::Arrived(std::int32_t seq) const {
 }
 
 std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
-  if (IsForked()) ::_exit(EXIT_FAILURE);  // Nobody will ever answer here.
+  if (IsForked()) ::_exit(EXIT_FAILURE);  // No answer will ever come here.
   Deadline deadline;
   if (timeout_ns >= 0) deadline = Now() + static_cast<std::uint64_t>(timeout_ns);
   Lock lock(mutex_);
@@ -183,7 +183,7 @@ std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
   for (bool looked = false; run != run_ || !Arrived(seq); looked = true) {
     if (seq == CAISSON_ANY_CALL && std::exchange(t_wakes, wakes_) != wakes_) return 0;
     if (looked && deadline && Now() >= *deadline) return 0;
-    // So that Wake() can end the sleep of a thread that reads.
+    // Lets Wake() end the sleep of a thread that reads.
     if (seq == CAISSON_ANY_CALL && wake_fd_ < 0)
       wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     AwaitNews(lock, deadline);
@@ -191,7 +191,7 @@ std::int32_t Holder::Wait(std::int32_t seq, std::int64_t timeout_ns) {
   return 1;
 }
 
-// Until something has happened that this thread may have waited for, or the deadline.
+// Waits until something has happened that this thread may have waited for, or until the deadline.
 void Holder::AwaitNews(Lock& lock, Deadline deadline) {
   if (is_read_) {
     if (deadline) {
@@ -210,7 +210,7 @@ void Holder::AwaitNews(Lock& lock, Deadline deadline) {
   changed_.notify_all();
 }
 
-// The next message, or nothing if the thread was woken or its time has passed.
+// Returns the next message. nullopt: the thread was woken or its time has passed.
 std::optional<Holder::Message> Holder::Listen(Deadline deadline) {
   const bool only_host_can_wake = !deadline && wake_fd_ < 0;
   if (!stream_.HasNext() && !only_host_can_wake) {
@@ -246,7 +246,7 @@ void Holder::Deliver(Message message) {
     case wire::ToWorker::kAnswer: {
       std::string_view payload = message.payload;
       const auto header = TakeHeader<wire::AnswerHeader>(payload);
-      // To a call of this run, that is.
+      // Only if it answers a call of this run.
       if (std::erase(open_calls_, header.seq) > 0) messages_.emplace_back(payload);
       return;
     }
@@ -283,7 +283,7 @@ std::int32_t Holder::Post(std::string_view message) {
     const Lock lock(mutex_);
     t_run = run_;
     open_calls_.push_back(header.seq);
-    // Sent when somebody waits: calls that are made together wake the host once.
+    // Sent when a thread waits: calls that are made together wake the host once.
     stream_.Queue(wire::ToHost::kCall, AsBytes(header), message);
   }
   return static_cast<std::int32_t>(header.seq);
@@ -321,7 +321,7 @@ void Holder::EndOutOfMemory() {
 }
 
 void Holder::EndFaulted(int signal) {
-  if (IsForked()) return;  // It dies of the next one, as any process does.
+  if (IsForked()) return;  // The next signal kills it, as it kills any process.
   if (IsMemoryShort()) EndOutOfMemory();
   if (signal != SIGABRT) return;
   wire::DoneHeader done = MakeDone(wire::Ending::kTrap, 0);
@@ -338,14 +338,16 @@ wire::DoneHeader Holder::MakeDone(wire::Ending ending, std::uint32_t flags) cons
       .detail = 0,
       .start_ns = began_ns_ - arrived_ns_,
       .wall_ns = now - arrived_ns_,
-      .cpu_ns = 0,                                           // The host's own clock counts.
-      .peak_memory_bytes = is_kept ? PeakMemoryBytes() : 0,  // Of one that ends, the nursery tells.
+      .cpu_ns = 0,  // The host measures it.
+      // For a cell that ends, the nursery reports it.
+      .peak_memory_bytes = is_kept ? PeakMemoryBytes() : 0,
       .flags = flags,
       .calls = calls_,
   };
 }
 
-// With the mutex held, unless there is no memory or it aborts: then whoever holds it may be us.
+// Call it with the mutex held, except if there is no memory or the process aborts: this thread may
+// hold the mutex then.
 void Holder::SendDone(const wire::DoneHeader& done, std::string_view report) {
   stream_.Write(wire::ToHost::kDone, AsBytes(done), report);
 }

@@ -26,7 +26,7 @@ using wire::SurveyedMapping;
 constexpr std::uint32_t kReadWrite = wire::kMayRead | wire::kMayWrite;
 constexpr std::string_view kSharedMemory = "/dev/zero (deleted)";
 
-// A stretch of a mapping, with what the stem has in the whole of its place.
+// A part of a mapping, with the mapping that the stem has in its place.
 struct Part {
   const SurveyedMapping& mapping;
   std::string_view path;
@@ -38,7 +38,7 @@ struct Part {
   std::uint32_t protection() const { return mapping.access & ~std::uint32_t{wire::kIsShared}; }
   bool is_shared() const { return (mapping.access & wire::kIsShared) != 0; }
 
-  // Whether every fresh cell has the same thing there, apart from pages that somebody wrote to.
+  // Returns whether every fresh cell has the same mapping there, except for written pages.
   bool is_inherited() const {
     return in_stem != nullptr && in_stem->device == mapping.device &&
            in_stem->inode == mapping.inode &&
@@ -47,7 +47,7 @@ struct Part {
   }
 };
 
-// The steps that lead from the stem to the memory of this process, in the scratch.
+// The steps that lead from the stem to the memory of this process; kept in the scratch.
 class Plan {
  public:
   Plan(const Stem& stem, const Survey& survey, std::uint64_t stack_in_use)
@@ -88,7 +88,7 @@ class Plan {
     if (!overflows_) steps()[count_++] = step;
   }
 
-  // Everything between what this process has mapped.
+  // Unmaps everything between the mappings of this process.
   void UnmapWhatIsNotThere() {
     std::uint64_t at = 0;
     const auto unmap = [&](std::uint64_t end) {
@@ -102,7 +102,7 @@ class Plan {
     unmap(wire::kAddressEnd);
   }
 
-  // In parts that begin and end where something does in the stem. The scratch is nobody's.
+  // Splits it into parts that begin and end where a mapping of the stem does. Skips the scratch.
   Result<void> AddMapping(const SurveyedMapping& mapping, std::string_view path) {
     const std::uint64_t scratch = AddressOf(&stem_.scratch());
     const std::uint64_t scratch_end = scratch + ScratchBytes();
@@ -138,7 +138,7 @@ class Plan {
 
   Result<void> AddStack(const Part& part) {
     Add({.kind = StepKind::kGrowStack, .begin = part.begin, .end = part.end});
-    // What is below is garbage, and more of it than the host has seen.
+    // Everything below is garbage, and more of it than the host has seen.
     if (part.begin < stack_in_use_) Discard(part.begin, std::min(part.end, stack_in_use_));
     if (part.end > stack_in_use_) Fill(std::max(part.begin, stack_in_use_), part.end);
     return {};
@@ -147,7 +147,7 @@ class Plan {
   Result<void> AddInherited(const Part& part) {
     const std::uint32_t before = part.in_stem->access & ~std::uint32_t{wire::kIsShared};
     const std::uint32_t after = part.protection();
-    // What could not be written to was not.
+    // Memory that was never writable is unchanged.
     if (before == after && (after & wire::kMayWrite) == 0) return {};
     if (before != kReadWrite) Protect(part, kReadWrite);
     AddPages(part, PristineOf(part), Otherwise::kDiscard);
@@ -182,7 +182,7 @@ class Plan {
                                            : Result<void>();
   }
 
-  // If it is still there under its name.
+  // Opens the file if it still exists under its name.
   static Result<UniqueFd> OpenFile(const Part& part) {
     std::array<char, PATH_MAX> path{};
     struct stat status{};
@@ -216,7 +216,7 @@ class Plan {
     Add({.kind = StepKind::kFill, .begin = begin, .end = end});
   }
 
-  // What a part shows where nobody has written: zeros, if neither is given.
+  // The original contents of a part: zeros if neither is set.
   struct Pristine {
     const char* memory = nullptr;
     int file = -1;
@@ -235,18 +235,18 @@ class Plan {
     if (pristine.memory != nullptr) {
       return std::memcmp(own, pristine.memory + (page - part.begin), kPageBytes) == 0;
     }
-    // All of it is as its first bytes, which are zero.
+    // The page equals its first bytes, which are zero.
     if (pristine.file < 0) return *own == 0 && std::memcmp(own, own + 1, kPageBytes - 1) == 0;
     std::array<char, kPageBytes> bytes{};
     const auto offset = static_cast<off_t>(part.offset() + (page - part.begin));
-    // Beyond the end of its file there is nothing to look at.
+    // After the end of its file there is nothing to compare.
     if (::pread(pristine.file, bytes.data(), bytes.size(), offset) <= 0) return true;
     return std::memcmp(own, bytes.data(), bytes.size()) == 0;
   }
 
-  enum class Otherwise { kLeave, kDiscard };  // What becomes of pages that are pristine.
+  enum class Otherwise { kLeave, kDiscard };  // What to do with unchanged pages.
   void AddPages(const Part& part, const Pristine& pristine, Otherwise otherwise) {
-    // What nobody may read has nothing to tell.
+    // Unreadable memory is not copied.
     const bool is_readable = (part.mapping.access & wire::kMayRead) != 0;
     const auto is_pristine = [&](std::uint64_t page) {
       return !is_readable || IsPristine(part, page, pristine);
@@ -279,8 +279,8 @@ Result<void> WriteImage(const Stem& stem, const Plan& plan, const ucontext_t& co
   return {};
 }
 
-// Once to see whether it can be done and how long it gets, then in earnest. Not inline: what lies above its frame is
-// what the branch goes on with.
+// Runs once to check that it is possible and to count the length, then sends. Not inlined: the
+// branch continues with the frames above this one.
 [[gnu::noinline]] Result<void> CountAndSend(const Stem& stem, const Survey& survey, int socket,
                                             std::uint64_t max_bytes, const ucontext_t& context) {
   Plan plan(stem, survey, AddressOf(__builtin_frame_address(0)));
@@ -308,7 +308,7 @@ Result<Self> SendImage(const Stem& stem, const Survey& survey, int socket,
   volatile bool* const is_branch = &stem.scratch().is_branch;
   *is_branch = false;
   if (::getcontext(&context) != 0) return Error(ErrorCode::kInternal, "no context");
-  // Twice: here, and in every process that becomes this one.
+  // Returns twice: here, and in every process that becomes a copy of this one.
   if (*is_branch) return Self::kBranch;
   TRY(CountAndSend(stem, survey, socket, max_bytes, context));
   return Self::kSource;

@@ -43,7 +43,7 @@ Result<void> WriteInputFiles(std::string_view encoded) {
   if (list == nullptr) return malformed;
   for (const Value& item : list->items) {
     const auto* pair = item.If<Tuple>();
-    if (pair != nullptr && pair->items.size() == 3) continue;  // A mount: it is there already.
+    if (pair != nullptr && pair->items.size() == 3) continue;  // A mount: it already exists.
     if (pair == nullptr || pair->items.size() != 2) return malformed;
     const auto* path = pair->items[0].If<std::string>();
     const auto* contents = pair->items[1].If<Bytes>();

@@ -39,7 +39,7 @@ std::optional<int> MinorOf(const std::string& name) {
   return minor;
 }
 
-// bin/python3 without links, or where that name is missing the newest bin/python3.N.
+// bin/python3 with links resolved or, if that name is missing, the newest bin/python3.N.
 fs::path ProgramIn(const fs::path& prefix) {
   std::vector<fs::path> names{prefix / "bin" / "python3"};
   for (int minor = kNewest; minor >= kOldest; --minor) {
@@ -50,20 +50,20 @@ fs::path ProgramIn(const fs::path& prefix) {
   return found == names.end() ? fs::path() : fs::canonical(*found, failed);
 }
 
-// The path in the program's PT_INTERP; empty if it has none.
+// Returns the path in the program's PT_INTERP; empty if it has none.
 Result<std::string> LoaderName(const std::string& program) {
   std::ifstream file(program, std::ios::binary);
   Elf64_Ehdr header{};
   file.read(reinterpret_cast<char*>(&header), sizeof header);
   if (!file || !std::ranges::equal(std::string_view(ELFMAG, SELFMAG),
                                    std::string_view(reinterpret_cast<char*>(header.e_ident), 4))) {
-    return Error(ErrorCode::kInvalidArgument, program + " is no program of this machine");
+    return Error(ErrorCode::kInvalidArgument, program + " is not a program for this machine");
   }
   for (unsigned i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr part{};
     file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof part));
     file.read(reinterpret_cast<char*>(&part), sizeof part);
-    if (!file) return Error(ErrorCode::kInvalidArgument, program + " is cut short");
+    if (!file) return Error(ErrorCode::kInvalidArgument, program + " is truncated");
     if (part.p_type != PT_INTERP || part.p_filesz == 0 || part.p_filesz > 4096) continue;
     std::string name(part.p_filesz - 1, '\0');  // Without the NUL.
     file.seekg(static_cast<std::streamoff>(part.p_offset));
@@ -73,7 +73,7 @@ Result<std::string> LoaderName(const std::string& program) {
   return std::string();
 }
 
-// libpython3.N.so and its like, which lie beside the library.
+// Adds libpython3.N.so and similar files, which lie beside the library.
 void AddSharedLibraries(const fs::path& directory, std::vector<std::string>& trees) {
   std::error_code failed;
   for (fs::directory_iterator entry(directory, failed), end; !failed && entry != end;
@@ -96,7 +96,7 @@ Result<Interpreter> FindInterpreter(const std::string& prefix) {
   const std::optional<int> minor = MinorOf(program.filename().string());
   if (!minor) {
     return Error(ErrorCode::kNotFound,
-                 prefix + " holds no Python: there is no bin/python3 that is a python3.N");
+                 prefix + " contains no Python: its bin/python3 is not a python3.N");
   }
   const fs::path base = program.parent_path().parent_path();
   const fs::path library = LibraryOf(base, *minor);

@@ -38,10 +38,10 @@ struct Fixed {
 };
 
 enum class Kind : std::uint32_t {
-  kFile,    // To be opened by its path.
-  kOut,     // The pipe that is stdout, whatever its number.
-  kErr,     // The one that is stderr.
-  kSameAs,  // As another descriptor: they share their position.
+  kFile,    // Opened again by its path.
+  kOut,     // The pipe for stdout, whatever its number.
+  kErr,     // The pipe for stderr.
+  kSameAs,  // A copy of another descriptor: they share their position.
 };
 
 struct Descriptor {
@@ -58,13 +58,14 @@ Error Refused(std::string why) {
   return Error(ErrorCode::kFailedPrecondition, std::move(why));
 }
 
-// ---- Writing it down ----
+// ---- Recording ----
 
 char* ProbePage(Scratch& scratch, std::size_t probe) {
   return scratch.probe_pages.data() + probe * kPageBytes;
 }
 
-// Writes descriptors down one by one. Those of files in the private tree that cannot be read wait until it is seen.
+// Records descriptors one by one. Unreadable files in the private tree are resolved when the tree
+// is walked.
 class Notes final : public TreeVisitor {
  public:
   Notes(const Survey& survey, Scratch& scratch) : survey_(survey), scratch_(scratch) {}
@@ -81,7 +82,7 @@ class Notes final : public TreeVisitor {
                    " is a socket or the like, which cannot be copied; close it first");
   }
 
-  // Once all were added: finds those that are still without a name.
+  // Call it when all were added: finds the names that are still missing.
   Result<void> Finish() {
     if (waiting_ == 0) return {};
     RawWriter nowhere(scratch_, -1, wire::ToHost::kSaved, RawWriter::Mode::kCount);
@@ -126,7 +127,8 @@ class Notes final : public TreeVisitor {
     return Append(descriptor, nullptr);
   }
 
-  // By what it is: stdin of a cell with mounts is from before it had its root, and has no name in that.
+  // Identified by its device number: stdin of a cell with mounts was opened before it had its root,
+  // and has no name in it.
   Result<void> AddDevice(const Descriptor& descriptor, dev_t device) {
     for (const char* path : {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"}) {
       struct stat named{};
@@ -198,7 +200,7 @@ class Notes final : public TreeVisitor {
     return Append(descriptor, path);
   }
 
-  // Descriptors that dup() made move together.
+  // Finds descriptors that dup() made: they share a position.
   void FindTwin(Descriptor& descriptor, const struct stat& status) const {
     const char* at = scratch_.state.data() + sizeof(Fixed);
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -251,7 +253,7 @@ class Notes final : public TreeVisitor {
 
 Result<void> RequireNoChildren() {
   siginfo_t info{};
-  // Zombies count: what waits for them would wait for ever.
+  // Zombies count: code that waits for them would wait for ever in the copy.
   if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
   return Refused("the session has child processes, and they cannot be copied; wait for them first");
 }
@@ -268,7 +270,7 @@ Result<void> NoteDescriptors(int socket, Notes& notes) {
   return {};
 }
 
-// ---- Making it true ----
+// ---- Applying ----
 
 struct Noted {
   Descriptor descriptor{};
@@ -315,7 +317,7 @@ Result<void> ForEachNoted(const Scratch& scratch, std::uint32_t count, Visit vis
 }
 
 Result<void> ApplyDescriptors(const Scratch& scratch, std::uint32_t count) {
-  // Pipes first, as long as 1 and 2 are what they were.
+  // Pipes first, while 1 and 2 are still unchanged.
   std::array<bool, 3> has{};
   TRY(ForEachNoted(scratch, count, [&](const Noted& noted) -> Result<void> {
     const auto& [number, kind, flags, fd_flags, same_as, length, position] = noted.descriptor;
@@ -346,7 +348,8 @@ void ProbeOpenFiles(Scratch& scratch) {
     if (::fstat(number, &status) != 0 || !S_ISREG(status.st_mode)) continue;
     const void* page = ::mmap(ProbePage(scratch, scratch.probes), kPageBytes, PROT_READ,
                               MAP_PRIVATE | MAP_FIXED, number, 0);
-    if (page != MAP_FAILED) scratch.probed[scratch.probes++] = number;  // Else it cannot be read.
+    // Otherwise it cannot be read.
+    if (page != MAP_FAILED) scratch.probed[scratch.probes++] = number;
   }
 }
 

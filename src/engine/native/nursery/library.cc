@@ -12,14 +12,14 @@ namespace fs = std::filesystem;
 constexpr const char* kPython = PYTHON_LIB_DIR;
 constexpr const char* kDynamicModules = PYTHON_LIB_DIR "/lib-dynload";
 constexpr const char* kSharedLibraries = "/usr/lib/" LIBRARY_ARCHITECTURE;
-// Where Debian puts packages: its own, and those that were installed with pip.
+// Where Debian installs packages: its own, and those installed with pip.
 constexpr const char* kPackages = "/usr/lib/python3/dist-packages";
 constexpr const char* kLocalPackages = "/usr/local/lib/python3.11/dist-packages";
 
-// Time zones, and what matplotlib draws with. Which BLAS is used is decided by a link in alternatives.
+// Time zones, and data of matplotlib. A link in alternatives selects the BLAS library.
 constexpr const char* kData[] = {"/usr/share/zoneinfo", "/usr/share/matplotlib", "/usr/share/fonts",
                                  "/etc/alternatives"};
-// Small enough to be copied, which spares every cell a mount.
+// Small enough to be copied, which saves every cell a mount.
 constexpr const char* kCopied[] = {"/etc/ld.so.cache", "/etc/localtime", "/etc/matplotlibrc",
                                    "/etc/mime.types"};
 constexpr const char* kDevices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
@@ -37,7 +37,7 @@ bool Exists(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// Below these a cell sees its own files and nothing else.
+// Fails for a path below which a cell sees only its own files.
 Result<void> RequireVisible(jail::Tier tier, const std::string& path) {
   for (const char* name : kPrivateDirectories) {
     const std::string own = std::string("/") + name;
@@ -67,7 +67,7 @@ std::vector<jail::PathRule> MakeRules(jail::Tier tier, const std::vector<std::st
   using Access = jail::PathRule::Access;
   std::vector<jail::PathRule> rules;
   if (tier == jail::Tier::kNamespace) {
-    // The root holds nothing else, and nothing in it can be written to but these.
+    // The root holds nothing else, and only these parts of it can be written.
     rules = {{"/", Access::kRead}, {"/dev", Access::kUse}};
     for (const char* name : kPrivateDirectories) {
       rules.push_back({std::string("/") + name, Access::kChange});
@@ -80,7 +80,7 @@ std::vector<jail::PathRule> MakeRules(jail::Tier tier, const std::vector<std::st
   return rules;
 }
 
-// It, and nothing else, can be executed; and what the kernel starts it with is found where it looks.
+// Only the interpreter can be executed; the kernel finds its loader under the expected name.
 void AllowStart(const Interpreter& interpreter, Library& library) {
   library.rules.push_back({interpreter.program, jail::PathRule::Access::kExecute});
   if (interpreter.loader.empty()) return;

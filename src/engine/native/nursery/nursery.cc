@@ -39,8 +39,8 @@ Result<void> Nursery::Prepare() {
   deaths_ = UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!deaths_.is_open()) return Error::FromErrno(errno, "signalfd");
   TRY(berths_.Prepare());
-  // Tasks are counted per user namespace: without one of its own a cell would be counted together with
-  // all that its user runs. There it asks for each thread, and has one process.
+  // The kernel counts tasks per user namespace: without its own, a cell would be counted together
+  // with everything that its user runs. Such a cell asks for each thread, and has one process.
   const bool asks = scratch_.is_open();
   if (asks) {
     TRY_ASSIGN(questions_, jail::Filter::CompileQuestions(jail::CountedSyscalls()));
@@ -65,18 +65,18 @@ Result<void> Nursery::Prepare() {
     TRY_ASSIGN(address_space_bytes_, enclosure_.AddressSpace());
   }
   TRY_ASSIGN(const jail::Walls walls, enclosure_.Seal(single.first));
-  CloseHeapGaps();  // Those of our own preparations.
+  CloseHeapGaps();  // Closes the gaps of our own preparations.
   return control_.SendReady(MissingWalls(walls),
                             stem_ ? Control::Copies::kAny : Control::Copies::kNone);
 }
 
-// Without a pid namespace a copy would have another process number than libraries remember. A sanitizer has memory of
-// its own, and knows what is where.
+// Without a pid namespace a copy would have another pid than libraries remember. A sanitizer has
+// its own memory, and records addresses in it.
 Result<void> Nursery::TakeStem() {
   const bool has_small_pages = ::sysconf(_SC_PAGESIZE) == static_cast<long>(kPageBytes);
   if (enclosure_.tier() != jail::Tier::kNamespace || kIsSanitized || !has_small_pages) return {};
   const auto maps = enclosure_.OpenOwn("maps");
-  if (!maps) return {};  // Its cells cannot be copied, and say so.
+  if (!maps) return {};  // Its cells cannot be copied, and report that.
   TRY_ASSIGN(stem_, Stem::Take(*maps));
   return {};
 }
@@ -117,7 +117,7 @@ Result<void> Nursery::Make(const CellRequest& request) {
                                 stem_ ? &*stem_ : nullptr,
                                 scratch_.is_open() ? &scratch_ : nullptr,
                                 questions_ ? &*questions_ : nullptr};
-  // Not the first one: there may be no other.
+  // Not the first cell: there may be no other.
   const bool suits_berth =
       Berths::Suit(inheritance, request.head) && std::exchange(wants_berths_, true);
   if (suits_berth && berths_.Take(inheritance, request.head)) return {};
@@ -128,7 +128,7 @@ Result<void> Nursery::Make(const CellRequest& request) {
   return {};
 }
 
-// All that have ended: several deaths can be one signal.
+// Reaps all that have ended: several deaths can be one signal.
 Result<void> Nursery::Reap() {
   signalfd_siginfo ignored{};
   static_cast<void>(!::read(deaths_.get(), &ignored, sizeof ignored));
@@ -139,7 +139,7 @@ Result<void> Nursery::Reap() {
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return {};
     if (berths_.Has(pid)) return Error(ErrorCode::kInternal, "a berth has ended");
-    // Others are orphans of cells: the kernel's, and nobody's news.
+    // Others are orphans of cells, which need no report.
     if (const auto cell = cells_.extract(pid)) {
       const Wiped<wire::CellGone> gone{Obituary(cell.mapped(), status, usage.value)};
       TRY(control_.SendGone(gone.value));

@@ -1,12 +1,15 @@
-// caisson-nursery: started by the host with the control socket as wire::kControlFd. Brings Python up
-// inside its private root, gives up what it no longer needs, then forks cells until the host is gone.
+// caisson-nursery: started by the host with the control socket as wire::kControlFd. It starts
+// Python inside its private root, drops what it no longer needs, then forks cells until the host is
+// gone.
 //
-//   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=PREFIX [--foreign]] [--see=PATH]... [--scratch=PATH]
+//   caisson-nursery --tier=NAME [--preload=MODULE,...] [--prefix=PREFIX [--foreign]]
+//                   [--see=PATH]... [--scratch=PATH]
 //
-// SCRATCH is a directory in which each cell makes one of its own for its files, where there is no mount namespace.
+// SCRATCH is a directory in which each cell makes a directory for its files, for tiers without a
+// mount namespace.
 //
-// PREFIX is a virtual environment of the Python inside, or another Python's: that is started for each run
-// (runner.h), as it is with --foreign in any case.
+// PREFIX is a virtual environment of the embedded Python, or another Python, which is then started
+// for each run (runner.h). With --foreign it is always started.
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -29,8 +32,9 @@
 #include "guest/native/forked.h"
 
 #if __has_feature(address_sanitizer)
-// Which signals end a cell, and that its memory does, is the host's business and not the sanitizer's.
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the sanitizer's own name.
+// The host decides which signals end a cell and how its memory is limited, not the sanitizer.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the sanitizer's own
+// name.
 extern "C" const char* __asan_default_options() {
   return "handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0:"
          "allocator_may_return_null=1:detect_leaks=0";
@@ -40,8 +44,8 @@ extern "C" const char* __asan_default_options() {
 namespace caisson::nursery {
 namespace {
 
-// A cell's memory is limited by its address space. Reserving less of it leaves more to use: one heap for
-// all threads instead of 64 MiB for each, and stacks that many threads fit.
+// A cell's memory is limited by its address space. Reserving less leaves more to use: one heap for
+// all threads instead of 64 MiB for each, and smaller stacks so that many threads fit.
 constexpr std::size_t kThreadStackBytes = 2 << 20;
 
 struct Arguments {
@@ -104,16 +108,18 @@ Result<void> PrepareToFork(const jail::Enclosure& enclosure) {
   CloseHeapGaps();
   const auto maps = enclosure.OpenOwn("maps");
   const auto pagemap = enclosure.OpenOwn("pagemap");
-  // A process whose program it may not read may not read these either. Its cells are only slower.
+  // A process that may not read its own program may not read these either. Its cells are only
+  // slower.
   if (!maps || !pagemap) return {};
   return KeepWhatIsUsed({*maps, *pagemap}, [&holder] { return RehearseOften(holder); });
 }
 
-// Inside already: what cannot be imported here could not be imported in a cell either.
+// Runs inside the root: a module that cannot be imported here could not be imported in a cell
+// either.
 Result<void> BringPythonUp(const jail::Enclosure& enclosure, const Library& library,
                            const std::string& preload) {
   if (caisson_boot_native(library.module_path.c_str(), preload.c_str()) != 0) {
-    return Error(ErrorCode::kFailedPrecondition, "Python did not come up");
+    return Error(ErrorCode::kFailedPrecondition, "Python did not start");
   }
   return PrepareToFork(enclosure);
 }
@@ -132,7 +138,7 @@ Result<void> Main(int argc, char** argv) {
     TRY(BringPythonUp(enclosure, library, arguments.preload));
   }
   UniqueFd scratch;
-  // Another interpreter would see the host's names of its files, which tell of other cells.
+  // Another interpreter would see the host's names of its files, which reveal other cells.
   if (!arguments.scratch.empty() && !library.foreign) {
     scratch = UniqueFd(::open(arguments.scratch.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!scratch.is_open()) return Error::FromErrno(errno, "open " + arguments.scratch);
@@ -149,7 +155,7 @@ Result<void> Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   auto result = caisson::nursery::Main(argc, argv);
   if (result) return EXIT_SUCCESS;
-  // The host shows this to whoever asked for the run.
+  // The host shows this to the requester of the run.
   std::fprintf(stderr, "caisson-nursery: %s\n", result.error().message().c_str());
   return EXIT_FAILURE;
 }

@@ -1,4 +1,5 @@
-// A real nursery, driven over its control socket: as root and as an ordinary user (main, at the end).
+// Drives a real nursery over its control socket: as root and as an ordinary user (main, at the
+// end).
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grp.h>
@@ -27,15 +28,15 @@ INSTANTIATE_TEST_SUITE_P(Tiers, NurseryTest,
                                          kForeignLandlock),
                          NameOf);
 
-// What needs namespaces.
+// Tests that need namespaces.
 class CellTest : public NurseryTest {};
 INSTANTIATE_TEST_SUITE_P(Tiers, CellTest, testing::Values(kNamespace, kInBerth, kForeign), NameOf);
 
-// What is otherwise without them.
+// Tests of the differences without namespaces.
 class LandlockTest : public NurseryTest {};
 INSTANTIATE_TEST_SUITE_P(Tiers, LandlockTest, testing::Values(kLandlock, kForeignLandlock), NameOf);
 
-// What only an interpreter of the nursery's own can have.
+// Tests that need the embedded interpreter.
 class EmbeddedTest : public NurseryTest {};
 INSTANTIATE_TEST_SUITE_P(Tiers, EmbeddedTest, testing::Values(kNamespace, kInBerth, kLandlock),
                          NameOf);
@@ -356,8 +357,8 @@ TEST_P(NurseryTest, PackagesOfTheSystemCanBeImported) {
   EXPECT_EQ(Run("import numpy as np\nfloat(np.linalg.inv(np.eye(3) * 2)[0, 0])"), "0.5");
 }
 
-// A product, and then how many megabytes there are: OpenBLAS's buffer of 128 is not among the run's 256, nor does a run
-// gain more than that where BLAS is another one's.
+// Computes a product, and then counts the available megabytes: OpenBLAS's buffer of 128 is not part
+// of the run's 256, and a run does not gain more than that with another BLAS.
 constexpr const char* kMultiplyAndFill =
     "import numpy as np\na = np.ones((300, 300))\nproduct = float((a @ a)[0, 0])\nkept = []\n"
     "try:\n    while True: kept.append(np.ones(1 << 17))\nexcept MemoryError: pass\n"
@@ -390,7 +391,7 @@ TEST_P(EmbeddedTest, PreloadedPackagesAreReadyAndReseeded) {
   EXPECT_NE(end.report.Find("memory"), nullptr) << "numpy allocates by itself";
 }
 
-// page_tables.h. Without it they map all that the nursery holds, 12 MB.
+// See page_tables.h. Without it they map everything that the nursery holds, 12 MB.
 TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
   if (kIsSanitized) GTEST_SKIP() << "a sanitizer's memory is mapped too";
   utsname kernel{};
@@ -409,9 +410,9 @@ TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
   EXPECT_LT(mapped_pages * 4096, 7U << 20);
 }
 
-TEST_P(EmbeddedTest, WhatOneCellDoesToItsMemoryNoOtherSees) {
+TEST_P(EmbeddedTest, NoCellSeesChangesToTheMemoryOfAnother) {
   DrivenCell waiting = nursery().Make();
-  // However that ends.
+  // The result does not matter.
   static_cast<void>(
       Run("import ctypes, json\njson.mark = 1\nctypes.memset(id(json.loads) & ~4095, 0, 4096)"));
   EXPECT_EQ(waiting.Run("import json\n[hasattr(json, 'mark'), json.loads('1')]").Result(),
@@ -431,7 +432,7 @@ TEST_P(CellTest, PlotsAreFiles) {
   EXPECT_THAT(ReadBelow(cell.files, "output/p.png"), StartsWith("\x89PNG"));
 }
 
-TEST_P(NurseryTest, WhatIsAskedForInVainRaises) {
+TEST_P(NurseryTest, RequestsThatTheKernelRefusesRaise) {
   EXPECT_THAT(Run("import socket\nsocket.socket()"), StartsWith("PermissionError"));
   EXPECT_THAT(Run("import socket\nsocket.create_connection(('127.0.0.1', 80))"),
               StartsWith("PermissionError"));
@@ -491,7 +492,7 @@ TEST_P(NurseryTest, NoMemoryBecomesCode) {
 TEST_P(NurseryTest, NothingOfTheHostCanBeSignalled) {
   const pid_t self = ::getpid();
   EXPECT_THAT(Run("import os\nos.kill(" + std::to_string(self) + ", 0)"), HasSubstr("Error"));
-  // As pid 1 of its own namespace it has nobody to signal; elsewhere it may not.
+  // As pid 1 of its own namespace it has no other process to signal; in other tiers it may not.
   EXPECT_THAT(Run("import os\nos.kill(-1, 9)"), HasSubstr("Error"));
 }
 
@@ -532,7 +533,7 @@ except BlockingIOError:
     pass
 len(children))");
   EXPECT_EQ(end.Result(), "2");
-  nursery().AwaitGone(cell);  // With its children, though they sleep.
+  nursery().AwaitGone(cell);  // Including its children, although they sleep.
   ASSERT_TRUE(cell.gone);
 }
 
@@ -559,12 +560,12 @@ TEST_P(NurseryTest, MoreProcessesThanCanBeCountedAreRefused) {
   EXPECT_EQ(Run("1"), "1");
 }
 
-// From outside, while the cell waits for its run.
+// Checked from outside, while the cell waits for its run.
 TEST_P(NurseryTest, AWaitingCellHoldsNothing) {
   DrivenCell cell = nursery().Make();
   ASSERT_TRUE(cell.prepared) << cell.failed;
   cell.SendStart("echo(1)", {.tools = {"echo"}});
-  ASSERT_TRUE(cell.Receive());  // So all its walls stand.
+  ASSERT_TRUE(cell.Receive());  // All its walls stand now.
   const pid_t pid = cell.HostPid();
   ASSERT_GT(pid, 0);
   for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
@@ -693,7 +694,7 @@ TEST_P(NurseryTest, ManyCellsLeaveNothing) {
   if (is_foreign() || !has_namespaces()) EXPECT_EQ(berths, "");
 }
 
-// A virtual environment as `python3 -m venv` leaves it, with one package.
+// A virtual environment as `python3 -m venv` makes it, with one package.
 class Venv {
  public:
   Venv() {
@@ -747,7 +748,7 @@ TEST(NurseryStart, SaysWhyItCannot) {
   EXPECT_THAT(unknown.error().message(), HasSubstr("No module named 'no_such_module_anywhere'"));
   auto prefix = Driver::Start(Tier::kNamespace, {"--prefix=/nonexistent"});
   ASSERT_FALSE(prefix);
-  EXPECT_THAT(prefix.error().message(), HasSubstr("holds no Python"));
+  EXPECT_THAT(prefix.error().message(), HasSubstr("contains no Python"));
   const Venv venv;
   auto threaded =
       Driver::Start(Tier::kNamespace, {"--prefix=" + venv.path(), "--preload=threaded"});
@@ -761,7 +762,7 @@ TEST(NurseryStart, SaysWhyItCannot) {
 }  // namespace
 }  // namespace caisson::nursery
 
-// Every test as root and then, where the test is root, as an ordinary user.
+// Runs every test as root and then, if the test is root, as an ordinary user.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (::getuid() == 0) {
@@ -772,7 +773,7 @@ int main(int argc, char** argv) {
           ::setresuid(kNobody, kNobody, kNobody) != 0) {
         return 2;
       }
-      ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // As after a login; changing ids cleared it.
+      ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // As after a login; changing ids cleared the flag.
       return RUN_ALL_TESTS();
     }
     int status = 0;

@@ -23,12 +23,12 @@
 namespace caisson::nursery {
 namespace {
 
-// Smaller ones are not worth it; stacks and thread variables are among them.
+// Smaller mappings are not worthwhile; stacks and thread-local variables are among them.
 constexpr std::size_t kWorthMoving = 512 << 10;
-// Pages that are used: it takes a fork some work to inherit any.
+// Minimum number of used pages: inheriting any costs a fork some work.
 constexpr std::size_t kWorthInheriting = 4;
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // In /proc/self/pagemap.
-// Not in the headers of every distribution we build on: Linux 5.11 and 6.7.
+// Missing in the headers of some distributions we build on: Linux 5.11 and 6.7.
 constexpr int kUserModeOnly = 1;                       // UFFD_USER_MODE_ONLY
 constexpr std::uint64_t kWriteProtectAsync = 1 << 15;  // UFFD_FEATURE_WP_ASYNC
 
@@ -67,9 +67,9 @@ Result<std::vector<Mapping>> ReadMappings(const UniqueFd& maps) {
   return mappings;
 }
 
-// ---- Memory that can be written to ----
+// ---- Writable memory ----
 
-// How many pages of the range are mapped.
+// Returns how many pages of the range are mapped.
 std::size_t CountUsed(const Range& range, const UniqueFd& pagemap) {
   std::vector<std::uint64_t> entries(range.size / PageBytes());
   const auto first = reinterpret_cast<std::uintptr_t>(range.begin) / PageBytes();
@@ -80,15 +80,16 @@ std::size_t CountUsed(const Range& range, const UniqueFd& pagemap) {
       std::ranges::count_if(entries, [](std::uint64_t entry) { return (entry & kPresent) != 0; }));
 }
 
-// Libraries reserve far more than they use. What nobody has touched stays anonymous: as part of the file it would come to
-// be in memory when a cell touches it, and stay there when the cell is gone.
+// Libraries reserve far more than they use. Untouched memory stays anonymous: as part of the file
+// it would be allocated when a cell touches it, and stay allocated when the cell is gone.
 bool IsWorthMoving(const Mapping& mapping, const UniqueFd& pagemap) {
   const auto& [range, access, is_of_file] = mapping;
   return access == "rw-p" && range.size >= kWorthMoving &&
          (is_of_file || CountUsed(range, pagemap) * PageBytes() * 2 >= range.size);
 }
 
-// Between the two calls nothing may change: it would be lost. So no heap here, nor anything else that has state.
+// Nothing may change between the two calls, because it would be lost. So this uses neither the heap
+// nor anything else with state.
 bool MoveToFile(const Range& range, int file, off_t offset) {
   for (std::size_t done = 0; done < range.size;) {
     const ssize_t written =
@@ -100,8 +101,8 @@ bool MoveToFile(const Range& range, int file, off_t offset) {
                 offset) != MAP_FAILED;
 }
 
-// The heap, the interpreter's arenas, the program's variables. Anonymous memory has no other place that it could be
-// mapped from again.
+// The heap, the interpreter's arenas, the program's variables. Anonymous memory cannot be mapped
+// again from elsewhere.
 Result<void> MoveMemoryToFile(const PageFiles& files) {
   TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(files.maps));
   const UniqueFd file(::memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -119,7 +120,7 @@ Result<void> MoveMemoryToFile(const PageFiles& files) {
     return Error::FromErrno(errno, "seal the memory");
   }
   if (offset == 0) return {};
-  // Nobody reads this but a cell that is copied; what nobody reads costs nothing.
+  // Only a cell that is copied reads this; unread pages cost nothing.
   const void* view =
       ::mmap(nullptr, static_cast<std::size_t>(offset), PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (view == MAP_FAILED) return Error::FromErrno(errno, "map the memory once more");
@@ -133,7 +134,8 @@ struct Segment {
   int protection = 0;
 };
 
-// Whether it was changed while it was loaded, and could not be mapped from its file again.
+// Returns whether it was changed while it was loaded, so that it cannot be mapped again from its
+// file.
 bool IsRelocated(const dl_phdr_info& object, const ElfW(Phdr) & dynamic) {
   const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + dynamic.p_vaddr);
   for (; entry->d_tag != DT_NULL; ++entry) {
@@ -166,8 +168,8 @@ std::vector<Segment> ReadOnlySegments() {
   return segments;
 }
 
-// Fork copies the page table of a file mapping only if some page of it is private. So one is made private, by
-// writing back what it holds.
+// Fork copies the page table of a file mapping only if some page of it is private. So one page is
+// made private, by writing its own content back.
 void LetForksInherit(const Segment& segment) {
   const auto& [range, protection] = segment;
   if (::mprotect(range.begin, range.size, protection | PROT_WRITE) != 0) return;
@@ -178,8 +180,9 @@ void LetForksInherit(const Segment& segment) {
 
 // ---- Faults ----
 
-// While there is one, what is touched is mapped by itself and not with the fifteen pages around it: the kernel does so
-// where userfaultfd could be asked to protect pages. It never is. Best effort: without it, more is kept than is used.
+// While this object exists, a touched page is mapped alone and not with the fifteen pages around
+// it: the kernel does so where userfaultfd could be asked to protect pages. It never is. Best
+// effort: without it, more entries are kept than needed.
 class FaultsByPage {
  public:
   explicit FaultsByPage(const std::vector<Mapping>& mappings)
@@ -196,13 +199,14 @@ class FaultsByPage {
   }
 
  private:
-  UniqueFd fd_;  // Closing it undoes all.
+  UniqueFd fd_;  // Closing it undoes everything.
 };
 
 }  // namespace
 
 Result<void> KeepWhatIsUsed(const PageFiles& files, const std::function<Result<void>()>& use) {
-  // A sanitizer writes down in memory of its own, of which there are terabytes, whatever is done while that is moved.
+  // A sanitizer keeps records in its own memory of terabytes, which would change while that memory
+  // is moved.
   if (kIsSanitized) return use();
   TRY(MoveMemoryToFile(files));
   TRY_ASSIGN(const std::vector<Mapping> mappings, ReadMappings(files.maps));

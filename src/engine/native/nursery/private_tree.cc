@@ -44,7 +44,7 @@ Error Refused(const char* path, const char* why) {
 
 // ---- Writing ----
 
-// Walks with descriptors and one path, since there is no heap.
+// Walks with descriptors and one path, because it cannot use the heap.
 class Writer {
  public:
   Writer(RawWriter& out, TreeVisitor* visitor) : out_(out), visitor_(visitor) {}
@@ -64,7 +64,7 @@ class Writer {
   }
 
  private:
-  // The path grows by one name; false: too long.
+  // Appends a name to the path. Returns false if it is too long.
   bool Push(const char* name) {
     const std::size_t size = std::strlen(name);
     const bool needs_slash = length_ > 1;
@@ -86,7 +86,7 @@ class Writer {
     if (is_named) out_.Put(path_.data(), length_);
   }
 
-  // All of the directory that the path names.
+  // Writes everything below the directory that the path names.
   Result<void> WriteBelow(int level) {
     if (level > kMostLevels) return Refused(path_.data(), "is too deep to be copied");
     const UniqueFd directory(::open(path_.data(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -152,7 +152,7 @@ class Writer {
     while (left > 0) {
       const std::size_t part = std::min<std::uint64_t>(left, buffer.size());
       const ssize_t got = ::read(file.get(), buffer.data(), part);
-      // Nobody changes it; yet what was announced must come.
+      // No process changes it; but the announced length must be sent in any case.
       if (got <= 0) std::memset(buffer.data(), 0, part);
       const std::size_t size = got > 0 ? static_cast<std::size_t>(got) : part;
       out_.Put(buffer.data(), size);
@@ -211,7 +211,7 @@ Result<void> MakeLink(const std::string& path, const Entry& entry, RawReader& in
 Result<void> MakeOne(const std::string& path, const Entry& entry, RawReader& in) {
   switch (entry.kind) {
     case Kind::kDirectory:
-      // It may be there already, on the way to a mount.
+      // It may already exist, on the way to a mount.
       if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
       return Error::FromErrno(errno, "make " + path);
     case Kind::kFile:

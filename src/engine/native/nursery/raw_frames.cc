@@ -46,7 +46,7 @@ std::size_t RawReader::ReadSome(char* to, std::size_t bytes) {
   return size;
 }
 
-// False: there is none.
+// Returns false if there is none.
 bool RawReader::OpenFrame() {
   while (left_ == 0) {
     if (!more_) return false;

@@ -50,10 +50,10 @@ Result<void> Rehearse(Holder& holder) {
   }
   SetHolder(holder);
   holder.Connect(cell.get());
-  static_cast<void>(holder.AwaitOrder());  // To run, that is.
+  static_cast<void>(holder.AwaitOrder());  // The order is to run.
   holder.AwaitStart();
-  // The report stays in the socket and goes with it.
-  if (!holder.Run()) return Error(ErrorCode::kInternal, "the rehearsal came to nothing");
+  // The report stays in the socket and is dropped with it.
+  if (!holder.Run()) return Error(ErrorCode::kInternal, "the rehearsal sent no report");
   holder.Connect(-1);
   return {};
 }

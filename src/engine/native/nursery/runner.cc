@@ -22,13 +22,13 @@
 namespace caisson::nursery {
 namespace {
 
-// Where bootstrap.py looks for them.
+// The numbers that bootstrap.py uses.
 constexpr int kCode = 4;
 constexpr int kCompiled = 5;
 constexpr int kSize = 6;
 constexpr int kAboveAll = 64;
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-// Of the interpreter's own, that its start takes now and then and its limit must leave it.
+// Memory that the interpreter's start needs now and then, which its limit must allow.
 constexpr std::uint64_t kSlackBytes = 16 << 20;
 
 Result<UniqueFd> MakeFile(std::string_view bytes) {
@@ -43,7 +43,7 @@ Result<UniqueFd> MakeFile(std::string_view bytes) {
 std::vector<std::string> Arguments(const Interpreter& interpreter, const char* step) {
   std::string path;
   for (const std::string& module : interpreter.modules) path += (path.empty() ? "" : ":") + module;
-  // Isolated, without site, without writing bytecode: nothing but what is said here decides what it runs.
+  // Isolated, without site, without writing bytecode: only these arguments decide what it runs.
   return {interpreter.program,      "-I", "-S", "-B", "-X", "utf8", "-c",
           caisson_runner_bootstrap, step, path};
 }
@@ -54,7 +54,7 @@ struct Placed {
   int flags = 0;
 };
 
-// All at once: what one is to become may be what another is now.
+// Moves all at once: the new number of one may be the current number of another.
 Result<void> Place(std::span<const Placed> descriptors) {
   std::vector<int> high;
   for (const Placed& one : descriptors) {
@@ -74,7 +74,7 @@ Result<void> Close(unsigned first, unsigned last) {
   return {};
 }
 
-// The variables of every cell; and one heap for all threads, as nursery_main.cc has it.
+// The variables of every cell; and one heap for all threads, as in nursery_main.cc.
 std::vector<std::pair<std::string, std::string>> Environment() {
   std::vector<std::pair<std::string, std::string>> all(std::begin(kEnvironment),
                                                        std::end(kEnvironment));
@@ -90,7 +90,7 @@ struct Trial {
   int answer;
 };
 
-// Like a cell as far as it matters: without privilege, and with nothing open but what it is given.
+// Similar to a cell: without privilege, and with only the given descriptors open.
 Result<void> BecomeTrial(const Trial& trial, std::vector<std::string> argv) {
   TRY_ASSIGN(const UniqueFd size, trial.enclosure.OpenOwn("statm"));
   TRY(jail::ForbidNewPrivileges());
@@ -106,7 +106,7 @@ Result<void> BecomeTrial(const Trial& trial, std::vector<std::string> argv) {
   return jail::Become({.argv = std::move(argv), .environment = Environment()});
 }
 
-// All that is written to `pipe`, which is little.
+// Returns everything that is written to `pipe`, which is little.
 std::string ReadAll(const UniqueFd& pipe) {
   std::string text;
   std::array<char, 256> part{};
@@ -118,7 +118,7 @@ std::string ReadAll(const UniqueFd& pipe) {
   }
 }
 
-// The address space that the interpreter took, in pages, as it says itself.
+// Returns the address space of the interpreter in pages, as it reports itself.
 Result<std::uint64_t> Await(pid_t pid, const UniqueFd& answer, const std::string& program) {
   const std::string text = ReadAll(answer);
   int status = 0;

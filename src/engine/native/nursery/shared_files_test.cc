@@ -1,4 +1,4 @@
-// Cells share the library's files: what one of them does with those is not seen by the others.
+// Cells share the library's files: other cells do not see what one of them does with those.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -20,7 +20,8 @@ class OwnFilesTest : public NurseryTest {};
 INSTANTIATE_TEST_SUITE_P(Tiers, OwnFilesTest, testing::Values(kNamespace, kInBerth, kForeign),
                          NameOf);
 
-// Library files are shared by all cells: what is in the page cache tells which ones another cell has read.
+// All cells share library files: the content of the page cache reveals which ones another cell has
+// read.
 TEST_P(SharedFilesTest, NoCallTellsOrChangesWhatIsInThePageCache) {
   const std::string prelude =
       "import ctypes, errno, json, mmap, os\n"
@@ -50,7 +51,7 @@ TEST_P(SharedFilesTest, NoCallTellsOrChangesWhatIsInThePageCache) {
   EXPECT_EQ(Run(prelude + "os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)"), "-");
 }
 
-// posix_fadvise succeeds, and the file is still there for the others.
+// posix_fadvise succeeds, and the file stays in the cache for the others.
 TEST_P(SharedFilesTest, ACellDoesNotTakeAFileOutOfThePageCache) {
   const std::string path = Run("import json; json.__file__");
   const std::string file = path.substr(1, path.size() - 2);
@@ -78,7 +79,7 @@ TEST_P(SharedFilesTest, ALockOnALibraryFileIsSeenByNobody) {
                {.flags = wire::kKeepCell})
           .Result(),
       "[\"ENOSYS\",\"EPERM\"]");
-  // The first one lives, and holds what it has got.
+  // The first cell is still alive and holds its locks.
   const std::string path = Run("import json; json.__file__");
   const UniqueFd fd(::open(path.substr(1, path.size() - 2).c_str(), O_RDONLY | O_CLOEXEC));
   struct flock held{.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};

@@ -27,8 +27,9 @@ int Protection(std::uint32_t access) {
          ((access & wire::kMayExecute) != 0 ? PROT_EXEC : 0);
 }
 
-// Takes the steps. It and all that it uses lies in the scratch, and its code is the nursery's: neither is ever replaced.
-// No heap, no variables of ours, and of the C library's nothing but system calls.
+// Performs the steps. It and everything it uses lies in the scratch, and its code is the nursery's:
+// neither is ever replaced. It uses no heap, no variables of ours, and of the C library only system
+// calls.
 class Transplant {
  public:
   Transplant(Scratch& scratch, const RawReader& image, int socket)
@@ -44,7 +45,7 @@ class Transplant {
 
  private:
   [[noreturn]] void Fail(const char* why) {
-    // Not a string: there is no heap.
+    // Not a std::string: there is no heap.
     std::array<char, 256> text{};
     constexpr std::string_view kPrefix = "the session could not be copied: ";
     const std::string_view reason(why);
@@ -85,7 +86,7 @@ class Transplant {
     Fail("it makes no sense");
   }
 
-  // Only the kernel can make a stack longer, page by page.
+  // Only the kernel can extend a stack, page by page.
   static void GrowStack(const Step& step) {
     for (std::uint64_t page = step.end; page > step.begin;) {
       page -= kPageBytes;
@@ -111,7 +112,7 @@ class Transplant {
         ::open(path.data(), ((step.access & kWrites) == kWrites ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     struct stat status{};
     Require(file >= 0 && ::fstat(file, &status) == 0, "a file that it has mapped is not there");
-    // Private files have other numbers in every cell.
+    // Private files have other inode numbers in every cell.
     Require((step.access & wire::kIsShared) != 0 || status.st_ino == step.inode || !IsLibrary(step),
             "a library that it has loaded was changed");
     Map(step, file, 0);
@@ -139,7 +140,7 @@ void Become(const Stem& stem, RawReader& image, int socket) {
   if (const Result<void> made = MakePrivateTree(image); !made) {
     RefuseAndExit(socket, made.error().message());
   }
-  // The survey's place is free in a cell that becomes another.
+  // The survey's space is unused in a cell that becomes a copy.
   auto* const transplant = new (scratch.survey.data()) Transplant(scratch, image, socket);
   ucontext_t context;
   if (::getcontext(&context) != 0) ::_exit(EXIT_FAILURE);

@@ -160,8 +160,8 @@ class Cell final : public GuestHost {
   LinearMemory memory_;
   Context context_;
   CellFiles files_;
-  std::vector<InputFile> inputs_;  // The input files of files_, which a saved cell contains as
-                                   // well.
+  // The input files of files_, which a saved cell contains as well.
+  std::vector<InputFile> inputs_;
 
   std::uint64_t id_ = 0;
   CellState state_ = CellState::kClean;
@@ -195,8 +195,8 @@ class Cell final : public GuestHost {
   std::uint64_t began_ns_ = 0;
   std::uint64_t deadline_ns_ = 0;
   std::uint64_t cpu_ns_ = 0;  // CPU time used before the current Go().
-  std::uint64_t cpu_since_ns_ =
-      0;  // The thread's CPU time at the start of the current Go(); 0: none.
+  // The thread's CPU time at the start of the current Go(); 0: none.
+  std::uint64_t cpu_since_ns_ = 0;
   std::int64_t clock_offset_ns_ = 0;  // Added to the monotonic clock so that it never goes back.
   Trace trace_;                       // Used by recorded runs.
   ChanceStream chance_;

@@ -66,8 +66,8 @@ void LeaveFrom(ucontext_t* at, Left left, std::uint32_t detail) {
 
 void OnTick(int, siginfo_t*, void* raw) {
   if (caisson_in_guest == 0) {
-    caisson_tick_missed = 1;  // Host code is never interrupted half-way; HostScope handles the tick
-                              // at its end.
+    // Host code is never interrupted half-way; HostScope handles the tick at its end.
+    caisson_tick_missed = 1;
     return;
   }
   const int saved_errno = errno;
@@ -91,9 +91,8 @@ void EndByFault(int signal, const siginfo_t& info, ucontext_t* at) {
   const bool cell_memory = g_running != nullptr && g_running->memory().Covers(info.si_addr);
   SayFault(signal, info, static_cast<std::uint64_t>(at->uc_mcontext.gregs[REG_RIP]),
            caisson_in_guest != 0, cell_memory);
-  if (info.si_code <= 0)
-    __builtin_trap();  // Another process sent the signal, so nothing would
-                       // fault again.
+  // Another process sent the signal, so nothing would fault again.
+  if (info.si_code <= 0) __builtin_trap();
   ::sigaddset(&at->uc_sigmask, signal);
 }
 

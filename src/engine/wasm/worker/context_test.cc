@@ -1,4 +1,4 @@
-// The way into guest code and out of it, with a function of this test in the place of the guest.
+// Entering and leaving guest code, with a function of this test as the guest.
 #include "engine/wasm/worker/context.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ bool OnTick() {
   return g_somebody_waits;
 }
 
-// The timer itself is never started: ticks come exactly where a test has them.
+// The timer itself is never started: ticks come exactly where a test causes them.
 void Tick() {
   ::raise(SIGALRM);
 }
@@ -52,7 +52,7 @@ class ContextTest : public ::testing::Test {
   static void SetUpTestSuite() {
     base_.emplace(*BaseFile::Open(UniqueFd(::open(CAISSON_BASE, O_RDONLY | O_CLOEXEC))));
     dirty_.emplace(*DirtyPages::Open());
-    static const bool window = SetUpWindow(&OnTick).has_value();  // One in each process.
+    static const bool window = SetUpWindow(&OnTick).has_value();  // One per process.
     ASSERT_TRUE(window);
   }
   static void TearDownTestSuite() {
@@ -98,7 +98,7 @@ TEST_F(ContextTest, ATickDuringAHostFunctionTakesTheCellOffAtItsEnd) {
   });
   g_somebody_waits = true;
   EXPECT_EQ(cell.Go(), Left::kYielded);
-  EXPECT_TRUE(in_host_code);  // Host code is never left half-way.
+  EXPECT_TRUE(in_host_code);  // Host code is never interrupted half-way.
   EXPECT_FALSE(after);
   EXPECT_EQ(cell.Go(), Left::kFinished);
   EXPECT_TRUE(after);
@@ -191,14 +191,14 @@ TEST_F(ContextTest, ACellTakenOffInAHostFunctionCanBeDropped) {
 
 // ---- Faults that end the worker ----
 
-// Behind the worker's filter, as in life. Each test's worker is a process of its own.
+// With the worker's filter, as in production. Each test's worker is a separate process.
 class FaultTest : public ContextTest {
  protected:
   static void LoadFilter() {
     const auto filter = jail::Filter::Compile(jail::WorkerSyscalls({.writable = {STDERR_FILENO}}));
     if (!filter || !filter->Load()) ::_exit(EXIT_FAILURE);
   }
-  // As a guest, or as one of its host functions.
+  // Runs it as a guest, or as one of its host functions.
   static void Fault(std::function<void()> fault, bool in_host_code) {
     TestCell cell([&] {
       if (!in_host_code) return fault();

@@ -55,7 +55,7 @@ TEST_F(SavedCellTest, ComesBackAsItWas) {
   EXPECT_TRUE(decoded->pages.empty());
 }
 
-TEST_F(SavedCellTest, OfAnotherBuildIsRefusedWithThatReason) {
+TEST_F(SavedCellTest, ACellOfAnotherBuildIsRefusedWithThatReason) {
   std::array<std::uint8_t, 20> other = build_id_;
   other[19] ^= 1;
   auto decoded = DecodeSaved({other, base_hash_}, Bytes(blob_));

@@ -44,12 +44,13 @@ caisson_enter:
   movl caisson_switch+WAIT_ANSWER(%rip), %eax
   ret
 
-# u32 wait(instance, u32 seq, u64 timeout_ns): the import at which a cell is parked. Written here, not
-# compiled, so that no cached host pointer can be on the stack that is saved.
+# u32 wait(instance, u32 seq, u64 timeout_ns): the import at which a cell is parked. Written here,
+# not compiled, so that no cached host pointer can be on the stack that is saved.
 .globl Z_hostZ_wait
 .type Z_hostZ_wait, @function
 Z_hostZ_wait:
-  # Still guest code for the signal handlers: a stack that is used up right here is the guest's fault.
+  # Still guest code for the signal handlers: a stack that is used up right here is the guest's
+  # fault.
   PUSH_SAVED
   movl $0, caisson_in_guest(%rip)
   movl %esi, caisson_switch+WAIT_SEQ(%rip)
@@ -58,8 +59,8 @@ Z_hostZ_wait:
   movl $PARKED, caisson_switch+LEFT(%rip)
   jmp caisson_leave
 
-# void caisson_yield(): leaves the guest at the end of a host function, to come back to it. Callee-saved
-# registers are all that the caller can rely on after a call, so nothing else is kept.
+# void caisson_yield(): leaves the guest at the end of a host function, to come back to it.
+# Callee-saved registers are all that the caller can rely on after a call, so nothing else is kept.
 .globl caisson_yield
 .type caisson_yield, @function
 caisson_yield:

@@ -116,8 +116,8 @@ class Trace {
   std::uint64_t bytes_ = 0;
   bool full_ = false;
 
-  std::deque<Given> given_;  // Parts not replayed yet; the first one belongs to call calls_ or
-                             // later.
+  // Parts not replayed yet; the first one belongs to call calls_ or later.
+  std::deque<Given> given_;
   // The position of the replay in the part of calls_, for each clock and (last) for waits.
   std::array<Cursor, 5> replay_{};
   Base replayed_base_;

@@ -42,7 +42,7 @@ TEST(TraceTest, GivesBackWhatWasRecordedAndThenNothing) {
   first.Record({kRealtime, kReal + 10});
   first.Record({kMonotonic, kMonotonic0 + 3});
   first.Record({kTimedOut});
-  first.Record({kRealtime, kReal - 7});  // Somebody has set the clock.
+  first.Record({kRealtime, kReal - 7});  // The clock was set back.
   first.Record({kProcessCpu, 44});
   first.Record({kAnswered, 2});
   const std::string zero = first.EndPart();
@@ -78,7 +78,7 @@ TEST(TraceTest, ABuildThatReadsMoreOrLessIsInStepAgainAtTheNextCall) {
 
   Trace again = Recording();
   ASSERT_TRUE(again.Replay(Part(0, zero) + Part(1, one) + Part(2, two)));
-  EXPECT_EQ(Reading(again, kRealtime), kReal);  // Less,
+  EXPECT_EQ(Reading(again, kRealtime), kReal);  // Fewer readings,
   again.EndPart();
   EXPECT_EQ(Reading(again, kRealtime), kReal + 100);
   EXPECT_FALSE(Reading(again, kRealtime));  // and more.
@@ -98,7 +98,7 @@ TEST(TraceTest, APartThatIsMissingIsNotReplacedByAnother) {
   EXPECT_EQ(Reading(again, kRealtime), kReal + 1);
 }
 
-// What is replayed is recorded again, so that the run can be replayed once more.
+// Replayed values are recorded again, so that the run can be replayed once more.
 TEST(TraceTest, AReplayRecordsTheSame) {
   Trace first = Recording();
   first.Record({kRealtime, kReal + 10});
@@ -152,7 +152,7 @@ TEST(TraceTest, ReadingsAreSmall) {
   EXPECT_LT(trace.bytes(), 2'700u);
 }
 
-TEST(TraceTest, WhatIsTooMuchIsCutAndTheNextSaveBeginsAnew) {
+TEST(TraceTest, ATraceThatIsTooLongIsCutAndTheNextSaveBeginsAnew) {
   Trace trace = Recording();
   std::uint64_t now = kReal;
   while (trace.bytes() <= wire::kMaxTraceBytes) trace.Record({kRealtime, now += 1000});
@@ -172,7 +172,7 @@ TEST(TraceTest, WhatIsTooMuchIsCutAndTheNextSaveBeginsAnew) {
   again.Continue(Base, 2, saved, saved.size());
   ASSERT_TRUE(again.Replay(Part(2, whole)));
   EXPECT_EQ(Reading(again, kRealtime), now);
-  // It was cut once more after it was saved: there is nothing to replay.
+  // It was cut again after it was saved: there is nothing to replay.
   Trace lost;
   lost.Continue(Base, 2, saved, saved.size());
   ASSERT_TRUE(lost.Replay(Part(2, cut)));
@@ -196,7 +196,7 @@ TEST(TraceTest, DamagedPartsAreRefusedOrGiveSomethingAndEnd) {
   }
 }
 
-// No guest, and no clock, makes an entry that cannot be read.
+// No guest and no clock can cause an entry that cannot be read.
 TEST(TraceTest, AnyValueCanBeRecorded) {
   Trace first = Recording();
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();

@@ -52,12 +52,12 @@ class WasiTest : public testing::Test {
     EXPECT_TRUE(files_.Start(*LibraryImage::Parse(BytesOf(packed_)), {}, {}));
   }
 
-  // The vector is exactly as big as the guest's memory: a sanitizer sees one byte too many.
+  // The vector is exactly as large as the guest's memory: a sanitizer detects one byte too many.
   WasiShim Shim() {
     progress_ = {};
     return Again();
   }
-  // The next slice of the call before.
+  // The next slice of the previous call.
   WasiShim Again() {
     return WasiShim({.memory = {memory_.data(), memory_.size()},
                      .files = files_,
@@ -227,7 +227,7 @@ TEST_F(WasiTest, MoreThanCanBeCountedIsRefused) {
 
 TEST_F(WasiTest, AReadOverItsOwnListStaysInside) {
   const U32 fd = OpenNew("/tmp/f");
-  memory_.assign(memory_.size(), 0xff);  // Whatever is read makes addresses of 0xffffffff.
+  memory_.assign(memory_.size(), 0xff);  // Everything that is read gives addresses of 0xffffffff.
   Buffers({{kData, 64}});
   EXPECT_EQ(Shim().FdWrite(fd, kList, 1, kResult), Errno::kSuccess);
   Buffers({{kList, 32}, {kData, 16}, {kData, 16}});
@@ -277,7 +277,7 @@ TEST_F(WasiTest, StructuresHaveWasisLayout) {
   EXPECT_EQ(memory_[kData], 3);                       // directory
   EXPECT_EQ(Load<std::uint16_t>(kData + 2), 0);       // flags
   EXPECT_NE(Load<U64>(kData + 8) & (1 << 13), 0U);    // may open paths
-  EXPECT_NE(Load<U64>(kData + 16) & kReadRight, 0U);  // and hand on to read
+  EXPECT_NE(Load<U64>(kData + 16) & kReadRight, 0U);  // and pass on the right to read
   EXPECT_EQ(Shim().FdPrestatGet(kRoot, kData), Errno::kSuccess);
   EXPECT_EQ(memory_[kData], 0);
   EXPECT_EQ(Load<U32>(kData + 4), 1U);
@@ -291,7 +291,8 @@ TEST_F(WasiTest, StructuresHaveWasisLayout) {
 TEST_F(WasiTest, StreamsAreNoTerminals) {
   EXPECT_EQ(Shim().FdFdstatGet(1, kData), Errno::kSuccess);
   EXPECT_EQ(memory_[kData], 2);
-  EXPECT_NE(Load<U64>(kData + 8) & ((1 << 2) | (1 << 5)), 0U);  // What libc's isatty looks at.
+  // The rights that libc's isatty checks.
+  EXPECT_NE(Load<U64>(kData + 8) & ((1 << 2) | (1 << 5)), 0U);
   EXPECT_NE(Load<U64>(kData + 8) & kWriteRight, 0U);
   EXPECT_EQ(Load<U64>(kData + 8) & kReadRight, 0U);
   EXPECT_EQ(Shim().FdSeek(1, 0, 1, kResult), Errno::kSpipe);
@@ -414,7 +415,7 @@ TEST_F(WasiTest, UnknownFlagsAreRefused) {
   EXPECT_EQ(Shim().FdAdvise(kRoot, 0, 0, 6), Errno::kInval);
 }
 
-TEST_F(WasiTest, WhatACellDoesNotHaveIsRefused) {
+TEST_F(WasiTest, MissingFeaturesAreRefused) {
   EXPECT_EQ(Shim().PollOneoff(0, 0, 1, kResult), Errno::kNotsup);
   EXPECT_EQ(Shim().PathSymlink(kPath, 1, kRoot, kPath, 1), Errno::kNotsup);
   EXPECT_EQ(Shim().PathLink(kRoot, 0, kPath, 1, kRoot, kPath, 1), Errno::kNotsup);
@@ -453,7 +454,7 @@ class WasiSlicesTest : public WasiTest {
     for (slices_ = 1;; ++slices_) {
       const Errno answer = call();
       if (answer != Errno::kUnfinished) return answer;
-      // Nobody sees a call that is half done.
+      // A half-done call is not visible.
       EXPECT_EQ(Load<U32>(kResult), kUntouched);
     }
   }
@@ -462,7 +463,7 @@ class WasiSlicesTest : public WasiTest {
     Store(kResult, kUntouched);
   }
 
-  static constexpr U32 kBig = kSize;  // Beyond the scratch addresses.
+  static constexpr U32 kBig = kSize;  // After the scratch addresses.
   static constexpr U32 kUntouched = 0x55555555;
   int slices_ = 0;
 };
@@ -504,7 +505,7 @@ TEST_F(WasiSlicesTest, AListThatIsReadOverBetweenSlicesStaysInside) {
   Buffers({{kBig, kBytes}});
   EXPECT_EQ(Finish([&] { return Again().FdWrite(fd, kList, 1, kResult); }), Errno::kSuccess);
   Store(kResult, kUntouched);
-  // Its first slice covers the list with a pattern that leads outside.
+  // Its first slice overwrites the list with a pattern that points outside.
   constexpr U32 kOver = kList - 0x1000;
   Buffers({{kOver, kBytes}});
   progress_ = {};
@@ -533,7 +534,7 @@ TEST_F(WasiSlicesTest, ListingsAreMadeInSlices) {
   EXPECT_EQ(Finish([&] { return Again().FdReaddir(fd, kBig, kBytes, 0, kResult); }),
             Errno::kSuccess);
   EXPECT_EQ(slices_, 3);
-  // "." and "..", then the others, each named once.
+  // "." and "..", then the others, each once.
   EXPECT_EQ(Load<U32>(kResult), 2 * kSliceEntries * (24 + 4) + 24 + 1 + 24 + 2);
   U32 at = kBig + 24 + 1 + 24 + 2;
   for (U32 i = 0; i < 2 * kSliceEntries; ++i, at += 28) {

@@ -85,14 +85,14 @@ class Worker {
 
   std::unordered_map<std::uint64_t, std::unique_ptr<Cell>> cells_;
   std::vector<std::unique_ptr<Cell>> clean_;
-  std::deque<Cell*> fresh_;                      // Ready, and have not used up a slice.
-  std::deque<Cell*> spent_;                      // Ready; preempted by the timer.
-  std::deque<Cell*> ending_;                     // Still have data to send, more than one slice.
-  std::deque<std::unique_ptr<Cell>> discarded_;  // Still have memory to give back, more than one
-                                                 // slice.
+  std::deque<Cell*> fresh_;   // Ready, and have not used up a slice.
+  std::deque<Cell*> spent_;   // Ready; preempted by the timer.
+  std::deque<Cell*> ending_;  // Still have data to send, more than one slice.
+  // Still have memory to give back, more than one slice.
+  std::deque<std::unique_ptr<Cell>> discarded_;
   int fresh_in_a_row_ = 0;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> timers_;  // (time, cell): check the cell at
-                                                              // that time.
+  // (time, cell): check the cell at that time.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> timers_;
   // A save requested while the cell still computed. It is done when the cell waits, and refused if
   // that takes too long.
   struct PendingSave {

@@ -68,8 +68,8 @@ class EventLoopPolicy(_Policy):
     _loop_factory = EventLoop
 
 
-_halves = {}  # call -> the half that came first: the PendingCall, or the answer, which another
-              # thread took
+# call -> the half that came first: the PendingCall, or the answer, which another thread took
+_halves = {}
 _unawaited = {}  # PendingCall -> None: nothing has requested their answers yet.
 _main_loop = None
 

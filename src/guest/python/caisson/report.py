@@ -18,8 +18,8 @@ def _outermost_code():
     return frame.f_code
 
 
-_starter = _outermost_code()  # If the interpreter was started for a run, this frame is below
-                              # everything that runs.
+# If the interpreter was started for a run, this frame is below everything that runs.
+_starter = _outermost_code()
 
 
 def _is_ours(code):

@@ -236,11 +236,11 @@ Result<Driver> Driver::Start(jail::Tier tier, const std::vector<std::string>& ar
                                              .descriptors = {&theirs},
                                              .log = &log_end}));
   Driver driver(std::move(child), std::move(ours), std::move(log_read));
-  const_cast<UniqueFd&>(theirs) = UniqueFd();  // So that its end is seen.
+  const_cast<UniqueFd&>(theirs) = UniqueFd();  // Closed, so that its end is noticed.
   if (!driver.Take() || !driver.ready_) {
-    // It closes the control socket before it says why.
+    // It closes the control socket before it reports why.
     static_cast<void>(driver.child_.WaitFor(std::chrono::milliseconds(kDeadlineMs)));
-    return Error(ErrorCode::kUnavailable, "the nursery did not come up: " + driver.Log());
+    return Error(ErrorCode::kUnavailable, "the nursery did not start: " + driver.Log());
   }
   return driver;
 }
@@ -326,7 +326,7 @@ void Driver::AwaitPrepared(DrivenCell& cell) {
 
 void Driver::AwaitGone(DrivenCell& cell) {
   Known& known = known_[cell.id];
-  cell.socket = UniqueFd();  // A cell that waits for more ends with it.
+  cell.socket = UniqueFd();  // A cell that waits for more ends with its socket.
   while (!known.gone && Take()) {
   }
   cell.gone = known.gone;

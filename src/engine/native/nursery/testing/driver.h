@@ -37,8 +37,8 @@ struct RunEnd {
   std::string refused{};  // The reason of a kRefused.
   bool lost = false;      // The socket ended first.
 
-  std::string Text(std::string_view field) const;       // A field of the report; "-" if there is
-                                                        // none.
+  // A field of the report; "-" if there is none.
+  std::string Text(std::string_view field) const;
   std::string ErrorText(std::string_view field) const;  // A field of its error.
   std::string Result() const;                           // As JSON.
 };

@@ -1,4 +1,4 @@
-// What a cell costs: made, dispatched to, killed; and how many runs a second that gives.
+// Measures the cost of a cell: to make, to dispatch to, to kill; and the resulting runs per second.
 //
 //   caisson-nursery-bench [TIER [MODULE,...]]
 #include <pthread.h>
@@ -66,7 +66,7 @@ void Latencies(jail::Tier tier, const std::string& preload) {
     const auto start = Clock::now();
     DrivenCell cell = driver.Make();
     make.Add(start);
-    // Whatever the cell still does after it has said that it is prepared.
+    // Waits for everything that the cell still does after it has reported that it is prepared.
     ::usleep(1500);
     const auto send = Clock::now();
     static_cast<void>(cell.Run("1+1"));

@@ -582,7 +582,7 @@ TEST_F(CellFilesTest, UntouchedAndRenamedInputsAreCapturedAsWhatTheyAre) {
   EXPECT_EQ(capture.files[1].change, Change::kDeleted);
 }
 
-TEST_F(CellFilesTest, WhatLiesTooDeepIsLeftOutOfTheCapture) {
+TEST_F(CellFilesTest, FilesThatAreTooDeepAreNotCaptured) {
   std::uint32_t directory = Open("/output");
   for (int depth = 0; depth < 40; ++depth) {
     const std::string name(kMaxNameBytes, 'd');

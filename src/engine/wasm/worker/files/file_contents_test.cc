@@ -37,7 +37,7 @@ TEST(FileContents, AGapReadsAsZerosAndStoresNothing) {
   for (std::size_t i = 0; i < 10; ++i) EXPECT_TRUE(contents.chunk(i).empty());
 }
 
-TEST(FileContents, WhatWasCutOffDoesNotComeBack) {
+TEST(FileContents, TruncatedBytesDoNotComeBack) {
   FileContents contents;
   contents.Write(0, BytesOf("secret"));
   contents.Resize(2);

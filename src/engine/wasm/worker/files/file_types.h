@@ -50,11 +50,10 @@ inline constexpr std::uint64_t kUntouchedTime = 1'700'000'000'000'000'000;
 // The limits of one cell. A reached limit is an error for the guest: kFbig, kNospc, kNospc, kMfile.
 struct FileLimits {
   std::uint64_t file_bytes = std::uint64_t{32} << 20;
-  std::uint64_t total_bytes = std::uint64_t{64}
-                              << 20;  // All files, including gaps and unlinked files.
-  std::uint32_t inodes =
-      4096;  // Files and directories below /tmp and /output, including removed ones that are still
-             // open.
+  // All files, including gaps and unlinked files.
+  std::uint64_t total_bytes = std::uint64_t{64} << 20;
+  // Files and directories below /tmp and /output, including removed ones that are still open.
+  std::uint32_t inodes = 4096;
   std::uint32_t open_files = 64;  // In addition to 0, 1, 2 and the root.
   // One file below a mount. Not more than can be captured, or its change would be lost.
   std::uint64_t mount_file_bytes = std::uint64_t{5} << 20;

@@ -19,8 +19,8 @@ namespace caisson::worker {
 struct Mount {
   std::string path;       // Absolute and normal: "/data".
   bool writable = false;  // In the cell's own layer; the host decides what to do with the changes.
-  std::uint64_t write_bytes_limit = 0;  // Limit on all bytes written below it; 0: no separate
-                                        // limit.
+  // Limit on all bytes written below it; 0: no separate limit.
+  std::uint64_t write_bytes_limit = 0;
 
   bool operator==(const Mount&) const = default;
 };

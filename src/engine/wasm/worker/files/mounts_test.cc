@@ -18,7 +18,7 @@ constexpr OpenOptions kUpdate = {.read = true, .write = true};
 using Change = CapturedFile::Change;
 using Kind = HostRequest::Kind;
 
-// The host's side in memory: answers requests as HostFiles does.
+// The host side in memory: answers requests as HostFiles does.
 class FakeHost {
  public:
   void Put(const std::string& path, std::string contents) {
@@ -108,7 +108,7 @@ class MountsTest : public testing::Test {
     ASSERT_TRUE(files_.Start({}, {}, kLimits, {Mount{"/m", writable, write_bytes_limit}}));
   }
 
-  // Makes a call as the worker does: again, for as long as the host has to be asked.
+  // Makes a call as the worker does: repeats it as long as the host has to be asked.
   template <typename Call>
   auto Do(Call call) {
     auto result = call();
@@ -197,7 +197,7 @@ TEST_F(MountsTest, DirectoriesAreListedWhenTheyAreEntered) {
   EXPECT_EQ(Names("/m/d/../d/e/."), "f.txt ");
   EXPECT_EQ(host_.requests, 4);  // Listings are kept.
   EXPECT_EQ(Contents("/m/d/e/f.txt"), "delta");
-  EXPECT_EQ(host_.requests, 5);  // Bytes are not, once the file is closed.
+  EXPECT_EQ(host_.requests, 5);  // Bytes are not kept once the file is closed.
 }
 
 TEST_F(MountsTest, SizesAndTimesAreTheHosts) {
@@ -221,7 +221,7 @@ TEST_F(MountsTest, ReadingGoesInLargePiecesAndFetchesHardlyAnythingTwice) {
   EXPECT_LT(host_.requests, 12);
 }
 
-TEST_F(MountsTest, WhatAReadGivesDependsOnWhereItReadsAlone) {
+TEST_F(MountsTest, AReadDependsOnlyOnItsOffset) {
   std::string big(400'000, ' ');
   for (std::size_t i = 0; i < big.size(); ++i) big[i] = static_cast<char>('a' + i % 26);
   host_.Put("big", big);
@@ -264,7 +264,7 @@ TEST_F(MountsTest, AFileThatShrinksEndsEarlierAndOneThatIsReplacedIsStale) {
   host_.Put("a.txt", "another");
   std::vector<std::uint8_t> out(10);
   EXPECT_EQ(ErrnoOf(Do([&] { return files_.Read(*other, out); })), Errno::kStale);
-  // Only once: nothing of it stays behind.
+  // Only once: nothing of it is left.
   EXPECT_EQ(Contents("/m/b.txt"), "beta");
 }
 
@@ -325,7 +325,7 @@ TEST_F(MountsTest, RemovedAndMadeAgainIsModified) {
   EXPECT_EQ(Names("/m"), "b.txt d ");
   Write("/m/a.txt", "again");
   EXPECT_EQ(Changes(), "*/m/a.txt ");
-  // A directory in its place: the file is gone, the directory new.
+  // A directory replaces it: the file is gone, the directory is new.
   EXPECT_EQ(Unlink("/m/a.txt"), Errno::kSuccess);
   EXPECT_EQ(MakeDirectory("/m/a.txt"), Errno::kSuccess);
   EXPECT_EQ(Changes(), "-/m/a.txt +/m/a.txt/ ");
@@ -400,7 +400,7 @@ TEST_F(MountsTest, QuotasHoldWhileWriting) {
             Errno::kNospc);
   EXPECT_EQ(Unlink("/m/one"), Errno::kSuccess);
   EXPECT_EQ(Rename("/m/a.txt", "/m/z"), Errno::kSuccess);
-  // /tmp has its own room.
+  // /tmp has a separate quota.
   Write("/tmp/t", std::string(5000, 't'));
 }
 
@@ -439,7 +439,7 @@ TEST_F(MountsTest, ACopyThatTheHostInterruptsLeavesNothing) {
   host_.entries["big"].contents += "more";
   EXPECT_EQ(ErrnoOf(Do([&] { return files_.Write(*fd, BytesOf("x")); })), Errno::kStale);
   EXPECT_EQ(Changes(), "");
-  // What had been copied no longer counts.
+  // The copied bytes no longer count.
   Write("/m/one", std::string(600'000, '1'));
   Write("/m/two", std::string(400'000, '2'));
 }
@@ -511,7 +511,7 @@ TEST_F(MountsTest, ASavedCellGoesOnWithItsLayerAndItsOpenFiles) {
   EXPECT_EQ(Changes(), changes);
   const int before = host_.requests;
   EXPECT_EQ(Names("/m"), "a.txt b.txt d new.txt ");
-  EXPECT_EQ(host_.requests, before);  // Listings came along.
+  EXPECT_EQ(host_.requests, before);  // Listings were saved too.
   EXPECT_EQ(ReadAll(fd), "pha");
   EXPECT_EQ(ReadAll(removed), "delta");
   EXPECT_EQ(Contents("/m/b.txt"), "beta!");

@@ -31,7 +31,7 @@ class SaveTest : public testing::Test {
                             limits));
   }
 
-  // Files of every kind, open in every way.
+  // Makes files of every kind and opens them in every way.
   void Use(CellFiles& files) {
     EXPECT_EQ(files.Open(kRoot, "/lib/os.py", {.read = true}), 4U);
     EXPECT_EQ(files.Seek(4, 7, Whence::kSet), 7U);
