@@ -90,7 +90,8 @@ Result<void> SyncDirectory(const std::string& path) {
   return {};
 }
 
-// Under its name it is whole from the first moment: nobody loads half a file. Who comes second leaves it alone.
+// Under its name it is whole from the first moment: nobody loads half a file. Who comes second
+// leaves it alone.
 Result<void> CreateOnce(const std::string& path) {
   std::string draft = path + ".XXXXXX";
   const UniqueFd file(::mkostemp(draft.data(), O_CLOEXEC));  // Exclusively, with mode 0600.

@@ -321,7 +321,8 @@ class Measurement {
     });
   }
 
-  // Runs that no cell can wait for unless somebody knows what they need. Through a CodeRunner, to the outcome.
+  // Runs that no cell can wait for unless somebody knows what they need. Through a CodeRunner, to
+  // the outcome.
   Result<void> NativeWithNeeds() {
     if (!WantedAny(
             {"native.mounted_run_us", "native.mounted_rw_run_us", "native.processes_run_us"})) {

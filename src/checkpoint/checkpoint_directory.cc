@@ -28,7 +28,8 @@ constexpr const char* kStamp = "owner";
 constexpr std::string_view kStampBinding = "checkpoint owner 1";
 constexpr std::string_view kDraftPrefix = ".new-";
 
-// A single segment that means the same to every file system and shell: nothing is decoded, folded or stripped.
+// A single segment that means the same to every file system and shell: nothing is decoded, folded
+// or stripped.
 bool IsSafeSegment(std::string_view id) {
   const auto is_safe = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||

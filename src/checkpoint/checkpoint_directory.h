@@ -1,7 +1,7 @@
 // A CheckpointDirectory keeps checkpoints in files, for users who want to see them.
 //
-//   ROOT/<owner>/<instance>/owner               the stamp: sealed, created once, before anything else
-//                           0000000007-<id>     a sealed checkpoint; the highest number is the head
+//   ROOT/<owner>/<instance>/owner           the stamp: sealed, created once, before anything else
+//                           0000000007-<id> a sealed checkpoint; the highest number is the head
 //
 // A directory without a stamp, or with the stamp of another owner, is neither read nor written. The
 // caller gets "not found"; the log gets the Refusal. The stamp appears under its name only when it

@@ -20,7 +20,8 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 4u << 20;
-// A shorter lease ends while a busy machine renews it; a longer one only delays the recovery of runs.
+// A shorter lease ends while a busy machine renews it; a longer one only delays the recovery of
+// runs.
 constexpr std::chrono::seconds kShortestLease{1};
 constexpr std::chrono::seconds kLongestLease{600};
 
@@ -131,7 +132,8 @@ WorkerConfig ReadWorker(TableReader table) {
   return worker;
 }
 
-// As SetLimit reads it, which knows the names and what they allow. What is no number at all is shown as it stands.
+// As SetLimit reads it, which knows the names and what they allow. What is no number at all is
+// shown as it stands.
 std::string LimitText(const toml::node& node) {
   if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
   if (const auto text = node.value_exact<std::string>()) return "'" + *text + "'";

@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, 24> kCredentialFamilies = {
     "VERCEL_",     "MODAL_",     "DAYTONA_",   "FIRECRAWL_",  "GOOGLE_APPLICATION_",
     "VERTEX_",     "SUDO_",      "PGPASS",     "AWS_"};
 
-// What changes how a program is loaded, or what an interpreter runs first. A child that needs one has it among
-// its own variables.
+// What changes how a program is loaded, or what an interpreter runs first. A child that needs one
+// has it among its own variables.
 constexpr std::array<std::string_view, 12> kSteering = {
     "LD_",   "GCONV_PATH",   "LOCPATH",   "PYTHON", "VIRTUAL_ENV", "CONDA_",
     "BASH_", "NODE_OPTIONS", "JAVA_TOOL", "PERL5",  "RUBY",        "GLIBC_TUNABLES"};
@@ -53,7 +53,8 @@ bool MayInherit(std::string_view name, const ChildVariables& variables) {
          !IsCredentialName(name) && !StartsWithAny(name, kSteering);
 }
 
-// The prefix is the session's alone: a variable that only looks like one of its own would be believed.
+// The prefix is the session's alone: a variable that only looks like one of its own would be
+// believed.
 void ApplySession(const SessionContext& session, EnvironmentMap& environment) {
   std::erase_if(environment,
                 [](const auto& entry) { return entry.first.starts_with(kSessionPrefix); });

@@ -1,5 +1,5 @@
-// The cases AC-xx are those of the behaviour this was specified by; the comment names the one a test
-// recreates.
+// The cases AC-xx are those of the behaviour this was specified by; the comment names the one a
+// test recreates.
 #include "context/session_context.h"
 
 #include <gmock/gmock.h>
@@ -134,7 +134,8 @@ TEST_F(SessionContextTest, UnsetReadsTheStartEnvironmentThenTheFallback) {
   EXPECT_EQ(context.Get(kUserId, "fallback"), "fallback");
 }
 
-// A better rule than the reference has: once there are several sessions, the start environment speaks for none.
+// A better rule than the reference has: once there are several sessions, the start environment
+// speaks for none.
 TEST_F(SessionContextTest, OnceEngagedReadsDoNotAskTheStartEnvironment) {
   SessionContext other(host_);
   other.Bind(BindingOf("A"));

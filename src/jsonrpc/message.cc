@@ -69,7 +69,8 @@ Message ReadValue(const Value& value) {
 std::string Text(Dict fields) {
   fields.items.insert(fields.items.begin(), {Value("jsonrpc"), Value("2.0")});
   auto text = ToJson(Value(std::move(fields)));
-  // The same JSON, with what hides or moves other characters spelled out: clients show messages to people.
+  // The same JSON, with what hides or moves other characters spelled out: clients show messages to
+  // people.
   return text ? SpellOutDeceptive(*text) : std::string();
 }
 

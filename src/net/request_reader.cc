@@ -44,7 +44,8 @@ std::string Text(boost::beast::string_view text) {
   return std::string(text);
 }
 
-// A body of Beast's that takes memory as bytes arrive: its own string_body reserves the announced length.
+// A body of Beast's that takes memory as bytes arrive: its own string_body reserves the announced
+// length.
 struct ArrivingBody {
   struct value_type {
     std::string text{};
@@ -144,7 +145,8 @@ std::optional<Refusal> RequestReader::JudgeFraming(const Head& head) const {
   const Headers& headers = head.incoming.request.headers;
   const std::string* coding = headers.Find("Transfer-Encoding");
   if (coding != nullptr) {
-    // Beast takes a request in any other coding for one without a body, and that body for the next request.
+    // Beast takes a request in any other coding for one without a body, and that body for the next
+    // request.
     const bool chunked =
         headers.Count("Transfer-Encoding") == 1 && EqualsIgnoringCase(*coding, "chunked");
     if (!chunked) return Refused(501, "of transfer codings only chunked is known");

@@ -122,7 +122,8 @@ class Server::State : public std::enable_shared_from_this<State> {
     });
   }
 
-  // Those that were told to go take a moment, unless a request of theirs has come in that very moment.
+  // Those that were told to go take a moment, unless a request of theirs has come in that very
+  // moment.
   asio::awaitable<void> AwaitRoom() {
     const auto until = std::chrono::steady_clock::now() + kAcceptPause;
     while (table_.is_full() && table_.some_leave() && !closing_ &&

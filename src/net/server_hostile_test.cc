@@ -229,8 +229,8 @@ TEST_F(HostileClient, PostsThatPileUpCutItOff) {
   EXPECT_EQ(ended.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-// Requests to /hold wait in their handler until they are let go. /health is reserved. A screen in front of /hold and /
-// knows senders by the header "Key" and charges them by that name.
+// Requests to /hold wait in their handler until they are let go. /health is reserved. A screen in
+// front of /hold and / knows senders by the header "Key" and charges them by that name.
 class CrowdedServer : public HostileClient {
  protected:
   void Start(ServerOptions options) {

@@ -58,7 +58,7 @@ struct RunKey {
   IdempotencyKey id;
   // Of the request. A different request with the same key has a different one.
   std::string fingerprint{};
-  SystemTime expires_at{};    // The key is removed then.
+  SystemTime expires_at{};  // The key is removed then.
 };
 
 struct NewRun {
@@ -112,7 +112,7 @@ struct NewCall {
   std::string arguments_digest{};
   std::string idempotency_key{};
   CallState state = CallState::kStarted;  // kPending if a person must be asked first.
-  std::optional<GrantId> grant{};  // The grant by which it starts. Such effects are audited.
+  std::optional<GrantId> grant{};         // The grant by which it starts. Such effects are audited.
   // Recorded input of the code before this call. Removed when the run has finished.
   std::string trace{};
 };

@@ -1,6 +1,6 @@
 // A ToolBody is the implementation of a tool, in one of three forms:
 //
-//   Inline(f)          f(arguments) on the run's executor, which blocks meanwhile: microseconds only
+//   Inline(f)          f(arguments) on the run's executor, which blocks: microseconds only
 //   Pooled(pool, f)    f(arguments) on a thread of `pool`; may block
 //   Awaitable(f)       co_await f(arguments) on the run's executor
 //
@@ -49,11 +49,10 @@ using StartEffect = std::function<asio::awaitable<bool>()>;
 
 // Data about a call that a body may use besides its arguments.
 struct CallContext {
-  std::shared_ptr<const SessionContext>
-      session{};                  // The session it acts for; null: none.
-  std::string idempotency_key{};  // Equal for repetitions of the same call (I6).
-  OnProgress on_progress{};       // Receives progress reports; may be empty.
-  StartEffect start{};            // For a body that starts itself, before its effect; may be empty.
+  std::shared_ptr<const SessionContext> session{};  // The session it acts for; null: none.
+  std::string idempotency_key{};                    // Equal for repetitions of the same call (I6).
+  OnProgress on_progress{};                         // Receives progress reports; may be empty.
+  StartEffect start{};  // For a body that starts itself, before its effect; may be empty.
 };
 
 class ToolBody {

@@ -189,8 +189,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
 
   std::size_t begun_calls() const { return options_.journal ? reading_ : flights_.size(); }
 
-  // In a turn of its own: a coroutine may begin where it is launched, so calls would be nested in each other, in the wrong
-  // order, and other cells of the lane would wait for all of them.
+  // In a turn of its own: a coroutine may begin where it is launched, so calls would be nested in
+  // each other, in the wrong order, and other cells of the lane would wait for all of them.
   void LaunchSoon() {
     if (waiting_.empty() && ready_.empty()) return;
     if (std::exchange(launching_, true)) return;
@@ -290,7 +290,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     co_await ServeJournaled(self, *std::move(read));
   }
 
-  // Refuses a call whose text has no room. Its row keeps the digest, so that a replay finds it to be the same call.
+  // Refuses a call whose text has no room. Its row keeps the digest, so that a replay finds it to
+  // be the same call.
   void HoldText(JournaledCall& call) {
     const std::size_t size = call.arguments->text.size();
     if (text_bytes_ > 0 && text_bytes_ + size > kMaxTextBytes) {
@@ -352,8 +353,9 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     if (answer) self->WriteDown(seq, *std::move(answer));
   }
 
-  // The journal hears that the call is started when the tool is about to do it: until then it has not begun, whatever
-  // happens to this process. nullopt: the run ended first, or the call must not begin here.
+  // The journal hears that the call is started when the tool is about to do it: until then it has
+  // not begun, whatever happens to this process. nullopt: the run ended first, or the call must not
+  // begin here.
   asio::awaitable<std::optional<ToolAnswer>> Invoke(ReadyCall ready, Dict arguments) {
     const auto started = std::make_shared<std::optional<bool>>();
     const std::uint32_t seq = ready.call.seq;
@@ -394,8 +396,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     co_return answer;
   }
 
-  // Answers are written down and given one after the other: a replay gives them in the same order. What was written
-  // is finished even if the run ends.
+  // Answers are written down and given one after the other: a replay gives them in the same order.
+  // What was written is finished even if the run ends.
   void WriteDown(std::uint32_t seq, ToolAnswer answer) {
     answer = Sendable(std::move(answer));
     std::size_t bytes = 0;

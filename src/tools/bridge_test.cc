@@ -135,7 +135,8 @@ class ToolBridgeTest : public ::testing::Test {
   int most_running_ = 0;
 };
 
-// A lane that watches its worker ends runs between two turns of its loop. The end of a call may be in the queue then.
+// A lane that watches its worker ends runs between two turns of its loop. The end of a call may be
+// in the queue then.
 TEST_F(ToolBridgeTest, ACallThatEndsWhileItsRunIsStoppedEndsOnce) {
   Add({.name = "held"}, Held());
   {
@@ -424,7 +425,8 @@ TEST_F(ToolBridgeTest, OutputPassesThrough) {
   EXPECT_EQ(out, "hello");
 }
 
-// A call whose argument is a list of this many times None: one byte each, and 40 once they are decoded.
+// A call whose argument is a list of this many times None: one byte each, and 40 once they are
+// decoded.
 ToolCall Nones(std::uint32_t seq, std::string tool, std::size_t count) {
   ToolCall call{.seq = seq, .tool = std::move(tool)};
   EXPECT_TRUE(

@@ -20,8 +20,7 @@ namespace caisson {
 
 struct ReadCall {
   std::shared_ptr<const Tool> tool{};  // Null if no tool has that name.
-  Dict
-      arguments{};  // By name. For a refused call as received (WithPositional), if decodable.
+  Dict arguments{};  // By name. For a refused call as received (WithPositional), if decodable.
   bool needs_approval = false;
   std::optional<ToolRaised> refused{};  // The reason why nothing is done for it.
 };

@@ -199,8 +199,8 @@ bool IsMultipleOf(const Value& value, const Value& divisor) {
   const auto number = AsDouble(value);
   const auto unit = AsDouble(divisor);
   if (!number || !unit || !std::isfinite(*number)) return false;
-  // Both were rounded when they were written in binary, by half of the last bit at most; but never so much
-  // that everything would do.
+  // Both were rounded when they were written in binary, by half of the last bit at most; but never
+  // so much that everything would do.
   const double rounding = std::min(std::abs(*number) * 0x1p-51, *unit * 1e-6);
   return std::abs(std::remainder(*number, *unit)) <= rounding;
 }

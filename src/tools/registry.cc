@@ -17,7 +17,8 @@ auto PlaceOf(Tools& tools, std::string_view name) {
   return std::ranges::find_if(tools, [&](const auto& tool) { return tool->name() == name; });
 }
 
-// What guest/abi.h wants. A default that is nested too deeply for the guest leaves the tool its name.
+// What guest/abi.h wants. A default that is nested too deeply for the guest leaves the tool its
+// name.
 Value EntryOf(const Tool& tool) {
   Bytes description;
   if (!EncodeValue(tool.signature().Encode(), description.data)) return tool.name();

@@ -95,7 +95,8 @@ const Value* Lookup(const Value& document, const std::map<std::string, const Val
   return anchor == anchors.end() ? nullptr : anchor->second;
 }
 
-// ECMAScript's \uXXXX and (?<name>...) in RE2's spelling. The rest of what people write is the same.
+// ECMAScript's \uXXXX and (?<name>...) in RE2's spelling. The rest of what people write is the
+// same.
 std::string InRe2Spelling(std::string_view pattern) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {

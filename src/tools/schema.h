@@ -2,7 +2,7 @@
 //
 //   auto schema = *Schema::Compile(
 //       *ParseJson(R"({"type": "object", "properties": {"n": {"type": "integer"}}})"));
-//   schema.Check(*ParseJson(R"({"n": "x"})"));   // one problem: "/n", "expected integer, got string"
+//   schema.Check(*ParseJson(R"({"n": "x"})"));   // one problem: "/n", "expected integer, ..."
 //
 // Supports the core, applicator, unevaluated and validation vocabularies, with references inside
 // the document ($ref, $anchor, $defs; $dynamicRef, which in one document is the same). `format` and

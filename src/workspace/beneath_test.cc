@@ -139,7 +139,8 @@ TEST_F(BeneathTest, AChangedFileIsToldFromTheOneThatWasListed) {
   EXPECT_EQ(read(false), std::unexpected(FileError::kChanged));
 }
 
-// Whoever swaps a file for a link, or a directory for one, while we read never gets us to follow it.
+// Whoever swaps a file for a link, or a directory for one, while we read never gets us to follow
+// it.
 TEST_F(BeneathTest, LinksSwappedInWhileReadingAreNeverFollowed) {
   TestDirectory outside;
   outside.Put("f", "SECRET");

@@ -127,8 +127,9 @@ class LayerReader {
     }
   }
 
-  // A file that came from the directory and has no place there: the run has moved it here, or the host has removed
-  // what the run wrote to. If nobody changed the directory it would be in, it was the run.
+  // A file that came from the directory and has no place there: the run has moved it here, or the
+  // host has removed what the run wrote to. If nobody changed the directory it would be in, it was
+  // the run.
   void RequireUnmissed(std::uint32_t mount, const std::string& path) {
     std::string parent = path;
     std::optional<struct ::stat> below;

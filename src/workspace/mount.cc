@@ -103,8 +103,8 @@ Result<UniqueFd> OpenRoot(std::string path) {
   return Error::FromErrno(why, "cannot mount " + path);
 }
 
-// Of a file: itself, then the directories it is in. No mount is or lies in it, but some may be around it; or around the
-// place where it will be.
+// Of a file: itself, then the directories it is in. No mount is or lies in it, but some may be
+// around it; or around the place where it will be.
 Result<std::vector<Identity>> FileAncestry(const std::string& path) {
   const std::filesystem::path file(path);
   const UniqueFd directory(

@@ -72,15 +72,16 @@ std::string_view KindOf(const struct ::stat& stat) {
   return "a device";
 }
 
-// Something else is there than the run found. What runs are not shown may well have been there all along.
+// Something else is there than the run found. What runs are not shown may well have been there all
+// along.
 Error Unexpected(const std::string& path, const std::optional<struct ::stat>& now,
                  std::string_view otherwise = "was changed on the host while the run went on") {
   if (!now || S_ISREG(now->st_mode) || S_ISDIR(now->st_mode)) return Conflict(path, otherwise);
   return Conflict(path, "is " + std::string(KindOf(*now)) + " on the host, and left alone");
 }
 
-// Sets the owner and group, as those of `owner`, and then the mode. A process that is not root cannot give files away:
-// what it writes is its own, and gets the group if the process is in it.
+// Sets the owner and group, as those of `owner`, and then the mode. A process that is not root
+// cannot give files away: what it writes is its own, and gets the group if the process is in it.
 Result<void> Settle(const UniqueFd& staged, const struct ::stat& owner, ::mode_t mode) {
   if (::fchown(staged.get(), owner.st_uid, owner.st_gid) != 0) {
     if (errno != EPERM && errno != EINVAL) return Error::FromErrno(errno, "set the owner");
@@ -146,7 +147,8 @@ Result<Staging> Staging::Prepare(const UniqueFd& root, const std::vector<WantedC
                               .expected = change.expected,
                               .change = i});
   }
-  // What goes, goes first, the innermost before what it is in; what comes, comes after what it is in.
+  // What goes, goes first, the innermost before what it is in; what comes, comes after what it is
+  // in.
   std::ranges::sort(staging.steps_, [](const Step& a, const Step& b) {
     const bool a_goes = a.kind == Kind::kTake;
     const bool b_goes = b.kind == Kind::kTake;
@@ -214,7 +216,8 @@ Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
   return {};
 }
 
-// What is new belongs to whom the directory belongs that it is made in. If that one is new too, the next one above it.
+// What is new belongs to whom the directory belongs that it is made in. If that one is new too, the
+// next one above it.
 Result<void> Staging::SettleNew(const UniqueFd& made, std::string path,
                                 const struct ::stat& stat) const {
   struct ::stat parent{};
@@ -305,7 +308,8 @@ bool Staging::UndoAll() {
   return all;
 }
 
-// Told from what is there, not from what we remember: it also undoes what a process did that is gone.
+// Told from what is there, not from what we remember: it also undoes what a process did that is
+// gone.
 bool Staging::Undo(std::size_t number) const {
   const Step& step = steps_[number];
   const std::string name = std::to_string(number);

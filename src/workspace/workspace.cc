@@ -63,8 +63,8 @@ void Workspace::SettleLayer(Layer layer, Outcome outcome, SettleDone done) {
   });
 }
 
-// A cell's changes are those since it was started. What an earlier run's end has put there is what this
-// one found, and what took the place of something then needs no place made now.
+// A cell's changes are those since it was started. What an earlier run's end has put there is what
+// this one found, and what took the place of something then needs no place made now.
 void Workspace::TakeIntoAccount(const Applied& applied, std::vector<HostChange>& changes) {
   if (applied.empty()) return;
   std::set<Path> put;

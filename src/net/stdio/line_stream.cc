@@ -17,7 +17,8 @@ constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 
-// The queue of what is to be written, and the coroutine that empties it while there is something in it.
+// The queue of what is to be written, and the coroutine that empties it while there is something in
+// it.
 class LineStream::Writer : public std::enable_shared_from_this<Writer> {
  public:
   Writer(const asio::any_io_executor& executor, UniqueFd output)
@@ -102,7 +103,8 @@ std::optional<Line> LineStream::TakeLine() {
     if (end == std::string::npos && !ended_) {
       searched_ = buffer_.size();
       if (buffer_.size() <= max_line_bytes_) return std::nullopt;
-      // What was read of it is of no use any more; told once, and then its end is still to be found.
+      // What was read of it is of no use any more; told once, and then its end is still to be
+      // found.
       buffer_.clear();
       searched_ = 0;
       if (std::exchange(skipping_, true)) return std::nullopt;

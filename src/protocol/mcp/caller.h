@@ -52,15 +52,14 @@ std::optional<LogLevel> ParseLogLevel(std::string_view name);
 // For whom requests act, as determined by the transport.
 struct Principal {
   IsolationKey owner;
-  std::shared_ptr<const SessionContext>
-      session{};  // The session of its tools; null: none.
+  std::shared_ptr<const SessionContext> session{};  // The session of its tools; null: none.
 };
 
 struct Caller {
   Principal principal;
   Era era = Era::kLegacy;
   std::string version{};
-  Dict capabilities{};                  // Capabilities of the client.
+  Dict capabilities{};  // Capabilities of the client.
   // The lowest level that it wants to receive; nullopt: no messages.
   std::optional<LogLevel> log_level{};
 

@@ -145,7 +145,8 @@ class CodeTools {
     return request;
   }
 
-  // Shows how a run ended, or what it waits for, having asked the person at the client where that can be done.
+  // Shows how a run ended, or what it waits for, having asked the person at the client where that
+  // can be done.
   asio::awaitable<Reply> Conclude(Result<RunView> run, StatePurpose purpose,
                                   Exchange& exchange) const {
     const Caller& caller = exchange.caller();
@@ -217,7 +218,8 @@ class CodeTools {
   RunService& runs_;
   const ApprovalDialogue& approvals_;
   const SettingSource setting_;
-  // The approvals that the owner's clients were told of. Forgotten when there are many: then one is told again.
+  // The approvals that the owner's clients were told of. Forgotten when there are many: then one is
+  // told again.
   mutable Guarded<std::map<std::pair<IsolationKey, RunId>, std::set<std::string>>> told_;
 };
 

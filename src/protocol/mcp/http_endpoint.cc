@@ -92,8 +92,8 @@ RequestOrigin OriginOf(const net::Request& request) {
 
 }  // namespace
 
-// A POST being answered: what is said before the answers, in order, and then these: one, or those of a batch. The
-// handlers of its requests may run on another strand than the connection.
+// A POST being answered: what is said before the answers, in order, and then these: one, or those
+// of a batch. The handlers of its requests may run on another strand than the connection.
 class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversation> {
  public:
   struct Shape {
@@ -121,8 +121,8 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
     });
   }
 
-  // On the connection: returns when all was answered, or is over and nobody listens. Calls `on_gone` if the client
-  // goes before that.
+  // On the connection: returns when all was answered, or is over and nobody listens. Calls
+  // `on_gone` if the client goes before that.
   asio::awaitable<void> Answer(net::Exchange& http, std::function<void()> on_gone) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const bool streams = http.request().Accepts("text/event-stream");
@@ -385,8 +385,8 @@ std::variant<std::shared_ptr<HttpSession>, net::Response> HttpEndpoint::SessionO
   return net::ToResponse({.status = 404, .detail = "there is no such session"});
 }
 
-// The session's requests run on its strand. One whose client goes away runs on, as the era has it, and is waited for
-// here all the same.
+// The session's requests run on its strand. One whose client goes away runs on, as the era has it,
+// and is waited for here all the same.
 asio::awaitable<void> HttpEndpoint::AnswerInSession(std::vector<Request> requests,
                                                     std::shared_ptr<HttpSession> session,
                                                     std::shared_ptr<Conversation> conversation,

@@ -61,7 +61,8 @@ std::variant<Caller, RpcError> CheckedCaller(const Request& request, const net::
   auto caller = ReadModernCaller(request.params, principal);
   const std::string* version = MetaVersion(request.params);
   if (version != nullptr) {
-    // A version that both name and we do not speak is told as that; one they disagree on is a mismatch.
+    // A version that both name and we do not speak is told as that; one they disagree on is a
+    // mismatch.
     if (auto wrong = CheckHeader(headers, kVersionHeader, *version)) return *std::move(wrong);
   }
   if (std::holds_alternative<RpcError>(caller)) return caller;

@@ -29,7 +29,8 @@ std::optional<HttpSessions::Begun> HttpSessions::Begin(const Principal& principa
   return begun;
 }
 
-// A crowded owner loses the session it has used least recently; a crowded server, those that are idle.
+// A crowded owner loses the session it has used least recently; a crowded server, those that are
+// idle.
 bool HttpSessions::MakeRoom(Entries& entries, const IsolationKey& owner, Time now) {
   if (entries.size() >= kMaxSessions) {
     std::erase_if(entries, [&](const auto& entry) { return now - entry.second.used > kIdleTime; });

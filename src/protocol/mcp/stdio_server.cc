@@ -40,8 +40,8 @@ class StdioServer::LineExchange final : public Exchange {
   const RequestsUnderWay::Underway& underway_;
 };
 
-// The answers to what came in one line: each is sent when it is there, or all of a batch together with the last. Shared
-// by those who have an answer to give.
+// The answers to what came in one line: each is sent when it is there, or all of a batch together
+// with the last. Shared by those who have an answer to give.
 class StdioServer::Answers {
  public:
   Answers(LineStream& lines, bool together) : lines_(lines), together_(together) {}

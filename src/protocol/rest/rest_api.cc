@@ -96,7 +96,8 @@ net::Response FileResponse(const OutcomeFile& file, std::string contents) {
 }  // namespace
 
 void RestApi::Mount(net::Router& router) const {
-  // Every character of the code may take six in JSON ("\u0000"), and there are other things in a body.
+  // Every character of the code may take six in JSON ("\u0000"), and there are other things in a
+  // body.
   const std::size_t run_bytes = 6 * max_code_bytes_ + (64u << 10);
   const auto add = [&](const char* method, const char* pattern, Operation operation) {
     router.Add(method, pattern, Handle(operation), {.screen = Screen()});

@@ -44,7 +44,8 @@ net::Response Failure(int status, const Error& error) {
 net::Response ToResponse(const Error& error) {
   const int status = StatusOf(error.code());
   if (status >= 500) return Failure(status, error);
-  // Who is not known, and what is not there, is told no more than that: details would tell who and what is (I4).
+  // Who is not known, and what is not there, is told no more than that: details would tell who and
+  // what is (I4).
   const bool silent = status == 401 || status == 404;
   net::Response response =
       net::ToResponse({.status = status, .detail = silent ? "" : error.message()});

@@ -117,8 +117,9 @@ Result<void> PostgresConnection::Connect() {
     return Error(ErrorCode::kUnavailable,
                  "PostgreSQL: " + std::string(PQerrorMessage(connection_.get())));
   }
-  // A commit is on the server's disk before it is believed (I6), and every wait ends. A replica that is stopped in the
-  // middle of a transaction loses it, and its locks with it, before others wait for those longer than for a lease.
+  // A commit is on the server's disk before it is believed (I6), and every wait ends. A replica
+  // that is stopped in the middle of a transaction loses it, and its locks with it, before others
+  // wait for those longer than for a lease.
   for (const std::string_view setting :
        {"SET synchronous_commit = on", "SET statement_timeout = '30s'", "SET lock_timeout = '10s'",
         "SET idle_in_transaction_session_timeout = '3s'", "SET client_min_messages = warning"}) {
@@ -178,8 +179,8 @@ Error PostgresConnection::Failed(pg_result* result) {
   }
   const char* const raw = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   if (raw == nullptr) {
-    // libpq's own error. PQstatus can still say CONNECTION_OK: the server warned, closed the connection, and the
-    // statement could not be sent.
+    // libpq's own error. PQstatus can still say CONNECTION_OK: the server warned, closed the
+    // connection, and the statement could not be sent.
     connection_.reset();
     failure_ = Failure::kLost;
     return Error(ErrorCode::kUnavailable, message);
@@ -192,7 +193,8 @@ Error PostgresConnection::Failed(pg_result* result) {
   if (state == "53100") {
     return Error(ErrorCode::kNoSpace, message + ". Make room on the disk of the database server");
   }
-  // Out of memory or connections, locked, interrupted, shutting down, I/O error, a standby that only reads.
+  // Out of memory or connections, locked, interrupted, shutting down, I/O error, a standby that
+  // only reads.
   for (const std::string_view kind : {"53", "55", "57", "58", "25006"}) {
     if (state.starts_with(kind)) return Error(ErrorCode::kUnavailable, message);
   }

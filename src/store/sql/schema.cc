@@ -6,7 +6,8 @@
 namespace caisson {
 namespace {
 
-// The owner, an isolation key, comes first in every primary key (I3); a test reads the tables and checks.
+// The owner, an isolation key, comes first in every primary key (I3); a test reads the tables and
+// checks.
 constexpr Migration kFirst = R"(
 CREATE TABLE runs (
   owner {text} NOT NULL, id {text} NOT NULL, state {text} NOT NULL, fence BIGINT NOT NULL,

@@ -9,8 +9,8 @@
 namespace caisson {
 namespace {
 
-// The column `state` becomes 'consumed' when the code has been told of the decision, also of a no. People see the
-// decision then: "consumed" to them is an approval whose call was made.
+// The column `state` becomes 'consumed' when the code has been told of the decision, also of a no.
+// People see the decision then: "consumed" to them is an approval whose call was made.
 constexpr std::string_view kState =
     "CASE WHEN state = 'consumed' AND verdict <> 'approved' THEN verdict ELSE state END";
 

@@ -61,7 +61,8 @@ StoredCall ToCall(const SqlRow& row) {
           .updated_at = row.Time(9)};
 }
 
-// Writing the row locks it to the end of the transaction: no claim comes between this and what follows.
+// Writing the row locks it to the end of the transaction: no claim comes between this and what
+// follows.
 Result<void> CheckLease(Connection& connection, const IsolationKey& owner, const RunId& id,
                         const Lease& lease, SystemTime now) {
   TRY_ASSIGN(const SqlResult held,
@@ -109,7 +110,8 @@ Result<bool> IsPending(Connection& connection, const IsolationKey& owner, const 
 
 constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect takes it.
 
-// What somebody has said yes to, this once or beforehand, is in the audit log from its start to its end.
+// What somebody has said yes to, this once or beforehand, is in the audit log from its start to its
+// end.
 Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, const RunId& id,
                          std::int64_t seq, const SqlRow& consent, std::string_view what,
                          SystemTime now) {
@@ -121,7 +123,8 @@ Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, cons
                            {granted ? "grant" : "approval", consent.Text(granted ? 1 : 0)}}});
 }
 
-// All that an approval is bound to is compared here with what the journal says is about to happen (I5).
+// All that an approval is bound to is compared here with what the journal says is about to happen
+// (I5).
 Result<void> Consume(Connection& connection, const IsolationKey& owner, const RunId& id,
                      std::uint32_t seq, const ApprovalId& approval, SystemTime now) {
   TRY_ASSIGN(const SqlResult consumed,

@@ -10,7 +10,8 @@
 namespace caisson {
 namespace {
 
-// SQLite would create the file as the umask says; what it adds later (WAL, shared memory) takes the file's mode.
+// SQLite would create the file as the umask says; what it adds later (WAL, shared memory) takes the
+// file's mode.
 Result<void> CreatePrivately(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.is_open()) return Error::FromErrno(errno, "open " + path);
@@ -84,7 +85,8 @@ const Dialect& SqliteConnection::dialect() const {
 }
 
 Result<void> SqliteConnection::Begin(Access access) {
-  // A writer takes the lock at once: one that read first and found others had written could only give up.
+  // A writer takes the lock at once: one that read first and found others had written could only
+  // give up.
   return Execute(access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 

@@ -22,7 +22,8 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxMessageBytes = 2000;
-// Calls of one tool that are recorded as started and whose program is not there yet. A crash leaves as many in doubt.
+// Calls of one tool that are recorded as started and whose program is not there yet. A crash leaves
+// as many in doubt.
 constexpr std::size_t kStartingAtOnce = 4;
 constexpr std::string_view kSpace = " \t\r\n";
 
@@ -63,7 +64,8 @@ class Conversation {
   asio::awaitable<ToolAnswer> Run() {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await Both(ReadOutput(), ReadLog());
-    // It may have closed its outputs and go on. A wait that begins after the cancellation would not be cancelled.
+    // It may have closed its outputs and go on. A wait that begins after the cancellation would not
+    // be cancelled.
     if (!co_await IsCancelled()) co_await ended_.async_wait(Wait::wait_read, kQuietly);
     const bool cancelled = co_await IsCancelled();
     if (cancelled) {

@@ -84,7 +84,8 @@ TEST_F(CommandTest, ArgumentsGoInAndTheResultComesOut) {
   EXPECT_EQ(Shown(Shell("echo")), "null");
 }
 
-// Calls that wait for their turn have not begun: a crash leaves few in doubt, however many are made at once.
+// Calls that wait for their turn have not begun: a crash leaves few in doubt, however many are made
+// at once.
 TEST_F(CommandTest, FewCallsAreBetweenTheirRecordAndTheirProgram) {
   asio::io_context context;
   const auto tool =
@@ -157,7 +158,8 @@ TEST_F(CommandTest, ItKnowsWhomItActsFor) {
   EXPECT_THAT(log_, HasSubstr("Ann \"$(id)\"\n2"));
 }
 
-// AC-19, AC-21, AC-35: one tool, one thread, one after the other; nothing stays behind for the next.
+// AC-19, AC-21, AC-35: one tool, one thread, one after the other; nothing stays behind for the
+// next.
 TEST_F(CommandTest, EachCallKnowsItsOwnSessionAlone) {
   SessionHost host({});
   const std::string script =

@@ -38,8 +38,9 @@ bool IsPublic(const ip::address_v4& address) {
   });
 }
 
-// Only 2000::/3 is handed out at all, which leaves out the mapped, compatible and NAT64 forms of IPv4, unique
-// local, link-local and multicast addresses. Within it some blocks are tunnels or for documentation.
+// Only 2000::/3 is handed out at all, which leaves out the mapped, compatible and NAT64 forms of
+// IPv4, unique local, link-local and multicast addresses. Within it some blocks are tunnels or for
+// documentation.
 bool IsPublic(const ip::address_v6& address) {
   const auto bytes = address.to_bytes();
   const auto group = [&](std::size_t i) {

@@ -141,7 +141,8 @@ class HttpClient::Exchange {
       if (!resolved) co_return std::move(resolved).error();
       addresses = *std::move(resolved);
     }
-    // One bad address among good ones is refused as well: which one is used must not be a matter of luck.
+    // One bad address among good ones is refused as well: which one is used must not be a matter of
+    // luck.
     const bool all_public = std::ranges::all_of(addresses, IsPublicAddress);
     if (!all_public && private_hosts_ == PrivateHosts::kRefuse) {
       co_return Error(ErrorCode::kPermissionDenied,

@@ -23,7 +23,8 @@ constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::string_view kHead =
     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-// Takes answers from a server that sends piece after piece, each when the one before it was taken, and then nothing more.
+// Takes answers from a server that sends piece after piece, each when the one before it was taken,
+// and then nothing more.
 class BodySinkTest : public ::testing::Test {
  protected:
   BodySinkTest() {

@@ -131,7 +131,8 @@ class Fetch {
     }
   }
 
-  // Whether a request can be made of the arguments and a rule allows it. Before a person is asked about the call.
+  // Whether a request can be made of the arguments and a rule allows it. Before a person is asked
+  // about the call.
   Result<void> Check(const Dict& arguments) {
     TRY(Prepare(arguments));
     if (Allowing() == nullptr) return NotAllowed();

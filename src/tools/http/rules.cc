@@ -19,8 +19,8 @@ constexpr std::string_view kReserved[] = {
     "http2-settings",
     // Another method (Rails, Symfony, ASP.NET, Google APIs and others).
     "x-http-method-override", "x-http-method", "x-method-override",
-    // Another URL or host. WebDAV copies and moves to Destination. Symfony, Zend and IIS take X-Original-URL and
-    // X-Rewrite-URL for the path: see kReservedPrefixes.
+    // Another URL or host. WebDAV copies and moves to Destination. Symfony, Zend and IIS take
+    // X-Original-URL and X-Rewrite-URL for the path: see kReservedPrefixes.
     "x-http-path-override", "x-http-host-override", "x-host", "x-envoy-original-path",
     "destination",
     // Who sent it.

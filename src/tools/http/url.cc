@@ -52,8 +52,8 @@ bool IsLabel(std::string_view label) {
          });
 }
 
-// Old resolvers take "0x7f.1", "017700000001" and "2130706433" for addresses; so does whatever ends in such a
-// label by the rules of browsers.
+// Old resolvers take "0x7f.1", "017700000001" and "2130706433" for addresses; so does whatever ends
+// in such a label by the rules of browsers.
 bool LooksLikeNumber(std::string_view label) {
   if (std::ranges::all_of(label, IsDigit)) return true;
   return label.starts_with("0x") && std::ranges::all_of(label.substr(2), IsHexDigit);

@@ -61,7 +61,7 @@ class HttpLink final : public UpstreamLink, public std::enable_shared_from_this<
   std::string version_;
   std::string session_;  // The Mcp-Session-Id of a legacy server.
   std::int64_t asked_ = 0;
-  std::size_t whispers_ = 0;                 // Messages without answer that are being sent.
+  std::size_t whispers_ = 0;  // Messages without answer that are being sent.
   // Timers of current requests. Cancelling them ends the requests.
   std::set<asio::steady_timer*> deadlines_;
   std::atomic<bool> broken_ = false;

@@ -3,7 +3,7 @@
 //
 //   auto upstream = Upstream::Make({.name = "files", .argv = {"npx", "-y", "..."}}, resources);
 //   auto opened = co_await upstream->Open();                 // it has listed its tools
-//   auto tools = upstream->ToolsFor(session);                // current tools for code of that session
+//   auto tools = upstream->ToolsFor(session);                // for code of that session
 //   ...
 //   upstream->Close();
 //
