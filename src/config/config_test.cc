@@ -174,7 +174,7 @@ longest_seconds = 90
   EXPECT_EQ(send.timeout, std::chrono::seconds(3));
   EXPECT_EQ(send.max_calls, 5u);
   EXPECT_THAT(send.command.env, ElementsAre(Pair("MODE", "live")));
-  // In the order of the file: that is the order of the arguments.
+  // In the order of the file, which is the order of the arguments.
   EXPECT_EQ(
       *ToJson(*send.input_schema),
       R"({"type":"object","properties":{"to":{"type":"string"},"body":{"type":"string"}},"required":["to"]})");

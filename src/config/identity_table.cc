@@ -106,7 +106,8 @@ IdentityConfig ReadIdentity(TableReader table, Problems& problems) {
   if (headers != nullptr) {
     identity.headers = ReadHeaders(TableReader(*headers, "identity.headers", problems));
   }
-  // What a mode needs must be there; what is there for another one would be believed by nobody.
+  // Settings that the mode needs must be present. Settings of other modes are errors, because they
+  // would have no effect.
   const std::string_view needed = NameOf(identity.mode);
   const std::pair<std::string_view, bool> given[] = {
       {"key", !identity.keys.empty()}, {"jwt", jwt != nullptr}, {"headers", headers != nullptr}};

@@ -41,7 +41,7 @@ std::optional<Value> Convert(const toml::node& node, int depth) {
   }
   const toml::table* table = node.as_table();
   if (table == nullptr) return std::nullopt;
-  // toml++ keeps keys sorted; where they stand in the file is their order here, as in JSON.
+  // toml++ keeps keys sorted; this restores the order of the file, as in JSON.
   std::vector<std::pair<const toml::key*, const toml::node*>> items;
   for (const auto& [key, item] : *table) items.emplace_back(&key, &item);
   std::ranges::sort(items, {}, [](const auto& item) {
@@ -210,7 +210,7 @@ void TableReader::Finish() {
   const std::vector<std::string_view> names(known_.begin(), known_.end());
   for (const auto& [key, node] : table_) {
     if (std::ranges::find(known_, key.str()) != known_.end()) continue;
-    // The key's own line: a table's node begins after its brackets.
+    // Uses the key's own line, because a table's node begins after its brackets.
     Complain(key.str(), "is not known" + DidYouMean(key.str(), names));
   }
 }

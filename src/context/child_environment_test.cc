@@ -79,7 +79,7 @@ TEST(ChildEnvironmentTest, ACredentialOfTheToolItselfIsGivenToIt) {
               ElementsAre("MAIL_TOKEN=t"));
 }
 
-// AC-14, AC-15: there is one builder, so there are no three paths to test.
+// AC-14, AC-15: there is one builder, so there is one path to test.
 TEST(ChildEnvironmentTest, EngagedAndUnsetIsTakenAway) {
   SessionHost host({{kChat, "foreign"}});
   SessionContext somebody(host);
@@ -114,7 +114,7 @@ TEST(ChildEnvironmentTest, NobodyElseUsesThePrefix) {
       ElementsAre());
 }
 
-// AC-23: a resumed session lives on while another one's turn runs.
+// AC-23: a resumed session exists while another one's turn runs.
 TEST(ChildEnvironmentTest, ALivingSessionDoesNotShowInAnothers) {
   SessionHost host({});
   SessionContext a(host);

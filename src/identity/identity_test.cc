@@ -33,7 +33,7 @@ TEST(IdentityTest, PartsDoNotChangePlaces) {
   EXPECT_NE(KeyOf({.user = "null"}), KeyOf({.tenant = "null", .user = "null"}));
 }
 
-// All triples over an alphabet of what delimiters and escapes are made of.
+// All triples over an alphabet of delimiters and escape characters.
 TEST(IdentityTest, KeysAreInjective) {
   const std::vector<std::string> words = {"a",     ":", "\"",      "\\",   ",",   "\\\"",
                                           "\",\"", "[", "]",       "null", "a,b", "a b",

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMinSecretBytes = 32;  // RFC 7518 3.2: as long as the hash.
 constexpr int kMinRsaBits = 2048;
-constexpr int kMaxRsaBits = 8192;  // Checking gets slow with size, and a set may name many.
+constexpr int kMaxRsaBits = 8192;  // Verification gets slow with size, and a set may name many.
 constexpr std::size_t kEs256Bytes = 32;
 
 template <typename T, void (*free)(T*)>
@@ -52,7 +52,7 @@ PublicKey Own(EVP_PKEY* key) {
   return PublicKey(key, EVP_PKEY_free);
 }
 
-// Null if OpenSSL does not take it as a public key of that type.
+// Returns null if OpenSSL does not accept it as a public key of that type.
 PublicKey MakePublicKey(const char* type, OSSL_PARAM_BLD* builder) {
   const Params params(OSSL_PARAM_BLD_to_param(builder));
   const PkeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
@@ -64,14 +64,15 @@ PublicKey MakePublicKey(const char* type, OSSL_PARAM_BLD* builder) {
   return Own(key);
 }
 
-// The two numbers of a raw ES256 signature as the structure OpenSSL checks; empty if it is none.
+// Converts the two numbers of a raw ES256 signature to the DER form that OpenSSL checks; empty if
+// it is malformed.
 std::string ToDer(std::string_view signature) {
   if (signature.size() != 2 * kEs256Bytes) return {};
   Signature parts(ECDSA_SIG_new());
   Number r = ToNumber(signature.substr(0, kEs256Bytes));
   Number s = ToNumber(signature.substr(kEs256Bytes));
   if (!parts || !r || !s || ECDSA_SIG_set0(parts.get(), r.get(), s.get()) != 1) return {};
-  // Both belong to `parts` now.
+  // `parts` owns both now.
   static_cast<void>(r.release());
   static_cast<void>(s.release());
   std::string der(static_cast<std::size_t>(std::max(i2d_ECDSA_SIG(parts.get(), nullptr), 0)), '\0');
@@ -168,7 +169,7 @@ class JwkReader {
  public:
   explicit JwkReader(const Dict& jwk) : jwk_(jwk) {}
 
-  // Nothing if it is no key of ours.
+  // Returns nullopt if it is not a supported key.
   Result<std::optional<JwtKey>> Read() const {
     const std::string* const kind = Text("kty");
     if (kind == nullptr) return Invalid("kty is missing");

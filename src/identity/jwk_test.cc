@@ -59,7 +59,7 @@ TEST(JwkTest, PemGivesTheAlgorithmOfItsKey) {
   EXPECT_FALSE(JwtKey::FromPem(""));
 }
 
-// r = s = 0 is what a checker without range checks accepts for any text.
+// A verifier without range checks accepts r = s = 0 for any text.
 TEST(JwkTest, AnEs256SignatureOfZeroesIsNone) {
   const auto key = JwtKey::FromPem(TestSigner::P256().PublicPem());
   EXPECT_FALSE(key->Verifies("text", std::string(64, '\0')));

@@ -52,7 +52,7 @@ const std::string* Text(const Dict& object, std::string_view name) {
   return value == nullptr ? nullptr : value->If<std::string>();
 }
 
-// A token made for something else (a logout, a proof of possession) is signed with the same key.
+// Tokens for other purposes (a logout, a proof of possession) may be signed with the same key.
 bool IsAcceptedType(const Dict& header) {
   if (header.Find("typ") == nullptr) return true;
   const std::string* const type = Text(header, "typ");
@@ -66,7 +66,8 @@ bool IsAcceptedType(const Dict& header) {
   return name == "jwt" || name == "at+jwt";
 }
 
-// A key without an id may be meant by any; one with an id only by it or by none.
+// A key without an id matches any token; a key with an id matches tokens with this id or without
+// one.
 bool MayBeMeant(const JwtKey& key, const std::string& algorithm, const std::string* id) {
   return ToString(key.algorithm()) == algorithm && (id == nullptr || !key.id() || *key.id() == *id);
 }

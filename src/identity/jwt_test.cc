@@ -12,7 +12,7 @@ namespace caisson {
 namespace {
 
 const std::string kSecret(32, 's');
-// At the test clock's 1,700,000,000.
+// Valid at the test clock's 1,700,000,000.
 const std::string kClaims =
     R"({"iss":"https://issuer","aud":"caisson","exp":1700000300,"sub":"ann","org":"acme"})";
 
@@ -34,7 +34,7 @@ std::string SignedBy(const TestSigner& signer, const std::string& header,
 
 class JwtTest : public testing::Test {
  protected:
-  // "accepted", or why not.
+  // Returns "accepted", or the reason of the refusal.
   std::string Verdict(const std::string& token) const {
     const auto claims = VerifyJwt(token, rules_, clock_.Now());
     if (claims) return "accepted";
@@ -70,11 +70,11 @@ TEST_F(JwtTest, AlgNoneIsRefused) {
 TEST_F(JwtTest, KeyConfusionIsRefused) {
   const TestSigner rsa = TestSigner::Rsa();
   rules_.keys = {*JwtKey::FromPem(rsa.PublicPem(), "r")};
-  // The public key, which anybody has, taken for a shared secret.
+  // Uses the public key, which everybody has, as a shared secret.
   const std::string text = Unsigned(R"({"alg":"HS256","kid":"r"})", kClaims);
   EXPECT_EQ(Verdict(text + "." + EncodeBase64Url(HmacSha256(rsa.PublicPem(), text))),
             "token: no key of that alg and kid");
-  // A good signature under another name.
+  // A valid signature under another algorithm name.
   EXPECT_EQ(Verdict(SignedBy(rsa, R"({"alg":"ES256"})")), "token: no key of that alg and kid");
   EXPECT_EQ(Verdict(SignedBy(rsa, R"({"alg":"rs256"})")), "token: no key of that alg and kid");
 }

@@ -16,7 +16,7 @@ bool EqualWithoutCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, Lower, Lower);
 }
 
-// The token68 of RFC 9110: all that a key or a token is made of.
+// The token68 of RFC 9110: the characters of keys and tokens.
 bool IsTokenCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("-._~+/=").contains(c);

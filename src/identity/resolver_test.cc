@@ -8,7 +8,7 @@
 namespace caisson {
 namespace {
 
-// Says what it was made to say.
+// Returns a fixed result.
 class FixedResolver final : public IdentityResolver {
  public:
   FixedResolver(Isolation isolation, Result<std::optional<Identity>> answer)

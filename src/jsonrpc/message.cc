@@ -18,7 +18,7 @@ bool IsId(const Value& id) {
   return id.If<std::string>() != nullptr || id.If<std::int64_t>() != nullptr;
 }
 
-// Servers of all kinds answer us too: a code that is none is taken for an internal error.
+// Servers of all kinds answer here, so an invalid code is treated as an internal error.
 RpcError ReadError(const Dict& fields) {
   const auto* code = FindAs<std::int64_t>(fields, "code");
   const auto* message = FindAs<std::string>(fields, "message");
@@ -69,8 +69,7 @@ Message ReadValue(const Value& value) {
 std::string Text(Dict fields) {
   fields.items.insert(fields.items.begin(), {Value("jsonrpc"), Value("2.0")});
   auto text = ToJson(Value(std::move(fields)));
-  // The same JSON, with what hides or moves other characters spelled out: clients show messages to
-  // people.
+  // The same JSON with deceptive characters escaped, because clients show messages to people.
   return text ? SpellOutDeceptive(*text) : std::string();
 }
 
@@ -83,7 +82,7 @@ Dict ErrorFields(RpcError error) {
 
 std::string ErrorText(const Value& id, RpcError error) {
   Dict fields;
-  if (!id.is_none()) Append(fields, "id", id);  // What no id could be read from gets none.
+  if (!id.is_none()) Append(fields, "id", id);  // If no id could be read, the reply has none.
   Append(fields, "error", ErrorFields(std::move(error)));
   return Text(std::move(fields));
 }

@@ -1,4 +1,4 @@
-// A server and well-meaning clients.
+// Tests the server with well-behaved clients.
 #include "net/server.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ Handler Echo() {
   });
 }
 
-// Waits until it is cancelled, and says when it begins and ends.
+// Waits until it is cancelled, and records its start and end.
 struct Sleeper {
   std::promise<void> begun;
   std::promise<void> ended;
@@ -119,7 +119,7 @@ TEST(Server, StreamsArriveAsTheyAreWritten) {
     auto events = co_await EventStream::Open(exchange);
     if (!events) co_return;
     [[maybe_unused]] const auto sent = co_await events->Send({.name = "first", .data = "1"});
-    // A producer on a thread of its own.
+    // A producer on its own thread.
     asio::steady_timer done(co_await asio::this_coro::executor,
                             asio::steady_timer::time_point::max());
     std::thread producer([&, executor = done.get_executor()] {
@@ -265,7 +265,7 @@ TEST(Server, ClosingLetsRequestsUnderWayFinish) {
   Router router;
   router.Add("GET", "/", [&](Exchange& exchange) -> asio::awaitable<void> {
     begun.set_value();
-    // The other thread of the server serves meanwhile.
+    // The server's other thread continues to serve.
     go_on.get_future().wait();
     [[maybe_unused]] const auto sent = co_await exchange.Send({.body = "finished"});
   });

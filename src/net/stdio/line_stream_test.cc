@@ -12,7 +12,7 @@
 namespace caisson {
 namespace {
 
-// The stream on one end of a pair of sockets; the test has the other.
+// The stream uses one end of a socket pair; the test has the other.
 class LineStreamTest : public testing::Test {
  protected:
   LineStreamTest() {
@@ -95,6 +95,6 @@ TEST_F(LineStreamTest, FlushReturnsWhenAllIsWritten) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  ::signal(SIGPIPE, SIG_IGN);  // As the program does.
+  ::signal(SIGPIPE, SIG_IGN);  // As the program does at start.
   return RUN_ALL_TESTS();
 }
