@@ -39,7 +39,7 @@ std::string IdOf(const AeadKey& secret) {
 }
 
 std::string LineOf(const AeadKey& secret) {
-  Sha256Digest bytes{};  // Of the same size, and ToHex takes it.
+  Sha256Digest bytes{};  // Has the same size as a key, and ToHex accepts it.
   std::ranges::copy(secret.bytes(), bytes.begin());
   return ToHex(bytes) + "\n";
 }
@@ -63,7 +63,7 @@ Result<void> CheckPrivate(const UniqueFd& file, const std::string& path) {
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return Error::FromErrno(errno, "fstat " + path);
   const bool ours = status.st_uid == ::geteuid() || status.st_uid == 0;
-  // A group that may read is how secrets are mounted into containers.
+  // Group read is allowed, because containers mount secrets that way.
   if (S_ISREG(status.st_mode) && ours && (status.st_mode & 0027) == 0) return {};
   return Error(ErrorCode::kFailedPrecondition,
                path + " holds keys that others can read or change: chmod 600 it");
@@ -90,11 +90,12 @@ Result<void> SyncDirectory(const std::string& path) {
   return {};
 }
 
-// Under its name it is whole from the first moment: nobody loads half a file. Who comes second
-// leaves it alone.
+// The file is complete when it appears under its name, so no process loads half a file. A second
+// creator leaves it unchanged.
 Result<void> CreateOnce(const std::string& path) {
   std::string draft = path + ".XXXXXX";
-  const UniqueFd file(::mkostemp(draft.data(), O_CLOEXEC));  // Exclusively, with mode 0600.
+  // Creates it exclusively, with mode 0600.
+  const UniqueFd file(::mkostemp(draft.data(), O_CLOEXEC));
   if (!file.is_open()) return Error::FromErrno(errno, "create " + path);
   Result<void> made = WriteDurably(file, LineOf(AeadKey::Random()));
   if (made && ::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {
@@ -132,7 +133,7 @@ Result<KeyRing> KeyRing::Parse(std::string_view text) {
       const std::string_view word = line.substr(0, line.find_first_of(" \t\r,"));
       line.remove_prefix(word.size());
       const std::optional<Sha256Digest> bytes = Sha256FromHex(word);
-      // The word itself is a secret, even one that is wrong in a digit.
+      // The word is not shown: it is a secret even if one digit is wrong.
       if (!bytes) return refuse(number, "a key is 64 hexadecimal digits");
       secrets.emplace_back(*bytes);
     }

@@ -80,7 +80,7 @@ TEST(KeyRingTest, CellsAreSealedWithTheRing) {
   EXPECT_EQ(both.OpenCell(other, sealed).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(KeyRing::Generate().OpenCell(Binding(), sealed).error().code(),
             ErrorCode::kFailedPrecondition);
-  // A cell is nothing else, whoever moves bytes about.
+  // Data sealed as a cell does not open as anything else.
   EXPECT_FALSE(both.Open(KeyPurpose::kCheckpoint, "", sealed));
 }
 

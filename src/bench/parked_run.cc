@@ -30,7 +30,7 @@ struct ParkedRun::State final : RunEvents {
     self->changed.cancel();
   }
 
-  // Until there is a call or an outcome.
+  // Waits for a call or an outcome.
   asio::awaitable<void> AwaitChange() {
     changed.expires_after(kPatience);
     boost::system::error_code woken;

@@ -40,7 +40,7 @@ class LayerTest : public ::testing::Test {
     return {.path = path, .kind = Kind::kRemoved};
   }
 
-  // As if everything there had been there before the run.
+  // Reads as if all files had existed before the run.
   LayerChanges Read(std::vector<LayerEntry> entries,
                     system_clock::time_point since = system_clock::now() + std::chrono::hours(1),
                     std::size_t max_files = 100) {
@@ -95,7 +95,7 @@ TEST_F(LayerTest, WhatTheHostChangedSinceIsAConflict) {
     ASSERT_TRUE(read.conflict) << entry.path;
     EXPECT_THAT(read.conflict->message(), HasSubstr("was changed on the host"));
   }
-  EXPECT_TRUE(Read({File("gone", true)}, long_ago).conflict);  // Perhaps not there any more.
+  EXPECT_TRUE(Read({File("gone", true)}, long_ago).conflict);  // It may have been removed.
   EXPECT_FALSE(Read({File("new")}, long_ago).conflict);
 }
 

@@ -29,7 +29,7 @@ class StagingTest : public testing::Test {
     if (::lstat((root_.path() / name).c_str(), &stat) != 0) return {};
     return VersionOf(stat);
   }
-  // "user group mode"
+  // Returns "user group mode".
   std::string Owner(const std::string& name) {
     struct ::stat stat{};
     if (::lstat((root_.path() / name).c_str(), &stat) != 0) return "none";
@@ -125,7 +125,7 @@ TEST_F(StagingTest, AConflictChangesNothing) {
   EXPECT_EQ(root_.Get("a.txt"), "theirs");
 }
 
-// Whatever others do between preparing and committing, it is all or nothing.
+// A concurrent change between Prepare and Commit: all or nothing is applied.
 TEST_F(StagingTest, AConflictInTheMiddleIsUndone) {
   const auto attempt = [&](const std::function<void()>& meanwhile) {
     const std::vector<WantedChange> changes = {Remove("d/e/f.txt"),     Remove("d/e"),
@@ -178,7 +178,7 @@ TEST_F(StagingTest, WhatCannotBePutBackIsKept) {
     ASSERT_TRUE(staging);
     root_.Put("z.txt", "theirs");
     ASSERT_FALSE(staging->Commit());
-    // a.txt is out; somebody else makes a new one before it is put back.
+    // a.txt is out; another process makes a new one before it is put back.
     root_.Put("a.txt", "newer");
   }
   EXPECT_EQ(root_.Get("a.txt"), "newer");
@@ -189,7 +189,7 @@ TEST_F(StagingTest, WhatCannotBePutBackIsKept) {
   EXPECT_EQ(root_.Get(kept), "alpha");
 }
 
-// A process that dies at any moment leaves something that the next one puts right.
+// The next process repairs what a process that died at any moment has left.
 class CrashTest : public StagingTest, public testing::WithParamInterface<bool> {};
 
 TEST_P(CrashTest, WhatACrashLeftIsUndone) {

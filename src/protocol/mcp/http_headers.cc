@@ -19,7 +19,7 @@ RpcError Mismatch(std::string_view header, std::string_view problem) {
           .message = "the header " + std::string(header) + " " + std::string(problem)};
 }
 
-// A value that is no plain ASCII comes encoded. Nothing: it is wrongly encoded.
+// Decodes a value that is not plain ASCII. Returns nullopt if the encoding is wrong.
 std::optional<std::string> Decoded(const std::string& value) {
   if (!value.starts_with(kEncodedStart) || !value.ends_with(kEncodedEnd) ||
       value.size() < kEncodedStart.size() + kEncodedEnd.size()) {
@@ -61,7 +61,7 @@ std::variant<Caller, RpcError> CheckedCaller(const Request& request, const net::
   auto caller = ReadModernCaller(request.params, principal);
   const std::string* version = MetaVersion(request.params);
   if (version != nullptr) {
-    // A version that both name and we do not speak is told as that; one they disagree on is a
+    // If both name the same unsupported version, the error says so. If they differ, it is a
     // mismatch.
     if (auto wrong = CheckHeader(headers, kVersionHeader, *version)) return *std::move(wrong);
   }

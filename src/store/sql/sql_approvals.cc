@@ -9,8 +9,8 @@
 namespace caisson {
 namespace {
 
-// The column `state` becomes 'consumed' when the code has been told of the decision, also of a no.
-// People see the decision then: "consumed" to them is an approval whose call was made.
+// The column `state` becomes 'consumed' when the code has received the decision, also a denial.
+// People then see the decision; to them, "consumed" is an approval whose call was made.
 constexpr std::string_view kState =
     "CASE WHEN state = 'consumed' AND verdict <> 'approved' THEN verdict ELSE state END";
 
@@ -30,7 +30,7 @@ ApprovalState ParseState(std::string_view text) {
   for (const ApprovalState state : kApprovalStates) {
     if (ToString(state) == text) return state;
   }
-  return ApprovalState::kConsumed;  // Nothing can be done with it.
+  return ApprovalState::kConsumed;  // It cannot be used any more.
 }
 
 std::optional<CallSession> ToSession(const SqlRow& row) {
@@ -97,7 +97,8 @@ class SqlApprovals final : public ApprovalStore {
       if (made.changed != 1) {
         return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");
       }
-      // Counted with it, so that whoever asks again about one that is there is not told to wait.
+      // Counted with this one, so that repeating the request for an existing approval does not
+      // fail.
       TRY_ASSIGN(const SqlResult pending, connection.Run("SELECT COUNT(*) FROM approvals "
                                                          "WHERE owner = $1 AND state = 'pending'",
                                                          {owner.str()}));

@@ -11,7 +11,8 @@ Error NoSuchCheckpoint() {
   return Error(ErrorCode::kNotFound, "no such checkpoint");
 }
 
-// Moves the head from `expected` to `next`; the new head's position, or nothing if it is elsewhere.
+// Moves the head from `expected` to `next`. Returns the position of the new head; nullopt if the
+// head is not `expected`.
 Result<std::optional<std::int64_t>> MoveHead(Connection& connection, const IsolationKey& owner,
                                              const InstanceId& instance,
                                              const std::optional<CheckpointId>& expected,

@@ -88,7 +88,7 @@ class SqlResponses final : public ResponseStore {
                                                              std::uint32_t limit) override {
     using Found = std::vector<StoredResponse>;
     return database_.Transact<Found>(Access::kRead, [=](Connection& connection) -> Result<Found> {
-      // Bounded by depth: nothing keeps a chain from biting its tail.
+      // Bounded by depth, because a chain may contain a cycle.
       TRY_ASSIGN(
           const SqlResult found,
           connection.Run(

@@ -26,7 +26,7 @@ std::string Text(CallState state) {
   return std::string(ToString(state));
 }
 
-// What we wrote ourselves is one of them.
+// The value was written by this program, so it is one of the states.
 template <typename State>
 State Parse(std::string_view text, State last) {
   for (int i = 0; i < static_cast<int>(last); ++i) {
@@ -61,8 +61,7 @@ StoredCall ToCall(const SqlRow& row) {
           .updated_at = row.Time(9)};
 }
 
-// Writing the row locks it to the end of the transaction: no claim comes between this and what
-// follows.
+// Writing the row locks it to the end of the transaction, so no claim can come in between.
 Result<void> CheckLease(Connection& connection, const IsolationKey& owner, const RunId& id,
                         const Lease& lease, SystemTime now) {
   TRY_ASSIGN(const SqlResult held,
@@ -81,7 +80,8 @@ Result<void> SetUnderWay(Connection& connection, const IsolationKey& owner, cons
 
 enum class Moved { kNow, kBefore };
 
-// kBefore: the same operation did it, whose end its caller did not learn (Lease::repeats).
+// kBefore: an earlier attempt of the same operation did it; its caller did not learn the result
+// (Lease::repeats).
 Result<Moved> MoveCall(Connection& connection, const IsolationKey& owner, const RunId& id,
                        const Lease& lease, std::uint32_t seq, CallState from, CallState to,
                        SystemTime now) {
@@ -108,10 +108,9 @@ Result<bool> IsPending(Connection& connection, const IsolationKey& owner, const 
   return !found.rows.empty();
 }
 
-constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect takes it.
+constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect expects it.
 
-// What somebody has said yes to, this once or beforehand, is in the audit log from its start to its
-// end.
+// An effect that was approved, once or by a grant, is in the audit log from its start to its end.
 Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, const RunId& id,
                          std::int64_t seq, const SqlRow& consent, std::string_view what,
                          SystemTime now) {
@@ -123,8 +122,7 @@ Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, cons
                            {granted ? "grant" : "approval", consent.Text(granted ? 1 : 0)}}});
 }
 
-// All that an approval is bound to is compared here with what the journal says is about to happen
-// (I5).
+// Compares everything that an approval is bound to with the journal's record of the call (I5).
 Result<void> Consume(Connection& connection, const IsolationKey& owner, const RunId& id,
                      std::uint32_t seq, const ApprovalId& approval, SystemTime now) {
   TRY_ASSIGN(const SqlResult consumed,
@@ -149,7 +147,7 @@ Result<void> Consume(Connection& connection, const IsolationKey& owner, const Ru
   return AuditEffect(connection, owner, id, seq, call.rows.at(0), "started", now);
 }
 
-// The code has been told: nobody waits for this decision any more.
+// The code has the decision, so nothing waits for it any more.
 Result<void> MarkDelivered(Connection& connection, const IsolationKey& owner, const RunId& id,
                            std::uint32_t seq) {
   TRY(
@@ -159,7 +157,7 @@ Result<void> MarkDelivered(Connection& connection, const IsolationKey& owner, co
   return {};
 }
 
-// There is nothing left to decide about a run that has ended.
+// Nothing can be decided about a finished run.
 Result<void> CancelPending(Connection& connection, const IsolationKey& owner, const RunId& id,
                            SystemTime now) {
   TRY_ASSIGN(const SqlResult cancelled,
@@ -174,7 +172,7 @@ Result<void> CancelPending(Connection& connection, const IsolationKey& owner, co
   return {};
 }
 
-// One statement decides: a key is taken if it is new or expired.
+// One statement decides: a key is taken if it is new or the old one has expired.
 Result<void> TakeKey(Connection& connection, const IsolationKey& owner, const RunKey& key,
                      const RunId& run, SystemTime now) {
   TRY_ASSIGN(const SqlResult taken,
@@ -383,7 +381,7 @@ class SqlRuns final : public RunStore {
                          {owner.str(), id.str(), Bytes{outcome}}));
       TRY(connection.Run("DELETE FROM saved_runs WHERE owner = $1 AND run = $2",
                          {owner.str(), id.str()}));
-      // Nobody will replay it.
+      // A finished run is never replayed.
       TRY(
           connection.Run("UPDATE calls SET trace = NULL "
                          "WHERE owner = $1 AND run = $2 AND trace IS NOT NULL",

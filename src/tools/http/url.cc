@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 constexpr std::size_t kMaxUrl = 8192;
 constexpr std::size_t kMaxHost = 253;
 constexpr std::size_t kMaxLabel = 63;
-constexpr int kMaxDecodings = 4;  // How often somebody on the way might decode a path.
+constexpr int kMaxDecodings = 4;  // How often programs on the way may decode a path.
 
 Error Bad(std::string_view problem) {
   return Error(ErrorCode::kInvalidArgument, "the URL " + std::string(problem));
@@ -37,7 +37,7 @@ std::string Lowered(std::string_view text) {
   return out;
 }
 
-// Text before `stops`, which is taken off `rest`.
+// Removes the text before `stops` from `rest` and returns it.
 std::string_view TakeUntil(std::string_view& rest, std::string_view stops) {
   const std::size_t end = std::min(rest.find_first_of(stops), rest.size());
   const std::string_view taken = rest.substr(0, end);
@@ -52,8 +52,8 @@ bool IsLabel(std::string_view label) {
          });
 }
 
-// Old resolvers take "0x7f.1", "017700000001" and "2130706433" for addresses; so does whatever ends
-// in such a label by the rules of browsers.
+// Old resolvers read "0x7f.1", "017700000001" and "2130706433" as addresses. Browsers do the same
+// for any name that ends in such a label.
 bool LooksLikeNumber(std::string_view label) {
   if (std::ranges::all_of(label, IsDigit)) return true;
   return label.starts_with("0x") && std::ranges::all_of(label.substr(2), IsHexDigit);
@@ -98,7 +98,7 @@ Result<std::uint16_t> ParsePort(std::string_view text) {
   return port;
 }
 
-// Percent signs once resolved, or nothing if one is not followed by two digits.
+// Decodes percent signs once; nullopt if one is not followed by two digits.
 std::optional<std::string> Decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
