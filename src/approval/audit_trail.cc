@@ -93,7 +93,7 @@ asio::awaitable<Result<AuditHead>> VerifyAudit(AuditLog& log, IsolationKey owner
   if (seen == *head) co_return seen;
   co_return Error(ErrorCode::kFailedPrecondition,
                   "the audit log ends at entry " + std::to_string(seen.seq) +
-                      ", and not with what was written last, entry " + std::to_string(head->seq));
+                      ", but the last written entry is " + std::to_string(head->seq));
 }
 
 Result<std::string> ToAuditLine(const std::string& owner, const AuditEntry& entry) {
@@ -115,7 +115,7 @@ Result<std::map<std::string, AuditHead>> VerifyAuditLines(std::string_view text)
     const std::size_t end = text.find('\n');
     const auto line = ParseLine(text.substr(0, end));
     if (!line || end == text.npos) {
-      return Error(ErrorCode::kFailedPrecondition, where + " is no entry of an audit log");
+      return Error(ErrorCode::kFailedPrecondition, where + " is not an entry of an audit log");
     }
     AuditHead& head = heads[line->owner];
     auto follows = VerifyChain({&line->entry, 1}, head.hash, head.seq);

@@ -28,7 +28,8 @@ GrantPattern PatternOf(const NewApproval& asked, const StandingYes& standing) {
 Result<void> CheckAnswer(const NewApproval& asked, const Answer& answer) {
   if (answer.standing) {
     if (answer.verdict != ApprovalState::kApproved) {
-      return Error(ErrorCode::kInvalidArgument, "only a yes can be a standing one");
+      return Error(ErrorCode::kInvalidArgument,
+                   "only an approval can be standing; a denial applies to one call");
     }
     if (answer.standing->scope == StandingYes::Scope::kSession && !asked.session) {
       return Error(ErrorCode::kInvalidArgument, "the run is in no session");
@@ -128,7 +129,7 @@ asio::awaitable<Result<StoredApproval>> ApprovalDesk::Decide(IsolationKey owner,
   bell_.Ring(owner, decided->asked.binding.run);
   if (answer.standing) {
     auto granted = co_await AddGrant(owner, decided->asked, answer);
-    if (!granted) co_return std::move(granted).error().Context("approved, but for this call alone");
+    if (!granted) co_return std::move(granted).error().Context("approved, but for this call only");
   }
   co_return decided;
 }

@@ -66,7 +66,7 @@ Result<void> CheckPrivate(const UniqueFd& file, const std::string& path) {
   // Group read is allowed, because containers mount secrets that way.
   if (S_ISREG(status.st_mode) && ours && (status.st_mode & 0027) == 0) return {};
   return Error(ErrorCode::kFailedPrecondition,
-               path + " holds keys that others can read or change: chmod 600 it");
+               path + " contains keys that other users can read or change; run chmod 600 on it");
 }
 
 Result<void> WriteDurably(const UniqueFd& file, std::string_view text) {
@@ -142,7 +142,7 @@ Result<KeyRing> KeyRing::Parse(std::string_view text) {
   KeyRing ring(secrets);
   for (const Key& key : ring.keys_) {
     if (std::ranges::count(ring.keys_, key.id, &Key::id) > 1) {
-      return Error(ErrorCode::kInvalidArgument, "a key is there twice");
+      return Error(ErrorCode::kInvalidArgument, "a key occurs twice");
     }
   }
   return ring;
@@ -152,7 +152,7 @@ Result<KeyRing> KeyRing::Load(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open() && errno == ENOENT) {
     return Error(ErrorCode::kNotFound, "there are no keys at " + path +
-                                           "; make some, for nobody else to read: " +
+                                           "; create a file that only its owner can read: " +
                                            "(umask 077; openssl rand -hex 32 > FILE)");
   }
   if (!file.is_open()) return Error::FromErrno(errno, "open the keys in " + path);
@@ -179,7 +179,7 @@ Result<std::pair<const KeyRing::Key*, std::string_view>> KeyRing::Find(
     std::string_view sealed) const {
   const auto key = std::ranges::find(keys_, sealed.substr(0, kIdBytes), &Key::id);
   if (key == keys_.end()) {
-    return Error(ErrorCode::kFailedPrecondition, "sealed with a key that is not known here");
+    return Error(ErrorCode::kFailedPrecondition, "sealed with a key that is not on the key ring");
   }
   return std::pair(&*key, sealed.substr(kIdBytes));
 }

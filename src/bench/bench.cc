@@ -248,7 +248,7 @@ class Measurement {
   // For metrics that engine native has in tier namespace only.
   Result<void> TakeInNamespaces(const std::string& name, std::invocable auto measure) {
     if (tier_ == jail::Tier::kNamespace) return Take(name, measure);
-    if (Wanted(name)) Skip(name, "engine native has it in tier namespace only");
+    if (Wanted(name)) Skip(name, "engine native has it only in tier namespace");
     return {};
   }
 

@@ -58,7 +58,7 @@ class Client {
       std::from_chars(answer.data() + length + 16, answer.data() + head, size);
       if (answer.size() >= head + 4 + size) return answer.substr(head + 4, size);
     }
-    return Error(ErrorCode::kInternal, "the server hung up: " + error.message());
+    return Error(ErrorCode::kInternal, "the server closed the connection: " + error.message());
   }
 
  private:

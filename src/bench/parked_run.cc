@@ -76,7 +76,7 @@ Result<void> ParkedRun::Answer(Value answer) {
 asio::awaitable<Result<Outcome>> ParkedRun::End() {
   if (!state_->outcome) co_await state_->AwaitChange();
   if (!state_->outcome)
-    co_return Error(ErrorCode::kDeadlineExceeded, "an answered run does not end");
+    co_return Error(ErrorCode::kDeadlineExceeded, "an answered run did not end");
   co_return *state_->outcome;
 }
 

@@ -53,7 +53,7 @@ class Service {
   Result<double> Once() {
     TRY_ASSIGN(const RunView asking, Wait(runs_.Start(owner_, {.code = "1 + ask()"})));
     if (asking.outcome.approvals.size() != 1) {
-      return Error(ErrorCode::kInternal, "the run does not ask");
+      return Error(ErrorCode::kInternal, "the run did not ask for an approval");
     }
     const ApprovalId approval(asking.outcome.approvals[0].id);
     const auto begin = Clock::now();

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kKibibyte = 1024;
 
 Error NoProc(const std::string& what) {
-  return Error(ErrorCode::kUnavailable, "/proc does not tell " + what);
+  return Error(ErrorCode::kUnavailable, "/proc does not show " + what);
 }
 
 std::string ReadAll(const fs::path& path) {
@@ -89,7 +89,7 @@ Result<std::uint64_t> ReadWorkerBytes() {
     const auto bytes = PrivateBytes(ReadAll(child / "status"));
     if (bytes) sum = sum.value_or(0) + *bytes;  // Otherwise it has ended.
   }
-  if (!sum) return NoProc("what our workers use");
+  if (!sum) return NoProc("the memory of the workers");
   return *sum;
 }
 
@@ -118,7 +118,7 @@ std::vector<double> ReadNativeCellBytes() {
 
 Result<std::uint64_t> ReadOwnBytes() {
   const auto bytes = PrivateBytes(ReadAll("/proc/self/status"));
-  if (!bytes) return NoProc("how much memory we use");
+  if (!bytes) return NoProc("the memory of this process");
   return *bytes;
 }
 

@@ -77,7 +77,7 @@ Result<void> CreateFile(const UniqueFd& directory, const std::string& name, std:
   if (::fsync(file.get()) != 0) return Error::FromErrno(errno, "sync a checkpoint");
   if (::renameat2(directory.get(), draft.c_str(), directory.get(), name.c_str(),
                   RENAME_NOREPLACE) != 0) {
-    if (errno == EEXIST) return Error(ErrorCode::kFailedPrecondition, "there is one by this name");
+    if (errno == EEXIST) return Error(ErrorCode::kFailedPrecondition, "this name already exists");
     return Error::FromErrno(errno, "name a checkpoint");
   }
   if (::fsync(directory.get()) != 0) return Error::FromErrno(errno, "sync a directory");
@@ -288,7 +288,7 @@ asio::awaitable<Result<void>> CheckpointDirectory::Append(IsolationKey owner, In
     const auto head = entries.empty() ? std::nullopt : std::optional(entries.back().id);
     if (head != expected) return other;
     if (std::ranges::find(entries, checkpoint.id, &Entry::id) != entries.end()) {
-      return Error(ErrorCode::kFailedPrecondition, "there is a checkpoint of this id");
+      return Error(ErrorCode::kFailedPrecondition, "a checkpoint with this id already exists");
     }
     return entered->Write(entries.empty() ? 1 : entries.back().number + 1, checkpoint);
   });

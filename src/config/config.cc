@@ -410,7 +410,7 @@ class ConfigReader {
     std::set<std::string> seen;
     for (const T& item : items) {
       if (!item.name.empty() && !seen.insert(item.name).second) {
-        document_.Complain(key, "\"" + item.name + "\" is there twice");
+        document_.Complain(key, "\"" + item.name + "\" occurs twice");
       }
     }
   }

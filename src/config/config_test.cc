@@ -227,7 +227,7 @@ TEST(ConfigTest, TablesOfLaterVersionsAreRefused) {
 
 TEST(ConfigTest, SecretsAreNotWrittenHere) {
   EXPECT_THAT(Mistakes("[store]\nkeys = \"sk-123\"\n"),
-              HasSubstr("store.keys does not belong into this file"));
+              HasSubstr("store.keys must not be in this file"));
   EXPECT_THAT(
       Mistakes("[identity]\nmode = \"keys\"\n[[identity.key]]\ntenant = \"a\"\nuser = \"b\"\n"),
       HasSubstr("value_env or value_file is needed"));
@@ -271,7 +271,7 @@ TEST(ConfigTest, IdentityMistakesAreNamed) {
   EXPECT_THAT(Mistakes("[identity]\nmode = \"headers\"\n[identity.headers]\nuser = \"x\"\n"),
               HasSubstr("identity.headers.proxies must name"));
   EXPECT_THAT(Mistakes("[identity.headers]\nuser = \"x\"\nproxies = [\"::1\"]\n"),
-              HasSubstr("identity.headers is of another mode"));
+              HasSubstr("identity.headers does not belong to the chosen identity.mode"));
 }
 
 TEST(ConfigTest, TheOperatorsMaximumHoldsForUsualLimitsToo) {

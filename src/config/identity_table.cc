@@ -65,9 +65,9 @@ IdentityHeaderNames ReadHeaders(TableReader table) {
   table.Read("user", headers.user);
   table.Read("chat", headers.chat);
   table.Read("proxies", headers.proxies);
-  if (headers.user.empty()) table.Complain("user", "or preset is needed: who is it?");
+  if (headers.user.empty()) table.Complain("user", "or preset is needed: the header with the user");
   if (headers.proxies.empty()) {
-    table.Complain("proxies", "must name the addresses whose headers count");
+    table.Complain("proxies", "must list the addresses of the trusted proxies");
   }
   table.Finish();
   return headers;
@@ -112,8 +112,9 @@ IdentityConfig ReadIdentity(TableReader table, Problems& problems) {
   const std::pair<std::string_view, bool> given[] = {
       {"key", !identity.keys.empty()}, {"jwt", jwt != nullptr}, {"headers", headers != nullptr}};
   for (const auto& [name, is_given] : given) {
-    if (name == needed && !is_given) table.Complain(name, "is missing: the mode needs it");
-    if (name != needed && is_given) table.Complain(name, "is of another mode than the one chosen");
+    if (name == needed && !is_given) table.Complain(name, "is missing; identity.mode needs it");
+    if (name != needed && is_given)
+      table.Complain(name, "does not belong to the chosen identity.mode; remove it");
   }
   table.Finish();
   return identity;

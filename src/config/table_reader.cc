@@ -144,7 +144,7 @@ void TableReader::Read(std::string_view key, std::optional<Value>& out) {
   const toml::node* node = Find(key);
   if (node == nullptr) return;
   auto value = ToValue(*node);
-  if (!value) return Complain(key, "holds something that JSON cannot");
+  if (!value) return Complain(key, "contains a value that JSON cannot hold");
   out = *std::move(value);
 }
 
@@ -178,8 +178,8 @@ void TableReader::ReadSecret(const std::string& key, SecretReference& out) {
   }
   if (table_.get(key) != nullptr) {
     known_.push_back(key);
-    Complain(key, "does not belong into this file; name a variable with " + key +
-                      "_env or a file with " + key + "_file");
+    Complain(key, "must not be in this file; name a variable with " + key + "_env or a file with " +
+                      key + "_file");
   }
 }
 

@@ -142,12 +142,12 @@ Result<JwtKey> JwtKey::FromPublicKey(std::shared_ptr<evp_pkey_st> key,
     if (EVP_PKEY_is_a(key.get(), "EC") != 1 ||
         EVP_PKEY_get_group_name(key.get(), curve, sizeof(curve), &size) != 1 ||
         std::string_view(curve) != "prime256v1") {
-      return Invalid("only RSA and P-256 keys are served");
+      return Invalid("only RSA and P-256 keys are supported");
     }
     made.algorithm_ = JwtAlgorithm::kEs256;
   }
   const PkeyContext context(EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), nullptr));
-  if (!context || EVP_PKEY_public_check(context.get()) != 1) return Invalid("the key is not sound");
+  if (!context || EVP_PKEY_public_check(context.get()) != 1) return Invalid("the key is not valid");
   made.public_ = std::move(key);
   return made;
 }
@@ -186,7 +186,7 @@ class JwkReader {
     const bool is_p256 = *kind == "EC" && curve != nullptr && *curve == "P-256" && IsFor("ES256");
     if (!is_rsa && !is_p256) return Nothing();
     if (jwk_.Find("d") != nullptr) {
-      return Invalid("it holds a private key; only public ones belong here");
+      return Invalid("it contains a private key; use the public key only");
     }
     return Wrap(is_rsa ? ReadRsa() : ReadP256());
   }
@@ -234,7 +234,7 @@ class JwkReader {
     if (!n || !e || !builder ||
         OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) != 1 ||
         OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) != 1) {
-      return Invalid("the key is not sound");
+      return Invalid("the key is not valid");
     }
     return Checked(MakePublicKey("RSA", builder.get()));
   }
@@ -251,13 +251,13 @@ class JwkReader {
                                         0) != 1 ||
         OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
                                          point.size()) != 1) {
-      return Invalid("the key is not sound");
+      return Invalid("the key is not valid");
     }
     return Checked(MakePublicKey("EC", builder.get()));
   }
 
   Result<JwtKey> Checked(PublicKey key) const {
-    if (!key) return Invalid("the key is not sound");
+    if (!key) return Invalid("the key is not valid");
     return JwtKey::FromPublicKey(std::move(key), Id());
   }
 
@@ -274,7 +274,7 @@ Result<std::vector<JwtKey>> ParseJwkSet(std::string_view json) {
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const std::string place = "key " + std::to_string(i);
     const Dict* const jwk = list->items[i].If<Dict>();
-    if (jwk == nullptr) return Invalid(place + " is no object");
+    if (jwk == nullptr) return Invalid(place + " is not an object");
     Result<std::optional<JwtKey>> key = JwkReader(*jwk).Read();
     if (!key) return std::move(key).error().Context(place);
     if (!*key) continue;

@@ -75,10 +75,10 @@ bool MayBeMeant(const JwtKey& key, const std::string& algorithm, const std::stri
 Result<void> CheckSignature(const Parts& token, const JwtRules& rules) {
   const std::string* const algorithm = Text(token.header, "alg");
   if (algorithm == nullptr) return Refused("alg is missing");
-  if (token.header.Find("crit") != nullptr) return Refused("crit asks for what is not served");
-  if (!IsAcceptedType(token.header)) return Refused("typ is of another kind of token");
+  if (token.header.Find("crit") != nullptr) return Refused("crit is not supported");
+  if (!IsAcceptedType(token.header)) return Refused("typ names another kind of token");
   const std::string* const id = Text(token.header, "kid");
-  if (id == nullptr && token.header.Find("kid") != nullptr) return Refused("kid is no text");
+  if (id == nullptr && token.header.Find("kid") != nullptr) return Refused("kid is not text");
   bool any = false;
   for (const JwtKey& key : rules.keys) {
     if (!MayBeMeant(key, *algorithm, id)) continue;

@@ -82,7 +82,7 @@ TEST_F(JwtTest, KeyConfusionIsRefused) {
 TEST_F(JwtTest, UnknownCritIsRefused) {
   for (const char* crit : {R"(["exp"])", R"(["b64"])", "[]", "null"}) {
     const std::string header = R"({"alg":"HS256","b64":true,"crit":)" + std::string(crit) + "}";
-    EXPECT_EQ(Verdict(Hs256(kClaims, header)), "token: crit asks for what is not served");
+    EXPECT_EQ(Verdict(Hs256(kClaims, header)), "token: crit is not supported");
   }
 }
 
@@ -102,7 +102,7 @@ TEST_F(JwtTest, UnknownKidIsRefused) {
   EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":"b"})")), "token: wrong signature");
   EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":"../../dev/null"})")),
             "token: no key of that alg and kid");
-  EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":7})")), "token: kid is no text");
+  EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":7})")), "token: kid is not text");
 }
 
 TEST_F(JwtTest, ChangedTokensAreRefused) {
@@ -150,7 +150,7 @@ TEST_F(JwtTest, TokensForSomethingElseAreRefused) {
   }
   for (const char* type : {"\"dpop+jwt\"", "\"logout+jwt\"", "\"\"", "7"}) {
     EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","typ":)" + std::string(type) + "}")),
-              "token: typ is of another kind of token");
+              "token: typ names another kind of token");
   }
 }
 

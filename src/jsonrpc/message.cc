@@ -98,7 +98,7 @@ Message ReadMessage(std::string_view text) {
 Batch ReadBatch(std::string_view text) {
   const auto value = ParseJson(text);
   if (!value) {
-    return {{Bad(RpcCode::kParseError, "this is no JSON: " + value.error().message())}};
+    return {{Bad(RpcCode::kParseError, "this is not JSON: " + value.error().message())}};
   }
   const auto* several = value->If<List>();
   if (several == nullptr) return {{ReadValue(*value)}};
@@ -117,7 +117,8 @@ std::string ReplyText(const Value& id, Reply reply) {
   Append(fields, "result", std::get<Dict>(std::move(reply)));
   std::string text = Text(std::move(fields));
   if (!text.empty()) return text;
-  return ErrorText(id, {.code = RpcCode::kInternalError, .message = "the result is no JSON"});
+  return ErrorText(
+      id, {.code = RpcCode::kInternalError, .message = "the result cannot be written as JSON"});
 }
 
 std::string RequestText(const Value& id, std::string_view method, Dict params) {

@@ -25,7 +25,7 @@ constexpr std::size_t kReadAheadBytes = 4096;
 constexpr int kClientGone = 499;
 
 Error Gone() {
-  return Error(ErrorCode::kUnavailable, "the client has gone");
+  return Error(ErrorCode::kUnavailable, "the client disconnected");
 }
 
 std::string NewInstance() {
@@ -42,7 +42,7 @@ std::string What(const std::exception_ptr& thrown) {
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 
@@ -234,7 +234,7 @@ void Connection::FailAnswer(int status, std::string what) {
 
 asio::awaitable<Result<void>> Connection::Send(Response response) {
   if (answer_ != Answer::kNone) {
-    co_return Error(ErrorCode::kFailedPrecondition, "the request has its answer");
+    co_return Error(ErrorCode::kFailedPrecondition, "the request has already been answered");
   }
   PushAnswer(std::move(response));
   if (co_await peer_->Drained(kEnoughQueuedBytes) == Peer::Connected::kNo) co_return Gone();
@@ -244,7 +244,7 @@ asio::awaitable<Result<void>> Connection::Send(Response response) {
 asio::awaitable<Result<std::shared_ptr<BodyStream>>> Connection::Stream(Response head,
                                                                         StreamOptions options) {
   if (answer_ != Answer::kNone) {
-    co_return Error(ErrorCode::kFailedPrecondition, "the request has its answer");
+    co_return Error(ErrorCode::kFailedPrecondition, "the request has already been answered");
   }
   if (!IsSafeHead(head)) {
     co_return Error(ErrorCode::kInvalidArgument, "a header of the answer has control characters");

@@ -37,7 +37,7 @@ Refusal Unreadable(const error_code& error) {
   if (error == http::error::bad_version) {
     return Refused(505, "this server speaks HTTP/1.1");
   }
-  return Refused(400, "the request is no HTTP/1.1: " + error.message());
+  return Refused(400, "the request is not valid HTTP/1.1: " + error.message());
 }
 
 std::string Text(boost::beast::string_view text) {
@@ -149,7 +149,7 @@ std::optional<Refusal> RequestReader::JudgeFraming(const Head& head) const {
     // request.
     const bool chunked =
         headers.Count("Transfer-Encoding") == 1 && EqualsIgnoringCase(*coding, "chunked");
-    if (!chunked) return Refused(501, "of transfer codings only chunked is known");
+    if (!chunked) return Refused(501, "the only supported transfer coding is chunked");
     if (head.incoming.version < 11) return Refused(400, "HTTP/1.0 has no transfer codings");
     if (headers.Find("Content-Length") != nullptr) {
       return Refused(400, "a body has a length or is chunked, not both");
@@ -159,15 +159,15 @@ std::optional<Refusal> RequestReader::JudgeFraming(const Head& head) const {
   const std::string* length = headers.Find("Content-Length");
   if (length != nullptr && (headers.Count("Content-Length") > 1 ||
                             length->find_first_not_of("0123456789") != length->npos)) {
-    return Refused(400, "Content-Length is one number");
+    return Refused(400, "Content-Length must be one number");
   }
   const std::size_t hosts = headers.Count("Host");
   if (hosts > 1 || (hosts == 0 && head.incoming.version >= 11)) {
-    return Refused(400, "a request has exactly one Host");
+    return Refused(400, "a request must have exactly one Host");
   }
   const std::string* expected = headers.Find("Expect");
   if (expected != nullptr && !EqualsIgnoringCase(*expected, "100-continue")) {
-    return Refused(417, "of expectations only 100-continue is known");
+    return Refused(417, "the only supported expectation is 100-continue");
   }
   return std::nullopt;
 }

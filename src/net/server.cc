@@ -27,7 +27,10 @@ constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 Error CannotListen(const tcp::endpoint& endpoint, const error_code& error) {
   const std::string where = "listen on " + ToText(endpoint);
   if (error == asio::error::address_in_use) {
-    return Error(ErrorCode::kFailedPrecondition, where + ": another program listens there");
+    return Error(
+        ErrorCode::kFailedPrecondition,
+        where +
+            ": the address is already in use; stop the other program or choose another address");
   }
   return Error::FromErrno(error.value(), where);
 }

@@ -60,10 +60,9 @@ ToolRaised ToRaised(const Error& error) {
 Result<void> CheckJsonArguments(const Dict& arguments) {
   const auto misfit = FindJsonMisfit(arguments);
   if (!misfit) return {};
-  return Error(
-      ErrorCode::kInvalidArgument,
-      "argument " + misfit->path + ": " + misfit->reason +
-          ", and the tool takes its arguments as JSON. Pass a str or a number in its place");
+  return Error(ErrorCode::kInvalidArgument,
+               "argument " + misfit->path + ": " + misfit->reason +
+                   ", and the tool takes its arguments as JSON. Pass a str or a number instead");
 }
 
 ToolBody ToolBody::Checking(Check check) && {

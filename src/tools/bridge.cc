@@ -452,7 +452,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
 
   asio::awaitable<std::optional<ToolDenied>> Ask(GatedCall call) {
     if (!options_.gate) {
-      co_return ToolDenied{call.tool->name() + " needs an approval, and nobody can give one here"};
+      co_return ToolDenied{call.tool->name() +
+                           " needs an approval, and this run has no way to ask for one"};
     }
     co_return co_await options_.gate(std::move(call));
   }

@@ -140,7 +140,7 @@ class SchemaCompiler {
       if (target == nullptr) {
         return Bad(reference.place,
                    "\"" + reference.text +
-                       "\" leads nowhere in this schema; only references inside it are followed");
+                       "\" does not exist in this schema; only references inside it are supported");
       }
       TRY_ASSIGN(const SchemaNode* node, NodeFor(*target, reference.text, 0));
       reference.from->references.push_back(node);
@@ -232,7 +232,7 @@ class SchemaCompiler {
       if (dict == nullptr) return Wrong(keyword, "must be an object of schemas");
       for (const auto& [key, schema] : dict->items) {
         const auto* name = key.If<std::string>();
-        if (name == nullptr) return Wrong(keyword, "has a key that is no string");
+        if (name == nullptr) return Wrong(keyword, "has a key that is not a string");
         TRY_ASSIGN(const SchemaNode* node,
                    compiler_.NodeFor(schema, At(keyword) + "/" + Escaped(*name), depth_ + 1));
         TRY(take(*name, node));
@@ -425,7 +425,7 @@ class SchemaCompiler {
       if (dict == nullptr) return Wrong("dependentRequired", "must be an object of lists of names");
       for (const auto& [key, names] : dict->items) {
         const auto* name = key.If<std::string>();
-        if (name == nullptr) return Wrong("dependentRequired", "has a key that is no string");
+        if (name == nullptr) return Wrong("dependentRequired", "has a key that is not a string");
         TRY_ASSIGN(auto needed, Names(names, "dependentRequired"));
         node_.dependent_required.emplace_back(*name, std::move(needed));
       }

@@ -42,7 +42,7 @@ std::string_view NameOf(const Value& value) {
   for (const TypeName& type : kTypeNames) {
     if ((types & type.bit) != 0) return type.name;
   }
-  return value.If<Bytes>() != nullptr ? "bytes" : "a dict with keys that are no str";
+  return value.If<Bytes>() != nullptr ? "bytes" : "a dict with keys that are not str";
 }
 
 std::string Names(TypeBits types) {
@@ -277,7 +277,7 @@ class SchemaChecker {
       if (!Spend(1 + canonical.size() / kCanonicalBytesPerStep)) return false;
       if (seen.insert(std::move(canonical)).second) continue;
       const At at(*this, i);
-      return Fail("is there twice; items must differ");
+      return Fail("occurs twice; items must differ");
     }
     return true;
   }

@@ -244,7 +244,7 @@ ToolReply Tool::Finish(ToolReply reply, Clock::time_point start, ToolRun& run) c
     if (!problems.empty()) {
       reply = {.answer = ToolRaised{
                    .type = "ValueError",
-                   .message = name() + " answered with what its output schema does not allow: " +
+                   .message = name() + " returned a value that its output schema does not allow: " +
                               problems[0].Text()}};
     }
   }
@@ -294,7 +294,7 @@ asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun&
   co_return Finish({.answer = ToolRaised{.type = "TimeoutError",
                                          .message = name() + " did not answer within " +
                                                     PythonLiteral(Value(seconds)) +
-                                                    " s; what it does may still have happened"}},
+                                                    " s; its effect may still have happened"}},
                    start, run);
 }
 

@@ -48,7 +48,7 @@ Misfit FindIn(const std::vector<Value>& items, int depth) {
 Misfit FindIn(const Dict& dict, int depth) {
   for (const auto& [key, value] : dict.items) {
     const auto* name = key.If<std::string>();
-    if (name == nullptr) return Because("JSON cannot hold a key that is no str");
+    if (name == nullptr) return Because("JSON cannot hold a key that is not a str");
     if (auto misfit = FindBelow(*name, value, depth)) return misfit;
   }
   return std::nullopt;

@@ -26,7 +26,7 @@ TEST(JsonMisfitTest, TheFirstMisfitIsNamedWithItsPlace) {
   EXPECT_EQ(Found(Dict{{{"rows", List{{1.0, -infinity}}}}}),
             "/rows/1: JSON cannot hold NaN or infinity");
   EXPECT_EQ(Found(Dict{{{"a/b~", Tuple{{Bytes{"x"}}}}}}), "/a~1b~0/0: JSON cannot hold bytes");
-  EXPECT_EQ(Found(Dict{{{"d", Dict{{{1, 2}}}}}}), "/d: JSON cannot hold a key that is no str");
+  EXPECT_EQ(Found(Dict{{{"d", Dict{{{1, 2}}}}}}), "/d: JSON cannot hold a key that is not a str");
   EXPECT_EQ(Found(List{{BigInt{std::string(1787, '\x01')}}}),
             "/0: JSON cannot hold an int of more than 4300 digits");
 }

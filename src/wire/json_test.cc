@@ -113,7 +113,7 @@ TEST(JsonTest, AnObjectHasABoundedNumberOfKeys) {
 
 TEST(JsonTest, NamesTheKeyThatComesTwice) {
   EXPECT_THAT(ParseJson(R"({"a":1,"b":2,"a":3})").error().message(),
-              HasSubstr("\"a\" comes twice"));
+              HasSubstr("\"a\" occurs twice"));
 }
 
 TEST(JsonTest, ManyLongNumbersAreRefusedBecauseReadingThemTakesTooLong) {

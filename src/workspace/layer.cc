@@ -17,7 +17,7 @@ namespace {
 using Kind = LayerEntry::Kind;
 using Time = std::chrono::system_clock::time_point;
 
-constexpr const char* kTooMany = "one file too many";
+constexpr const char* kTooMany = "too many files";
 
 Time TimeOf(const timespec& time) {
   return Time(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
@@ -123,7 +123,7 @@ class LayerReader {
 
   void RequireOld(std::uint32_t mount, const std::string& path, const struct ::stat& below) {
     if (TimeOf(below.st_ctim) > layer_.since) {
-      Conflict(mount, path, "was changed on the host while the run went on");
+      Conflict(mount, path, "was changed on the host during the run");
     }
   }
 
@@ -140,7 +140,7 @@ class LayerReader {
     }
     if (!below || TimeOf(below->st_ctim) > layer_.since) {
       Conflict(mount, path,
-               "may have been removed on the host: its directory changed while the run went on");
+               "may have been removed on the host: its directory changed during the run");
     }
   }
 

@@ -112,7 +112,7 @@ TEST_F(LayerTest, AnOverlayHasNoConflicts) {
 
 TEST_F(LayerTest, RemovalsHaveAnEnd) {
   const auto seen = Seen(Read({Removed("d")}, system_clock::now() + std::chrono::hours(1), 1));
-  EXPECT_THAT(seen, ElementsAre("deleted d/b.txt", "deleted d/e/c.txtone file too many"));
+  EXPECT_THAT(seen, ElementsAre("deleted d/b.txt", "deleted d/e/c.txttoo many files"));
 }
 
 TEST_F(LayerTest, LinksOfTheHostAreNotFollowed) {

@@ -35,15 +35,16 @@ bool Overlap(std::string_view a, std::string_view b) {
 
 Result<void> CheckGuestPath(const std::string& path) {
   if (!path.starts_with('/')) return Refused("at " + path, "the path in the cell is not absolute");
-  if (path == "/") return Refused("at /", "the root of a cell is its own");
+  if (path == "/") return Refused("at /", "the root of a cell cannot be a mount");
   if (!IsPlainPath(std::string_view(path).substr(1))) {
     return Refused("at " + path, "the path in the cell is not a plain one (no '.', '..', '//')");
   }
   for (const std::string_view own : kGuestOwn) {
-    if (IsBelow(path, own)) return Refused("at " + path, std::string(own) + " is the cell's own");
+    if (IsBelow(path, own))
+      return Refused("at " + path, std::string(own) + " is used by the cell itself");
   }
   if (path.starts_with("/output/")) {
-    return Refused("at " + path, "what is below /output is the run's own; mount at /output itself");
+    return Refused("at " + path, "paths below /output belong to the run; mount at /output itself");
   }
   return {};
 }
@@ -79,7 +80,7 @@ Result<std::vector<Identity>> Ancestry(const UniqueFd& directory) {
     ancestry.push_back(identity);
     here = UniqueFd(::openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  return Error(ErrorCode::kInvalidArgument, "it lies too deep");
+  return Error(ErrorCode::kInvalidArgument, "it is nested too deeply");
 }
 
 // Returns true if one of the two is the other or inside it.
@@ -187,7 +188,8 @@ class MountTable {
     if (ancestry.size() == 1) return Refused(host, "it is the root of the file system");
     for (const HiddenPlace& place : hidden_) {
       if (Overlap(ancestry, place.ancestry)) {
-        return Refused(host, "it is, holds or lies in " + place.path + ", which must not be shown");
+        return Refused(host,
+                       "it is, contains or is inside " + place.path + ", which must not be shown");
       }
     }
     for (std::size_t i = 0; i < mounts_.size(); ++i) {
@@ -213,7 +215,7 @@ Result<MountSpec> ParseMount(std::string_view text) {
       {"overlay", MountMode::kOverlay}};
   const auto bad = [&](std::string_view why) {
     return Error(ErrorCode::kInvalidArgument, "'" + std::string(text) +
-                                                  "' is no mount: " + std::string(why) +
+                                                  "' is not a mount: " + std::string(why) +
                                                   " (HOST:GUEST[:ro|rw|overlay])");
   };
   MountSpec spec;
@@ -225,7 +227,7 @@ Result<MountSpec> ParseMount(std::string_view text) {
                                          [](const auto& known) { return known.first; });
     if (mode == std::end(kModes)) {
       const bool names_path = rest.substr(0, colon).find(":/") != rest.npos;
-      return bad(names_path ? "its mode is none of ro, rw, overlay"
+      return bad(names_path ? "its mode must be ro, rw or overlay"
                             : "its path in the cell is not absolute");
     }
     spec.point.mode = mode->second;

@@ -31,7 +31,7 @@ TEST(ParseMountTest, SaysWhatIsWrong) {
     return spec ? "" : spec.error().message();
   };
   EXPECT_THAT(message("data"), HasSubstr("no path in the cell"));
-  EXPECT_THAT(message("data:/work:rx"), HasSubstr("none of ro, rw, overlay"));
+  EXPECT_THAT(message("data:/work:rx"), HasSubstr("must be ro, rw or overlay"));
   EXPECT_THAT(message("data:work"), HasSubstr("not absolute"));
   EXPECT_THAT(message("data:"), HasSubstr("not absolute"));
   EXPECT_THAT(message("data:work:ro"), HasSubstr("not absolute"));
@@ -40,8 +40,8 @@ TEST(ParseMountTest, SaysWhatIsWrong) {
   EXPECT_THAT(message("data:/a/../b"), HasSubstr("not a plain one"));
   EXPECT_THAT(message("data:/a//b"), HasSubstr("not a plain one"));
   EXPECT_THAT(message("data:/a//"), HasSubstr("not a plain one"));
-  EXPECT_THAT(message("data:/tmp/x"), HasSubstr("/tmp is the cell's own"));
-  EXPECT_THAT(message("data:/usr"), HasSubstr("/usr is the cell's own"));
+  EXPECT_THAT(message("data:/tmp/x"), HasSubstr("/tmp is used by the cell itself"));
+  EXPECT_THAT(message("data:/usr"), HasSubstr("/usr is used by the cell itself"));
   EXPECT_THAT(message("data:/output/x"), HasSubstr("/output"));
   EXPECT_EQ(message("data:/output:rw"), "");
   EXPECT_EQ(message("data:/tmpx"), "");
@@ -74,7 +74,7 @@ TEST_F(OpenMountsTest, WhatIsHiddenNeedNotBeThereYet) {
   root_.Put("app/data/x", "");
   const std::vector<std::string> hidden = {(root_.path() / "app/later.db").string()};
   EXPECT_THAT(Refusal({Spec(root_.path() / "app")}, hidden),
-              HasSubstr("holds or lies in " + hidden[0] + ", which must not be shown"));
+              HasSubstr("contains or is inside " + hidden[0] + ", which must not be shown"));
   EXPECT_EQ(Refusal({Spec(root_.path() / "app/data")}, hidden), "");
 }
 

@@ -75,7 +75,7 @@ std::string_view KindOf(const struct ::stat& stat) {
 // The error for a path that differs from what the run found. It may hold a kind of file that runs
 // are not shown.
 Error Unexpected(const std::string& path, const std::optional<struct ::stat>& now,
-                 std::string_view otherwise = "was changed on the host while the run went on") {
+                 std::string_view otherwise = "was changed on the host during the run") {
   if (!now || S_ISREG(now->st_mode) || S_ISDIR(now->st_mode)) return Conflict(path, otherwise);
   return Conflict(path, "is " + std::string(KindOf(*now)) + " on the host, and left alone");
 }
@@ -130,7 +130,7 @@ Result<Staging> Staging::Prepare(const UniqueFd& root, const std::vector<WantedC
     const bool there = change.expected.inode != 0;
     if (!there && std::ranges::count(change.path, '/') >= wire::kMaxMountDepth) {
       return Error(ErrorCode::kInvalidArgument,
-                   change.path + " lies too deep: nothing is made below more than " +
+                   change.path + " is nested too deeply: files are created below at most " +
                        std::to_string(wire::kMaxMountDepth - 1) + " directories of a mount");
     }
     if (!there && change.wanted == Wanted::kNothing) continue;
@@ -171,7 +171,7 @@ Result<void> Staging::MakeDirectory() {
     const std::string name = std::string(kReservedPrefix) + digits;
     if (::mkdirat(root_->get(), name.c_str(), 0700) != 0) {
       if (errno == EEXIST) continue;
-      return Error::FromErrno(errno, "make a directory for what is to be applied");
+      return Error::FromErrno(errno, "make a directory for staged files");
     }
     name_ = name;
     directory_ = OpenBeneath(*root_, name, O_RDONLY | O_DIRECTORY);
@@ -183,7 +183,7 @@ Result<void> Staging::MakeDirectory() {
     return {};
   }
   name_.clear();
-  return Error(ErrorCode::kUnavailable, "no directory for what is to be applied could be had");
+  return Error(ErrorCode::kUnavailable, "cannot make a directory for staged files");
 }
 
 Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
@@ -271,16 +271,16 @@ Result<void> Staging::Do(std::size_t number) {
   if (failed != 0) {
     if (errno == EEXIST) {
       return Unexpected(step.path, StatOf(slot.directory, slot.name),
-                        "was made on the host while the run went on");
+                        "was created on the host during the run");
     }
-    if (errno == ENOENT)
-      return Conflict(step.path, "was removed on the host while the run went on");
+    if (errno == ENOENT) return Conflict(step.path, "was removed on the host during the run");
     return Error::FromErrno(errno, "put " + step.path + " in place");
   }
   if (step.kind != Kind::kInsert) TRY(CheckTaken(number));
   if (step.kind == Kind::kTake) return {};
   const auto now = StatOf(slot.directory, slot.name);
-  if (!now || now->st_ino != step.inode) return Conflict(step.path, "was changed at once");
+  if (!now || now->st_ino != step.inode)
+    return Conflict(step.path, "was changed by another process at the same time");
   versions_[step.change] = VersionOf(*now);
   return {};
 }

@@ -236,7 +236,7 @@ TEST_F(StagingTest, NothingIsMadeTooDeep) {
   while (changes.size() < wire::kMaxMountDepth) changes.push_back(Make(path += "/d"));
   EXPECT_TRUE(Apply(changes));
   const std::string tree = root_.Tree();
-  EXPECT_THAT(Refusal({Write("a.txt", "mine"), Make(path + "/d")}), HasSubstr("too deep"));
+  EXPECT_THAT(Refusal({Write("a.txt", "mine"), Make(path + "/d")}), HasSubstr("nested too deeply"));
   EXPECT_EQ(root_.Tree(), tree);
   EXPECT_EQ(root_.Get("a.txt"), "alpha");
 }

@@ -101,7 +101,8 @@ asio::awaitable<Result<ApprovalDialogue::Answers>> ApprovalDialogue::TakeAnswers
   for (const ApprovalId& id : state->approvals) {
     const auto stored = co_await runs_.FindApproval(owner, id);
     if (!stored || stored->state != ApprovalState::kPending) {
-      co_return Error(ErrorCode::kInvalidArgument, "this requestState was used, or is too old");
+      co_return Error(ErrorCode::kInvalidArgument,
+                      "this requestState was already used or has expired");
     }
   }
   Answers answers{.run = state->run, .answered = Answered::kAll};

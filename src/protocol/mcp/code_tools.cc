@@ -43,8 +43,7 @@ constexpr std::string_view kWaitForRunInput = R"({
 
 constexpr std::string_view kWaitForRunDescription =
     "Collects a run of execute_code that waits for a person's approval: waits until it has "
-    "finished, asks for something "
-    "more, or the time is over, and gives its outcome.";
+    "finished, needs another approval, or the time is over, and returns its outcome.";
 
 constexpr std::string_view kWaitForRun = "wait_for_run";
 constexpr double kUsualWaitSeconds = 20;

@@ -253,7 +253,7 @@ class StatefulTools {
   }
 
  private:
-  static RpcError Refused() { return InvalidParams("requestState is not one of ours"); }
+  static RpcError Refused() { return InvalidParams("requestState was not issued by this server"); }
   std::string Seal(const std::string& tool, std::string_view text) const {
     auto sealed = keys_.Seal(KeyPurpose::kRequestState, "fixture " + tool, text);
     return sealed ? EncodeBase64Url(*sealed) : std::string();
@@ -271,7 +271,7 @@ class StatefulTools {
 class FixtureResources final : public ResourceFeature {
  public:
   asio::awaitable<Reply> List(std::optional<std::string> cursor, Exchange&) override {
-    if (cursor) co_return InvalidParams("there is no such cursor");
+    if (cursor) co_return InvalidParams("the cursor is unknown");
     co_return JsonObject(R"({"resources":[
 {"uri":"test://static-text","name":"Static text","description":"A text.","mimeType":"text/plain"},
 {"uri":"test://static-binary","name":"Static binary","description":"A picture.","mimeType":"image/png"},

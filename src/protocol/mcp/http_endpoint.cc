@@ -307,7 +307,9 @@ asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, Principal pr
   auto begun = sessions_.Begin(principal);
   if (!begun) {
     co_return co_await Tell(
-        http, net::ToResponse({.status = 503, .detail = "there are too many sessions"}));
+        http,
+        net::ToResponse(
+            {.status = 503, .detail = "too many sessions are open; end one or try again later"}));
   }
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto conversation = std::make_shared<Conversation>(executor, Conversation::Shape());
@@ -379,7 +381,8 @@ std::variant<std::shared_ptr<HttpSession>, net::Response> HttpEndpoint::SessionO
   const std::string* id = request.headers.Find(kSessionHeader);
   if (id == nullptr) {
     return net::ToResponse(
-        {.status = 400, .detail = "initialize first, then send the Mcp-Session-Id that you get"});
+        {.status = 400,
+         .detail = "send initialize first, then the Mcp-Session-Id that it returns"});
   }
   if (auto session = sessions_.Find(owner, *id)) return session;
   return net::ToResponse({.status = 404, .detail = "there is no such session"});
@@ -414,9 +417,9 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
   co_await asio::this_coro::throw_if_cancelled(false);
   RequestsUnderWay& requests = session->session->requests;
   if (requests.size() >= kMaxRequestsPerSession || !requests.Begin(request.id, underway)) {
-    conversation->Finish(
-        request.id, RpcError{.code = RpcCode::kInvalidRequest,
-                             .message = "too many requests, or one of this id, are under way"});
+    conversation->Finish(request.id,
+                         RpcError{.code = RpcCode::kInvalidRequest,
+                                  .message = "too many requests are running, or one with this id"});
     co_return;
   }
   Reply reply = co_await server_.Handle(request, *exchange);
@@ -439,12 +442,14 @@ asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
   const auto place = server_.changes().TakePlace(principal.owner);
   if (place == nullptr) {
     co_return co_await Tell(
-        http, net::ToResponse({.status = 429, .detail = "you listen too often already"}));
+        http,
+        net::ToResponse({.status = 429, .detail = "too many open subscriptions; close one first"}));
   }
   // What is told is told once.
   if (session->listening.exchange(true)) {
     co_return co_await Tell(
-        http, net::ToResponse({.status = 409, .detail = "this session has a stream already"}));
+        http,
+        net::ToResponse({.status = 409, .detail = "this session already has an open stream"}));
   }
   if (auto events = co_await net::EventStream::Open(http)) {
     co_await server_.changes().Tell(session->session->LegacyCaller(), [&] {
@@ -457,7 +462,7 @@ asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
 asio::awaitable<net::Response> HttpEndpoint::Delete(net::Request request) {
   const std::string* id = request.headers.Find(kSessionHeader);
   if (id == nullptr) {
-    co_return net::ToResponse({.status = 400, .detail = "which session? Send its Mcp-Session-Id"});
+    co_return net::ToResponse({.status = 400, .detail = "Mcp-Session-Id is missing"});
   }
   if (sessions_.End(PrincipalOf(request).owner, *id)) co_return net::Response{.status = 204};
   co_return net::ToResponse({.status = 404, .detail = "there is no such session"});

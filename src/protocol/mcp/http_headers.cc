@@ -33,10 +33,10 @@ std::optional<RpcError> CheckHeader(const net::Headers& headers, std::string_vie
                                     const std::string& expected) {
   const std::string* value = headers.Find(name);
   if (value == nullptr) return Mismatch(name, "is missing");
-  if (headers.Count(name) > 1) return Mismatch(name, "comes twice");
+  if (headers.Count(name) > 1) return Mismatch(name, "occurs twice");
   const auto decoded = Decoded(*value);
-  if (!decoded) return Mismatch(name, "is wrongly encoded");
-  if (*decoded != expected) return Mismatch(name, "is not what the body says");
+  if (!decoded) return Mismatch(name, "has an invalid encoding");
+  if (*decoded != expected) return Mismatch(name, "does not match the body");
   return std::nullopt;
 }
 

@@ -27,7 +27,8 @@ Result<std::string> BindingOf(const IsolationKey& owner, const StatePurpose& pur
 }
 
 Error Refused() {
-  return Error(ErrorCode::kInvalidArgument, "requestState is not one that was given for this call");
+  return Error(ErrorCode::kInvalidArgument,
+               "requestState does not belong to this call, or has expired");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ asio::awaitable<Reply> RunFiles::List(std::optional<std::string> cursor, Exchang
                                   {.after = std::move(cursor), .limit = kRunsPerPage});
   if (!page) {
     if (page.error().code() == ErrorCode::kInvalidArgument) {
-      co_return InvalidParams("there is no such cursor");
+      co_return InvalidParams("the cursor is unknown");
     }
     co_return RpcError{.code = RpcCode::kInternalError, .message = page.error().message()};
   }

@@ -20,7 +20,7 @@ RpcError MustBeString(std::string_view name) {
 // The lists have one page, so every cursor is invalid.
 std::optional<RpcError> RefuseCursor(const Dict& params) {
   if (params.Find("cursor") == nullptr) return std::nullopt;
-  return InvalidParams("there is no such cursor");
+  return InvalidParams("the cursor is unknown");
 }
 
 std::variant<Use, RpcError> ReadUse(const Dict& params) {
@@ -44,7 +44,7 @@ std::variant<Use, RpcError> ReadUse(const Dict& params) {
 
 // Reports all problems together, because models read them and try again.
 Dict BadArguments(const std::vector<SchemaProblem>& problems) {
-  std::string text = "The arguments are not as the tool's inputSchema wants them:";
+  std::string text = "The arguments do not match the tool's inputSchema:";
   for (const SchemaProblem& problem : problems) text.append("\n" + problem.Text());
   return ErrorResult(std::move(text));
 }
@@ -259,7 +259,8 @@ Server::Answer Server::Listen(const Dict& params, Exchange& exchange) const {
   const bool tells = wants_tools != nullptr && *wants_tools;
   const auto place = changes_->TakePlace(exchange.caller().owner());
   if (place == nullptr) {
-    co_return RpcError{.code = RpcCode::kInternalError, .message = "you listen too often already"};
+    co_return RpcError{.code = RpcCode::kInternalError,
+                       .message = "too many open subscriptions; close one first"};
   }
   const Dict meta = Object({{kMetaSubscription, exchange.request_id()}});
   exchange.Notify("notifications/subscriptions/acknowledged",
@@ -317,7 +318,7 @@ Server::Answer Server::Subscribe(const Dict& params, Exchange& exchange) const {
   if (uri == nullptr) co_return MustBeString("uri");
   if (Session* session = exchange.session()) {
     if (session->subscriptions.size() >= kMaxSubscriptions) {
-      co_return InvalidParams("this session has too many subscriptions");
+      co_return InvalidParams("this session has too many subscriptions; end one first");
     }
     session->subscriptions.insert(*uri);
   }

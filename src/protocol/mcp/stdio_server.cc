@@ -142,11 +142,12 @@ void StdioServer::Begin(Request request, std::shared_ptr<Answers> answers) {
     answers->Give(ReplyText(request.id,
                             RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
   };
-  if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
+  if (session_->requests.size() >= kMaxRequests)
+    return refuse("too many requests are running; wait for an answer");
   auto underway = std::make_shared<RequestsUnderWay::Underway>(Stop(idle_.get_executor()));
   underway->endless = request.method == "subscriptions/listen";
   if (!session_->requests.Begin(request.id, underway)) {
-    return refuse("a request of this id is under way");
+    return refuse("a request with this id is already running");
   }
   Spawn(underway->stop, Answer(std::move(request), underway, std::move(answers)));
 }

@@ -207,7 +207,8 @@ RestApi::Reply RestApi::Decide(Caller caller, net::Request request) const {
 
 RestApi::Reply RestApi::ListGrants(Caller caller, net::Request request) const {
   if (!request.query.empty()) {
-    co_return Error(ErrorCode::kInvalidArgument, "grants are listed all at once");
+    co_return Error(ErrorCode::kInvalidArgument,
+                    "grants have no pages; leave out \"limit\" and \"after\"");
   }
   auto grants = co_await services_.runs.Grants(caller.owner);
   if (!grants) co_return std::move(grants).error();

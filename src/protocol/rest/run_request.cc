@@ -18,7 +18,7 @@ Error Bad(std::string what) {
 
 Result<Dict> ParseObject(std::string_view body) {
   auto value = ParseJson(body);
-  if (!value) return std::move(value).error().Context("the body is no JSON");
+  if (!value) return std::move(value).error().Context("the body is not JSON");
   if (auto* dict = std::get_if<Dict>(&value->variant())) return std::move(*dict);
   return Bad("the body must be a JSON object");
 }
@@ -107,7 +107,7 @@ Result<StandingYes> ReadStanding(const Value& value) {
       TRY_ASSIGN(standing.arguments,
                  Choice<StandingYes::Arguments>(name, field, {{{"these", kThese}, {"any", kAny}}}));
     } else {
-      return Bad("\"" + name + "\" is not known; a standing yes has \"scope\" and \"arguments\"");
+      return Bad("\"" + name + "\" is not known; \"standing\" has \"scope\" and \"arguments\"");
     }
   }
   return standing;

@@ -34,7 +34,8 @@ Attempt TryOnce(Connection& connection, Access access,
   connection.Rollback();
   if (failure == Connection::Failure::kLost && access == Access::kWrite) {
     return {Error(ErrorCode::kUnavailable,
-                  "the database went away while committing; whether it did is not known")};
+                  "the connection to the database was lost during a commit; it is unknown if the "
+                  "commit succeeded")};
   }
   return {std::move(committed), failure != Connection::Failure::kFinal};
 }

@@ -159,8 +159,8 @@ Result<void> Migrate(Connection& connection, std::span<const Migration> migratio
   const auto newest = static_cast<std::int64_t>(migrations.size());
   if (version < 0 || version > newest) {
     return Error(ErrorCode::kFailedPrecondition,
-                 "the database is of schema " + std::to_string(version) +
-                     ", written by a newer Caisson; this one knows up to " +
+                 "the database has schema version " + std::to_string(version) +
+                     ", written by a newer Caisson; this version supports up to " +
                      std::to_string(newest));
   }
   if (version == newest) return {};

@@ -95,7 +95,8 @@ class SqlApprovals final : public ApprovalStore {
                call.tool_digest, call.arguments_digest, call.code_digest, Bytes{approval.arguments},
                ToSql(approval.created_at), ToSql(approval.expires_at), session, session_id}));
       if (made.changed != 1) {
-        return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");
+        return Error(ErrorCode::kFailedPrecondition,
+                     "the approval, or another one for its call, already exists");
       }
       // Counted with this one, so that repeating the request for an existing approval does not
       // fail.
@@ -142,7 +143,8 @@ class SqlApprovals final : public ApprovalStore {
     return database_.Transact<StoredApproval>(
         Access::kWrite, [=](Connection& connection) -> Result<StoredApproval> {
           if (!IsVerdict(decision.verdict)) {
-            return Error(ErrorCode::kInvalidArgument, "a decision approves, denies or cancels");
+            return Error(ErrorCode::kInvalidArgument,
+                         "a decision must be approved, denied or cancelled");
           }
           const std::string verdict(ToString(decision.verdict));
           TRY_ASSIGN(
@@ -159,7 +161,7 @@ class SqlApprovals final : public ApprovalStore {
           }
           if (approval.decision && approval.decision->verdict == decision.verdict) return approval;
           return Error(ErrorCode::kFailedPrecondition, approval.decision
-                                                           ? "the approval is decided already"
+                                                           ? "the approval has already been decided"
                                                            : "the approval has expired");
         });
   }
@@ -173,7 +175,7 @@ class SqlApprovals final : public ApprovalStore {
                                 {owner.str(), grant.id.str(), grant.tool, Bytes{grant.pattern},
                                  grant.scope, grant.granted_by, ToSql(grant.granted_at)}));
       if (made.changed != 1) {
-        return Error(ErrorCode::kFailedPrecondition, "there is a grant of this id");
+        return Error(ErrorCode::kFailedPrecondition, "a grant with this id already exists");
       }
       return AppendAudit(connection, owner, grant.granted_at, "grant.given",
                          Dict{{{"grant", grant.id.str()},

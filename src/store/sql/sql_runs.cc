@@ -137,7 +137,7 @@ Result<void> Consume(Connection& connection, const IsolationKey& owner, const Ru
                  "AND r.id = approvals.run AND r.code_digest = approvals.code_digest)",
                  {owner.str(), approval.str(), id.str(), std::int64_t{seq}}));
   if (consumed.changed != 1) {
-    return Error(ErrorCode::kFailedPrecondition, "the approval is not one for this call");
+    return Error(ErrorCode::kFailedPrecondition, "the approval does not belong to this call");
   }
   TRY_ASSIGN(const SqlResult call,
              connection.Run("UPDATE calls SET approval = $4 "
@@ -184,7 +184,7 @@ Result<void> TakeKey(Connection& connection, const IsolationKey& owner, const Ru
                             {owner.str(), key.id.str(), key.fingerprint, ToSql(key.expires_at),
                              Bytes{run.str()}, ToSql(now)}));
   if (taken.changed == 1) return {};
-  return Error(ErrorCode::kFailedPrecondition, "another request has this Idempotency-Key");
+  return Error(ErrorCode::kFailedPrecondition, "another request used this Idempotency-Key");
 }
 
 class SqlRuns final : public RunStore {
@@ -210,7 +210,7 @@ class SqlRuns final : public RunStore {
                      "AND holder = $3 AND created_at = $4 AND code_digest = $5",
                      {owner.str(), run.id.str(), term.holder, ToSql(term.now), run.code_digest}));
       if (!before.rows.empty()) return Lease{term.holder, 1};
-      return Error(ErrorCode::kFailedPrecondition, "there is a run of this id");
+      return Error(ErrorCode::kFailedPrecondition, "a run with this id already exists");
     });
   }
 
@@ -430,7 +430,7 @@ class SqlRuns final : public RunStore {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       const bool pending = call.state == CallState::kPending;
       if ((!pending && call.state != CallState::kStarted) || (pending && call.grant)) {
-        return Error(ErrorCode::kInvalidArgument, "a call begins as pending or started");
+        return Error(ErrorCode::kInvalidArgument, "a call must begin as pending or started");
       }
       TRY(CheckLease(connection, owner, id, lease, now));
       TRY_ASSIGN(const SqlResult made,
@@ -454,7 +454,7 @@ class SqlRuns final : public RunStore {
                                 {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state),
                                  call.tool, call.arguments_digest, ToSql(now)}));
       if (lease.repeats && !before.rows.empty()) return {};
-      return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
+      return Error(ErrorCode::kFailedPrecondition, "the call is already in the journal");
     });
   }
 
@@ -493,7 +493,7 @@ class SqlRuns final : public RunStore {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       const bool ended = end == CallState::kReturned || end == CallState::kRaised;
       if (!ended && end != CallState::kDenied) {
-        return Error(ErrorCode::kInvalidArgument, "a call ends as returned, raised or denied");
+        return Error(ErrorCode::kInvalidArgument, "a call must end as returned, raised or denied");
       }
       TRY(CheckLease(connection, owner, id, lease, now));
       bool pending = !ended;

@@ -260,7 +260,7 @@ TEST_F(CommandTest, BytesCannotBeArguments) {
   ASSERT_FALSE(*answer);  // It was not even started.
   EXPECT_EQ(answer->error().message(),
             "argument /x: JSON cannot hold bytes, and the tool takes its arguments as JSON. Pass a "
-            "str or a number in its place");
+            "str or a number instead");
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ class HttpClient::Exchange {
       }
       if (parser.get().result_int() >= 200) co_return Response(parser.get());
     }
-    co_return Unreachable("the server does not come to an answer");
+    co_return Unreachable("the server sent too many interim answers");
   }
 
   // Reads one answer; later bytes stay in `unread`.
@@ -211,7 +211,7 @@ class HttpClient::Exchange {
       unread.erase(0, used);
       if (error == http::error::need_more) error = {};
       if (error == http::error::body_limit) co_return TooLong();
-      if (error) co_return Unreachable("the answer is no HTTP: " + error.message());
+      if (error) co_return Unreachable("the answer is not valid HTTP: " + error.message());
       if (parser.is_header_done() && Pour(parser.get()) == Rest::kUnwanted) {
         co_return Result<void>();
       }

@@ -159,7 +159,7 @@ class Fetch {
       const std::string& name = *key.If<std::string>();
       const std::string& content = *value.If<std::string>();
       if (!IsHeaderName(name) || !IsHeaderValue(content)) {
-        return Bad("a header has a name or value that no header can have");
+        return Bad("a header has an invalid name or value");
       }
       if (IsReservedHeader(name)) {
         return Bad(
@@ -167,7 +167,7 @@ class Fetch {
             "\" cannot be set: it belongs to the connection, or could lead the request past the "
             "rule for its URL and method. Leave it out");
       }
-      if (HasHeader(request_.headers, name)) return Bad("the header \"" + name + "\" comes twice");
+      if (HasHeader(request_.headers, name)) return Bad("the header \"" + name + "\" occurs twice");
       request_.headers.emplace_back(name, content);
     }
     return {};

@@ -71,7 +71,7 @@ Result<HttpRule> HttpRule::Make(HttpRuleSpec spec) {
   auto base = ParseHttpUrl(spec.url);
   if (!base) return Bad(spec, base.error().message());
   if (!base->query.empty() || spec.url.find('#') != spec.url.npos) {
-    return Bad(spec, "it ends with the path; no query, no fragment");
+    return Bad(spec, "it must end with the path, without a query or fragment");
   }
   if (spec.methods.empty()) return Bad(spec, "it needs at least one method");
   for (const std::string& method : spec.methods) {
@@ -84,7 +84,7 @@ Result<HttpRule> HttpRule::Make(HttpRuleSpec spec) {
   }
   for (const auto& [name, value] : spec.secret_headers) {
     if (!IsHeaderName(name) || value.empty() || !IsHeaderValue(value)) {
-      return Bad(spec, "header \"" + name + "\" has a name or value that no header can have");
+      return Bad(spec, "header \"" + name + "\" has an invalid name or value");
     }
   }
   return HttpRule(std::move(spec), *std::move(base));

@@ -41,12 +41,12 @@ std::string HeaderValue(const std::string& name) {
 Error ErrorOf(int status) {
   const std::string said = " (status " + std::to_string(status) + ")";
   if (status == 401 || status == 403) {
-    return Error(ErrorCode::kPermissionDenied, "the server does not accept our token" + said);
+    return Error(ErrorCode::kPermissionDenied, "the server refuses the configured token" + said);
   }
   if (status >= 300 && status < 400) {
-    return Error(ErrorCode::kUnavailable, "the server sends us elsewhere" + said +
-                                              ", where its token must not go: "
-                                              "configure the URL that it moved to");
+    return Error(
+        ErrorCode::kUnavailable,
+        "the server redirects" + said + ", which must not get the token; configure the new URL");
   }
   return Error(ErrorCode::kUnavailable, "the server gave no answer" + said);
 }
@@ -56,7 +56,8 @@ Result<Dict> ResultOf(jsonrpc::Response response) {
     return Error(ErrorCode::kFailedPrecondition, error->message);
   }
   auto* result = std::get_if<Dict>(&std::get<Value>(response.outcome).variant());
-  if (result == nullptr) return Error(ErrorCode::kUnavailable, "the server's answer is no object");
+  if (result == nullptr)
+    return Error(ErrorCode::kUnavailable, "the server's answer is not an object");
   return std::move(*result);
 }
 
@@ -149,7 +150,7 @@ asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request, Time u
   if (came && *came) co_return *std::move(came);
   const auto state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) {
-    co_return Error(ErrorCode::kCancelled, "nobody waits for the answer any more");
+    co_return Error(ErrorCode::kCancelled, "the wait for the answer was cancelled");
   }
   if (came) co_return *std::move(came);
   co_return Error(ErrorCode::kUnavailable,

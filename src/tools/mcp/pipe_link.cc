@@ -106,7 +106,7 @@ asio::awaitable<Result<Dict>> PipeLink::Ask(std::string method, Dict params,
   }
   auto* result = std::get_if<Dict>(&answer->variant());
   if (result == nullptr)
-    co_return Error(ErrorCode::kUnavailable, "the server's answer is no object");
+    co_return Error(ErrorCode::kUnavailable, "the server's answer is not an object");
   co_return std::move(*result);
 }
 

@@ -112,8 +112,8 @@ asio::awaitable<ToolAnswer> UpstreamInstance::CallHere(std::string tool, std::st
   if (current->second != definition) {
     co_return Raised("RuntimeError", "the server \"" + options_.name +
                                          "\" has changed its tool \"" + tool +
-                                         "\" since it was listed here; it is not called in this "
-                                         "run, the next one has it as it is now");
+                                         "\" since this run began, so it was not called; start a "
+                                         "new run to use the new definition");
   }
   if (co_await IsCancelled()) co_return Raised("CancelledError", "the call was cancelled");
   const auto result =
@@ -221,7 +221,8 @@ asio::awaitable<Result<void>> UpstreamInstance::Greet(FirstEra era) {
   const auto* version = FindAs<std::string>(*answer, "protocolVersion");
   if (version != nullptr &&
       std::ranges::find(kLegacyVersions, *version) == std::end(kLegacyVersions)) {
-    co_return Error(ErrorCode::kUnavailable, "the server speaks no version of MCP that we do");
+    co_return Error(ErrorCode::kUnavailable,
+                    "the server supports no MCP version that this program supports");
   }
   link_->SetVersion(version == nullptr ? std::string(kLegacy) : *version);
   co_await RunOn(link_->executor(), link_->Tell("notifications/initialized", {}));

@@ -149,7 +149,7 @@ TEST_F(UpstreamInstanceTest, OneThatAnswersInAVersionOfItsOwnIsNotSpokenTo) {
   Make(script, FirstEra::kLegacy);
   const auto prepared = Now(instance_->Prepare());
   ASSERT_FALSE(prepared);
-  EXPECT_THAT(prepared.error().message(), HasSubstr("speaks no version"));
+  EXPECT_THAT(prepared.error().message(), HasSubstr("supports no MCP version"));
   EXPECT_THAT(script.asked, ElementsAre("initialize", "server/discover"));
   EXPECT_THAT(script.versions, ElementsAre("", "2026-07-28"));
 }

@@ -106,7 +106,7 @@ TEST(UpstreamAnswerTest, WhatIsNoBase64OrNoBlockStaysAsItIs) {
 TEST(UpstreamAnswerTest, FailuresAndQuestionsRaise) {
   EXPECT_EQ(Raised(R"({"isError":true,"content":[{"type":"text","text":"no"}]})"), "no");
   EXPECT_THAT(Raised(R"({"resultType":"input_required","inputRequests":{}})"),
-              HasSubstr("asks for something"));
+              HasSubstr("asks for input"));
 }
 
 }  // namespace
