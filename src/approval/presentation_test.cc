@@ -36,7 +36,7 @@ TEST(PresentationTest, ArgumentsAreShownAsTheyWereHashed) {
   EXPECT_EQ(ToText(*shown), "\"amount\": 5.0\n\"raw\": {\"$bytes\":\"aGk\"}\n\"to\": \"ann\"\n");
 }
 
-TEST(PresentationTest, NothingHides) {
+TEST(PresentationTest, DeceptiveCharactersAreEscaped) {
   EXPECT_EQ(Shown("a\u202eb"), R"("a\u202eb")");          // Right to left from here.
   EXPECT_EQ(Shown("pay\u200bpal"), R"("pay\u200bpal")");  // No width.
   EXPECT_EQ(Shown("\x1b[2J\n\x7f"), R"("\u001b[2J\n\u007f")");
@@ -50,7 +50,7 @@ TEST(PresentationTest, NothingHides) {
   EXPECT_EQ(name->arguments.at(0).name, R"("t\u200bo")");
 }
 
-TEST(PresentationTest, WhatIsShownStillMeansTheSame) {
+TEST(PresentationTest, TheShownTextParsesToTheSameValue) {
   const Dict arguments{{{"a", "x\u202e\U000e0041\x01\\"}, {"b", List{{Value("\u200b")}}}}};
   const auto shown = Present(Asked(arguments));
   EXPECT_EQ(*ParseJson(shown->whole), Value(arguments));

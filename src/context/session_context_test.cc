@@ -62,7 +62,7 @@ TEST_F(SessionContextTest, AHandlerStartsEmptyBesideABoundSession) {
 }
 
 // AC-02
-TEST_F(SessionContextTest, ResetDropsWhatWasInheritedAndTheOwnBindingHolds) {
+TEST_F(SessionContextTest, ResetDropsInheritedValuesAndALaterBindingHolds) {
   SessionContext parent(host_);
   parent.Bind(BindingOf("A"));
   SessionContext child = parent.Fork();
@@ -134,7 +134,7 @@ TEST_F(SessionContextTest, UnsetReadsTheStartEnvironmentThenTheFallback) {
 }
 
 // After several sessions have been bound, the start environment describes none of them.
-TEST_F(SessionContextTest, OnceEngagedReadsDoNotAskTheStartEnvironment) {
+TEST_F(SessionContextTest, AfterEngagementReadsIgnoreTheStartEnvironment) {
   SessionContext other(host_);
   other.Bind(BindingOf("A"));
   const SessionContext context(host_);
@@ -158,7 +158,7 @@ TEST_F(SessionContextTest, OverlappingTasksReadBackTheirOwn) {
 }
 
 // AC-08
-TEST_F(SessionContextTest, WhatABindingDoesNotMentionIsEmpty) {
+TEST_F(SessionContextTest, VariablesThatABindingOmitsAreEmpty) {
   SessionContext context(host_);
   context.Set(kJobId, "job");
   context.Bind({.values = {{kPlatform, "slack"}}});
@@ -260,7 +260,7 @@ TEST_F(SessionContextTest, AScopeRestoresUnsetAsUnset) {
 }
 
 // AC-33
-TEST_F(SessionContextTest, AScopeRestoresWhenItIsLeftInAHurry) {
+TEST_F(SessionContextTest, AScopeRestoresWhenAnExceptionLeavesIt) {
   SessionContext context(host_);
   context.Bind(BindingOf("A"));
   try {

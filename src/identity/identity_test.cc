@@ -53,7 +53,7 @@ TEST(IdentityTest, KeysAreInjective) {
   EXPECT_EQ(keys.size(), count);
 }
 
-TEST(IdentityTest, NobodyMatchesNobodyWithAName) {
+TEST(IdentityTest, TheNoneIdentityMatchesNoNamedIdentity) {
   EXPECT_TRUE(Identity::None().is_none());
   EXPECT_EQ(IsolationKey(Identity::None()), IsolationKey(Identity::None()));
   EXPECT_NE(IsolationKey(Identity::None()), KeyOf({.user = "none"}));

@@ -60,7 +60,7 @@ TEST(JwkTest, PemGivesTheAlgorithmOfItsKey) {
 }
 
 // A verifier without range checks accepts r = s = 0 for any text.
-TEST(JwkTest, AnEs256SignatureOfZeroesIsNone) {
+TEST(JwkTest, AnEs256SignatureOfZeroesIsRefused) {
   const auto key = JwtKey::FromPem(TestSigner::P256().PublicPem());
   EXPECT_FALSE(key->Verifies("text", std::string(64, '\0')));
 }

@@ -123,7 +123,7 @@ TEST_F(JwtTest, ChangedTokensAreRefused) {
   }
 }
 
-TEST_F(JwtTest, WhatIsNoTokenIsRefused) {
+TEST_F(JwtTest, TextThatIsNotATokenIsRefused) {
   const std::string token = Hs256();
   for (const std::string& odd :
        {std::string(), std::string(".."), std::string("a.b"), token + ".", token + "=", " " + token,
@@ -217,7 +217,7 @@ TEST_F(JwtTest, ClaimsBecomeTheIdentity) {
   EXPECT_FALSE(ResolveNow(**resolver, RequestFrom("::1")));
 }
 
-TEST_F(JwtTest, AClaimThatIsMissingBlankOrNoTextIsNoIdentity) {
+TEST_F(JwtTest, AMissingBlankOrNonTextClaimIsRefused) {
   const auto resolver =
       JwtResolver::Create({.rules = rules_, .isolation = Isolation::kOptional}, clock_);
   for (const char* user : {"", R"(,"sub":7)", R"(,"sub":null)", R"(,"sub":" ")",

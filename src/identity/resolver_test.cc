@@ -65,7 +65,7 @@ TEST(ResolverTest, OddAuthorizationsAreRefused) {
   }
 }
 
-TEST(ResolverTest, AHeaderThatComesTwiceIsRefused) {
+TEST(ResolverTest, ADuplicateHeaderIsRefused) {
   EXPECT_FALSE(BearerToken(
       RequestFrom("::1", {{"Authorization", "Bearer a"}, {"authorization", "Bearer a"}})));
 }

@@ -95,7 +95,7 @@ TEST_F(HostileClient, TrailersAreNoHeaders) {
               EndsWith("[hi]"));
 }
 
-TEST_F(HostileClient, WhatIsNoRequestIsRefused) {
+TEST_F(HostileClient, MalformedRequestsAreRefused) {
   using namespace std::string_literals;
   for (const std::string& bytes : {
            std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 TLS\r\n\r\n"),
@@ -115,7 +115,7 @@ TEST_F(HostileClient, WhatIsNoRequestIsRefused) {
   }
 }
 
-TEST_F(HostileClient, WhatIsTooLongIsRefused) {
+TEST_F(HostileClient, HeadsAndBodiesThatAreTooLongAreRefused) {
   const std::string begin = "GET / HTTP/1.1\r\nHost: x\r\n";
   EXPECT_THAT(Answers(begin + "X: " + std::string(100'000, 'a') + "\r\n\r\n"),
               StartsWith("HTTP/1.1 431 "));
@@ -172,7 +172,7 @@ TEST_F(HostileClient, SlowOnesAreTimedOutAndStallNobody) {
   EXPECT_TRUE(quick.IsClosed());  // Idle for too long.
 }
 
-TEST_F(HostileClient, HalfARequestIsNone) {
+TEST_F(HostileClient, AnIncompleteRequestReachesNoHandler) {
   std::promise<void> served;
   Router router;
   router.Add("POST", "/", [&](Exchange&) -> asio::awaitable<void> {
@@ -187,7 +187,7 @@ TEST_F(HostileClient, HalfARequestIsNone) {
   EXPECT_EQ(served.get_future().wait_for(std::chrono::seconds(0)), std::future_status::timeout);
 }
 
-TEST_F(HostileClient, OneThatDoesNotReadIsCutOff) {
+TEST_F(HostileClient, AClientThatDoesNotReadIsCutOff) {
   std::promise<ErrorCode> told;
   Router router;
   router.Add("GET", "/", [&](Exchange& exchange) -> asio::awaitable<void> {
@@ -310,7 +310,7 @@ TEST_F(CrowdedServer, SendersAreJudgedByTheHeadBeforeTheirBody) {
   EXPECT_THAT(waiting.ReadAll(), StartsWith("HTTP/1.1 401 "));
 }
 
-TEST_F(CrowdedServer, TheHandlerLearnsWhatTheScreenFoundOut) {
+TEST_F(CrowdedServer, TheHandlerGetsTheCallerFromTheScreen) {
   Start({});
   EXPECT_THAT(Answer(Post("/", "ann", 3)), EndsWith("ann"));
   EXPECT_EQ(screened_, 1);

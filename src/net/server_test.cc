@@ -96,7 +96,7 @@ TEST(Server, ChunkedBodiesArriveWhole) {
   EXPECT_THAT(client.ReadAnswer(), EndsWith("POST:hello"));
 }
 
-TEST(Server, WhoAsksBeforeSendingIsToldToGoOn) {
+TEST(Server, AClientThatExpectsContinueGetsIt) {
   Router router;
   router.Add("POST", "/echo", Echo(), {.max_body_bytes = 5});
   TestServer server(std::move(router));
@@ -179,7 +179,7 @@ TEST(Server, AHandlerWhoseClientGoesIsCancelled) {
   EXPECT_TRUE(InTime(sleeper.ended));
 }
 
-TEST(Server, AHalfClosedClientGetsTheAnswerToWhatItSent) {
+TEST(Server, AHalfClosedClientGetsItsAnswer) {
   Router router;
   router.Add("GET", "/echo", Echo());
   TestServer server(std::move(router));
@@ -239,7 +239,7 @@ TEST(Server, HandlersAnswerOnce) {
   EXPECT_EQ(second.get_future().get(), ErrorCode::kFailedPrecondition);
 }
 
-TEST(Server, WhoSaysNothingAnswersFiveHundred) {
+TEST(Server, AHandlerWithoutAnAnswerGives500) {
   Router router;
   router.Add("GET", "/", [](Exchange&) -> asio::awaitable<void> { co_return; });
   TestServer server(std::move(router));
@@ -285,7 +285,7 @@ TEST(Server, ClosingLetsRequestsUnderWayFinish) {
   EXPECT_EQ(closed.wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-TEST(Server, ClosingCancelsWhatTakesTooLong) {
+TEST(Server, ClosingCancelsHandlersThatTakeTooLong) {
   Sleeper sleeper;
   Router router;
   router.Add("GET", "/sleep", sleeper.Handle());

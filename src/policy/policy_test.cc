@@ -26,7 +26,7 @@ Value Names(std::initializer_list<const char*> names) {
   return list;
 }
 
-TEST(PolicyText, OfNothingIsStrict) {
+TEST(PolicyText, AnEmptyTextIsStrict) {
   EXPECT_EQ(*ParsePolicyText(""), Policy{});
   EXPECT_EQ(ParsePolicyText("preset = 'open'")->preset, PolicyPreset::kOpen);
 }

@@ -150,7 +150,7 @@ TEST_F(ToolBridgeTest, ACallThatEndsWhileItsRunIsStoppedEndsOnce) {
   EXPECT_EQ(Shown(0), "(none)");
 }
 
-TEST_F(ToolBridgeTest, OnlyWhatWasBegunIsUncertain) {
+TEST_F(ToolBridgeTest, OnlyStartedCallsAreUncertain) {
   Add({.name = "held"}, Held());
   ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 2});
   for (std::uint32_t seq = 0; seq < 3; ++seq) Call(bridge, seq, "held");
@@ -193,7 +193,7 @@ TEST_F(ToolBridgeTest, InlineToolsAnswerAtOnce) {
   EXPECT_EQ(Shown(0), R"({"x":1})");
 }
 
-TEST_F(ToolBridgeTest, WhatGoesWrongIsRaised) {
+TEST_F(ToolBridgeTest, FailuresOfACallAreRaised) {
   Add({.name = "echo", .max_calls_per_run = 1},
       Inline([](const Dict& given) { return Value(given); }));
   Add({.name = "fails"}, Inline([](const Dict&) -> ToolAnswer {
@@ -258,7 +258,7 @@ TEST_F(ToolBridgeTest, AJournaledCallIsStartedOnlyOnceItHasASlot) {
   EXPECT_THAT(journal->started, ElementsAre(0, 1, 2));
 }
 
-TEST_F(ToolBridgeTest, ACallThatMayNotStartIsNotDone) {
+TEST_F(ToolBridgeTest, ACallThatMayNotStartIsNotExecuted) {
   Add({.name = "held"}, Held());
   const auto journal = std::make_shared<RecordingJournal>();
   journal->refused = 0;
@@ -316,7 +316,7 @@ TEST_F(ToolBridgeTest, WhenTheRunEndsCallsAreCancelledAndNothingIsAnswered) {
   EXPECT_TRUE(cell_.answers.empty());
 }
 
-TEST_F(ToolBridgeTest, ABridgeThatGoesAwayTakesItsCallsAlong) {
+TEST_F(ToolBridgeTest, DestroyingABridgeCancelsItsCalls) {
   Add({.name = "held"}, Held());
   {
     ToolBridge bridge(cell_, registry_.Snapshot(), {});
@@ -371,7 +371,7 @@ TEST_F(ToolBridgeTest, GatedCallsAreDeniedWithoutAGate) {
   EXPECT_EQ(done, 0);
 }
 
-TEST_F(ToolBridgeTest, TheGateSeesExactlyWhatWillBeDone) {
+TEST_F(ToolBridgeTest, TheGateSeesExactlyTheCallThatIsExecuted) {
   std::vector<std::string> seen;
   Add({.name = "gated", .approval = Approval::Always()},
       Inline([&](const Dict& given) { return Value(given); }));
@@ -392,7 +392,7 @@ TEST_F(ToolBridgeTest, TheGateSeesExactlyWhatWillBeDone) {
   EXPECT_THAT(Shown(2), HasSubstr("TypeError"));
 }
 
-TEST_F(ToolBridgeTest, NobodyIsAskedAboutWhatTheBodyCannotTake) {
+TEST_F(ToolBridgeTest, NoApprovalIsRequestedForArgumentsThatTheBodyRefuses) {
   Add({.name = "gated", .approval = Approval::Always()},
       Inline([](const Dict& given) {
         return Value(given);

@@ -81,7 +81,7 @@ TEST_F(CallReaderTest, ACallOfAnUnknownToolIsRefused) {
   EXPECT_EQ(read.tool, nullptr);
 }
 
-TEST_F(CallReaderTest, WhatDecodingCanTakeIsNeverLessThanWhatItTakes) {
+TEST_F(CallReaderTest, TheDecodingEstimateIsNeverTooLow) {
   for (const Value& value :
        {Value(List{std::vector<Value>(1000)}),
         Value(List{std::vector<Value>(500, Value(List{{Value()}}))}), Value(Dict{{{"a", Value()}}}),

@@ -25,7 +25,7 @@ TEST(JsonEqualityTest, NumbersAreEqualByValue) {
   EXPECT_FALSE(Same("9223372036854775808", "9223372036854775809"));
 }
 
-TEST(JsonEqualityTest, KindsDiffer) {
+TEST(JsonEqualityTest, DifferentKindsAreNotEqual) {
   EXPECT_FALSE(Same("1", "true"));
   EXPECT_FALSE(Same("0", "false"));
   EXPECT_FALSE(Same("null", "false"));

@@ -70,7 +70,7 @@ TEST(SchemaTest, Types) {
   });
 }
 
-TEST(SchemaTest, PythonsOwnKinds) {
+TEST(SchemaTest, TypesThatOnlyPythonHas) {
   EXPECT_EQ(ProblemsOf(R"({"type":"array"})", Value(Tuple{{Value(true)}})), "");
   EXPECT_EQ(ProblemsOf(R"({"type":"string"})", Value(Bytes{"x"})), "expected string, got bytes\n");
   EXPECT_EQ(ProblemsOf("{}", Value(Bytes{"x"})), "");
@@ -239,12 +239,12 @@ TEST(SchemaTest, Unevaluated) {
   });
 }
 
-TEST(SchemaTest, FormatAndTheUnknownAreAnnotations) {
+TEST(SchemaTest, FormatAndUnknownKeywordsAreAnnotations) {
   Expect(
       {{R"({"format":"email","x-own":{"type":"string"},"nullable":true})", {"1", "\"no\""}, {}}});
 }
 
-TEST(SchemaTest, ProblemsSayWhereAndWhat) {
+TEST(SchemaTest, ProblemsNameThePlaceAndTheReason) {
   EXPECT_EQ(
       Problems(R"({"properties":{"items":{"items":{"properties":{"price":{"type":"number"}}}}}})",
                R"({"items":[{"price":"3"}]})"),
@@ -263,7 +263,7 @@ TEST(SchemaTest, ProblemsSayWhereAndWhat) {
             "/x: is not allowed here\n");
 }
 
-TEST(SchemaTest, RefusesWhatIsNoSchema) {
+TEST(SchemaTest, RefusesInvalidSchemas) {
   for (const std::string_view schema : {"1",
                                         "[]",
                                         "null",
@@ -319,7 +319,7 @@ TEST(SchemaTest, WorkIsBounded) {
   EXPECT_EQ(ProblemsOf(R"({"type":"array"})", many), "");
 }
 
-TEST(SchemaTest, SaysWhenItCannotTell) {
+TEST(SchemaTest, FitsReturnsNulloptWhenItTakesTooMuchWork) {
   const auto fits = [](std::string_view schema) {
     return Schema::Compile(Json(schema))->Fits(Value(std::int64_t{1}));
   };

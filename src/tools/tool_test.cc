@@ -74,7 +74,7 @@ TEST(ToolTest, PositionalArgumentsFollowTheSchema) {
   EXPECT_EQ(Bound(R"(["ann","hi"])", R"({"n":2})"), R"({"to":"ann","subject":"hi","n":2})");
 }
 
-TEST(ToolTest, NullIsNotTheSameAsLeftOut) {
+TEST(ToolTest, NullDiffersFromALeftOutArgument) {
   EXPECT_EQ(Bound("[]", R"({"to":"ann","subject":null})"), R"({"to":"ann","subject":null})");
   EXPECT_EQ(Bound("[]", R"({"to":"ann"})"), R"({"to":"ann"})");
   EXPECT_THAT(Bound("[]", R"({"to":null})"), HasSubstr("/to: expected string, got null"));
@@ -120,7 +120,7 @@ TEST(ToolTest, ArgumentsMayHaveAnyName) {
   EXPECT_EQ(*tool->Bind({}, given), given);
 }
 
-TEST(ToolTest, RefusesDefinitionsThatCannotBe) {
+TEST(ToolTest, RefusesInvalidDefinitions) {
   const auto refuses = [](ToolDefinition definition) {
     return !Tool::Make(std::move(definition), Inline(Echo)).has_value();
   };
@@ -159,7 +159,7 @@ TEST(ToolTest, ContentsFollowTheKindOfValue) {
   EXPECT_TRUE(std::holds_alternative<ErrorContent>(contents(Value(List{{Value(Bytes{"x"})}}))));
 }
 
-TEST(ToolTest, CallsAreCountedPerRunOnBothWays) {
+TEST(ToolTest, InvokeAndInvokeRawAreCountedTogetherPerRun) {
   const auto tool = Make({.name = "f", .max_calls_per_run = 2});
   ToolRun run;
   ToolRun other;
@@ -187,7 +187,7 @@ ToolBody InSteps(int steps, std::chrono::milliseconds pace) {
   });
 }
 
-TEST(ToolTest, ProgressGivesACallItsTimeAnew) {
+TEST(ToolTest, ProgressRestartsTheTimeout) {
   std::vector<double> told;
   ToolRun run({}, {}, [&](const std::string& tool, const ToolProgress& progress) {
     EXPECT_EQ(tool, "f");
@@ -198,13 +198,13 @@ TEST(ToolTest, ProgressGivesACallItsTimeAnew) {
   EXPECT_THAT(told, ElementsAre(1, 2, 3, 4, 5));
 }
 
-TEST(ToolTest, ProgressGivesNoTimeUnlessTheToolMayTakeIt) {
+TEST(ToolTest, ProgressDoesNotExtendATimeoutWithoutALongestTime) {
   ToolRun run;
   const auto tool = Make({.name = "f", .timeout = 100ms}, InSteps(1000, 10ms));
   EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.1 s"));
 }
 
-TEST(ToolTest, ProgressDoesNotGiveTimeForEver) {
+TEST(ToolTest, ProgressDoesNotExtendBeyondTheLongestTime) {
   ToolRun run;
   const auto tool = Make({.name = "f", .timeout = 100ms, .longest = 200ms}, InSteps(1000, 10ms));
   EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.2 s"));
@@ -228,7 +228,7 @@ TEST(ToolTest, EveryCallIsTraced) {
                                   "send returned "));
 }
 
-TEST(ToolTest, WhatAFunctionThrowsIsRaised) {
+TEST(ToolTest, AnExceptionOfAFunctionIsRaised) {
   ToolRun run;
   const auto throwing = [](const Dict&) -> Value { throw std::runtime_error("broken"); };
   const auto awaiting = [](Dict) -> asio::awaitable<Value> {
@@ -243,14 +243,14 @@ TEST(ToolTest, WhatAFunctionThrowsIsRaised) {
   }
 }
 
-TEST(ToolTest, ErrorsBecomePythonsNames) {
+TEST(ToolTest, ErrorsBecomePythonExceptions) {
   const auto type = [](ErrorCode code) { return ToRaised(Error(code, "m")).type; };
   EXPECT_EQ(type(ErrorCode::kInvalidArgument), "TypeError");
   EXPECT_EQ(type(ErrorCode::kDeadlineExceeded), "TimeoutError");
   EXPECT_EQ(type(ErrorCode::kPermissionDenied), "PermissionError");
 }
 
-TEST(ToolTest, OutputIsHeldToItsSchema) {
+TEST(ToolTest, ResultsAreCheckedAgainstTheOutputSchema) {
   ToolRun run;
   const auto tool = Make({.name = "f", .output_schema = Json(R"({"type":"string"})")});
   const auto answer = Await(tool->InvokeRaw({}, run));
@@ -315,7 +315,7 @@ TEST(ToolTest, PooledFunctionsRunElsewhereAndAnswerHere) {
   EXPECT_NE(ran_on, std::this_thread::get_id());
 }
 
-TEST(ToolTest, ABlockedPoolThreadDoesNotHoldTheCall) {
+TEST(ToolTest, ABlockedPoolThreadDoesNotDelayTheTimeout) {
   asio::io_context context;
   asio::thread_pool pool(1);
   std::promise<void> release;

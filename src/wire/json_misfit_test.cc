@@ -13,7 +13,7 @@ std::string Found(const Value& value) {
   return misfit ? misfit->path + ": " + misfit->reason : "none";
 }
 
-TEST(JsonMisfitTest, WhatJsonHoldsHasNone) {
+TEST(JsonMisfitTest, ValuesThatJsonHoldsHaveNoMisfit) {
   EXPECT_EQ(Found(Value()), "none");
   EXPECT_EQ(Found(Dict{{{"a", List{{1, 2.5, "x", true, Value(), Tuple{{1}}}}}}}), "none");
   EXPECT_EQ(Found(BigInt{std::string(100, '\x01')}), "none");

@@ -62,7 +62,7 @@ TEST_F(BeneathTest, ReadsRanges) {
   EXPECT_EQ(read(std::uint64_t{1} << 60, 1), "");
 }
 
-TEST_F(BeneathTest, NothingButRegularFilesIsShownOrRead) {
+TEST_F(BeneathTest, OnlyRegularFilesAreShownAndRead) {
   TestDirectory outside;
   outside.Put("secret", "secret");
   root_.Put("real", "real");
@@ -109,7 +109,7 @@ TEST_F(BeneathTest, PathsThatLeadOutAreNone) {
   EXPECT_TRUE(IsPlainPath("a/b c/ä"));
 }
 
-TEST_F(BeneathTest, AHugeSparseFileCostsWhatIsReadOfIt) {
+TEST_F(BeneathTest, AHugeSparseFileCostsOnlyTheBytesRead) {
   root_.Put("sparse", "");
   std::filesystem::resize_file(root_.path() / "sparse", std::uintmax_t{1} << 40);
   const auto bytes = ReadBeneath(root_.fd(), {.path = "sparse",

@@ -63,7 +63,7 @@ class LayerTest : public ::testing::Test {
   std::vector<OutcomeFile> files_;
 };
 
-TEST_F(LayerTest, WhatIsThereIsModifiedAndWhatIsNotIsCreated) {
+TEST_F(LayerTest, ExistingFilesAreModifiedAndOthersCreated) {
   const LayerChanges read =
       Read({File("a.txt", true), Directory("d"), File("d/new"), Directory("n")});
   EXPECT_THAT(Seen(read), ElementsAre("modified a.txt", "created d/new", "created n/"));
@@ -78,7 +78,7 @@ TEST_F(LayerTest, ARemovedDirectoryIsAllItsFiles) {
   EXPECT_THAT(files_.at(0).path, "/data/d/b.txt");
 }
 
-TEST_F(LayerTest, ADirectoryMadeAnewKeepsWhatTheLayerHas) {
+TEST_F(LayerTest, ARecreatedDirectoryKeepsTheFilesOfTheLayer) {
   EXPECT_THAT(Seen(Read({Directory("d", true), File("d/b.txt")})),
               ElementsAre("deleted d/e/c.txt", "deleted d/e/", "modified d/b.txt"));
 }
@@ -88,7 +88,7 @@ TEST_F(LayerTest, AFileInTheDirectorysPlaceRemovesIt) {
                                                    "deleted d/e/", "deleted d/", "created d"));
 }
 
-TEST_F(LayerTest, WhatTheHostChangedSinceIsAConflict) {
+TEST_F(LayerTest, AChangeOnTheHostDuringTheRunIsAConflict) {
   const auto long_ago = system_clock::time_point();
   for (auto entry : {File("a.txt"), Removed("d"), Removed("a.txt")}) {
     const LayerChanges read = Read({entry}, long_ago);
@@ -99,7 +99,7 @@ TEST_F(LayerTest, WhatTheHostChangedSinceIsAConflict) {
   EXPECT_FALSE(Read({File("new")}, long_ago).conflict);
 }
 
-TEST_F(LayerTest, WhatCameFromADirectoryThatNobodyChangedWasMovedByTheRun) {
+TEST_F(LayerTest, AFileMissingFromAnUnchangedDirectoryWasMovedByTheRun) {
   EXPECT_THAT(Seen(Read({Removed("a.txt"), File("d/q", true), Directory("n"), File("n/q", true)})),
               ElementsAre("deleted a.txt", "created d/q", "created n/", "created n/q"));
   EXPECT_FALSE(Read({File("d/q", true), File("n/q", true)}).conflict);

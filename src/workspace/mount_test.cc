@@ -60,7 +60,7 @@ class OpenMountsTest : public testing::Test {
   TestDirectory root_;
 };
 
-TEST_F(OpenMountsTest, WhatHoldsAHiddenFileIsNotShownButWhatLiesBesideItIs) {
+TEST_F(OpenMountsTest, DirectoriesAroundAHiddenFileAreRefusedAndThoseBesideItAreNot) {
   root_.Put("app/caisson.db", "");
   root_.Put("app/data/x", "");
   const std::vector<std::string> hidden = {(root_.path() / "app/caisson.db").string(),
@@ -70,7 +70,7 @@ TEST_F(OpenMountsTest, WhatHoldsAHiddenFileIsNotShownButWhatLiesBesideItIs) {
   EXPECT_EQ(Refusal({Spec(root_.path() / "app/data")}, hidden), "");
 }
 
-TEST_F(OpenMountsTest, WhatIsHiddenNeedNotBeThereYet) {
+TEST_F(OpenMountsTest, HiddenPathsNeedNotExist) {
   root_.Put("app/data/x", "");
   const std::vector<std::string> hidden = {(root_.path() / "app/later.db").string()};
   EXPECT_THAT(Refusal({Spec(root_.path() / "app")}, hidden),
@@ -102,7 +102,7 @@ TEST_F(OpenMountsTest, OpensPlainDirectories) {
   EXPECT_TRUE((*mounts)[1].directory.is_open());
 }
 
-TEST_F(OpenMountsTest, RefusesWhatIsNoDirectory) {
+TEST_F(OpenMountsTest, RefusesPathsThatAreNotDirectories) {
   root_.Put("file", "");
   std::filesystem::create_directory_symlink(root_.path(), root_.path() / "link");
   EXPECT_THAT(Refusal({Spec(root_.path() / "none")}), HasSubstr("no such directory"));
@@ -125,7 +125,7 @@ TEST_F(OpenMountsTest, NamesTheMountThatItsUserMayNotEnter) {
   EXPECT_THAT(refusal, HasSubstr("Permission denied"));
 }
 
-TEST_F(OpenMountsTest, RefusesWhatMustNotBeShown) {
+TEST_F(OpenMountsTest, RefusesPlacesThatMustNotBeShown) {
   EXPECT_THAT(Refusal({Spec("/")}), HasSubstr("root of the file system"));
   EXPECT_THAT(Refusal({Spec("/../")}), HasSubstr("root of the file system"));
   for (const char* path : {"/proc", "/proc/1", "/sys", "/sys/kernel", "/dev"}) {

@@ -171,7 +171,7 @@ TEST_F(StagingTest, PathsThatLeadOutOrAreOursAreRefused) {
   EXPECT_EQ(root_.Tree(), kTree);
 }
 
-TEST_F(StagingTest, WhatCannotBePutBackIsKept) {
+TEST_F(StagingTest, FilesThatCannotBePutBackAreKept) {
   const std::vector<WantedChange> changes = {Remove("a.txt"), Write("z.txt", "z")};
   {
     auto staging = Staging::Prepare(root_.fd(), changes);
@@ -192,7 +192,7 @@ TEST_F(StagingTest, WhatCannotBePutBackIsKept) {
 // The next process repairs what a process that died at any moment has left.
 class CrashTest : public StagingTest, public testing::WithParamInterface<bool> {};
 
-TEST_P(CrashTest, WhatACrashLeftIsUndone) {
+TEST_P(CrashTest, StepsLeftByACrashAreUndone) {
   const bool committed = GetParam();
   const std::vector<WantedChange> changes = {Remove("d/e/f.txt"), Remove("d/e"),
                                              Write("a.txt", "mine"), Make("n"),
@@ -216,7 +216,7 @@ TEST_P(CrashTest, WhatACrashLeftIsUndone) {
 
 INSTANTIATE_TEST_SUITE_P(BeforeAndAfterCommit, CrashTest, testing::Bool());
 
-TEST_F(StagingTest, WhatIsNeitherFileNorDirectoryIsLeftAloneAndCalledByItsName) {
+TEST_F(StagingTest, SpecialFilesAreLeftAloneAndNamedInTheError) {
   std::filesystem::create_symlink("a.txt", root_.path() / "link");
   ASSERT_EQ(::mkfifo((root_.path() / "pipe").c_str(), 0600), 0);
   const std::string tree = root_.Tree();
@@ -230,7 +230,7 @@ TEST_F(StagingTest, WhatIsNeitherFileNorDirectoryIsLeftAloneAndCalledByItsName) 
   EXPECT_EQ(root_.Get("a.txt"), "alpha");
 }
 
-TEST_F(StagingTest, NothingIsMadeTooDeep) {
+TEST_F(StagingTest, FilesNestedTooDeeplyAreRefused) {
   std::string path = "0";
   std::vector<WantedChange> changes = {Make(path)};
   while (changes.size() < wire::kMaxMountDepth) changes.push_back(Make(path += "/d"));
@@ -241,7 +241,7 @@ TEST_F(StagingTest, NothingIsMadeTooDeep) {
   EXPECT_EQ(root_.Get("a.txt"), "alpha");
 }
 
-TEST_F(StagingTest, WhatAnotherProcessIsDoingIsLeftAlone) {
+TEST_F(StagingTest, RecoveryIgnoresLiveProcesses) {
   const std::vector<WantedChange> changes = {Write("a.txt", "mine")};
   auto staging = Staging::Prepare(root_.fd(), changes);
   ASSERT_TRUE(staging);

@@ -139,7 +139,7 @@ TEST_F(WorkspaceTest, ChangesOfAnUnknownExtentAreNotApplied) {
 }
 
 // The cell of a session reports differences from the state that it first saw.
-TEST_F(WorkspaceTest, ASessionsNextRunFindsWhatTheLastOneApplied) {
+TEST_F(WorkspaceTest, ASessionsNextRunFindsTheAppliedChangesOfTheLastOne) {
   seen_ = {{"a.txt", Version("a.txt")}, {"b.txt", {}}, {"c.txt", {}}};
   root_.Put("gone.txt", "gone");
   seen_["gone.txt"] = Version("gone.txt");
@@ -185,7 +185,7 @@ TEST_F(WorkspaceTest, AllMountsOrNone) {
   EXPECT_EQ(second.Tree(), "x.txt ");
 }
 
-TEST_F(WorkspaceTest, OpeningClearsAwayWhatACrashLeft) {
+TEST_F(WorkspaceTest, OpeningRemovesWhatACrashLeft) {
   root_.Put(".caisson-0123/0", "staged, never applied");
   Open(MountMode::kReadOnly);
   EXPECT_EQ(root_.Tree(), ".caisson-0123/ .caisson-0123/0 a.txt ");

@@ -44,7 +44,7 @@ class LineStreamTest : public testing::Test {
   std::optional<LineStream> stream_;
 };
 
-TEST_F(LineStreamTest, GivesLinesOneByOneAndWhatIsLeftAtTheEnd) {
+TEST_F(LineStreamTest, ReturnsLinesOneByOneAndTheRestAtTheEnd) {
   Send("one\n\nthree\nrest");
   HangUp();
   const auto lines = ReadAll();
@@ -64,7 +64,7 @@ TEST_F(LineStreamTest, DropsALineThatIsTooLongAndGoesOn) {
   EXPECT_EQ(lines[1].text, "after");
 }
 
-TEST_F(LineStreamTest, QueuesWhatThePeerIsSlowToTake) {
+TEST_F(LineStreamTest, QueuesLinesForASlowPeer) {
   const std::string line(1u << 16, 'y');
   for (int i = 0; i < 64; ++i) stream_->Write(line);
   context_.poll();

@@ -240,7 +240,7 @@ TEST_F(CodeToolsTest, AFailureOfTheServerIsAnErrorOfTheProtocol) {
   EXPECT_THAT(TextOf(Call(CallerOf(Era::kLegacy, can_ask_), Execute())), HasSubstr("isError"));
 }
 
-TEST_F(CodeToolsTest, OnlyAClearYesIsOne) {
+TEST_F(CodeToolsTest, OnlyAnExplicitApprovalCounts) {
   for (const Value& answer : {Form("decline"), Form("accept", false)}) {
     runs_.verdict.reset();
     EXPECT_EQ(ResultOf(Call(CallerOf(Era::kLegacy, can_ask_), Execute(), {answer})),
@@ -264,7 +264,7 @@ TEST_F(CodeToolsTest, AClientThatCannotBeAskedIsToldWhoCan) {
   }
 }
 
-TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndComeBack) {
+TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndRepeatTheRequest) {
   const Reply asked = Call(CallerOf(Era::kModern, can_ask_), Execute());
   const auto& question = std::get<Dict>(asked);
   EXPECT_EQ(*question.Find("resultType"), Value("input_required"));
@@ -289,7 +289,7 @@ TEST_F(CodeToolsTest, FilesOfARunThatEndedBeforeAreShownWithTheirContents) {
   EXPECT_THAT(text, HasSubstr(R"("size":5)"));
 }
 
-TEST_F(CodeToolsTest, WhatWasNotAnsweredIsAskedAgain) {
+TEST_F(CodeToolsTest, UnansweredQuestionsAreAskedAgain) {
   const Reply asked = Call(CallerOf(Era::kModern, can_ask_), Execute());
   const Value state = *std::get<Dict>(asked).Find("requestState");
   for (const Dict& answers :
@@ -302,7 +302,7 @@ TEST_F(CodeToolsTest, WhatWasNotAnsweredIsAskedAgain) {
   }
 }
 
-TEST_F(CodeToolsTest, AStateIsNoUseToAnotherOrForAnotherCall) {
+TEST_F(CodeToolsTest, AStateIsRefusedForAnotherOwnerOrCall) {
   const Reply asked = Call(CallerOf(Era::kModern, can_ask_), Execute());
   const Value state = *std::get<Dict>(asked).Find("requestState");
   const Dict answers = Object({{"apr_1", Form("accept", true)}});
@@ -326,7 +326,7 @@ TEST_F(CodeToolsTest, AWaitingRunIsCollectedLater) {
   EXPECT_EQ(ResultOf(Call(CallerOf(Era::kLegacy, {}), wait)), Value("sent"));
 }
 
-TEST_F(CodeToolsTest, WaitingForARunTellsWhatTheClientWasNotToldYet) {
+TEST_F(CodeToolsTest, WaitingForARunReportsNewApprovals) {
   const Dict params =
       Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
   Call(CallerOf(Era::kModern, {}), params);
@@ -335,7 +335,7 @@ TEST_F(CodeToolsTest, WaitingForARunTellsWhatTheClientWasNotToldYet) {
   EXPECT_EQ(runs_.awaited_with, std::set<std::string>{"apr_1"});
 }
 
-TEST_F(CodeToolsTest, RunsOfOthersAreNotThere) {
+TEST_F(CodeToolsTest, RunsOfOtherOwnersAreNotFound) {
   const Dict wait =
       Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
   const Dict none =

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(RunRequest, HasCodeAndWhatElseIsNamed) {
+TEST(RunRequest, HasCodeAndTheNamedFields) {
   const auto request = ParseRunRequest(
       R"({"code":"6*7","session":"s","restart":true,"fork_of":"t","limits":{"wall_seconds":1.5,"files":3},"wait":false})",
       {});
@@ -24,7 +24,7 @@ TEST(RunRequest, HasCodeAndWhatElseIsNamed) {
   EXPECT_EQ(request->wait, Wait::kNotAtAll);
 }
 
-TEST(RunRequest, WithoutLimitsNoneAreAskedFor) {
+TEST(RunRequest, WithoutLimitsTheDefaultsApply) {
   const auto request = ParseRunRequest(R"({"code":""})", {});
   ASSERT_TRUE(request);
   EXPECT_FALSE(request->start.limits);

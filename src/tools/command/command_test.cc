@@ -145,7 +145,7 @@ TEST_F(CommandTest, TheEnvironmentIsTheOneItIsGiven) {
   EXPECT_EQ(Shown(Call({.argv = {"/usr/bin/env"}})), "null");
 }
 
-TEST_F(CommandTest, ItKnowsWhomItActsFor) {
+TEST_F(CommandTest, TheProgramGetsTheVariablesOfItsSession) {
   SessionHost host({});
   SessionContext ann(host);
   ann.Bind({.values = {{SessionVariable::kUserName, "Ann \"$(id)\"\n2"}}});
@@ -187,14 +187,14 @@ TEST_F(CommandTest, WhereACommandStartsIsItsOwnAffair) {
   EXPECT_EQ(Shown(Shell("printf '\"%s\"' \"$PWD\"")), "\"" + here.string() + "\"");
 }
 
-TEST_F(CommandTest, AFailureIsAToolErrorWithTheCommandsWords) {
+TEST_F(CommandTest, AFailureIsAToolErrorWithTheCommandsOutput) {
   EXPECT_EQ(Shown(Shell("echo no such user; exit 3")), "CommandError: no such user");
   EXPECT_THAT(Shown(Shell("exit 3")), HasSubstr("status 3"));
   EXPECT_THAT(Shown(Shell("kill -SEGV $$")), HasSubstr("signal 11"));
   EXPECT_EQ(Shown(Shell("printf 'a\\377b'; exit 1")), "CommandError: a?b");
 }
 
-TEST_F(CommandTest, WhatIsNoJsonIsAToolError) {
+TEST_F(CommandTest, OutputThatIsNotJsonIsAToolError) {
   EXPECT_THAT(Shown(Shell("echo hello")),
               HasSubstr("ValueError: the tool's command printed no JSON"));
   EXPECT_THAT(Shown(Shell("echo '{\"a\":1}x'")), HasSubstr("ValueError"));
@@ -222,13 +222,13 @@ TEST_F(CommandTest, AHungCommandTimesOutAndIsGone) {
   EXPECT_TRUE(LoggedPidIsGone());
 }
 
-TEST_F(CommandTest, OneThatClosesItsOutputsAndHangsTimesOutToo) {
+TEST_F(CommandTest, ACommandThatClosesItsOutputsAndHangsTimesOutToo) {
   EXPECT_THAT(Shown(Shell("echo $$ >&2; exec 1>&- 2>&-; sleep 1000", "{}", 200ms)),
               HasSubstr("TimeoutError"));
   EXPECT_TRUE(LoggedPidIsGone());
 }
 
-TEST_F(CommandTest, OneThatDoesNotReadItsInputIsFine) {
+TEST_F(CommandTest, ACommandMayIgnoreItsInput) {
   EXPECT_EQ(Shown(Shell("exec 0<&-; echo 1", R"({"x":")" + std::string(1 << 20, 'x') + "\"}")),
             "1");
 }
@@ -239,7 +239,7 @@ TEST_F(CommandTest, ADaemonHoldsNothingUp) {
   EXPECT_TRUE(LoggedPidIsGone());
 }
 
-TEST_F(CommandTest, WhatItLeavesInTheBackgroundIsGone) {
+TEST_F(CommandTest, BackgroundProcessesOfACommandAreKilled) {
   EXPECT_EQ(Shown(Shell("sleep 1000 & echo $! >&2; echo 1")), "1");
   EXPECT_TRUE(LoggedPidIsGone());
 }

@@ -75,7 +75,7 @@ class BodySinkTest : public ::testing::Test {
   std::unique_ptr<HttpClient> client_;
 };
 
-TEST_F(BodySinkTest, EachPieceIsTakenWhenItComes) {
+TEST_F(BodySinkTest, EachPieceIsTakenWhenItArrives) {
   const auto response =
       Send({std::string(kHead), "3\r\none\r\n", "3\r\ntwo\r\n", "0\r\n\r\n"}, NoteUntil(""));
   ASSERT_TRUE(response) << response.error().message();
@@ -83,14 +83,14 @@ TEST_F(BodySinkTest, EachPieceIsTakenWhenItComes) {
   EXPECT_EQ(response->body, "");
 }
 
-TEST_F(BodySinkTest, WhoeverHasEnoughDoesNotWaitForTheEnd) {
+TEST_F(BodySinkTest, AConsumerCanStopBeforeTheEnd) {
   const auto response = Send({std::string(kHead), "3\r\none\r\n"}, NoteUntil("one"));
   ASSERT_TRUE(response) << response.error().message();
   EXPECT_EQ(response->status, 200);
   EXPECT_THAT(taken_pieces_, ElementsAre("one"));
 }
 
-TEST_F(BodySinkTest, WhatWasTakenCountsAllTheSame) {
+TEST_F(BodySinkTest, TakenPiecesCountTowardsTheLimit) {
   const std::string forty = "28\r\n" + std::string(40, 'x') + "\r\n";
   const auto response = Send({std::string(kHead), forty, forty, forty}, NoteUntil(""));
   ASSERT_FALSE(response);

@@ -178,7 +178,7 @@ class HttpTest : public ::testing::Test {
   int lookups_ = 0;
 };
 
-TEST_F(HttpTest, FetchesWhatIsAllowed) {
+TEST_F(HttpTest, FetchesAllowedUrls) {
   TestServer server(context_,
                     [](const std::string&) { return Ok("hello", "X-A: 1\r\nx-a: 2\r\n"); });
   const std::string url = "http://127.0.0.1:" + server.port() + "/x?y=1";
@@ -401,7 +401,7 @@ TEST_F(HttpTest, ASilentServerTimesOut) {
               HasSubstr("TimeoutError"));
 }
 
-TEST_F(HttpTest, RequestsAreCountedByTheMinute) {
+TEST_F(HttpTest, RequestsPerMinuteAreLimited) {
   TestServer server(context_, [](const std::string&) { return Ok(""); });
   const HttpToolSpec spec{.rules = {Local(server)}, .calls_per_minute = 2};
   const std::string url = "http://127.0.0.1:" + server.port() + "/";
