@@ -294,7 +294,7 @@ TEST(ConfigTest, LimitsAboveTheMaximumAreNamedWithTheirLine) {
   EXPECT_THAT(Mistakes("[limits]\nmax = 1\n"), HasSubstr(":2: limits.max must be a table"));
 }
 
-TEST(ConfigTest, RefusesWhatCannotBe) {
+TEST(ConfigTest, RefusesInvalidValues) {
   for (const std::string_view text :
        {"server = 1",
         "[server]\nproxies = [\"proxy.example\"]",

@@ -24,7 +24,7 @@ TEST(RunRequest, HasCodeAndTheNamedFields) {
   EXPECT_EQ(request->wait, Wait::kNotAtAll);
 }
 
-TEST(RunRequest, WithoutLimitsTheDefaultsApply) {
+TEST(RunRequest, WithoutLimitsTheRequestHasNone) {
   const auto request = ParseRunRequest(R"({"code":""})", {});
   ASSERT_TRUE(request);
   EXPECT_FALSE(request->start.limits);
