@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A cell that remembers its answers. Answers of more than `max_bytes` are refused, as engines do.
+// A cell that records its answers. Refuses answers of more than `max_bytes`, as engines do.
 class RecordingCell final : public Cell {
  public:
   explicit RecordingCell(asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -53,7 +53,7 @@ class RecordingCell final : public Cell {
   asio::any_io_executor executor_;
 };
 
-// Lets every call go ahead and remembers which were started.
+// Lets every call go ahead and records which were started.
 class RecordingJournal final : public CallJournal {
  public:
   void Expect(std::uint32_t) override {}
@@ -95,7 +95,7 @@ class ToolBridgeTest : public ::testing::Test {
     return *ToJson(std::get<Value>(found->second));
   }
 
-  // A tool that answers when the test says so, and notices when it is cancelled.
+  // A tool that answers when the test tells it to, and records its cancellation.
   ToolBody Held() {
     return Awaitable([this](Dict given) -> asio::awaitable<Value> {
       auto timer = std::make_shared<asio::steady_timer>(co_await asio::this_coro::executor,
@@ -136,7 +136,7 @@ class ToolBridgeTest : public ::testing::Test {
 };
 
 // A lane that watches its worker ends runs between two turns of its loop. The end of a call may be
-// in the queue then.
+// in the queue at that time.
 TEST_F(ToolBridgeTest, ACallThatEndsWhileItsRunIsStoppedEndsOnce) {
   Add({.name = "held"}, Held());
   {
@@ -325,7 +325,7 @@ TEST_F(ToolBridgeTest, DestroyingABridgeCancelsItsCalls) {
     EXPECT_EQ(running_, 1);
   }
   context_.restart();
-  context_.run();  // Ends: nothing is left to wait for.
+  context_.run();  // Returns, because nothing is left to wait for.
   EXPECT_EQ(running_, 0);
   EXPECT_TRUE(cell_.answers.empty());
 }
@@ -384,7 +384,8 @@ TEST_F(ToolBridgeTest, TheGateSeesExactlyTheCallThatIsExecuted) {
   ToolBridge bridge(cell_, registry_.Snapshot(), options);
   bridge.OnCall({.seq = 0, .tool = "gated", .positional = {{Value(std::int64_t{1})}}});
   Call(bridge, 1, "gated", R"({"x":2})");
-  Call(bridge, 2, "gated", R"({"x":"bad"})");  // Nobody is bothered with what cannot be done.
+  // No approval is requested for a call that cannot be executed.
+  Call(bridge, 2, "gated", R"({"x":"bad"})");
   Poll();
   EXPECT_THAT(seen, ElementsAre(R"(0{"x":1})", R"(1{"x":2})"));
   EXPECT_EQ(Shown(0), R"({"x":1})");
@@ -425,8 +426,7 @@ TEST_F(ToolBridgeTest, OutputPassesThrough) {
   EXPECT_EQ(out, "hello");
 }
 
-// A call whose argument is a list of this many times None: one byte each, and 40 once they are
-// decoded.
+// A call whose argument is a list of this many None values: one byte each, and 40 when decoded.
 ToolCall Nones(std::uint32_t seq, std::string tool, std::size_t count) {
   ToolCall call{.seq = seq, .tool = std::move(tool)};
   EXPECT_TRUE(
@@ -486,7 +486,7 @@ TEST_F(LargeCallTest, LargeCallsAreReadInThePoolAndSmallOnesDoNotWaitForThem) {
   EXPECT_EQ(Shown(0), "true");
 }
 
-// Lets calls wait until the test rules over them.
+// Makes calls wait until the test decides about them.
 class HoldingJournal final : public CallJournal {
  public:
   explicit HoldingJournal(asio::any_io_executor executor)

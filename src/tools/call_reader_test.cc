@@ -67,7 +67,7 @@ TEST_F(CallReaderTest, AJournaledCallHasTheTextThatReadsBackAsItsArguments) {
 }
 
 TEST_F(CallReaderTest, ArgumentsThatCannotBeShownAreRefused) {
-  // Half of a surrogate pair: no text, and nobody could be shown it.
+  // Half of a surrogate pair is not text and cannot be shown.
   ReadCall read{.arguments = Object({{"to", Value("\xed\xa0\x80")}})};
   const JournaledCall journaled = ToJournal(7, "send", std::move(read));
   ASSERT_TRUE(journaled.refused);

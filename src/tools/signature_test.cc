@@ -98,7 +98,7 @@ TEST(SignatureTest, NamesOfFunctions) {
   }
 }
 
-// An upstream's words cannot end the docstring and begin something else.
+// An upstream's text cannot end the docstring and start something else.
 TEST(SignatureTest, HostileTextStaysText) {
   const std::string text =
       Make(R"({"properties":{"a":{"description":"x\"\"\"\nimport os\u0007"}}})", "send",

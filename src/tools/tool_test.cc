@@ -110,7 +110,7 @@ TEST(ToolTest, UnknownArgumentsPassOnlyWhereTheSchemaSaysSo) {
   EXPECT_FALSE(accepts(R"({"allOf":[{"properties":{"x":true}}]})", R"({"y":1})"));
 }
 
-// Names that other interfaces use for themselves.
+// Names that other interfaces reserve.
 TEST(ToolTest, ArgumentsMayHaveAnyName) {
   const auto tool =
       Make({.name = "f", .input_schema = Json(R"({"properties":{"name":{},"code":{},"arguments":{},
@@ -164,7 +164,8 @@ TEST(ToolTest, InvokeAndInvokeRawAreCountedTogetherPerRun) {
   ToolRun run;
   ToolRun other;
   EXPECT_TRUE(Await(tool->InvokeRaw({}, run)));
-  EXPECT_FALSE(Await(tool->InvokeRaw({.keywords = Arguments(R"({"x":1})")}, run)));  // Not a call.
+  // Does not count as a call.
+  EXPECT_FALSE(Await(tool->InvokeRaw({.keywords = Arguments(R"({"x":1})")}, run)));
   EXPECT_TRUE(Await(tool->Invoke({}, run)));
   const auto third = Await(tool->InvokeRaw({}, run));
   ASSERT_FALSE(third);
@@ -173,7 +174,7 @@ TEST(ToolTest, InvokeAndInvokeRawAreCountedTogetherPerRun) {
   EXPECT_TRUE(Await(tool->InvokeRaw({}, other)));
 }
 
-// Tells of a step now and then, `steps` times.
+// Reports progress `steps` times, with pauses.
 ToolBody InSteps(int steps, std::chrono::milliseconds pace) {
   return Awaitable([=](Dict, CallContext call) -> asio::awaitable<ToolAnswer> {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -270,7 +271,7 @@ TEST(ToolTest, AGatedCallNeedsConsent) {
   EXPECT_FALSE(needs(Approval::When(rule), R"({"n":11})"));
   EXPECT_FALSE(needs(Approval::Unless(rule), R"({"n":5})"));
   EXPECT_TRUE(needs(Approval::Unless(rule), R"({"n":11})"));
-  EXPECT_TRUE(needs(Approval::When(endless), "{}"));  // Cannot tell: ask.
+  EXPECT_TRUE(needs(Approval::When(endless), "{}"));  // Cannot be evaluated: ask.
   EXPECT_TRUE(needs(Approval::Unless(endless), "{}"));
 
   ToolRun run;

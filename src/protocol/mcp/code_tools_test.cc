@@ -25,7 +25,7 @@ IsolationKey OwnerOf(std::string user) {
   return IsolationKey(*Identity::Create({.user = std::move(user)}));
 }
 
-// Runs of one owner that ask about one call of `send`, and end when that is decided.
+// Runs of one owner that ask about one call of `send`, and end when it is decided.
 class AskingRuns final : public RunService {
  public:
   explicit AskingRuns(IsolationKey owner) : owner_(std::move(owner)) {}
@@ -94,11 +94,11 @@ class AskingRuns final : public RunService {
   }
   asio::awaitable<void> Close() override { co_return; }
 
-  std::optional<Error> failure;  // Of starting one.
+  std::optional<Error> failure;  // The error of starting a run.
   std::optional<ApprovalState> verdict;
   std::vector<OutcomeFile> files;
   bool cancelled = false;
-  std::optional<std::set<std::string>> awaited_with;  // The approvals that the caller knew.
+  std::optional<std::set<std::string>> awaited_with;  // The approvals that the caller named.
 
  private:
   RunView View() const {
@@ -122,7 +122,7 @@ class AskingRuns final : public RunService {
   std::string code_;
 };
 
-// A client that answers each question with the next of `answers`, at once.
+// A client that answers each question at once with the next of `answers`.
 class TestExchange final : public Exchange {
  public:
   TestExchange(Caller caller, std::shared_ptr<Session> session, std::deque<Value> answers,
@@ -222,7 +222,7 @@ TEST_F(CodeToolsTest, LegacyClientsAreAskedWhileTheyWait) {
   EXPECT_EQ(ResultOf(reply), Value("sent"));
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_THAT(sent_[0], HasSubstr("elicitation/create"));
-  // What cannot be seen is spelled out.
+  // Invisible characters are escaped.
   EXPECT_THAT(sent_[0], HasSubstr("u202e"));
 }
 
@@ -273,7 +273,7 @@ TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndRepeatTheRequest) {
   const Dict again = Object({{"inputResponses", answers}, {"requestState", state}});
   EXPECT_EQ(ResultOf(Call(CallerOf(Era::kModern, can_ask_), Execute(again))), Value("sent"));
 
-  // Once.
+  // A state is valid once.
   const Reply replayed = Call(CallerOf(Era::kModern, can_ask_), Execute(again));
   EXPECT_EQ(std::get<RpcError>(replayed).code, RpcCode::kInvalidParams);
 }
@@ -322,7 +322,7 @@ TEST_F(CodeToolsTest, AWaitingRunIsCollectedLater) {
   const Dict wait =
       Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
   EXPECT_THAT(TextOf(Call(CallerOf(Era::kLegacy, {}), wait)), HasSubstr("waiting"));
-  runs_.verdict = ApprovalState::kApproved;  // By somebody else.
+  runs_.verdict = ApprovalState::kApproved;  // By another client.
   EXPECT_EQ(ResultOf(Call(CallerOf(Era::kLegacy, {}), wait)), Value("sent"));
 }
 

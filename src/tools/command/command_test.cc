@@ -25,7 +25,7 @@ using ::testing::Not;
 
 class CommandTest : public ::testing::Test {
  protected:
-  // No call leaves a descriptor behind.
+  // No call leaks a descriptor.
   void SetUp() override { before_ = OpenDescriptors(); }
   void TearDown() override { EXPECT_EQ(OpenDescriptors(), before_); }
 
@@ -84,8 +84,8 @@ TEST_F(CommandTest, ArgumentsGoInAndTheResultComesOut) {
   EXPECT_EQ(Shown(Shell("echo")), "null");
 }
 
-// Calls that wait for their turn have not begun: a crash leaves few in doubt, however many are made
-// at once.
+// Calls that wait for their turn have not begun, so a crash leaves few uncertain, even of many
+// calls.
 TEST_F(CommandTest, FewCallsAreBetweenTheirRecordAndTheirProgram) {
   asio::io_context context;
   const auto tool =
@@ -110,7 +110,7 @@ TEST_F(CommandTest, FewCallsAreBetweenTheirRecordAndTheirProgram) {
   recorded.cancel();
   context.run();
   EXPECT_EQ(starting, 12);
-  EXPECT_EQ(answered, 11);  // One was told that it may not start.
+  EXPECT_EQ(answered, 11);  // One was not allowed to start.
 }
 
 TEST_F(CommandTest, ArgumentsAreNeverPartOfTheCommandLine) {
@@ -158,8 +158,7 @@ TEST_F(CommandTest, TheProgramGetsTheVariablesOfItsSession) {
   EXPECT_THAT(log_, HasSubstr("Ann \"$(id)\"\n2"));
 }
 
-// AC-19, AC-21, AC-35: one tool, one thread, one after the other; nothing stays behind for the
-// next.
+// AC-19, AC-21, AC-35: one tool, one thread, one after the other; nothing remains for the next.
 TEST_F(CommandTest, EachCallKnowsItsOwnSessionAlone) {
   SessionHost host({});
   const std::string script =
@@ -233,7 +232,7 @@ TEST_F(CommandTest, ACommandMayIgnoreItsInput) {
             "1");
 }
 
-// It keeps both pipes open, in a session of its own.
+// It keeps both pipes open, in its own session.
 TEST_F(CommandTest, ADaemonHoldsNothingUp) {
   EXPECT_EQ(Shown(Shell("setsid sleep 1000 & echo $! >&2; echo 1")), "1");
   EXPECT_TRUE(LoggedPidIsGone());

@@ -23,8 +23,8 @@ constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::string_view kHead =
     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-// Takes answers from a server that sends piece after piece, each when the one before it was taken,
-// and then nothing more.
+// A server that sends one piece after the other, each when the previous one was taken, and then
+// stays silent.
 class BodySinkTest : public ::testing::Test {
  protected:
   BodySinkTest() {
@@ -41,7 +41,7 @@ class BodySinkTest : public ::testing::Test {
       while (taken_pieces_.size() + 1 < i) co_await taken_.async_wait(kQuietly);
       co_await asio::async_write(socket, asio::buffer(pieces[i]), kQuietly);
     }
-    // Until the client has gone.
+    // Waits until the client disconnects.
     co_await asio::async_read_until(socket, asio::dynamic_buffer(request), "never", kQuietly);
   }
 
@@ -58,7 +58,7 @@ class BodySinkTest : public ::testing::Test {
     return *std::move(response);
   }
 
-  // Notes what comes and lets the server go on, until `last`.
+  // Records the pieces and lets the server continue, until `last`.
   BodySink NoteUntil(std::string last) {
     return [this, last](const HttpResponse& head, std::string_view piece) {
       EXPECT_EQ(head.status, 200);

@@ -40,7 +40,7 @@ TEST(HttpRuleTest, HeadersThatCouldBypassARuleAreReserved) {
         "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "x-original-uri",
         "X-Forwarded-For", "X-Forwarded-Host", "X-FORWARDED-PREFIX", "Forwarded", "X-Real-IP",
         "Destination",
-        // Servers that make variables of headers (CGI, WSGI) take these for the same.
+        // Servers that turn headers into variables (CGI, WSGI) treat these names as equal.
         "X_Original_URL", "X_HTTP_Method-Override", "Content_Length"}) {
     EXPECT_TRUE(IsReservedHeader(name)) << name;
   }

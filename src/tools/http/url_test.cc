@@ -30,7 +30,7 @@ TEST(HttpUrlTest, RefusesAmbiguousUrls) {
        {""sv, "example.com"sv, "//example.com"sv, "ftp://example.com"sv, "file:///etc/passwd"sv,
         "https:/example.com"sv, "https:example.com"sv, "https://"sv, "https:///path"sv,
         "https://:443/"sv,
-        // Who is the host?
+        // Ambiguous hosts.
         "https://user@evil.com/"sv, "https://good.com:pw@evil.com/"sv,
         "https://good.com@evil.com"sv, "https://evil.com\\@good.com/"sv,
         "https://good.com\\.evil.com/"sv, "https://good.com%2eevil.com/"sv,

@@ -23,7 +23,7 @@ using ::testing::Not;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
-// Asks a server that sends the same events to everybody.
+// Asks a server that sends the same events to every client.
 class HttpLinkTest : public ::testing::Test {
  protected:
   HttpLinkTest() {

@@ -25,13 +25,13 @@ Dict Fields(std::string_view json) {
   return std::get<Dict>(ParseJson(json)->variant());
 }
 
-// What a server would say, by method.
+// The server's answers, by method.
 struct Script {
   std::map<std::string, Result<Dict>> answers;
   std::vector<std::string> asked{};
   std::vector<std::string> versions{};
   OnListChanged on_list_changed{};
-  std::optional<ToolProgress> tells{};  // Before it answers a call.
+  std::optional<ToolProgress> tells{};  // Sent before it answers a call.
 };
 
 class ScriptedLink final : public UpstreamLink {
@@ -165,7 +165,7 @@ TEST_F(UpstreamInstanceTest, ACallReportsItsProgress) {
   EXPECT_EQ(told, 3);
 }
 
-// I5: what was shown to whoever approved is what is called, or nothing is.
+// I5: a tool is called only as it was shown to the approver.
 TEST_F(UpstreamInstanceTest, AToolThatIsNotAsItWasShownIsNotCalled) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
