@@ -427,7 +427,7 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
   conversation->Finish(request.id, std::move(reply));
 }
 
-// What a session's client hears unasked.
+// Opens the stream for notifications to a session's client.
 asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
   const Principal principal = PrincipalOf(http.request());
   if (!http.request().Accepts("text/event-stream")) {
@@ -445,7 +445,7 @@ asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
         http,
         net::ToResponse({.status = 429, .detail = "too many open subscriptions; close one first"}));
   }
-  // What is told is told once.
+  // Each notification is sent once, so a session has one stream.
   if (session->listening.exchange(true)) {
     co_return co_await Tell(
         http,
