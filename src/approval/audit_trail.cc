@@ -76,7 +76,7 @@ Result<std::string> ReadAll(const UniqueFd& file) {
 }  // namespace
 
 asio::awaitable<Result<AuditHead>> VerifyAudit(AuditLog& log, IsolationKey owner) {
-  // The head first: what is appended meanwhile comes after it.
+  // Read the head first; entries appended meanwhile come after it.
   const auto head = co_await log.Head(owner);
   if (!head) co_return head.error();
   AuditHead seen;
@@ -93,7 +93,7 @@ asio::awaitable<Result<AuditHead>> VerifyAudit(AuditLog& log, IsolationKey owner
   if (seen == *head) co_return seen;
   co_return Error(ErrorCode::kFailedPrecondition,
                   "the audit log ends at entry " + std::to_string(seen.seq) +
-                      ", and not with what was written last, entry " + std::to_string(head->seq));
+                      ", but the last written entry is " + std::to_string(head->seq));
 }
 
 Result<std::string> ToAuditLine(const std::string& owner, const AuditEntry& entry) {
@@ -115,7 +115,7 @@ Result<std::map<std::string, AuditHead>> VerifyAuditLines(std::string_view text)
     const std::size_t end = text.find('\n');
     const auto line = ParseLine(text.substr(0, end));
     if (!line || end == text.npos) {
-      return Error(ErrorCode::kFailedPrecondition, where + " is no entry of an audit log");
+      return Error(ErrorCode::kFailedPrecondition, where + " is not an entry of an audit log");
     }
     AuditHead& head = heads[line->owner];
     auto follows = VerifyChain({&line->entry, 1}, head.hash, head.seq);
@@ -133,7 +133,7 @@ Result<AuditFile> AuditFile::Open(const std::string& path) {
     return Error(ErrorCode::kUnavailable, "another process writes the audit file " + path);
   }
   TRY_ASSIGN(std::string text, ReadAll(file));
-  const std::size_t whole = text.rfind('\n') + 1;  // 0 if there is no line at all.
+  const std::size_t whole = text.rfind('\n') + 1;  // 0 if there is no complete line.
   if (whole < text.size()) {
     text.resize(whole);
     if (::ftruncate(file.get(), static_cast<off_t>(whole)) != 0) {
@@ -152,7 +152,7 @@ Result<void> AuditFile::Write(std::string_view lines) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       const int why = errno;
-      // Half a line would be in the way of the next one. If this fails too, Open cuts it off.
+      // Half a line would corrupt the next one. If this fails too, Open cuts it off.
       std::ignore = ::ftruncate(file_.get(), whole);
       return Error::FromErrno(why, "write the audit file");
     }
@@ -167,7 +167,7 @@ asio::awaitable<Result<std::size_t>> AuditFile::CatchUp(Store& store) {
   if (!heads) co_return heads.error();
   Result<std::size_t> count = 0;
   for (const OwnedAuditHead& each : *heads) {
-    // One owner's broken chain must not hide what the others do.
+    // The broken chain of one owner must not block the others.
     auto copied = co_await CatchUp(store.audit(), each);
     if (count && copied) {
       *count += *copied;

@@ -25,7 +25,7 @@ Value RuleOf(const Approval& approval) {
 
 Result<std::string> ToolDigest(const Tool& tool) {
   const ToolDefinition& definition = tool.definition();
-  // Each part has a text of its own, so that a schema may be nested as deeply as schemas may be.
+  // Each part is encoded separately, so that a schema may have the full nesting depth.
   List parts;
   for (const Value& part :
        {Value(definition.name), Value(definition.description), definition.input_schema,

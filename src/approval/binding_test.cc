@@ -94,7 +94,7 @@ TEST(BindingTest, ACallIsBoundToAllOfIt) {
                                    .tool_digest = *ToolDigest(*tool),
                                    .arguments_digest = arguments.digest,
                                    .code_digest = CodeDigest("send()")}));
-  // What is hashed as one thing is not the digest of another.
+  // The same bytes have different digests as different kinds of data.
   EXPECT_NE(CodeDigest("{}"), arguments.digest);
 }
 

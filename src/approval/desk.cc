@@ -28,7 +28,8 @@ GrantPattern PatternOf(const NewApproval& asked, const StandingYes& standing) {
 Result<void> CheckAnswer(const NewApproval& asked, const Answer& answer) {
   if (answer.standing) {
     if (answer.verdict != ApprovalState::kApproved) {
-      return Error(ErrorCode::kInvalidArgument, "only a yes can be a standing one");
+      return Error(ErrorCode::kInvalidArgument,
+                   "only an approval can be standing; a denial applies to one call");
     }
     if (answer.standing->scope == StandingYes::Scope::kSession && !asked.session) {
       return Error(ErrorCode::kInvalidArgument, "the run is in no session");
@@ -62,7 +63,7 @@ asio::awaitable<Result<Ruling>> ApprovalDesk::Judge(IsolationKey owner, CallToJu
   auto grant = co_await FindGrant(owner, ruling.question);
   if (!grant) co_return std::move(grant).error();
   if (!*grant) co_return ruling;
-  // Before the effect: what cannot be audited is not done.
+  // Before the effect: a call that cannot be audited is not executed.
   const CallBinding& bound = ruling.question.binding;
   auto body = ToJson(Value(Dict{{{"grant", (*grant)->str()},
                                  {"run", bound.run.str()},
@@ -87,7 +88,7 @@ asio::awaitable<Result<std::optional<GrantId>>> ApprovalDesk::FindGrant(Isolatio
                    .arguments_digest = question.binding.arguments_digest};
   for (const Grant& grant : *grants) {
     const auto pattern = ParseGrantPattern(grant.pattern);
-    if (pattern && pattern->schema && !call.arguments) {  // Only now: it can take a while.
+    if (pattern && pattern->schema && !call.arguments) {  // Only now, because it can take a while.
       auto parsed = ParseArguments(question.arguments, question.binding.arguments_digest);
       if (!parsed) co_return std::move(parsed).error();
       call.arguments = *std::move(parsed);
@@ -128,7 +129,7 @@ asio::awaitable<Result<StoredApproval>> ApprovalDesk::Decide(IsolationKey owner,
   bell_.Ring(owner, decided->asked.binding.run);
   if (answer.standing) {
     auto granted = co_await AddGrant(owner, decided->asked, answer);
-    if (!granted) co_return std::move(granted).error().Context("approved, but for this call alone");
+    if (!granted) co_return std::move(granted).error().Context("approved, but for this call only");
   }
   co_return decided;
 }
@@ -145,7 +146,7 @@ asio::awaitable<Result<void>> ApprovalDesk::AddGrant(IsolationKey owner, const N
               .scope = session ? "session" : "always",
               .granted_by = answer.by,
               .granted_at = clock_.Now()});
-  // An answer that is sent again gives the grant that is there, or was revoked since.
+  // A repeated answer finds the existing or revoked grant.
   if (!added && added.error().code() == ErrorCode::kFailedPrecondition) co_return Result<void>();
   co_return added;
 }

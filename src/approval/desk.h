@@ -1,16 +1,17 @@
-// The ApprovalDesk is where calls are brought, people are asked, and answers are given.
+// The ApprovalDesk judges calls, asks people, and records their answers.
 //
-//   auto ruling = co_await desk.Judge(owner, call);              // free, granted, or somebody must be asked
-//   auto asked = co_await desk.Ask(owner, ruling->question);     // once, however often it is called
+//   auto ruling = co_await desk.Judge(owner, call);              // free, granted, or must be asked
+//   auto asked = co_await desk.Ask(owner, ruling->question);     // creates one approval per call
 //   ...                                                          // from any door, in any process:
 //   co_await desk.Decide(owner, id, {.verdict = ApprovalState::kApproved, .by = "ann"});
 //
-// An answer is to one call, or, if the answer says so, also to later ones (a grant): in the same session or always, with
-// the same arguments, with some, or with any. Nobody answers: the question expires, and that is a no.
+// An answer applies to one call or, if it says so, also to later ones (a grant): in the same
+// session or always, with the same arguments, with some, or with any. An approval without an answer
+// expires, which counts as denied.
 //
-// Trust     Calls are the guest's, ids are clients'; what belongs to another owner is not there (I4).
+// Trust     Calls are the guest's, ids are clients'. Data of another owner is not found (I4).
 // Threads   Any executor.
-// Lifetime  Store, bell and clock outlive it and the calls under way.
+// Lifetime  Store, bell and clock outlive it and its calls.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -34,18 +35,18 @@ namespace caisson {
 
 struct DeskOptions {
   std::chrono::seconds expire = std::chrono::hours(24 * 7);
-  std::uint32_t max_pending = 10'000;  // Of one owner.
+  std::uint32_t max_pending = 10'000;  // For one owner.
 };
 
 struct CallToJudge {
   CallPlace place;
   std::shared_ptr<const Tool> tool;
   std::shared_ptr<const CanonicalArguments> arguments{};
-  bool needs_approval = true;  // As Tool::NeedsApproval has it, of these arguments.
+  bool needs_approval = true;  // The result of Tool::NeedsApproval for these arguments.
   std::optional<CallSession> session{};
 };
 
-// All that is asked, journaled and hashed about a call.
+// Everything that is asked, journaled and hashed about a call.
 struct Question {
   CallBinding binding;
   std::string arguments{};  // Canonical.
@@ -54,8 +55,8 @@ struct Question {
 
 struct Ruling {
   enum class Kind {
-    kFree,     // Nobody needs to be asked.
-    kGranted,  // Somebody has said yes to calls like this one; the audit log says so.
+    kFree,     // No approval is needed.
+    kGranted,  // A grant covers this call; the audit log records it.
     kAsk,
   };
   Kind kind = Kind::kAsk;
@@ -63,13 +64,13 @@ struct Ruling {
   std::optional<GrantId> grant{};
 };
 
-// To which later calls of the same tool an answer extends.
+// The later calls of the same tool to which an answer extends.
 struct StandingYes {
   enum class Scope { kSession, kAlways };
   enum class Arguments { kThese, kAny };
   Scope scope = Scope::kSession;
   Arguments arguments = Arguments::kThese;
-  std::optional<Value> schema{};  // In place of `arguments`: those that fit this JSON Schema.
+  std::optional<Value> schema{};  // Instead of `arguments`: those that match this JSON Schema.
 };
 
 struct Answer {
@@ -84,21 +85,23 @@ class ApprovalDesk {
   ApprovalDesk(Store& store, DecisionBell& bell, const Clock& clock, DeskOptions options = {})
       : store_(store), bell_(bell), clock_(clock), options_(options) {}
 
-  // kInvalidArgument: the arguments cannot be shown to anybody, or the tool's definition cannot be hashed.
+  // Fails with kInvalidArgument if the arguments cannot be shown or the tool's definition cannot be
+  // hashed.
   asio::awaitable<Result<Ruling>> Judge(IsolationKey owner, CallToJudge call);
 
-  // The approval of this call, made if it is not there yet; it may be decided already. kResourceExhausted: too many
-  // questions of this owner are open. kFailedPrecondition: the call was asked about with something else in it.
+  // Returns the approval of this call, which may already be decided; creates it if it does not
+  // exist. Fails with kResourceExhausted if the owner has too many pending approvals,
+  // kFailedPrecondition if this call was asked about with other contents.
   asio::awaitable<Result<StoredApproval>> Ask(IsolationKey owner, Question question);
 
-  // As ApprovalStore::Decide, and wakes who waits. kInvalidArgument: the answer makes no sense. What is not the text
-  // that was hashed cannot be approved (kFailedPrecondition).
+  // Same as ApprovalStore::Decide, and wakes the waiters. Fails with kInvalidArgument if the answer
+  // is inconsistent, kFailedPrecondition if the text to approve is not the text that was hashed.
   asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id, Answer answer);
 
   asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey owner);
   asio::awaitable<Result<void>> Revoke(IsolationKey owner, GrantId id, std::string by);
 
-  // Ends the questions whose time is over, of all owners, and wakes who waits. Says how many.
+  // Expires overdue approvals of all owners and wakes the waiters. Returns their number.
   asio::awaitable<Result<std::size_t>> ExpireDue();
 
  private:
@@ -113,7 +116,7 @@ class ApprovalDesk {
   const DeskOptions options_;
 };
 
-// Of the one approval a call can have; sorts as its run does.
+// Returns the id of the one approval that a call can have; it sorts like its run.
 ApprovalId ApprovalIdOf(const RunId& run, std::uint32_t seq);
 
 }  // namespace caisson

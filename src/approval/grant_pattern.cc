@@ -11,7 +11,7 @@ namespace caisson {
 namespace {
 
 constexpr std::string_view kTool = "tool_digest";
-constexpr std::string_view kSession = "session";  // Its name, for people.
+constexpr std::string_view kSession = "session";  // The session's name, for people.
 constexpr std::string_view kSessionId = "session_id";
 constexpr std::string_view kArguments = "arguments_digest";
 constexpr std::string_view kSchema = "schema";
@@ -50,7 +50,7 @@ Result<GrantPattern> ParseGrantPattern(std::string_view text) {
   TRY_ASSIGN(const Value value, ParseCanonicalJson(text));
   const auto* dict = value.If<Dict>();
   if (dict == nullptr) return NoPattern();
-  // A condition that this program does not know must not be passed over.
+  // An unknown condition must not be ignored.
   const std::array known = {kTool, kSession, kSessionId, kArguments, kSchema};
   for (const auto& [key, content] : dict->items) {
     const auto* name = key.If<std::string>();
@@ -62,7 +62,7 @@ Result<GrantPattern> ParseGrantPattern(std::string_view text) {
   pattern.tool_digest = *tool_digest;
   TRY_ASSIGN(const auto session, TextAt(*dict, kSession));
   TRY_ASSIGN(const auto session_id, TextAt(*dict, kSessionId));
-  // A name alone could be that of a later session.
+  // A name alone could match a later session.
   if (session.has_value() != session_id.has_value()) return NoPattern();
   if (session) pattern.session = CallSession{*session, SessionId(*session_id)};
   TRY_ASSIGN(pattern.arguments_digest, TextAt(*dict, kArguments));

@@ -1,9 +1,10 @@
-// A GrantPattern says which later calls a standing yes covers.
+// A GrantPattern describes the later calls that a grant covers.
 //
-// It names one definition of a tool: if that changes, the grant covers nothing any more, however the new one is called.
+// It names one definition of a tool. If the definition changes, the grant covers nothing any more,
+// even under the same name.
 //
-// Trust     Made from what a person decided; the calls it is held against are hostile. Where it cannot tell, it does
-//           not cover.
+// Trust     Made from a person's decision; the calls to match are hostile. If in doubt, it does not
+//           match.
 // Threads   Values and pure functions.
 // Lifetime  Values.
 #pragma once
@@ -20,16 +21,16 @@ namespace caisson {
 
 struct GrantPattern {
   std::string tool_digest;
-  std::optional<CallSession> session{};           // Only while this session lasts.
+  std::optional<CallSession> session{};           // Only during this session.
   std::optional<std::string> arguments_digest{};  // Only with exactly these.
   std::optional<Value> schema{};                  // Only with arguments that fit this JSON Schema.
 };
 
-// As the store keeps it. kInvalidArgument: there is a schema, and it is none.
+// Returns the stored form. Fails with kInvalidArgument if the schema is not valid.
 Result<std::string> Encode(const GrantPattern& pattern);
 Result<GrantPattern> ParseGrantPattern(std::string_view text);
 
-// One call, as a pattern sees it.
+// One call, as matched by a pattern.
 struct GrantedCall {
   std::string_view tool_digest;
   const std::optional<CallSession>& session;

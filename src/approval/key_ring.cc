@@ -39,7 +39,7 @@ std::string IdOf(const AeadKey& secret) {
 }
 
 std::string LineOf(const AeadKey& secret) {
-  Sha256Digest bytes{};  // Of the same size, and ToHex takes it.
+  Sha256Digest bytes{};  // Has the same size as a key, and ToHex accepts it.
   std::ranges::copy(secret.bytes(), bytes.begin());
   return ToHex(bytes) + "\n";
 }
@@ -63,10 +63,10 @@ Result<void> CheckPrivate(const UniqueFd& file, const std::string& path) {
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return Error::FromErrno(errno, "fstat " + path);
   const bool ours = status.st_uid == ::geteuid() || status.st_uid == 0;
-  // A group that may read is how secrets are mounted into containers.
+  // Group read is allowed, because containers mount secrets that way.
   if (S_ISREG(status.st_mode) && ours && (status.st_mode & 0027) == 0) return {};
   return Error(ErrorCode::kFailedPrecondition,
-               path + " holds keys that others can read or change: chmod 600 it");
+               path + " contains keys that other users can read or change; run chmod 600 on it");
 }
 
 Result<void> WriteDurably(const UniqueFd& file, std::string_view text) {
@@ -90,10 +90,12 @@ Result<void> SyncDirectory(const std::string& path) {
   return {};
 }
 
-// Under its name it is whole from the first moment: nobody loads half a file. Who comes second leaves it alone.
+// The file is complete when it appears under its name, so no process loads half a file. A second
+// creator leaves it unchanged.
 Result<void> CreateOnce(const std::string& path) {
   std::string draft = path + ".XXXXXX";
-  const UniqueFd file(::mkostemp(draft.data(), O_CLOEXEC));  // Exclusively, with mode 0600.
+  // Creates it exclusively, with mode 0600.
+  const UniqueFd file(::mkostemp(draft.data(), O_CLOEXEC));
   if (!file.is_open()) return Error::FromErrno(errno, "create " + path);
   Result<void> made = WriteDurably(file, LineOf(AeadKey::Random()));
   if (made && ::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {
@@ -131,7 +133,7 @@ Result<KeyRing> KeyRing::Parse(std::string_view text) {
       const std::string_view word = line.substr(0, line.find_first_of(" \t\r,"));
       line.remove_prefix(word.size());
       const std::optional<Sha256Digest> bytes = Sha256FromHex(word);
-      // The word itself is a secret, even one that is wrong in a digit.
+      // The word is not shown: it is a secret even if one digit is wrong.
       if (!bytes) return refuse(number, "a key is 64 hexadecimal digits");
       secrets.emplace_back(*bytes);
     }
@@ -140,7 +142,7 @@ Result<KeyRing> KeyRing::Parse(std::string_view text) {
   KeyRing ring(secrets);
   for (const Key& key : ring.keys_) {
     if (std::ranges::count(ring.keys_, key.id, &Key::id) > 1) {
-      return Error(ErrorCode::kInvalidArgument, "a key is there twice");
+      return Error(ErrorCode::kInvalidArgument, "a key occurs twice");
     }
   }
   return ring;
@@ -150,7 +152,7 @@ Result<KeyRing> KeyRing::Load(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open() && errno == ENOENT) {
     return Error(ErrorCode::kNotFound, "there are no keys at " + path +
-                                           "; make some, for nobody else to read: " +
+                                           "; create a file that only its owner can read: " +
                                            "(umask 077; openssl rand -hex 32 > FILE)");
   }
   if (!file.is_open()) return Error::FromErrno(errno, "open the keys in " + path);
@@ -177,7 +179,7 @@ Result<std::pair<const KeyRing::Key*, std::string_view>> KeyRing::Find(
     std::string_view sealed) const {
   const auto key = std::ranges::find(keys_, sealed.substr(0, kIdBytes), &Key::id);
   if (key == keys_.end()) {
-    return Error(ErrorCode::kFailedPrecondition, "sealed with a key that is not known here");
+    return Error(ErrorCode::kFailedPrecondition, "sealed with a key that is not on the key ring");
   }
   return std::pair(&*key, sealed.substr(kIdBytes));
 }

@@ -1,15 +1,18 @@
-// A KeyRing holds the host's keys: the newest seals, all of them open what was sealed.
+// A KeyRing holds the host's keys. The newest key seals; all of them open.
 //
 //   caisson.keys       64 hexadecimal digits a line, oldest first; `#` begins a comment
 //
-// To change keys, append a line; drop the first one when nothing sealed with it is wanted any more. Several replicas
-// must all know a key before one of them seals with it: first put it before the last line everywhere, then last.
+// To change keys, append a line. Remove the first line when nothing sealed with it is needed any
+// more. Several replicas must all have a key before one of them seals with it: first add it before
+// the last line everywhere, then make it the last line.
 //
-// What is sealed for one purpose opens for no other one: each has a key of its own, derived from the line.
+// Data sealed for one purpose does not open for another one: each purpose has its own key, derived
+// from the line.
 //
-// Trust     Files that others may read or write are refused. What is opened is hostile until it is open.
+// Trust     Files that others may read or write are refused. Data to open is hostile until it is
+//           opened.
 // Threads   Immutable.
-// Lifetime  A value; keys wipe themselves. Workers never see one.
+// Lifetime  A value; keys wipe themselves. Workers never see a key.
 #pragma once
 
 #include <cstdint>
@@ -29,34 +32,35 @@ enum class KeyPurpose { kCell, kCheckpoint, kRequestState };
 
 class KeyRing {
  public:
-  // One fresh key, which nobody else has.
+  // Returns one new random key.
   static KeyRing Generate();
-  // As the file above, but separators may be commas and blanks too: for environment variables.
+  // Parses the format above. Commas and blanks also separate keys, for environment variables.
   static Result<KeyRing> Parse(std::string_view text);
   static Result<KeyRing> Load(const std::string& path);
-  // As Load; a file that is not there is made first, for its owner alone. Of several processes that do so at once
-  // one makes it and all load it. It is durable before anything is sealed with it.
+  // Same as Load. A missing file is created first, readable by its owner only. If several processes
+  // do so at once, one creates it and all load it. It is durable before anything is sealed with it.
   static Result<KeyRing> LoadOrCreate(const std::string& path);
 
-  // `bound_to` must be injective; it is not stored and has to be said again to open.
+  // `bound_to` must be injective. It is not stored and must be given again to open.
   Result<std::string> Seal(KeyPurpose purpose, std::string_view bound_to,
                            std::string_view text) const;
-  // kInvalidArgument: changed, cut, of another purpose, or bound to something else; which of them is not told.
-  // kFailedPrecondition: sealed with a key that is not on the ring.
+  // Fails with kInvalidArgument if the data was changed, cut, sealed for another purpose, or bound
+  // to something else (the error does not say which), kFailedPrecondition if its key is not on the
+  // ring.
   Result<std::string> Open(KeyPurpose purpose, std::string_view bound_to,
                            std::string_view sealed) const;
 
-  // The same for saved cells, whose binding is that of engine/seal.h. kFailedPrecondition means: replay the run,
-  // because another build saved it or its key is gone.
+  // The same for saved cells, with the binding of engine/seal.h. Fails with kFailedPrecondition if
+  // another build saved the cell or its key is gone; replay the run then.
   Result<std::string> SealCell(const SealBinding& binding, const SavedCell& cell) const;
   Result<SavedCell> OpenCell(const SealBinding& binding, std::string_view sealed) const;
 
-  // Newest first. An id is 16 hexadecimal digits and tells nothing about its key.
+  // Newest first. An id is 16 hexadecimal digits and reveals nothing about its key.
   std::vector<std::string> Ids() const;
 
  private:
   struct Key {
-    std::string id;  // 8 bytes, at the front of whatever it sealed.
+    std::string id;  // 8 bytes at the front of the sealed data.
     AeadKey secret;
   };
 

@@ -80,7 +80,7 @@ TEST(KeyRingTest, CellsAreSealedWithTheRing) {
   EXPECT_EQ(both.OpenCell(other, sealed).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(KeyRing::Generate().OpenCell(Binding(), sealed).error().code(),
             ErrorCode::kFailedPrecondition);
-  // A cell is nothing else, whoever moves bytes about.
+  // Data sealed as a cell does not open as anything else.
   EXPECT_FALSE(both.Open(KeyPurpose::kCheckpoint, "", sealed));
 }
 
@@ -104,7 +104,7 @@ TEST_F(KeyFileTest, TheFirstStartMakesAFileForItsOwnerAlone) {
   EXPECT_EQ(Files(), 1u);
 }
 
-TEST_F(KeyFileTest, AllWhoStartAtOnceHaveTheSameKey) {
+TEST_F(KeyFileTest, ProcessesThatStartTogetherGetTheSameKey) {
   std::vector<std::string> ids(8);
   std::vector<std::thread> starters;
   for (std::string& id : ids) {
@@ -127,7 +127,7 @@ TEST_F(KeyFileTest, KeysThatOthersCanReadOrChangeAreRefused) {
   EXPECT_TRUE(KeyRing::Load(Path()));
 }
 
-TEST_F(KeyFileTest, WhatIsNoFileOfKeysIsRefused) {
+TEST_F(KeyFileTest, FilesThatAreNotKeyFilesAreRefused) {
   EXPECT_FALSE(KeyRing::Load(Path()));
   EXPECT_FALSE(KeyRing::Load(directory_));
   EXPECT_THAT(KeyRing::Load(Path() + ".none").error().message(),

@@ -14,13 +14,13 @@
 namespace caisson {
 namespace {
 
-// How many bytes of JSON text cannot be taken apart: a character or an escape.
+// Returns the size of a unit of JSON text that must not be split: a character or an escape.
 std::size_t UnitSize(std::string_view text) {
   if (text.front() != '\\') return std::max<std::size_t>(CharacterSize(text), 1);
   return text.size() > 1 && text[1] == 'u' ? 6 : 2;
 }
 
-// The end of the last unit within the first `most` bytes.
+// Returns the end of the last unit within the first `most` bytes.
 std::size_t EndWithin(std::string_view text, std::size_t most) {
   std::size_t at = 0;
   while (at < text.size()) {
@@ -46,7 +46,7 @@ ShownArgument Show(std::string_view name, std::string_view value, std::size_t sh
   return shown;
 }
 
-// The next member of an object.
+// Appends a member to an object.
 void Put(std::string_view key, const Value& value, std::string& object) {
   const auto json = ToJson(value);
   object.append(object.empty() ? "{\"" : ",\"").append(key).append("\":");

@@ -1,12 +1,12 @@
-// What a person is shown of a call before they decide: exactly what was hashed, and nothing they cannot see (I5).
+// Shows a call to a person before the decision: exactly what was hashed, with nothing hidden (I5).
 //
-// The text is the canonical one, with characters that show as nothing or in another place spelled out as JSON does
-// (\u202e): still JSON, still the same value, now visible. A long value is shown with its
-// beginning, its end, its length and its digest; the whole text is always there too.
+// The text is the canonical one. Characters that are invisible or appear in another place are
+// escaped as in JSON (\u202e), so it is still JSON of the same value. A long value is shown with
+// its beginning, its end, its length and its digest; the whole text is always included too.
 //
-// Trust     Arguments are the guest's, written to deceive.
+// Trust     Arguments are the guest's and may be written to deceive.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <cstddef>
@@ -20,34 +20,36 @@
 
 namespace caisson {
 
-// One argument; all text is JSON with nothing hidden in it, so there is no line break in any of it.
+// One argument. All text is visible JSON without line breaks.
 struct ShownArgument {
   std::string name;
-  std::string value;                    // The beginning of it, if there is a digest.
-  std::string end{};                    // Then this is how it ends, after
-  std::uint64_t left_out_bytes = 0;     // so many that are not shown.
-  std::uint64_t bytes = 0;              // Of the whole canonical value,
+  std::string value;                    // If there is a digest, only the beginning.
+  std::string end{};                    // Then this is the end, after
+  std::uint64_t left_out_bytes = 0;     // this many bytes that are not shown.
+  std::uint64_t bytes = 0;              // Size of the whole canonical value,
   std::optional<std::string> sha256{};  // and its digest.
 };
 
 struct Presentation {
   std::vector<ShownArgument> arguments;
-  std::string whole;  // All of them as one JSON object; nothing is left out.
+  std::string whole;  // All arguments as one JSON object; nothing is left out.
 };
 
-inline constexpr std::size_t kShownBytes = 2000;  // Of one value.
+inline constexpr std::size_t kShownBytes = 2000;  // For one value.
 
-// kInvalidArgument: the stored text is not the one that was hashed. Nobody may be asked about it.
+// Fails with kInvalidArgument if the stored text is not the one that was hashed. Then the approval
+// must not be shown.
 Result<Presentation> Present(const NewApproval& asked, std::size_t shown_bytes = kShownBytes);
 
-// A line for each argument, three for a long one. No argument can look like two.
+// Returns one line per argument, three for a long one. No argument can look like two.
 std::string ToText(const Presentation& presentation);
 
-// The approval as every door shows it, with all of its arguments:
-//   {"id","run_id","seq","tool","arguments","arguments_sha256","state","created_at","expires_at","session","decision"}
-// Where Present has an error, "arguments" is null and there is a "problem".
+// Returns the approval as every door shows it, with all of its arguments:
+//   {"id","run_id","seq","tool","arguments","arguments_sha256","state","created_at","expires_at",
+//    "session","decision"}
+// If Present fails, "arguments" is null and there is a "problem".
 std::string ToJson(const StoredApproval& approval);
-// A grant likewise: {"id","tool","scope","pattern","granted_by","granted_at"}
+// Returns a grant in the same way: {"id","tool","scope","pattern","granted_by","granted_at"}
 std::string ToJson(const Grant& grant);
 
 }  // namespace caisson

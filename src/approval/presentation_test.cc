@@ -36,21 +36,21 @@ TEST(PresentationTest, ArgumentsAreShownAsTheyWereHashed) {
   EXPECT_EQ(ToText(*shown), "\"amount\": 5.0\n\"raw\": {\"$bytes\":\"aGk\"}\n\"to\": \"ann\"\n");
 }
 
-TEST(PresentationTest, NothingHides) {
+TEST(PresentationTest, DeceptiveCharactersAreEscaped) {
   EXPECT_EQ(Shown("a\u202eb"), R"("a\u202eb")");          // Right to left from here.
   EXPECT_EQ(Shown("pay\u200bpal"), R"("pay\u200bpal")");  // No width.
   EXPECT_EQ(Shown("\x1b[2J\n\x7f"), R"("\u001b[2J\n\u007f")");
   EXPECT_EQ(Shown("\u2066\u2069\ufeff\u00ad\u3164"), R"("\u2066\u2069\ufeff\u00ad\u3164")");
-  EXPECT_EQ(Shown("\U000e0041"), R"("\udb40\udc41")");  // A tag: ASCII that nobody sees.
+  EXPECT_EQ(Shown("\U000e0041"), R"("\udb40\udc41")");  // A tag: invisible ASCII.
   EXPECT_EQ(Shown("\u00a0\u2028"), R"("\u00a0\u2028")");
   EXPECT_EQ(Shown("Zoë 日本 😀"), "\"Zoë 日本 😀\"");
-  // Who writes what an escape looks like is seen to have done so.
+  // Literal text that looks like an escape remains recognisable.
   EXPECT_EQ(Shown("\\u202e"), R"("\\u202e")");
   const auto name = Present(Asked(Dict{{{"t\u200bo", 1.5}}}));
   EXPECT_EQ(name->arguments.at(0).name, R"("t\u200bo")");
 }
 
-TEST(PresentationTest, WhatIsShownStillMeansTheSame) {
+TEST(PresentationTest, TheShownTextParsesToTheSameValue) {
   const Dict arguments{{{"a", "x\u202e\U000e0041\x01\\"}, {"b", List{{Value("\u200b")}}}}};
   const auto shown = Present(Asked(arguments));
   EXPECT_EQ(*ParseJson(shown->whole), Value(arguments));

@@ -75,7 +75,7 @@ AeadKey AeadKey::DerivedFor(std::string_view purpose) const {
 }
 
 Result<std::string> AeadSeal(const AeadKey& key, std::string_view bound_to, std::string_view text) {
-  if (TooBig(bound_to, text)) return Error(ErrorCode::kResourceExhausted, "too big to be sealed");
+  if (TooBig(bound_to, text)) return Error(ErrorCode::kResourceExhausted, "too large to seal");
   std::string out(text.size() + kAeadOverhead, '\0');
   unsigned char* const nonce = Raw(out);
   unsigned char* const cipher = nonce + kNonceBytes;
@@ -99,7 +99,8 @@ Result<std::string> AeadSeal(const AeadKey& key, std::string_view bound_to, std:
 
 Result<std::string> AeadOpen(const AeadKey& key, std::string_view bound_to,
                              std::string_view sealed) {
-  const Error refused(ErrorCode::kInvalidArgument, "the sealed bytes are not what they should be");
+  const Error refused(ErrorCode::kInvalidArgument,
+                      "the sealed bytes were changed, or belong to another key or purpose");
   if (sealed.size() < kAeadOverhead || TooBig(bound_to, sealed)) return refused;
   const std::string_view nonce = sealed.substr(0, kNonceBytes);
   const std::string_view cipher = sealed.substr(kNonceBytes, sealed.size() - kAeadOverhead);

@@ -12,13 +12,13 @@ TEST(Base64Test, RoundTripsEveryLengthOfPadding) {
   EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
 }
 
-TEST(Base64Test, TakesTheOneSpellingOnly) {
+TEST(Base64Test, AcceptsTheCanonicalSpellingOnly) {
   for (const char* text : {"Zm8", "Zm9=", "Zm8-", "Zg=a", "====", "Z===", "Zm8=\n"}) {
     EXPECT_EQ(DecodeBase64(text), std::nullopt) << text;
   }
 }
 
-TEST(Base64UrlTest, GoesThereAndBack) {
+TEST(Base64UrlTest, RoundTripsEveryLength) {
   std::string bytes;
   for (int i = 0; i < 300; ++i) {
     EXPECT_EQ(DecodeBase64Url(EncodeBase64Url(bytes)), bytes);
@@ -27,7 +27,7 @@ TEST(Base64UrlTest, GoesThereAndBack) {
   EXPECT_EQ(EncodeBase64Url("\xfb\xff"), "-_8");
 }
 
-TEST(Base64UrlTest, ThereIsOneSpelling) {
+TEST(Base64UrlTest, AcceptsOneSpellingOnly) {
   for (const char* text : {"-_8=", "+/8", "-_9", "A", "-_8 ", " -_8", "-_\n8", "-_8.", "-_8A="}) {
     EXPECT_EQ(DecodeBase64Url(text), std::nullopt) << text;
   }

@@ -5,7 +5,7 @@
 namespace caisson {
 namespace {
 
-TEST(ClosestTest, FindsWhatWasMeant) {
+TEST(ClosestTest, FindsTheClosestName) {
   EXPECT_EQ(Closest("lisen", {"store", "listen", "lister"}), "listen");
   EXPECT_EQ(Closest("ot", {"to", "cc"}), "to");
   EXPECT_EQ(Closest("name", {"name"}), "name");

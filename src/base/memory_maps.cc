@@ -60,7 +60,7 @@ Result<std::vector<MemoryMapping>> ParseMemoryMaps(std::string_view text) {
   std::vector<MemoryMapping> mappings;
   while (!text.empty()) {
     auto mapping = TakeMemoryMapping(text);
-    if (!mapping) return Error(ErrorCode::kInternal, "a list of mappings makes no sense");
+    if (!mapping) return Error(ErrorCode::kInternal, "the list of mappings is malformed");
     mappings.push_back(*std::move(mapping));
   }
   return mappings;

@@ -34,7 +34,7 @@ TEST(MemoryMapsTest, OwnMappingsAreRead) {
   EXPECT_GT(maps->size(), 5u);
 }
 
-TEST(MemoryMapsTest, NonsenseIsRefused) {
+TEST(MemoryMapsTest, MalformedLinesAreRefused) {
   EXPECT_FALSE(ParseMemoryMaps("x"));
   EXPECT_FALSE(ParseMemoryMaps("1000-2000"));
   EXPECT_FALSE(ParseMemoryMaps("2000-1000 rw-p 0 0:0 0 \n"));

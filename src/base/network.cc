@@ -35,7 +35,7 @@ bool Network::Contains(const ip::address& peer) const {
 
 Result<Network> Network::Parse(const std::string& text) {
   const auto refuse = [&] {
-    return Error(ErrorCode::kInvalidArgument, "\"" + text + "\" is no address or network");
+    return Error(ErrorCode::kInvalidArgument, "\"" + text + "\" is not an address or network");
   };
   const std::size_t slash = text.find('/');
   boost::system::error_code failed;

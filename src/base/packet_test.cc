@@ -37,14 +37,14 @@ TEST_F(PacketTest, BytesAndDescriptorsArriveTogether) {
   EXPECT_EQ(Receive().bytes, "next");
 }
 
-TEST_F(PacketTest, WhatDoesNotFitIsSaid) {
+TEST_F(PacketTest, ReportsBytesAndDescriptorsThatDoNotFit) {
   ASSERT_EQ(SendPacket(theirs_.get(), std::string(17, 'x'), {}, {}), 0);
   EXPECT_TRUE(Receive().is_cut);
   const std::array<int, kMaxPacketDescriptors + 1> many{};
   EXPECT_EQ(SendPacket(theirs_.get(), "x", {}, many), EINVAL);
 }
 
-TEST_F(PacketTest, NothingThereAndNobodyThere) {
+TEST_F(PacketTest, DistinguishesNoPacketFromAClosedPeer) {
   EXPECT_EQ(Receive().error, EAGAIN);
   theirs_ = UniqueFd();
   const Packet packet = Receive();

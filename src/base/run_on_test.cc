@@ -77,7 +77,7 @@ class RunOnTest : public ::testing::Test {
   asio::thread_pool there_{1};
 };
 
-TEST_F(RunOnTest, WorkIsDoneThereAndTheCallerGoesOnHere) {
+TEST_F(RunOnTest, WorkRunsThereAndTheCallerContinuesHere) {
   Here([&]() -> asio::awaitable<void> {
     const auto home = std::this_thread::get_id();
     const auto where = [&]() -> asio::awaitable<std::thread::id> {
@@ -91,7 +91,7 @@ TEST_F(RunOnTest, WorkIsDoneThereAndTheCallerGoesOnHere) {
   });
 }
 
-TEST_F(RunOnTest, WhatTheWorkThrowsIsThrownHere) {
+TEST_F(RunOnTest, AnExceptionOfTheWorkIsRethrownToTheCaller) {
   Here([&]() -> asio::awaitable<void> {
     EXPECT_THROW((void)co_await RunOn(there_.get_executor(), ThrowInstead()), std::runtime_error);
     const auto call = []() -> int { throw std::runtime_error("no"); };
@@ -216,7 +216,7 @@ TEST_F(RaceTest, TheFasterOneWins) {
   });
 }
 
-TEST_F(RaceTest, WhatTheFasterOneThrowsIsThrown) {
+TEST_F(RaceTest, AnExceptionOfTheFasterOneIsRethrown) {
   Here([&]() -> asio::awaitable<void> {
     EXPECT_THROW((void)co_await Race(ThrowInstead(), Forever()), std::runtime_error);
     const auto throw_late = []() -> asio::awaitable<int> {

@@ -87,7 +87,8 @@ class Stop {
 
 template <typename OnEnd>
 void Stop::Start(asio::awaitable<void> coroutine, OnEnd on_end) const {
-  // Asio keeps this object in the outermost frame of the coroutine, so that the signal is freed last.
+  // Asio keeps this object in the outermost frame of the coroutine, so that the signal is freed
+  // last.
   auto begin = [work = work_, coroutine = std::move(coroutine)]() mutable {
     return std::move(coroutine);
   };

@@ -106,7 +106,7 @@ TEST_F(SpawnTest, ARequestAfterTheEndIsIgnored) {
   EXPECT_FALSE(cancelled_);
 }
 
-TEST_F(SpawnTest, ItIsStoppedByAnotherThreadAtTheMomentItEnds) {
+TEST_F(SpawnTest, ACoroutineCanBeStoppedByAnotherThreadAtTheMomentItEnds) {
   asio::thread_pool there{1};
   const auto work = []() -> asio::awaitable<void> {
     co_await asio::this_coro::throw_if_cancelled(false);

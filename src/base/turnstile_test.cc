@@ -43,7 +43,7 @@ class TurnstileTest : public ::testing::Test {
   std::map<int, Turnstile::Pass> passes_;
 };
 
-TEST_F(TurnstileTest, SoManyEnterAndTheOthersFollowInOrder) {
+TEST_F(TurnstileTest, ALimitedNumberEntersAndTheOthersFollowInOrder) {
   for (int who = 0; who < 5; ++who) Enter(who);
   EXPECT_THAT(entered_, ElementsAre(0, 1));
   Leave(1);
@@ -64,7 +64,7 @@ TEST_F(TurnstileTest, APassLeavesOnce) {
   EXPECT_THAT(entered_, ElementsAre(0, 1, 2));
 }
 
-TEST_F(TurnstileTest, WhoIsCancelledKeepsNoPlace) {
+TEST_F(TurnstileTest, ACancelledCoroutineKeepsNoPlace) {
   const Stop third(context_.get_executor());
   const Stop fourth(context_.get_executor());
   Enter(0);

@@ -31,13 +31,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Native cells that wait, and how many of them are used before others are made.
+// The number of spare native cells, and how many are used before others are made.
 constexpr std::size_t kSpareCells = 16;
 constexpr int kBurst = 8;
-constexpr milliseconds kRefilled(5);      // In which one cell is made again.
-constexpr milliseconds kBetweenRuns(20);  // Of somebody who comes again and again.
+constexpr milliseconds kRefilled(5);      // Time in which one cell is made again.
+constexpr milliseconds kBetweenRuns(20);  // The pace of a user who repeats runs.
 
-// How many samples of each.
+// The number of samples of each metric.
 struct Amounts {
   int runs = 5000;
   int runs_after_1ms = 500;
@@ -109,7 +109,7 @@ class Measurement {
     report_.metrics.push_back({.name = std::move(name), .value = Summarise(std::move(samples))});
   }
 
-  // Whether this, or something in this group of names, was asked for.
+  // Returns true if this name, or a name in this group, was asked for.
   bool Wanted(std::string_view name) const {
     return name.starts_with(options_.only) || std::string_view(options_.only).starts_with(name);
   }
@@ -117,7 +117,7 @@ class Measurement {
     return std::ranges::any_of(names, [this](std::string_view name) { return Wanted(name); });
   }
 
-  // What this machine cannot tell is left out; anything else that goes wrong ends the benchmark.
+  // Skips what this machine cannot measure. Any other error ends the benchmark.
   Result<void> Take(const std::string& name, std::invocable auto measure) {
     if (!Wanted(name)) return {};
     options_.progress(name);
@@ -230,7 +230,7 @@ class Measurement {
     return {};
   }
 
-  // Each in workers in which nothing has grown yet.
+  // Uses fresh workers, in which nothing has grown yet.
   Result<void> Memory(const std::string& name,
                       Result<double> (*measure)(WasmEngine&, std::size_t)) {
     if (!Wanted(name)) return {};
@@ -239,16 +239,16 @@ class Measurement {
     TRY_ASSIGN(engine_, NewEngine(0));
     auto bytes = measure(*engine_, amounts_.cells);
     if (!bytes) return Take(name, [&] { return Result<Samples>(std::move(bytes).error()); });
-    // One measurement over many cells: their mean, and how many they were.
+    // One measurement over many cells: their mean and their number.
     report_.metrics.push_back(
         {.name = name, .value = {.median = *bytes, .p99 = *bytes, .n = amounts_.cells}});
     return {};
   }
 
-  // For what engine native has in tier namespace only.
+  // For metrics that engine native has in tier namespace only.
   Result<void> TakeInNamespaces(const std::string& name, std::invocable auto measure) {
     if (tier_ == jail::Tier::kNamespace) return Take(name, measure);
-    if (Wanted(name)) Skip(name, "engine native has it in tier namespace only");
+    if (Wanted(name)) Skip(name, "engine native has it only in tier namespace");
     return {};
   }
 
@@ -283,7 +283,7 @@ class Measurement {
 
   Result<void> NativeOneAfterAnother() {
     TRY_ASSIGN(auto engine, NewNative(1, kSpareCells));
-    // Cells are told from the nursery by their pid namespace.
+    // The pid namespace distinguishes cells from the nursery.
     TRY(TakeInNamespaces("native.cell_bytes", [] { return WaitingCellBytes(kSpareCells); }));
     if (WantedAny({"native.fresh_run_us", "native.outcome_us"})) {
       options_.progress("native.fresh_run_us");
@@ -301,7 +301,7 @@ class Measurement {
     return Take("native.kill_us", [&] { return KillTimes(*engine, amounts_.native_kills); });
   }
 
-  // Where asyncio is imported already, as for all code that imports it in a server.
+  // With asyncio already imported, as for all code that imports it in a server.
   Result<void> NativeGathered() {
     return Take("native.gathered_1000_us", [&]() -> Result<Samples> {
       TRY_ASSIGN(auto engine, NewNative(1, kSpareCells, {"asyncio"}));
@@ -321,7 +321,8 @@ class Measurement {
     });
   }
 
-  // Runs that no cell can wait for unless somebody knows what they need. Through a CodeRunner, to the outcome.
+  // Runs whose cells can be prepared only if their needs are known. Through a CodeRunner, to the
+  // outcome.
   Result<void> NativeWithNeeds() {
     if (!WantedAny(
             {"native.mounted_run_us", "native.mounted_rw_run_us", "native.processes_run_us"})) {

@@ -1,8 +1,8 @@
-// Measures everything this build can be measured in, and says what it found.
+// Measures everything that can be measured with this build and returns the report.
 //
 // Trust     A wrong answer of a run ends the benchmark with an error.
-// Threads   Blocks; not on a lane. `progress` is called on the calling thread.
-// Lifetime  Engines are made and gone within the call.
+// Threads   Blocks; must not be called on a lane. `progress` is called on the calling thread.
+// Lifetime  Engines are created and destroyed within the call.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ namespace caisson::bench {
 
 struct Options {
   std::string tier;
-  std::string installation{};  // As FindInstallation has it.
-  std::string program{};       // Our own program, for the cold start; empty: not measured.
+  std::string installation{};  // Same as for FindInstallation.
+  std::string program{};       // The path of caisson, for the cold start; empty: not measured.
   bool quick = false;          // Fewer samples: seconds instead of a minute.
-  std::string only{};          // Measured are metrics whose name begins with this.
+  std::string only{};          // Measures only metrics whose name starts with this.
   std::function<void(std::string_view name)> progress = [](std::string_view) {};
 };
 

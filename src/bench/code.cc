@@ -37,7 +37,7 @@ Dict Object(std::initializer_list<std::pair<const char*, Value>> items) {
   return dict;
 }
 
-// A function that gives back its first argument, `n`, and wants the others too.
+// A function that returns its first argument, `n`, and also requires the others.
 Result<std::shared_ptr<const Tool>> Echo(std::string name, std::span<const char* const> others) {
   const Dict integer = Object({{"type", Value(std::string("integer"))}});
   Dict properties = Object({{"n", integer}});
@@ -60,7 +60,7 @@ std::shared_ptr<const CodeSetting> SettingWith(std::vector<std::shared_ptr<const
       CodeSetting{.tools = std::make_shared<const ToolSet>(std::move(tools))});
 }
 
-// Eight lines of everyday code, over and over.
+// Eight lines of everyday code, repeated.
 std::string TwoHundredLines() {
   std::string code;
   for (int i = 0; i < 25; ++i) {
@@ -76,7 +76,7 @@ std::string TwoHundredLines() {
   return code;
 }
 
-// A directory with one small file in it, which goes with this.
+// A temporary directory with one small file.
 class SmallDirectory {
  public:
   static Result<SmallDirectory> Make() {
@@ -84,7 +84,7 @@ class SmallDirectory {
     if (::mkdtemp(path.data()) == nullptr) return Error::FromErrno(errno, "make a directory");
     SmallDirectory made(std::move(path));
     std::ofstream(made.path_ + "/one") << "1";
-    // In tier landlock, cells that root starts are another user, who must be able to read it.
+    // In tier landlock, cells that root starts run as another user, who must be able to read it.
     if (::chmod(made.path_.c_str(), 0755) != 0) return Error::FromErrno(errno, "open a directory");
     return made;
   }
@@ -108,7 +108,7 @@ asio::awaitable<Result<Samples>> TimeCode(Engine& engine, CodeRequest request,
   asio::steady_timer pause(co_await asio::this_coro::executor);
   Result<Samples> samples{Samples()};
   for (int i = -kWarmUpRuns; i < plan.runs && samples; ++i) {
-    // Never in step with the kernel's ticks, which some runs wait for.
+    // Varied, so that it does not align with kernel ticks, which some runs wait for.
     pause.expires_after(plan.pause + plan.pause * (i % 7) / 7);
     co_await pause.async_wait(asio::use_awaitable);
     const auto begin = Clock::now();

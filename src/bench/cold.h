@@ -1,6 +1,6 @@
-// Processes from their start to their end.
+// Measures processes from their start to their end.
 //
-// Trust     Runs our own program and the system's python3, both with an empty environment.
+// Trust     Runs caisson and the system's python3, both with an empty environment.
 // Threads   Blocks.
 // Lifetime  Each process is gone before the call returns.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace caisson::bench {
 
-// Where the system's python3 is: /usr/bin/python3, else what PATH finds.
+// Returns the path of the system's python3: /usr/bin/python3, otherwise the one in PATH.
 std::optional<std::string> FindPython();
 
 // "3.11.2"

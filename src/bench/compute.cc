@@ -17,7 +17,7 @@ struct Timed {
   std::string answer;
 };
 
-// Prints the seconds that the work took and what it computed.
+// Prints the seconds of the work and its result.
 std::string CodeOf(const ComputeProgram& program) {
   std::string code = "from time import process_time as _clock\n";
   code += program.prepare;

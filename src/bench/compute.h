@@ -1,6 +1,6 @@
-// The same small programs in a cell and in the system's python3, each timing itself.
+// Runs the same small programs in a cell and in the system's python3; each measures its own time.
 //
-// Trust     Both must print the same; what is compared is the time they measured inside.
+// Trust     Both must print the same. The times they measured inside are compared.
 // Threads   Called off the lanes; cells run on the first one.
 // Lifetime  Borrows the engine for the call.
 #pragma once

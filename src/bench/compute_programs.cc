@@ -5,7 +5,8 @@
 namespace caisson::bench {
 namespace {
 
-// Each works for a few hundredths of a second in CPython 3.11 and shows one habit of everyday code.
+// Each runs for a few hundredths of a second in CPython 3.11 and covers one pattern of everyday
+// code.
 constexpr std::array kPrograms{
     ComputeProgram{.name = "module_loop", .prepare = "", .work = R"(
 answer = 0

@@ -1,6 +1,6 @@
 // The programs that CompareWithPython runs.
 //
-// Trust     Ours.
+// Trust     Constants.
 // Threads   Constants.
 // Lifetime  Static.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace caisson::bench {
 
-// Code that leaves what it computed in `answer`; it is run between two readings of the clock.
+// Code that stores its result in `answer`; it runs between two clock readings.
 struct ComputeProgram {
   std::string_view name;
   std::string_view prepare;  // Not timed.

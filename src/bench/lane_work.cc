@@ -8,8 +8,7 @@ void EchoEvents::OnCall(ToolCall call) {
   static_cast<void>(Unpack(call).has_value());
   auto& arguments = call.positional.items;
   Value answer = arguments.empty() ? Value() : std::move(arguments.front());
-  // It answers a call that has just been made, so that it can only be refused once the run has
-  // ended.
+  // The call was just made, so the answer can be refused only if the run has ended.
   static_cast<void>(cell->Answer(call.seq, std::move(answer)));
 }
 

@@ -1,8 +1,7 @@
-// How a benchmark acts on one of an engine's lanes: as a coroutine there, like any user of the
-// library.
+// Runs a benchmark as a coroutine on one of an engine's lanes, like any user of the library.
 //
-// Trust     Outcomes are compared with what is expected; anything else ends the benchmark.
-// Threads   OnLane blocks its caller, which must not be a lane. All else on the lane.
+// Trust     Outcomes are compared with the expected ones; a difference ends the benchmark.
+// Threads   OnLane blocks its caller, which must not be a lane. All else runs on the lane.
 // Lifetime  Borrows the engine.
 #pragma once
 
@@ -55,10 +54,10 @@ class EchoEvents final : public RunEvents {
   Cell* cell = nullptr;
 };
 
-// A fresh cell, one run, and the cell is gone again.
+// Opens a fresh cell, runs once, and discards the cell.
 asio::awaitable<Result<Outcome>> RunFresh(Engine& engine, RunRequest request);
 
-// An error that shows the outcome, unless the run completed with this result and printed this.
+// Fails and shows the outcome, unless the run completed with this result and output.
 Result<void> Expect(const Outcome& outcome, const std::optional<Value>& result,
                     std::string_view output);
 inline Result<void> ExpectResult(const Outcome& outcome, Value result) {

@@ -36,7 +36,7 @@ asio::awaitable<Result<Samples>> TimeRuns(Engine& engine, LatencyPlan plan) {
   co_return samples;
 }
 
-// Runs `runs` pieces of code in one cell that is kept between them; gives how many.
+// Runs `runs` pieces of code in one kept cell. Returns their number.
 asio::awaitable<Result<int>> RunSession(Engine& engine, int runs) {
   auto cell = co_await engine.Open({.owner = OwnerId("bench")});
   if (!cell) co_return std::move(cell).error();

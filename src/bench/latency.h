@@ -1,4 +1,4 @@
-// From the request to the outcome, one run after another on one lane.
+// Measures from the request to the outcome, one run after another on one lane.
 //
 // Trust     Every outcome is checked.
 // Threads   Called off the lanes; the work happens on the first one.
@@ -18,19 +18,19 @@ namespace caisson::bench {
 
 struct LatencyPlan {
   RunRequest request;
-  std::optional<Value> result{};  // What each run must give,
-  std::string output{};           // and print.
+  std::optional<Value> result{};  // The expected result of each run,
+  std::string output{};           // and its output.
   int runs = 0;
-  std::chrono::nanoseconds idle{};  // Pause before each run: nobody has used the worker meanwhile.
+  std::chrono::nanoseconds idle{};  // Pause before each run, in which the worker is idle.
 };
 
-// Microseconds of each run, every one in a fresh cell.
+// Microseconds of each run, each in a fresh cell.
 Result<Samples> FreshRuns(const Lanes& lanes, LatencyPlan plan);
 
-// Microseconds of ten runs in one stateful cell, the cell's opening included.
+// Microseconds of ten runs in one stateful cell, including the opening of the cell.
 Result<Samples> TenRunsInOneCell(WasmEngine& engine, int sessions);
 
-// How many microseconds after its wall time an endless loop is reported as ended.
+// Microseconds from the wall time limit of an endless loop to its outcome.
 Result<Samples> TimeoutOvershoot(WasmEngine& engine, int runs);
 
 }  // namespace caisson::bench

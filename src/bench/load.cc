@@ -17,7 +17,7 @@
 namespace caisson::bench {
 namespace {
 
-// Requests under way on each lane: enough that the worker always has one waiting.
+// Current requests on each lane: enough that the worker always has one waiting.
 constexpr int kInFlight = 8;
 
 // --- Runs per second ---
@@ -65,7 +65,7 @@ Result<double> Growth(std::uint64_t before, std::size_t cells) {
   return static_cast<double>(now - std::min(now, before)) / static_cast<double>(cells);
 }
 
-// One run on each lane, so that what comes with the first one is there already.
+// One run on each lane, so that the memory of a first run is included.
 Result<std::uint64_t> BytesAtRest(WasmEngine& engine) {
   for (std::size_t lane = 0; lane < engine.lanes(); ++lane) {
     TRY_ASSIGN(const Outcome outcome, OnLane(engine, lane, RunFresh(engine, {.code = "1+1"})));
@@ -74,7 +74,7 @@ Result<std::uint64_t> BytesAtRest(WasmEngine& engine) {
   return BytesNow();
 }
 
-// Cells belong to a lane, and so do they that hold them: each lane fills and empties its own share.
+// Cells and their owners belong to a lane: each lane fills and empties its own share.
 template <typename T>
 class Shares {
  public:
@@ -89,7 +89,7 @@ class Shares {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
-  // `make` gives an awaitable<Result<T>>, `each` takes a T& and gives an
+  // `make` returns an awaitable<Result<T>>; `each` takes a T& and returns an
   // awaitable<Result<Outcome>>.
   template <typename Make>
   Result<void> Fill(Make make) {

@@ -29,7 +29,7 @@ constexpr std::string_view kBody =
     R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_code","arguments":{"code":"1+1"},"_meta":{)"
     R"("io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}})";
 
-// One connection that is kept.
+// A persistent connection.
 class Client {
  public:
   Client(std::string authority, std::uint16_t port) {
@@ -43,7 +43,7 @@ class Client {
     socket_.set_option(asio::ip::tcp::no_delay(true));
   }
 
-  // The body of the answer.
+  // Returns the body of the answer.
   Result<std::string> Call() {
     boost::system::error_code error;
     asio::write(socket_, asio::buffer(request_), error);
@@ -58,7 +58,7 @@ class Client {
       std::from_chars(answer.data() + length + 16, answer.data() + head, size);
       if (answer.size() >= head + 4 + size) return answer.substr(head + 4, size);
     }
-    return Error(ErrorCode::kInternal, "the server hung up: " + error.message());
+    return Error(ErrorCode::kInternal, "the server closed the connection: " + error.message());
   }
 
  private:
@@ -67,7 +67,7 @@ class Client {
   std::string request_;
 };
 
-// How long the run itself took; an error if it was not what was asked for.
+// Returns the time of the run itself; fails if the answer is not the expected one.
 Result<Microseconds> RunTime(const std::string& body) {
   TRY_ASSIGN(const Value answer, ParseJson(body));
   const auto* fields = answer.If<Dict>();

@@ -1,6 +1,7 @@
-// What MCP over HTTP costs beyond the run itself: a client with a connection that it keeps, calling execute_code.
+// Measures the cost of MCP over HTTP beyond the run itself: a client with a persistent connection
+// calls execute_code.
 //
-// Trust     Our own server on a free port of this machine, with a store in memory.
+// Trust     A local server on a free port, with a store in memory.
 // Threads   Blocks.
 // Lifetime  Server and client are gone before the call returns.
 #pragma once
@@ -12,7 +13,8 @@
 
 namespace caisson::bench {
 
-// Microseconds from the request's first byte to the answer's last, less what the run itself took.
+// Microseconds from the request's first byte to the answer's last, minus the time of the run
+// itself.
 Result<Samples> McpHttpOverhead(const std::string& tier, const std::string& installation,
                                 int calls);
 

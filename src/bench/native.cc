@@ -15,7 +15,7 @@ namespace caisson::bench {
 namespace {
 
 constexpr int kWarmUpBursts = 3;
-// In which a burst's cells are made again: several times what one takes.
+// The pause in which the cells of a burst are made again: several times the duration of one.
 constexpr std::chrono::milliseconds kPausePerCell{3};
 constexpr std::chrono::seconds kPatience{10};
 
@@ -34,7 +34,7 @@ asio::awaitable<Result<void>> TimeOne(Engine& engine, const NativePlan& plan, Na
   auto outcome = co_await (*cell)->Run(plan.request, events, AfterRun::kDiscard);
   const auto end = Clock::now();
   if (!outcome) co_return std::move(outcome).error();
-  // Its wall time ends with its report; what follows is its process's end.
+  // Its wall time ends with its report; the end of its process follows.
   times.report_us.push_back(Microseconds(opened - begin + outcome->usage.wall));
   times.outcome_us.push_back(Microseconds(end - begin));
   co_return Expect(*outcome, plan.result, "");
@@ -55,7 +55,7 @@ asio::awaitable<Result<NativeTimes>> TimeBursts(Engine& engine, NativePlan plan)
   co_return times;
 }
 
-// Notes when the code first speaks.
+// Records the time of the code's first call.
 struct FirstWord final : RunEvents {
   void OnOutput(OutputStream /*stream*/, std::string_view /*bytes*/) override { Note(); }
   void OnCall(ToolCall call) override {
@@ -91,7 +91,7 @@ asio::awaitable<Result<Samples>> TimeOnDemand(Engine& engine, int runs) {
   co_return samples;
 }
 
-// A busy loop that has begun, and its outcome once there is one.
+// A started busy loop, and its outcome once there is one.
 struct BusyRun {
   explicit BusyRun(const asio::any_io_executor& executor) : changed(executor) {
     events.spoken = &changed;
@@ -119,7 +119,8 @@ struct BusyRun {
 asio::awaitable<Result<Samples>> TimeKills(Engine& engine, int runs) {
   Samples samples;
   for (int i = 0; i < runs; ++i) {
-    co_await Pause(kPausePerCell);  // The cell before is made again: that is not this one's end.
+    // Waits until the previous cell was made again, which is not part of this measurement.
+    co_await Pause(kPausePerCell);
     auto cell = co_await engine.Open({.owner = OwnerId("bench")});
     if (!cell) co_return std::move(cell).error();
     const auto executor = (*cell)->executor();
@@ -158,7 +159,7 @@ Result<Samples> WaitingCellBytes(std::size_t cells) {
     Samples bytes = ReadNativeCellBytes();
     if (bytes.size() >= cells) return bytes;
     if (Clock::now() > deadline) {
-      return Error(ErrorCode::kInternal, "a nursery does not make the cells it should");
+      return Error(ErrorCode::kInternal, "the nursery did not make the expected cells");
     }
   }
 }

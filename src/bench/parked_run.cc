@@ -30,7 +30,7 @@ struct ParkedRun::State final : RunEvents {
     self->changed.cancel();
   }
 
-  // Until there is a call or an outcome.
+  // Waits for a call or an outcome.
   asio::awaitable<void> AwaitChange() {
     changed.expires_after(kPatience);
     boost::system::error_code woken;
@@ -76,7 +76,7 @@ Result<void> ParkedRun::Answer(Value answer) {
 asio::awaitable<Result<Outcome>> ParkedRun::End() {
   if (!state_->outcome) co_await state_->AwaitChange();
   if (!state_->outcome)
-    co_return Error(ErrorCode::kDeadlineExceeded, "an answered run does not end");
+    co_return Error(ErrorCode::kDeadlineExceeded, "an answered run did not end");
   co_return *state_->outcome;
 }
 

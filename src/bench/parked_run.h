@@ -1,6 +1,6 @@
 // A ParkedRun is a run that has called a tool and waits for the answer.
 //
-// Trust     As Cell.
+// Trust     Same as Cell.
 // Threads   The lane it was started on.
 // Lifetime  Destroying it before its end cancels the run.
 #pragma once
@@ -27,7 +27,7 @@ class ParkedRun {
   Cell& cell();
   std::uint32_t seq() const;
   Result<void> Answer(Value answer);
-  // The outcome, once there is one.
+  // Waits for the outcome and returns it.
   asio::awaitable<Result<Outcome>> End();
 
  private:

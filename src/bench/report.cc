@@ -25,7 +25,7 @@ Value Text(const char* text) {
 Value Whole(std::uint64_t number) {
   return static_cast<std::int64_t>(number);
 }
-// Nobody measures a thousandth of a microsecond.
+// A thousandth of a microsecond cannot be measured.
 Value Rounded(double number) {
   return std::round(number * 1000) / 1000;
 }
@@ -78,7 +78,7 @@ std::string Shown(std::string_view name, double value) {
   return Format("%.2f ×", value);
 }
 
-// Right-aligned to `width` characters, of which UTF-8 may need more bytes.
+// Right-aligned to `width` characters; UTF-8 may take more bytes.
 std::string Padded(const std::string& text, std::size_t width) {
   std::size_t characters = 0;
   for (const char c : text) characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80 ? 1 : 0;
@@ -121,7 +121,8 @@ std::string ToJson(const Report& report) {
     all.items.emplace_back(Text("skipped"), std::move(skipped));
   }
   auto text = caisson::ToJson(Value(std::move(all)));
-  return text ? *std::move(text) : std::string("null");  // Finite numbers: JSON can hold all of it.
+  // Cannot fail: JSON can hold all finite numbers.
+  return text ? *std::move(text) : std::string("null");
 }
 
 std::string ToTable(const Report& report) {

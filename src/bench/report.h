@@ -1,6 +1,6 @@
-// What the benchmarks found, as data, as JSON and as a table.
+// The results of the benchmarks, as data, as JSON and as a table.
 //
-// Trust     Numbers and names of ours; facts of the machine come from the kernel.
+// Trust     Trusted numbers and names; facts about the machine come from the kernel.
 // Threads   Values.
 // Lifetime  Values.
 #pragma once
@@ -16,15 +16,15 @@ namespace caisson::bench {
 
 struct Machine {
   std::string cpu;
-  std::size_t cores = 0;  // That this process may use.
+  std::size_t cores = 0;  // The cores that this process may use.
   std::uint64_t memory_bytes = 0;
   std::string kernel;
-  std::string python;  // The system's python3 that is compared with; empty: none.
+  std::string python;  // The system's python3 for comparison; empty: none.
   std::string caisson;
   std::string tier;
 };
 
-// The machine we are on; `python` and `tier` are left to the caller.
+// Describes this machine; the caller sets `python` and `tier`.
 Machine ThisMachine();
 
 struct Metric {
@@ -43,8 +43,8 @@ struct Report {
   std::vector<Skipped> skipped{};
 };
 
-// One line: {"machine":{…},"metrics":{NAME:{"median":…,"p99":…,"n":…}}}, and "skipped" if anything
-// was.
+// Returns one line: {"machine":{…},"metrics":{NAME:{"median":…,"p99":…,"n":…}}}, and "skipped" if
+// anything was skipped.
 std::string ToJson(const Report& report);
 
 std::string ToTable(const Report& report);

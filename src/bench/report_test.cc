@@ -27,7 +27,7 @@ TEST(ReportTest, JsonHasTheShapeOthersRelyOn) {
             R"("metrics":{"wasm.fresh_run_us":{"median":25.123,"p99":1250.0,"n":100}}})");
 }
 
-TEST(ReportTest, WhatWasSkippedIsSaid) {
+TEST(ReportTest, SkippedMetricsAreListed) {
   Report report = Sample();
   report.skipped.push_back({.name = "python_cold_us", .why = "no python3"});
   EXPECT_THAT(ToJson(report), HasSubstr(R"("skipped":{"python_cold_us":"no python3"})"));

@@ -1,6 +1,6 @@
-// Making a cell's memory the snapshot again after a run.
+// Measures the reset of a cell's memory to the snapshot after a run.
 //
-// Trust     Reads the base that the workers map; compares what comes out with it.
+// Trust     Reads the base that the workers map and compares the result with it.
 // Threads   Any; blocks.
 // Lifetime  Maps the base for the call.
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace caisson::bench {
 
-// Microseconds of one reset, in this process instead of a worker: every page has been written to that all runs write to.
+// Microseconds of one reset, in this process instead of a worker, after writing to every page that
+// all runs write to.
 Result<Samples> ResetTimes(const std::string& base_path, int resets);
 
 }  // namespace caisson::bench

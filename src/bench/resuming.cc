@@ -27,7 +27,7 @@ std::shared_ptr<const CodeSetting> AskingSetting(std::int64_t& effects) {
   return std::make_shared<const CodeSetting>(std::move(setting));
 }
 
-// A service over the engine, whose runs wait in memory for at most `keep_parked`.
+// A service over the engine whose runs wait in memory for at most `keep_parked`.
 class Service {
  public:
   Service(Engine& engine, std::unique_ptr<Store> store, std::chrono::nanoseconds keep_parked)
@@ -49,11 +49,11 @@ class Service {
     thread_.join();
   }
 
-  // How long it took from the yes to the end.
+  // Returns the time from the approval to the end.
   Result<double> Once() {
     TRY_ASSIGN(const RunView asking, Wait(runs_.Start(owner_, {.code = "1 + ask()"})));
     if (asking.outcome.approvals.size() != 1) {
-      return Error(ErrorCode::kInternal, "the run does not ask");
+      return Error(ErrorCode::kInternal, "the run did not ask for an approval");
     }
     const ApprovalId approval(asking.outcome.approvals[0].id);
     const auto begin = Clock::now();
@@ -63,7 +63,7 @@ class Service {
     return Microseconds(took);
   }
 
-  // How long the store alone takes for that.
+  // Returns the time that the store alone takes for it.
   Result<double> StoreAlone() {
     const RunId run(NewRunId());
     TRY_ASSIGN(const Lease lease, Wait(MakeWaiting(run)));
@@ -73,7 +73,7 @@ class Service {
   }
 
  private:
-  static constexpr std::size_t kSealedBytes = 24'000;  // As much as a small run takes.
+  static constexpr std::size_t kSealedBytes = 24'000;  // The size of a small saved run.
 
   // The rows of a run that waits for one call.
   asio::awaitable<Result<Lease>> MakeWaiting(RunId run) {

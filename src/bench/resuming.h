@@ -1,10 +1,11 @@
-// From somebody's yes to the end of the code that waited for it: parked in memory, and asleep in the store.
+// Measures from an approval to the end of the code that waited for it: parked in memory, and saved
+// in the store.
 //
-// The store is in memory. What its own writes cost, those that no run can go on without, is measured beside it: the same four
-// transactions one after the other, with nothing between them.
+// The store is in memory. The cost of its own necessary writes is measured separately: the same
+// four transactions one after the other, with nothing between them.
 //
-// Trust     Each run must end rightly, and its effect happen once.
-// Threads   Blocks; not on a lane.
+// Trust     Each run must end correctly, and its effect must happen once.
+// Threads   Blocks; must not be called on a lane.
 // Lifetime  Borrows the engine for the call.
 #pragma once
 

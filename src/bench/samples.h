@@ -1,6 +1,6 @@
-// Samples of one quantity and what is reported of them.
+// Samples of one quantity, and their summary.
 //
-// Trust     Numbers of ours.
+// Trust     Trusted numbers.
 // Threads   Values.
 // Lifetime  Values.
 #pragma once
@@ -14,11 +14,11 @@ using Samples = std::vector<double>;
 
 struct Distribution {
   double median = 0;
-  double p99 = 0;  // The largest when there are fewer than a hundred.
+  double p99 = 0;  // The largest sample if there are fewer than a hundred.
   std::size_t n = 0;
 };
 
-// Of at least one sample.
+// Precondition: at least one sample.
 Distribution Summarise(Samples samples);
 
 double GeometricMean(const Samples& samples);

@@ -35,7 +35,7 @@ asio::awaitable<Result<void>> Finish(Cell& cell, std::uint32_t seq) {
   co_return ExpectResult(*outcome, Value(kAnswer + 1));
 }
 
-// One cell to bytes and back.
+// Saves and restores one cell.
 asio::awaitable<Result<void>> Once(WasmEngine& engine, const SealKey& key, Saving& saving) {
   const OwnerId owner("bench");
   auto run = co_await ParkedRun::Start(engine, owner, "1 + ask()");

@@ -1,6 +1,6 @@
-// Putting a waiting cell to sleep as sealed bytes, and waking it.
+// Measures saving a waiting cell as sealed bytes, and restoring it.
 //
-// Trust     Each restored run is answered and must end rightly.
+// Trust     Each restored run is answered and must end correctly.
 // Threads   Called off the lanes; the work happens on the first one.
 // Lifetime  Borrows the engine for the call.
 #pragma once
@@ -13,7 +13,7 @@ namespace caisson::bench {
 
 struct Saving {
   Samples save_us{};     // Save and seal.
-  Samples restore_us{};  // Unseal and restore, in a worker that runs already.
+  Samples restore_us{};  // Unseal and restore, in a worker that is already running.
   Samples blob_bytes{};  // Sealed.
 };
 

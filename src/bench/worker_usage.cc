@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kKibibyte = 1024;
 
 Error NoProc(const std::string& what) {
-  return Error(ErrorCode::kUnavailable, "/proc does not tell " + what);
+  return Error(ErrorCode::kUnavailable, "/proc does not show " + what);
 }
 
 std::string ReadAll(const fs::path& path) {
@@ -29,7 +29,7 @@ std::string ReadAll(const fs::path& path) {
   return std::move(text).str();
 }
 
-// The number after "NAME:" in a status file.
+// Returns the number after "NAME:" in a status file.
 std::optional<std::uint64_t> Field(std::string_view status, std::string_view name) {
   const std::size_t at = status.find(name);
   if (at == status.npos) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::uint64_t> PrivateBytes(std::string_view status) {
 
 std::vector<fs::path> ChildrenOf(std::uint64_t parent) {
   std::vector<fs::path> children;
-  std::error_code ignored;  // Processes come and go while we look.
+  std::error_code ignored;  // Processes start and end while they are listed.
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != name.npos) continue;
@@ -65,14 +65,14 @@ std::vector<fs::path> Children() {
 
 std::vector<fs::path> Descendants(const fs::path& process) {
   std::vector<fs::path> all = ChildrenOf(std::stoull(process.filename().string()));
-  for (std::size_t i = 0; i < all.size(); ++i) {  // Grows while we go through it.
+  for (std::size_t i = 0; i < all.size(); ++i) {  // `all` grows during the loop.
     const auto children = ChildrenOf(std::stoull(all[i].filename().string()));
     all.insert(all.end(), children.begin(), children.end());
   }
   return all;
 }
 
-// In how many a process has a number: a cell in one more than its nursery.
+// Returns the number of pid namespaces of a process; a cell has one more than its nursery.
 std::size_t PidNamespaces(const fs::path& process) {
   const std::string status = ReadAll(process / "status");
   const std::size_t at = status.find("\nNSpid:");
@@ -87,9 +87,9 @@ Result<std::uint64_t> ReadWorkerBytes() {
   std::optional<std::uint64_t> sum;
   for (const fs::path& child : Children()) {
     const auto bytes = PrivateBytes(ReadAll(child / "status"));
-    if (bytes) sum = sum.value_or(0) + *bytes;  // Else it has ended.
+    if (bytes) sum = sum.value_or(0) + *bytes;  // Otherwise it has ended.
   }
-  if (!sum) return NoProc("what our workers use");
+  if (!sum) return NoProc("the memory of the workers");
   return *sum;
 }
 
@@ -118,7 +118,7 @@ std::vector<double> ReadNativeCellBytes() {
 
 Result<std::uint64_t> ReadOwnBytes() {
   const auto bytes = PrivateBytes(ReadAll("/proc/self/status"));
-  if (!bytes) return NoProc("how much memory we use");
+  if (!bytes) return NoProc("the memory of this process");
   return *bytes;
 }
 

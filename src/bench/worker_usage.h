@@ -1,6 +1,6 @@
-// What this process's workers use, as the kernel counts it.
+// Reads the memory use of this process's workers from the kernel.
 //
-// Trust     Read from /proc about our own children.
+// Trust     Read from /proc about this process's own children.
 // Threads   Any.
 // Lifetime  Values.
 #pragma once
@@ -12,15 +12,16 @@
 
 namespace caisson::bench {
 
-// Memory of all children of this process that is theirs alone, with its page tables. The mapped snapshot is in the page
-// cache once. kUnavailable: /proc does not tell.
+// Returns the private memory of all children of this process, with its page tables. The mapped
+// snapshot is in the page cache once. Fails with kUnavailable if /proc does not show it.
 Result<std::uint64_t> ReadWorkerBytes();
 
-// Bytes of each cell of our nurseries, shared pages counted by their share; with its part of the processes that
-// nurseries keep to make cells in. None where /proc does not tell, or not us.
+// Returns the bytes of each cell of the nurseries: shared pages count by their share; plus its part
+// of the processes that nurseries keep for making cells. Empty if /proc does not show it to this
+// user.
 std::vector<double> ReadNativeCellBytes();
 
-// The same memory of this process itself.
+// Returns the same memory of this process itself.
 Result<std::uint64_t> ReadOwnBytes();
 
 }  // namespace caisson::bench

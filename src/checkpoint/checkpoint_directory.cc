@@ -28,7 +28,8 @@ constexpr const char* kStamp = "owner";
 constexpr std::string_view kStampBinding = "checkpoint owner 1";
 constexpr std::string_view kDraftPrefix = ".new-";
 
-// A single segment that means the same to every file system and shell: nothing is decoded, folded or stripped.
+// Accepts a single segment that means the same to every file system and shell: nothing is decoded,
+// folded or stripped.
 bool IsSafeSegment(std::string_view id) {
   const auto is_safe = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -58,11 +59,12 @@ Result<std::string> ReadFile(const UniqueFd& directory, const std::string& name)
   }
 }
 
-// Under its name it is whole and durable, or not there. kFailedPrecondition: the name is taken.
+// The file appears under its name only when it is complete and durable. Fails with
+// kFailedPrecondition if the name exists.
 Result<void> CreateFile(const UniqueFd& directory, const std::string& name, std::string_view text) {
   const std::string draft = std::string(kDraftPrefix) + name;
   ::unlinkat(directory.get(), draft.c_str(),
-             0);  // Of somebody who died; the lock says nobody else.
+             0);  // Left by a process that died; the lock excludes others.
   const UniqueFd file(::openat(directory.get(), draft.c_str(),
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.is_open()) return Error::FromErrno(errno, "create a checkpoint");
@@ -75,14 +77,14 @@ Result<void> CreateFile(const UniqueFd& directory, const std::string& name, std:
   if (::fsync(file.get()) != 0) return Error::FromErrno(errno, "sync a checkpoint");
   if (::renameat2(directory.get(), draft.c_str(), directory.get(), name.c_str(),
                   RENAME_NOREPLACE) != 0) {
-    if (errno == EEXIST) return Error(ErrorCode::kFailedPrecondition, "there is one by this name");
+    if (errno == EEXIST) return Error(ErrorCode::kFailedPrecondition, "this name already exists");
     return Error::FromErrno(errno, "name a checkpoint");
   }
   if (::fsync(directory.get()) != 0) return Error::FromErrno(errno, "sync a directory");
   return {};
 }
 
-// kNotFound: it is not there.
+// Fails with kNotFound if it does not exist.
 Result<UniqueFd> OpenDirectory(const UniqueFd& parent, const std::string& name, Missing missing) {
   if (missing == Missing::kCreate && ::mkdirat(parent.get(), name.c_str(), 0700) == 0) {
     if (::fsync(parent.get()) != 0) return Error::FromErrno(errno, "sync a directory");
@@ -95,7 +97,7 @@ Result<UniqueFd> OpenDirectory(const UniqueFd& parent, const std::string& name, 
 }
 
 Result<std::vector<std::string>> Names(const UniqueFd& directory) {
-  // Of its own, because reading moves the descriptor.
+  // A separate descriptor, because reading moves its position.
   const int copy = ::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(copy < 0 ? nullptr : ::fdopendir(copy),
                                                    &::closedir);
@@ -109,7 +111,7 @@ Result<std::vector<std::string>> Names(const UniqueFd& directory) {
   return names;
 }
 
-// The name of a checkpoint's file, taken apart.
+// The parsed name of a checkpoint's file.
 struct Entry {
   std::uint64_t number = 0;
   CheckpointId id;
@@ -156,7 +158,7 @@ class CheckpointDirectory::Instance {
   Instance(UniqueFd directory, const KeyRing& keys, const IsolationKey& owner, const InstanceId& id)
       : directory_(std::move(directory)), keys_(&keys), owner_(owner), id_(id) {}
 
-  // As long as the directory is open.
+  // Held as long as the directory is open.
   Result<void> Lock() const {
     while (::flock(directory_.get(), LOCK_EX) != 0) {
       if (errno != EINTR) return Error::FromErrno(errno, "lock a directory of checkpoints");
@@ -164,7 +166,7 @@ class CheckpointDirectory::Instance {
     return {};
   }
 
-  // Nothing: it is ours.
+  // Returns nullopt if the directory belongs to this owner.
   Result<std::optional<Refusal>> CheckStamp() const {
     const auto sealed = ReadFile(directory_, kStamp);
     if (!sealed && sealed.error().code() != ErrorCode::kNotFound) return sealed.error();
@@ -187,7 +189,7 @@ class CheckpointDirectory::Instance {
     return names.empty();
   }
 
-  // By number.
+  // Sorted by number.
   Result<std::vector<Entry>> Entries() const {
     TRY_ASSIGN(const auto names, Names(directory_));
     std::vector<Entry> entries;
@@ -197,7 +199,7 @@ class CheckpointDirectory::Instance {
     return entries;
   }
 
-  // Its number and time are sealed with it: a file by another name is not what it says.
+  // Seals its number and time with it, so that a renamed file is refused.
   Result<void> Write(std::uint64_t number, const Checkpoint& checkpoint) const {
     Checkpoint with_place{.id = checkpoint.id};
     AppendNumber(number, with_place.bytes);
@@ -286,7 +288,7 @@ asio::awaitable<Result<void>> CheckpointDirectory::Append(IsolationKey owner, In
     const auto head = entries.empty() ? std::nullopt : std::optional(entries.back().id);
     if (head != expected) return other;
     if (std::ranges::find(entries, checkpoint.id, &Entry::id) != entries.end()) {
-      return Error(ErrorCode::kFailedPrecondition, "there is a checkpoint of this id");
+      return Error(ErrorCode::kFailedPrecondition, "a checkpoint with this id already exists");
     }
     return entered->Write(entries.empty() ? 1 : entries.back().number + 1, checkpoint);
   });

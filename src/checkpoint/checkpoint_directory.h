@@ -1,15 +1,17 @@
-// A CheckpointDirectory keeps checkpoints in files, for who wants them where they can be seen.
+// A CheckpointDirectory keeps checkpoints in files, for users who want to see them.
 //
-//   ROOT/<owner>/<instance>/owner               whose it is: sealed, made once, before anything else
-//                           0000000007-<id>     a checkpoint, sealed; the highest number is the head
+//   ROOT/<owner>/<instance>/owner           the stamp: sealed, created once, before anything else
+//                           0000000007-<id> a sealed checkpoint; the highest number is the head
 //
-// A directory without its stamp, or with somebody else's, is read by nobody and written to by nobody: outside that is
-// "not found", inside it has a name (Refusal). The stamp is under its name only when it is whole and on the disk.
+// A directory without a stamp, or with the stamp of another owner, is neither read nor written. The
+// caller gets "not found"; the log gets the Refusal. The stamp appears under its name only when it
+// is complete and on the disk.
 //
-// Trust     Files are hostile until they are open; the directory itself is the host's own. Ids become names of files
-//           and are single safe segments, or there is nothing by that name.
-// Threads   Any executor; files are waited for on the pool. Other processes may use the directory too.
-// Lifetime  Keys and pool outlive it and the calls under way.
+// Trust     Files are hostile until they are opened; the directory itself belongs to the host. Ids
+//           become file names; an id that is not a single safe segment is not found.
+// Threads   Any executor; file operations run on the pool. Other processes may use the directory
+//           too.
+// Lifetime  Keys and pool outlive it and its calls.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -7,7 +7,7 @@
 namespace caisson {
 namespace {
 
-// The version of the format is part of what is bound: another one does not open.
+// The format version is part of the binding, so other versions do not open.
 Result<std::string> Binding(const IsolationKey& owner, const InstanceId& instance,
                             const CheckpointId& id) {
   return CanonicalJson(

@@ -20,7 +20,8 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 4u << 20;
-// A shorter lease ends while a busy machine renews it; a longer one only delays the recovery of runs.
+// A shorter lease can expire while a busy machine renews it; a longer one only delays the recovery
+// of runs.
 constexpr std::chrono::seconds kShortestLease{1};
 constexpr std::chrono::seconds kLongestLease{600};
 
@@ -142,7 +143,8 @@ WorkerConfig ReadWorker(TableReader table) {
   return worker;
 }
 
-// As SetLimit reads it, which knows the names and what they allow. What is no number at all is shown as it stands.
+// Returns the text for SetLimit, which knows the names and their ranges. A value that is not a
+// number is shown as it is.
 std::string LimitText(const toml::node& node) {
   if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
   if (const auto text = node.value_exact<std::string>()) return "'" + *text + "'";
@@ -155,7 +157,7 @@ std::string LimitText(const toml::node& node) {
   return {digits.data(), end.ptr};
 }
 
-// `most`: what the limits of this table may be.
+// `most`: the upper bounds of the limits of this table.
 void ReadLimits(const toml::table& table, std::string_view name, const Limits& most, Limits& limits,
                 Problems& problems) {
   for (const auto& [key, node] : table) {
@@ -300,7 +302,7 @@ UpstreamConfig ReadUpstream(const toml::table& source, const std::string& name,
   table.Read("certificates", upstream.certificates);
   table.Read("inherit_env", upstream.inherit_env);
   table.Read("env", upstream.env);
-  // Empty is a choice, too.
+  // An empty prefix is allowed.
   if (const toml::node* prefix = table.Find("prefix"))
     upstream.prefix = prefix->value<std::string>();
   table.Read("allow", upstream.allow);
@@ -419,7 +421,7 @@ class ConfigReader {
     std::set<std::string> seen;
     for (const T& item : items) {
       if (!item.name.empty() && !seen.insert(item.name).second) {
-        document_.Complain(key, "\"" + item.name + "\" is there twice");
+        document_.Complain(key, "\"" + item.name + "\" occurs twice");
       }
     }
   }

@@ -3,7 +3,8 @@
 //   [server]  listen = "127.0.0.1:8080"
 //   [[tool]]  name = "send"  kind = "command"  command = ["./send.py"]  approval = "always"
 //
-// Trust     The operator's own file. Mistakes are reported, all of them, with file and line; nothing is guessed.
+// Trust     The operator's own file. Mistakes are reported, all of them, with file and line;
+//           nothing is guessed.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -45,7 +46,7 @@ struct ServerConfig {
 
 struct StoreConfig {
   std::string url = "sqlite:caisson.db";
-  SecretReference keys{};  // Keys for sealed state; by default created beside the database.
+  SecretReference keys{};      // Keys for sealed state; by default created beside the database.
   bool is_configured = false;  // The file has this table.
 };
 
@@ -53,7 +54,7 @@ struct ApprovalsConfig {
   std::optional<std::chrono::nanoseconds> expire{};  // Lifetime of an approval request.
   // Interval of looking for decisions of other processes.
   std::optional<std::chrono::nanoseconds> poll{};
-  std::optional<std::uint64_t> max_pending{};        // For one identity.
+  std::optional<std::uint64_t> max_pending{};  // For one identity.
 };
 
 // Runs that wait for a decision.
@@ -62,7 +63,7 @@ struct RunsConfig {
   std::optional<std::chrono::nanoseconds> lease{};
   // Time in memory before the cell is saved in the store.
   std::optional<std::chrono::nanoseconds> park{};
-  std::optional<std::uint64_t> max_parked{};        // Maximum number in memory,
+  std::optional<std::uint64_t> max_parked{};  // Maximum number in memory,
   std::optional<std::uint64_t>
       max_parked_bytes{};                      // and maximum size. Beyond it the oldest are saved.
   std::optional<std::uint64_t> max_waiting{};  // For one identity; beyond it calls are denied.
@@ -228,8 +229,7 @@ struct UpstreamConfig {
   ApprovalConfig approval{};            // For all of them,
   std::vector<std::string> ask{};       // and always for these.
   bool trust_read_only = false;         // Tools that declare themselves read-only need no approval.
-  bool shared =
-      false;  // true: one instance may serve different users. false: each has their own,
+  bool shared = false;  // true: one instance may serve different users. false: each has their own,
   std::optional<std::uint64_t> max_instances{};  // at most this many,
   std::optional<std::chrono::nanoseconds>
       idle{};  // and an instance ends when unused for this long.

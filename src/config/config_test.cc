@@ -178,7 +178,7 @@ longest_seconds = 90
   EXPECT_EQ(send.timeout, std::chrono::seconds(3));
   EXPECT_EQ(send.max_calls, 5u);
   EXPECT_THAT(send.command.env, ElementsAre(Pair("MODE", "live")));
-  // In the order of the file: that is the order of the arguments.
+  // In the order of the file, which is the order of the arguments.
   EXPECT_EQ(
       *ToJson(*send.input_schema),
       R"({"type":"object","properties":{"to":{"type":"string"},"body":{"type":"string"}},"required":["to"]})");
@@ -231,7 +231,7 @@ TEST(ConfigTest, TablesOfLaterVersionsAreRefused) {
 
 TEST(ConfigTest, SecretsAreNotWrittenHere) {
   EXPECT_THAT(Mistakes("[store]\nkeys = \"sk-123\"\n"),
-              HasSubstr("store.keys does not belong into this file"));
+              HasSubstr("store.keys must not be in this file"));
   EXPECT_THAT(
       Mistakes("[identity]\nmode = \"keys\"\n[[identity.key]]\ntenant = \"a\"\nuser = \"b\"\n"),
       HasSubstr("value_env or value_file is needed"));
@@ -275,7 +275,7 @@ TEST(ConfigTest, IdentityMistakesAreNamed) {
   EXPECT_THAT(Mistakes("[identity]\nmode = \"headers\"\n[identity.headers]\nuser = \"x\"\n"),
               HasSubstr("identity.headers.proxies must name"));
   EXPECT_THAT(Mistakes("[identity.headers]\nuser = \"x\"\nproxies = [\"::1\"]\n"),
-              HasSubstr("identity.headers is of another mode"));
+              HasSubstr("identity.headers does not belong to the chosen identity.mode"));
 }
 
 TEST(ConfigTest, TheOperatorsMaximumHoldsForUsualLimitsToo) {
@@ -298,7 +298,7 @@ TEST(ConfigTest, LimitsAboveTheMaximumAreNamedWithTheirLine) {
   EXPECT_THAT(Mistakes("[limits]\nmax = 1\n"), HasSubstr(":2: limits.max must be a table"));
 }
 
-TEST(ConfigTest, RefusesWhatCannotBe) {
+TEST(ConfigTest, RefusesInvalidValues) {
   for (const std::string_view text :
        {"server = 1",
         "[server]\nproxies = [\"proxy.example\"]",

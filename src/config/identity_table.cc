@@ -65,9 +65,9 @@ IdentityHeaderNames ReadHeaders(TableReader table) {
   table.Read("user", headers.user);
   table.Read("chat", headers.chat);
   table.Read("proxies", headers.proxies);
-  if (headers.user.empty()) table.Complain("user", "or preset is needed: who is it?");
+  if (headers.user.empty()) table.Complain("user", "or preset is needed: the header with the user");
   if (headers.proxies.empty()) {
-    table.Complain("proxies", "must name the addresses whose headers count");
+    table.Complain("proxies", "must list the addresses of the trusted proxies");
   }
   table.Finish();
   return headers;
@@ -106,13 +106,15 @@ IdentityConfig ReadIdentity(TableReader table, Problems& problems) {
   if (headers != nullptr) {
     identity.headers = ReadHeaders(TableReader(*headers, "identity.headers", problems));
   }
-  // What a mode needs must be there; what is there for another one would be believed by nobody.
+  // Settings that the mode needs must be present. Settings of other modes are errors, because they
+  // would have no effect.
   const std::string_view needed = NameOf(identity.mode);
   const std::pair<std::string_view, bool> given[] = {
       {"key", !identity.keys.empty()}, {"jwt", jwt != nullptr}, {"headers", headers != nullptr}};
   for (const auto& [name, is_given] : given) {
-    if (name == needed && !is_given) table.Complain(name, "is missing: the mode needs it");
-    if (name != needed && is_given) table.Complain(name, "is of another mode than the one chosen");
+    if (name == needed && !is_given) table.Complain(name, "is missing; identity.mode needs it");
+    if (name != needed && is_given)
+      table.Complain(name, "does not belong to the chosen identity.mode; remove it");
   }
   table.Finish();
   return identity;

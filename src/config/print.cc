@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHidden = "***";
 
-// "postgres://ann:***@host/db?***": whom it names and where it leads, nothing else.
+// "postgres://ann:***@host/db?***": shows the user and the location only.
 std::string WithoutSecrets(std::string url) {
   if (const std::size_t query = url.find('?'); query != url.npos) {
     url.replace(query + 1, url.npos, kHidden);
@@ -19,7 +19,7 @@ std::string WithoutSecrets(std::string url) {
   const std::size_t start = url.find("://");
   if (start == url.npos) return url;
   const std::size_t user = start + 3;
-  // The last one before the path: a password may have an @ of its own.
+  // The last @ before the path: a password may contain one too.
   const std::size_t at = url.substr(0, url.find('/', user)).rfind('@');
   const std::size_t colon = url.find(':', user);
   if (at != url.npos && at > user && colon < at) url.replace(colon + 1, at - colon - 1, kHidden);
@@ -55,7 +55,7 @@ void Hide(toml::node& node) {
 
 Result<std::string> PrintConfig(std::string_view text, std::string_view file_name) {
   TRY(ParseConfig(text, file_name));
-  toml::table document = toml::parse(text);  // It has just been parsed.
+  toml::table document = toml::parse(text);  // Cannot throw: it was parsed before.
   Hide(document);
   std::ostringstream out;
   out << document << "\n";

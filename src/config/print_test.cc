@@ -31,7 +31,7 @@ env = { TOKEN = "hunter2" }
   EXPECT_THAT(*printed, HasSubstr("TOKEN = "));
 }
 
-TEST(PrintConfigTest, WhatIsPrintedIsReadAsTheSame) {
+TEST(PrintConfigTest, ThePrintedFileParsesToTheSameConfig) {
   const auto once =
       PrintConfig("[limits]\nwall_seconds = 5\n[[mount]]\nhost='d'\nguest='/input'\n", "a");
   ASSERT_TRUE(once) << once.error().message();

@@ -41,7 +41,7 @@ std::optional<Value> Convert(const toml::node& node, int depth) {
   }
   const toml::table* table = node.as_table();
   if (table == nullptr) return std::nullopt;
-  // toml++ keeps keys sorted; where they stand in the file is their order here, as in JSON.
+  // toml++ keeps keys sorted; this restores the order of the file, as in JSON.
   std::vector<std::pair<const toml::key*, const toml::node*>> items;
   for (const auto& [key, item] : *table) items.emplace_back(&key, &item);
   std::ranges::sort(items, {}, [](const auto& item) {
@@ -144,7 +144,7 @@ void TableReader::Read(std::string_view key, std::optional<Value>& out) {
   const toml::node* node = Find(key);
   if (node == nullptr) return;
   auto value = ToValue(*node);
-  if (!value) return Complain(key, "holds something that JSON cannot");
+  if (!value) return Complain(key, "contains a value that JSON cannot hold");
   out = *std::move(value);
 }
 
@@ -178,8 +178,8 @@ void TableReader::ReadSecret(const std::string& key, SecretReference& out) {
   }
   if (table_.get(key) != nullptr) {
     known_.push_back(key);
-    Complain(key, "does not belong into this file; name a variable with " + key +
-                      "_env or a file with " + key + "_file");
+    Complain(key, "must not be in this file; name a variable with " + key + "_env or a file with " +
+                      key + "_file");
   }
 }
 
@@ -210,7 +210,7 @@ void TableReader::Finish() {
   const std::vector<std::string_view> names(known_.begin(), known_.end());
   for (const auto& [key, node] : table_) {
     if (std::ranges::find(known_, key.str()) != known_.end()) continue;
-    // The key's own line: a table's node begins after its brackets.
+    // Uses the key's own line, because a table's node begins after its brackets.
     Complain(key.str(), "is not known" + DidYouMean(key.str(), names));
   }
 }

@@ -8,15 +8,15 @@
 namespace caisson {
 namespace {
 
-// The kernel refuses to start a program with a longer one (MAX_ARG_STRLEN, its end included).
+// The kernel refuses to start a program with a longer entry (MAX_ARG_STRLEN, including the NUL).
 constexpr std::size_t kMaxEntryBytes = 128 * 1024 - 1;
 
-// Words that credentials have in their names, whoever invented the variable.
+// Words that occur in the names of credentials.
 constexpr std::array<std::string_view, 11> kCredentialWords = {
     "KEY",  "TOKEN", "SECRET",  "PASSWORD", "PASSWD", "CREDENTIAL",
     "AUTH", "DSN",   "WEBHOOK", "CREDS",    "BEARER"};
 
-// Families that hold credentials, addresses to send them to, or the right to be served.
+// Prefixes of variables that hold credentials, addresses to send them to, or access rights.
 constexpr std::array<std::string_view, 24> kCredentialFamilies = {
     "CAISSON_",    "ANTHROPIC_", "OPENAI_",    "OPENROUTER_", "AZURE_",
     "GITHUB_APP_", "GATEWAY_",   "AUXILIARY_", "TELEGRAM_",   "DISCORD_",
@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, 24> kCredentialFamilies = {
     "VERCEL_",     "MODAL_",     "DAYTONA_",   "FIRECRAWL_",  "GOOGLE_APPLICATION_",
     "VERTEX_",     "SUDO_",      "PGPASS",     "AWS_"};
 
-// What changes how a program is loaded, or what an interpreter runs first. A child that needs one has it among
-// its own variables.
+// Variables that change how a program is loaded, or what an interpreter runs first. A child that
+// needs one has it among its own variables.
 constexpr std::array<std::string_view, 12> kSteering = {
     "LD_",   "GCONV_PATH",   "LOCPATH",   "PYTHON", "VIRTUAL_ENV", "CONDA_",
     "BASH_", "NODE_OPTIONS", "JAVA_TOOL", "PERL5",  "RUBY",        "GLIBC_TUNABLES"};
@@ -53,7 +53,7 @@ bool MayInherit(std::string_view name, const ChildVariables& variables) {
          !IsCredentialName(name) && !StartsWithAny(name, kSteering);
 }
 
-// The prefix is the session's alone: a variable that only looks like one of its own would be believed.
+// Only the session may use this prefix, because programs trust every variable that has it.
 void ApplySession(const SessionContext& session, EnvironmentMap& environment) {
   std::erase_if(environment,
                 [](const auto& entry) { return entry.first.starts_with(kSessionPrefix); });

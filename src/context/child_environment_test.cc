@@ -21,7 +21,7 @@ std::vector<std::string> Built(const SessionContext& session,
   return environment->entries();
 }
 
-TEST(ChildEnvironmentTest, OnlyWhatIsListedIsInherited) {
+TEST(ChildEnvironmentTest, OnlyListedVariablesAreInherited) {
   SessionHost host(
       {{"PATH", "/bin"}, {"LC_ALL", "C"}, {"LCX", "no"}, {"HOME", "/root"}, {"lang", "x"}});
   const SessionContext session(host);
@@ -79,8 +79,8 @@ TEST(ChildEnvironmentTest, ACredentialOfTheToolItselfIsGivenToIt) {
               ElementsAre("MAIL_TOKEN=t"));
 }
 
-// AC-14, AC-15: there is one builder, so there are no three paths to test.
-TEST(ChildEnvironmentTest, EngagedAndUnsetIsTakenAway) {
+// AC-14, AC-15: there is one builder, so there is one path to test.
+TEST(ChildEnvironmentTest, UnsetVariablesAreRemovedAfterEngagement) {
   SessionHost host({{kChat, "foreign"}});
   SessionContext somebody(host);
   somebody.Bind({});
@@ -100,22 +100,22 @@ TEST(ChildEnvironmentTest, BoundWinsEvenIfEmpty) {
 }
 
 // AC-18
-TEST(ChildEnvironmentTest, NeverEngagedKeepsWhatTheUserStartedWith) {
+TEST(ChildEnvironmentTest, WithoutEngagementTheStartEnvironmentIsKept) {
   SessionHost host({{kChat, "mine"}, {kThread, "7"}});
   SessionContext session(host);
   session.Set(kThreadId, "8");
   EXPECT_THAT(Built(session), ElementsAre(kChat + "=mine", kThread + "=8"));
 }
 
-TEST(ChildEnvironmentTest, NobodyElseUsesThePrefix) {
+TEST(ChildEnvironmentTest, OtherVariablesWithThePrefixAreRemoved) {
   SessionHost host({{"CAISSON_SESSION_ADMIN", "1"}});
   EXPECT_THAT(
       Built(SessionContext(host), {.inherit = {"*"}, .own = {{"CAISSON_SESSION_ROOT", "1"}}}),
       ElementsAre());
 }
 
-// AC-23: a resumed session lives on while another one's turn runs.
-TEST(ChildEnvironmentTest, ALivingSessionDoesNotShowInAnothers) {
+// AC-23: a resumed session exists while another one's turn runs.
+TEST(ChildEnvironmentTest, ALiveSessionIsInvisibleToAnother) {
   SessionHost host({});
   SessionContext a(host);
   a.Bind({.values = {{kChatId, "A"}}});
@@ -138,7 +138,7 @@ TEST(ChildEnvironmentTest, AHostileNameStaysOneValue) {
   EXPECT_THAT(entries, Contains(EnvironmentName(kUserId) + "="));
 }
 
-TEST(ChildEnvironmentTest, WhatNoEnvironmentCanHoldIsRefused) {
+TEST(ChildEnvironmentTest, InvalidNamesAndValuesAreRefused) {
   SessionHost host({});
   SessionContext session(host);
   EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{"", "x"}}}));

@@ -33,7 +33,8 @@ SessionContext SessionContext::FromRecord(SessionHost& host, const SessionRecord
 }
 
 void SessionContext::Bind(const SessionBinding& binding) {
-  // First, so that no child of another task started meanwhile still trusts the start environment.
+  // Must come first, so that a child that another task starts meanwhile does not use the start
+  // environment.
   host_->Engage();
   for (const SessionVariable variable : AllSessionVariables()) {
     if (IsBoundBySession(variable)) Set(variable, "");

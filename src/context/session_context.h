@@ -1,9 +1,9 @@
 // A SessionContext holds the session variables of one task. There is no "current" context: it is
 // passed as a parameter (I2).
 //
-//   SessionContext context(host);                              // A handler starts with an empty one.
+//   SessionContext context(host);                            // A handler starts with an empty one.
 //   context.Bind({.values = {{SessionVariable::kChatId, "7"}}});
-//   SessionContext child = context.Fork();                     // Inheriting is explicit.
+//   SessionContext child = context.Fork();                   // Inheriting is explicit.
 //
 // Each variable is unset (never set here), empty (set to nothing) or a value:
 //

@@ -1,5 +1,4 @@
-// The cases AC-xx are those of the behaviour this was specified by; the comment names the one a test
-// recreates.
+// AC-xx are the numbered cases of the specification. A comment names the case that a test covers.
 #include "context/session_context.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +38,7 @@ class SessionContextTest : public testing::Test {
   SessionHost host_{{{EnvironmentName(kChatId), "start"}, {"PATH", "/bin"}}};
 };
 
-// AC-01, the reproducer: who inherits without meaning to acts as somebody else.
+// AC-01: a task that inherits a context unintentionally acts as somebody else.
 TEST_F(SessionContextTest, AForkShowsItsParent) {
   SessionContext parent(host_);
   parent.Bind(BindingOf("A"));
@@ -49,7 +48,7 @@ TEST_F(SessionContextTest, AForkShowsItsParent) {
   }
 }
 
-// What makes AC-01 impossible to write by accident: nothing is inherited unless somebody says Fork.
+// Prevents AC-01 by accident: nothing is inherited without Fork.
 TEST_F(SessionContextTest, AHandlerStartsEmptyBesideABoundSession) {
   SessionContext other(host_);
   other.Bind(BindingOf("A"));
@@ -63,7 +62,7 @@ TEST_F(SessionContextTest, AHandlerStartsEmptyBesideABoundSession) {
 }
 
 // AC-02
-TEST_F(SessionContextTest, ResetDropsWhatWasInheritedAndTheOwnBindingHolds) {
+TEST_F(SessionContextTest, ResetDropsInheritedValuesAndALaterBindingHolds) {
   SessionContext parent(host_);
   parent.Bind(BindingOf("A"));
   SessionContext child = parent.Fork();
@@ -88,7 +87,7 @@ TEST_F(SessionContextTest, ResetLeavesUnsetNotEmpty) {
   EXPECT_EQ(context.slot(kKey), std::nullopt);
 }
 
-// AC-04, the three twins for asynchronous delivery.
+// AC-04, the three cases of asynchronous delivery.
 TEST_F(SessionContextTest, AForkInheritsTheDeliveryCapability) {
   SessionContext parent(host_);
   parent.Bind({.values = {}, .async_delivery = AsyncDelivery::kUnsupported});
@@ -134,8 +133,8 @@ TEST_F(SessionContextTest, UnsetReadsTheStartEnvironmentThenTheFallback) {
   EXPECT_EQ(context.Get(kUserId, "fallback"), "fallback");
 }
 
-// A better rule than the reference has: once there are several sessions, the start environment speaks for none.
-TEST_F(SessionContextTest, OnceEngagedReadsDoNotAskTheStartEnvironment) {
+// After several sessions have been bound, the start environment describes none of them.
+TEST_F(SessionContextTest, AfterEngagementReadsIgnoreTheStartEnvironment) {
   SessionContext other(host_);
   other.Bind(BindingOf("A"));
   const SessionContext context(host_);
@@ -159,7 +158,7 @@ TEST_F(SessionContextTest, OverlappingTasksReadBackTheirOwn) {
 }
 
 // AC-08
-TEST_F(SessionContextTest, WhatABindingDoesNotMentionIsEmpty) {
+TEST_F(SessionContextTest, VariablesThatABindingOmitsAreEmpty) {
   SessionContext context(host_);
   context.Set(kJobId, "job");
   context.Bind({.values = {{kPlatform, "slack"}}});
@@ -219,7 +218,8 @@ TEST_F(SessionContextTest, ACronMarkStaysInItsJob) {
     EXPECT_EQ(sibling.slot(kCron), std::nullopt);
   }
   EXPECT_EQ(scheduler.slot(kCron), std::nullopt);
-  EXPECT_EQ(scheduler.Get(kCron), "leaked");  // One user still, so the start environment is theirs.
+  // There is still one user, so the start environment is theirs.
+  EXPECT_EQ(scheduler.Get(kCron), "leaked");
 }
 
 // AC-13
@@ -231,7 +231,7 @@ TEST_F(SessionContextTest, AnExplicitlyEmptyCronMarkMasksALeakedOne) {
   EXPECT_EQ(InChild(context, kCron), "");
 }
 
-// AC-27 to AC-31: children under names of their own, nested, and the parent as it was.
+// AC-27 to AC-31: children under their own names, nested, and the parent unchanged.
 TEST_F(SessionContextTest, ScopesNestAndRestoreExactly) {
   SessionContext context(host_);
   context.Bind({.values = {{kId, "parent"}}});
@@ -260,7 +260,7 @@ TEST_F(SessionContextTest, AScopeRestoresUnsetAsUnset) {
 }
 
 // AC-33
-TEST_F(SessionContextTest, AScopeRestoresWhenItIsLeftInAHurry) {
+TEST_F(SessionContextTest, AScopeRestoresWhenAnExceptionLeavesIt) {
   SessionContext context(host_);
   context.Bind(BindingOf("A"));
   try {

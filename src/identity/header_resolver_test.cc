@@ -53,7 +53,7 @@ TEST(HeaderResolverTest, OnlyProxiesAreBelieved) {
                            "::ffff:10.0.0.8", "::10.0.0.7"}) {
     EXPECT_FALSE(from(peer)) << peer;
   }
-  // Not even as nobody, and not without an address.
+  // Not without identity either, and not without an address.
   EXPECT_FALSE(ResolveNow(*resolver, RequestFrom("10.0.0.8")));
   EXPECT_FALSE(ResolveNow(*resolver, {.headers = {{"x-agent-user-id", "u"}}}));
 }

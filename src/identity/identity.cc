@@ -22,7 +22,7 @@ bool HasWideControl(std::string_view text) {
   return false;
 }
 
-// Characters that show as nothing: with them alone a name would look like none.
+// Invisible characters: a name of only these would look empty.
 bool IsBlank(std::string_view text) {
   constexpr std::string_view kBlanks[] = {" ",
                                           "\xc2\xa0",
@@ -97,7 +97,7 @@ Result<Identity> Identity::InChat(std::string chat) const {
 std::string CanonicalText(const Identity& identity) {
   const std::optional<std::string> user =
       identity.is_none() ? std::nullopt : std::optional(identity.user());
-  // Never refused: CheckPart lets nothing pass that is not UTF-8.
+  // Cannot fail: CheckPart accepts only UTF-8.
   return *CanonicalJson(
       List{{ValueOf(identity.tenant()), ValueOf(user), ValueOf(identity.chat())}});
 }

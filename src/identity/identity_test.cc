@@ -33,7 +33,7 @@ TEST(IdentityTest, PartsDoNotChangePlaces) {
   EXPECT_NE(KeyOf({.user = "null"}), KeyOf({.tenant = "null", .user = "null"}));
 }
 
-// All triples over an alphabet of what delimiters and escapes are made of.
+// All triples over an alphabet of delimiters and escape characters.
 TEST(IdentityTest, KeysAreInjective) {
   const std::vector<std::string> words = {"a",     ":", "\"",      "\\",   ",",   "\\\"",
                                           "\",\"", "[", "]",       "null", "a,b", "a b",
@@ -53,7 +53,7 @@ TEST(IdentityTest, KeysAreInjective) {
   EXPECT_EQ(keys.size(), count);
 }
 
-TEST(IdentityTest, NobodyMatchesNobodyWithAName) {
+TEST(IdentityTest, TheNoneIdentityMatchesNoNamedIdentity) {
   EXPECT_TRUE(Identity::None().is_none());
   EXPECT_EQ(IsolationKey(Identity::None()), IsolationKey(Identity::None()));
   EXPECT_NE(IsolationKey(Identity::None()), KeyOf({.user = "none"}));

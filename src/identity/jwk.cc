@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMinSecretBytes = 32;  // RFC 7518 3.2: as long as the hash.
 constexpr int kMinRsaBits = 2048;
-constexpr int kMaxRsaBits = 8192;  // Checking gets slow with size, and a set may name many.
+constexpr int kMaxRsaBits = 8192;  // Verification gets slow with size, and a set may name many.
 constexpr std::size_t kEs256Bytes = 32;
 
 template <typename T, void (*free)(T*)>
@@ -52,7 +52,7 @@ PublicKey Own(EVP_PKEY* key) {
   return PublicKey(key, EVP_PKEY_free);
 }
 
-// Null if OpenSSL does not take it as a public key of that type.
+// Returns null if OpenSSL does not accept it as a public key of that type.
 PublicKey MakePublicKey(const char* type, OSSL_PARAM_BLD* builder) {
   const Params params(OSSL_PARAM_BLD_to_param(builder));
   const PkeyContext context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
@@ -64,14 +64,15 @@ PublicKey MakePublicKey(const char* type, OSSL_PARAM_BLD* builder) {
   return Own(key);
 }
 
-// The two numbers of a raw ES256 signature as the structure OpenSSL checks; empty if it is none.
+// Converts the two numbers of a raw ES256 signature to the DER form that OpenSSL checks; empty if
+// it is malformed.
 std::string ToDer(std::string_view signature) {
   if (signature.size() != 2 * kEs256Bytes) return {};
   Signature parts(ECDSA_SIG_new());
   Number r = ToNumber(signature.substr(0, kEs256Bytes));
   Number s = ToNumber(signature.substr(kEs256Bytes));
   if (!parts || !r || !s || ECDSA_SIG_set0(parts.get(), r.get(), s.get()) != 1) return {};
-  // Both belong to `parts` now.
+  // `parts` owns both now.
   static_cast<void>(r.release());
   static_cast<void>(s.release());
   std::string der(static_cast<std::size_t>(std::max(i2d_ECDSA_SIG(parts.get(), nullptr), 0)), '\0');
@@ -141,12 +142,12 @@ Result<JwtKey> JwtKey::FromPublicKey(std::shared_ptr<evp_pkey_st> key,
     if (EVP_PKEY_is_a(key.get(), "EC") != 1 ||
         EVP_PKEY_get_group_name(key.get(), curve, sizeof(curve), &size) != 1 ||
         std::string_view(curve) != "prime256v1") {
-      return Invalid("only RSA and P-256 keys are served");
+      return Invalid("only RSA and P-256 keys are supported");
     }
     made.algorithm_ = JwtAlgorithm::kEs256;
   }
   const PkeyContext context(EVP_PKEY_CTX_new_from_pkey(nullptr, key.get(), nullptr));
-  if (!context || EVP_PKEY_public_check(context.get()) != 1) return Invalid("the key is not sound");
+  if (!context || EVP_PKEY_public_check(context.get()) != 1) return Invalid("the key is not valid");
   made.public_ = std::move(key);
   return made;
 }
@@ -168,7 +169,7 @@ class JwkReader {
  public:
   explicit JwkReader(const Dict& jwk) : jwk_(jwk) {}
 
-  // Nothing if it is no key of ours.
+  // Returns nullopt if it is not a supported key.
   Result<std::optional<JwtKey>> Read() const {
     const std::string* const kind = Text("kty");
     if (kind == nullptr) return Invalid("kty is missing");
@@ -185,7 +186,7 @@ class JwkReader {
     const bool is_p256 = *kind == "EC" && curve != nullptr && *curve == "P-256" && IsFor("ES256");
     if (!is_rsa && !is_p256) return Nothing();
     if (jwk_.Find("d") != nullptr) {
-      return Invalid("it holds a private key; only public ones belong here");
+      return Invalid("it contains a private key; use the public key only");
     }
     return Wrap(is_rsa ? ReadRsa() : ReadP256());
   }
@@ -233,7 +234,7 @@ class JwkReader {
     if (!n || !e || !builder ||
         OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) != 1 ||
         OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) != 1) {
-      return Invalid("the key is not sound");
+      return Invalid("the key is not valid");
     }
     return Checked(MakePublicKey("RSA", builder.get()));
   }
@@ -250,13 +251,13 @@ class JwkReader {
                                         0) != 1 ||
         OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(),
                                          point.size()) != 1) {
-      return Invalid("the key is not sound");
+      return Invalid("the key is not valid");
     }
     return Checked(MakePublicKey("EC", builder.get()));
   }
 
   Result<JwtKey> Checked(PublicKey key) const {
-    if (!key) return Invalid("the key is not sound");
+    if (!key) return Invalid("the key is not valid");
     return JwtKey::FromPublicKey(std::move(key), Id());
   }
 
@@ -273,7 +274,7 @@ Result<std::vector<JwtKey>> ParseJwkSet(std::string_view json) {
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const std::string place = "key " + std::to_string(i);
     const Dict* const jwk = list->items[i].If<Dict>();
-    if (jwk == nullptr) return Invalid(place + " is no object");
+    if (jwk == nullptr) return Invalid(place + " is not an object");
     Result<std::optional<JwtKey>> key = JwkReader(*jwk).Read();
     if (!key) return std::move(key).error().Context(place);
     if (!*key) continue;

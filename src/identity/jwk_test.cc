@@ -59,8 +59,8 @@ TEST(JwkTest, PemGivesTheAlgorithmOfItsKey) {
   EXPECT_FALSE(JwtKey::FromPem(""));
 }
 
-// r = s = 0 is what a checker without range checks accepts for any text.
-TEST(JwkTest, AnEs256SignatureOfZeroesIsNone) {
+// A verifier without range checks accepts r = s = 0 for any text.
+TEST(JwkTest, AnEs256SignatureOfZeroesIsRefused) {
   const auto key = JwtKey::FromPem(TestSigner::P256().PublicPem());
   EXPECT_FALSE(key->Verifies("text", std::string(64, '\0')));
 }
@@ -83,7 +83,7 @@ TEST(JwkTest, WeakBrokenAndPrivateKeysAreRefused) {
   EXPECT_THAT(WhyNot(Set({ec.JwkMembers() + R"(,"d":"AA")"})), HasSubstr("private"));
   const std::string one = EncodeBase64Url(std::string(31, '\0') + "\x01");
   EXPECT_THAT(WhyNot(Set({R"("kty":"EC","crv":"P-256","x":")" + one + R"(","y":")" + one + "\""})),
-              HasSubstr("not sound"));
+              HasSubstr("the key is not valid"));
   EXPECT_THAT(WhyNot(Set({R"("kty":"RSA","n":"AA","e":"AQAB")"})), testing::Ne("accepted"));
   EXPECT_THAT(WhyNot(Set({R"("kty":"oct")"})), HasSubstr("k is missing"));
   EXPECT_THAT(WhyNot(Set({R"("kty":"oct","k":"=")"})), HasSubstr("k is missing or wrong"));

@@ -52,7 +52,7 @@ const std::string* Text(const Dict& object, std::string_view name) {
   return value == nullptr ? nullptr : value->If<std::string>();
 }
 
-// A token made for something else (a logout, a proof of possession) is signed with the same key.
+// Tokens for other purposes (a logout, a proof of possession) may be signed with the same key.
 bool IsAcceptedType(const Dict& header) {
   if (header.Find("typ") == nullptr) return true;
   const std::string* const type = Text(header, "typ");
@@ -66,7 +66,8 @@ bool IsAcceptedType(const Dict& header) {
   return name == "jwt" || name == "at+jwt";
 }
 
-// A key without an id may be meant by any; one with an id only by it or by none.
+// A key without an id matches any token; a key with an id matches tokens with this id or without
+// one.
 bool MayBeMeant(const JwtKey& key, const std::string& algorithm, const std::string* id) {
   return ToString(key.algorithm()) == algorithm && (id == nullptr || !key.id() || *key.id() == *id);
 }
@@ -74,10 +75,10 @@ bool MayBeMeant(const JwtKey& key, const std::string& algorithm, const std::stri
 Result<void> CheckSignature(const Parts& token, const JwtRules& rules) {
   const std::string* const algorithm = Text(token.header, "alg");
   if (algorithm == nullptr) return Refused("alg is missing");
-  if (token.header.Find("crit") != nullptr) return Refused("crit asks for what is not served");
-  if (!IsAcceptedType(token.header)) return Refused("typ is of another kind of token");
+  if (token.header.Find("crit") != nullptr) return Refused("crit is not supported");
+  if (!IsAcceptedType(token.header)) return Refused("typ names another kind of token");
   const std::string* const id = Text(token.header, "kid");
-  if (id == nullptr && token.header.Find("kid") != nullptr) return Refused("kid is no text");
+  if (id == nullptr && token.header.Find("kid") != nullptr) return Refused("kid is not text");
   bool any = false;
   for (const JwtKey& key : rules.keys) {
     if (!MayBeMeant(key, *algorithm, id)) continue;

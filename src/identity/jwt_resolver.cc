@@ -13,7 +13,7 @@ Result<std::optional<std::string>> Claim(const Dict& claims,
   const Value* const value = claims.Find(*name);
   const auto* const text = value == nullptr ? nullptr : value->If<std::string>();
   if (text == nullptr) {
-    return Error(ErrorCode::kUnauthenticated, "token: claim " + *name + " is missing or no text");
+    return Error(ErrorCode::kUnauthenticated, "token: claim " + *name + " is missing or not text");
   }
   return std::optional(*text);
 }

@@ -12,7 +12,7 @@ namespace caisson {
 namespace {
 
 const std::string kSecret(32, 's');
-// At the test clock's 1,700,000,000.
+// Valid at the test clock's 1,700,000,000.
 const std::string kClaims =
     R"({"iss":"https://issuer","aud":"caisson","exp":1700000300,"sub":"ann","org":"acme"})";
 
@@ -34,7 +34,7 @@ std::string SignedBy(const TestSigner& signer, const std::string& header,
 
 class JwtTest : public testing::Test {
  protected:
-  // "accepted", or why not.
+  // Returns "accepted", or the reason of the refusal.
   std::string Verdict(const std::string& token) const {
     const auto claims = VerifyJwt(token, rules_, clock_.Now());
     if (claims) return "accepted";
@@ -70,11 +70,11 @@ TEST_F(JwtTest, AlgNoneIsRefused) {
 TEST_F(JwtTest, KeyConfusionIsRefused) {
   const TestSigner rsa = TestSigner::Rsa();
   rules_.keys = {*JwtKey::FromPem(rsa.PublicPem(), "r")};
-  // The public key, which anybody has, taken for a shared secret.
+  // Uses the public key, which everybody has, as a shared secret.
   const std::string text = Unsigned(R"({"alg":"HS256","kid":"r"})", kClaims);
   EXPECT_EQ(Verdict(text + "." + EncodeBase64Url(HmacSha256(rsa.PublicPem(), text))),
             "token: no key of that alg and kid");
-  // A good signature under another name.
+  // A valid signature under another algorithm name.
   EXPECT_EQ(Verdict(SignedBy(rsa, R"({"alg":"ES256"})")), "token: no key of that alg and kid");
   EXPECT_EQ(Verdict(SignedBy(rsa, R"({"alg":"rs256"})")), "token: no key of that alg and kid");
 }
@@ -82,7 +82,7 @@ TEST_F(JwtTest, KeyConfusionIsRefused) {
 TEST_F(JwtTest, UnknownCritIsRefused) {
   for (const char* crit : {R"(["exp"])", R"(["b64"])", "[]", "null"}) {
     const std::string header = R"({"alg":"HS256","b64":true,"crit":)" + std::string(crit) + "}";
-    EXPECT_EQ(Verdict(Hs256(kClaims, header)), "token: crit asks for what is not served");
+    EXPECT_EQ(Verdict(Hs256(kClaims, header)), "token: crit is not supported");
   }
 }
 
@@ -102,7 +102,7 @@ TEST_F(JwtTest, UnknownKidIsRefused) {
   EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":"b"})")), "token: wrong signature");
   EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":"../../dev/null"})")),
             "token: no key of that alg and kid");
-  EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":7})")), "token: kid is no text");
+  EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","kid":7})")), "token: kid is not text");
 }
 
 TEST_F(JwtTest, ChangedTokensAreRefused) {
@@ -123,7 +123,7 @@ TEST_F(JwtTest, ChangedTokensAreRefused) {
   }
 }
 
-TEST_F(JwtTest, WhatIsNoTokenIsRefused) {
+TEST_F(JwtTest, TextThatIsNotATokenIsRefused) {
   const std::string token = Hs256();
   for (const std::string& odd :
        {std::string(), std::string(".."), std::string("a.b"), token + ".", token + "=", " " + token,
@@ -150,7 +150,7 @@ TEST_F(JwtTest, TokensForSomethingElseAreRefused) {
   }
   for (const char* type : {"\"dpop+jwt\"", "\"logout+jwt\"", "\"\"", "7"}) {
     EXPECT_EQ(Verdict(Hs256(kClaims, R"({"alg":"HS256","typ":)" + std::string(type) + "}")),
-              "token: typ is of another kind of token");
+              "token: typ names another kind of token");
   }
 }
 
@@ -217,7 +217,7 @@ TEST_F(JwtTest, ClaimsBecomeTheIdentity) {
   EXPECT_FALSE(ResolveNow(**resolver, RequestFrom("::1")));
 }
 
-TEST_F(JwtTest, AClaimThatIsMissingBlankOrNoTextIsNoIdentity) {
+TEST_F(JwtTest, AMissingBlankOrNonTextClaimIsRefused) {
   const auto resolver =
       JwtResolver::Create({.rules = rules_, .isolation = Isolation::kOptional}, clock_);
   for (const char* user : {"", R"(,"sub":7)", R"(,"sub":null)", R"(,"sub":" ")",

@@ -32,7 +32,7 @@ asio::awaitable<Result<std::optional<Identity>>> KeyResolver::Read(RequestOrigin
   if (!*token) co_return std::optional<Identity>();
   const Sha256Digest digest = Sha256(**token);
   const BearerKey* found = nullptr;
-  for (const BearerKey& key : keys_) {  // To the end, found or not.
+  for (const BearerKey& key : keys_) {  // Compares with all keys, even after a match.
     if (EqualInConstantTime(key.digest, digest)) found = &key;
   }
   if (found == nullptr) co_return Error(ErrorCode::kUnauthenticated, "unknown key");

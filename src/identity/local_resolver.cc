@@ -10,8 +10,9 @@ Identity LocalIdentity() {
 
 asio::awaitable<Result<std::optional<Identity>>> LocalResolver::Read(RequestOrigin request) const {
   if (request.peer && !WithoutMapping(*request.peer).is_loopback()) {
-    co_return Error(ErrorCode::kUnauthenticated,
-                    "mode local serves this machine alone; choose another identity.mode");
+    co_return Error(
+        ErrorCode::kUnauthenticated,
+        "identity.mode local serves requests from this machine only; choose another identity.mode");
   }
   co_return std::optional(LocalIdentity());
 }

@@ -16,7 +16,7 @@ bool EqualWithoutCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, Lower, Lower);
 }
 
-// The token68 of RFC 9110: all that a key or a token is made of.
+// The token68 of RFC 9110: the characters of keys and tokens.
 bool IsTokenCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("-._~+/=").contains(c);
@@ -29,7 +29,7 @@ asio::awaitable<Result<Identity>> IdentityResolver::Resolve(RequestOrigin reques
   if (!read) co_return std::move(read).error();
   if (*read) co_return std::move(**read);
   if (isolation_ == Isolation::kRequired) {
-    co_return Error(ErrorCode::kUnauthenticated, "the request does not say who it is for");
+    co_return Error(ErrorCode::kUnauthenticated, "the request has no credentials");
   }
   co_return Identity::None();
 }
@@ -39,7 +39,7 @@ Result<std::optional<std::string>> OnlyHeader(const RequestOrigin& request, std:
   for (const RequestOrigin::Header& header : request.headers) {
     if (!EqualWithoutCase(header.name, name)) continue;
     if (found) {
-      return Error(ErrorCode::kUnauthenticated, "header " + std::string(name) + " comes twice");
+      return Error(ErrorCode::kUnauthenticated, "header " + std::string(name) + " occurs twice");
     }
     found = header.value;
   }
@@ -52,7 +52,7 @@ Result<std::optional<std::string>> BearerToken(const RequestOrigin& request) {
   const std::string_view text = *header;
   const std::size_t space = text.find(' ');
   if (!EqualWithoutCase(text.substr(0, space), "bearer")) {
-    return Error(ErrorCode::kUnauthenticated, "Authorization is of another scheme than Bearer");
+    return Error(ErrorCode::kUnauthenticated, "the scheme of Authorization must be Bearer");
   }
   const std::string_view token = space == text.npos ? std::string_view() : text.substr(space + 1);
   if (token.empty() || token.size() > kMaxTokenBytes ||

@@ -8,7 +8,7 @@
 namespace caisson {
 namespace {
 
-// Says what it was made to say.
+// Returns a fixed result.
 class FixedResolver final : public IdentityResolver {
  public:
   FixedResolver(Isolation isolation, Result<std::optional<Identity>> answer)
@@ -65,7 +65,7 @@ TEST(ResolverTest, OddAuthorizationsAreRefused) {
   }
 }
 
-TEST(ResolverTest, AHeaderThatComesTwiceIsRefused) {
+TEST(ResolverTest, ADuplicateHeaderIsRefused) {
   EXPECT_FALSE(BearerToken(
       RequestFrom("::1", {{"Authorization", "Bearer a"}, {"authorization", "Bearer a"}})));
 }

@@ -18,7 +18,7 @@ bool IsId(const Value& id) {
   return id.If<std::string>() != nullptr || id.If<std::int64_t>() != nullptr;
 }
 
-// Servers of all kinds answer us too: a code that is none is taken for an internal error.
+// Servers of all kinds answer here, so an invalid code is treated as an internal error.
 RpcError ReadError(const Dict& fields) {
   const auto* code = FindAs<std::int64_t>(fields, "code");
   const auto* message = FindAs<std::string>(fields, "message");
@@ -69,7 +69,7 @@ Message ReadValue(const Value& value) {
 std::string Text(Dict fields) {
   fields.items.insert(fields.items.begin(), {Value("jsonrpc"), Value("2.0")});
   auto text = ToJson(Value(std::move(fields)));
-  // The same JSON, with what hides or moves other characters spelled out: clients show messages to people.
+  // The same JSON with deceptive characters escaped, because clients show messages to people.
   return text ? SpellOutDeceptive(*text) : std::string();
 }
 
@@ -82,7 +82,7 @@ Dict ErrorFields(RpcError error) {
 
 std::string ErrorText(const Value& id, RpcError error) {
   Dict fields;
-  if (!id.is_none()) Append(fields, "id", id);  // What no id could be read from gets none.
+  if (!id.is_none()) Append(fields, "id", id);  // If no id could be read, the reply has none.
   Append(fields, "error", ErrorFields(std::move(error)));
   return Text(std::move(fields));
 }
@@ -98,7 +98,7 @@ Message ReadMessage(std::string_view text) {
 Batch ReadBatch(std::string_view text) {
   const auto value = ParseJson(text);
   if (!value) {
-    return {{Bad(RpcCode::kParseError, "this is no JSON: " + value.error().message())}};
+    return {{Bad(RpcCode::kParseError, "this is not JSON: " + value.error().message())}};
   }
   const auto* several = value->If<List>();
   if (several == nullptr) return {{ReadValue(*value)}};
@@ -117,7 +117,8 @@ std::string ReplyText(const Value& id, Reply reply) {
   Append(fields, "result", std::get<Dict>(std::move(reply)));
   std::string text = Text(std::move(fields));
   if (!text.empty()) return text;
-  return ErrorText(id, {.code = RpcCode::kInternalError, .message = "the result is no JSON"});
+  return ErrorText(
+      id, {.code = RpcCode::kInternalError, .message = "the result cannot be written as JSON"});
 }
 
 std::string RequestText(const Value& id, std::string_view method, Dict params) {

@@ -27,7 +27,7 @@ TEST(MessageTest, TellsRequestsNotificationsAndResponsesApart) {
   EXPECT_EQ(std::get<Response>(response).id, Value(7));
 }
 
-TEST(MessageTest, KeepsWhatAnErrorSays) {
+TEST(MessageTest, KeepsTheFieldsOfAnError) {
   const Message message =
       ReadMessage(R"({"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no","data":[1]}})");
   const auto& error = std::get<RpcError>(std::get<Response>(message).outcome);
@@ -36,7 +36,7 @@ TEST(MessageTest, KeepsWhatAnErrorSays) {
   EXPECT_EQ(error.data, Value(List{{Value(1)}}));
 }
 
-TEST(MessageTest, RefusesWhatIsNoMessage) {
+TEST(MessageTest, RefusesTextThatIsNotAMessage) {
   EXPECT_EQ(CodeOf("{"), RpcCode::kParseError);
   EXPECT_EQ(CodeOf("[]"), RpcCode::kInvalidRequest);
   EXPECT_EQ(CodeOf("{}"), RpcCode::kInvalidRequest);
@@ -60,7 +60,7 @@ TEST(MessageTest, ABatchIsAnArrayOfMessages) {
   EXPECT_EQ(BatchText({"1", "2"}), "[1,2]");
 }
 
-TEST(MessageTest, ABatchOfNoneOrTooManyIsNone) {
+TEST(MessageTest, AnEmptyOrTooLargeBatchIsRefused) {
   std::string many = "[0";
   for (std::size_t i = 0; i < kMaxBatch; ++i) many += ",0";
   for (const std::string& text : {std::string("[]"), many + "]"}) {
@@ -79,14 +79,14 @@ TEST(MessageTest, WritesOneLine) {
   EXPECT_EQ(NotificationText("n", {}), R"({"jsonrpc":"2.0","method":"n","params":{}})");
 }
 
-TEST(MessageTest, NothingHidesInAMessage) {
+TEST(MessageTest, DeceptiveCharactersInAMessageAreEscaped) {
   const std::string text = ReplyText(Value(1), Object({{"a", "x\u202ey\u200b\U000e0041é"}}));
   EXPECT_EQ(text, R"({"jsonrpc":"2.0","id":1,"result":{"a":"x\u202ey\u200b\udb40\udc41é"}})");
   const auto read = std::get<Response>(ReadMessage(text));
   EXPECT_EQ(std::get<Value>(read.outcome), Value(Object({{"a", "x\u202ey\u200b\U000e0041é"}})));
 }
 
-TEST(MessageTest, AResultThatIsNoJsonIsAnErrorOfOurs) {
+TEST(MessageTest, AResultThatJsonCannotHoldIsAnInternalError) {
   const std::string text = ReplyText(Value(1), Object({{"a", Bytes{"x"}}}));
   EXPECT_NE(text.find("-32603"), std::string::npos) << text;
 }

@@ -8,7 +8,7 @@
 namespace caisson::jsonrpc {
 
 asio::awaitable<Result<Value>> Questions::Ask(std::function<void(const Value& id)> send) {
-  if (given_up_) co_return Error(ErrorCode::kUnavailable, "nobody is there to answer");
+  if (given_up_) co_return Error(ErrorCode::kUnavailable, "the peer has closed the connection");
   co_await asio::this_coro::throw_if_cancelled(false);
   const std::string id = "caisson-" + std::to_string(++asked_);
   const auto open = std::make_shared<Open>(
@@ -18,8 +18,8 @@ asio::awaitable<Result<Value>> Questions::Ask(std::function<void(const Value& id
   co_await open->answered.async_wait(asio::as_tuple(asio::use_awaitable));
   open_.erase(id);
   if (!open->response) {
-    if (!given_up_) co_return Error(ErrorCode::kCancelled, "nobody waits for the answer any more");
-    co_return Error(ErrorCode::kUnavailable, "the other side has gone without an answer");
+    if (!given_up_) co_return Error(ErrorCode::kCancelled, "the wait for the answer was cancelled");
+    co_return Error(ErrorCode::kUnavailable, "the peer closed the connection before it answered");
   }
   if (const auto* error = std::get_if<RpcError>(&open->response->outcome)) {
     co_return Error(ErrorCode::kFailedPrecondition, error->message);

@@ -30,12 +30,16 @@ std::optional<Problem> Refuses(const AccessRules& rules, const Headers& headers)
   const std::string* host = headers.Find("Host");
   const std::string_view name = host == nullptr ? std::string_view() : std::string_view(*host);
   if (!rules.hosts.empty() && !Lists(rules.hosts, WithoutPort(name))) {
-    return Problem{.status = 403, .detail = "this server does not go by that Host"};
+    return Problem{
+        .status = 403,
+        .detail = "the Host header does not name this server; add the name to server.hosts"};
   }
   for (const Headers::Field& field : headers) {
     if (!EqualsIgnoringCase(field.name, "Origin")) continue;
     if (IsOwn(field.value, name) || Lists(rules.origins, field.value)) continue;
-    return Problem{.status = 403, .detail = "pages of that Origin may not use this server"};
+    return Problem{
+        .status = 403,
+        .detail = "pages of this Origin may not use this server; add it to server.origins"};
   }
   return std::nullopt;
 }

@@ -19,13 +19,13 @@ namespace {
 using boost::system::error_code;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
-// Above this a writer waits for the client to catch up.
+// Above this, a writer waits for the client to catch up.
 constexpr std::size_t kEnoughQueuedBytes = 256u << 10;
 constexpr std::size_t kReadAheadBytes = 4096;
 constexpr int kClientGone = 499;
 
 Error Gone() {
-  return Error(ErrorCode::kUnavailable, "the client has gone");
+  return Error(ErrorCode::kUnavailable, "the client disconnected");
 }
 
 std::string NewInstance() {
@@ -42,7 +42,7 @@ std::string What(const std::exception_ptr& thrown) {
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 
@@ -77,7 +77,7 @@ class Connection::Body final : public BodyStream, public std::enable_shared_from
     });
   }
 
-  // Speaks up after each silence, until the end.
+  // Sends the keep-alive text after each pause, until the end.
   void KeepAlive() {
     if (options_.keep_alive.empty()) return;
     silence_.expires_after(options_.keep_alive_interval);
@@ -86,7 +86,7 @@ class Connection::Body final : public BodyStream, public std::enable_shared_from
     });
   }
 
-  // No more goes out from here on. `complete`: as the handler meant it.
+  // Ends the body. kComplete: the handler finished it.
   enum class Ending { kComplete, kCut };
   void End(Ending ending) {
     if (ending == Ending::kComplete && framing_ == Framing::kChunked) {
@@ -100,7 +100,7 @@ class Connection::Body final : public BodyStream, public std::enable_shared_from
   bool Push(std::string bytes) {
     if (connection_ == nullptr || connection_->peer_->gone()) return false;
     if (bytes.empty() || framing_ == Framing::kNone)
-      return true;  // An empty chunk would be the end.
+      return true;  // An empty chunk would end the body.
     if (framing_ == Framing::kChunked) {
       std::array<char, 16> size;
       const auto end = std::to_chars(size.begin(), size.end(), bytes.size(), 16).ptr;
@@ -122,7 +122,7 @@ Connection::Connection(asio::ip::tcp::socket socket, const Router& router,
                        const ServerOptions& options, BodyBudget& bodies,
                        std::optional<Problem> refusal)
     : options_(options),
-      // Room for a head, and for the beginning of the next request.
+      // Room for a head, and for the start of the next request.
       peer_(std::make_shared<Peer>(std::move(socket), 2 * options.max_head_bytes,
                                    options.write_time)),
       reader_(peer_, router, options, bodies, std::move(refusal)),
@@ -175,7 +175,7 @@ asio::awaitable<void> Connection::Serve(Incoming incoming) {
   co_await Watch();
   EndAnswer();
   Report();
-  incoming_ = {};  // The body goes before the client's next word is waited for.
+  incoming_ = {};  // Frees the body before waiting for the next request.
 }
 
 asio::awaitable<void> Connection::Watch() {
@@ -234,7 +234,7 @@ void Connection::FailAnswer(int status, std::string what) {
 
 asio::awaitable<Result<void>> Connection::Send(Response response) {
   if (answer_ != Answer::kNone) {
-    co_return Error(ErrorCode::kFailedPrecondition, "the request has its answer");
+    co_return Error(ErrorCode::kFailedPrecondition, "the request has already been answered");
   }
   PushAnswer(std::move(response));
   if (co_await peer_->Drained(kEnoughQueuedBytes) == Peer::Connected::kNo) co_return Gone();
@@ -244,7 +244,7 @@ asio::awaitable<Result<void>> Connection::Send(Response response) {
 asio::awaitable<Result<std::shared_ptr<BodyStream>>> Connection::Stream(Response head,
                                                                         StreamOptions options) {
   if (answer_ != Answer::kNone) {
-    co_return Error(ErrorCode::kFailedPrecondition, "the request has its answer");
+    co_return Error(ErrorCode::kFailedPrecondition, "the request has already been answered");
   }
   if (!IsSafeHead(head)) {
     co_return Error(ErrorCode::kInvalidArgument, "a header of the answer has control characters");
@@ -318,7 +318,7 @@ void Connection::Drop() {
 void Connection::Abort() {
   asio::dispatch(peer_->socket().get_executor(), [self = shared_from_this()] {
     self->finishing_ = self->aborting_ = true;
-    // Without a handler it only reads, slowly, or tells, slowly.
+    // Without a handler, the connection only reads or writes, slowly.
     self->handler_running_ ? self->Cancel() : self->peer_->CutOff();
   });
 }

@@ -22,7 +22,7 @@ Problem Refusal(int status, std::string who, std::string setting, std::size_t mo
 
 }  // namespace
 
-// Whoever has one IPv6 address has the 2^64 of its network.
+// A host with one IPv6 address usually has the 2^64 addresses of its network.
 ConnectionTable::Address ConnectionTable::KeyOf(const Address& peer) {
   const Address address = WithoutMapping(peer);
   if (address.is_v4()) return address;

@@ -18,7 +18,7 @@ const std::string* Find(const Query& pairs, std::string_view name) {
 
 const std::string& Request::Parameter(std::string_view name) const {
   const std::string* found = Find(parameters, name);
-  if (found == nullptr) std::abort();  // The route does not have it: a bug of the handler.
+  if (found == nullptr) std::abort();  // The route does not have it: a bug in the handler.
   return *found;
 }
 

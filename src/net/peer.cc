@@ -12,7 +12,7 @@ namespace {
 using boost::system::error_code;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
-// Parting: how long, and how much is read.
+// The limits of Part(): its time, and the bytes that it reads.
 constexpr auto kPartingTime = std::chrono::seconds(2);
 constexpr std::size_t kPartingBytes = 16u << 20;
 
@@ -65,7 +65,7 @@ void Peer::Send() {
 
 void Peer::OnSent(const error_code& error, std::size_t bytes) {
   if (gone_) return;
-  // The reader's deadline cancels what is written as well; that is no failure.
+  // The reader's deadline also cancels writes; that is not a failure.
   if (error && error != asio::error::operation_aborted) return CutOff();
   sent_ += bytes;
   Send();

@@ -37,19 +37,20 @@ Refusal Unreadable(const error_code& error) {
   if (error == http::error::bad_version) {
     return Refused(505, "this server speaks HTTP/1.1");
   }
-  return Refused(400, "the request is no HTTP/1.1: " + error.message());
+  return Refused(400, "the request is not valid HTTP/1.1: " + error.message());
 }
 
 std::string Text(boost::beast::string_view text) {
   return std::string(text);
 }
 
-// A body of Beast's that takes memory as bytes arrive: its own string_body reserves the announced length.
+// A Beast body that takes memory as bytes arrive. Beast's string_body reserves the announced
+// length.
 struct ArrivingBody {
   struct value_type {
     std::string text{};
     BodyBudget::Share share{};
-    BodyBudget::Grown grown = BodyBudget::Grown::kYes;  // Why it was given up, if it was.
+    BodyBudget::Grown grown = BodyBudget::Grown::kYes;  // The reason, if reading was stopped.
   };
 
   class reader {
@@ -87,7 +88,7 @@ struct RequestReader::Head {
   http::request_parser<ArrivingBody> parser{};
   Incoming incoming{};
 
-  // Without a body, the connection can go on.
+  // If the request has no body, the connection can be kept.
   Refusal Refused(Response response) const {
     const bool has_body = parser.chunked() || parser.content_length().value_or(0) > 0;
     return {.response = std::move(response),
@@ -117,7 +118,7 @@ asio::awaitable<RequestReader::Next> RequestReader::Read() {
   if (!co_await AwaitFirstByte()) co_return Ended{};
   Head head;
   head.parser.header_limit(static_cast<std::uint32_t>(options_.max_head_bytes));
-  head.parser.body_limit(boost::none);  // The route's limit holds, once that is known.
+  head.parser.body_limit(boost::none);  // The limit of the route applies once the route is known.
   peer_->ExpectWithin(options_.head_time);
   const auto [error, bytes] =
       co_await http::async_read_header(peer_->socket(), peer_->unread(), head.parser, kQuietly);
@@ -144,28 +145,29 @@ std::optional<Refusal> RequestReader::JudgeFraming(const Head& head) const {
   const Headers& headers = head.incoming.request.headers;
   const std::string* coding = headers.Find("Transfer-Encoding");
   if (coding != nullptr) {
-    // Beast takes a request in any other coding for one without a body, and that body for the next request.
+    // Beast treats a request with any other coding as one without a body, and its body as the next
+    // request.
     const bool chunked =
         headers.Count("Transfer-Encoding") == 1 && EqualsIgnoringCase(*coding, "chunked");
-    if (!chunked) return Refused(501, "of transfer codings only chunked is known");
+    if (!chunked) return Refused(501, "the only supported transfer coding is chunked");
     if (head.incoming.version < 11) return Refused(400, "HTTP/1.0 has no transfer codings");
     if (headers.Find("Content-Length") != nullptr) {
       return Refused(400, "a body has a length or is chunked, not both");
     }
   }
-  // Beast takes "5, 5" for 5, and the same length twice for once.
+  // Beast reads "5, 5" as 5, and accepts the same length twice.
   const std::string* length = headers.Find("Content-Length");
   if (length != nullptr && (headers.Count("Content-Length") > 1 ||
                             length->find_first_not_of("0123456789") != length->npos)) {
-    return Refused(400, "Content-Length is one number");
+    return Refused(400, "Content-Length must be one number");
   }
   const std::size_t hosts = headers.Count("Host");
   if (hosts > 1 || (hosts == 0 && head.incoming.version >= 11)) {
-    return Refused(400, "a request has exactly one Host");
+    return Refused(400, "a request must have exactly one Host");
   }
   const std::string* expected = headers.Find("Expect");
   if (expected != nullptr && !EqualsIgnoringCase(*expected, "100-continue")) {
-    return Refused(417, "of expectations only 100-continue is known");
+    return Refused(417, "the only supported expectation is 100-continue");
   }
   return std::nullopt;
 }
@@ -212,7 +214,7 @@ std::optional<Refusal> RequestReader::JudgeRoute(Head& head) const {
     response.headers.Add("Retry-After", "1");
     return Refusal{.response = std::move(response)};
   }
-  if (refusal_) incoming.keep_alive = KeepAlive::kNo;  // Others need its room.
+  if (refusal_) incoming.keep_alive = KeepAlive::kNo;  // Others need its place.
   request.parameters = std::move(match->parameters);
   request.query = std::move(target->query);
   return std::nullopt;
@@ -258,7 +260,7 @@ asio::awaitable<std::optional<Refusal>> RequestReader::ReadBody(Head& head) {
     peer_->StopExpecting();
     if (peer_->patience_lost()) co_return Refused(408, "the body took too long");
     if (HasEnded(error) || error == asio::error::operation_aborted) {
-      peer_->CutOff();  // Half a body is no request.
+      peer_->CutOff();  // Half a body is not a request.
       co_return std::nullopt;
     }
     if (body.grown != BodyBudget::Grown::kYes) co_return BodyRefused(body.grown);

@@ -7,7 +7,7 @@
 namespace caisson::net {
 namespace {
 
-// "Sun, 06 Nov 1994 08:49:37 GMT", in no locale's words.
+// "Sun, 06 Nov 1994 08:49:37 GMT", independent of the locale.
 std::string HttpDate(std::time_t now) {
   static constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   static constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",

@@ -49,7 +49,7 @@ void Router::Add(std::string method, std::string pattern, Handler handler, Route
               .handler = std::move(handler),
               .options = options};
   route.segments = PatternSegments(route.pattern);
-  // Spelled-out segments sort before parameters, so the first match is the most exact one.
+  // Literal segments sort before parameters, so the first match is the most exact one.
   const auto exactness = [](const Route& r) {
     std::vector<bool> parameters;
     for (const std::string& segment : r.segments) parameters.push_back(IsParameter(segment));
@@ -79,7 +79,7 @@ Router::Found Router::Find(std::string_view method, const Target& target) const 
 Handler Answering(std::function<asio::awaitable<Response>(Request request)> answer) {
   return [answer = std::move(answer)](Exchange& exchange) -> asio::awaitable<void> {
     Response response = co_await answer(std::move(exchange.request()));
-    // A client that has gone is nobody's to tell.
+    // The result is ignored: a disconnected client cannot be told.
     [[maybe_unused]] const auto sent = co_await exchange.Send(std::move(response));
   };
 }

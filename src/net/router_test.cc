@@ -19,7 +19,7 @@ TEST(Target, IsSegmentsAndPairsDecoded) {
   EXPECT_TRUE(ParseTarget("/")->segments.empty());
 }
 
-TEST(Target, WhatTwoReadersCouldReadDifferentlyIsRefused) {
+TEST(Target, AmbiguousTargetsAreRefused) {
   for (const char* text :
        {"", "v1", "*", "http://other/", "/a//b", "/a/", "/..", "/a/%2e%2E/b", "/a/./b", "/%", "/%4",
         "/%zz", "/a%00b", "/a?x=%0d%0a", "/%ff", "/a#b", "/a?x=%"}) {

@@ -20,20 +20,24 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
-// When accepting fails for want of descriptors or memory: until somebody has left.
+// The pause after accepting failed for lack of descriptors or memory, until a connection has
+// closed.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 Error CannotListen(const tcp::endpoint& endpoint, const error_code& error) {
   const std::string where = "listen on " + ToText(endpoint);
   if (error == asio::error::address_in_use) {
-    return Error(ErrorCode::kFailedPrecondition, where + ": another program listens there");
+    return Error(
+        ErrorCode::kFailedPrecondition,
+        where +
+            ": the address is already in use; stop the other program or choose another address");
   }
   return Error::FromErrno(error.value(), where);
 }
 
 }  // namespace
 
-// All of it on `control_`, one strand.
+// All of it runs on `control_`, one strand.
 class Server::State : public std::enable_shared_from_this<State> {
  public:
   using Duration = std::chrono::steady_clock::duration;
@@ -51,7 +55,8 @@ class Server::State : public std::enable_shared_from_this<State> {
   error_code Open(const tcp::endpoint& endpoint) {
     error_code error;
     acceptor_.open(endpoint.protocol(), error);
-    // What a server before us left in TIME_WAIT is no reason to refuse; one that listens still is.
+    // A predecessor's sockets in TIME_WAIT do not prevent listening; a server that still listens
+    // does.
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
@@ -106,13 +111,13 @@ class Server::State : public std::enable_shared_from_this<State> {
     const asio::ip::address peer = socket.remote_endpoint(unknown).address();
     auto [refusal] = self->table_.Admit(peer);
     co_await self->AwaitRoom();
-    if (self->closing_ || self->table_.is_full()) co_return;  // Closed with the socket.
+    if (self->closing_ || self->table_.is_full()) co_return;  // The socket closes the connection.
     const auto executor = socket.get_executor();
     auto connection = std::make_shared<Connection>(std::move(socket), self->router_, self->options_,
                                                    self->bodies_, std::move(refusal));
     self->connections_.insert(connection);
     self->table_.Add(peer, connection);
-    // If it throws, that connection is over and no other.
+    // If it throws, only this connection ends.
     Spawn(executor, connection->Run(), [self, connection, peer](const std::exception_ptr&) {
       asio::post(self->control_, [self, connection, peer] {
         self->table_.Remove(peer, connection);
@@ -122,7 +127,7 @@ class Server::State : public std::enable_shared_from_this<State> {
     });
   }
 
-  // Those that were told to go take a moment, unless a request of theirs has come in that very moment.
+  // Dropped connections need a moment to close, unless a request of theirs has arrived just then.
   asio::awaitable<void> AwaitRoom() {
     const auto until = std::chrono::steady_clock::now() + kAcceptPause;
     while (table_.is_full() && table_.some_leave() && !closing_ &&

@@ -1,4 +1,4 @@
-// A server and clients that mean it harm.
+// Tests the server with hostile clients.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class HostileClient : public testing::Test {
     router.Add("POST", "/", echo, {.max_body_bytes = 1000});
     return router;
   }
-  // Everything the server says to these bytes, until it closes.
+  // Returns everything that the server sends in reply to these bytes, until it closes.
   static std::string Answers(std::string_view bytes, ServerOptions options = {}) {
     TestServer server(Routes(), std::move(options));
     TestClient client(server.endpoint());
@@ -95,7 +95,7 @@ TEST_F(HostileClient, TrailersAreNoHeaders) {
               EndsWith("[hi]"));
 }
 
-TEST_F(HostileClient, WhatIsNoRequestIsRefused) {
+TEST_F(HostileClient, MalformedRequestsAreRefused) {
   using namespace std::string_literals;
   for (const std::string& bytes : {
            std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 TLS\r\n\r\n"),
@@ -115,7 +115,7 @@ TEST_F(HostileClient, WhatIsNoRequestIsRefused) {
   }
 }
 
-TEST_F(HostileClient, WhatIsTooLongIsRefused) {
+TEST_F(HostileClient, HeadsAndBodiesThatAreTooLongAreRefused) {
   const std::string begin = "GET / HTTP/1.1\r\nHost: x\r\n";
   EXPECT_THAT(Answers(begin + "X: " + std::string(100'000, 'a') + "\r\n\r\n"),
               StartsWith("HTTP/1.1 431 "));
@@ -172,7 +172,7 @@ TEST_F(HostileClient, SlowOnesAreTimedOutAndStallNobody) {
   EXPECT_TRUE(quick.IsClosed());  // Idle for too long.
 }
 
-TEST_F(HostileClient, HalfARequestIsNone) {
+TEST_F(HostileClient, AnIncompleteRequestReachesNoHandler) {
   std::promise<void> served;
   Router router;
   router.Add("POST", "/", [&](Exchange&) -> asio::awaitable<void> {
@@ -187,11 +187,11 @@ TEST_F(HostileClient, HalfARequestIsNone) {
   EXPECT_EQ(served.get_future().wait_for(std::chrono::seconds(0)), std::future_status::timeout);
 }
 
-TEST_F(HostileClient, OneThatDoesNotReadIsCutOff) {
+TEST_F(HostileClient, AClientThatDoesNotReadIsCutOff) {
   std::promise<ErrorCode> told;
   Router router;
   router.Add("GET", "/", [&](Exchange& exchange) -> asio::awaitable<void> {
-    // A handler may live on for a moment: it is told by its writes.
+    // A handler may run on for a moment; its writes fail.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     const auto stream = co_await exchange.Stream({});
     const std::string bytes(1u << 20, 'a');
@@ -229,8 +229,8 @@ TEST_F(HostileClient, PostsThatPileUpCutItOff) {
   EXPECT_EQ(ended.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-// Requests to /hold wait in their handler until they are let go. /health is reserved. A screen in front of /hold and /
-// knows senders by the header "Key" and charges them by that name.
+// Requests to /hold wait in their handler until they are released. /health is reserved. A screen in
+// front of /hold and / identifies senders by the header "Key" and charges them by that name.
 class CrowdedServer : public HostileClient {
  protected:
   void Start(ServerOptions options) {
@@ -263,7 +263,7 @@ class CrowdedServer : public HostileClient {
     asio::steady_timer forever(co_await asio::this_coro::executor,
                                asio::steady_timer::time_point::max());
     held_.release();
-    co_await forever.async_wait(asio::use_awaitable);  // Cancelled when its client goes.
+    co_await forever.async_wait(asio::use_awaitable);  // Cancelled when its client disconnects.
     static_cast<void>(co_await exchange.Send({}));
   }
 
@@ -300,7 +300,8 @@ class CrowdedServer : public HostileClient {
 TEST_F(CrowdedServer, SendersAreJudgedByTheHeadBeforeTheirBody) {
   Start({});
   TestClient& client = Connect();
-  client.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n");  // And no more.
+  // The body is not sent.
+  client.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n");
   EXPECT_THAT(client.ReadAll(), StartsWith("HTTP/1.1 401 "));
   EXPECT_TRUE(client.IsClosed());
   EXPECT_EQ(screened_, 1);
@@ -309,7 +310,7 @@ TEST_F(CrowdedServer, SendersAreJudgedByTheHeadBeforeTheirBody) {
   EXPECT_THAT(waiting.ReadAll(), StartsWith("HTTP/1.1 401 "));
 }
 
-TEST_F(CrowdedServer, TheHandlerLearnsWhatTheScreenFoundOut) {
+TEST_F(CrowdedServer, TheHandlerGetsTheCallerFromTheScreen) {
   Start({});
   EXPECT_THAT(Answer(Post("/", "ann", 3)), EndsWith("ann"));
   EXPECT_EQ(screened_, 1);
@@ -340,7 +341,7 @@ TEST_F(CrowdedServer, BodiesOfAllTogetherAreBounded) {
   Start({.max_bodies_bytes = 1000, .max_bodies_bytes_per_account = 1000});
   HoldOne("eve", 600).Close();
   HoldOne("ann", 400);
-  // The share of one that has gone is given back; it may take a moment.
+  // The share of a disconnected client is returned after a moment.
   for (bool served = false; !served;) {
     served = Answer(Post("/", "bob", 600)).starts_with("HTTP/1.1 200 ");
   }
@@ -382,7 +383,7 @@ TEST_F(CrowdedServer, ReservedRoutesAnswerWhenAllConnectionsAreServed) {
   HoldOne("eve", 1);
   EXPECT_THAT(Answer(Get("/")), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: 1\r\n"),
                                       HasSubstr("server.max_connections")));
-  // Silent ones do not use the reserve up.
+  // Silent clients do not use up the reserve.
   for (int i = 0; i < 10; ++i) Connect();
   for (int i = 0; i < 5; ++i) {
     EXPECT_THAT(Answer(Get("/health")),

@@ -1,4 +1,4 @@
-// A server and well-meaning clients.
+// Tests the server with well-behaved clients.
 #include "net/server.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ Handler Echo() {
   });
 }
 
-// Waits until it is cancelled, and says when it begins and ends.
+// Waits until it is cancelled, and records its start and end.
 struct Sleeper {
   std::promise<void> begun;
   std::promise<void> ended;
@@ -96,7 +96,7 @@ TEST(Server, ChunkedBodiesArriveWhole) {
   EXPECT_THAT(client.ReadAnswer(), EndsWith("POST:hello"));
 }
 
-TEST(Server, WhoAsksBeforeSendingIsToldToGoOn) {
+TEST(Server, AClientThatExpectsContinueGetsIt) {
   Router router;
   router.Add("POST", "/echo", Echo(), {.max_body_bytes = 5});
   TestServer server(std::move(router));
@@ -119,7 +119,7 @@ TEST(Server, StreamsArriveAsTheyAreWritten) {
     auto events = co_await EventStream::Open(exchange);
     if (!events) co_return;
     [[maybe_unused]] const auto sent = co_await events->Send({.name = "first", .data = "1"});
-    // A producer on a thread of its own.
+    // A producer on its own thread.
     asio::steady_timer done(co_await asio::this_coro::executor,
                             asio::steady_timer::time_point::max());
     std::thread producer([&, executor = done.get_executor()] {
@@ -179,7 +179,7 @@ TEST(Server, AHandlerWhoseClientGoesIsCancelled) {
   EXPECT_TRUE(InTime(sleeper.ended));
 }
 
-TEST(Server, AHalfClosedClientGetsTheAnswerToWhatItSent) {
+TEST(Server, AHalfClosedClientGetsItsAnswer) {
   Router router;
   router.Add("GET", "/echo", Echo());
   TestServer server(std::move(router));
@@ -239,7 +239,7 @@ TEST(Server, HandlersAnswerOnce) {
   EXPECT_EQ(second.get_future().get(), ErrorCode::kFailedPrecondition);
 }
 
-TEST(Server, WhoSaysNothingAnswersFiveHundred) {
+TEST(Server, AHandlerWithoutAnAnswerGives500) {
   Router router;
   router.Add("GET", "/", [](Exchange&) -> asio::awaitable<void> { co_return; });
   TestServer server(std::move(router));
@@ -265,7 +265,7 @@ TEST(Server, ClosingLetsRequestsUnderWayFinish) {
   Router router;
   router.Add("GET", "/", [&](Exchange& exchange) -> asio::awaitable<void> {
     begun.set_value();
-    // The other thread of the server serves meanwhile.
+    // The server's other thread continues to serve.
     go_on.get_future().wait();
     [[maybe_unused]] const auto sent = co_await exchange.Send({.body = "finished"});
   });
@@ -285,7 +285,7 @@ TEST(Server, ClosingLetsRequestsUnderWayFinish) {
   EXPECT_EQ(closed.wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-TEST(Server, ClosingCancelsWhatTakesTooLong) {
+TEST(Server, ClosingCancelsHandlersThatTakeTooLong) {
   Sleeper sleeper;
   Router router;
   router.Add("GET", "/sleep", sleeper.Handle());
@@ -305,7 +305,7 @@ TEST(Server, TwoCannotListenAtOnePlace) {
   const auto second = Server::Listen(io.get_executor(), server.endpoint(), {}, {});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code(), ErrorCode::kFailedPrecondition);
-  EXPECT_THAT(second.error().message(), HasSubstr("another program listens there"));
+  EXPECT_THAT(second.error().message(), HasSubstr("the address is already in use"));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ std::string ToText(const Event& event) {
   std::string text;
   if (!event.name.empty()) text.append("event: ").append(event.name).append("\n");
   if (!event.id.empty()) text.append("id: ").append(event.id).append("\n");
-  // A reader ends lines at \n, \r and \r\n alike.
+  // A reader ends lines at \n, \r and \r\n.
   std::string_view rest = event.data;
   for (bool more = true; more;) {
     const std::size_t end = std::min(rest.find_first_of("\r\n"), rest.size());

@@ -30,7 +30,7 @@ Result<std::string> Decoded(std::string_view text, Plus plus) {
     if (c == '%') {
       const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
       const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
-      if (low < 0) return Bad("has a % that begins no two hexadecimal digits");
+      if (low < 0) return Bad("has a % that is not followed by two hexadecimal digits");
       c = static_cast<char>(high * 16 + low);
       i += 2;
     } else if (c == '+' && plus == Plus::kIsSpace) {

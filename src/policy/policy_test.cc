@@ -26,7 +26,7 @@ Value Names(std::initializer_list<const char*> names) {
   return list;
 }
 
-TEST(PolicyText, OfNothingIsStrict) {
+TEST(PolicyText, AnEmptyTextIsStrict) {
   EXPECT_EQ(*ParsePolicyText(""), Policy{});
   EXPECT_EQ(ParsePolicyText("preset = 'open'")->preset, PolicyPreset::kOpen);
 }
@@ -57,7 +57,7 @@ TEST(PolicyText, MistakesAreErrors) {
   EXPECT_EQ(ErrorOf("imports = 'json'"), "policy.imports must be a list of names");
   EXPECT_EQ(ErrorOf("imports = [1]"), "policy.imports must be a list of names");
   EXPECT_EQ(ErrorOf("block_nodes = ['Class']"),
-            R"(policy.block_nodes has "Class", which is no kind of syntax tree node)");
+            R"(policy.block_nodes has "Class", which is not a kind of syntax tree node)");
   for (const char* name : {"", ".", "a.", ".a", "a..b", "1a", "a b", "a-b", "a.1"}) {
     EXPECT_THAT(ErrorOf(std::string("imports = ['") + name + "']"), HasSubstr("no name")) << name;
   }

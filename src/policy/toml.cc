@@ -61,7 +61,7 @@ Result<std::vector<std::string>> ParseNames(std::string_view key, const toml::no
     if (text == nullptr) return Bad(key, "must be a list of names");
     if (!IsName(text->get(), form)) {
       return Bad(key, "has \"" + text->get() + "\", which is " +
-                          (form == NameForm::kNode ? "no kind of syntax tree node" : "no name"));
+                          (form == NameForm::kNode ? "not a kind of syntax tree node" : "no name"));
     }
     names.push_back(text->get());
   }

@@ -1,16 +1,17 @@
-// The ApprovalStore keeps what people were asked and what they said.
+// The ApprovalStore keeps the approvals and their decisions.
 //
 //   pending ──> approved ──> consumed
 //           └─> denied | expired | cancelled
 //
-// Consumed means that the call was started (RunStore::StartCall); the same approval cannot start it again.
+// Consumed means that the call was started (RunStore::StartCall); the same approval cannot start it
+// again.
 //
-// A decision is stored once. Each one, and each grant given or revoked, is an entry of the audit log, written in
-// the same transaction.
+// A decision is stored once. Each decision, and each grant given or revoked, is an entry of the
+// audit log, written in the same transaction.
 //
-// Trust     Ids come from outside; those of others are not found (I4).
-// Threads   As RunStore.
-// Lifetime  As RunStore.
+// Trust     Ids come from outside; those of other owners are not found (I4).
+// Threads   Same as RunStore.
+// Lifetime  Same as RunStore.
 #pragma once
 
 #include <array>
@@ -37,7 +38,7 @@ inline constexpr std::array kApprovalStates = {ApprovalState::kPending,   Approv
                                                ApprovalState::kDenied,    ApprovalState::kExpired,
                                                ApprovalState::kCancelled, ApprovalState::kConsumed};
 
-// What an approval is bound to, besides its owner (I5).
+// The call to which an approval is bound, besides its owner (I5).
 struct CallBinding {
   RunId run;
   std::uint32_t seq = 0;
@@ -48,20 +49,20 @@ struct CallBinding {
   bool operator==(const CallBinding&) const = default;
 };
 
-// The stateful session that a call is made in. Names are used again after a session has ended, ids are not.
+// The stateful session of a call. Names are reused after a session has ended; ids are not.
 struct CallSession {
   std::string name;
-  SessionId id;  // Empty: written by a version that did not store ids. Such a session has ended.
+  SessionId id;  // Empty: written by a version that did not store ids; that session has ended.
   bool operator==(const CallSession&) const = default;
 };
 
 struct NewApproval {
   ApprovalId id;
   CallBinding binding;
-  std::string arguments{};  // What is shown: the canonical JSON that was hashed.
+  std::string arguments{};  // The canonical JSON that was hashed and is shown.
   SystemTime created_at{};
   SystemTime expires_at{};
-  std::optional<CallSession> session{};  // Nothing: the run is in no session.
+  std::optional<CallSession> session{};  // nullopt: the run is in no session.
 };
 
 struct Decision {
@@ -74,10 +75,10 @@ struct Decision {
 struct StoredApproval {
   NewApproval asked;
   ApprovalState state = ApprovalState::kPending;
-  std::optional<Decision> decision{};  // Who, when and why; of one that expired, when.
+  std::optional<Decision> decision{};  // Who, when and why; for an expired approval, when.
 };
 
-// A standing yes: to calls of one tool whose arguments match a pattern.
+// A standing approval for calls of one tool whose arguments match a pattern.
 struct Grant {
   GrantId id;
   std::string tool{};
@@ -91,20 +92,21 @@ class ApprovalStore {
  public:
   virtual ~ApprovalStore() = default;
 
-  // One per call of a run. kResourceExhausted beyond `max_pending` of this owner.
+  // Creates the one approval of a call. Fails with kResourceExhausted beyond `max_pending` of this
+  // owner.
   virtual asio::awaitable<Result<void>> Create(IsolationKey owner, NewApproval approval,
                                                std::uint32_t max_pending) = 0;
   virtual asio::awaitable<Result<StoredApproval>> Find(IsolationKey owner, ApprovalId id) = 0;
   virtual asio::awaitable<Result<Page<StoredApproval>>> List(IsolationKey owner,
                                                              std::optional<ApprovalState> state,
                                                              PageQuery query) = 0;
-  // Whoever comes first decides. The same verdict again is no error and changes nothing; another one, or one
-  // after expiry, is kFailedPrecondition. Returns what is stored then.
+  // The first decision counts. Repeating the same verdict succeeds and changes nothing. A different
+  // verdict, or one after expiry, fails with kFailedPrecondition. Returns the stored approval.
   virtual asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
                                                          Decision decision) = 0;
 
   virtual asio::awaitable<Result<void>> AddGrant(IsolationKey owner, Grant grant) = 0;
-  // Those that hold, of one tool or of all.
+  // Returns the valid grants, of one tool or of all.
   virtual asio::awaitable<Result<std::vector<Grant>>> ListGrants(
       IsolationKey owner, std::optional<std::string> tool) = 0;
   virtual asio::awaitable<Result<void>> RevokeGrant(IsolationKey owner, GrantId id, std::string by,

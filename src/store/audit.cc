@@ -15,11 +15,12 @@ std::int64_t Microseconds(SystemTime time) {
 }  // namespace
 
 std::string ChainHash(const std::string& previous, std::int64_t seq, const AuditEvent& event) {
-  // A list of values is injective: no part can pretend to be its neighbour.
+  // The encoding of a list is injective: no part can be read as another.
   std::string bytes;
   const List parts{{Value(previous), Value(seq), Value(Microseconds(event.at)), Value(event.kind),
                     Value(event.body)}};
-  if (!EncodeValue(Value(parts), bytes)) return {};  // Only for nesting, of which there is none.
+  // Fails only for deep nesting, which does not occur here.
+  if (!EncodeValue(Value(parts), bytes)) return {};
   return ToHex(Sha256(bytes));
 }
 

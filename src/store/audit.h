@@ -1,12 +1,13 @@
-// The audit log: who decided what and what was done because of it, one chain per owner.
+// The audit log: the decisions and the effects that followed from them, one chain per owner.
 //
-// Each entry's hash covers the one before it, so a changed, missing or inserted entry breaks the chain from there
-// on. That somebody cut the end off, and changed the head with it, is seen by whoever has written down a later hash.
+// Each entry's hash covers the previous one, so a changed, missing or inserted entry breaks the
+// chain from there on. If an attacker cuts off the end and changes the head, only somebody who has
+// recorded a later hash notices.
 //
-// Trust     Whoever can write to the store's file can write a new chain; the hashes show changes, they are no
-//           signature.
-// Threads   As RunStore.
-// Lifetime  As RunStore.
+// Trust     An attacker who can write to the store's file can write a new chain. The hashes reveal
+//           changes but are not a signature.
+// Threads   Same as RunStore.
+// Lifetime  Same as RunStore.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,14 +31,14 @@ struct AuditEvent {
 };
 
 struct AuditEntry {
-  std::int64_t seq = 0;  // From 1, without gaps.
+  std::int64_t seq = 0;  // Starts at 1, without gaps.
   AuditEvent event{};
   std::string hash{};
 };
 
-// Where an owner's chain ends.
+// The end of an owner's chain.
 struct AuditHead {
-  std::int64_t seq = 0;  // 0: there is no entry.
+  std::int64_t seq = 0;  // 0: no entries.
   std::string hash{};
   bool operator==(const AuditHead&) const = default;
 };
@@ -46,19 +47,19 @@ class AuditLog {
  public:
   virtual ~AuditLog() = default;
   virtual asio::awaitable<Result<void>> Append(IsolationKey owner, AuditEvent event) = 0;
-  // Oldest first, those after `after`.
+  // Returns the entries after `after`, oldest first.
   virtual asio::awaitable<Result<std::vector<AuditEntry>>> Read(IsolationKey owner,
                                                                 std::int64_t after,
                                                                 std::uint32_t limit) = 0;
-  // Kept apart from the entries: one that is cut off is missed.
+  // Stored separately from the entries, so that a missing last entry is noticed.
   virtual asio::awaitable<Result<AuditHead>> Head(IsolationKey owner) = 0;
 };
 
-// The hash of an entry that follows one with hash `previous` (empty for the first).
+// Returns the hash of an entry that follows one with hash `previous` (empty for the first).
 std::string ChainHash(const std::string& previous, std::int64_t seq, const AuditEvent& event);
 
-// kFailedPrecondition at the first entry that does not follow from the ones before it; `previous` and `seq` are
-// those of the entry before the first.
+// Fails with kFailedPrecondition at the first entry that does not follow from the previous ones.
+// `previous` and `seq` are those of the entry before the first.
 Result<void> VerifyChain(std::span<const AuditEntry> entries, std::string previous = "",
                          std::int64_t seq = 0);
 

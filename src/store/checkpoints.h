@@ -1,8 +1,8 @@
-// The CheckpointStore keeps the states a workflow went through; the newest is its head.
+// The CheckpointStore keeps the states of a workflow; the newest one is its head.
 //
-// Trust     Bytes are opaque; whoever stores them seals them, and checks what comes back.
-// Threads   As RunStore.
-// Lifetime  As RunStore.
+// Trust     Bytes are opaque. The caller seals them and checks what comes back.
+// Threads   Same as RunStore.
+// Lifetime  Same as RunStore.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,8 +30,8 @@ class CheckpointStore {
  public:
   virtual ~CheckpointStore() = default;
 
-  // Adds a checkpoint and makes it the head, if the head is still `expected` (nothing: there is none yet).
-  // kFailedPrecondition: somebody else was faster.
+  // Adds a checkpoint and makes it the head, if the head is still `expected` (nullopt: there is
+  // none yet). Fails with kFailedPrecondition if the head has changed.
   virtual asio::awaitable<Result<void>> Append(IsolationKey owner, InstanceId instance,
                                                std::optional<CheckpointId> expected,
                                                Checkpoint checkpoint) = 0;
@@ -41,7 +41,7 @@ class CheckpointStore {
   // Oldest first.
   virtual asio::awaitable<Result<std::vector<CheckpointId>>> List(IsolationKey owner,
                                                                   InstanceId instance) = 0;
-  // Drops all but the newest `keep`, at least one.
+  // Removes all but the newest `keep`, at least one.
   virtual asio::awaitable<Result<void>> Prune(IsolationKey owner, InstanceId instance,
                                               std::uint32_t keep) = 0;
 };

@@ -1,9 +1,9 @@
-// A DocumentStore keeps one body under each name, with a version: sessions of agents in one, snapshots of AG-UI
-// threads in another.
+// A DocumentStore keeps one body under each name, with a version. One store holds sessions of
+// agents, another one snapshots of AG-UI threads.
 //
 // Trust     Bodies are opaque.
-// Threads   As RunStore.
-// Lifetime  As RunStore.
+// Threads   Same as RunStore.
+// Lifetime  Same as RunStore.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,8 +30,8 @@ class DocumentStore {
   virtual ~DocumentStore() = default;
 
   virtual asio::awaitable<Result<Document>> Find(IsolationKey owner, DocumentId id) = 0;
-  // If it is still of version `expected` (0: not there yet); returns the new version.
-  // kFailedPrecondition: somebody else was faster.
+  // Succeeds if the version is still `expected` (0: does not exist yet). Returns the new version.
+  // Fails with kFailedPrecondition if the version has changed.
   virtual asio::awaitable<Result<std::int64_t>> Save(IsolationKey owner, DocumentId id,
                                                      std::int64_t expected, std::string body,
                                                      SystemTime now) = 0;

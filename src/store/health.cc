@@ -23,7 +23,7 @@ void StoreHealth::Change(const std::optional<Error>& problem) {
       state->failure = problem;
       state->failed_at = std::chrono::steady_clock::now();
     }
-    // Small writes may succeed while a large one waits for room: the problem is not over.
+    // Small writes may succeed while a large one waits for room, so the problem persists.
     if (!problem && waiting_ > 0) return;
     if (state->problem.has_value() != problem.has_value()) listener = state->listener;
     state->problem = problem;

@@ -1,8 +1,8 @@
-// StoreHealth tells whether the store can be written, from how its operations end.
+// StoreHealth derives from the results of store operations if the store can be written.
 //
-// Trust     Ours.
+// Trust     Trusted callers only.
 // Threads   Any. The listener is called by the thread whose operation ended.
-// Lifetime  Belongs to the Store. What the listener uses outlives the Store.
+// Lifetime  Belongs to the Store. Everything that the listener uses outlives the Store.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,22 @@
 
 namespace caisson {
 
-// The store could not do it now: its disk is full, or the database cannot be reached, is busy or has an I/O error.
-// Nobody's request is at fault, and the same operation can succeed later.
+// Returns true if the store cannot do it now: the disk is full, or the database cannot be reached,
+// is busy or has an I/O error. The request is not at fault, and the same operation can succeed
+// later.
 bool IsStoreFailure(const Error& error);
 
 class StoreHealth {
  public:
-  // Is told when writing begins to fail (the error) and when it works again (nullopt).
+  // Called when writing begins to fail (with the error) and when it works again (with nullopt).
   using Listener = std::function<void(const std::optional<Error>& problem)>;
   void Listen(Listener listener) { state_.Lock()->listener = std::move(listener); }
 
   void OnFailure(const Error& error);  // A store failure.
   void OnWritten();
 
-  // An operation waits until the store can be written: constructed when it begins to wait, destroyed when it ends.
+  // Marks an operation that waits until the store can be written: constructed when the wait begins,
+  // destroyed when it ends.
   class Waiting {
    public:
     explicit Waiting(StoreHealth& health) : health_(health) { ++health_.waiting_; }
@@ -42,20 +44,20 @@ class StoreHealth {
     StoreHealth& health_;
   };
   std::size_t waiting() const { return waiting_; }
-  // Whether the latest operation was a failure.
+  // Returns true if the latest operation failed.
   bool fails() const { return state_.Lock()->problem.has_value(); }
-  // Whether a write succeeded within the last `age`, and none has failed since.
+  // Returns true if a write succeeded within the last `age`, and none has failed since.
   bool WrittenWithin(std::chrono::nanoseconds age) const;
-  // The latest failure, if it is not older than `age`. On a full disk small writes succeed after large ones have failed, so
-  // a write that succeeds does not end it.
+  // Returns the latest failure if it is not older than `age`. A later successful write does not
+  // clear it, because small writes can succeed on a full disk where large ones fail.
   std::optional<Error> FailedWithin(std::chrono::nanoseconds age) const;
 
  private:
   struct State {
     std::optional<Error> problem{};
     std::optional<std::chrono::steady_clock::time_point> written_at{};
-    std::optional<Error> failure{};                     // The latest,
-    std::chrono::steady_clock::time_point failed_at{};  // and when.
+    std::optional<Error> failure{};                     // The latest failure,
+    std::chrono::steady_clock::time_point failed_at{};  // and its time.
     Listener listener{};
   };
   void Change(const std::optional<Error>& problem);

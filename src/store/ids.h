@@ -1,4 +1,4 @@
-// The names stored things have. Unique within one owner, chosen by whoever makes the thing.
+// The ids of stored objects. Unique within one owner and chosen by the creator.
 #pragma once
 
 #include "base/strong_id.h"
@@ -8,8 +8,8 @@ namespace caisson {
 using RunId = StrongId<struct RunTag>;
 using ApprovalId = StrongId<struct ApprovalTag>;
 using GrantId = StrongId<struct GrantTag>;
-using SessionId = StrongId<struct SessionTag>;    // Random; no two sessions have the same.
-using InstanceId = StrongId<struct InstanceTag>;  // Of a workflow.
+using SessionId = StrongId<struct SessionTag>;    // Random; unique.
+using InstanceId = StrongId<struct InstanceTag>;  // Identifies a workflow instance.
 using CheckpointId = StrongId<struct CheckpointTag>;
 using ResponseId = StrongId<struct ResponseTag>;
 using ConversationId = StrongId<struct ConversationTag>;

@@ -1,8 +1,8 @@
-// StoreMaintenance is the host's own view, across all owners. Only the server has it; no door does (I3).
+// StoreMaintenance is the host's view across all owners. Only the server has it; no door does (I3).
 //
-// Trust     Ours alone.
-// Threads   As RunStore. Replicas may do the same at the same time.
-// Lifetime  As RunStore.
+// Trust     For the server only.
+// Threads   Same as RunStore. Replicas may do the same at the same time.
+// Lifetime  Same as RunStore.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -44,7 +44,7 @@ struct OwnedAuditHead {
   AuditHead head;
 };
 
-// How long things are kept after they were last touched.
+// How long data is kept after its last use.
 struct Retention {
   std::chrono::seconds finished_runs = std::chrono::hours(24 * 30);
   std::chrono::seconds responses = std::chrono::hours(24 * 30);  // Conversations too.
@@ -64,32 +64,32 @@ class StoreMaintenance {
  public:
   virtual ~StoreMaintenance() = default;
 
-  // Runs that nobody holds and that have something ahead of them: under way when their replica died; waiting for
-  // nothing any more because somebody has decided, or the time has come (SavedRun::wake_at); to be cancelled; or waiting
-  // in the memory of a replica that is gone.
-  // Not those whose setback is too fresh, unless they are to be cancelled. Claim one before touching it.
+  // Returns runs that no replica holds and that can continue: their replica died while they ran;
+  // their decision or wake-up time (SavedRun::wake_at) has come; they are to be cancelled; or they
+  // waited in the memory of a replica that is gone. Leaves out runs with a recent setback, unless
+  // they are to be cancelled. Claim a run before changing it.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                        std::uint32_t limit) = 0;
-  // Runs that `holder` holds and that wait, though somebody has decided, elsewhere perhaps.
+  // Returns waiting runs of `holder` for which a decision exists, possibly made by another process.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> DecidedRuns(std::string holder,
                                                                      std::uint32_t limit) = 0;
-  // Runs that `holder` holds and that somebody, elsewhere perhaps, wants ended.
+  // Returns runs of `holder` that were asked to be cancelled, possibly by another process.
   virtual asio::awaitable<Result<std::vector<OwnedRun>>> RunsToCancel(std::string holder,
                                                                       std::uint32_t limit) = 0;
-  // Extends the leases to `until`. Returns the runs that are no longer held under theirs.
+  // Extends the leases to `until`. Returns the runs whose lease is no longer valid.
   virtual asio::awaitable<Result<std::vector<HeldRun>>> Renew(std::vector<HeldRun> held,
                                                               SystemTime until) = 0;
-  // What waits, of everybody.
+  // Returns the number and size of all waiting runs, of all owners.
   virtual asio::awaitable<Result<RunUsage>> Usage() = 0;
-  // pending -> expired, for those whose time is over. Silence is never consent.
+  // pending -> expired, for overdue approvals. Silence is never consent.
   virtual asio::awaitable<Result<std::vector<ExpiredApproval>>> ExpireApprovals(
       SystemTime now, std::uint32_t limit) = 0;
-  // Drops what is older than its retention. Never a run that has not finished, nor what belongs to it: its calls,
-  // approvals and saved bytes; never the audit log.
+  // Removes data older than its retention. Never removes an unfinished run or its calls, approvals
+  // and saved bytes, and never the audit log.
   virtual asio::awaitable<Result<SweepReport>> Sweep(Retention retention, SystemTime now) = 0;
-  // Writes something that changes nothing. Fails as any other write would now.
+  // Makes a write without effect. Fails if writes fail now.
   virtual asio::awaitable<Result<void>> CheckWritable() = 0;
-  // Where everybody's audit log ends.
+  // Returns the end of every owner's audit log.
   virtual asio::awaitable<Result<std::vector<OwnedAuditHead>>> AuditHeads() = 0;
 };
 

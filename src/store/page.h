@@ -1,4 +1,4 @@
-// Lists come in pages, newest first.
+// Lists are returned in pages, newest first.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace caisson {
 inline constexpr std::uint32_t kMaxPageSize = 500;
 
 struct PageQuery {
-  std::optional<std::string> after{};  // The `next` of the page before.
-  std::uint32_t limit = 50;            // Cut to kMaxPageSize.
+  std::optional<std::string> after{};  // `next` of the previous page.
+  std::uint32_t limit = 50;            // At most kMaxPageSize; larger values are reduced to it.
 };
 
 template <typename T>
 struct Page {
   std::vector<T> items;
-  std::optional<std::string> next{};  // Nothing: there is no more.
+  std::optional<std::string> next{};  // nullopt: this is the last page.
 };
 
 }  // namespace caisson

@@ -1,13 +1,14 @@
-// StorePatience repeats what the store could not do, until it can: a full disk or a lost database delays work and ends none.
+// StorePatience repeats a failed store operation until it succeeds. A full disk or a lost database
+// delays work but does not end it.
 //
 //   auto begun = co_await patience.Insist<void>([&](Try which) {
 //     return runs.BeginCall(owner, id, For(lease, which), call, now);
 //   });
 //
-// An operation may have happened although it failed: a connection was lost during a commit. So it is told that it is
-// repeated (Lease::repeats), and is repeated with the same arguments.
+// A failed operation may still have happened, if the connection was lost during a commit. So a
+// repeated operation is marked as one (Lease::repeats) and has the same arguments.
 //
-// Trust     Ours.
+// Trust     Trusted callers only.
 // Threads   Any executor.
 // Lifetime  Outlives the operations. StoreHealth outlives it.
 #pragma once
@@ -50,8 +51,8 @@ class StorePatience {
   };
   StorePatience(StoreHealth& health, Pace pace) : health_(health), pace_(pace) {}
 
-  // Does `operation`, and repeats it while it ends with a store failure. Returns that failure if Close() was called or, after a pause or
-  // a cancellation, `wanted` says no.
+  // Runs `operation` and repeats it while it ends with a store failure. Returns that failure if
+  // Close() was called or, after a pause or a cancellation, `wanted` returns false.
   template <typename T>
   asio::awaitable<Result<T>> Insist(Operation<T> operation, std::function<bool()> wanted = {}) {
     auto result = co_await operation(Try::kFirst);
@@ -59,7 +60,7 @@ class StorePatience {
     co_return co_await Repeat<T>(std::move(operation), std::move(result).error(),
                                  std::move(wanted));
   }
-  // The same of an operation that has ended with `failure`.
+  // The same for an operation that has already failed with `failure`.
   template <typename T>
   asio::awaitable<Result<T>> Repeat(Operation<T> operation, Error failure,
                                     std::function<bool()> wanted = {}) {
@@ -73,7 +74,7 @@ class StorePatience {
     }
   }
 
-  // Returns after `pause`, or early if it is cancelled or closed.
+  // Returns after `pause`, or early if cancelled or closed.
   asio::awaitable<void> Sleep(std::chrono::milliseconds pause) {
     const auto woken = std::make_shared<Wakeup>();
     {
@@ -87,7 +88,7 @@ class StorePatience {
     co_await woken->Sleep();
   }
 
-  // Nothing is repeated from here on.
+  // Stops all repetitions.
   void Close() {
     std::vector<std::weak_ptr<Wakeup>> sleepers;
     {

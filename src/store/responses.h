@@ -1,8 +1,9 @@
-// The ResponseStore keeps responses, which may each follow another one, and conversations, which grow at the end.
+// The ResponseStore keeps responses, each of which may follow another one, and conversations, which
+// grow at the end.
 //
 // Trust     Bodies are opaque.
-// Threads   As RunStore.
-// Lifetime  As RunStore.
+// Threads   Same as RunStore.
+// Lifetime  Same as RunStore.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -31,7 +32,7 @@ struct StoredResponse {
 struct StoredConversation {
   ConversationId id;
   std::string body{};
-  std::int64_t length = 0;  // How many items it has.
+  std::int64_t length = 0;  // The number of items.
   SystemTime created_at{};
 };
 
@@ -41,12 +42,12 @@ class ResponseStore {
 
   virtual asio::awaitable<Result<void>> Create(IsolationKey owner, StoredResponse response) = 0;
   virtual asio::awaitable<Result<StoredResponse>> Find(IsolationKey owner, ResponseId id) = 0;
-  // If it is still of version `expected`; returns the new one.
+  // Succeeds if the version is still `expected`. Returns the new version.
   virtual asio::awaitable<Result<std::int64_t>> Replace(IsolationKey owner, ResponseId id,
                                                         std::int64_t expected, std::string body,
                                                         SystemTime now) = 0;
   virtual asio::awaitable<Result<void>> Remove(IsolationKey owner, ResponseId id) = 0;
-  // This one and those it follows, newest first, at most `limit`.
+  // Returns this response and those it follows, newest first, at most `limit`.
   virtual asio::awaitable<Result<std::vector<StoredResponse>>> Chain(IsolationKey owner,
                                                                      ResponseId id,
                                                                      std::uint32_t limit) = 0;
@@ -55,12 +56,12 @@ class ResponseStore {
                                                            StoredConversation conversation) = 0;
   virtual asio::awaitable<Result<StoredConversation>> FindConversation(IsolationKey owner,
                                                                        ConversationId id) = 0;
-  // If it still has `expected` items; returns how many it has then.
+  // Succeeds if it still has `expected` items. Returns the new number of items.
   virtual asio::awaitable<Result<std::int64_t>> AppendItems(IsolationKey owner, ConversationId id,
                                                             std::int64_t expected,
                                                             std::vector<std::string> items,
                                                             SystemTime now) = 0;
-  // Oldest first, from number `start` (0 is the first).
+  // Oldest first, from index `start` (0 is the first).
   virtual asio::awaitable<Result<std::vector<std::string>>> Items(IsolationKey owner,
                                                                   ConversationId id,
                                                                   std::int64_t start,

@@ -1,8 +1,8 @@
-// The RunStore keeps runs, the journal of their calls, and runs put to sleep.
+// The RunStore keeps runs, the journal of their calls, and saved runs.
 //
-// A run belongs to one replica at a time: it holds a lease with a number, the fence, that grows with every
-// claim. All that changes a run names the lease it acts under, and a fence that is no longer the newest is
-// refused, so a replica that was thought dead and is not can do no harm.
+// A run belongs to one replica at a time. The replica holds a lease with a number, the fence, that
+// grows with every claim. Every change of a run names its lease, and an outdated fence is refused.
+// So a replica that was wrongly considered dead can do no harm.
 //
 // A call's row is written before its effect starts and finished after (I6):
 //
@@ -10,10 +10,10 @@
 //      │           └──────> uncertain ──> started, if the tool is idempotent
 //      └──────> denied, or raised: the call was refused and nothing was done
 //
-// Trust     Contents are opaque bytes. Whatever is wrong with a row's place in this order is refused here.
-// Threads   Any executor; nothing blocks it. An operation that was started is finished even if the coroutine
-//           awaiting it is cancelled.
-// Lifetime  Ends after the operations under way.
+// Trust     Contents are opaque bytes. Transitions outside of this order are refused here.
+// Threads   Any executor; calls do not block it. A started operation is finished even if the
+//           coroutine awaiting it is cancelled.
+// Lifetime  Outlives its operations.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -39,10 +39,10 @@ std::string_view ToString(RunState state);
 std::string_view ToString(CallState state);
 
 struct Lease {
-  std::string holder;  // Which replica.
+  std::string holder;  // The replica.
   std::int64_t fence = 0;
-  // The holder does again what it does not know the end of (kUnavailable), with the same arguments. If it has happened, it
-  // succeeds and changes nothing.
+  // The holder repeats an operation whose result it does not know (kUnavailable), with the same
+  // arguments. If the operation had happened, the repetition succeeds and changes nothing.
   bool repeats = false;
 };
 
@@ -52,17 +52,20 @@ struct LeaseTerm {
   SystemTime until{};
 };
 
-// The client's name for its request: sent again, the request finds the run that it started.
+// The client's key for its request. A repeated request with the same key finds the run that the
+// first one started.
 struct RunKey {
   IdempotencyKey id;
-  std::string fingerprint{};  // Of the request. Another request with the same key has another one.
-  SystemTime expires_at{};    // The key is forgotten then.
+  // Of the request. A different request with the same key has a different one.
+  std::string fingerprint{};
+  SystemTime expires_at{};  // The key is removed then.
 };
 
 struct NewRun {
   RunId id;
   std::string code_digest{};
-  std::string request{};  // Code, limits, tools, seed: what replaying needs besides the calls.
+  // Code, limits, tools, seed: the data that a replay needs besides the calls.
+  std::string request{};
   std::optional<RunKey> key{};
 };
 
@@ -76,27 +79,29 @@ struct StoredRun {
   RunState state = RunState::kRunning;
   std::string code_digest{};
   std::string request{};
-  std::string outcome{};  // Of a finished run.
+  std::string outcome{};  // For a finished run.
   SystemTime created_at{};
   SystemTime updated_at{};
-  bool cancel_asked = false;  // Whoever holds it, or takes it up, is to end it.
-  // How often another replica claimed it since it last waited: many, and it is the run that brings its replicas down.
+  bool cancel_asked = false;  // The current or next holder must end the run.
+  // How often another replica claimed it since it last waited. A high number means that the run
+  // crashes its replicas.
   std::uint32_t attempts = 0;
 };
 
 struct Setback {
-  SystemTime retry_at{};  // Nobody is shown the run before (StoreMaintenance::ResumableRuns).
-  bool counts = true;     // As an attempt. Not if the run has nothing to do with it.
+  SystemTime retry_at{};  // ResumableRuns does not return the run before this time.
+  bool counts = true;     // As an attempt. False if the run did not cause the setback.
 };
 
-// A saved run: sealed bytes and what they can be restored by.
+// A saved run: sealed bytes, and what is needed to restore them.
 struct SavedRun {
   std::uint32_t seq = 0;
   std::string build{};
   std::string sealed{};
-  // It waits for time to pass, and goes on then whether or not somebody has decided.
+  // It waits for this time, and then continues even without a decision.
   std::optional<SystemTime> wake_at{};
-  bool waits_for_somebody = true;  // False: for time alone. To others it is under way. Not loaded.
+  // False: it waits for time only, and others see it as running. Not loaded.
+  bool waits_for_somebody = true;
 };
 
 struct NewCall {
@@ -106,14 +111,15 @@ struct NewCall {
   std::string arguments{};  // Canonical JSON.
   std::string arguments_digest{};
   std::string idempotency_key{};
-  CallState state = CallState::kStarted;  // kPending if a person is asked first.
-  std::optional<GrantId> grant{};  // The standing yes by which it starts. Such effects are audited.
-  std::string trace{};             // What the code was told before. Gone when the run has finished.
+  CallState state = CallState::kStarted;  // kPending if a person must be asked first.
+  std::optional<GrantId> grant{};         // The grant by which it starts. Such effects are audited.
+  // Recorded input of the code before this call. Removed when the run has finished.
+  std::string trace{};
 };
 
 struct StoredCall {
   NewCall call{};
-  std::string result{};  // Of one that returned or raised.
+  std::string result{};  // For calls that returned or raised.
   SystemTime begun_at{};
   SystemTime updated_at{};
 };
@@ -127,41 +133,44 @@ class RunStore {
  public:
   virtual ~RunStore() = default;
 
-  // A run under way, held by the one who makes it. Its key is stored in the same transaction. kFailedPrecondition if
-  // there is a run of that id, or with that key: of two requests with one key, one starts a run.
+  // Creates a running run, held by its creator. Its key is stored in the same transaction. Fails
+  // with kFailedPrecondition if the id or the key exists: of two requests with one key, only one
+  // starts a run.
   virtual asio::awaitable<Result<Lease>> Create(IsolationKey owner, NewRun run, LeaseTerm term) = 0;
   virtual asio::awaitable<Result<StoredRun>> Find(IsolationKey owner, RunId id) = 0;
-  // The run that was created with this key. kNotFound: there is none, or the key has expired.
+  // Returns the run that was created with this key. Fails with kNotFound if there is none or the
+  // key has expired.
   virtual asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key,
                                                       SystemTime now) = 0;
-  // Frees the key of a run that could not begin. Of another run's key: nothing happens.
+  // Frees the key of a run that could not begin. Does nothing if the key belongs to another run.
   virtual asio::awaitable<Result<void>> ForgetKey(IsolationKey owner, IdempotencyKey key,
                                                   RunId run) = 0;
   virtual asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner,
                                                         std::optional<RunState> state,
                                                         PageQuery query) = 0;
 
-  // Takes a run whose lease is over or given back: an attempt. kFailedPrecondition if it is held or finished.
+  // Takes a run whose lease has expired or was given back, and counts an attempt. Fails with
+  // kFailedPrecondition if it is held or finished.
   virtual asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) = 0;
   virtual asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) = 0;
-  // The same by one who has got nowhere with it.
+  // The same for a holder that made no progress.
   virtual asio::awaitable<Result<void>> Postpone(IsolationKey owner, RunId id, Lease lease,
                                                  Setback setback) = 0;
 
-  // Somebody wants it ended: noted for the one who holds it, or will. A finished run stays as it is.
+  // Records a request to cancel, for the current or next holder. A finished run stays unchanged.
   virtual asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, RunId id,
                                                     SystemTime now) = 0;
 
-  // The run waits for somebody, or for time to pass, so it has got somewhere: attempts are counted anew. With `saved`, as
-  // bytes that replace earlier ones.
+  // The run waits for a decision or for time to pass. It made progress, so attempts are reset.
+  // `saved`: bytes that replace earlier ones.
   virtual asio::awaitable<Result<void>> Wait(IsolationKey owner, RunId id, Lease lease,
                                              std::optional<SavedRun> saved, SystemTime now) = 0;
-  // It goes on; what was saved stays until the next Wait or the end, should this replica die.
+  // The run continues. Saved bytes stay until the next Wait or the end, in case this replica dies.
   virtual asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id, Lease lease,
                                                SystemTime now) = 0;
   virtual asio::awaitable<Result<SavedRun>> LoadSaved(IsolationKey owner, RunId id) = 0;
-  // The end, at once: outcome and files are kept, saved bytes and the lease are gone, pending approvals
-  // cancelled.
+  // Ends the run in one step: keeps outcome and files, removes saved bytes and the lease, cancels
+  // pending approvals.
   virtual asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
                                                std::string outcome, std::vector<std::string> files,
                                                SystemTime now) = 0;
@@ -174,21 +183,23 @@ class RunStore {
   // The journal. BeginCall returns when the row is durable; only then may an effect start.
   virtual asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease,
                                                   NewCall call, SystemTime now) = 0;
-  // pending -> started, and the run goes on. With an approval, that is consumed in the same transaction, and only if it is bound to
-  // exactly this call (I5); kFailedPrecondition otherwise, and nothing may be executed.
+  // pending -> started, and the run continues. An approval is consumed in the same transaction, and
+  // only if it is bound to exactly this call (I5). Otherwise fails with kFailedPrecondition, and
+  // nothing may be executed.
   virtual asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq,
                                                   std::optional<ApprovalId> approval,
                                                   SystemTime now) = 0;
-  // uncertain -> started, under the same idempotency key. For tools that are idempotent.
+  // uncertain -> started, under the same idempotency key. For idempotent tools only.
   virtual asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq, SystemTime now) = 0;
-  // started -> returned | raised, pending -> denied | raised; a decision about it is noted as delivered and the run goes on.
+  // started -> returned | raised, pending -> denied | raised. A decision about the call is marked
+  // as delivered, and the run continues.
   virtual asio::awaitable<Result<void>> FinishCall(IsolationKey owner, RunId id, Lease lease,
                                                    std::uint32_t seq, CallState end,
                                                    std::string result, SystemTime now) = 0;
-  // After a claim: whatever the replica before had started may have happened. started -> uncertain; says how
-  // many.
+  // After a claim: calls that the previous replica started may have happened. started -> uncertain.
+  // Returns their number.
   virtual asio::awaitable<Result<std::uint32_t>> DoubtStartedCalls(IsolationKey owner, RunId id,
                                                                    Lease lease, SystemTime now) = 0;
   virtual asio::awaitable<Result<std::vector<StoredCall>>> Calls(IsolationKey owner, RunId id) = 0;

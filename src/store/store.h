@@ -1,14 +1,14 @@
-// A Store is everything Caisson remembers, behind one interface per concern.
+// A Store keeps all persistent data of Caisson, behind one interface per concern.
 //
-//   memory:                 gone with the process; for tests and trials
+//   memory:                 lost with the process; for tests and trials
 //   sqlite:caisson.db       one host, one file
 //   postgres://host/name    several replicas
 //
-// Trust     What comes back was written by us, or by whoever else can write to the file or server: blobs are
-//           sealed, checkpoints signed, by those who store them.
+// Trust     Stored data was written by Caisson or by anybody else who can write to the file or
+//           server. The callers seal blobs and sign checkpoints.
 // Threads   Any executor. Blocking calls run on the store's own threads.
-// Lifetime  Destroying a Store waits for the operations under way; the executors that await them must still be
-//           there.
+// Lifetime  The destructor waits for current operations; the executors that await them must still
+//           exist.
 #pragma once
 
 #include "store/approvals.h"

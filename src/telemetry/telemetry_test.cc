@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Log, ALineIsOneObjectWhateverIsInIt) {
+TEST(Log, ALineIsOneObjectWithAnyContents) {
   std::string lines;
   const ManualClock clock;
   Log log(clock, Log::Level::kWarning, [&](std::string_view line) { lines += line; });

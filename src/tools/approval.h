@@ -1,9 +1,9 @@
-// An Approval says which calls of a tool need a person's yes: none, all, or those a rule picks.
+// An Approval says which calls of a tool need an approval: none, all, or those that a rule selects.
 //
-//   Approval::Unless(small)      every call but those whose arguments fit the schema `small`
-//   Approval::When(large)        only calls whose arguments fit the schema `large`
+//   Approval::Unless(small)      every call except those whose arguments match the schema `small`
+//   Approval::When(large)        only calls whose arguments match the schema `large`
 //
-// Trust     Arguments are hostile. Where a rule cannot tell, the call needs approval.
+// Trust     Arguments are hostile. If a rule cannot be evaluated, the call needs approval.
 // Threads   Immutable.
 // Lifetime  A value.
 #pragma once

@@ -1,7 +1,9 @@
-// Arguments in the one form in which they are journaled, shown, hashed and kept while their call waits.
+// Arguments in the single form in which they are journaled, shown, hashed and kept while their call
+// waits.
 //
-// Trust     Arguments are the guest's: those without a canonical text are refused rather than approximated.
-// Threads   Pure functions. A megabyte takes tens of milliseconds: not on a lane.
+// Trust     Arguments are the guest's. Those without a canonical text are refused, never
+//           approximated.
+// Threads   Pure functions. A megabyte takes tens of milliseconds, so do not call them on a lane.
 // Lifetime  Values.
 #pragma once
 
@@ -18,14 +20,14 @@ struct CanonicalArguments {
   std::string digest{};
 };
 
-// Fails with kInvalidArgument if some have no canonical text: nobody could be shown them. Fails with kResourceExhausted if
-// the text is too long.
+// Fails with kInvalidArgument if an argument has no canonical text and so cannot be shown,
+// kResourceExhausted if the text is too long.
 Result<CanonicalArguments> Canonicalize(const Dict& arguments);
 
-// The way back. Fails with kInvalidArgument if the text is not the one of this digest.
+// The reverse. Fails with kInvalidArgument if the text does not match the digest.
 Result<Dict> ParseArguments(std::string_view text, std::string_view digest);
 
-// The SHA-256 of `bytes`, in hexadecimal. A digest of one kind of thing is never taken for one of another.
+// Returns the SHA-256 of `bytes`, in hexadecimal. Digests of different kinds of data never match.
 std::string DigestOf(std::string_view kind, std::string_view bytes);
 
 }  // namespace caisson

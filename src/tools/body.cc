@@ -60,10 +60,9 @@ ToolRaised ToRaised(const Error& error) {
 Result<void> CheckJsonArguments(const Dict& arguments, int levels_around) {
   const auto misfit = FindJsonMisfit(arguments, levels_around);
   if (!misfit) return {};
-  return Error(
-      ErrorCode::kInvalidArgument,
-      "argument " + misfit->path + ": " + misfit->reason +
-          ", and the tool takes its arguments as JSON. Pass a str or a number in its place");
+  return Error(ErrorCode::kInvalidArgument,
+               "argument " + misfit->path + ": " + misfit->reason +
+                   ", and the tool takes its arguments as JSON. Pass a str or a number instead");
 }
 
 ToolBody::Check JsonArgumentsCheck(int levels_around) {

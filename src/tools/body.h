@@ -1,16 +1,17 @@
-// A ToolBody is what a tool does, in one of three ways:
+// A ToolBody is the implementation of a tool, in one of three forms:
 //
-//   Inline(f)          f(arguments) on the executor of the run, which stands still meanwhile: microseconds only
+//   Inline(f)          f(arguments) on the run's executor, which blocks: microseconds only
 //   Pooled(pool, f)    f(arguments) on a thread of `pool`; may block
-//   Awaitable(f)       co_await f(arguments) on the executor of the run
+//   Awaitable(f)       co_await f(arguments) on the run's executor
 //
-// An awaitable may take a CallContext as well. f returns a Value, a Result<Value>, a ToolAnswer or a ToolReply. What it throws becomes a ToolRaised.
+// An awaitable may also take a CallContext. f returns a Value, a Result<Value>, a ToolAnswer or a
+// ToolReply. An exception of f becomes a ToolRaised.
 //
 // Trust     Arguments are checked against the schema, nothing more. Bodies are the host's own code.
 // Threads   As above; a body may be called many times at once.
-// Lifetime  Copies share f. An awaitable must end soon after it is cancelled. A pooled call that was
-//           cancelled goes on by itself, and nobody hears of it; the pool must be joined before the
-//           executors that called it go.
+// Lifetime  Copies share f. An awaitable must end soon after it is cancelled. A cancelled pooled
+//           call continues and its result is dropped; the pool must be joined before the calling
+//           executors are destroyed.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -33,30 +34,31 @@
 
 namespace caisson {
 
-// The Python exception that says the same: TypeError, TimeoutError, ...
+// Returns the corresponding Python exception: TypeError, TimeoutError, ...
 ToolRaised ToRaised(const Error& error);
 
-// What a tool answers to code, and how a model is shown it where that is not the usual way (ToContents).
+// The answer of a tool to code, and its form for a model if that is not the usual one (ToContents).
 struct ToolReply {
   ToolAnswer answer;
   std::optional<std::vector<Content>> contents{};
 };
 
-// Records that the effect of a call begins now (I6). The record is durable on return. False: the effect must not begin.
+// Records that the effect of a call begins now (I6). The record is durable on return. Returns false
+// if the effect must not begin.
 using StartEffect = std::function<asio::awaitable<bool>()>;
 
-// What a body may know of a call besides its arguments.
+// Data about a call that a body may use besides its arguments.
 struct CallContext {
-  std::shared_ptr<const SessionContext>
-      session{};                  // Whom it is for; nothing: nobody in particular.
-  std::string idempotency_key{};  // The same one if the same call is ever made again (I6).
-  OnProgress on_progress{};       // Whoever wants to know how far it has come; may be empty.
-  StartEffect start{};            // For a body that starts itself, before its effect; may be empty.
+  std::shared_ptr<const SessionContext> session{};  // The session it acts for; null: none.
+  std::string idempotency_key{};                    // Equal for repetitions of the same call (I6).
+  OnProgress on_progress{};                         // Receives progress reports; may be empty.
+  StartEffect start{};  // For a body that starts itself, before its effect; may be empty.
 };
 
 class ToolBody {
  public:
-  // kInvalidArgument or kPermissionDenied, saying what to change: the body could do nothing with these arguments.
+  // Fails with kInvalidArgument or kPermissionDenied and says what to change if the body cannot use
+  // these arguments.
   using Check = std::function<Result<void>(const Dict&)>;
   using Immediate = std::function<ToolReply(const Dict&)>;
   using Async = std::function<asio::awaitable<ToolReply>(Dict, CallContext)>;
@@ -64,7 +66,8 @@ class ToolBody {
   explicit ToolBody(Immediate immediate) : body_(std::move(immediate)) {}
   explicit ToolBody(Async async) : body_(std::move(async)) {}
 
-  // This body, which waits for its turn and then calls CallContext::start itself: until then it has done nothing.
+  // Returns this body as one that waits for its turn and then calls CallContext::start itself; it
+  // has no effect before that.
   ToolBody StartingItself() && {
     starts_itself_ = true;
     return std::move(*this);
@@ -72,11 +75,12 @@ class ToolBody {
 
   bool starts_itself() const { return starts_itself_; }
   bool is_immediate() const { return std::holds_alternative<Immediate>(body_); }
-  // The same body, whose arguments are checked as soon as a call is made: before anybody is asked about it.
+  // Returns this body with a check of its arguments as soon as a call is made, before an approval
+  // is requested.
   ToolBody Checking(Check check) &&;
   Result<void> CheckArguments(const Dict& arguments) const;
 
-  // Neither throws.
+  // Does not throw; neither does the other one.
   ToolReply CallNow(const Dict& arguments) const;
   asio::awaitable<ToolReply> Call(Dict arguments, CallContext context) const;
 
@@ -86,8 +90,9 @@ class ToolBody {
   bool starts_itself_ = false;
 };
 
-// For bodies that send their arguments as JSON, inside a message with `levels_around` levels. Fails with kInvalidArgument if
-// that message would have no text: NaN, bytes, keys that are no str, too many levels, too many digits of long ints.
+// For bodies that send their arguments as JSON, inside a message with `levels_around` levels. Fails
+// with kInvalidArgument if JSON cannot hold that message: NaN, bytes, keys that are not str, too many
+// levels, too many digits of long ints.
 Result<void> CheckJsonArguments(const Dict& arguments, int levels_around = 0);
 ToolBody::Check JsonArgumentsCheck(int levels_around = 0);
 

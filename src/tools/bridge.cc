@@ -24,7 +24,7 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxMessageBytes = 16u << 10;
-// Canonical texts of a run's journaled calls that are open.
+// The limit of the canonical texts of a run's open journaled calls.
 constexpr std::size_t kMaxTextBytes = 16u << 20;
 
 bool HoldsOnlyText(const Value& value) {
@@ -50,7 +50,7 @@ std::string Readable(std::string_view text) {
   return out;
 }
 
-// What the guest can take.
+// Converts an answer to a form that the guest accepts.
 ToolAnswer Sendable(ToolAnswer answer) {
   if (auto* raised = std::get_if<ToolRaised>(&answer)) {
     return ToolRaised{.type = Readable(raised->type), .message = Readable(raised->message)};
@@ -68,7 +68,7 @@ ToolAnswer Flatten(Result<ToolAnswer> answer) {
 
 }  // namespace
 
-// The calls of the run and what is done about them.
+// The calls of the run and their state.
 class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
  public:
   Traffic(Cell& cell, std::shared_ptr<const ToolSet> tools, ToolBridgeOptions options)
@@ -105,7 +105,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     Launch([&](auto self) { return ServeJournaled(self, std::move(journaled)); });
   }
 
-  // Nothing is answered from here on.
+  // No call is answered after this.
   void Stop() {
     cell_ = nullptr;
     waiting_.clear();
@@ -136,7 +136,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
  private:
   using Flight = caisson::Stop;
 
-  // What a call under way has of kMaxArgumentBytes.
+  // The part of kMaxArgumentBytes that one current call uses.
   class Load {
    public:
     Load(Traffic& traffic, std::size_t bytes) : traffic_(traffic), bytes_(bytes) {}
@@ -159,14 +159,14 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     CallJournal::GoAhead go;
   };
 
-  // One call is always let in, whatever its size.
+  // One call is always admitted, of any size.
   bool Reserve(std::size_t bytes) {
     if (argument_bytes_ > 0 && argument_bytes_ + bytes > kMaxArgumentBytes) return false;
     argument_bytes_ += bytes;
     return true;
   }
 
-  // Answers a call that takes no time and needs nobody's yes. False: it is another kind of call.
+  // Answers a call that takes no time and needs no approval. Returns false for other calls.
   bool TakeNow(ToolCall& call) {
     const Tool* tool = tools_->Find(call.tool);
     if (tool == nullptr) {
@@ -189,8 +189,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
 
   std::size_t begun_calls() const { return options_.journal ? reading_ : flights_.size(); }
 
-  // In a turn of its own: a coroutine may begin where it is launched, so calls would be nested in each other, in the wrong
-  // order, and other cells of the lane would wait for all of them.
+  // Posted separately: a coroutine may begin where it is launched. Then calls would be nested in
+  // each other, in the wrong order, and other cells of the lane would wait for all of them.
   void LaunchSoon() {
     if (waiting_.empty() && ready_.empty()) return;
     if (std::exchange(launching_, true)) return;
@@ -227,7 +227,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     }
   }
 
-  // Starts the coroutine that `make` makes out of a pointer that it must keep.
+  // Starts the coroutine that `make` returns for a pointer, which it must keep.
   template <typename F>
   void Launch(F make) {
     const Flight flight = flights_.emplace_back(executor_);
@@ -241,7 +241,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     LaunchSoon();
   }
 
-  // Does `work` here if it is little, in the pool if it is much. Nothing: the run ended meanwhile.
+  // Does small work here and large work in the pool. Returns nullopt if the run ended meanwhile.
   template <typename T>
   asio::awaitable<std::optional<T>> Work(std::size_t encoded_bytes, std::function<T()> work) {
     std::optional<T> done = co_await CallAside(options_.pool, encoded_bytes, std::move(work));
@@ -262,12 +262,12 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
       if (!read) co_return;
       load.ShrinkTo(DecodedBytes(read->arguments));
       self->Answer(seq, co_await self->Perform(seq, *std::move(read)));
-    } catch (const std::exception& thrown) {  // Asio's own, when we are cancelled.
+    } catch (const std::exception& thrown) {  // Thrown by Asio on cancellation.
       self->Answer(seq, ToolRaised{.type = "CancelledError", .message = thrown.what()});
     }
   }
 
-  // From here until it is decided, the call is held as text.
+  // Holds the call as text until it is decided.
   static asio::awaitable<void> ReadJournaled(std::shared_ptr<Traffic> self, ToolCall call,
                                              std::size_t reserved) {
     co_await asio::this_coro::throw_if_cancelled(false);
@@ -290,7 +290,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     co_await ServeJournaled(self, *std::move(read));
   }
 
-  // Refuses a call whose text has no room. Its row keeps the digest, so that a replay finds it to be the same call.
+  // Refuses a call whose text has no room. Its row keeps the digest, so that a replay recognises
+  // the call.
   void HoldText(JournaledCall& call) {
     const std::size_t size = call.arguments->text.size();
     if (text_bytes_ > 0 && text_bytes_ + size > kMaxTextBytes) {
@@ -352,20 +353,21 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     if (answer) self->WriteDown(seq, *std::move(answer));
   }
 
-  // The journal hears that the call is started when the tool is about to do it: until then it has not begun, whatever
-  // happens to this process. nullopt: the run ended first, or the call must not begin here.
+  // Tells the journal that the call is started only when the tool is about to execute it. Until
+  // then it has not begun, even if this process dies. nullopt: the run ended first, or the call
+  // must not begin here.
   asio::awaitable<std::optional<ToolAnswer>> Invoke(ReadyCall ready, Dict arguments) {
     const auto started = std::make_shared<std::optional<bool>>();
     const std::uint32_t seq = ready.call.seq;
     auto answer = co_await InvokeTool(
         std::move(ready), std::move(arguments),
         [self = shared_from_this(), seq, started] { return StartEffectOf(self, seq, started); });
-    // A tool that failed before its effect: the answer needs a row as well.
+    // The tool failed before its effect; the answer needs a row as well.
     if (answer && !*started && cell_ != nullptr) {
       co_await StartEffectOf(shared_from_this(), seq, started);
     }
     if (!started->value_or(false)) answer.reset();
-    // Of a tool that was cancelled with its run, only a result says for sure what happened.
+    // If the tool was cancelled with its run, only a result says for certain what happened.
     if (cell_ == nullptr && answer && !std::holds_alternative<Value>(*answer)) answer.reset();
     co_return answer;
   }
@@ -389,13 +391,13 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
            .bound = true,
            .start = std::move(start)},
           run_));
-    } catch (const std::exception&) {  // Asio's own, when we are cancelled.
+    } catch (const std::exception&) {  // Thrown by Asio on cancellation.
     }
     co_return answer;
   }
 
-  // Answers are written down and given one after the other: a replay gives them in the same order. What was written
-  // is finished even if the run ends.
+  // Records and delivers answers one after the other, so that a replay delivers them in the same
+  // order. A write that was begun is finished even if the run ends.
   void WriteDown(std::uint32_t seq, ToolAnswer answer) {
     answer = Sendable(std::move(answer));
     std::size_t bytes = 0;
@@ -450,7 +452,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
 
   asio::awaitable<std::optional<ToolDenied>> Ask(GatedCall call) {
     if (!options_.gate) {
-      co_return ToolDenied{call.tool->name() + " needs an approval, and nobody can give one here"};
+      co_return ToolDenied{call.tool->name() +
+                           " needs an approval, and this run has no way to ask for one"};
     }
     co_return co_await options_.gate(std::move(call));
   }
@@ -462,7 +465,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     ReleaseText(seq);
     if (cell_ == nullptr) return;
     const auto sent = cell_->AnswerAt(seq, std::move(answer), at);
-    // Refused because the run ended meanwhile: nobody waits for it any more.
+    // Refused because the run ended meanwhile; nothing waits for it.
     if (!sent && sent.error().code() == ErrorCode::kFailedPrecondition) return;
     begun_.erase(seq);
     if (sent) return;
@@ -470,16 +473,16 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         seq, ToolRaised{.type = "LimitError", .message = sent.error().message()}, at));
   }
 
-  Cell* cell_;  // Null once stopped.
+  Cell* cell_;  // Null after Stop().
   const asio::any_io_executor executor_;
   const std::shared_ptr<const ToolSet> tools_;
   const ToolBridgeOptions options_;
   ToolRun run_;
-  std::deque<ToolCall> waiting_;  // Packed.
-  std::deque<ReadyCall> ready_;   // Journaled calls that may be done, as text.
+  std::deque<ToolCall> waiting_;  // In encoded form.
+  std::deque<ReadyCall> ready_;   // Journaled calls that may be executed, as text.
   std::vector<Flight> flights_;
-  std::set<std::uint32_t> begun_;  // Calls whose tools were called, and that have no answer.
-  asio::steady_timer all_landed_;  // Cancelled whenever no flight is left.
+  std::set<std::uint32_t> begun_;  // Calls whose tools were started and have no answer.
+  asio::steady_timer all_landed_;  // Cancelled when no call is left.
   struct Unwritten {
     std::uint32_t seq;
     ToolAnswer answer;
@@ -489,11 +492,11 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   bool writing_ = false;
   bool launching_ = false;   // LaunchSoon() has posted.
   std::size_t reading_ = 0;  // Journaled calls that are being read.
-  std::size_t effects_ = 0;  // Journaled calls whose tools are at work.
+  std::size_t effects_ = 0;  // Journaled calls whose tools are running.
   std::size_t argument_bytes_ =
-      0;  // What the arguments of calls under way take decoded, or may take.
-  std::size_t answer_bytes_ = 0;                // What unwritten answers take.
-  std::size_t text_bytes_ = 0;                  // What texts_ add up to.
+      0;  // Decoded size of the arguments of current calls, or its upper bound.
+  std::size_t answer_bytes_ = 0;                // Size of answers that are not yet written.
+  std::size_t text_bytes_ = 0;                  // The sum of texts_.
   std::map<std::uint32_t, std::size_t> texts_;  // The size of the text of each open journaled call.
 };
 

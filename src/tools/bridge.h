@@ -1,22 +1,25 @@
-// A ToolBridge answers the calls of one run out of a set of tools.
+// A ToolBridge answers the calls of one run from a set of tools.
 //
 //   ToolBridge bridge(*cell, registry.Snapshot(), {.on_output = Print});
 //   auto outcome = co_await cell->Run(std::move(request), bridge, AfterRun::kDiscard);
 //   co_await bridge.Close();
 //
-// Calls run side by side, up to a number; more wait their turn, packed. What goes wrong with one (no such tool, a bad
-// argument, a limit, a timeout, an answer that is too long) raises ToolError where it was made, and nowhere else.
+// Calls run side by side, up to a number; more wait in encoded form. A fault of one call (no such
+// tool, a bad argument, a limit, a timeout, an answer that is too long) raises ToolError at that
+// call only.
 //
-// The memory of a run's calls is bounded: decoded arguments of calls under way by kMaxArgumentBytes together, answers that
-// the code does not have yet by kMaxAnswerBytes. A call waits until there is room for its arguments. An answer without
-// room becomes a LimitError.
+// The memory of a run's calls is bounded: kMaxArgumentBytes for the decoded arguments of all
+// current calls together, kMaxAnswerBytes for answers that the code has not taken yet. A call waits
+// until there is room for its arguments. An answer without room becomes a LimitError.
 //
-// Trust     Calls were written by an attacker: names and arguments are checked here, and nothing is done for a call
-//           that does not pass. Answers are the tools'; text that is not UTF-8 does not go in.
-// Threads   Everything on the cell's executor. Never blocks it, as long as Inline bodies do not: large calls are decoded,
-//           checked and hashed in the pool.
-// Lifetime  The cell must stay until Close() was called or the bridge is gone; from then on nothing is answered
-//           and what is under way is cancelled. Close() returns when all of it has ended.
+// Trust     Calls were written by an attacker. Names and arguments are checked here, and nothing is
+//           done for a call that fails a check. Answers are the tools'; text that is not UTF-8 is
+//           not delivered.
+// Threads   Everything on the cell's executor. Does not block it, unless an Inline body does: large
+//           calls are decoded, checked and hashed in the pool.
+// Lifetime  The cell must exist until Close() was called or the bridge is destroyed. From then on
+//           nothing is answered and current calls are cancelled. Close() returns when all of them
+//           have ended.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -34,35 +37,35 @@
 
 namespace caisson {
 
-// A call that waits for somebody's yes: what is shown to them is what will be done (I5).
+// A call that waits for an approval: the shown call is the one that will be executed (I5).
 struct GatedCall {
   std::uint32_t seq = 0;
   std::shared_ptr<const Tool> tool{};
   Dict arguments{};
 };
 
-// Asks whoever may approve. Nothing: go ahead.
+// Asks the approver. nullopt: the call may go ahead.
 using ToolGate = std::function<asio::awaitable<std::optional<ToolDenied>>(GatedCall)>;
 
-// For those who have said yes to all of a run's calls beforehand.
+// A gate that allows every call, for a caller who has approved all calls of a run beforehand.
 ToolGate OpenGate();
 
-// Of one run. See above.
+// For one run; see above.
 inline constexpr std::size_t kMaxArgumentBytes = kMaxDecodedBytes + (8u << 20);
 inline constexpr std::size_t kMaxAnswerBytes = 32u << 20;
 
 struct ToolBridgeOptions {
   std::size_t side_by_side = 32;
   std::optional<asio::any_io_executor>
-      pool{};       // For large calls; without one they are read on the executor.
-  ToolGate gate{};  // Without one, calls that need approval are denied.
+      pool{};       // For large calls; without it they are read on the executor.
+  ToolGate gate{};  // Without it, calls that need approval are denied.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
-  std::function<void(std::optional<HostTime>)> on_sleep{};  // As RunEvents::OnSleep.
+  std::function<void(std::optional<HostTime>)> on_sleep{};  // Same as RunEvents::OnSleep.
   ToolRun::Trace trace{};
-  std::shared_ptr<const SessionContext> session{};  // Whom the calls are for.
-  // Sees every call, and decides about those that need approval in the gate's place. Answers are then given one
-  // after the other.
+  std::shared_ptr<const SessionContext> session{};  // The session that the calls act for.
+  // Sees every call, and decides about approvals instead of the gate. Answers are then delivered
+  // one after the other.
   std::shared_ptr<CallJournal> journal{};
 };
 
@@ -76,21 +79,24 @@ class ToolBridge final : public RunEvents {
   void OnOutput(OutputStream stream, std::string_view bytes) override;
   void OnCall(ToolCall call) override;
   void OnSleep(std::optional<HostTime> until) override;
-  // Calls that the run had made when its cell was saved: those that are still open are answered. With a journal only.
+  // Takes over calls that the run had made before its cell was saved, and answers the open ones.
+  // Only with a journal.
   void Reopen(std::vector<RecordedCall> calls);
 
   asio::awaitable<void> Close();
 
-  // What the decoded arguments of calls under way take now, or may take: at most kMaxArgumentBytes.
+  // Returns the memory that the decoded arguments of current calls take or may take: at most
+  // kMaxArgumentBytes.
   std::size_t argument_bytes() const;
 
-  // Says of the run's calls what its cell cannot know: the names of their arguments, and which of those without an answer
-  // may have been done all the same (I6).
+  // Adds to the run's calls what its cell cannot know: the names of their arguments, and which
+  // unanswered calls may have been executed (I6).
   void Explain(std::vector<OutcomeCall>& calls) const;
 
  private:
   class Traffic;
-  std::shared_ptr<Traffic> traffic_;  // Shared with the calls under way, which may outlive us.
+  // Shared with the current calls, which may outlive this object.
+  std::shared_ptr<Traffic> traffic_;
 };
 
 }  // namespace caisson

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A cell that remembers its answers. Answers of more than `max_bytes` are refused, as engines do.
+// A cell that records its answers. Refuses answers of more than `max_bytes`, as engines do.
 class RecordingCell final : public Cell {
  public:
   explicit RecordingCell(asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -53,7 +53,7 @@ class RecordingCell final : public Cell {
   asio::any_io_executor executor_;
 };
 
-// Lets every call go ahead and remembers which were started.
+// Lets every call go ahead and records which were started.
 class RecordingJournal final : public CallJournal {
  public:
   void Expect(std::uint32_t) override {}
@@ -95,7 +95,7 @@ class ToolBridgeTest : public ::testing::Test {
     return *ToJson(std::get<Value>(found->second));
   }
 
-  // A tool that answers when the test says so, and notices when it is cancelled.
+  // A tool that answers when the test tells it to, and records its cancellation.
   ToolBody Held() {
     return Awaitable([this](Dict given) -> asio::awaitable<Value> {
       auto timer = std::make_shared<asio::steady_timer>(co_await asio::this_coro::executor,
@@ -135,7 +135,8 @@ class ToolBridgeTest : public ::testing::Test {
   int most_running_ = 0;
 };
 
-// A lane that watches its worker ends runs between two turns of its loop. The end of a call may be in the queue then.
+// A lane that watches its worker ends runs between two turns of its loop. The end of a call may be
+// in the queue at that time.
 TEST_F(ToolBridgeTest, ACallThatEndsWhileItsRunIsStoppedEndsOnce) {
   Add({.name = "held"}, Held());
   {
@@ -149,7 +150,7 @@ TEST_F(ToolBridgeTest, ACallThatEndsWhileItsRunIsStoppedEndsOnce) {
   EXPECT_EQ(Shown(0), "(none)");
 }
 
-TEST_F(ToolBridgeTest, OnlyWhatWasBegunIsUncertain) {
+TEST_F(ToolBridgeTest, OnlyStartedCallsAreUncertain) {
   Add({.name = "held"}, Held());
   ToolBridge bridge(cell_, registry_.Snapshot(), {.side_by_side = 2});
   for (std::uint32_t seq = 0; seq < 3; ++seq) Call(bridge, seq, "held");
@@ -192,7 +193,7 @@ TEST_F(ToolBridgeTest, InlineToolsAnswerAtOnce) {
   EXPECT_EQ(Shown(0), R"({"x":1})");
 }
 
-TEST_F(ToolBridgeTest, WhatGoesWrongIsRaised) {
+TEST_F(ToolBridgeTest, FailuresOfACallAreRaised) {
   Add({.name = "echo", .max_calls_per_run = 1},
       Inline([](const Dict& given) { return Value(given); }));
   Add({.name = "fails"}, Inline([](const Dict&) -> ToolAnswer {
@@ -257,7 +258,7 @@ TEST_F(ToolBridgeTest, AJournaledCallIsStartedOnlyOnceItHasASlot) {
   EXPECT_THAT(journal->started, ElementsAre(0, 1, 2));
 }
 
-TEST_F(ToolBridgeTest, ACallThatMayNotStartIsNotDone) {
+TEST_F(ToolBridgeTest, ACallThatMayNotStartIsNotExecuted) {
   Add({.name = "held"}, Held());
   const auto journal = std::make_shared<RecordingJournal>();
   journal->refused = 0;
@@ -315,7 +316,7 @@ TEST_F(ToolBridgeTest, WhenTheRunEndsCallsAreCancelledAndNothingIsAnswered) {
   EXPECT_TRUE(cell_.answers.empty());
 }
 
-TEST_F(ToolBridgeTest, ABridgeThatGoesAwayTakesItsCallsAlong) {
+TEST_F(ToolBridgeTest, DestroyingABridgeCancelsItsCalls) {
   Add({.name = "held"}, Held());
   {
     ToolBridge bridge(cell_, registry_.Snapshot(), {});
@@ -324,7 +325,7 @@ TEST_F(ToolBridgeTest, ABridgeThatGoesAwayTakesItsCallsAlong) {
     EXPECT_EQ(running_, 1);
   }
   context_.restart();
-  context_.run();  // Ends: nothing is left to wait for.
+  context_.run();  // Returns, because nothing is left to wait for.
   EXPECT_EQ(running_, 0);
   EXPECT_TRUE(cell_.answers.empty());
 }
@@ -370,7 +371,7 @@ TEST_F(ToolBridgeTest, GatedCallsAreDeniedWithoutAGate) {
   EXPECT_EQ(done, 0);
 }
 
-TEST_F(ToolBridgeTest, TheGateSeesExactlyWhatWillBeDone) {
+TEST_F(ToolBridgeTest, TheGateSeesExactlyTheCallThatIsExecuted) {
   std::vector<std::string> seen;
   Add({.name = "gated", .approval = Approval::Always()},
       Inline([&](const Dict& given) { return Value(given); }));
@@ -383,7 +384,8 @@ TEST_F(ToolBridgeTest, TheGateSeesExactlyWhatWillBeDone) {
   ToolBridge bridge(cell_, registry_.Snapshot(), options);
   bridge.OnCall({.seq = 0, .tool = "gated", .positional = {{Value(std::int64_t{1})}}});
   Call(bridge, 1, "gated", R"({"x":2})");
-  Call(bridge, 2, "gated", R"({"x":"bad"})");  // Nobody is bothered with what cannot be done.
+  // No approval is requested for a call that cannot be executed.
+  Call(bridge, 2, "gated", R"({"x":"bad"})");
   Poll();
   EXPECT_THAT(seen, ElementsAre(R"(0{"x":1})", R"(1{"x":2})"));
   EXPECT_EQ(Shown(0), R"({"x":1})");
@@ -391,7 +393,7 @@ TEST_F(ToolBridgeTest, TheGateSeesExactlyWhatWillBeDone) {
   EXPECT_THAT(Shown(2), HasSubstr("TypeError"));
 }
 
-TEST_F(ToolBridgeTest, NobodyIsAskedAboutWhatTheBodyCannotTake) {
+TEST_F(ToolBridgeTest, NoApprovalIsRequestedForArgumentsThatTheBodyRefuses) {
   Add({.name = "gated", .approval = Approval::Always()},
       Inline([](const Dict& given) {
         return Value(given);
@@ -424,7 +426,7 @@ TEST_F(ToolBridgeTest, OutputPassesThrough) {
   EXPECT_EQ(out, "hello");
 }
 
-// A call whose argument is a list of this many times None: one byte each, and 40 once they are decoded.
+// A call whose argument is a list of this many None values: one byte each, and 40 when decoded.
 ToolCall Nones(std::uint32_t seq, std::string tool, std::size_t count) {
   ToolCall call{.seq = seq, .tool = std::move(tool)};
   EXPECT_TRUE(
@@ -484,7 +486,7 @@ TEST_F(LargeCallTest, LargeCallsAreReadInThePoolAndSmallOnesDoNotWaitForThem) {
   EXPECT_EQ(Shown(0), "true");
 }
 
-// Lets calls wait until the test rules over them.
+// Makes calls wait until the test decides about them.
 class HoldingJournal final : public CallJournal {
  public:
   explicit HoldingJournal(asio::any_io_executor executor)

@@ -1,10 +1,10 @@
-// A CallJournal stands between a run's calls and what is done about them: it sees each call before anything happens
-// and each answer before the code does, and so can write both down (I6), ask somebody first, or answer from what was
-// written down before.
+// A CallJournal sees each call of a run before anything happens and each answer before the code
+// does. So it can record both (I6), ask for an approval first, or answer from an earlier record.
 //
-// Trust     Calls were written by an attacker; names and arguments are checked where `refused` is empty.
+// Trust     Calls were written by an attacker; names and arguments are checked if `refused` is
+//           empty.
 // Threads   Called on the executor of the run's cell, for many calls at once.
-// Lifetime  Shared with the calls under way.
+// Lifetime  Shared with the current calls.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -24,16 +24,16 @@ namespace caisson {
 struct JournaledCall {
   std::uint32_t seq = 0;
   std::string name{};
-  std::shared_ptr<const Tool> tool{};  // Null if there is none of that name.
-  // By name, and as text: a call can wait for days. Shared with the journal. Empty if they have no canonical text; the call
-  // is refused then.
+  std::shared_ptr<const Tool> tool{};  // Null if no tool has that name.
+  // By name, and as text, because a call can wait for days. Shared with the journal. Empty if they
+  // have no canonical text; the call is refused then.
   std::shared_ptr<const CanonicalArguments> arguments = std::make_shared<CanonicalArguments>();
   bool needs_approval = false;
-  std::optional<ToolRaised> refused{};  // Nothing will be done for it; the code is told this.
-  std::string trace{};                  // As ToolCall::trace: recorded along with the call.
+  std::optional<ToolRaised> refused{};  // Nothing is done for it; the code gets this exception.
+  std::string trace{};                  // Same as ToolCall::trace; recorded with the call.
 };
 
-// A call that was journaled before, when its run goes on elsewhere.
+// A call that was journaled before its run continued elsewhere.
 struct RecordedCall {
   std::uint32_t seq = 0;
   std::string tool{};
@@ -42,34 +42,34 @@ struct RecordedCall {
 
 class CallJournal {
  public:
-  // May be done: Start() comes right before the effect.
+  // The call may be executed. Start() is called right before the effect.
   struct GoAhead {
     Consent consent = Consent::kNone;
     std::string idempotency_key{};
   };
-  // Is not done; the code is told this, after After().
+  // The call is not executed. The code gets this answer, after After().
   struct Instead {
     ToolAnswer answer;
   };
-  // Was answered before: the code is told so at once, and that it is `at`.
+  // The call was answered before. The code gets that answer at once, with the time `at`.
   struct Recorded {
     ToolAnswer answer;
     SystemTime at{};
   };
-  // Neither done nor answered: the run goes on elsewhere, later, or not at all.
+  // The call is neither executed nor answered: the run continues elsewhere, later, or not at all.
   struct Left {};
   using Ruling = std::variant<GoAhead, Instead, Recorded, Left>;
 
   virtual ~CallJournal() = default;
 
-  // A call has been made. Before() follows for it, after other calls perhaps, unless the run ends.
+  // A call has been made. Before() follows for it, possibly after other calls, unless the run ends.
   virtual void Expect(std::uint32_t seq) = 0;
   virtual asio::awaitable<Ruling> Before(JournaledCall call) = 0;
-  // Records that the effect of a call that may go ahead begins now. The record is durable on return. False: the effect
-  // must not begin here.
+  // Records that the effect of an allowed call begins now. The record is durable on return. Returns
+  // false if the effect must not begin here.
   virtual asio::awaitable<bool> Start(std::uint32_t seq) = 0;
-  // The time the code is told along with the answer. Nothing: the answer could not be written down and must not be
-  // given. Called for one answer at a time, in the order they are given in.
+  // Returns the time that the code gets with the answer. nullopt: the answer could not be recorded
+  // and must not be delivered. Called for one answer at a time, in the order of delivery.
   virtual asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
                                                            const ToolAnswer& answer) = 0;
 };

@@ -24,7 +24,8 @@ ReadCall Read(ToolCall call, const ToolSet& tools) {
     return Refused(std::move(call), nullptr, missing);
   }
   ReadCall read{.tool = tool->shared_from_this()};
-  // Binding uses them up. A refused call that was packed is decoded once more, rather than every call copied.
+  // Binding consumes the arguments. A refused encoded call is decoded again, which is cheaper than
+  // copying every call.
   ToolCall kept{.packed = std::move(call.packed)};
   if (kept.packed.empty()) kept = call;
   auto bound = tool->Bind(std::move(call.positional), std::move(call.keywords));

@@ -1,7 +1,9 @@
 // Reads the calls of a run: decodes them, finds their tools, binds and checks their arguments.
 //
-// Trust     Calls were written by an attacker. Each takes at most kMaxDecodedBytes of memory while it is read.
-// Threads   Pure functions. A call of megabytes takes tens of milliseconds: not on a lane.
+// Trust     Calls were written by an attacker. Each takes at most kMaxDecodedBytes of memory while
+//           it is read.
+// Threads   Pure functions. A call of megabytes takes tens of milliseconds, so do not read it on a
+//           lane.
 // Lifetime  Values.
 #pragma once
 
@@ -17,19 +19,19 @@
 namespace caisson {
 
 struct ReadCall {
-  std::shared_ptr<const Tool> tool{};  // Null if there is none of that name.
-  Dict
-      arguments{};  // By name; of a refused call as they came (WithPositional), if they could be decoded.
+  std::shared_ptr<const Tool> tool{};  // Null if no tool has that name.
+  Dict arguments{};  // By name. For a refused call as received (WithPositional), if decodable.
   bool needs_approval = false;
-  std::optional<ToolRaised> refused{};  // Why nothing will be done for it.
+  std::optional<ToolRaised> refused{};  // The reason why nothing is done for it.
 };
 
 ReadCall Read(ToolCall call, const ToolSet& tools);
 
-// The call as a journal takes it, with its arguments as canonical text.
+// Returns the call in the form of a journal, with its arguments as canonical text.
 JournaledCall ToJournal(std::uint32_t seq, std::string name, ReadCall call);
 
-// The most memory that decoding so many bytes, packed or canonical, takes: within kMaxDecodedBytes.
+// Returns the most memory that decoding this many bytes, packed or canonical, takes: at most
+// kMaxDecodedBytes.
 std::size_t MostDecodedBytes(std::size_t encoded_bytes);
 
 }  // namespace caisson

@@ -67,7 +67,7 @@ TEST_F(CallReaderTest, AJournaledCallHasTheTextThatReadsBackAsItsArguments) {
 }
 
 TEST_F(CallReaderTest, ArgumentsThatCannotBeShownAreRefused) {
-  // Half of a surrogate pair: no text, and nobody could be shown it.
+  // Half of a surrogate pair is not text and cannot be shown.
   ReadCall read{.arguments = Object({{"to", Value("\xed\xa0\x80")}})};
   const JournaledCall journaled = ToJournal(7, "send", std::move(read));
   ASSERT_TRUE(journaled.refused);
@@ -81,7 +81,7 @@ TEST_F(CallReaderTest, ACallOfAnUnknownToolIsRefused) {
   EXPECT_EQ(read.tool, nullptr);
 }
 
-TEST_F(CallReaderTest, WhatDecodingCanTakeIsNeverLessThanWhatItTakes) {
+TEST_F(CallReaderTest, TheDecodingEstimateIsNeverTooLow) {
   for (const Value& value :
        {Value(List{std::vector<Value>(1000)}),
         Value(List{std::vector<Value>(500, Value(List{{Value()}}))}), Value(Dict{{{"a", Value()}}}),

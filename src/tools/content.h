@@ -1,6 +1,6 @@
-// Content is what a tool's result looks like to a model: texts and data, in order.
+// Content is a tool's result in the form that a model sees: texts and data, in order.
 //
-// Trust     Whatever the tool said; bounded by whoever called it.
+// Trust     Written by the tool; the caller bounds its size.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -16,13 +16,13 @@ namespace caisson {
 
 struct TextContent {
   std::string text;
-  std::string stream{};  // "stderr" if that is where it was written.
+  std::string stream{};  // "stderr" if it was written there.
   bool operator==(const TextContent&) const = default;
 };
 struct DataContent {
   std::string bytes;
   std::string media_type = "application/octet-stream";
-  std::string path{};  // Of a file, as the code knows it.
+  std::string path{};  // Of a file, as the code sees it.
   bool operator==(const DataContent&) const = default;
 };
 struct ErrorContent {
@@ -32,8 +32,8 @@ struct ErrorContent {
 };
 using Content = std::variant<TextContent, DataContent, ErrorContent>;
 
-// A str is its text, bytes are data, None is an empty text, everything else is JSON; what JSON cannot
-// hold is said in words.
+// A str becomes its text, bytes become data, None an empty text, and everything else JSON. Values
+// that JSON cannot hold are described in words.
 std::vector<Content> ToContents(const ToolAnswer& answer);
 
 }  // namespace caisson

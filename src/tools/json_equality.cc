@@ -20,7 +20,7 @@ bool IsNegative(const BigInt& number) {
   return (static_cast<std::uint8_t>(number.twos_complement.back()) & 0x80) != 0;
 }
 
-// Without bytes that only repeat the sign.
+// Removes bytes that only repeat the sign.
 std::string_view Trimmed(const BigInt& number) {
   std::string_view bytes = number.twos_complement;
   const char filler = IsNegative(number) ? '\xff' : '\0';
@@ -68,7 +68,8 @@ std::partial_ordering Reversed(std::partial_ordering order) {
   return 0 <=> order;
 }
 
-// One pair of kinds at a time; a BigInt lies outside the range of int64 (DecodeValue sees to it).
+// Compares one pair of kinds at a time. A BigInt is outside the range of int64 (DecodeValue ensures
+// this).
 struct Comparison {
   std::partial_ordering operator()(std::int64_t a, std::int64_t b) const { return a <=> b; }
   std::partial_ordering operator()(double a, double b) const { return a <=> b; }
@@ -123,7 +124,7 @@ class CanonicalWriter {
   }
 
  private:
-  // Length first, so that no content can be taken for structure.
+  // Length first, so that content cannot be read as structure.
   void PutBlob(char tag, std::string_view bytes) {
     out_.push_back(tag);
     out_.append(std::to_string(bytes.size())).push_back(':');
@@ -199,8 +200,8 @@ bool IsMultipleOf(const Value& value, const Value& divisor) {
   const auto number = AsDouble(value);
   const auto unit = AsDouble(divisor);
   if (!number || !unit || !std::isfinite(*number)) return false;
-  // Both were rounded when they were written in binary, by half of the last bit at most; but never so much
-  // that everything would do.
+  // Both were rounded to binary, by at most half of the last bit. The tolerance is limited, so that
+  // not every value matches.
   const double rounding = std::min(std::abs(*number) * 0x1p-51, *unit * 1e-6);
   return std::abs(std::remainder(*number, *unit)) <= rounding;
 }

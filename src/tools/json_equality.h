@@ -1,9 +1,10 @@
-// When two values are the same to JSON: 1 and 1.0 are, a tuple and a list of the same things are, the order
+// Compares values as JSON does: 1 equals 1.0, a tuple equals a list with the same items, the order
 // of keys does not matter, and true is not 1.
 //
-// Trust     Values may be hostile: nested ones are bounded by wire, numbers are compared without overflow.
+// Trust     Values may be hostile: wire bounds their nesting, and numbers are compared without
+//           overflow.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <compare>
@@ -13,18 +14,18 @@
 
 namespace caisson {
 
-// Equal exactly for values that are the same to JSON. Not JSON itself: it holds bytes, NaN and keys of any
-// kind.
+// Returns the same text exactly for values that are equal in JSON. The text is not JSON itself: it
+// can hold bytes, NaN and keys of any kind.
 std::string CanonicalText(const Value& value);
 
-// By size. Unordered if one is NaN or no number.
+// Compares by size. Unordered if one is NaN or not a number.
 std::partial_ordering CompareNumbers(const Value& a, const Value& b);
 
-// Whether `value` / `divisor` has no remainder; decimal fractions are taken as they are written
-// (0.3 is a multiple of 0.1). Precondition: `divisor` is positive.
+// Returns true if `value` / `divisor` has no remainder. Decimal fractions count as written (0.3 is
+// a multiple of 0.1). Precondition: `divisor` is positive.
 bool IsMultipleOf(const Value& value, const Value& divisor);
 
-// An int, or a float without a fraction.
+// Returns true for an int, or a float without a fraction.
 bool IsIntegral(const Value& value);
 
 }  // namespace caisson

@@ -25,7 +25,7 @@ TEST(JsonEqualityTest, NumbersAreEqualByValue) {
   EXPECT_FALSE(Same("9223372036854775808", "9223372036854775809"));
 }
 
-TEST(JsonEqualityTest, KindsDiffer) {
+TEST(JsonEqualityTest, DifferentKindsAreNotEqual) {
   EXPECT_FALSE(Same("1", "true"));
   EXPECT_FALSE(Same("0", "false"));
   EXPECT_FALSE(Same("null", "false"));
@@ -51,7 +51,7 @@ TEST(JsonEqualityTest, NumbersCompareAcrossKinds) {
   };
   EXPECT_TRUE(less("1", "1.5"));
   EXPECT_TRUE(less("-1.5", "-1"));
-  EXPECT_TRUE(less("9007199254740992.0", "9007199254740993"));  // Not by rounding both.
+  EXPECT_TRUE(less("9007199254740992.0", "9007199254740993"));  // Both must not be rounded.
   EXPECT_TRUE(less("9223372036854775807", "9223372036854775808.0"));
   EXPECT_TRUE(less("9223372036854775807", "9223372036854775808"));
   EXPECT_TRUE(less("-9223372036854775809", "-9223372036854775808"));

@@ -1,9 +1,10 @@
-// AwaitPooled takes work that may block to a thread of a pool and waits for it without blocking.
+// AwaitPooled runs work that may block on a thread of a pool and waits for it without blocking.
 //
-// Trust     None of its own.
-// Threads   Called in a coroutine on a serial executor, which it comes back to. `work` runs on the pool.
-// Lifetime  When the wait is cancelled the work goes on by itself and its result is dropped. The pool must be joined
-//           before the executors that wait for it go.
+// Trust     Has none of its own.
+// Threads   Called in a coroutine on a serial executor, to which it returns. `work` runs on the
+//           pool.
+// Lifetime  If the wait is cancelled, the work continues and its result is dropped. The pool must
+//           be joined before the waiting executors are destroyed.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,7 +21,7 @@
 
 namespace caisson {
 
-// Nothing, if the wait was cancelled. `work` must not throw.
+// Returns nullopt if the wait was cancelled. `work` must not throw.
 template <typename T>
 boost::asio::awaitable<std::optional<T>> AwaitPooled(boost::asio::any_io_executor pool,
                                                      std::function<T()> work) {
@@ -28,7 +29,7 @@ boost::asio::awaitable<std::optional<T>> AwaitPooled(boost::asio::any_io_executo
   struct Waiting {
     explicit Waiting(const asio::any_io_executor& executor)
         : done(executor, asio::steady_timer::time_point::max()) {}
-    asio::steady_timer done;  // Cancelled when the result is there.
+    asio::steady_timer done;  // Cancelled when the result is available.
     std::optional<T> result;
   };
   const asio::any_io_executor home = co_await asio::this_coro::executor;

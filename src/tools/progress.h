@@ -1,8 +1,9 @@
-// How far a tool's call has come, as the tool says while it is at work.
+// The progress of a tool's call, as reported by the tool.
 //
-// Trust     Numbers and text may be an upstream's: finite, of bounded length, true or not.
+// Trust     Numbers and text may be an upstream's: finite, of bounded length, but possibly false.
 // Threads   OnProgress is called from any thread and must not block.
-// Lifetime  Values. Whoever is told owns, or shares, what it touches: a last word may come late.
+// Lifetime  Values. The callback owns or shares everything that it uses, because a last report may
+//           come late.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@ struct ToolProgress {
 };
 using OnProgress = std::function<void(const ToolProgress&)>;
 
-// The same, of one tool among others.
+// The same, for one of several tools.
 using OnToolProgress = std::function<void(const std::string& tool, const ToolProgress&)>;
 
 }  // namespace caisson

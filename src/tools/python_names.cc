@@ -13,7 +13,7 @@ constexpr auto kKeywords = std::to_array<std::string_view>({
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
 });
 
-// Of Python 3.11, and the names that the guest adds.
+// The builtins of Python 3.11, and the names that the guest adds.
 constexpr auto kBuiltins = std::to_array<std::string_view>({
     "ApprovalDenied",
     "ArithmeticError",
@@ -183,7 +183,7 @@ bool IsPythonIdentifier(std::string_view name) {
 }
 
 bool IsPythonFunctionName(std::string_view name) {
-  // Names with two underscores belong to Python, and to the guest.
+  // Names with two leading underscores belong to Python and the guest.
   return IsPythonIdentifier(name) && !name.starts_with("__") &&
          !std::ranges::binary_search(kBuiltins, name);
 }

@@ -1,15 +1,16 @@
-// Which names can be a function or a parameter in Python code.
+// Checks which names can be a function or a parameter in Python code.
 #pragma once
 
 #include <string_view>
 
 namespace caisson {
 
-// An ASCII identifier that is no keyword.
+// Returns true for an ASCII identifier that is not a keyword.
 bool IsPythonIdentifier(std::string_view name);
 
-// Fit for a tool's function: an identifier that hides no builtin, neither Python's nor ours. A tool
-// called `open` or `list` would break code that means the builtin; call_tool reaches it.
+// Returns true if a tool's function can have this name: an identifier that hides no builtin of
+// Python or Caisson. A tool called `open` or `list` would break code that uses the builtin;
+// call_tool can call it.
 bool IsPythonFunctionName(std::string_view name);
 
 }  // namespace caisson

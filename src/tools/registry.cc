@@ -17,7 +17,8 @@ auto PlaceOf(Tools& tools, std::string_view name) {
   return std::ranges::find_if(tools, [&](const auto& tool) { return tool->name() == name; });
 }
 
-// What guest/abi.h wants. A default that is nested too deeply for the guest leaves the tool its name.
+// Returns the entry in the form of guest/abi.h. If a default is nested too deeply for the guest,
+// the tool has only its name.
 Value EntryOf(const Tool& tool) {
   Bytes description;
   if (!EncodeValue(tool.signature().Encode(), description.data)) return tool.name();
@@ -38,7 +39,7 @@ ToolSet::ToolSet(Tools tools) : tools_(std::move(tools)) {
     entries.items.push_back(EntryOf(*tool));
   }
   auto encoded = std::make_shared<std::string>();
-  (void)EncodeValue(entries, *encoded).has_value();  // Names and bytes: nothing can fail.
+  (void)EncodeValue(entries, *encoded).has_value();  // Names and bytes cannot fail.
   signatures_ = std::move(encoded);
 }
 

@@ -1,6 +1,7 @@
-// A ToolRegistry is the tools of one door or agent, in order; a ToolSet is what it held at one moment.
+// A ToolRegistry holds the tools of one door or agent, in order. A ToolSet is its contents at one
+// moment.
 //
-// A run works on the set that was there when it started: what changes in the registry then is for later runs.
+// A run uses the set from the time of its start. Later changes of the registry apply to later runs.
 //
 // Trust     Tools are the operator's; their names and schemas were checked when they were made.
 // Threads   Any thread. A ToolSet never changes.
@@ -27,23 +28,23 @@ class ToolSet {
   const std::vector<std::shared_ptr<const Tool>>& tools() const { return tools_; }
   const Tool* Find(std::string_view name) const;  // Null if there is none.
 
-  // What RunRequest::signatures wants; null for a set without tools.
+  // The value for RunRequest::signatures; null for a set without tools.
   const std::shared_ptr<const std::string>& signatures() const { return signatures_; }
 
-  // "there is no tool "x"; did you mean ...? The tools are ...", for whoever called it.
+  // Returns the error "there is no tool "x"; did you mean ...? The tools are ...", for the caller.
   Error NoSuchTool(std::string_view name) const;
 
  private:
   std::vector<std::shared_ptr<const Tool>> tools_;
-  std::map<std::string_view, const Tool*> by_name_;  // Views of the tools' own names.
+  std::map<std::string_view, const Tool*> by_name_;  // Keys are views of the tools' own names.
   std::shared_ptr<const std::string> signatures_;
 };
 
 class ToolRegistry {
  public:
-  // At the end. A name that is taken is refused.
+  // Adds the tool at the end. Refuses a name that exists.
   Result<void> Add(std::shared_ptr<const Tool> tool);
-  // In the place of the tool of that name, which must be there.
+  // Replaces the tool of that name, which must exist.
   Result<void> Replace(std::shared_ptr<const Tool> tool);
   Result<void> Remove(std::string_view name);
   void Clear();

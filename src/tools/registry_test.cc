@@ -48,7 +48,7 @@ TEST(ToolRegistryTest, ASnapshotDoesNotChangeAndKeepsItsTools) {
   EXPECT_EQ(before->Find("b"), nullptr);
 }
 
-TEST(ToolRegistryTest, SaysWhatThereIsInstead) {
+TEST(ToolRegistryTest, TheErrorListsTheExistingTools) {
   ToolRegistry registry;
   EXPECT_THAT(registry.Snapshot()->NoSuchTool("x").message(), HasSubstr("no tools are configured"));
   ASSERT_TRUE(registry.Add(Named("send_mail")));

@@ -33,7 +33,7 @@ std::string Escaped(std::string_view key) {
   return out;
 }
 
-// One step of a JSON pointer as it stands in a fragment: %XX first, then ~1 and ~0.
+// Decodes one step of a JSON pointer in a fragment: %XX first, then ~1 and ~0.
 std::optional<std::string> Unescaped(std::string_view step) {
   std::string bytes;
   for (std::size_t i = 0; i < step.size(); ++i) {
@@ -95,7 +95,7 @@ const Value* Lookup(const Value& document, const std::map<std::string, const Val
   return anchor == anchors.end() ? nullptr : anchor->second;
 }
 
-// ECMAScript's \uXXXX and (?<name>...) in RE2's spelling. The rest of what people write is the same.
+// Converts ECMAScript's \uXXXX and (?<name>...) to RE2's syntax. Other common syntax is the same.
 std::string InRe2Spelling(std::string_view pattern) {
   std::string out;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -124,7 +124,7 @@ std::string Shown(const Value& value) {
 
 }  // namespace
 
-// Compiles one document. Every method names the place it complains about.
+// Compiles one document. Every error names its place.
 class SchemaCompiler {
  public:
   explicit SchemaCompiler(Value document) : compiled_(std::make_shared<Schema::Compiled>()) {
@@ -133,14 +133,14 @@ class SchemaCompiler {
 
   Result<Schema> Compile() {
     TRY_ASSIGN(compiled_->root, NodeFor(compiled_->document, "", 0));
-    // A reference may lead to a place that no keyword has made a schema of yet.
+    // A reference may point to a place that no keyword has compiled as a schema yet.
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const Reference reference = references_[i];
       const Value* target = Lookup(compiled_->document, compiled_->anchors, reference.text);
       if (target == nullptr) {
         return Bad(reference.place,
                    "\"" + reference.text +
-                       "\" leads nowhere in this schema; only references inside it are followed");
+                       "\" does not exist in this schema; only references inside it are supported");
       }
       TRY_ASSIGN(const SchemaNode* node, NodeFor(*target, reference.text, 0));
       reference.from->references.push_back(node);
@@ -223,7 +223,7 @@ class SchemaCompiler {
       return {};
     }
 
-    // `take(key, node)` for each schema of an object of schemas.
+    // Calls `take(key, node)` for each schema of an object of schemas.
     template <typename Take>
     Result<void> Named(std::string_view keyword, Take take) {
       const Value* value = Get(keyword);
@@ -232,7 +232,7 @@ class SchemaCompiler {
       if (dict == nullptr) return Wrong(keyword, "must be an object of schemas");
       for (const auto& [key, schema] : dict->items) {
         const auto* name = key.If<std::string>();
-        if (name == nullptr) return Wrong(keyword, "has a key that is no string");
+        if (name == nullptr) return Wrong(keyword, "has a key that is not a string");
         TRY_ASSIGN(const SchemaNode* node,
                    compiler_.NodeFor(schema, At(keyword) + "/" + Escaped(*name), depth_ + 1));
         TRY(take(*name, node));
@@ -425,7 +425,7 @@ class SchemaCompiler {
       if (dict == nullptr) return Wrong("dependentRequired", "must be an object of lists of names");
       for (const auto& [key, names] : dict->items) {
         const auto* name = key.If<std::string>();
-        if (name == nullptr) return Wrong("dependentRequired", "has a key that is no string");
+        if (name == nullptr) return Wrong("dependentRequired", "has a key that is not a string");
         TRY_ASSIGN(auto needed, Names(names, "dependentRequired"));
         node_.dependent_required.emplace_back(*name, std::move(needed));
       }

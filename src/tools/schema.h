@@ -1,17 +1,19 @@
-// A Schema is a JSON Schema (2020-12), compiled once, that says what is wrong with a value and where.
+// A Schema is a compiled JSON Schema (2020-12) that says what is wrong with a value and where.
 //
-//   auto schema = *Schema::Compile(*ParseJson(R"({"type": "object", "properties": {"n": {"type": "integer"}}})"));
-//   schema.Check(*ParseJson(R"({"n": "x"})"));      // one problem: "/n", "expected integer, got string"
+//   auto schema = *Schema::Compile(
+//       *ParseJson(R"({"type": "object", "properties": {"n": {"type": "integer"}}})"));
+//   schema.Check(*ParseJson(R"({"n": "x"})"));   // one problem: "/n", "expected integer, ..."
 //
-// All of the core, applicator, unevaluated and validation vocabularies, with references inside the
-// document ($ref, $anchor, $defs; $dynamicRef, which in one document is the same). `format` and what is not
-// known are annotations. Python's values are taken as JSON would: a tuple is an array, 1.0 an integer, bytes
-// and dicts with other keys than str are nothing that has a type.
+// Supports the core, applicator, unevaluated and validation vocabularies, with references inside
+// the document ($ref, $anchor, $defs; $dynamicRef, which in one document is the same). `format` and
+// unknown keywords are annotations. Python values are treated as in JSON: a tuple is an array, 1.0
+// an integer; bytes and dicts with keys other than str have no type.
 //
-// Trust     Schemas (an upstream's) and values (a cell's) are hostile: nodes, depth and work are bounded, and
-//           patterns run in linear time (RE2; what it does not know, such as lookahead, is refused).
-// Threads   Immutable once compiled; Check from any thread.
-// Lifetime  Copies share what was compiled.
+// Trust     Schemas (an upstream's) and values (a cell's) are hostile. Nodes, depth and work are
+//           bounded, and patterns run in linear time (RE2; unsupported syntax such as lookahead is
+//           refused).
+// Threads   Immutable once compiled; Check may be called from any thread.
+// Lifetime  Copies share the compiled schema.
 #pragma once
 
 #include <memory>
@@ -34,20 +36,21 @@ struct SchemaProblem {
 
 class Schema {
  public:
-  // Refuses what the specification does not allow, naming the place in the schema.
+  // Refuses what the specification does not allow, and names the place in the schema.
   static Result<Schema> Compile(Value document);
 
-  // The schema as it was given.
+  // The original schema.
   const Value& document() const;
 
-  // What is wrong with `value`: the first few problems, or none. Checking that takes too much work is
-  // a problem too.
+  // Returns the first few problems of `value`, or none. If checking takes too much work, that is a
+  // problem too.
   std::vector<SchemaProblem> Check(const Value& value) const;
 
-  // Whether it has no problems, or nothing if that takes too much work to tell.
+  // Returns true if the value has no problems; nullopt if checking takes too much work.
   std::optional<bool> Fits(const Value& value) const;
 
-  // What a reference inside the document ("#/$defs/x", "#anchor") means, or null.
+  // Resolves a reference inside the document ("#/$defs/x", "#anchor"); null if there is no such
+  // place.
   const Value* Resolve(std::string_view reference) const;
 
  private:

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kMaxProblems = 8;
 constexpr std::size_t kMaxAlternativesShown = 3;
-constexpr int kMaxDepth = 500;  // Of schemas within schemas; a value is at most 200 deep.
-constexpr std::int64_t kMaxWork = 1'000'000;  // Visits, more or less: tens of milliseconds.
+constexpr int kMaxDepth = 500;                // Of nested schemas; a value is at most 200 deep.
+constexpr std::int64_t kMaxWork = 1'000'000;  // Roughly the number of visits: tens of milliseconds.
 constexpr std::size_t kBytesPerStep = 64;
-constexpr std::size_t kCanonicalBytesPerStep = 8;  // Writing, sorting and comparing them.
+constexpr std::size_t kCanonicalBytesPerStep = 8;  // For writing, sorting and comparing them.
 
 bool HasOnlyNames(const Dict& dict) {
   return std::ranges::all_of(dict.items, [](const auto& item) {
@@ -42,7 +42,7 @@ std::string_view NameOf(const Value& value) {
   for (const TypeName& type : kTypeNames) {
     if ((types & type.bit) != 0) return type.name;
   }
-  return value.If<Bytes>() != nullptr ? "bytes" : "a dict with keys that are no str";
+  return value.If<Bytes>() != nullptr ? "bytes" : "a dict with keys that are not str";
 }
 
 std::string Names(TypeBits types) {
@@ -59,7 +59,7 @@ const std::vector<Value>* ItemsOf(const Value& value) {
   return nullptr;
 }
 
-// Which items and properties of the value at hand some schema has had a say in.
+// The items and properties of the current value that some schema has evaluated.
 struct Evaluated {
   std::vector<bool> children;  // By position, for arrays and objects alike.
 
@@ -80,7 +80,7 @@ class SchemaChecker {
  public:
   SchemaReport Run(const SchemaNode& root, const Value& value) {
     const bool valid = Visit(root, value, nullptr);
-    // Inside alternatives running out can look like any other failure, or like none.
+    // Inside alternatives, exhaustion can look like another failure or like success.
     if (exhausted_) {
       return {.problems = {{"", "checking it against the schema takes too much work"}},
               .exhausted = true};
@@ -90,7 +90,7 @@ class SchemaChecker {
   }
 
  private:
-  // Where in the value we are; printed only when there is something to say.
+  // The current place in the value; printed only if there is a problem.
   using Step = std::variant<std::string_view, std::size_t>;
   class At {
    public:
@@ -123,7 +123,7 @@ class SchemaChecker {
     return false;
   }
 
-  // Returns false, and lets everything fail from then on, when there was too much of it.
+  // Returns false, and makes all further checks fail, if the work exceeds the limit.
   bool Spend(std::size_t steps) {
     work_ += static_cast<std::int64_t>(steps);
     if (work_ > kMaxWork) exhausted_ = true;
@@ -189,7 +189,7 @@ class SchemaChecker {
     const auto expect = [&](bool holds, std::string_view what, const Value& bound) {
       if (!holds) valid = Fail("must be " + std::string(what) + " " + *ToJson(bound));
     };
-    // Written so that NaN, which compares with nothing, fails.
+    // Written so that NaN, which is unordered, fails.
     if (const auto& bound = node.minimum) {
       expect(CompareNumbers(value, *bound) >= 0, "at least", *bound);
     }
@@ -277,7 +277,7 @@ class SchemaChecker {
       if (!Spend(1 + canonical.size() / kCanonicalBytesPerStep)) return false;
       if (seen.insert(std::move(canonical)).second) continue;
       const At at(*this, i);
-      return Fail("is there twice; items must differ");
+      return Fail("occurs twice; items must differ");
     }
     return true;
   }
@@ -386,7 +386,7 @@ class SchemaChecker {
     return Fail("fits " + std::to_string(valid) + " alternatives of \"oneOf\"; it must fit one");
   }
 
-  // Visits without a word; adds the first of its problems to `problems`.
+  // Visits without reporting; adds the first of its problems to `problems`.
   bool Attempt(const SchemaNode& node, const Value& value, Evaluated* evaluated,
                std::vector<SchemaProblem>& problems) {
     std::vector<SchemaProblem> outside = std::exchange(problems_, {});

@@ -1,9 +1,10 @@
-// A SchemaNode is one schema or subschema, ready to be checked against: what SchemaCompiler makes and
-// SchemaChecker walks.
+// A SchemaNode is one compiled schema or subschema. SchemaCompiler makes it and SchemaChecker walks
+// it.
 //
-// Trust     Compiled from a hostile document, but well-formed: every pointer is set or null, counts fit.
+// Trust     Compiled from a hostile document, but well-formed: every pointer is set or null, counts
+//           fit.
 // Threads   Immutable once compiled.
-// Lifetime  Nodes live in the Schema's arena and point to each other freely, in circles too.
+// Lifetime  Nodes live in the Schema's arena and point to each other freely, also in cycles.
 #pragma once
 
 #include <re2/re2.h>
@@ -23,7 +24,7 @@
 
 namespace caisson {
 
-// What JSON Schema calls types, as bits. A whole number is both an integer and a number.
+// The types of JSON Schema, as bits. A whole number is both an integer and a number.
 enum TypeBit : std::uint8_t {
   kNullBit = 1,
   kBooleanBit = 2,
@@ -52,7 +53,7 @@ struct SchemaNode {
     std::string shown;
   };
 
-  std::optional<bool> fixed;  // `true` or `false` in place of a schema.
+  std::optional<bool> fixed;  // `true` or `false` instead of a schema.
   std::optional<TypeBits> types;
   std::optional<Choice> enumeration, constant;
 
@@ -96,7 +97,7 @@ struct Schema::Compiled {
 
 struct SchemaReport {
   std::vector<SchemaProblem> problems;
-  bool exhausted = false;  // Too much work: what the problems say then.
+  bool exhausted = false;  // Too much work; the problems say so.
 };
 SchemaReport CheckAgainst(const SchemaNode& root, const Value& value);
 

@@ -19,7 +19,7 @@ Value Json(std::string_view text) {
   return value ? *std::move(value) : Value();
 }
 
-// The problems, one per line; "" if there is none.
+// Returns the problems, one per line; "" if there is none.
 std::string ProblemsOf(std::string_view schema, const Value& value) {
   const auto compiled = Schema::Compile(Json(schema));
   if (!compiled) return "schema refused: " + compiled.error().message();
@@ -70,7 +70,7 @@ TEST(SchemaTest, Types) {
   });
 }
 
-TEST(SchemaTest, PythonsOwnKinds) {
+TEST(SchemaTest, TypesThatOnlyPythonHas) {
   EXPECT_EQ(ProblemsOf(R"({"type":"array"})", Value(Tuple{{Value(true)}})), "");
   EXPECT_EQ(ProblemsOf(R"({"type":"string"})", Value(Bytes{"x"})), "expected string, got bytes\n");
   EXPECT_EQ(ProblemsOf("{}", Value(Bytes{"x"})), "");
@@ -141,7 +141,7 @@ TEST(SchemaTest, Arrays) {
        {"[5,5]", "[5,1,5,5]"},
        {"[5]", "[5,5,5,5]"}},
       {R"({"contains":{"const":5},"minContains":0})", {"[]", "[1]"}, {}},
-      {R"({"minContains":9})", {"[]"}, {}},  // Means nothing without contains.
+      {R"({"minContains":9})", {"[]"}, {}},  // Has no effect without contains.
   });
 }
 
@@ -234,17 +234,17 @@ TEST(SchemaTest, Unevaluated) {
        {R"({"q":1})"},
        {}},
       {R"({"properties":{"o":{"properties":{"a":true}}},"unevaluatedProperties":false})",
-       {R"({"o":{"x":1}})"},  // A child's properties are its own affair.
+       {R"({"o":{"x":1}})"},  // The properties of a child are evaluated separately.
        {R"({"a":1})"}},
   });
 }
 
-TEST(SchemaTest, FormatAndTheUnknownAreAnnotations) {
+TEST(SchemaTest, FormatAndUnknownKeywordsAreAnnotations) {
   Expect(
       {{R"({"format":"email","x-own":{"type":"string"},"nullable":true})", {"1", "\"no\""}, {}}});
 }
 
-TEST(SchemaTest, ProblemsSayWhereAndWhat) {
+TEST(SchemaTest, ProblemsNameThePlaceAndTheReason) {
   EXPECT_EQ(
       Problems(R"({"properties":{"items":{"items":{"properties":{"price":{"type":"number"}}}}}})",
                R"({"items":[{"price":"3"}]})"),
@@ -263,7 +263,7 @@ TEST(SchemaTest, ProblemsSayWhereAndWhat) {
             "/x: is not allowed here\n");
 }
 
-TEST(SchemaTest, RefusesWhatIsNoSchema) {
+TEST(SchemaTest, RefusesInvalidSchemas) {
   for (const std::string_view schema : {"1",
                                         "[]",
                                         "null",
@@ -300,7 +300,7 @@ TEST(SchemaTest, RefusesWhatIsNoSchema) {
             "schema refused: schema /properties/a/minimum: must be a number");
 }
 
-// Hostile schemas and values end, and end as a problem.
+// Checks of hostile schemas and values end, with a problem.
 TEST(SchemaTest, WorkIsBounded) {
   const std::string tired = "checking it against the schema takes too much work\n";
   EXPECT_EQ(Problems(R"({"$ref":"#"})", "1"), tired);
@@ -319,7 +319,7 @@ TEST(SchemaTest, WorkIsBounded) {
   EXPECT_EQ(ProblemsOf(R"({"type":"array"})", many), "");
 }
 
-TEST(SchemaTest, SaysWhenItCannotTell) {
+TEST(SchemaTest, FitsReturnsNulloptWhenItTakesTooMuchWork) {
   const auto fits = [](std::string_view schema) {
     return Schema::Compile(Json(schema))->Fits(Value(std::int64_t{1}));
   };

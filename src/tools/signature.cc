@@ -9,7 +9,7 @@
 namespace caisson {
 namespace {
 
-constexpr int kMaxDepth = 6;  // Of types within types; references may go in circles.
+constexpr int kMaxDepth = 6;  // Of nested types; references may be cyclic.
 constexpr std::size_t kMaxLiteral = 80;
 constexpr std::size_t kMaxAnnotation = 240;
 constexpr std::size_t kMaxDescription = 4096;
@@ -25,7 +25,7 @@ std::string Cut(std::string text, std::size_t most) {
 
 enum class Lines { kOne, kMany };
 
-// Fit to stand inside """: nothing that ends it, no control characters.
+// Makes text safe inside """: removes what would end it, and control characters.
 std::string Quoted(std::string_view text, Lines lines, std::size_t most) {
   std::string out;
   for (const char c : text) {
@@ -57,7 +57,7 @@ bool IsScalar(const Value& value) {
          value.If<std::string>() != nullptr;
 }
 
-// Python's words for one schema document.
+// Writes Python annotations for one schema document.
 class Annotator {
  public:
   explicit Annotator(const Schema& schema) : schema_(schema) {}
@@ -67,7 +67,7 @@ class Annotator {
     return text.size() > kMaxAnnotation ? std::string(kAny) : text;
   }
 
-  // The JSON types it allows; empty if it may be anything.
+  // Returns the allowed JSON types; empty if any is allowed.
   std::vector<std::string> JsonTypes(const Value& subschema) const {
     std::vector<std::string> names;
     return CollectTypes(subschema, 0, names) ? names : std::vector<std::string>();
@@ -175,7 +175,7 @@ class Annotator {
     return value.empty() ? "dict" : "dict[str, " + value + "]";
   }
 
-  // False if it may be anything.
+  // Returns false if any type is allowed.
   bool CollectTypes(const Value& subschema, int depth, std::vector<std::string>& names) const {
     const auto add = [&](const Value& name) {
       const auto* text = name.If<std::string>();
@@ -281,7 +281,7 @@ std::string PythonLiteral(const Value& value) {
     }
     text += '}';
   } else {
-    // What is left is spelled in Python as in JSON.
+    // The remaining values are written in Python as in JSON.
     const auto json = ToJson(value);
     text = json ? *json : "...";
   }

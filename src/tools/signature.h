@@ -1,4 +1,5 @@
-// A Signature is how a tool looks from Python: what a model is shown and what the guest makes its function of.
+// A Signature is the Python form of a tool: models see it, and the guest makes its function from
+// it.
 //
 //   def send(to: str, subject: str = ..., tags: list[str] | None = None) -> dict:
 //       """Sends a mail.
@@ -6,12 +7,13 @@
 //       to: whom
 //       """
 //
-// Parameters are the properties of the tool's input schema in their order. `= ...` means that it may be left
-// out and the tool decides. Parameters from the first required one on that follows an optional one can only
-// be given by name, as Python's grammar asks; properties that are no identifiers only as **{"like-this": 1}.
+// Parameters are the properties of the tool's input schema in their order. `= ...` means that it
+// may be left out and the tool decides. A required parameter after an optional one, and all
+// parameters after it, can only be given by name, as Python's grammar demands. Properties that are
+// not identifiers can only be given as **{"like-this": 1}.
 //
-// Trust     Names, descriptions and schemas may be an upstream's: what is written is bounded, one line where a
-//           line is meant, and cannot close its own quotes.
+// Trust     Names, descriptions and schemas may be an upstream's. The text is bounded, stays on one
+//           line where one is expected, and cannot close its own quotes.
 // Threads   A value.
 // Lifetime  A value.
 #pragma once
@@ -28,7 +30,7 @@ namespace caisson {
 
 enum class Presence {
   kRequired = 0,
-  kDefault = 1,   // May be left out and is then `default_value`.
+  kDefault = 1,   // May be left out; the default is `default_value`.
   kOptional = 2,  // May be left out; the tool decides what that means.
 };
 
@@ -37,7 +39,7 @@ struct Parameter {
   std::string annotation = "Any";
   Presence presence = Presence::kRequired;
   Value default_value{};
-  std::vector<std::string> json_types{};  // What its schema calls them; empty: any.
+  std::vector<std::string> json_types{};  // The names of its schema; empty: any.
   std::string description{};
   bool keyword_only = false;
 };
@@ -45,23 +47,25 @@ struct Parameter {
 struct Signature {
   std::string name;
   std::string description{};
-  std::vector<Parameter> parameters{};  // In the order of the schema, whatever their names are.
-  bool takes_more = false;              // Arguments by other names too: **more.
+  std::vector<Parameter> parameters{};  // In the order of the schema, with any names.
+  bool takes_more = false;              // Also takes other names: **more.
   std::string returns = "Any";
 
-  // "send(to: str, subject: str = ...)", or how to call it where the name is no function's.
+  // Returns "send(to: str, subject: str = ...)", or a call_tool form if the name cannot be a
+  // function's.
   std::string Call() const;
-  // The whole definition with its docstring, as in the example above.
+  // Returns the whole definition with its docstring, as in the example above.
   std::string Text() const;
-  // For the guest: dict with "name", "doc", "returns", "more" (bool) and "parameters", a list of tuples
-  // (name, annotation, presence, default or None, list of JSON types, keyword only).
+  // Returns the form for the guest: a dict with "name", "doc", "returns", "more" (bool) and
+  // "parameters", a list of tuples (name, annotation, presence, default or None, list of JSON
+  // types, keyword only).
   Value Encode() const;
 };
 
 Signature MakeSignature(std::string name, std::string description, const Schema& input,
                         const Schema* output);
 
-// The value as a Python literal, or "..." if it is long or has none.
+// Returns the value as a Python literal, or "..." if it is long or has none.
 std::string PythonLiteral(const Value& value);
 
 }  // namespace caisson

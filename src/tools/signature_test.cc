@@ -26,7 +26,7 @@ std::string Annotation(std::string_view schema) {
       .annotation;
 }
 
-TEST(SignatureTest, ShowsWhatCanBeLeftOut) {
+TEST(SignatureTest, ShowsOptionalParameters) {
   const Signature signature = Make(R"({"type":"object","required":["to"],"properties":{
       "to":{"type":"string","description":"whom"},
       "subject":{"type":"string"},
@@ -81,7 +81,7 @@ TEST(SignatureTest, RequiredAfterOptionalIsByNameOnly) {
   EXPECT_EQ(signature.Call(), "send(a: str = ..., *, b: str, c: Any = ...)");
 }
 
-TEST(SignatureTest, NamesThatPythonCannotSayAreShownAnotherWay) {
+TEST(SignatureTest, NamesThatAreNotIdentifiersAreShownAsCallTool) {
   EXPECT_EQ(Make(R"({"required":["from"],"properties":{"from":{"type":"string"}}})").Call(),
             R"(send(**{"from": str}))");
   EXPECT_EQ(Make(R"({"properties":{"path":{"type":"string"}}})", "files.read").Call(),
@@ -98,7 +98,7 @@ TEST(SignatureTest, NamesOfFunctions) {
   }
 }
 
-// An upstream's words cannot end the docstring and begin something else.
+// An upstream's text cannot end the docstring and start something else.
 TEST(SignatureTest, HostileTextStaysText) {
   const std::string text =
       Make(R"({"properties":{"a":{"description":"x\"\"\"\nimport os\u0007"}}})", "send",

@@ -55,7 +55,7 @@ Result<void> CheckDefinition(const ToolDefinition& definition) {
   return {};
 }
 
-// Arguments that no part of the schema knows are refused, unless it says that others may come.
+// Makes the schema refuse unknown arguments, unless it explicitly allows others.
 Value Closed(Value schema) {
   auto& dict = std::get<Dict>(schema.variant());
   if (dict.Find("additionalProperties") == nullptr &&
@@ -65,7 +65,7 @@ Value Closed(Value schema) {
   return schema;
 }
 
-// Whether the properties are all listed in one place, the signature.
+// Returns true if all properties are listed in one place, the signature.
 bool IsPlain(const Value& schema) {
   static constexpr std::string_view kElsewhere[] = {
       "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "$dynamicRef"};
@@ -75,7 +75,7 @@ bool IsPlain(const Value& schema) {
          });
 }
 
-// How long a call is waited for. Whoever hears of its progress shares it with whoever waits.
+// The time limit of a call. Shared by the waiting coroutine and the receiver of progress.
 class Deadline {
  public:
   Deadline(const ToolDefinition& definition, Clock::time_point start)
@@ -85,7 +85,7 @@ class Deadline {
 
   void OnProgress() { at_ = std::min(Clock::now() + timeout_, last_); }
 
-  // Returns when it has come. The timer rings at the times that held when it was set.
+  // Returns at the deadline. The timer may ring at an earlier deadline that was extended since.
   asio::awaitable<void> Wait() const {
     asio::steady_timer timer(co_await asio::this_coro::executor);
     for (Clock::time_point at = at_; Clock::now() < at; at = at_) {
@@ -101,7 +101,7 @@ class Deadline {
   std::atomic<Clock::time_point> at_;
 };
 
-// A call as Python would see it, one step at a time.
+// Binds a call as Python would, step by step.
 class Binder {
  public:
   Binder(const Signature& signature, const Schema& schema)
@@ -244,7 +244,7 @@ ToolReply Tool::Finish(ToolReply reply, Clock::time_point start, ToolRun& run) c
     if (!problems.empty()) {
       reply = {.answer = ToolRaised{
                    .type = "ValueError",
-                   .message = name() + " answered with what its output schema does not allow: " +
+                   .message = name() + " returned a value that its output schema does not allow: " +
                               problems[0].Text()}};
     }
   }
@@ -294,7 +294,7 @@ asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun&
   co_return Finish({.answer = ToolRaised{.type = "TimeoutError",
                                          .message = name() + " did not answer within " +
                                                     PythonLiteral(Value(seconds)) +
-                                                    " s; what it does may still have happened"}},
+                                                    " s; its effect may still have happened"}},
                    start, run);
 }
 

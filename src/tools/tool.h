@@ -1,20 +1,20 @@
-// A Tool is something the host can do for running code: a name, a schema, rules, and what it does.
+// A Tool is a function that the host offers to running code: a name, a schema, rules, and a body.
 //
-//   auto add = Tool::Make({.name = "add", .description = "Adds two numbers.", .input_schema = schema},
+//   auto add = Tool::Make({.name = "add", .description = "Adds.", .input_schema = schema},
 //                         Inline([](const Dict& given) -> Result<Value> { ... }));
 //   ToolRun run;
 //   auto answer = co_await (*add)->InvokeRaw({.keywords = arguments}, run);
 //
-// Invoke is for a model (contents), InvokeRaw for code (the value itself); both go the same way: arguments
-// are bound and checked, the approval is asked for, the call is counted, done and traced.
+// Invoke is for a model (contents), InvokeRaw for code (the value itself). Both do the same steps:
+// bind and check the arguments, ask for the approval, count, execute and trace the call.
 //
-// An Error from them means that nothing was done: the caller can say so. Once the tool was started the answer
-// is a ToolAnswer, a failure of any kind included, and its effect may have happened (I6).
+// An Error from them means that nothing was done. After the tool was started the result is a
+// ToolAnswer, also for failures, and the effect may have happened (I6).
 //
-// Trust     Arguments come from a cell and are hostile until checked. Descriptions and schemas may be an
-//           upstream's. What the tool answers is bounded by whoever sends it on.
+// Trust     Arguments come from a cell and are hostile until checked. Descriptions and schemas may
+//           be an upstream's. The caller bounds the size of the tool's answer.
 // Threads   A Tool is immutable and shared. A ToolRun belongs to one executor, that of its run.
-// Lifetime  Shared by registries, snapshots and calls under way.
+// Lifetime  Shared by registries, snapshots and current calls.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -38,27 +38,27 @@
 
 namespace caisson {
 
-// Whether doing it twice is as good as once.
+// kIdempotent: executing a call twice has the same effect as once.
 enum class Repeat { kUnsafe, kIdempotent };
 
 struct ToolDefinition {
   std::string name;
   std::string description{};
-  Value input_schema = Dict{};  // Of an object: its properties are the arguments.
+  Value input_schema = Dict{};  // For an object: its properties are the arguments.
   std::optional<Value> output_schema{};
   Approval approval{};
   Repeat repeat = Repeat::kUnsafe;
-  // Stands for what the body does, where that can change under the same name: a command line, an upstream.
-  // What was approved of another revision was approved of another tool (I5).
+  // Identifies the behaviour of the body if it can change under the same name: a command line, an
+  // upstream. An approval for another revision does not apply (I5).
   std::string revision{};
   std::optional<std::uint64_t> max_calls_per_run{};
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
-  // A call that tells of its progress is given `timeout` anew each time, but no more than this in all. Nothing: one
-  // `timeout`, whatever it tells.
+  // A call that reports progress gets a new `timeout` each time, up to this total. nullopt: one
+  // `timeout`, even with progress.
   std::optional<std::chrono::nanoseconds> longest{};
 };
 
-enum class Consent { kNone, kGiven };  // Of whoever may approve, to exactly this call (I5).
+enum class Consent { kNone, kGiven };  // Of the approver, to exactly this call (I5).
 
 // One call as it was made.
 struct Invocation {
@@ -66,11 +66,12 @@ struct Invocation {
   Dict keywords{};
   Consent consent = Consent::kNone;
   std::string idempotency_key{};
-  bool bound = false;   // `keywords` are what Bind() gave.
-  StartEffect start{};  // Called before the effect; nothing is done if it says no.
+  bool bound = false;   // `keywords` is a result of Bind().
+  StartEffect start{};  // Called before the effect. If it returns false, nothing is done.
 };
 
-// How one call went, for logs and metrics. Neither arguments nor results: they may be secret.
+// The result of one call, for logs and metrics. Contains neither arguments nor results, which may
+// be secret.
 struct ToolTrace {
   std::string tool;
   std::string outcome;     // "returned", "raised", "denied" or "refused" (not started).
@@ -78,7 +79,7 @@ struct ToolTrace {
   std::chrono::nanoseconds duration{};
 };
 
-// What the calls of one run have in common.
+// State shared by the calls of one run.
 class ToolRun {
  public:
   using Trace = std::function<void(const ToolTrace&)>;
@@ -88,7 +89,7 @@ class ToolRun {
         session_(std::move(session)),
         on_progress_(std::move(on_progress)) {}
 
-  // A call that was made before, by the same run elsewhere.
+  // Counts a call that the same run made earlier, elsewhere.
   void Count(const std::string& tool) { ++calls_[tool]; }
 
  private:
@@ -101,15 +102,15 @@ class ToolRun {
 
 class Tool : public std::enable_shared_from_this<Tool> {
  public:
-  // Refuses names, schemas and limits that cannot be, saying which and why.
+  // Refuses invalid names, schemas and limits, and says which and why.
   static Result<std::shared_ptr<const Tool>> Make(ToolDefinition definition, ToolBody body);
 
   const std::string& name() const { return definition_.name; }
   const ToolDefinition& definition() const { return definition_; }
   const Signature& signature() const { return signature_; }
 
-  // The arguments by name, if the call is as the schema wants it and the body can take them. The error says what to
-  // change.
+  // Returns the arguments by name if they match the schema and the body accepts them. The error
+  // says what to change.
   Result<Dict> Bind(List positional, Dict keywords) const;
   bool NeedsApproval(const Dict& arguments) const {
     return definition_.approval.IsNeeded(arguments);
@@ -118,7 +119,7 @@ class Tool : public std::enable_shared_from_this<Tool> {
   asio::awaitable<Result<std::vector<Content>>> Invoke(Invocation invocation, ToolRun& run) const;
   asio::awaitable<Result<ToolAnswer>> InvokeRaw(Invocation invocation, ToolRun& run) const;
 
-  // Whether InvokeNow can be used: the tool answers at once, without a coroutine.
+  // Returns true if InvokeNow can be used: the tool answers at once, without a coroutine.
   bool is_immediate() const { return body_.is_immediate(); }
   Result<ToolAnswer> InvokeNow(Invocation invocation, ToolRun& run) const;
 

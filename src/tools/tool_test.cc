@@ -74,7 +74,7 @@ TEST(ToolTest, PositionalArgumentsFollowTheSchema) {
   EXPECT_EQ(Bound(R"(["ann","hi"])", R"({"n":2})"), R"({"to":"ann","subject":"hi","n":2})");
 }
 
-TEST(ToolTest, NullIsNotTheSameAsLeftOut) {
+TEST(ToolTest, NullDiffersFromALeftOutArgument) {
   EXPECT_EQ(Bound("[]", R"({"to":"ann","subject":null})"), R"({"to":"ann","subject":null})");
   EXPECT_EQ(Bound("[]", R"({"to":"ann"})"), R"({"to":"ann"})");
   EXPECT_THAT(Bound("[]", R"({"to":null})"), HasSubstr("/to: expected string, got null"));
@@ -110,7 +110,7 @@ TEST(ToolTest, UnknownArgumentsPassOnlyWhereTheSchemaSaysSo) {
   EXPECT_FALSE(accepts(R"({"allOf":[{"properties":{"x":true}}]})", R"({"y":1})"));
 }
 
-// Names that other interfaces use for themselves.
+// Names that other interfaces reserve.
 TEST(ToolTest, ArgumentsMayHaveAnyName) {
   const auto tool =
       Make({.name = "f", .input_schema = Json(R"({"properties":{"name":{},"code":{},"arguments":{},
@@ -120,7 +120,7 @@ TEST(ToolTest, ArgumentsMayHaveAnyName) {
   EXPECT_EQ(*tool->Bind({}, given), given);
 }
 
-TEST(ToolTest, RefusesDefinitionsThatCannotBe) {
+TEST(ToolTest, RefusesInvalidDefinitions) {
   const auto refuses = [](ToolDefinition definition) {
     return !Tool::Make(std::move(definition), Inline(Echo)).has_value();
   };
@@ -159,12 +159,13 @@ TEST(ToolTest, ContentsFollowTheKindOfValue) {
   EXPECT_TRUE(std::holds_alternative<ErrorContent>(contents(Value(List{{Value(Bytes{"x"})}}))));
 }
 
-TEST(ToolTest, CallsAreCountedPerRunOnBothWays) {
+TEST(ToolTest, InvokeAndInvokeRawAreCountedTogetherPerRun) {
   const auto tool = Make({.name = "f", .max_calls_per_run = 2});
   ToolRun run;
   ToolRun other;
   EXPECT_TRUE(Await(tool->InvokeRaw({}, run)));
-  EXPECT_FALSE(Await(tool->InvokeRaw({.keywords = Arguments(R"({"x":1})")}, run)));  // Not a call.
+  // Does not count as a call.
+  EXPECT_FALSE(Await(tool->InvokeRaw({.keywords = Arguments(R"({"x":1})")}, run)));
   EXPECT_TRUE(Await(tool->Invoke({}, run)));
   const auto third = Await(tool->InvokeRaw({}, run));
   ASSERT_FALSE(third);
@@ -173,7 +174,7 @@ TEST(ToolTest, CallsAreCountedPerRunOnBothWays) {
   EXPECT_TRUE(Await(tool->InvokeRaw({}, other)));
 }
 
-// Tells of a step now and then, `steps` times.
+// Reports progress `steps` times, with pauses.
 ToolBody InSteps(int steps, std::chrono::milliseconds pace) {
   return Awaitable([=](Dict, CallContext call) -> asio::awaitable<ToolAnswer> {
     asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -187,7 +188,7 @@ ToolBody InSteps(int steps, std::chrono::milliseconds pace) {
   });
 }
 
-TEST(ToolTest, ProgressGivesACallItsTimeAnew) {
+TEST(ToolTest, ProgressRestartsTheTimeout) {
   std::vector<double> told;
   ToolRun run({}, {}, [&](const std::string& tool, const ToolProgress& progress) {
     EXPECT_EQ(tool, "f");
@@ -198,13 +199,13 @@ TEST(ToolTest, ProgressGivesACallItsTimeAnew) {
   EXPECT_THAT(told, ElementsAre(1, 2, 3, 4, 5));
 }
 
-TEST(ToolTest, ProgressGivesNoTimeUnlessTheToolMayTakeIt) {
+TEST(ToolTest, ProgressDoesNotExtendATimeoutWithoutALongestTime) {
   ToolRun run;
   const auto tool = Make({.name = "f", .timeout = 100ms}, InSteps(1000, 10ms));
   EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.1 s"));
 }
 
-TEST(ToolTest, ProgressDoesNotGiveTimeForEver) {
+TEST(ToolTest, ProgressDoesNotExtendBeyondTheLongestTime) {
   ToolRun run;
   const auto tool = Make({.name = "f", .timeout = 100ms, .longest = 200ms}, InSteps(1000, 10ms));
   EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.2 s"));
@@ -228,7 +229,7 @@ TEST(ToolTest, EveryCallIsTraced) {
                                   "send returned "));
 }
 
-TEST(ToolTest, WhatAFunctionThrowsIsRaised) {
+TEST(ToolTest, AnExceptionOfAFunctionIsRaised) {
   ToolRun run;
   const auto throwing = [](const Dict&) -> Value { throw std::runtime_error("broken"); };
   const auto awaiting = [](Dict) -> asio::awaitable<Value> {
@@ -243,14 +244,14 @@ TEST(ToolTest, WhatAFunctionThrowsIsRaised) {
   }
 }
 
-TEST(ToolTest, ErrorsBecomePythonsNames) {
+TEST(ToolTest, ErrorsBecomePythonExceptions) {
   const auto type = [](ErrorCode code) { return ToRaised(Error(code, "m")).type; };
   EXPECT_EQ(type(ErrorCode::kInvalidArgument), "TypeError");
   EXPECT_EQ(type(ErrorCode::kDeadlineExceeded), "TimeoutError");
   EXPECT_EQ(type(ErrorCode::kPermissionDenied), "PermissionError");
 }
 
-TEST(ToolTest, OutputIsHeldToItsSchema) {
+TEST(ToolTest, ResultsAreCheckedAgainstTheOutputSchema) {
   ToolRun run;
   const auto tool = Make({.name = "f", .output_schema = Json(R"({"type":"string"})")});
   const auto answer = Await(tool->InvokeRaw({}, run));
@@ -270,7 +271,7 @@ TEST(ToolTest, AGatedCallNeedsConsent) {
   EXPECT_FALSE(needs(Approval::When(rule), R"({"n":11})"));
   EXPECT_FALSE(needs(Approval::Unless(rule), R"({"n":5})"));
   EXPECT_TRUE(needs(Approval::Unless(rule), R"({"n":11})"));
-  EXPECT_TRUE(needs(Approval::When(endless), "{}"));  // Cannot tell: ask.
+  EXPECT_TRUE(needs(Approval::When(endless), "{}"));  // Cannot be evaluated: ask.
   EXPECT_TRUE(needs(Approval::Unless(endless), "{}"));
 
   ToolRun run;
@@ -315,7 +316,7 @@ TEST(ToolTest, PooledFunctionsRunElsewhereAndAnswerHere) {
   EXPECT_NE(ran_on, std::this_thread::get_id());
 }
 
-TEST(ToolTest, ABlockedPoolThreadDoesNotHoldTheCall) {
+TEST(ToolTest, ABlockedPoolThreadDoesNotDelayTheTimeout) {
   asio::io_context context;
   asio::thread_pool pool(1);
   std::promise<void> release;

@@ -4,12 +4,12 @@
 // The text follows RFC 8785 (no spaces, keys sorted by UTF-16 units, numbers as ECMAScript writes
 // them). Where JSON would merge two different values, the text keeps them apart:
 //
-//   1 and 1.0          1    1.0                   an int is exact at any size; a float looks like one
-//   b"hi"              {"$bytes":"aGk"}           base64url
+//   1 and 1.0          1    1.0               an int is exact at any size; a float shows it
+//   b"hi"              {"$bytes":"aGk"}       base64url
 //   (1, 2)             {"$tuple":[1,2]}
-//   nan, inf, -inf     {"$float":"nan"}           all NaNs are one value: code cannot tell them apart
-//   10**5000           {"$int":"0x..."}           more than kMaxJsonDigits digits, as hex() writes it
-//   {1: "a"}           {"$dict":[[1,"a"]]}        also {"$x": 1}, which looks like one of these marks
+//   nan, inf, -inf     {"$float":"nan"}       all NaNs are one: code cannot tell them apart
+//   10**5000           {"$int":"0x..."}       over kMaxJsonDigits digits, as hex() writes it
+//   {1: "a"}           {"$dict":[[1,"a"]]}    also {"$x": 1}, which looks like such a mark
 //
 // The order of keys in a dict makes no difference, as in Python.
 //

@@ -69,7 +69,7 @@ TEST(CanonicalJsonTest, AnIntIsNeverAFloat) {
   EXPECT_EQ(Recoded("-9223372036854775809"), "-9223372036854775809");
 }
 
-TEST(CanonicalJsonTest, WhatJsonHasNoWordForIsMarked) {
+TEST(CanonicalJsonTest, ValuesThatJsonCannotExpressAreMarked) {
   EXPECT_EQ(Canonical(Bytes{"hi"}), R"({"$bytes":"aGk"})");
   EXPECT_EQ(Canonical(Tuple{{Value(true)}}), R"({"$tuple":[true]})");
   EXPECT_EQ(Canonical(Value(std::nan(""))), R"({"$float":"nan"})");
@@ -107,7 +107,7 @@ TEST(CanonicalJsonTest, LongIntsAreMarked) {
   }
 }
 
-TEST(CanonicalJsonTest, WhatIsShownHidesNothingAndIsTheSameValue) {
+TEST(CanonicalJsonTest, ShownJsonHidesNothingAndIsTheSameValue) {
   const Value value = Dict{{{Str("to"), Str("a\u202eb")}, {Str("raw"), Bytes{"hi"}}}};
   EXPECT_EQ(*ShownJson(value), R"({"raw":{"$bytes":"aGk"},"to":"a\u202eb"})");
   EXPECT_EQ(*ParseJson(*ShownJson(value)), *ParseJson(Canonical(value)));
@@ -117,7 +117,7 @@ TEST(CanonicalJsonTest, TheOrderOfKeysIsNoDifference) {
   EXPECT_EQ(Recoded(R"({"b":1,"a":2})"), Recoded(R"({"a":2,"b":1})"));
 }
 
-TEST(CanonicalJsonTest, WhatHasNoTextIsRefused) {
+TEST(CanonicalJsonTest, ValuesWithoutCanonicalTextAreRefused) {
   EXPECT_FALSE(CanonicalJson(Str("\xed\xa0\x80")));  // A lone surrogate.
   EXPECT_FALSE(CanonicalJson(Dict{{{Str("\xff"), Value()}}}));
   EXPECT_FALSE(CanonicalJson(Dict{{{Str("a"), Value()}, {Str("a"), Value(true)}}}));
@@ -200,7 +200,7 @@ TEST(CanonicalJsonTest, NoTwoValuesShareATextAndEachComesBack) {
   EXPECT_GT(seen.size(), 2'000u);
 }
 
-TEST(CanonicalJson, ATextIsBoundedWhateverItsCharactersBecome) {
+TEST(CanonicalJson, ATextIsBoundedAfterEscaping) {
   EXPECT_TRUE(CanonicalJson(Value(std::string(8u << 20, 'x'))));
   // Six bytes each.
   const auto controls = CanonicalJson(Value(std::string(8u << 20, '\x01')));
@@ -214,7 +214,7 @@ TEST(CanonicalJson, ATextIsBoundedWhateverItsCharactersBecome) {
   EXPECT_FALSE(CanonicalJson(keys));
 }
 
-TEST(CanonicalJson, WhateverAMessageMayHoldCanBeReadBack) {
+TEST(CanonicalJson, EveryValueOfAMessageCanBeReadBack) {
   // Empty tuples grow most: 2 bytes on the wire, 13 as text, four values when parsed.
   Value tuples = List{std::vector<Value>(300'000, Value(Tuple{}))};
   std::string bytes;

@@ -18,13 +18,13 @@
 namespace caisson::wire {
 
 enum class ToWorker : std::uint16_t {
-  kStart = 1,    // StartHeader, request Value, trace, files Value: runs code in a fresh cell.
-  kAnswer = 2,   // AnswerHeader, answer Value: answers a call of this cell.
-  kCancel = 3,   // No payload: ends the run and discards the cell.
-  kSave = 4,     // SaveHeader: turns a parked or idle cell into bytes.
-  kRestore = 5,  // StartHeader, files Value (request_length bytes), trace, blob:
-                 // makes a cell from bytes. It waits where it was.
-  kAgain = 6,    // StartHeader, request Value: runs more code in a kept idle cell.
+  kStart = 1,       // StartHeader, request Value, trace, files Value: runs code in a fresh cell.
+  kAnswer = 2,      // AnswerHeader, answer Value: answers a call of this cell.
+  kCancel = 3,      // No payload: ends the run and discards the cell.
+  kSave = 4,        // SaveHeader: turns a parked or idle cell into bytes.
+  kRestore = 5,     // StartHeader, files Value (request_length bytes), trace, blob:
+                    // makes a cell from bytes. It waits where it was.
+  kAgain = 6,       // StartHeader, request Value: runs more code in a kept idle cell.
   kFileAnswer = 7,  // FileAnswerHeader, then the bytes that were read, or for each
                     // entry a ListedHeader and a name.
 };
@@ -32,10 +32,10 @@ enum class ToWorker : std::uint16_t {
 enum class ToHost : std::uint16_t {
   kReady = 1,   // ReadyHeader, then the missing parts of the boundary, one per line.
   kOutput = 2,  // One byte for the stream (1 stdout, 2 stderr), then its bytes.
-  kCall = 3,  // CallHeader, trace, call Value: the cell continues, or is parked until the answer.
-  kDone = 4,  // DoneHeader, report Value: the run has ended.
-  kFile = 5,  // FileHeader, path, contents: one captured file. Sent before kDone.
-  kSaved = 6,  // The blob of a saved cell.
+  kCall = 3,    // CallHeader, trace, call Value: the cell continues, or is parked until the answer.
+  kDone = 4,    // DoneHeader, report Value: the run has ended.
+  kFile = 5,    // FileHeader, path, contents: one captured file. Sent before kDone.
+  kSaved = 6,   // The blob of a saved cell.
   kRestored =
       7,         // A restored cell is in place. Payload: the numbers (u32) of its unanswered calls.
   kRefused = 8,  // Text: why a kStart, kSave or kRestore failed.
@@ -62,10 +62,9 @@ struct StartHeader {
   std::uint32_t tool_calls;
   std::uint32_t message_bytes;  // Limit of one call or answer.
   std::uint32_t request_length;
-  std::uint32_t flags;  // kKeepCell, kRecorded.
-  std::uint64_t
-      trace_length;       // The trace to replay: for each part u32 number, u32 length, bytes.
-  std::uint8_t seed[32];  // kRecorded: the source of randomness.
+  std::uint32_t flags;         // kKeepCell, kRecorded.
+  std::uint64_t trace_length;  // The trace to replay: for each part u32 number, u32 length, bytes.
+  std::uint8_t seed[32];       // kRecorded: the source of randomness.
 };
 // The cell is kept idle after the run, for a session.
 inline constexpr std::uint32_t kKeepCell = 1;

@@ -158,7 +158,8 @@ class Parser {
 
   // Refuses duplicate keys: two readers could otherwise use different values of the same key.
   static Result<Value> Distinct(Dict dict) {
-    if (const std::string* key = FindTwin(dict)) return Invalid("key \"" + *key + "\" comes twice");
+    if (const std::string* key = FindTwin(dict))
+      return Invalid("key \"" + *key + "\" occurs twice");
     return Value(std::move(dict));
   }
 

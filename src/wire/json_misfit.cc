@@ -49,7 +49,7 @@ class Search {
     if (depth >= kMaxValueDepth) return TooDeep();
     for (const auto& [key, value] : dict.items) {
       const auto* name = key.If<std::string>();
-      if (name == nullptr) return Because("JSON cannot hold a key that is no str");
+      if (name == nullptr) return Because("JSON cannot hold a key that is not a str");
       if (auto misfit = Below(*name, value, depth)) return misfit;
     }
     return std::nullopt;

@@ -13,7 +13,7 @@ std::string Found(const Value& value) {
   return misfit ? misfit->path + ": " + misfit->reason : "none";
 }
 
-TEST(JsonMisfitTest, WhatJsonHoldsHasNone) {
+TEST(JsonMisfitTest, ValuesThatJsonHoldsHaveNoMisfit) {
   EXPECT_EQ(Found(Value()), "none");
   EXPECT_EQ(Found(Dict{{{"a", List{{1, 2.5, "x", true, Value(), Tuple{{1}}}}}}}), "none");
   EXPECT_EQ(Found(BigInt{std::string(100, '\x01')}), "none");
@@ -26,7 +26,7 @@ TEST(JsonMisfitTest, TheFirstMisfitIsNamedWithItsPlace) {
   EXPECT_EQ(Found(Dict{{{"rows", List{{1.0, -infinity}}}}}),
             "/rows/1: JSON cannot hold NaN or infinity");
   EXPECT_EQ(Found(Dict{{{"a/b~", Tuple{{Bytes{"x"}}}}}}), "/a~1b~0/0: JSON cannot hold bytes");
-  EXPECT_EQ(Found(Dict{{{"d", Dict{{{1, 2}}}}}}), "/d: JSON cannot hold a key that is no str");
+  EXPECT_EQ(Found(Dict{{{"d", Dict{{{1, 2}}}}}}), "/d: JSON cannot hold a key that is not a str");
   EXPECT_EQ(Found(List{{BigInt{std::string(1787, '\x01')}}}),
             "/0: JSON cannot hold an int of more than 4300 digits");
 }

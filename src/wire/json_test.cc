@@ -41,7 +41,7 @@ TEST(JsonTest, TakesSpaceAndEscapes) {
   EXPECT_EQ(*ParseJson(R"("\u00fc\ud83d\ude00\/\b")"), Value(std::string("ü😀/\b")));
 }
 
-TEST(JsonTest, RefusesWhatIsNoJson) {
+TEST(JsonTest, RefusesTextThatIsNotJson) {
   for (const std::string_view text : {"",
                                       " ",
                                       "nul",
@@ -111,9 +111,9 @@ TEST(JsonTest, AnObjectHasABoundedNumberOfKeys) {
   EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
 }
 
-TEST(JsonTest, NamesTheKeyThatComesTwice) {
+TEST(JsonTest, NamesTheDuplicateKey) {
   EXPECT_THAT(ParseJson(R"({"a":1,"b":2,"a":3})").error().message(),
-              HasSubstr("\"a\" comes twice"));
+              HasSubstr("\"a\" occurs twice"));
 }
 
 TEST(JsonTest, ManyLongNumbersAreRefusedBecauseReadingThemTakesTooLong) {

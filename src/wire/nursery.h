@@ -86,10 +86,9 @@ enum class CellDescriptor : std::size_t {
   kStdout = 1,
   kStderr = 2,
   kFiles = 3,  // A directory. Absent if there is neither a mount namespace nor a scratch directory.
-  kListener =
-      // With a scratch directory: the listener of the cell's requests (jail/listener.h). There are
-      // no layers then.
-      4,
+  // With a scratch directory: the listener of the cell's requests (jail/listener.h). There are no
+  // layers then.
+  kListener = 4,
 };
 inline constexpr std::size_t kCellDescriptors = 4;  // Up to kFiles.
 // The layers of the writable mounts follow. Each is a directory with the written files, and with a

@@ -27,8 +27,7 @@ struct RingHeader {
   alignas(64) std::atomic<std::uint32_t> tail;          // Written by the writer.
   alignas(64) std::atomic<std::uint32_t> head;          // Written by the reader.
   alignas(64) std::atomic<std::uint32_t> reader_waits;  // 1: the reader sleeps on `tail`.
-  alignas(
-      64) std::atomic<std::uint32_t> writer_waits;  // 1: the writer waits for free space.
+  alignas(64) std::atomic<std::uint32_t> writer_waits;  // 1: the writer waits for free space.
 };
 
 struct FrameHeader {
@@ -107,8 +106,8 @@ class RingReader {
   std::string payload_;
 };
 
-// Sleeps until `word` differs from `seen` or `timeout_ns` has passed (negative: no limit). May return
-// early. Works across processes that share the memory.
+// Sleeps until `word` differs from `seen` or `timeout_ns` has passed (negative: no limit). May
+// return early. Works across processes that share the memory.
 void FutexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t timeout_ns);
 void FutexWake(const std::atomic<std::uint32_t>& word);
 

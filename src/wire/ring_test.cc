@@ -114,7 +114,7 @@ TEST_F(RingTest, TheWriterRefusesAReaderAheadOfIt) {
   }
 }
 
-TEST_F(RingTest, KeepsItsOwnPositionWhateverIsPublished) {
+TEST_F(RingTest, KeepsItsOwnPositionWhenThePublishedOneChanges) {
   ASSERT_TRUE(writer.Write(1, 0, 0, "a"));
   header.tail.store(12345);  // The peer overwrites the published position...
   ASSERT_TRUE(writer.Write(1, 0, 1, "b"));

@@ -420,7 +420,7 @@ class JsonWriter {
     bool first = true;
     for (const auto& [key, value] : dict.items) {
       const auto* name = key.If<std::string>();
-      if (name == nullptr) return Invalid("JSON cannot hold a key that is no str");
+      if (name == nullptr) return Invalid("JSON cannot hold a key that is not a str");
       if (!first) out_.push_back(',');
       first = false;
       TRY(PutOne(*name, depth));

@@ -4,8 +4,9 @@
 // numbers little-endian:
 //
 //   0 None · 1 False · 2 True · 3 int that fits 64 bits, zigzag LEB128 · 4 bigger int: length, then
-//   two's complement, least significant byte first · 5 float: 8 bytes IEEE 754 · 6 str: length, UTF-8
-//   7 bytes: length, content · 8 list · 9 tuple: count, items · 10 dict: count, key, value, ...
+//   two's complement, least significant byte first · 5 float: 8 bytes IEEE 754
+//   6 str: length, UTF-8 · 7 bytes: length, content · 8 list · 9 tuple: count, items
+//   10 dict: count, key, value, ...
 //
 // Trust     Decode takes bytes that an attacker wrote. Lengths, counts, depth and UTF-8 are
 //           checked, and memory is charged (wire/decode_budget.h), before anything is allocated.

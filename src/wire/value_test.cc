@@ -110,7 +110,7 @@ TEST(ValueCodec, TextThatIsNotUtf8IsRefused) {
   }
 }
 
-TEST(ValueCodec, AKeyThatComesTwiceIsRefused) {
+TEST(ValueCodec, DuplicateKeysAreRefused) {
   const Value twins = Dict{{{Str("end"), Int(1)}, {Str("end"), Int(2)}}};
   EXPECT_FALSE(DecodeValue(Encoded(twins)));
 }
@@ -185,7 +185,7 @@ TEST(ValueJson, IntsHaveAtMost4300Digits) {
   EXPECT_FALSE(ToJson(List{{Dict{{{Str("a"), longer}}}}}));
 }
 
-TEST(ValueJson, WhatJsonCannotHoldIsAnError) {
+TEST(ValueJson, ValuesThatJsonCannotHoldAreErrors) {
   EXPECT_FALSE(ToJson(Value(std::nan(""))));
   EXPECT_FALSE(ToJson(Value(INFINITY)));
   EXPECT_FALSE(ToJson(Bytes{"x"}));
@@ -194,7 +194,7 @@ TEST(ValueJson, WhatJsonCannotHoldIsAnError) {
   EXPECT_FALSE(ToJson(List{{Dict{{{Str("a"), Value(std::nan(""))}}}}}));
 }
 
-TEST(DecodeBudget, NoneIsChargedForTheMemoryItTakes) {
+TEST(DecodeBudget, EachNoneIsChargedWithItsDecodedSize) {
   List nones;
   nones.items.resize(1000);
   const std::string bytes = Encoded(nones);
@@ -233,7 +233,7 @@ TEST(DecodeBudget, TextsAndBytesAreChargedOnce) {
   EXPECT_LT(budget.used_bytes(), (8u << 20) + 200u);
 }
 
-TEST(DecodeBudget, AValueTellsWhatItTakes) {
+TEST(DecodeBudget, DecodedBytesEqualsTheChargeOfDecoding) {
   const std::string bytes = Encoded(Sample());
   DecodeBudget budget;
   const auto value = DecodeValue(bytes, budget);
@@ -254,7 +254,7 @@ TEST(DecodeBudget, ADictHasABoundedNumberOfKeys) {
   EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
 }
 
-TEST(ValueCodec, ATwinIsFoundAmongManyKeysOfOneLengthAndStart) {
+TEST(ValueCodec, ADuplicateIsFoundAmongManyKeysOfOneLengthAndStart) {
   Dict dict;
   for (int i = 0; i < 5000; ++i) {
     const std::string number = std::to_string(i);

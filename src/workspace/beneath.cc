@@ -29,7 +29,7 @@ FileError ErrorOf(int error_number) {
   switch (error_number) {
     case ENOENT:
     case ENOTDIR:
-    case ELOOP:  // A link is as if it were not there.
+    case ELOOP:  // A link is treated as missing.
       return FileError::kGone;
     case EACCES:
     case EPERM:
@@ -45,7 +45,7 @@ std::uint64_t Nanoseconds(const timespec& time) {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// Opens a regular file and nothing else: to open a device can be to use it.
+// Opens regular files only, because opening a device can have an effect.
 std::expected<UniqueFd, FileError> OpenRegular(const UniqueFd& directory, const std::string& path,
                                                struct ::stat& stat) {
   const UniqueFd looked = OpenBeneath(directory, path, O_PATH);
@@ -54,7 +54,7 @@ std::expected<UniqueFd, FileError> OpenRegular(const UniqueFd& directory, const 
   if (!S_ISREG(stat.st_mode)) return std::unexpected(FileError::kGone);
   UniqueFd file = OpenBeneath(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!file.is_open()) return std::unexpected(ErrorOf(errno));
-  // Something else may be there by now.
+  // Another file may be there by now.
   if (::fstat(file.get(), &stat) != 0 || !S_ISREG(stat.st_mode)) {
     return std::unexpected(FileError::kGone);
   }
@@ -142,7 +142,7 @@ std::expected<std::string, FileError> ReadBeneath(const UniqueFd& directory,
     done += static_cast<std::size_t>(n);
   }
   bytes.resize(done);
-  // Written to while it was read: what was read may be neither the old nor the new.
+  // It was written to while it was read, so the bytes may be neither the old nor the new contents.
   if (range.exact && (done < range.length || ::fstat(file->get(), &stat) != 0 ||
                       VersionOf(stat) != range.version)) {
     return std::unexpected(FileError::kChanged);

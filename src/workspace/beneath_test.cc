@@ -62,7 +62,7 @@ TEST_F(BeneathTest, ReadsRanges) {
   EXPECT_EQ(read(std::uint64_t{1} << 60, 1), "");
 }
 
-TEST_F(BeneathTest, NothingButRegularFilesIsShownOrRead) {
+TEST_F(BeneathTest, OnlyRegularFilesAreShownAndRead) {
   TestDirectory outside;
   outside.Put("secret", "secret");
   root_.Put("real", "real");
@@ -77,7 +77,7 @@ TEST_F(BeneathTest, NothingButRegularFilesIsShownOrRead) {
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<::sockaddr*>(&address), sizeof address), 0);
   EXPECT_EQ(Names(""), "real ");
   EXPECT_EQ(Names("linked"), "error 1");
-  // A pipe without a writer would block whoever opens it.
+  // Opening a pipe without a writer would block.
   for (const char* odd : {"link", "inner", "pipe", "socket"}) {
     EXPECT_EQ(Read(odd), std::unexpected(FileError::kGone)) << odd;
   }
@@ -109,7 +109,7 @@ TEST_F(BeneathTest, PathsThatLeadOutAreNone) {
   EXPECT_TRUE(IsPlainPath("a/b c/ä"));
 }
 
-TEST_F(BeneathTest, AHugeSparseFileCostsWhatIsReadOfIt) {
+TEST_F(BeneathTest, AHugeSparseFileCostsOnlyTheBytesRead) {
   root_.Put("sparse", "");
   std::filesystem::resize_file(root_.path() / "sparse", std::uintmax_t{1} << 40);
   const auto bytes = ReadBeneath(root_.fd(), {.path = "sparse",
@@ -139,7 +139,7 @@ TEST_F(BeneathTest, AChangedFileIsToldFromTheOneThatWasListed) {
   EXPECT_EQ(read(false), std::unexpected(FileError::kChanged));
 }
 
-// Whoever swaps a file for a link, or a directory for one, while we read never gets us to follow it.
+// A link that replaces a file or directory during a read is never followed.
 TEST_F(BeneathTest, LinksSwappedInWhileReadingAreNeverFollowed) {
   TestDirectory outside;
   outside.Put("f", "SECRET");
@@ -172,7 +172,7 @@ TEST_F(BeneathTest, LinksSwappedInWhileReadingAreNeverFollowed) {
       if (bytes) EXPECT_EQ(*bytes, "public");
       reads += bytes ? 1 : 0;
     }
-    // Even asked for by its own inode.
+    // Not even by its own inode.
     EXPECT_FALSE(
         ReadBeneath(root_.fd(), {.path = "d/f", .version = {.inode = secret_inode}, .length = 10}));
   }

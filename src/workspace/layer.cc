@@ -17,7 +17,7 @@ namespace {
 using Kind = LayerEntry::Kind;
 using Time = std::chrono::system_clock::time_point;
 
-constexpr const char* kTooMany = "one file too many";
+constexpr const char* kTooMany = "too many files";
 
 Time TimeOf(const timespec& time) {
   return Time(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
@@ -73,7 +73,7 @@ class LayerReader {
     result_.changes.push_back(std::move(change));
   }
 
-  // What is at a path of the directory, a link as a link.
+  // Returns the status of a path in the directory, without following links.
   std::optional<struct ::stat> Look(std::uint32_t mount, const std::string& path) const {
     if (!IsPlainPath(path)) return std::nullopt;
     const UniqueFd found = OpenBeneath(mounts_[mount].directory, path, O_PATH);
@@ -92,7 +92,7 @@ class LayerReader {
     AddRemoved(mount, path, directory, VersionOf(below));
   }
 
-  // Except for what the layer has an entry of its own for.
+  // Skips paths for which the layer has its own entry.
   void RemoveContents(std::uint32_t mount, const std::string& path) {
     const auto entries = ListBeneath(mounts_[mount].directory, path);
     if (!entries) return Conflict(mount, path, "cannot be listed on the host");
@@ -123,12 +123,13 @@ class LayerReader {
 
   void RequireOld(std::uint32_t mount, const std::string& path, const struct ::stat& below) {
     if (TimeOf(below.st_ctim) > layer_.since) {
-      Conflict(mount, path, "was changed on the host while the run went on");
+      Conflict(mount, path, "was changed on the host during the run");
     }
   }
 
-  // A file that came from the directory and has no place there: the run has moved it here, or the host has removed
-  // what the run wrote to. If nobody changed the directory it would be in, it was the run.
+  // A file of the layer that came from the directory but is missing there: either the run moved it
+  // here, or the host removed a file to which the run wrote. If its parent directory is unchanged,
+  // it was the run.
   void RequireUnmissed(std::uint32_t mount, const std::string& path) {
     std::string parent = path;
     std::optional<struct ::stat> below;
@@ -139,7 +140,7 @@ class LayerReader {
     }
     if (!below || TimeOf(below->st_ctim) > layer_.since) {
       Conflict(mount, path,
-               "may have been removed on the host: its directory changed while the run went on");
+               "may have been removed on the host: its directory changed during the run");
     }
   }
 

@@ -40,7 +40,7 @@ class LayerTest : public ::testing::Test {
     return {.path = path, .kind = Kind::kRemoved};
   }
 
-  // As if everything there had been there before the run.
+  // Reads as if all files had existed before the run.
   LayerChanges Read(std::vector<LayerEntry> entries,
                     system_clock::time_point since = system_clock::now() + std::chrono::hours(1),
                     std::size_t max_files = 100) {
@@ -63,7 +63,7 @@ class LayerTest : public ::testing::Test {
   std::vector<OutcomeFile> files_;
 };
 
-TEST_F(LayerTest, WhatIsThereIsModifiedAndWhatIsNotIsCreated) {
+TEST_F(LayerTest, ExistingFilesAreModifiedAndOthersCreated) {
   const LayerChanges read =
       Read({File("a.txt", true), Directory("d"), File("d/new"), Directory("n")});
   EXPECT_THAT(Seen(read), ElementsAre("modified a.txt", "created d/new", "created n/"));
@@ -78,7 +78,7 @@ TEST_F(LayerTest, ARemovedDirectoryIsAllItsFiles) {
   EXPECT_THAT(files_.at(0).path, "/data/d/b.txt");
 }
 
-TEST_F(LayerTest, ADirectoryMadeAnewKeepsWhatTheLayerHas) {
+TEST_F(LayerTest, ARecreatedDirectoryKeepsTheFilesOfTheLayer) {
   EXPECT_THAT(Seen(Read({Directory("d", true), File("d/b.txt")})),
               ElementsAre("deleted d/e/c.txt", "deleted d/e/", "modified d/b.txt"));
 }
@@ -88,18 +88,18 @@ TEST_F(LayerTest, AFileInTheDirectorysPlaceRemovesIt) {
                                                    "deleted d/e/", "deleted d/", "created d"));
 }
 
-TEST_F(LayerTest, WhatTheHostChangedSinceIsAConflict) {
+TEST_F(LayerTest, AChangeOnTheHostDuringTheRunIsAConflict) {
   const auto long_ago = system_clock::time_point();
   for (auto entry : {File("a.txt"), Removed("d"), Removed("a.txt")}) {
     const LayerChanges read = Read({entry}, long_ago);
     ASSERT_TRUE(read.conflict) << entry.path;
     EXPECT_THAT(read.conflict->message(), HasSubstr("was changed on the host"));
   }
-  EXPECT_TRUE(Read({File("gone", true)}, long_ago).conflict);  // Perhaps not there any more.
+  EXPECT_TRUE(Read({File("gone", true)}, long_ago).conflict);  // It may have been removed.
   EXPECT_FALSE(Read({File("new")}, long_ago).conflict);
 }
 
-TEST_F(LayerTest, WhatCameFromADirectoryThatNobodyChangedWasMovedByTheRun) {
+TEST_F(LayerTest, AFileMissingFromAnUnchangedDirectoryWasMovedByTheRun) {
   EXPECT_THAT(Seen(Read({Removed("a.txt"), File("d/q", true), Directory("n"), File("n/q", true)})),
               ElementsAre("deleted a.txt", "created d/q", "created n/", "created n/q"));
   EXPECT_FALSE(Read({File("d/q", true), File("n/q", true)}).conflict);
@@ -112,7 +112,7 @@ TEST_F(LayerTest, AnOverlayHasNoConflicts) {
 
 TEST_F(LayerTest, RemovalsHaveAnEnd) {
   const auto seen = Seen(Read({Removed("d")}, system_clock::now() + std::chrono::hours(1), 1));
-  EXPECT_THAT(seen, ElementsAre("deleted d/b.txt", "deleted d/e/c.txtone file too many"));
+  EXPECT_THAT(seen, ElementsAre("deleted d/b.txt", "deleted d/e/c.txttoo many files"));
 }
 
 TEST_F(LayerTest, LinksOfTheHostAreNotFollowed) {

@@ -13,18 +13,18 @@
 namespace caisson::workspace {
 namespace {
 
-// In a cell these are, or stand for, what the interpreter lives on.
+// In a cell, the interpreter needs these directories.
 constexpr std::string_view kGuestOwn[] = {"/bin",   "/boot",  "/dev", "/etc",  "/lib",
                                           "/lib32", "/lib64", "/opt", "/proc", "/run",
                                           "/sbin",  "/sys",   "/tmp", "/usr",  "/var"};
 constexpr std::string_view kKernelsOwn[] = {"/proc", "/sys", "/dev"};
-constexpr int kMaxDepth = 4096;  // Of a directory of the host; paths are not longer.
+constexpr int kMaxDepth = 4096;  // Nesting of host directories; longer paths do not exist.
 
 Error Refused(const std::string& what, std::string_view why) {
   return {ErrorCode::kInvalidArgument, "cannot mount " + what + ": " + std::string(why)};
 }
 
-// Whether `path` is `other` or below it.
+// Returns true if `path` is `other` or below it.
 bool IsBelow(std::string_view path, std::string_view other) {
   return path.starts_with(other) && (path.size() == other.size() || path[other.size()] == '/');
 }
@@ -35,15 +35,16 @@ bool Overlap(std::string_view a, std::string_view b) {
 
 Result<void> CheckGuestPath(const std::string& path) {
   if (!path.starts_with('/')) return Refused("at " + path, "the path in the cell is not absolute");
-  if (path == "/") return Refused("at /", "the root of a cell is its own");
+  if (path == "/") return Refused("at /", "the root of a cell cannot be a mount");
   if (!IsPlainPath(std::string_view(path).substr(1))) {
     return Refused("at " + path, "the path in the cell is not a plain one (no '.', '..', '//')");
   }
   for (const std::string_view own : kGuestOwn) {
-    if (IsBelow(path, own)) return Refused("at " + path, std::string(own) + " is the cell's own");
+    if (IsBelow(path, own))
+      return Refused("at " + path, std::string(own) + " is used by the cell itself");
   }
   if (path.starts_with("/output/")) {
-    return Refused("at " + path, "what is below /output is the run's own; mount at /output itself");
+    return Refused("at " + path, "paths below /output belong to the run; mount at /output itself");
   }
   return {};
 }
@@ -67,7 +68,7 @@ Result<DirectoryId> IdOf(const UniqueFd& directory) {
       .device = stat.st_dev, .inode = stat.st_ino, .user = stat.st_uid, .group = stat.st_gid};
 }
 
-// A directory and all that it is in, up to the root.
+// Returns a directory and all its parents, up to the root.
 Result<std::vector<Identity>> Ancestry(const UniqueFd& directory) {
   std::vector<Identity> ancestry;
   UniqueFd here(::openat(directory.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -75,14 +76,14 @@ Result<std::vector<Identity>> Ancestry(const UniqueFd& directory) {
     if (!here.is_open()) return Error::FromErrno(errno, "find out where it lies");
     TRY_ASSIGN(const Identity identity, IdentityOf(here));
     if (!ancestry.empty() && ancestry.back() == identity)
-      return ancestry;  // The root's own parent.
+      return ancestry;  // The root is its own parent.
     ancestry.push_back(identity);
     here = UniqueFd(::openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  return Error(ErrorCode::kInvalidArgument, "it lies too deep");
+  return Error(ErrorCode::kInvalidArgument, "it is nested too deeply");
 }
 
-// Whether one of the two is the other or inside it.
+// Returns true if one of the two is the other or inside it.
 bool Overlap(std::span<const Identity> a, std::span<const Identity> b) {
   return std::ranges::find(a, b.front()) != a.end() || std::ranges::find(b, a.front()) != b.end();
 }
@@ -103,8 +104,8 @@ Result<UniqueFd> OpenRoot(std::string path) {
   return Error::FromErrno(why, "cannot mount " + path);
 }
 
-// Of a file: itself, then the directories it is in. No mount is or lies in it, but some may be around it; or around the
-// place where it will be.
+// Returns the ancestry of a file: itself, then its parent directories. A mount cannot be inside it,
+// but may contain it, or the place where it will be created.
 Result<std::vector<Identity>> FileAncestry(const std::string& path) {
   const std::filesystem::path file(path);
   const UniqueFd directory(
@@ -128,7 +129,7 @@ struct HiddenPlace {
   std::vector<Identity> ancestry;
 };
 
-// What must not be shown, and where it lies.
+// Returns the places that must not be shown.
 Result<std::vector<HiddenPlace>> Hidden(std::span<const std::string> hidden) {
   std::vector<std::string> paths(std::begin(kKernelsOwn), std::end(kKernelsOwn));
   paths.insert(paths.end(), hidden.begin(), hidden.end());
@@ -144,7 +145,7 @@ Result<std::vector<HiddenPlace>> Hidden(std::span<const std::string> hidden) {
   return places;
 }
 
-// The mounts of a cell, each of which must agree with those before it.
+// The mounts of a cell. Each new one must be compatible with the earlier ones.
 class MountTable {
  public:
   static Result<MountTable> Make(std::span<const std::string> hidden) {
@@ -187,7 +188,8 @@ class MountTable {
     if (ancestry.size() == 1) return Refused(host, "it is the root of the file system");
     for (const HiddenPlace& place : hidden_) {
       if (Overlap(ancestry, place.ancestry)) {
-        return Refused(host, "it is, holds or lies in " + place.path + ", which must not be shown");
+        return Refused(host,
+                       "it is, contains or is inside " + place.path + ", which must not be shown");
       }
     }
     for (std::size_t i = 0; i < mounts_.size(); ++i) {
@@ -201,7 +203,7 @@ class MountTable {
   std::vector<HiddenPlace> hidden_;
   std::vector<std::string> guest_paths_;
   std::vector<Mount> mounts_;
-  std::vector<std::vector<Identity>> ancestries_;  // Of these.
+  std::vector<std::vector<Identity>> ancestries_;  // The ancestry of each mount.
 };
 
 }  // namespace
@@ -213,7 +215,7 @@ Result<MountSpec> ParseMount(std::string_view text) {
       {"overlay", MountMode::kOverlay}};
   const auto bad = [&](std::string_view why) {
     return Error(ErrorCode::kInvalidArgument, "'" + std::string(text) +
-                                                  "' is no mount: " + std::string(why) +
+                                                  "' is not a mount: " + std::string(why) +
                                                   " (HOST:GUEST[:ro|rw|overlay])");
   };
   MountSpec spec;
@@ -225,7 +227,7 @@ Result<MountSpec> ParseMount(std::string_view text) {
                                          [](const auto& known) { return known.first; });
     if (mode == std::end(kModes)) {
       const bool names_path = rest.substr(0, colon).find(":/") != rest.npos;
-      return bad(names_path ? "its mode is none of ro, rw, overlay"
+      return bad(names_path ? "its mode must be ro, rw or overlay"
                             : "its path in the cell is not absolute");
     }
     spec.point.mode = mode->second;

@@ -31,7 +31,7 @@ TEST(ParseMountTest, SaysWhatIsWrong) {
     return spec ? "" : spec.error().message();
   };
   EXPECT_THAT(message("data"), HasSubstr("no path in the cell"));
-  EXPECT_THAT(message("data:/work:rx"), HasSubstr("none of ro, rw, overlay"));
+  EXPECT_THAT(message("data:/work:rx"), HasSubstr("must be ro, rw or overlay"));
   EXPECT_THAT(message("data:work"), HasSubstr("not absolute"));
   EXPECT_THAT(message("data:"), HasSubstr("not absolute"));
   EXPECT_THAT(message("data:work:ro"), HasSubstr("not absolute"));
@@ -40,8 +40,8 @@ TEST(ParseMountTest, SaysWhatIsWrong) {
   EXPECT_THAT(message("data:/a/../b"), HasSubstr("not a plain one"));
   EXPECT_THAT(message("data:/a//b"), HasSubstr("not a plain one"));
   EXPECT_THAT(message("data:/a//"), HasSubstr("not a plain one"));
-  EXPECT_THAT(message("data:/tmp/x"), HasSubstr("/tmp is the cell's own"));
-  EXPECT_THAT(message("data:/usr"), HasSubstr("/usr is the cell's own"));
+  EXPECT_THAT(message("data:/tmp/x"), HasSubstr("/tmp is used by the cell itself"));
+  EXPECT_THAT(message("data:/usr"), HasSubstr("/usr is used by the cell itself"));
   EXPECT_THAT(message("data:/output/x"), HasSubstr("/output"));
   EXPECT_EQ(message("data:/output:rw"), "");
   EXPECT_EQ(message("data:/tmpx"), "");
@@ -60,7 +60,7 @@ class OpenMountsTest : public testing::Test {
   TestDirectory root_;
 };
 
-TEST_F(OpenMountsTest, WhatHoldsAHiddenFileIsNotShownButWhatLiesBesideItIs) {
+TEST_F(OpenMountsTest, DirectoriesAroundAHiddenFileAreRefusedAndThoseBesideItAreNot) {
   root_.Put("app/caisson.db", "");
   root_.Put("app/data/x", "");
   const std::vector<std::string> hidden = {(root_.path() / "app/caisson.db").string(),
@@ -70,11 +70,11 @@ TEST_F(OpenMountsTest, WhatHoldsAHiddenFileIsNotShownButWhatLiesBesideItIs) {
   EXPECT_EQ(Refusal({Spec(root_.path() / "app/data")}, hidden), "");
 }
 
-TEST_F(OpenMountsTest, WhatIsHiddenNeedNotBeThereYet) {
+TEST_F(OpenMountsTest, HiddenPathsNeedNotExist) {
   root_.Put("app/data/x", "");
   const std::vector<std::string> hidden = {(root_.path() / "app/later.db").string()};
   EXPECT_THAT(Refusal({Spec(root_.path() / "app")}, hidden),
-              HasSubstr("holds or lies in " + hidden[0] + ", which must not be shown"));
+              HasSubstr("contains or is inside " + hidden[0] + ", which must not be shown"));
   EXPECT_EQ(Refusal({Spec(root_.path() / "app/data")}, hidden), "");
 }
 
@@ -102,7 +102,7 @@ TEST_F(OpenMountsTest, OpensPlainDirectories) {
   EXPECT_TRUE((*mounts)[1].directory.is_open());
 }
 
-TEST_F(OpenMountsTest, RefusesWhatIsNoDirectory) {
+TEST_F(OpenMountsTest, RefusesPathsThatAreNotDirectories) {
   root_.Put("file", "");
   std::filesystem::create_directory_symlink(root_.path(), root_.path() / "link");
   EXPECT_THAT(Refusal({Spec(root_.path() / "none")}), HasSubstr("no such directory"));
@@ -125,7 +125,7 @@ TEST_F(OpenMountsTest, NamesTheMountThatItsUserMayNotEnter) {
   EXPECT_THAT(refusal, HasSubstr("Permission denied"));
 }
 
-TEST_F(OpenMountsTest, RefusesWhatMustNotBeShown) {
+TEST_F(OpenMountsTest, RefusesPlacesThatMustNotBeShown) {
   EXPECT_THAT(Refusal({Spec("/")}), HasSubstr("root of the file system"));
   EXPECT_THAT(Refusal({Spec("/../")}), HasSubstr("root of the file system"));
   for (const char* path : {"/proc", "/proc/1", "/sys", "/sys/kernel", "/dev"}) {

@@ -40,7 +40,7 @@ std::optional<struct ::stat> StatOf(const UniqueFd& directory, const std::string
   return stat;
 }
 
-// The directory that a path's last component is in, and that component.
+// The parent directory of a path, and its last component.
 struct Slot {
   UniqueFd directory;
   std::string name;
@@ -55,7 +55,7 @@ Result<Slot> SlotOf(const UniqueFd& root, const std::string& path) {
   return slot;
 }
 
-// A directory's version changes with what is in it: there only the inode counts.
+// A directory's version changes with its contents, so only its inode counts.
 bool IsExpected(const struct ::stat& stat, const wire::FileVersion& expected) {
   if (S_ISDIR(stat.st_mode)) return stat.st_ino == expected.inode;
   return S_ISREG(stat.st_mode) && VersionOf(stat) == expected;
@@ -72,15 +72,16 @@ std::string_view KindOf(const struct ::stat& stat) {
   return "a device";
 }
 
-// Something else is there than the run found. What runs are not shown may well have been there all along.
+// The error for a path that differs from what the run found. It may hold a kind of file that runs
+// are not shown.
 Error Unexpected(const std::string& path, const std::optional<struct ::stat>& now,
-                 std::string_view otherwise = "was changed on the host while the run went on") {
+                 std::string_view otherwise = "was changed on the host during the run") {
   if (!now || S_ISREG(now->st_mode) || S_ISDIR(now->st_mode)) return Conflict(path, otherwise);
   return Conflict(path, "is " + std::string(KindOf(*now)) + " on the host, and left alone");
 }
 
-// Sets the owner and group, as those of `owner`, and then the mode. A process that is not root cannot give files away:
-// what it writes is its own, and gets the group if the process is in it.
+// Sets the owner and group to those of `owner`, and then the mode. A process that is not root
+// cannot give files away: it stays the owner, and sets the group if it is a member.
 Result<void> Settle(const UniqueFd& staged, const struct ::stat& owner, ::mode_t mode) {
   if (::fchown(staged.get(), owner.st_uid, owner.st_gid) != 0) {
     if (errno != EPERM && errno != EINVAL) return Error::FromErrno(errno, "set the owner");
@@ -129,7 +130,7 @@ Result<Staging> Staging::Prepare(const UniqueFd& root, const std::vector<WantedC
     const bool there = change.expected.inode != 0;
     if (!there && std::ranges::count(change.path, '/') >= wire::kMaxMountDepth) {
       return Error(ErrorCode::kInvalidArgument,
-                   change.path + " lies too deep: nothing is made below more than " +
+                   change.path + " is nested too deeply: files are created below at most " +
                        std::to_string(wire::kMaxMountDepth - 1) + " directories of a mount");
     }
     if (!there && change.wanted == Wanted::kNothing) continue;
@@ -146,7 +147,8 @@ Result<Staging> Staging::Prepare(const UniqueFd& root, const std::vector<WantedC
                               .expected = change.expected,
                               .change = i});
   }
-  // What goes, goes first, the innermost before what it is in; what comes, comes after what it is in.
+  // Removals come first, children before their directory. Additions follow, the directory before
+  // its children.
   std::ranges::sort(staging.steps_, [](const Step& a, const Step& b) {
     const bool a_goes = a.kind == Kind::kTake;
     const bool b_goes = b.kind == Kind::kTake;
@@ -169,19 +171,19 @@ Result<void> Staging::MakeDirectory() {
     const std::string name = std::string(kReservedPrefix) + digits;
     if (::mkdirat(root_->get(), name.c_str(), 0700) != 0) {
       if (errno == EEXIST) continue;
-      return Error::FromErrno(errno, "make a directory for what is to be applied");
+      return Error::FromErrno(errno, "make a directory for staged files");
     }
     name_ = name;
     directory_ = OpenBeneath(*root_, name, O_RDONLY | O_DIRECTORY);
     struct ::stat stat{};
     if (!directory_.is_open() || ::flock(directory_.get(), LOCK_EX | LOCK_NB) != 0 ||
         ::fstat(directory_.get(), &stat) != 0 || stat.st_nlink == 0) {
-      continue;  // Somebody cleared it away before it was locked.
+      continue;  // Another process removed it before it was locked.
     }
     return {};
   }
   name_.clear();
-  return Error(ErrorCode::kUnavailable, "no directory for what is to be applied could be had");
+  return Error(ErrorCode::kUnavailable, "cannot make a directory for staged files");
 }
 
 Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
@@ -189,7 +191,7 @@ Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
   const std::string name = std::to_string(number);
   std::optional<struct ::stat> now;
   if (step.kind != Kind::kInsert) {
-    // Early, so that a conflict there is already touches nothing. Commit() looks again.
+    // Checks early, so that an existing conflict changes nothing. Commit() checks again.
     TRY_ASSIGN(const Slot slot, SlotOf(*root_, step.path));
     now = StatOf(slot.directory, slot.name);
     if (!now || !IsExpected(*now, step.expected)) return Unexpected(step.path, now);
@@ -214,7 +216,8 @@ Result<void> Staging::Stage(const WantedChange& change, std::size_t number) {
   return {};
 }
 
-// What is new belongs to whom the directory belongs that it is made in. If that one is new too, the next one above it.
+// A new file gets the owner and group of its directory; if that is new too, of the next one above
+// it.
 Result<void> Staging::SettleNew(const UniqueFd& made, std::string path,
                                 const struct ::stat& stat) const {
   struct ::stat parent{};
@@ -226,12 +229,12 @@ Result<void> Staging::SettleNew(const UniqueFd& made, std::string path,
     const UniqueFd above = OpenBeneath(*root_, path, O_PATH | O_DIRECTORY);
     is_found = above.is_open() && ::fstat(above.get(), &parent) == 0;
   }
-  // Directories pass on that what is made in them gets their group.
+  // New directories inherit the set-group-ID bit.
   const ::mode_t passed_on = S_ISDIR(stat.st_mode) ? parent.st_mode & S_ISGID : 0;
   return Settle(made, parent, (stat.st_mode & kPlainMode) | passed_on);
 }
 
-// For each step its kind, the inode and the path, ended by NUL: "X 1234 a/b.txt".
+// Writes for each step its kind, the inode and the path, ended by NUL: "X 1234 a/b.txt".
 Result<void> Staging::WriteManifest() const {
   std::string text;
   for (const Step& step : steps_) {
@@ -268,21 +271,21 @@ Result<void> Staging::Do(std::size_t number) {
   if (failed != 0) {
     if (errno == EEXIST) {
       return Unexpected(step.path, StatOf(slot.directory, slot.name),
-                        "was made on the host while the run went on");
+                        "was created on the host during the run");
     }
-    if (errno == ENOENT)
-      return Conflict(step.path, "was removed on the host while the run went on");
+    if (errno == ENOENT) return Conflict(step.path, "was removed on the host during the run");
     return Error::FromErrno(errno, "put " + step.path + " in place");
   }
   if (step.kind != Kind::kInsert) TRY(CheckTaken(number));
   if (step.kind == Kind::kTake) return {};
   const auto now = StatOf(slot.directory, slot.name);
-  if (!now || now->st_ino != step.inode) return Conflict(step.path, "was changed at once");
+  if (!now || now->st_ino != step.inode)
+    return Conflict(step.path, "was changed by another process at the same time");
   versions_[step.change] = VersionOf(*now);
   return {};
 }
 
-// Whether what came out is what was to come out.
+// Checks that the removed file is the expected one.
 Result<void> Staging::CheckTaken(std::size_t number) const {
   const Step& step = steps_[number];
   const std::string name = std::to_string(number);
@@ -305,7 +308,7 @@ bool Staging::UndoAll() {
   return all;
 }
 
-// Told from what is there, not from what we remember: it also undoes what a process did that is gone.
+// Uses the state of the directory, not memory, so it can also undo the steps of a dead process.
 bool Staging::Undo(std::size_t number) const {
   const Step& step = steps_[number];
   const std::string name = std::to_string(number);
@@ -362,7 +365,7 @@ Staging::~Staging() {
 Result<void> Staging::ReadManifest() {
   const Error damaged(ErrorCode::kInvalidArgument, "a manifest is damaged");
   const UniqueFd file = OpenBeneath(directory_, kManifest, O_RDONLY | O_NONBLOCK);
-  if (!file.is_open()) return {};  // Nothing was changed yet, or all of it stands.
+  if (!file.is_open()) return {};  // Nothing was changed yet, or the changes are final.
   struct ::stat stat{};
   if (::fstat(file.get(), &stat) != 0 || !S_ISREG(stat.st_mode) ||
       static_cast<std::size_t>(stat.st_size) > kMaxManifestBytes) {
@@ -394,14 +397,15 @@ void Staging::Recover(const UniqueFd& root) {
   for (std::string& name : left) {
     Staging staging(root);
     staging.directory_ = OpenBeneath(root, name, O_RDONLY | O_DIRECTORY);
-    // Locked: its process lives.
+    // Locked: its process is alive.
     if (!staging.directory_.is_open() ||
         ::flock(staging.directory_.get(), LOCK_EX | LOCK_NB) != 0) {
       continue;
     }
-    // One that cannot be read is left for a person to look at: it may hold the only copy of a file.
+    // A manifest that cannot be read is left for a person to look at: the directory may hold the
+    // only copy of a file.
     if (!staging.ReadManifest()) continue;
-    staging.name_ = std::move(name);  // Undone and cleared as it goes.
+    staging.name_ = std::move(name);  // The destructor undoes and removes it.
   }
 }
 

@@ -29,7 +29,7 @@ class StagingTest : public testing::Test {
     if (::lstat((root_.path() / name).c_str(), &stat) != 0) return {};
     return VersionOf(stat);
   }
-  // "user group mode"
+  // Returns "user group mode".
   std::string Owner(const std::string& name) {
     struct ::stat stat{};
     if (::lstat((root_.path() / name).c_str(), &stat) != 0) return "none";
@@ -125,7 +125,7 @@ TEST_F(StagingTest, AConflictChangesNothing) {
   EXPECT_EQ(root_.Get("a.txt"), "theirs");
 }
 
-// Whatever others do between preparing and committing, it is all or nothing.
+// A concurrent change between Prepare and Commit: all or nothing is applied.
 TEST_F(StagingTest, AConflictInTheMiddleIsUndone) {
   const auto attempt = [&](const std::function<void()>& meanwhile) {
     const std::vector<WantedChange> changes = {Remove("d/e/f.txt"),     Remove("d/e"),
@@ -171,14 +171,14 @@ TEST_F(StagingTest, PathsThatLeadOutOrAreOursAreRefused) {
   EXPECT_EQ(root_.Tree(), kTree);
 }
 
-TEST_F(StagingTest, WhatCannotBePutBackIsKept) {
+TEST_F(StagingTest, FilesThatCannotBePutBackAreKept) {
   const std::vector<WantedChange> changes = {Remove("a.txt"), Write("z.txt", "z")};
   {
     auto staging = Staging::Prepare(root_.fd(), changes);
     ASSERT_TRUE(staging);
     root_.Put("z.txt", "theirs");
     ASSERT_FALSE(staging->Commit());
-    // a.txt is out; somebody else makes a new one before it is put back.
+    // a.txt is out; another process makes a new one before it is put back.
     root_.Put("a.txt", "newer");
   }
   EXPECT_EQ(root_.Get("a.txt"), "newer");
@@ -189,10 +189,10 @@ TEST_F(StagingTest, WhatCannotBePutBackIsKept) {
   EXPECT_EQ(root_.Get(kept), "alpha");
 }
 
-// A process that dies at any moment leaves something that the next one puts right.
+// The next process repairs what a process that died at any moment has left.
 class CrashTest : public StagingTest, public testing::WithParamInterface<bool> {};
 
-TEST_P(CrashTest, WhatACrashLeftIsUndone) {
+TEST_P(CrashTest, StepsLeftByACrashAreUndone) {
   const bool committed = GetParam();
   const std::vector<WantedChange> changes = {Remove("d/e/f.txt"), Remove("d/e"),
                                              Write("a.txt", "mine"), Make("n"),
@@ -216,7 +216,7 @@ TEST_P(CrashTest, WhatACrashLeftIsUndone) {
 
 INSTANTIATE_TEST_SUITE_P(BeforeAndAfterCommit, CrashTest, testing::Bool());
 
-TEST_F(StagingTest, WhatIsNeitherFileNorDirectoryIsLeftAloneAndCalledByItsName) {
+TEST_F(StagingTest, SpecialFilesAreLeftAloneAndNamedInTheError) {
   std::filesystem::create_symlink("a.txt", root_.path() / "link");
   ASSERT_EQ(::mkfifo((root_.path() / "pipe").c_str(), 0600), 0);
   const std::string tree = root_.Tree();
@@ -230,18 +230,18 @@ TEST_F(StagingTest, WhatIsNeitherFileNorDirectoryIsLeftAloneAndCalledByItsName) 
   EXPECT_EQ(root_.Get("a.txt"), "alpha");
 }
 
-TEST_F(StagingTest, NothingIsMadeTooDeep) {
+TEST_F(StagingTest, FilesNestedTooDeeplyAreRefused) {
   std::string path = "0";
   std::vector<WantedChange> changes = {Make(path)};
   while (changes.size() < wire::kMaxMountDepth) changes.push_back(Make(path += "/d"));
   EXPECT_TRUE(Apply(changes));
   const std::string tree = root_.Tree();
-  EXPECT_THAT(Refusal({Write("a.txt", "mine"), Make(path + "/d")}), HasSubstr("too deep"));
+  EXPECT_THAT(Refusal({Write("a.txt", "mine"), Make(path + "/d")}), HasSubstr("nested too deeply"));
   EXPECT_EQ(root_.Tree(), tree);
   EXPECT_EQ(root_.Get("a.txt"), "alpha");
 }
 
-TEST_F(StagingTest, WhatAnotherProcessIsDoingIsLeftAlone) {
+TEST_F(StagingTest, RecoveryIgnoresLiveProcesses) {
   const std::vector<WantedChange> changes = {Write("a.txt", "mine")};
   auto staging = Staging::Prepare(root_.fd(), changes);
   ASSERT_TRUE(staging);

@@ -63,8 +63,8 @@ void Workspace::SettleLayer(Layer layer, Outcome outcome, SettleDone done) {
   });
 }
 
-// A cell's changes are those since it was started. What an earlier run's end has put there is what this
-// one found, and what took the place of something then needs no place made now.
+// A cell reports its changes since its start. The changes that an earlier run applied are the state
+// that this run found, so they are not applied again.
 void Workspace::TakeIntoAccount(const Applied& applied, std::vector<HostChange>& changes) {
   if (applied.empty()) return;
   std::set<Path> put;
@@ -103,13 +103,13 @@ void Workspace::SettleNow(LayerChanges found, Outcome& outcome, Applied& applied
   }
   std::size_t index = 0;
   std::erase_if(outcome.files, [&](const OutcomeFile&) { return unchanged.contains(index++); });
-  // What is gone comes before what took its place.
+  // A removed file comes before the file that replaced it.
   std::ranges::sort(outcome.files, {}, [](const OutcomeFile& file) {
     return std::pair(std::string_view(file.path), file.change != "deleted");
   });
 }
 
-// A file that was written to but holds what it held is none that was modified.
+// A file that was written with unchanged contents does not count as modified.
 bool Workspace::SameContents(const HostChange& change, const OutcomeFile& file) const {
   if (change.change == FileChange::kDeleted || !change.omitted.empty() || change.seen.inode == 0 ||
       change.seen.size != file.size) {

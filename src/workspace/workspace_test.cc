@@ -111,7 +111,7 @@ TEST_F(WorkspaceTest, AConflictFailsTheRunAndSaysWhere) {
   ASSERT_TRUE(outcome.error);
   EXPECT_EQ(outcome.error->type, "MountConflict");
   EXPECT_THAT(outcome.error->message, HasSubstr("/data: a.txt was changed on the host"));
-  EXPECT_EQ(outcome.files.size(), 2U);  // What the run made is still in the outcome.
+  EXPECT_EQ(outcome.files.size(), 2U);  // The run's files are still in the outcome.
   EXPECT_EQ(root_.Tree(), "a.txt ");
   EXPECT_EQ(root_.Get("a.txt"), "theirs, and longer");
 }
@@ -138,8 +138,8 @@ TEST_F(WorkspaceTest, ChangesOfAnUnknownExtentAreNotApplied) {
   EXPECT_EQ(Settle(Open(MountMode::kOverlay)).status, RunStatus::kCompleted);
 }
 
-// The cell of a session reports what differs from what it first saw.
-TEST_F(WorkspaceTest, ASessionsNextRunFindsWhatTheLastOneApplied) {
+// The cell of a session reports differences from the state that it first saw.
+TEST_F(WorkspaceTest, ASessionsNextRunFindsTheAppliedChangesOfTheLastOne) {
   seen_ = {{"a.txt", Version("a.txt")}, {"b.txt", {}}, {"c.txt", {}}};
   root_.Put("gone.txt", "gone");
   seen_["gone.txt"] = Version("gone.txt");
@@ -160,7 +160,7 @@ TEST_F(WorkspaceTest, ASessionsNextRunFindsWhatTheLastOneApplied) {
   EXPECT_EQ(root_.Get("gone.txt"), "back");
   EXPECT_EQ(root_.Tree(), "a.txt b.txt c.txt gone.txt ");
 
-  // A real conflict still is one.
+  // A real conflict is still reported.
   root_.Put("a.txt", "theirs, and longer");
   Add("a.txt", FileChange::kModified, "three");
   EXPECT_EQ(Settle(workspace).reason, RunReason::kFiles);
@@ -185,7 +185,7 @@ TEST_F(WorkspaceTest, AllMountsOrNone) {
   EXPECT_EQ(second.Tree(), "x.txt ");
 }
 
-TEST_F(WorkspaceTest, OpeningClearsAwayWhatACrashLeft) {
+TEST_F(WorkspaceTest, OpeningRemovesWhatACrashLeft) {
   root_.Put(".caisson-0123/0", "staged, never applied");
   Open(MountMode::kReadOnly);
   EXPECT_EQ(root_.Tree(), ".caisson-0123/ .caisson-0123/0 a.txt ");

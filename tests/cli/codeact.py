@@ -261,7 +261,7 @@ class CodeAct(harness.CliTest):
             for mounts, reason in [(["link:/data"], "is a link"), (["none:/data"], "no such directory"),
                                    (["file:/data"], "not a directory"), (["/:/data"], "root of the file system"),
                                    (["/proc:/data"], "must not be shown"), (["dir:/data", "dir/in:/more"], "overlaps"),
-                                   (["dir:/data", "dir:/data/x"], "overlaps"), (["dir:/data:rx"], "none of ro, rw, overlay"),
+                                   (["dir:/data", "dir:/data/x"], "overlaps"), (["dir:/data:rx"], "must be ro, rw or overlay"),
                                    (["dir:data:ro"], "not absolute"), (["dir:/a/../b"], "not a plain one")]:
                 flags = [flag for mount in mounts for flag in ("--mount", mount)]
                 done = self.run_code("print('ran')", "--engine", engine, *flags)

@@ -66,7 +66,7 @@ class Config(harness.CliTest):
                  (mount("/proc", "/n"), "lies in /proc, which must not be shown"),
                  (mount("store", "/n"), "lies in store/runs.db, which must not be shown"),
                  (mount(".", "/n"), "lies in store/runs.db, which must not be shown"),
-                 (mount("c", "/usr"), "/usr is the cell's own"),
+                 (mount("c", "/usr"), "/usr is used by the cell itself"),
                  (mount("c", "/first/x"), "it overlaps the mount at /first"),
                  (mount("a/b", "/n"), "it overlaps a, which is mounted too"))
         first = '[store]\nurl = "sqlite:store/runs.db"\n' + mount("a", "/first")

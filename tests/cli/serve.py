@@ -131,7 +131,7 @@ class Server(Serve):
         done = self.caisson("serve", "--config", "caisson.toml", "--listen", f"127.0.0.1:{self.port}")
         self.assertEqual((done.status, done.out), (2, b""))
         self.assertEqual(done.err.decode(),
-                         f"caisson: listen on 127.0.0.1:{self.port}: another program listens there\n")
+                         f"caisson: listen on 127.0.0.1:{self.port}: the address is already in use; stop the other program or choose another address\n")
         self.assertEqual(self.ask("GET", "/healthz").status, 200)
         self.stop(process)
 

@@ -136,7 +136,7 @@ class UpstreamHttp(serve.Serve):
         server = self.upstream()
         done = self.run_with("1 + 1", server, token="wrong-token-0123456789")
         self.assertEqual(done.outcome["result"], 2)
-        self.assertIn(b"does not accept our token (status 401)", done.err)
+        self.assertIn(b"refuses the configured token (status 401)", done.err)
         self.assertNotIn(b"wrong-token", done.err)
 
     def test_a_name_cannot_bring_a_header_along(self):
@@ -151,7 +151,7 @@ class UpstreamHttp(serve.Serve):
     def test_redirects_are_not_followed(self):
         server = self.upstream("redirect")
         done = self.run_with("1 + 1", server)
-        self.assertIn(b"sends us elsewhere (status 307)", done.err)
+        self.assertIn(b"redirects (status 307)", done.err)
 
     def test_an_error_harms_its_own_call_only(self):
         for fault, message in (("big", "longer than"), ("dies", "ended early"), ("floods", "longer than"),

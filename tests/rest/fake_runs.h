@@ -41,7 +41,7 @@ class FakeRuns final : public RunService {
     if (request.code == "down") co_return Error(ErrorCode::kUnavailable, "not now");
     if (request.code == "bug") co_return Error(ErrorCode::kInternal, "the secret reason");
     if (request.key && !Take(owner, *request.key)) {
-      co_return Error(ErrorCode::kFailedPrecondition, "another request has this key");
+      co_return Error(ErrorCode::kFailedPrecondition, "another request used this key");
     }
     RunView run = Create(owner, request.code);
     if (request.on_start) request.on_start(run.id);
@@ -62,7 +62,7 @@ class FakeRuns final : public RunService {
   }
   asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override {
     if (request.key && !Take(owner, *request.key)) {
-      co_return Error(ErrorCode::kFailedPrecondition, "another request has this key");
+      co_return Error(ErrorCode::kFailedPrecondition, "another request used this key");
     }
     RunView run = Create(owner, request.code);
     if (request.on_start) request.on_start(run.id);
@@ -133,7 +133,7 @@ class FakeRuns final : public RunService {
     auto approval = LookAtApproval(owner, id);
     if (!approval) co_return approval;
     if (approval->state != ApprovalState::kPending && approval->state != answer.verdict) {
-      co_return Error(ErrorCode::kFailedPrecondition, "it is decided already");
+      co_return Error(ErrorCode::kFailedPrecondition, "the approval has already been decided");
     }
     if (answer.standing && answer.standing->scope == StandingYes::Scope::kSession) {
       co_return Error(ErrorCode::kInvalidArgument, "the run is in no session");

@@ -215,7 +215,7 @@ TEST_F(RestTest, ErrorsSayWhatTheClientCanDo) {
   EXPECT_THAT(
       Post("/v1/runs", R"({"code":"bug"})"),
       AllOf(StartsWith("HTTP/1.1 500 "), HasSubstr("urn:request:"), Not(HasSubstr("secret"))));
-  EXPECT_THAT(Post("/v1/runs", "{"), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("no JSON")));
+  EXPECT_THAT(Post("/v1/runs", "{"), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("not JSON")));
   EXPECT_THAT(Ask("POST", "/v1/runs", kAnn, ""), StartsWith("HTTP/1.1 400 "));
   EXPECT_THAT(Ask("PUT", "/v1/runs", kAnn, "{}"), StartsWith("HTTP/1.1 405 "));
 }

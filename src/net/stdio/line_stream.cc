@@ -17,7 +17,7 @@ constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
 }  // namespace
 
-// The queue of what is to be written, and the coroutine that empties it while there is something in it.
+// The queue of lines to write, and the coroutine that empties it.
 class LineStream::Writer : public std::enable_shared_from_this<Writer> {
  public:
   Writer(const asio::any_io_executor& executor, UniqueFd output)
@@ -63,7 +63,7 @@ class LineStream::Writer : public std::enable_shared_from_this<Writer> {
     }
     self->queue_.clear();
     self->unsent_bytes_ = 0;
-    self->idle_.cancel();  // Wakes those who wait in Flush.
+    self->idle_.cancel();  // Wakes the coroutines that wait in Flush.
   }
 
   asio::posix::stream_descriptor output_;
@@ -102,7 +102,8 @@ std::optional<Line> LineStream::TakeLine() {
     if (end == std::string::npos && !ended_) {
       searched_ = buffer_.size();
       if (buffer_.size() <= max_line_bytes_) return std::nullopt;
-      // What was read of it is of no use any more; told once, and then its end is still to be found.
+      // Drops the part that was read. It is reported once; the end of the line is still to be
+      // found.
       buffer_.clear();
       searched_ = 0;
       if (std::exchange(skipping_, true)) return std::nullopt;

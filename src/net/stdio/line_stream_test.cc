@@ -12,7 +12,7 @@
 namespace caisson {
 namespace {
 
-// The stream on one end of a pair of sockets; the test has the other.
+// The stream uses one end of a socket pair; the test has the other.
 class LineStreamTest : public testing::Test {
  protected:
   LineStreamTest() {
@@ -44,7 +44,7 @@ class LineStreamTest : public testing::Test {
   std::optional<LineStream> stream_;
 };
 
-TEST_F(LineStreamTest, GivesLinesOneByOneAndWhatIsLeftAtTheEnd) {
+TEST_F(LineStreamTest, ReturnsLinesOneByOneAndTheRestAtTheEnd) {
   Send("one\n\nthree\nrest");
   HangUp();
   const auto lines = ReadAll();
@@ -64,7 +64,7 @@ TEST_F(LineStreamTest, DropsALineThatIsTooLongAndGoesOn) {
   EXPECT_EQ(lines[1].text, "after");
 }
 
-TEST_F(LineStreamTest, QueuesWhatThePeerIsSlowToTake) {
+TEST_F(LineStreamTest, QueuesLinesForASlowPeer) {
   const std::string line(1u << 16, 'y');
   for (int i = 0; i < 64; ++i) stream_->Write(line);
   context_.poll();
@@ -95,6 +95,6 @@ TEST_F(LineStreamTest, FlushReturnsWhenAllIsWritten) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  ::signal(SIGPIPE, SIG_IGN);  // As the program does.
+  ::signal(SIGPIPE, SIG_IGN);  // As the program does at start.
   return RUN_ALL_TESTS();
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSchema = R"({"type":"object","properties":{"approved":{"type":"boolean",
 "title":"Approve this call","description":"Yes lets exactly this call happen, once."}},"required":["approved"]})";
 
-// What an answer says. Nothing: it decides nothing, and the run goes on waiting.
+// Returns the verdict of an answer. nullopt: it decides nothing, and the run continues to wait.
 std::optional<ApprovalState> VerdictOf(const Value* response) {
   const Dict* fields = response == nullptr ? nullptr : response->If<Dict>();
   const auto* action = fields == nullptr ? nullptr : FindAs<std::string>(*fields, "action");
@@ -36,7 +36,7 @@ asio::awaitable<Result<Dict>> ApprovalDialogue::Elicitation(const IsolationKey& 
   const auto shown = Present(stored->asked);
   if (!shown) co_return shown.error();
   Dict params;
-  // Earlier versions had forms only, and no word for them.
+  // Earlier versions had only forms, without a name for them.
   if (caller.era == Era::kModern || caller.version == kNewestLegacyVersion) {
     Append(params, "mode", "form");
   }
@@ -53,7 +53,7 @@ asio::awaitable<Result<bool>> ApprovalDialogue::Decide(const IsolationKey& owner
   const auto verdict = VerdictOf(response);
   if (!verdict) co_return false;
   const auto decided = co_await runs_.Decide(owner, id, {.verdict = *verdict, .by = "mcp"});
-  // Somebody else was faster, or it expired: then that is what counts.
+  // Another decision was faster, or the approval expired; that result counts.
   if (!decided && decided.error().code() != ErrorCode::kFailedPrecondition) {
     co_return decided.error();
   }
@@ -101,7 +101,8 @@ asio::awaitable<Result<ApprovalDialogue::Answers>> ApprovalDialogue::TakeAnswers
   for (const ApprovalId& id : state->approvals) {
     const auto stored = co_await runs_.FindApproval(owner, id);
     if (!stored || stored->state != ApprovalState::kPending) {
-      co_return Error(ErrorCode::kInvalidArgument, "this requestState was used, or is too old");
+      co_return Error(ErrorCode::kInvalidArgument,
+                      "this requestState was already used or has expired");
     }
   }
   Answers answers{.run = state->run, .answered = Answered::kAll};

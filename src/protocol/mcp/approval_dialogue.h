@@ -1,8 +1,10 @@
-// An ApprovalDialogue asks the person at the client about the calls a run waits for, in the way of each era: legacy
-// clients are sent a question while they wait, modern ones get the question as the answer and come back.
+// An ApprovalDialogue asks the person at the client about the calls that a run waits for. Legacy
+// clients are sent a question while they wait; modern ones get the question as the answer and
+// repeat the request.
 //
-// Trust     What is shown is what was hashed (I5), with nothing hidden in it. A client's answer is believed: it acts for
-//           the owner whose run it is. Only a clear yes is one.
+// Trust     The shown text is the one that was hashed (I5), with nothing hidden. The client's
+//           answer is accepted, because the client acts for the owner of the run. Only an explicit
+//           approval counts as one.
 // Threads   The exchange's executor.
 // Lifetime  The service, the states and the clock outlive it.
 #pragma once
@@ -25,18 +27,19 @@ class ApprovalDialogue {
 
   enum class Answered { kAll, kNotAll };
 
-  // Legacy: asks about one call after the other and stores what is said.
+  // Legacy: asks about one call after the other and stores the answers.
   asio::awaitable<Answered> AskNow(const RunView& run, Exchange& exchange) const;
 
-  // Modern: the result that asks.
+  // Modern: returns the result that contains the questions.
   asio::awaitable<Result<Dict>> Question(const RunView& run, const StatePurpose& purpose,
                                          Exchange& exchange) const;
   struct Answers {
     RunId run;
     Answered answered = Answered::kNotAll;
-    std::set<std::string> approvals{};  // That the client was asked about.
+    std::set<std::string> approvals{};  // The approvals that the client was asked about.
   };
-  // Stores what the client was told. kInvalidArgument: the state is not for this call, or was used before.
+  // Stores the client's answers. Fails with kInvalidArgument if the state is not for this call, or
+  // was used before.
   asio::awaitable<Result<Answers>> TakeAnswers(const std::string& request_state,
                                                const StatePurpose& purpose, const Dict& responses,
                                                const Exchange& exchange) const;
@@ -44,7 +47,7 @@ class ApprovalDialogue {
  private:
   asio::awaitable<Result<Dict>> Elicitation(const IsolationKey& owner, const std::string& approval,
                                             const Caller& caller) const;
-  // Whether the response decides anything; if so, it is stored.
+  // Returns true if the response contains a decision, which is then stored.
   asio::awaitable<Result<bool>> Decide(const IsolationKey& owner, const ApprovalId& id,
                                        const Value* response) const;
 
@@ -52,7 +55,8 @@ class ApprovalDialogue {
   const RequestStates& states_;
 };
 
-// For a client that cannot be asked: who else can, and how to go on then. Added to the result.
+// For a client that cannot be asked: adds to the result who else can decide, and how to continue
+// then.
 void AddOtherWays(const RunView& run, Dict& result);
 
 }  // namespace caisson::mcp

@@ -1,10 +1,12 @@
-// A Caller is who makes a request and in which dialect of MCP: fixed for as long as the request lasts.
+// A Caller is the sender of a request and its dialect of MCP, fixed for the duration of the
+// request.
 //
-// There are two eras. Modern (from 2026-07-28 on) is stateless: every request says in its _meta which version it
-// speaks and what its client can do. Legacy (up to 2025-11-25) says it once, in `initialize`.
+// There are two eras. Modern (since 2026-07-28) is stateless: every request names its version and
+// the client's capabilities in its _meta. Legacy (up to 2025-11-25) names them once, in
+// `initialize`.
 //
-// Trust     What a client says of itself is believed only where it can harm nobody but itself. The owner comes
-//           from the transport, never from a message.
+// Trust     A client's statements about itself are used only where they can harm nobody else. The
+//           owner comes from the transport, never from a message.
 // Threads   Values and pure functions.
 // Lifetime  Values.
 #pragma once
@@ -31,7 +33,7 @@ inline constexpr std::array<std::string_view, 3> kLegacyVersions = {"2025-11-25"
 inline constexpr std::string_view kNewestLegacyVersion = kLegacyVersions.front();
 inline constexpr std::string_view kOldestVersion = kLegacyVersions.back();
 bool IsLegacyVersion(std::string_view version);
-// The only one that has batches, and must take them.
+// The only version that has batches; a server must accept them.
 inline constexpr std::string_view kBatchVersion = "2025-03-26";
 RpcError NoBatches();
 
@@ -47,32 +49,32 @@ enum class LogLevel { kDebug, kInfo, kNotice, kWarning, kError, kCritical, kAler
 std::string_view ToString(LogLevel level);
 std::optional<LogLevel> ParseLogLevel(std::string_view name);
 
-// Whom requests are for, as their transport has found out.
+// For whom requests act, as determined by the transport.
 struct Principal {
   IsolationKey owner;
-  std::shared_ptr<const SessionContext>
-      session{};  // What tools act under; null: for nobody in particular.
+  std::shared_ptr<const SessionContext> session{};  // The session of its tools; null: none.
 };
 
 struct Caller {
   Principal principal;
   Era era = Era::kLegacy;
   std::string version{};
-  Dict capabilities{};                  // Of the client.
-  std::optional<LogLevel> log_level{};  // The least that it wants to hear; nothing: nothing.
+  Dict capabilities{};  // Capabilities of the client.
+  // The lowest level that it wants to receive; nullopt: no messages.
+  std::optional<LogLevel> log_level{};
 
   const IsolationKey& owner() const { return principal.owner; }
   bool Can(std::string_view capability) const { return capabilities.Find(capability) != nullptr; }
 };
 
-// The version that the _meta of a request names; null if it names none, as in the legacy era.
+// Returns the version in the _meta of a request; null if there is none, as in the legacy era.
 const std::string* MetaVersion(const Dict& params);
 
-// The caller of a modern request, or why it cannot be answered.
+// Returns the caller of a modern request, or the error to answer with.
 std::variant<Caller, RpcError> ReadModernCaller(const Dict& params, Principal principal);
 RpcError UnsupportedVersion(std::string_view requested);
 
-// What a request's progress is to be told under; nothing: it is not wanted.
+// Returns the token for progress reports; nullopt: none are wanted.
 std::optional<Value> ProgressToken(const Dict& params);
 
 }  // namespace caisson::mcp

@@ -43,12 +43,11 @@ constexpr std::string_view kWaitForRunInput = R"({
 
 constexpr std::string_view kWaitForRunDescription =
     "Collects a run of execute_code that waits for a person's approval: waits until it has "
-    "finished, asks for something "
-    "more, or the time is over, and gives its outcome.";
+    "finished, needs another approval, or the time is over, and returns its outcome.";
 
 constexpr std::string_view kWaitForRun = "wait_for_run";
 constexpr double kUsualWaitSeconds = 20;
-// For a run that goes on after a decision; its own limits end it long before.
+// For a run that continues after a decision; its own limits end it long before.
 constexpr std::chrono::hours kPatience{1};
 constexpr std::size_t kMostTold = 100'000;
 
@@ -69,7 +68,7 @@ double SecondsOf(const Value* given, double usual) {
   return seconds == nullptr ? usual : *seconds;
 }
 
-// An id as the client wrote it, but for the quotes.
+// Returns an id as the client wrote it, without quotes.
 std::string TextOf(const Value& id) {
   if (const auto* text = id.If<std::string>()) return *text;
   auto number = ToJson(id);
@@ -115,7 +114,7 @@ class CodeTools {
     const IsolationKey& owner = exchange.caller().owner();
     auto known = KnownTo(owner, id);
     auto run = co_await runs_.Find(owner, id);
-    // One that waits for somebody who can be asked here is asked about at once.
+    // If the person can be asked here, a waiting run is asked about at once.
     if (run && !(run->state == RunState::kWaiting && exchange.caller().Can("elicitation"))) {
       run = co_await runs_.Await(owner, id, std::move(known), deadline);
     }
@@ -145,7 +144,8 @@ class CodeTools {
     return request;
   }
 
-  // Shows how a run ended, or what it waits for, having asked the person at the client where that can be done.
+  // Returns how a run ended, or what it waits for, after asking the person at the client if
+  // possible.
   asio::awaitable<Reply> Conclude(Result<RunView> run, StatePurpose purpose,
                                   Exchange& exchange) const {
     const Caller& caller = exchange.caller();
@@ -178,7 +178,7 @@ class CodeTools {
     co_return result;
   }
 
-  // A modern client comes back with what it was asked for.
+  // A modern client repeats the request with the answers.
   asio::awaitable<Reply> Resume(std::string tool, Use use, Exchange& exchange) const {
     StatePurpose purpose{.tool = std::move(tool), .arguments = std::move(use.arguments)};
     const auto answers =
@@ -190,7 +190,7 @@ class CodeTools {
       co_return FailureReply(answers.error());
     }
     const IsolationKey& owner = exchange.caller().owner();
-    // With questions left, the run may go nowhere: they are asked again.
+    // If questions are left, the run may not continue, so they are asked again.
     auto run = answers->answered == ApprovalDialogue::Answered::kAll
                    ? runs_.Await(owner, answers->run, answers->approvals,
                                  std::chrono::steady_clock::now() + kPatience)
@@ -198,7 +198,7 @@ class CodeTools {
     co_return co_await Conclude(co_await std::move(run), std::move(purpose), exchange);
   }
 
-  // What wait_for_run need not tell again: it waits for something new.
+  // Returns the approvals that wait_for_run need not report again: it waits for new ones.
   std::set<std::string> KnownTo(const IsolationKey& owner, const RunId& run) const {
     auto told = told_.Lock();
     const auto found = told->find({owner, run});
@@ -217,7 +217,8 @@ class CodeTools {
   RunService& runs_;
   const ApprovalDialogue& approvals_;
   const SettingSource setting_;
-  // The approvals that the owner's clients were told of. Forgotten when there are many: then one is told again.
+  // The approvals that the owner's clients were told of. The oldest are dropped when there are
+  // many; then one is reported again.
   mutable Guarded<std::map<std::pair<IsolationKey, RunId>, std::set<std::string>>> told_;
 };
 

@@ -1,8 +1,9 @@
-// The tools that run code: execute_code, and wait_for_run for runs that wait for somebody.
+// The tools that run code: execute_code, and wait_for_run for runs that wait for a decision.
 //
-// Trust     Code, names and limits are a model's. It can lower limits and raise them to the ceiling, and name
-//           sessions and runs of its own owner; whatever belongs to another is not there (I4).
-// Threads   As UseHandler.
+// Trust     Code, names and limits are a model's. It can lower limits, raise them up to the
+//           ceiling, and name sessions and runs of its own owner. Those of other owners are not
+//           found (I4).
+// Threads   Same as UseHandler.
 // Lifetime  The service and the dialogue outlive the tools.
 #pragma once
 
@@ -15,7 +16,8 @@
 
 namespace caisson::mcp {
 
-// `setting` is the service's own: its tools are described, its limits are where a request's begin.
+// `setting` is that of the service: its tools are described, and its limits are the defaults of a
+// request.
 std::vector<ToolFeature> MakeCodeTools(RunService& runs, const ApprovalDialogue& approvals,
                                        SettingSource setting);
 

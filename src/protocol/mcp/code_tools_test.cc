@@ -25,7 +25,7 @@ IsolationKey OwnerOf(std::string user) {
   return IsolationKey(*Identity::Create({.user = std::move(user)}));
 }
 
-// Runs of one owner that ask about one call of `send`, and end when that is decided.
+// Runs of one owner that ask about one call of `send`, and end when it is decided.
 class AskingRuns final : public RunService {
  public:
   explicit AskingRuns(IsolationKey owner) : owner_(std::move(owner)) {}
@@ -94,11 +94,11 @@ class AskingRuns final : public RunService {
   }
   asio::awaitable<void> Close() override { co_return; }
 
-  std::optional<Error> failure;  // Of starting one.
+  std::optional<Error> failure;  // The error of starting a run.
   std::optional<ApprovalState> verdict;
   std::vector<OutcomeFile> files;
   bool cancelled = false;
-  std::optional<std::set<std::string>> awaited_with;  // The approvals that the caller knew.
+  std::optional<std::set<std::string>> awaited_with;  // The approvals that the caller named.
 
  private:
   RunView View() const {
@@ -122,7 +122,7 @@ class AskingRuns final : public RunService {
   std::string code_;
 };
 
-// A client that answers each question with the next of `answers`, at once.
+// A client that answers each question at once with the next of `answers`.
 class TestExchange final : public Exchange {
  public:
   TestExchange(Caller caller, std::shared_ptr<Session> session, std::deque<Value> answers,
@@ -222,7 +222,7 @@ TEST_F(CodeToolsTest, LegacyClientsAreAskedWhileTheyWait) {
   EXPECT_EQ(ResultOf(reply), Value("sent"));
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_THAT(sent_[0], HasSubstr("elicitation/create"));
-  // What cannot be seen is spelled out.
+  // Invisible characters are escaped.
   EXPECT_THAT(sent_[0], HasSubstr("u202e"));
 }
 
@@ -240,7 +240,7 @@ TEST_F(CodeToolsTest, AFailureOfTheServerIsAnErrorOfTheProtocol) {
   EXPECT_THAT(TextOf(Call(CallerOf(Era::kLegacy, can_ask_), Execute())), HasSubstr("isError"));
 }
 
-TEST_F(CodeToolsTest, OnlyAClearYesIsOne) {
+TEST_F(CodeToolsTest, OnlyAnExplicitApprovalCounts) {
   for (const Value& answer : {Form("decline"), Form("accept", false)}) {
     runs_.verdict.reset();
     EXPECT_EQ(ResultOf(Call(CallerOf(Era::kLegacy, can_ask_), Execute(), {answer})),
@@ -264,7 +264,7 @@ TEST_F(CodeToolsTest, AClientThatCannotBeAskedIsToldWhoCan) {
   }
 }
 
-TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndComeBack) {
+TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndRepeatTheRequest) {
   const Reply asked = Call(CallerOf(Era::kModern, can_ask_), Execute());
   const auto& question = std::get<Dict>(asked);
   EXPECT_EQ(*question.Find("resultType"), Value("input_required"));
@@ -273,7 +273,7 @@ TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndComeBack) {
   const Dict again = Object({{"inputResponses", answers}, {"requestState", state}});
   EXPECT_EQ(ResultOf(Call(CallerOf(Era::kModern, can_ask_), Execute(again))), Value("sent"));
 
-  // Once.
+  // A state is valid once.
   const Reply replayed = Call(CallerOf(Era::kModern, can_ask_), Execute(again));
   EXPECT_EQ(std::get<RpcError>(replayed).code, RpcCode::kInvalidParams);
 }
@@ -289,7 +289,7 @@ TEST_F(CodeToolsTest, FilesOfARunThatEndedBeforeAreShownWithTheirContents) {
   EXPECT_THAT(text, HasSubstr(R"("size":5)"));
 }
 
-TEST_F(CodeToolsTest, WhatWasNotAnsweredIsAskedAgain) {
+TEST_F(CodeToolsTest, UnansweredQuestionsAreAskedAgain) {
   const Reply asked = Call(CallerOf(Era::kModern, can_ask_), Execute());
   const Value state = *std::get<Dict>(asked).Find("requestState");
   for (const Dict& answers :
@@ -302,7 +302,7 @@ TEST_F(CodeToolsTest, WhatWasNotAnsweredIsAskedAgain) {
   }
 }
 
-TEST_F(CodeToolsTest, AStateIsNoUseToAnotherOrForAnotherCall) {
+TEST_F(CodeToolsTest, AStateIsRefusedForAnotherOwnerOrCall) {
   const Reply asked = Call(CallerOf(Era::kModern, can_ask_), Execute());
   const Value state = *std::get<Dict>(asked).Find("requestState");
   const Dict answers = Object({{"apr_1", Form("accept", true)}});
@@ -322,11 +322,11 @@ TEST_F(CodeToolsTest, AWaitingRunIsCollectedLater) {
   const Dict wait =
       Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
   EXPECT_THAT(TextOf(Call(CallerOf(Era::kLegacy, {}), wait)), HasSubstr("waiting"));
-  runs_.verdict = ApprovalState::kApproved;  // By somebody else.
+  runs_.verdict = ApprovalState::kApproved;  // By another client.
   EXPECT_EQ(ResultOf(Call(CallerOf(Era::kLegacy, {}), wait)), Value("sent"));
 }
 
-TEST_F(CodeToolsTest, WaitingForARunTellsWhatTheClientWasNotToldYet) {
+TEST_F(CodeToolsTest, WaitingForARunReportsNewApprovals) {
   const Dict params =
       Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
   Call(CallerOf(Era::kModern, {}), params);
@@ -335,7 +335,7 @@ TEST_F(CodeToolsTest, WaitingForARunTellsWhatTheClientWasNotToldYet) {
   EXPECT_EQ(runs_.awaited_with, std::set<std::string>{"apr_1"});
 }
 
-TEST_F(CodeToolsTest, RunsOfOthersAreNotThere) {
+TEST_F(CodeToolsTest, RunsOfOtherOwnersAreNotFound) {
   const Dict wait =
       Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}});
   const Dict none =

@@ -16,7 +16,7 @@
 namespace caisson::mcp {
 namespace {
 
-// One red pixel, and a wave without samples.
+// One red pixel, and a sound without samples.
 constexpr std::string_view kPng =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg"
     "==";
@@ -55,7 +55,7 @@ asio::awaitable<Reply> Say(Dict result) {
   co_return result;
 }
 
-// A tool that always says the same.
+// A tool with a fixed answer.
 ToolFeature Saying(std::string_view name, Dict result) {
   return MakeTool(name, kNoArguments, [result](Use, Exchange&) { return Say(result); });
 }
@@ -95,7 +95,7 @@ asio::awaitable<Reply> Sampling(Use use, Exchange& exchange) {
   co_return TextResult("LLM response: " + (text == nullptr ? std::string() : *text));
 }
 
-// Asks for what `schema` describes and tells what was said, after `prefix`.
+// Asks for what `schema` describes and reports the answer after `prefix`.
 asio::awaitable<Reply> Elicit(std::string message, Value schema, std::string prefix,
                               Exchange& exchange) {
   const auto answer = co_await exchange.Ask(
@@ -129,7 +129,7 @@ constexpr std::string_view kEnumsSchema = R"({"type":"object","properties":{
 "titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},
  {"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}})";
 
-// What the modern era's tools ask for, by key.
+// The questions of the modern era's tools, by key.
 constexpr std::string_view kAskName =
     R"({"method":"elicitation/create","params":{"mode":"form","message":"What is your name?",
 "requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}})";
@@ -153,7 +153,7 @@ constexpr std::string_view kAskGreeting =
 "content":{"type":"text","text":"Generate a greeting"}}],"maxTokens":50}})";
 constexpr std::string_view kAskRoots = R"({"method":"roots/list","params":{}})";
 
-// The content of an accepted form; null if it was not accepted, or is none.
+// Returns the content of an accepted form; null if there is none or it was not accepted.
 const Dict* Accepted(const Dict& responses, std::string_view key) {
   const auto* response = FindAs<Dict>(responses, key);
   const auto* action = response == nullptr ? nullptr : FindAs<std::string>(*response, "action");
@@ -186,7 +186,7 @@ asio::awaitable<Reply> AskForRoots(Use use, Exchange&) {
   co_return TextResult("The roots are " + JsonText(*answer));
 }
 
-// Asks for that only which the client can give.
+// Asks only questions that the client supports.
 asio::awaitable<Reply> AskByCapabilities(Use use, Exchange& exchange) {
   if (!use.input_responses.items.empty()) co_return TextResult("Thank you.");
   Dict requests;
@@ -253,7 +253,7 @@ class StatefulTools {
   }
 
  private:
-  static RpcError Refused() { return InvalidParams("requestState is not one of ours"); }
+  static RpcError Refused() { return InvalidParams("requestState was not issued by this server"); }
   std::string Seal(const std::string& tool, std::string_view text) const {
     auto sealed = keys_.Seal(KeyPurpose::kRequestState, "fixture " + tool, text);
     return sealed ? EncodeBase64Url(*sealed) : std::string();
@@ -271,7 +271,7 @@ class StatefulTools {
 class FixtureResources final : public ResourceFeature {
  public:
   asio::awaitable<Reply> List(std::optional<std::string> cursor, Exchange&) override {
-    if (cursor) co_return InvalidParams("there is no such cursor");
+    if (cursor) co_return InvalidParams("the cursor is unknown");
     co_return JsonObject(R"({"resources":[
 {"uri":"test://static-text","name":"Static text","description":"A text.","mimeType":"text/plain"},
 {"uri":"test://static-binary","name":"Static binary","description":"A picture.","mimeType":"image/png"},

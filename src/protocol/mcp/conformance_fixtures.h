@@ -1,8 +1,8 @@
-// The tools, prompts and resources that MCP's conformance suite expects of a server under test: `test_*`, with
-// the texts it looks for. They show that the protocol is spoken, and are of no other use.
+// The tools, prompts and resources that MCP's conformance suite expects of a server under test:
+// `test_*`, with fixed texts. They only show that the server implements the protocol.
 //
 // Trust     For tests: offered only by a server that was started with --conformance-fixtures.
-// Threads   As Features.
+// Threads   Same as Features.
 // Lifetime  The keys outlive the features.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace caisson::mcp {
 
-// Adds them to what a server offers; its resources are replaced.
+// Adds them to the features of a server; replaces its resources.
 void AddConformanceFixtures(const KeyRing& keys, Features& features);
 
 }  // namespace caisson::mcp

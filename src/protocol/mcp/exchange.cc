@@ -26,9 +26,9 @@ void Exchange::Log(LogLevel level, std::string_view logger, Value data) {
 
 asio::awaitable<Result<Value>> Exchange::Ask(std::string method, Dict params) {
   if (caller_.era == Era::kModern || session_ == nullptr) {
-    co_return Error(ErrorCode::kFailedPrecondition, "this client cannot be asked while it waits");
+    co_return Error(ErrorCode::kFailedPrecondition, "this client cannot be asked during a request");
   }
-  if (!is_reachable()) co_return Error(ErrorCode::kUnavailable, "the client is gone");
+  if (!is_reachable()) co_return Error(ErrorCode::kUnavailable, "the client disconnected");
   asking_ = true;
   auto answer = co_await session_->questions.Ask([&](const Value& id) {
     Send(RequestText(id, method, std::move(params)), Delivery::kNeeded);

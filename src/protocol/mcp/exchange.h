@@ -1,9 +1,10 @@
-// An Exchange is one request under way, as its handler sees it: who asks, and what can be said to them before the
-// answer.
+// An Exchange is one current request, as seen by its handler: its caller, and messages to the
+// caller before the answer.
 //
-// Trust     As Caller.
+// Trust     Same as Caller.
 // Threads   The serial executor that the handler runs on.
-// Lifetime  Stays until the handler has returned; whoever wants to say something later must know that it is gone.
+// Lifetime  Exists until the handler has returned. Code that reports later must know that it is
+//           gone.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,7 +23,7 @@ namespace caisson::mcp {
 
 class Exchange {
  public:
-  // No session: modern requests over HTTP, which leave nothing behind.
+  // `session` null: modern requests over HTTP, which leave no state behind.
   Exchange(Caller caller, const Request& request, std::shared_ptr<Session> session)
       : caller_(std::move(caller)),
         id_(request.id),
@@ -35,19 +36,21 @@ class Exchange {
   const Caller& caller() const { return caller_; }
   const Value& request_id() const { return id_; }
   Session* session() const { return session_.get(); }
-  // Whether the client has cancelled the request, not merely gone away.
+  // Returns true if the client has cancelled the request, not merely disconnected.
   virtual bool is_unwanted() const = 0;
 
   void Notify(std::string_view method, Dict params);
-  // Neither waits, and both may be lost on a client that does not listen. Progress is told if it was asked for;
-  // `done` must grow from one time to the next. A message is logged if it is grave enough for the client.
+  // Neither waits, and both may be lost if the client does not read. Progress is sent if the client
+  // asked for it; `done` must grow with each report. A message is sent if its level is high enough
+  // for the client.
   bool wants_progress() const { return progress_token_.has_value(); }
   void Progress(Value done, std::optional<Value> total, std::string message);
   void Log(LogLevel level, std::string_view logger, Value data);
   bool wants_log(LogLevel level) const { return caller_.log_level && level >= *caller_.log_level; }
 
-  // Asks the client something, in the legacy era. kFailedPrecondition in the modern one, where the answer to
-  // the request itself is the question; kUnavailable if the client is gone.
+  // Asks the client a question, in the legacy era. Fails with kFailedPrecondition in the modern
+  // era, where the answer to the request itself is the question, and with kUnavailable if the
+  // client disconnected.
   asio::awaitable<Result<Value>> Ask(std::string method, Dict params);
   bool is_asking() const { return asking_; }
 

@@ -1,9 +1,10 @@
-// Features are what a Server offers: tools, resources, prompts and completions, in MCP's own terms. The Server
-// does what all of them have in common; a feature does the rest.
+// Features are what a Server offers: tools, resources, prompts and completions, in MCP's own terms.
+// The Server implements what they have in common; a feature implements the rest.
 //
-// Trust     Arguments of tools were checked against the schema; names, URIs and answers are as the client sent them.
+// Trust     Arguments of tools were checked against the schema; names, URIs and answers are as the
+//           client sent them.
 // Threads   Handlers run on the exchange's executor, any number at once.
-// Lifetime  A handler's exchange stays until it returns.
+// Lifetime  A handler's exchange exists until it returns.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,8 +23,8 @@
 
 namespace caisson::mcp {
 
-// A use of a tool or prompt. In the modern era a question is an answer: the client comes again with what was
-// asked for and the state it was given.
+// One use of a tool or prompt. In the modern era a question is sent as an answer: the client
+// repeats the request with the answers and the given state.
 struct Use {
   Dict arguments{};
   Dict input_responses{};
@@ -32,24 +33,24 @@ struct Use {
 using UseHandler = std::function<asio::awaitable<Reply>(Use use, Exchange& exchange)>;
 
 struct ToolFeature {
-  Dict definition;  // As tools/list shows it: name, description, inputSchema...
+  Dict definition;  // As shown by tools/list: name, description, inputSchema...
   UseHandler call;
-  // In place of the definition's, where it is not always the same for everybody.
+  // Replaces the definition's description, if it differs between callers or over time.
   std::function<std::string(const Caller& caller)> description{};
 };
 
 struct PromptFeature {
-  Dict definition;  // As prompts/list shows it.
+  Dict definition;  // As shown by prompts/list.
   UseHandler get;
 };
 
 class ResourceFeature {
  public:
   virtual ~ResourceFeature() = default;
-  // The fields of resources/list. A cursor that was not given out is an error.
+  // Returns the fields of resources/list. Fails for an unknown cursor.
   virtual asio::awaitable<Reply> List(std::optional<std::string> cursor, Exchange& exchange) = 0;
   virtual caisson::List Templates() const { return {}; }
-  // The contents; nothing if there is no such resource for this caller (I4).
+  // Returns the contents; nullopt if this caller has no such resource (I4).
   virtual asio::awaitable<std::optional<caisson::List>> Read(std::string uri,
                                                              Exchange& exchange) = 0;
 };
@@ -59,20 +60,20 @@ struct Features {
   std::vector<PromptFeature> prompts{};
   std::unique_ptr<ResourceFeature> resources{};
   std::function<Dict(const Dict& params)> complete{};
-  Bell<>* tools_changed = nullptr;  // Rings when descriptions may have become others; null: never.
+  Bell<>* tools_changed = nullptr;  // Rings when descriptions may have changed; null: never.
 };
 
-// {"content": [{"type": "text", "text": text}]}, and the same as the report of a failure.
+// Return {"content": [{"type": "text", "text": text}]}, and the same as the report of a failure.
 Dict TextResult(std::string text);
 Dict ErrorResult(std::string text);
 
-// The modern era's way to ask: a result that says what is needed.
+// The question of the modern era: a result that says which input is needed.
 Dict InputRequired(Dict requests, std::optional<std::string> request_state);
 
 RpcError InvalidParams(std::string message, Value data = {});
 
-// A request that came to nothing: a failure of the server is an error of the protocol, anything else the report of a
-// failure, which the model can act on.
+// Returns the reply to a failed request. A failure of the server is a protocol error; other
+// failures are reported to the model, which can act on them.
 Reply FailureReply(const Error& error);
 
 }  // namespace caisson::mcp

@@ -28,7 +28,7 @@ net::Response ErrorResponse(int status, const Value& id, RpcError error) {
   return net::JsonResponse(status, ReplyText(id, std::move(error)));
 }
 
-// A client that has gone cannot be told, and need not be.
+// A disconnected client cannot be told; the failure is ignored.
 asio::awaitable<void> Tell(net::Exchange& http, net::Response response) {
   static_cast<void>(co_await http.Send(std::move(response)));
 }
@@ -37,7 +37,7 @@ net::Response Accepted() {
   return {.status = 202};
 }
 
-// What a client of the modern era sees of an error without reading the body.
+// The status of an error for a client of the modern era.
 int StatusOf(const Reply& reply, Era era) {
   const auto* error = std::get_if<RpcError>(&reply);
   if (error == nullptr || era == Era::kLegacy) return 200;
@@ -58,7 +58,7 @@ bool IsJson(const net::Request& request) {
   return type != nullptr && net::HasToken(*type, "application/json");
 }
 
-// As this client reaches us.
+// The URL by which this client reaches the server.
 std::string BaseUrl(const net::Request& request) {
   const std::string* host = request.headers.Find("Host");
   const std::string* scheme = request.headers.Find("X-Forwarded-Proto");
@@ -66,7 +66,7 @@ std::string BaseUrl(const net::Request& request) {
          (host == nullptr ? std::string() : *host);
 }
 
-// What a session's client says that wants no answer.
+// Processes a message of a session's client that needs no answer.
 void Deliver(Message message, const std::shared_ptr<HttpSession>& session) {
   asio::post(session->strand, [session, message = std::move(message)]() mutable {
     if (auto* notification = std::get_if<Notification>(&message)) {
@@ -92,8 +92,8 @@ RequestOrigin OriginOf(const net::Request& request) {
 
 }  // namespace
 
-// A POST being answered: what is said before the answers, in order, and then these: one, or those of a batch. The
-// handlers of its requests may run on another strand than the connection.
+// A POST that is being answered: messages before the answers, in order, and then the answers: one,
+// or those of a batch. The handlers of its requests may run on another strand than the connection.
 class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversation> {
  public:
   struct Shape {
@@ -104,7 +104,7 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
   Conversation(const asio::any_io_executor& connection, Shape shape)
       : shape_(shape), wake_(connection, asio::steady_timer::time_point::max()) {}
 
-  // From any thread.
+  // May be called from any thread.
   void Say(std::string text) {
     asio::post(wake_.get_executor(), [self = shared_from_this(), text = std::move(text)]() mutable {
       self->unsaid_.push_back(std::move(text));
@@ -121,8 +121,8 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
     });
   }
 
-  // On the connection: returns when all was answered, or is over and nobody listens. Calls `on_gone` if the client
-  // goes before that.
+  // Runs on the connection. Returns when all was answered, or when it ended and the client
+  // disconnected. Calls `on_gone` if the client disconnects before that.
   asio::awaitable<void> Answer(net::Exchange& http, std::function<void()> on_gone) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const bool streams = http.request().Accepts("text/event-stream");
@@ -160,10 +160,10 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
 
  private:
   const Shape shape_;
-  asio::steady_timer wake_;  // Never expires: cancelled when there is something to do.
+  asio::steady_timer wake_;  // Never expires; it is cancelled when there is something to do.
   std::deque<std::string> unsaid_;
   std::vector<std::string> answers_;
-  int status_ = 200;  // Of the last.
+  int status_ = 200;  // Of the last answer.
   std::optional<net::EventStream> events_;
   bool gone_ = false;
 };
@@ -179,7 +179,7 @@ class HttpEndpoint::HttpExchange final : public Exchange {
 
   bool is_unwanted() const override { return underway_->unwanted; }
 
-  // The client is gone: a question has nobody any more who could answer it.
+  // The client disconnected, so nobody can answer a question any more.
   void OnGone() {
     gone_ = true;
     if (is_asking()) underway_->stop.Request();
@@ -247,7 +247,7 @@ asio::awaitable<std::optional<net::Response>> HttpEndpoint::Identify(net::Reques
 asio::awaitable<void> HttpEndpoint::Post(net::Exchange& http) {
   net::Request& request = http.request();
   const Principal principal = PrincipalOf(request);
-  // A page cannot send this type to another site without asking first.
+  // A page cannot send this type to another site without a preflight.
   if (!IsJson(request)) {
     co_return co_await Tell(http,
                             net::ToResponse({.status = 415, .detail = "send application/json"}));
@@ -278,7 +278,7 @@ asio::awaitable<void> HttpEndpoint::TakeModern(Message message, Principal princi
                                                net::Exchange& http) {
   auto* request = std::get_if<Request>(&message);
   if (request == nullptr) {
-    // Nothing here listens to notifications, and nothing was asked that could be answered.
+    // Notifications have no effect here and need no answer.
     co_return co_await Tell(http, Accepted());
   }
   auto caller = CheckedCaller(*request, http.request().headers, principal);
@@ -307,13 +307,15 @@ asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, Principal pr
   auto begun = sessions_.Begin(principal);
   if (!begun) {
     co_return co_await Tell(
-        http, net::ToResponse({.status = 503, .detail = "there are too many sessions"}));
+        http,
+        net::ToResponse(
+            {.status = 503, .detail = "too many sessions are open; end one or try again later"}));
   }
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto conversation = std::make_shared<Conversation>(executor, Conversation::Shape());
   HttpExchange exchange(begun->session->session->LegacyCaller(), request, begun->session->session,
                         conversation, std::make_shared<RequestsUnderWay::Underway>(Stop(executor)));
-  // The session is nobody else's yet, so that its strand is not needed.
+  // Nobody else knows the session yet, so its strand is not needed.
   Reply reply = co_await server_.Handle(request, exchange);
   if (std::holds_alternative<RpcError>(reply)) sessions_.End(principal.owner, begun->id);
   net::Response response = net::JsonResponse(200, ReplyText(request.id, std::move(reply)));
@@ -379,14 +381,15 @@ std::variant<std::shared_ptr<HttpSession>, net::Response> HttpEndpoint::SessionO
   const std::string* id = request.headers.Find(kSessionHeader);
   if (id == nullptr) {
     return net::ToResponse(
-        {.status = 400, .detail = "initialize first, then send the Mcp-Session-Id that you get"});
+        {.status = 400,
+         .detail = "send initialize first, then the Mcp-Session-Id that it returns"});
   }
   if (auto session = sessions_.Find(owner, *id)) return session;
   return net::ToResponse({.status = 404, .detail = "there is no such session"});
 }
 
-// The session's requests run on its strand. One whose client goes away runs on, as the era has it, and is waited for
-// here all the same.
+// The session's requests run on its strand. If the client disconnects, a request continues, as this
+// era requires, and this coroutine waits for it.
 asio::awaitable<void> HttpEndpoint::AnswerInSession(std::vector<Request> requests,
                                                     std::shared_ptr<HttpSession> session,
                                                     std::shared_ptr<Conversation> conversation,
@@ -414,9 +417,9 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
   co_await asio::this_coro::throw_if_cancelled(false);
   RequestsUnderWay& requests = session->session->requests;
   if (requests.size() >= kMaxRequestsPerSession || !requests.Begin(request.id, underway)) {
-    conversation->Finish(
-        request.id, RpcError{.code = RpcCode::kInvalidRequest,
-                             .message = "too many requests, or one of this id, are under way"});
+    conversation->Finish(request.id,
+                         RpcError{.code = RpcCode::kInvalidRequest,
+                                  .message = "too many requests are running, or one with this id"});
     co_return;
   }
   Reply reply = co_await server_.Handle(request, *exchange);
@@ -424,7 +427,7 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
   conversation->Finish(request.id, std::move(reply));
 }
 
-// What a session's client hears unasked.
+// Opens the stream for notifications to a session's client.
 asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
   const Principal principal = PrincipalOf(http.request());
   if (!http.request().Accepts("text/event-stream")) {
@@ -439,12 +442,14 @@ asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
   const auto place = server_.changes().TakePlace(principal.owner);
   if (place == nullptr) {
     co_return co_await Tell(
-        http, net::ToResponse({.status = 429, .detail = "you listen too often already"}));
+        http,
+        net::ToResponse({.status = 429, .detail = "too many open subscriptions; close one first"}));
   }
-  // What is told is told once.
+  // Each notification is sent once, so a session has one stream.
   if (session->listening.exchange(true)) {
     co_return co_await Tell(
-        http, net::ToResponse({.status = 409, .detail = "this session has a stream already"}));
+        http,
+        net::ToResponse({.status = 409, .detail = "this session already has an open stream"}));
   }
   if (auto events = co_await net::EventStream::Open(http)) {
     co_await server_.changes().Tell(session->session->LegacyCaller(), [&] {
@@ -457,7 +462,7 @@ asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
 asio::awaitable<net::Response> HttpEndpoint::Delete(net::Request request) {
   const std::string* id = request.headers.Find(kSessionHeader);
   if (id == nullptr) {
-    co_return net::ToResponse({.status = 400, .detail = "which session? Send its Mcp-Session-Id"});
+    co_return net::ToResponse({.status = 400, .detail = "Mcp-Session-Id is missing"});
   }
   if (sessions_.End(PrincipalOf(request).owner, *id)) co_return net::Response{.status = 204};
   co_return net::ToResponse({.status = 404, .detail = "there is no such session"});

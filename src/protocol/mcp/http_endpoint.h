@@ -1,14 +1,15 @@
-// An HttpEndpoint speaks MCP over streamable HTTP, with clients of both eras, at one path.
+// An HttpEndpoint serves MCP over streamable HTTP, for clients of both eras, at one path.
 //
 //   HttpEndpoint endpoint(server, resolver, io);
 //   endpoint.Mount(router);
 //
-// An answer is one JSON object, unless something has to be said before it: then it is a stream of events that ends
-// with the answer. A modern client that goes away has cancelled its request; a legacy one has not.
+// An answer is one JSON object. If other messages precede it, the answer is a stream of events that
+// ends with it. If a modern client disconnects, its request is cancelled; a legacy client's is not.
 //
-// Trust     Requests are hostile: identity is resolved once for each (I2), headers must say what the body says. Host,
-//           Origin and sizes are checked by net.
-// Threads   Handlers on their connections' strands; a legacy session's requests on the session's own.
+// Trust     Requests are hostile. Identity is resolved once for each (I2), and headers must match
+//           the body. net checks Host, Origin and sizes.
+// Threads   Handlers run on their connections' strands; the requests of a legacy session run on the
+//           session's strand.
 // Lifetime  Server and resolver outlive it; it outlives the net server it is mounted on.
 #pragma once
 
@@ -30,12 +31,13 @@ namespace caisson::mcp {
 
 struct HttpEndpointOptions {
   std::string path = "/mcp";
-  // Those who give tokens for this server; with them, or where clients need a key, the metadata of RFC 9728 is served.
+  // The issuers of tokens for this server. If there are any, or if clients need a key, the metadata
+  // of RFC 9728 is served.
   std::vector<std::string> authorization_servers{};
   bool tells_metadata = false;
-  SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
+  SessionHost* sessions = nullptr;  // Null: runs have no session context.
   std::optional<asio::any_io_executor>
-      cpu_pool{};  // Where large bodies are read; without one, on their strands.
+      cpu_pool{};  // Reads large bodies; without it they are read on their strands.
 };
 
 class HttpEndpoint {
@@ -56,17 +58,18 @@ class HttpEndpoint {
   asio::awaitable<net::Response> Delete(net::Request request);
   asio::awaitable<net::Response> Metadata(net::Request request) const;
 
-  // The screen of the routes: puts the Principal into the request, or returns the answer to one that has none.
+  // The screen of the routes: puts the Principal into the request, or returns the answer if there
+  // is none.
   asio::awaitable<std::optional<net::Response>> Identify(net::Request& request) const;
 
   asio::awaitable<void> TakeModern(Message message, Principal principal, net::Exchange& http);
   asio::awaitable<void> TakeLegacy(Message message, Principal principal, net::Exchange& http);
   asio::awaitable<void> TakeInitialize(Request request, Principal principal, net::Exchange& http);
   asio::awaitable<void> TakeBatch(Batch batch, Principal principal, net::Exchange& http);
-  // The session that the request names, or the answer to one that names none of this owner's.
+  // Returns the session of the request, or the answer if this owner has no such session.
   std::variant<std::shared_ptr<HttpSession>, net::Response> SessionOf(const net::Request& request,
                                                                       const IsolationKey& owner);
-  // Answers all of them; `conversation` expects as many.
+  // Answers all of them; `conversation` expects that number.
   asio::awaitable<void> AnswerInSession(std::vector<Request> requests,
                                         std::shared_ptr<HttpSession> session,
                                         std::shared_ptr<Conversation> conversation,

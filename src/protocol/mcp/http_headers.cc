@@ -19,7 +19,7 @@ RpcError Mismatch(std::string_view header, std::string_view problem) {
           .message = "the header " + std::string(header) + " " + std::string(problem)};
 }
 
-// A value that is no plain ASCII comes encoded. Nothing: it is wrongly encoded.
+// Decodes a value that is not plain ASCII. Returns nullopt if the encoding is wrong.
 std::optional<std::string> Decoded(const std::string& value) {
   if (!value.starts_with(kEncodedStart) || !value.ends_with(kEncodedEnd) ||
       value.size() < kEncodedStart.size() + kEncodedEnd.size()) {
@@ -33,10 +33,10 @@ std::optional<RpcError> CheckHeader(const net::Headers& headers, std::string_vie
                                     const std::string& expected) {
   const std::string* value = headers.Find(name);
   if (value == nullptr) return Mismatch(name, "is missing");
-  if (headers.Count(name) > 1) return Mismatch(name, "comes twice");
+  if (headers.Count(name) > 1) return Mismatch(name, "occurs twice");
   const auto decoded = Decoded(*value);
-  if (!decoded) return Mismatch(name, "is wrongly encoded");
-  if (*decoded != expected) return Mismatch(name, "is not what the body says");
+  if (!decoded) return Mismatch(name, "has an invalid encoding");
+  if (*decoded != expected) return Mismatch(name, "does not match the body");
   return std::nullopt;
 }
 
@@ -61,7 +61,8 @@ std::variant<Caller, RpcError> CheckedCaller(const Request& request, const net::
   auto caller = ReadModernCaller(request.params, principal);
   const std::string* version = MetaVersion(request.params);
   if (version != nullptr) {
-    // A version that both name and we do not speak is told as that; one they disagree on is a mismatch.
+    // If both name the same unsupported version, the error says so. If they differ, it is a
+    // mismatch.
     if (auto wrong = CheckHeader(headers, kVersionHeader, *version)) return *std::move(wrong);
   }
   if (std::holds_alternative<RpcError>(caller)) return caller;

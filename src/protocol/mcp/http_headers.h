@@ -1,9 +1,10 @@
-// What a modern request says in its headers about its body, for those between client and server who do not read
-// bodies; and that both say the same.
+// Checks that the headers of a modern request match its body. Proxies that do not read bodies use
+// these headers.
 //
-// Trust     Both are the client's. Where they differ, somebody in between was to be deceived: the request is refused.
+// Trust     Both are the client's. If they differ, a proxy may have been deceived, so the request
+//           is refused.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <optional>
@@ -15,10 +16,10 @@
 
 namespace caisson::mcp {
 
-// Whether a message is of the modern era: its _meta or its version header says so.
+// Returns true if the _meta or the version header of a message names the modern era.
 bool IsModern(const Dict& params, const net::Headers& headers);
 
-// The caller of a modern request, or what is wrong with what it says of itself.
+// Returns the caller of a modern request, or the error in its statements about itself.
 std::variant<Caller, RpcError> CheckedCaller(const Request& request, const net::Headers& headers,
                                              const Principal& principal);
 

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxSessionsOfOne = 1'000;
 constexpr std::chrono::hours kIdleTime{1};
 
 std::string NewSessionId() {
-  const AeadKey chance = AeadKey::Random();  // As unguessable as a key.
+  const AeadKey chance = AeadKey::Random();  // As hard to guess as a key.
   const auto bytes = chance.bytes().first<16>();
   return EncodeBase64Url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
@@ -29,7 +29,8 @@ std::optional<HttpSessions::Begun> HttpSessions::Begin(const Principal& principa
   return begun;
 }
 
-// A crowded owner loses the session it has used least recently; a crowded server, those that are idle.
+// An owner with too many sessions loses the least recently used one; a full server loses the idle
+// ones.
 bool HttpSessions::MakeRoom(Entries& entries, const IsolationKey& owner, Time now) {
   if (entries.size() >= kMaxSessions) {
     std::erase_if(entries, [&](const auto& entry) { return now - entry.second.used > kIdleTime; });

@@ -1,9 +1,10 @@
-// HttpSessions are the sessions of legacy clients over HTTP, found by the id they were given.
+// HttpSessions are the sessions of legacy clients over HTTP, found by their id.
 //
-// Trust     Ids are 128 random bits and good for their owner only; those of others are not there (I4). Idle sessions
-//           are forgotten, and one owner's many cost another nothing but room.
-// Threads   Any. A session's own state is touched on its strand alone.
-// Lifetime  Shared: a session that was forgotten stays until the requests in it have ended.
+// Trust     Ids are 128 random bits and valid for their owner only; those of others are not found
+//           (I4). Idle sessions are removed. Many sessions of one owner cost other owners only
+//           room.
+// Threads   Any. A session's own state is used on its strand only.
+// Lifetime  Shared: a removed session exists until its requests have ended.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ struct HttpSession {
 
   const asio::any_io_executor strand;
   const std::shared_ptr<Session> session;  // Shared with the exchanges.
-  std::atomic<bool> listening = false;     // Its client has a stream open.
+  std::atomic<bool> listening = false;     // The client has a stream open.
 };
 
 class HttpSessions {
@@ -39,10 +40,10 @@ class HttpSessions {
     std::string id;
     std::shared_ptr<HttpSession> session;
   };
-  // Nothing if there are too many already, none of which is idle.
+  // Returns nullopt if there are too many and none is idle.
   std::optional<Begun> Begin(const Principal& principal);
   std::shared_ptr<HttpSession> Find(const IsolationKey& owner, const std::string& id);
-  // Whether there was one. What runs in it goes on.
+  // Returns true if the session existed. Its current runs continue.
   bool End(const IsolationKey& owner, const std::string& id);
 
  private:

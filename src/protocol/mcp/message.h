@@ -1,8 +1,8 @@
-// JSON-RPC's messages, by the names they have here.
+// Imports the JSON-RPC message types into this namespace.
 //
-// Trust     As jsonrpc/message.h.
-// Threads   As there.
-// Lifetime  As there.
+// Trust     Same as jsonrpc/message.h.
+// Threads   Same as there.
+// Lifetime  Same as there.
 #pragma once
 
 #include "jsonrpc/message.h"

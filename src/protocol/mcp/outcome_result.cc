@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kUriPrefix = "caisson://runs/";
 constexpr std::string_view kFiles = "/files/";
-// Larger images are links only: clients send what is shown to a model.
+// Larger images are links only, because clients send shown images to a model.
 constexpr std::size_t kMaxShownImageBytes = 1u << 20;
 
 constexpr std::string_view kSchema = R"({
@@ -86,7 +86,7 @@ Dict LinkBlock(const DataContent& data, const FileAddress& address) {
                  {"size", static_cast<std::int64_t>(data.bytes.size())}});
 }
 
-// Turns the contents of an outcome into blocks, in their order.
+// Converts the contents of an outcome to blocks, in their order.
 class BlockWriter {
  public:
   BlockWriter(const RunView& run, std::string_view version) : run_(run), version_(version) {}
@@ -102,7 +102,7 @@ class BlockWriter {
         TextBlock(repeats ? error.message : error.type + ": " + error.message));
   }
 
-  // Contents of data come in the order of the files that have any.
+  // Data contents are in the order of the files that have any.
   void operator()(const DataContent& data) {
     const auto& files = run_.outcome.files;
     while (number_ < files.size() && !HasContents(files[number_])) ++number_;
@@ -111,7 +111,7 @@ class BlockWriter {
         data.media_type != "image/svg+xml") {
       blocks_.items.emplace_back(ImageBlock(data));
     }
-    // The first version knew no links.
+    // The first version had no links.
     if (version_ == kOldestVersion) {
       blocks_.items.emplace_back(
           TextBlock("[file " + data.path + ": " + FileUri(address, data.path) + "]"));
@@ -159,7 +159,7 @@ std::string FileUri(const FileAddress& address, std::string_view path) {
          std::to_string(address.number) + "/" + PercentEncoded(NameOf(path));
 }
 
-// The name at the end is for people: a file is found by its number.
+// The name at the end is for people; the number identifies the file.
 std::optional<FileAddress> ParseFileUri(std::string_view uri) {
   if (!uri.starts_with(kUriPrefix)) return std::nullopt;
   uri.remove_prefix(kUriPrefix.size());

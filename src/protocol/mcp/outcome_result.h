@@ -1,7 +1,7 @@
-// How a run's outcome looks as the result of a tool: the outcome object as structuredContent, and the same for
-// a model to read, with images shown and other files as links to resources.
+// Converts a run's outcome to the result of a tool: the outcome object as structuredContent, and a
+// form for a model to read, with images shown and other files as links to resources.
 //
-// Trust     Everything in an outcome is the guest's: bounded by its limits, made UTF-8.
+// Trust     Everything in an outcome is the guest's: bounded by its limits, converted to UTF-8.
 // Threads   Pure functions.
 // Lifetime  Pure functions.
 #pragma once
@@ -20,10 +20,10 @@ namespace caisson::mcp {
 // The JSON Schema of the outcome object.
 Value OutcomeSchema();
 
-// The fields of a tool's result, for a client that speaks `version`.
+// Returns the fields of a tool's result, for a client of protocol `version`.
 Dict OutcomeResult(const RunView& run, std::string_view version);
 
-// What a captured file is called as a resource, and the way back.
+// Converts the address of a captured file to a resource URI and back.
 struct FileAddress {
   RunId run;
   std::uint32_t number = 0;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds kPause{100};
 constexpr std::size_t kTailBytes = 500;
 
-// Takes all of `bytes` but a character that is not complete yet.
+// Takes `bytes` except an incomplete character at the end.
 std::string TakeText(std::string& bytes) {
   std::size_t end = bytes.size();
   for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
@@ -30,13 +30,13 @@ std::string TakeText(std::string& bytes) {
   return text;
 }
 
-// The last lines of `text`, from the start of one if there is room for a whole one.
+// Returns the last lines of `text`, starting at a line if a whole one fits.
 std::string TailOf(std::string_view text) {
   if (text.size() > kTailBytes) {
     text.remove_prefix(text.size() - kTailBytes);
     const std::size_t line = text.find('\n');
     if (line != text.npos && line + 1 < text.size()) text.remove_prefix(line + 1);
-    // Not into the middle of a character.
+    // Does not split a character.
     while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80) {
       text.remove_prefix(1);
     }

@@ -1,10 +1,12 @@
-// An OutputFeed tells a client what happens while code runs: what it prints and how far its tools' calls have come, as
-// progress, if that was asked for; what it prints also as log messages of level debug.
+// An OutputFeed reports to a client while code runs. It sends output and the progress of tool calls
+// as progress, if the client asked for it. It also sends output as log messages of level debug.
 //
-// Trust     Output is the guest's: bounded by the run's limits, made UTF-8 here. What tools say of their progress may be
-//           an upstream's: of however much only the latest is kept.
-// Threads   OnOutput and OnProgress from any thread; everything else on the exchange's serial executor.
-// Lifetime  Shared with the callbacks under way. After Close() nothing is said any more: the exchange may go.
+// Trust     Output is the guest's: bounded by the run's limits, converted to UTF-8 here. Progress
+//           of tools may be an upstream's: only the latest report is kept.
+// Threads   OnOutput and OnProgress from any thread; everything else on the exchange's serial
+//           executor.
+// Lifetime  Shared with pending callbacks. After Close() nothing is sent, and the exchange may be
+//           destroyed.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,7 +28,7 @@ class OutputFeed : public std::enable_shared_from_this<OutputFeed> {
   OutputFeed(const asio::any_io_executor& executor, Exchange& exchange)
       : timer_(executor), exchange_(&exchange) {}
 
-  // Whether there is anybody to tell.
+  // Returns true if the client wants any reports.
   static bool IsWanted(const Exchange& exchange) {
     return exchange.wants_progress() || exchange.wants_log(LogLevel::kDebug);
   }
@@ -45,14 +47,14 @@ class OutputFeed : public std::enable_shared_from_this<OutputFeed> {
   void Tell();
   void Pause();
 
-  asio::steady_timer timer_;  // Runs for a moment after each telling.
-  Exchange* exchange_;        // Null once closed.
+  asio::steady_timer timer_;  // Runs for a moment after each report.
+  Exchange* exchange_;        // Null after Close().
   std::string untold_stdout_;
   std::string untold_stderr_;
   std::string tail_;
-  Guarded<std::string> latest_progress_;  // Not empty: it will be taken.
+  Guarded<std::string> latest_progress_;  // Not empty: it will be sent.
   std::string progress_;
-  // What the client is told as progress: bytes that were printed, and one more for each word of a tool.
+  // The progress value for the client: bytes printed, plus one for each report of a tool.
   std::int64_t told_ = 0;
   std::int64_t taken_ = 0;
   bool pausing_ = false;

@@ -12,14 +12,14 @@
 namespace caisson::mcp {
 namespace {
 
-// An approval's own expiry is what counts; this is how long a state may lie around at most.
+// An approval has its own expiry; this is the upper bound for a state.
 constexpr std::chrono::hours kGoodFor{24 * 7};
 
 std::int64_t SecondsOf(SystemTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
-// Injective: a canonical array of what the state is bound to.
+// Injective: a canonical array of everything that the state is bound to.
 Result<std::string> BindingOf(const IsolationKey& owner, const StatePurpose& purpose) {
   TRY_ASSIGN(const std::string arguments, CanonicalJson(Value(purpose.arguments)));
   return CanonicalJson(List{{Value(owner.str()), Value("tools/call"), Value(purpose.tool),
@@ -27,7 +27,8 @@ Result<std::string> BindingOf(const IsolationKey& owner, const StatePurpose& pur
 }
 
 Error Refused() {
-  return Error(ErrorCode::kInvalidArgument, "requestState is not one that was given for this call");
+  return Error(ErrorCode::kInvalidArgument,
+               "requestState does not belong to this call, or has expired");
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ Result<RequestState> RequestStates::Open(const IsolationKey& owner, const StateP
   TRY_ASSIGN(const std::string binding, BindingOf(owner, purpose));
   const auto text = keys_.Open(KeyPurpose::kRequestState, binding, *sealed);
   if (!text) return Refused();
-  TRY_ASSIGN(const Value value, ParseJson(*text));  // Ours: it was sealed.
+  TRY_ASSIGN(const Value value, ParseJson(*text));  // Trusted: it was sealed.
   const Dict& fields = *value.If<Dict>();
   if (*FindAs<std::int64_t>(fields, "until") < SecondsOf(clock_.Now())) return Refused();
   RequestState state{.run = RunId(*FindAs<std::string>(fields, "run"))};

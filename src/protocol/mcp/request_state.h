@@ -1,12 +1,13 @@
-// A RequestState is what a modern client carries for us while a person thinks: which run waits, for which approvals.
-// The server keeps nothing; the client brings the state back with the answers.
+// A RequestState is state that a modern client keeps for the server while a person decides: the
+// waiting run and its approvals. The server keeps nothing; the client returns the state with the
+// answers.
 //
 //   std::string carried = *states.Seal(owner, purpose, {.run = id, .approvals = ids});
 //   auto state = states.Open(owner, purpose, carried);
 //
-// Trust     The client is hostile. What it brings back is sealed with a key of the host's, bound to its owner and to
-//           the call it was given for, and good for a time: anything else is refused, and not told apart.
-//           That it is used once is up to the approvals it names: each is decided once (I5).
+// Trust     The client is hostile. The state is sealed with a key of the host, bound to its owner
+//           and to its call, and expires. Anything else is refused with the same error. Single use
+//           follows from the approvals that it names: each is decided once (I5).
 // Threads   Immutable.
 // Lifetime  The ring outlives it.
 #pragma once
@@ -30,7 +31,7 @@ struct RequestState {
   std::vector<ApprovalId> approvals{};
 };
 
-// The call that a state was given for.
+// The call for which a state was made.
 struct StatePurpose {
   std::string tool;
   Dict arguments{};
@@ -42,7 +43,8 @@ class RequestStates {
 
   Result<std::string> Seal(const IsolationKey& owner, const StatePurpose& purpose,
                            const RequestState& state) const;
-  // kInvalidArgument: changed, too old, or of another owner or call.
+  // Fails with kInvalidArgument if the state was changed, is too old, or belongs to another owner
+  // or call.
   Result<RequestState> Open(const IsolationKey& owner, const StatePurpose& purpose,
                             std::string_view carried) const;
 

@@ -30,7 +30,7 @@ class RequestStateTest : public testing::Test {
                               .arguments = Object({{"code", "x"}, {"n", 1}})};
 };
 
-TEST_F(RequestStateTest, ComesBackAsItWas) {
+TEST_F(RequestStateTest, RoundTrips) {
   const auto state = states_.Open(ann_, purpose_, Sealed());
   ASSERT_TRUE(state);
   EXPECT_EQ(state->run, RunId("run_1"));
@@ -42,7 +42,7 @@ TEST_F(RequestStateTest, TheOrderOfArgumentsIsNoDifference) {
   EXPECT_TRUE(Opens(ann_, same, Sealed()));
 }
 
-TEST_F(RequestStateTest, IsForItsOwnerAndItsCallAlone) {
+TEST_F(RequestStateTest, IsValidForItsOwnerAndCallOnly) {
   const std::string carried = Sealed();
   EXPECT_FALSE(Opens(OwnerOf("bob"), purpose_, carried));
   EXPECT_FALSE(Opens(ann_, {.tool = "wait_for_run", .arguments = purpose_.arguments}, carried));
@@ -62,13 +62,13 @@ TEST_F(RequestStateTest, IsRefusedWhenAnyByteOfItWasChanged) {
   EXPECT_FALSE(Opens(ann_, purpose_, carried.substr(0, carried.size() / 2)));
 }
 
-TEST_F(RequestStateTest, GetsTooOld) {
+TEST_F(RequestStateTest, Expires) {
   const std::string carried = Sealed();
   clock_.Advance(std::chrono::hours(24 * 8));
   EXPECT_FALSE(Opens(ann_, purpose_, carried));
 }
 
-TEST_F(RequestStateTest, OfAnotherHostIsRefused) {
+TEST_F(RequestStateTest, AStateOfAnotherHostIsRefused) {
   const KeyRing others = KeyRing::Generate();
   const RequestStates theirs(others, clock_);
   EXPECT_FALSE(theirs.Open(ann_, purpose_, Sealed()));

@@ -42,7 +42,7 @@ asio::awaitable<Reply> RunFiles::List(std::optional<std::string> cursor, Exchang
                                   {.after = std::move(cursor), .limit = kRunsPerPage});
   if (!page) {
     if (page.error().code() == ErrorCode::kInvalidArgument) {
-      co_return InvalidParams("there is no such cursor");
+      co_return InvalidParams("the cursor is unknown");
     }
     co_return RpcError{.code = RpcCode::kInternalError, .message = page.error().message()};
   }
@@ -67,7 +67,7 @@ asio::awaitable<std::optional<caisson::List>> RunFiles::Read(std::string uri, Ex
   const auto run = co_await runs_.Find(owner, address->run);
   if (!run || address->number >= run->outcome.files.size()) co_return std::nullopt;
   const OutcomeFile& file = run->outcome.files[address->number];
-  // One name only for a file: what a client kept of another one's was never there.
+  // A file has one URI only; other URIs are not found.
   if (FileUri(*address, ToUtf8(file.path)) != uri) co_return std::nullopt;
   auto contents = co_await runs_.File(owner, address->run, address->number);
   if (!contents) co_return std::nullopt;

@@ -1,9 +1,11 @@
-// RunFiles shows the files that runs left as resources: to their owner, for as long as the runs are remembered.
+// RunFiles shows the captured files of runs as resources to their owner, for as long as the runs
+// are stored.
 //
 //   caisson://runs/run_01j.../files/0/report.csv
 //
-// Trust     URIs are the client's; files of others are not there (I4). Contents are the guest's.
-// Threads   As ResourceFeature.
+// Trust     URIs are the client's; files of other owners are not found (I4). Contents are the
+//           guest's.
+// Threads   Same as ResourceFeature.
 // Lifetime  The service outlives it.
 #pragma once
 

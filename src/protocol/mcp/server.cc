@@ -10,17 +10,17 @@
 namespace caisson::mcp {
 namespace {
 
-// How long a modern client may keep an answer. What is here belongs to whoever asked for it.
+// How long a modern client may cache an answer. Answers are private to the caller.
 constexpr std::int64_t kListTtlMs = 60'000;
 
 RpcError MustBeString(std::string_view name) {
   return InvalidParams("params." + std::string(name) + " must be a string");
 }
 
-// The lists here have one page, so no cursor was ever given out.
+// The lists have one page, so every cursor is invalid.
 std::optional<RpcError> RefuseCursor(const Dict& params) {
   if (params.Find("cursor") == nullptr) return std::nullopt;
-  return InvalidParams("there is no such cursor");
+  return InvalidParams("the cursor is unknown");
 }
 
 std::variant<Use, RpcError> ReadUse(const Dict& params) {
@@ -42,9 +42,9 @@ std::variant<Use, RpcError> ReadUse(const Dict& params) {
   return use;
 }
 
-// Models read this and try again, so all of it is said at once.
+// Reports all problems together, because models read them and try again.
 Dict BadArguments(const std::vector<SchemaProblem>& problems) {
-  std::string text = "The arguments are not as the tool's inputSchema wants them:";
+  std::string text = "The arguments do not match the tool's inputSchema:";
   for (const SchemaProblem& problem : problems) text.append("\n" + problem.Text());
   return ErrorResult(std::move(text));
 }
@@ -112,7 +112,8 @@ Server::Server(ServerInfo info, Features features)
   for (const ToolFeature& tool : features_.tools) {
     const auto* name = FindAs<std::string>(tool.definition, "name");
     const Value* schema = tool.definition.Find("inputSchema");
-    if (name == nullptr || schema == nullptr) std::abort();  // Ours to have written.
+    // A bug in the definitions of this program.
+    if (name == nullptr || schema == nullptr) std::abort();
     auto compiled = Schema::Compile(*schema);
     if (!compiled) std::abort();
     if (!tools_.try_emplace(*name, Tool{&tool, *std::move(compiled)}).second) std::abort();
@@ -153,7 +154,7 @@ asio::awaitable<Reply> Server::Handle(const Request& request, Exchange& exchange
   co_return Finished(std::move(*result), method, era);
 }
 
-// What every result of the modern era says besides its own.
+// Adds the fields that every result of the modern era has.
 Dict Server::Finished(Dict result, const Method& method, Era era) const {
   if (era != Era::kModern) return result;
   if (result.Find("resultType") == nullptr) Append(result, "resultType", "complete");
@@ -250,7 +251,7 @@ std::string Server::ShownTools(const Caller& caller) const {
   return shown;
 }
 
-// Lasts for as long as the client wants it to.
+// Lasts until the client ends it.
 Server::Answer Server::Listen(const Dict& params, Exchange& exchange) const {
   const auto* wanted = FindAs<Dict>(params, "notifications");
   if (wanted == nullptr) co_return InvalidParams("params.notifications must be an object");
@@ -258,7 +259,8 @@ Server::Answer Server::Listen(const Dict& params, Exchange& exchange) const {
   const bool tells = wants_tools != nullptr && *wants_tools;
   const auto place = changes_->TakePlace(exchange.caller().owner());
   if (place == nullptr) {
-    co_return RpcError{.code = RpcCode::kInternalError, .message = "you listen too often already"};
+    co_return RpcError{.code = RpcCode::kInternalError,
+                       .message = "too many open subscriptions; close one first"};
   }
   const Dict meta = Object({{kMetaSubscription, exchange.request_id()}});
   exchange.Notify("notifications/subscriptions/acknowledged",
@@ -309,14 +311,14 @@ Server::Answer Server::ReadResource(const Dict& params, Exchange& exchange) cons
                      .data = Object({{"uri", *uri}})};
 }
 
-// What is here never changes, so that a subscription is kept and nothing ever sent.
+// The resources never change, so a subscription is kept and nothing is sent.
 Server::Answer Server::Subscribe(const Dict& params, Exchange& exchange) const {
   constexpr std::size_t kMaxSubscriptions = 1000;
   const auto* uri = FindAs<std::string>(params, "uri");
   if (uri == nullptr) co_return MustBeString("uri");
   if (Session* session = exchange.session()) {
     if (session->subscriptions.size() >= kMaxSubscriptions) {
-      co_return InvalidParams("this session has too many subscriptions");
+      co_return InvalidParams("this session has too many subscriptions; end one first");
     }
     session->subscriptions.insert(*uri);
   }

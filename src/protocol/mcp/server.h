@@ -1,11 +1,12 @@
-// A Server answers the requests of MCP, of both eras, over whatever transport brings them.
+// A Server answers MCP requests of both eras, independent of the transport.
 //
 //   Server server({.name = "caisson", .version = "1.0"}, std::move(features));
 //   Reply reply = co_await server.Handle(request, exchange);
 //
-// Trust     Requests are hostile; what is wrong with one is told to whoever sent it. Limits on size and number are
-//           the transport's.
-// Threads   Immutable, but for those who wait for changes: any number of requests at once, each on the serial executor of its exchange.
+// Trust     Requests are hostile; errors are returned to the sender. The transport limits size and
+//           number.
+// Threads   Immutable, except for the listeners of changes. Any number of requests at once, each on
+//           the serial executor of its exchange.
 // Lifetime  Outlives the requests it answers.
 #pragma once
 
@@ -28,21 +29,21 @@ struct ServerInfo {
   std::string name;
   std::string version;
   std::string title{};
-  std::string instructions{};  // For the model, on when to use what is here.
+  std::string instructions{};  // Tells the model when to use the features.
 };
 
 class Server {
  public:
-  // Precondition: the tools' schemas compile, their names differ.
+  // Precondition: the tools' schemas compile and their names differ.
   Server(ServerInfo info, Features features);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   asio::awaitable<Reply> Handle(const Request& request, Exchange& exchange) const;
-  // For clients that are told without having asked for it, as in the legacy era.
+  // For clients that are notified without a subscription, as in the legacy era.
   ToolChanges& changes() const { return *changes_; }
-  // What a session's client tells it.
+  // Processes a notification of a session's client.
   static void Notice(const Notification& notification, Session& session);
 
  private:

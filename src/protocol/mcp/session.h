@@ -1,10 +1,11 @@
-// A Session is what lasts longer than one request: a stdio connection, or a legacy client's session over HTTP.
-// It knows what the client said when it came, which requests are under way, and what the client was asked.
+// A Session holds state that outlives one request: a stdio connection, or a legacy client's session
+// over HTTP. It knows the client's `initialize`, the current requests, and the open questions to
+// the client.
 //
-// Trust     Ids are the client's: an answer counts only for a question of this session that is open, a
+// Trust     Ids are the client's. An answer counts only for an open question of this session, a
 //           cancellation only for a request of this session.
 // Threads   One serial executor.
-// Lifetime  Outlives the requests it knows of; shared by them.
+// Lifetime  Shared by its requests and outlives them.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -28,21 +29,21 @@ class RequestsUnderWay {
  public:
   struct Underway {
     Stop stop;
-    bool unwanted = false;  // The client has cancelled it: nobody waits for the answer.
-    bool endless = false;   // It ends when it is stopped.
+    bool unwanted = false;  // The client has cancelled it and does not wait for the answer.
+    bool endless = false;   // It runs until it is stopped.
   };
 
-  // False if a request of that id is under way already.
+  // Returns false if a request of that id is already running.
   [[nodiscard]] bool Begin(const Value& id, std::shared_ptr<Underway> request);
   void End(const Value& id);
   void Cancel(const Value& id);
-  // Nobody said that they are unwanted; they just cannot go on.
+  // The requests cannot continue, but the client has not cancelled them.
   void StopAll();
   void StopEndless();
   std::size_t size() const { return requests_.size(); }
 
  private:
-  std::map<std::string, std::shared_ptr<Underway>> requests_;  // By the id's JSON.
+  std::map<std::string, std::shared_ptr<Underway>> requests_;  // Keyed by the id's JSON.
 };
 
 class Session {
@@ -52,7 +53,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Who makes legacy requests here.
+  // Returns the caller of legacy requests in this session.
   Caller LegacyCaller() const {
     return {.principal = principal,
             .era = Era::kLegacy,
@@ -62,15 +63,15 @@ class Session {
   }
 
   const Principal principal;
-  // As the client said in `initialize`; until then as if it could do nothing.
+  // From the client's `initialize`; until then without any capabilities.
   std::string version{kOldestVersion};
   Dict capabilities{};
-  bool initialized = false;  // It is ready to be told things.
+  bool initialized = false;  // The client is ready for notifications.
   LogLevel log_level = LogLevel::kInfo;
   std::set<std::string> subscriptions{};
 
   RequestsUnderWay requests{};
-  jsonrpc::Questions questions;  // What we have asked the client, in the legacy era.
+  jsonrpc::Questions questions;  // Open questions to the client, in the legacy era.
 };
 
 }  // namespace caisson::mcp

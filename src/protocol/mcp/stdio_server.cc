@@ -13,9 +13,10 @@
 namespace caisson::mcp {
 namespace {
 
-constexpr std::size_t kMaxRequests = 64;                // Under way at once.
-constexpr std::size_t kMaxUnsentBytes = 4u << 20;       // Beyond it what may be lost is lost.
-constexpr std::chrono::milliseconds kLastAnswers{500};  // After the client has hung up.
+constexpr std::size_t kMaxRequests = 64;  // At the same time.
+// Beyond it, messages that may be lost are dropped.
+constexpr std::size_t kMaxUnsentBytes = 4u << 20;
+constexpr std::chrono::milliseconds kLastAnswers{500};  // After the client has closed.
 
 }  // namespace
 
@@ -40,8 +41,8 @@ class StdioServer::LineExchange final : public Exchange {
   const RequestsUnderWay::Underway& underway_;
 };
 
-// The answers to what came in one line: each is sent when it is there, or all of a batch together with the last. Shared
-// by those who have an answer to give.
+// The answers to one line: each is sent when ready, or all of a batch together with the last.
+// Shared by the requests of the line.
 class StdioServer::Answers {
  public:
   Answers(LineStream& lines, bool together) : lines_(lines), together_(together) {}
@@ -79,7 +80,7 @@ asio::awaitable<void> StdioServer::Read() {
   }
 }
 
-// What a legacy client hears unasked; a modern one listens (subscriptions/listen).
+// Notifications for legacy clients; a modern client subscribes (subscriptions/listen).
 asio::awaitable<void> StdioServer::TellChanges() {
   co_await server_.changes().Tell(session_->LegacyCaller(), [this] {
     if (session_->initialized) lines_.Write(NotificationText(kToolsChanged, {}));
@@ -141,11 +142,12 @@ void StdioServer::Begin(Request request, std::shared_ptr<Answers> answers) {
     answers->Give(ReplyText(request.id,
                             RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
   };
-  if (session_->requests.size() >= kMaxRequests) return refuse("too many requests are under way");
+  if (session_->requests.size() >= kMaxRequests)
+    return refuse("too many requests are running; wait for an answer");
   auto underway = std::make_shared<RequestsUnderWay::Underway>(Stop(idle_.get_executor()));
   underway->endless = request.method == "subscriptions/listen";
   if (!session_->requests.Begin(request.id, underway)) {
-    return refuse("a request of this id is under way");
+    return refuse("a request with this id is already running");
   }
   Spawn(underway->stop, Answer(std::move(request), underway, std::move(answers)));
 }
@@ -165,9 +167,9 @@ asio::awaitable<void> StdioServer::Answer(Request request,
                           *underway);
     reply = co_await server_.Handle(request, exchange);
   }
-  // A client that has cancelled a request does not want to hear of it.
+  // A cancelled request gets no answer.
   if (!underway->unwanted) answers->Give(ReplyText(request.id, std::move(reply)));
-  answers.reset();  // Before anybody hears that the last request has ended.
+  answers.reset();  // Before the end of the last request is signalled.
   session_->requests.End(request.id);
   if (session_->requests.size() == 0) idle_.cancel();
 }

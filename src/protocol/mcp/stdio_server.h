@@ -1,11 +1,12 @@
-// A StdioServer speaks MCP, of both eras, with the one client at the other end of two pipes.
+// A StdioServer serves MCP, of both eras, to the one client at the other end of two pipes.
 //
 //   StdioServer server(mcp_server, lines, principal, executor);
-//   co_await server.Serve();                         // until the client is gone
+//   co_await server.Serve();                         // until the client disconnects
 //
-// Trust     Lines are hostile: too long, too many at once or no message at all gets an answer and nothing else.
+// Trust     Lines are hostile. Lines that are too long, too many at once or not messages are
+//           answered with an error and have no other effect.
 // Threads   One serial executor.
-// Lifetime  Serve() returns when no request is under way any more. Server and lines outlive it.
+// Lifetime  Serve() returns when no request is running. Server and lines outlive it.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -26,8 +27,8 @@ class StdioServer {
   StdioServer(const StdioServer&) = delete;
   StdioServer& operator=(const StdioServer&) = delete;
 
-  // Ends when the client closes its end, or lines.Close() was called. What is nearly done then is still
-  // answered; the rest is cancelled.
+  // Ends when the client closes its end, or lines.Close() was called. Requests that are nearly done
+  // are still answered; the rest are cancelled.
   asio::awaitable<void> Serve();
 
  private:

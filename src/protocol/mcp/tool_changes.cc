@@ -10,9 +10,9 @@
 namespace caisson::mcp {
 namespace {
 
-// Servers that cannot say that they have changed are asked by whoever looks.
+// The interval for checking upstreams that cannot report changes.
 constexpr std::chrono::minutes kLookAgain{1};
-constexpr int kMaxPlaces = 32;  // Of one owner.
+constexpr int kMaxPlaces = 32;  // For one owner.
 
 }  // namespace
 
@@ -33,9 +33,9 @@ asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_
   std::string shown = show_(caller);
   auto reason = Wakeup::Reason::kWoken;
   while (reason == Wakeup::Reason::kWoken) {
-    const auto wakeup = std::make_shared<Wakeup>();  // Shared with whoever wakes us.
+    const auto wakeup = std::make_shared<Wakeup>();  // Shared with the bell's listener.
     const auto wake = [wakeup] { wakeup->Wake(); };
-    // Begin to listen, then look: what comes between is not missed.
+    // Start to listen, then look: a change in between is not missed.
     const auto changing = bell_->Listen(wake);
     const auto closing = closing_.Listen(wake);
     if (std::string now = show_(caller); now != shown) {
@@ -44,7 +44,7 @@ asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_
     }
     look_again.expires_after(kLookAgain);
     look_again.async_wait([wake](const boost::system::error_code&) { wake(); });
-    // A wait that begins after it was cancelled would not end.
+    // A wait that begins after the cancellation would not end.
     const auto state = co_await asio::this_coro::cancellation_state;
     if (closed_ || state.cancelled() != asio::cancellation_type::none) co_return;
     reason = co_await wakeup->Sleep();

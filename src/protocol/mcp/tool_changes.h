@@ -1,10 +1,10 @@
-// ToolChanges tells clients that what tools/list shows them is not any more what it was.
+// ToolChanges notifies clients when the result of their tools/list has changed.
 //
 //   co_await changes.Tell(caller, [&] { Send("notifications/tools/list_changed"); });
 //
-// Trust     A caller hears of changes to what that caller is shown, and of nobody else's.
-// Threads   Any; a caller is told on the executor of the coroutine that waits.
-// Lifetime  The bell outlives it; it outlives those who wait. Close() ends their waiting.
+// Trust     A caller is told only of changes to its own list.
+// Threads   Any; a caller is notified on the executor of the waiting coroutine.
+// Lifetime  The bell outlives it; it outlives the waiting coroutines. Close() ends them.
 #pragma once
 
 #include <atomic>
@@ -28,19 +28,19 @@ inline constexpr std::string_view kToolsChanged = "notifications/tools/list_chan
 
 class ToolChanges {
  public:
-  // All that tools/list says to a caller, in whatever form.
+  // Returns the contents of tools/list for a caller, in any form.
   using Show = std::function<std::string(const Caller& caller)>;
 
-  // `bell` rings when it may have changed; null: it never does.
+  // `bell` rings when the list may have changed; null: it never does.
   ToolChanges(Bell<>* bell, Show show) : bell_(bell), show_(std::move(show)) {}
 
   bool can_happen() const { return bell_ != nullptr; }
 
-  // A place for one who listens over a connection of the server's, which has only so many; null: this owner has enough of
-  // them. Free again when it goes, before this does.
+  // Reserves one of the limited places for listeners over the server's connections; null if this
+  // owner has too many. Destroy the result, before this object, to free the place.
   std::shared_ptr<void> TakePlace(const IsolationKey& owner);
 
-  // Returns when cancelled, or after Close(). Precondition: they can happen.
+  // Returns when cancelled, or after Close(). Precondition: changes can happen.
   asio::awaitable<void> Tell(Caller caller, std::function<void()> on_change);
   void Close();
 

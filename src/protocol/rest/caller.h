@@ -1,6 +1,7 @@
-// A Caller is whose request it is.
+// A Caller is the identity of a request.
 //
-// The routes' screen resolves it from the head, before the body is read, and puts it into the request.
+// The routes' screen resolves it from the head, before the body is read, and puts it into the
+// request.
 //
 // Trust     Resolved from hostile headers, once per request (I2).
 // Threads   A value.
@@ -36,7 +37,7 @@ inline asio::awaitable<Result<Caller>> ResolveCaller(const IdentityResolver& res
   co_return Caller{.identity = *identity, .owner = IsolationKey(*identity)};
 }
 
-// Precondition: the request came by a route with the screen.
+// Precondition: the route has the screen.
 inline const Caller& CallerOf(const net::Request& request) {
   return std::any_cast<const Caller&>(request.caller);
 }

@@ -6,7 +6,7 @@
 namespace caisson::rest {
 namespace {
 
-// An object, name by name; values are JSON already.
+// Writes an object member by member; values are JSON already.
 class Object {
  public:
   Object& Put(std::string_view name, std::string_view json) {
@@ -19,7 +19,7 @@ class Object {
   std::string text_ = "{";
 };
 
-// A call or a file of an outcome as text, about.
+// The approximate size of a call or a file of an outcome as text.
 constexpr std::size_t kRecordBytes = 200;
 
 Object Begin(const RunView& run) {

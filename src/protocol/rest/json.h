@@ -1,10 +1,11 @@
-// Runs as clients see them, and pages of anything. Approvals look as at every door (approval/presentation.h).
+// The JSON form of runs, and pages of any items. Approvals have the same form at every door
+// (approval/presentation.h).
 //
 //   {"id":"run_…","state":"finished","created_at":"…","updated_at":"…","code":"…","outcome":{…}}
 //
-// Trust     Outcomes, code and arguments are hostile content; here they become JSON strings and nothing else.
+// Trust     Outcomes, code and arguments are hostile content; they become JSON strings only.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string>
@@ -15,13 +16,14 @@
 
 namespace caisson::rest {
 
-// With its outcome, of one that runs: null.
+// Includes the outcome; null for a running one.
 std::string ToJson(const RunView& run);
-// About how many bytes ToJson reads: large outcomes are not written on an event loop.
+// Returns the approximate number of bytes that ToJson reads. Large outcomes are not written on an
+// event loop.
 std::size_t JsonWork(const RunView& run);
-// For lists: how it ended, without what it said.
+// For lists: the ending, without output.
 std::string Summary(const RunView& run);
-// {"items":[...],"next":"…"}; the last page's `next` is null.
+// Returns {"items":[...],"next":"…"}; `next` is null on the last page.
 template <typename T, typename F>
 std::string ToJson(const Page<T>& page, F&& item_json) {
   std::string text = "{\"items\":[";

@@ -1,6 +1,7 @@
-// OutputText turns pieces of output into text: a character that a piece cuts in two comes whole with the next one.
+// OutputText converts pieces of output to text. A character that is split between two pieces is
+// returned with the second.
 //
-// Trust     Bytes are the code's. What is no UTF-8 becomes U+FFFD later, as in outcomes.
+// Trust     Bytes are the code's. Invalid UTF-8 becomes U+FFFD later, as in outcomes.
 // Threads   One.
 // Lifetime  That of a run.
 #pragma once
@@ -15,7 +16,7 @@ namespace caisson::rest {
 
 class OutputText {
  public:
-  // What can be shown of what has come so far on that stream, and was not before.
+  // Returns the new text of that stream that can be shown now.
   std::string Take(OutputStream stream, std::string_view bytes) {
     std::string& held = stream == OutputStream::kStdout ? stdout_ : stderr_;
     std::string text = std::exchange(held, {}).append(bytes);
@@ -25,7 +26,7 @@ class OutputText {
   }
 
  private:
-  // How many bytes at the end begin a character that has more.
+  // Returns the number of bytes at the end that belong to an incomplete character.
   static std::size_t UnfinishedBytes(std::string_view text) {
     for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
       const auto byte = static_cast<unsigned char>(text[text.size() - back]);

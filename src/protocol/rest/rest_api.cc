@@ -55,7 +55,7 @@ Result<ListQuery> ParseListQuery(const net::Request& request) {
   return query;
 }
 
-// The state that goes by that name.
+// Returns the state of that name.
 template <typename State>
 Result<std::optional<State>> ParseState(const std::optional<std::string>& name,
                                         std::span<const State> states) {
@@ -84,7 +84,8 @@ std::string EncodedFileName(std::string_view path) {
   return out;
 }
 
-// The code wrote it: a browser must neither show it as a page of this server nor guess what it is.
+// The code wrote the contents: a browser must neither show them as a page of this server nor guess
+// their type.
 net::Response FileResponse(const OutcomeFile& file, std::string contents) {
   return {.headers = {{.name = "Content-Type", .value = std::string(MediaType(file.path))},
                       {.name = "Content-Disposition",
@@ -96,7 +97,7 @@ net::Response FileResponse(const OutcomeFile& file, std::string contents) {
 }  // namespace
 
 void RestApi::Mount(net::Router& router) const {
-  // Every character of the code may take six in JSON ("\u0000"), and there are other things in a body.
+  // Every character of the code may take six in JSON ("\u0000"), and a body has other fields.
   const std::size_t run_bytes = 6 * max_code_bytes_ + (64u << 10);
   const auto add = [&](const char* method, const char* pattern, Operation operation) {
     router.Add(method, pattern, Handle(operation), {.screen = Screen()});
@@ -206,7 +207,8 @@ RestApi::Reply RestApi::Decide(Caller caller, net::Request request) const {
 
 RestApi::Reply RestApi::ListGrants(Caller caller, net::Request request) const {
   if (!request.query.empty()) {
-    co_return Error(ErrorCode::kInvalidArgument, "grants are listed all at once");
+    co_return Error(ErrorCode::kInvalidArgument,
+                    "grants have no pages; leave out \"limit\" and \"after\"");
   }
   auto grants = co_await services_.runs.Grants(caller.owner);
   if (!grants) co_return std::move(grants).error();

@@ -1,18 +1,21 @@
-// The RestApi is runs and approvals over HTTP.
+// The RestApi serves runs and approvals over HTTP.
 //
-//   POST /v1/runs                     {"code", "session"?, "limits"?, "wait"?}     200 it stopped, 202 it goes on or waits
+//   POST /v1/runs     {"code", "session"?, "limits"?, "wait"?}     200 stopped, 202 runs or waits
 //   GET  /v1/runs[?state=&limit=&after=]        GET /v1/runs/{id}        POST /v1/runs/{id}/cancel
 //   GET  /v1/runs/{id}/files/{n}                GET /v1/approvals[?state=&limit=&after=]
-//   GET  /v1/approvals/{id}                     POST /v1/approvals/{id}  {"decision": "approve"|"deny", "reason"?, "standing"?}
+//   GET  /v1/approvals/{id}
+//   POST /v1/approvals/{id}  {"decision": "approve"|"deny", "reason"?, "standing"?}
 //   GET  /v1/grants                             DELETE /v1/grants/{id}
 //
-// With `Accept: text/event-stream`, POST /v1/runs tells output as it comes (start_run.h). A client that goes away cancels
-// the run it waits for, unless it gave an Idempotency-Key: then it is expected back.
+// With `Accept: text/event-stream`, POST /v1/runs streams the output (start_run.h). If a client
+// disconnects, the run it waits for is cancelled, unless it gave an Idempotency-Key: then it is
+// expected to return.
 //
-// Trust     Requests are hostile. Whose a request is, is resolved once (I2); what is another's is not there, and the
-//           answer has the same bytes as for what never was (I4).
+// Trust     Requests are hostile. The identity is resolved once per request (I2). Data of another
+//           owner is not found, and the answer has the same bytes as for data that never existed
+//           (I4).
 // Threads   Handlers run on their connections' strands, any number side by side.
-// Lifetime  What it is given outlives it; it outlives the server it is mounted on.
+// Lifetime  Its services outlive it; it outlives the server it is mounted on.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -33,14 +36,14 @@ struct RestServices {
   RunService& runs;
   const IdentityResolver& identity;
   const Clock& clock;
-  SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
+  SessionHost* sessions = nullptr;  // Null: runs have no session context.
   std::optional<asio::any_io_executor>
-      cpu_pool{};  // Where large bodies are read; without one, on their strands.
+      cpu_pool{};  // Reads large bodies; without it they are read on their strands.
 };
 
 class RestApi {
  public:
-  // `usual` are the limits of a run that asks for nothing else; code may be as long as `ceiling` says.
+  // `usual`: the default limits of a run. `ceiling` limits the length of code.
   RestApi(RestServices services, Limits usual, const Limits& ceiling)
       : services_(services), usual_(usual), max_code_bytes_(ceiling.code_bytes) {}
 
@@ -50,9 +53,9 @@ class RestApi {
   using Reply = asio::awaitable<Result<net::Response>>;
   using Operation = Reply (RestApi::*)(Caller, net::Request) const;
 
-  // Resolves the caller; refuses the request if there is none.
+  // Resolves the caller; refuses a request without one.
   net::Screen Screen() const;
-  // Performs the operation, maps its error.
+  // Performs the operation and maps its error.
   net::Handler Handle(Operation operation) const;
   asio::awaitable<void> StartRun(net::Exchange& exchange) const;
 

@@ -18,7 +18,7 @@ Error Bad(std::string what) {
 
 Result<Dict> ParseObject(std::string_view body) {
   auto value = ParseJson(body);
-  if (!value) return std::move(value).error().Context("the body is no JSON");
+  if (!value) return std::move(value).error().Context("the body is not JSON");
   if (auto* dict = std::get_if<Dict>(&value->variant())) return std::move(*dict);
   return Bad("the body must be a JSON object");
 }
@@ -34,7 +34,8 @@ Result<bool> YesOrNo(std::string_view name, const Value& value) {
   return *yes;
 }
 
-// As SetLimit reads it. Anything but a number is no text at all, which it refuses by name.
+// Returns the text for SetLimit. Anything but a number becomes "", which SetLimit refuses with the
+// name.
 std::string NumberText(const Value& value) {
   if (const auto* whole = value.If<std::int64_t>()) return std::to_string(*whole);
   std::array<char, 512> digits;
@@ -77,7 +78,7 @@ Result<void> ReadField(std::string_view name, const Value& value, const Limits& 
   return {};
 }
 
-// The one of two that goes by that name.
+// Returns the one of two values that has this name.
 template <typename T>
 Result<T> Choice(std::string_view name, const Value& value,
                  std::array<std::pair<std::string_view, T>, 2> choices) {
@@ -106,7 +107,7 @@ Result<StandingYes> ReadStanding(const Value& value) {
       TRY_ASSIGN(standing.arguments,
                  Choice<StandingYes::Arguments>(name, field, {{{"these", kThese}, {"any", kAny}}}));
     } else {
-      return Bad("\"" + name + "\" is not known; a standing yes has \"scope\" and \"arguments\"");
+      return Bad("\"" + name + "\" is not known; \"standing\" has \"scope\" and \"arguments\"");
     }
   }
   return standing;

@@ -1,11 +1,13 @@
-// What a client asks for with POST /v1/runs and POST /v1/approvals/{id}.
+// Parses the bodies of POST /v1/runs and POST /v1/approvals/{id}.
 //
 //   {"code": "6*7", "session": "notebook", "limits": {"wall_seconds": 5}, "wait": false}
-//   {"decision": "approve", "reason": "as agreed", "standing": {"scope": "always", "arguments": "any"}}
+//   {"decision": "approve", "reason": "as agreed",
+//    "standing": {"scope": "always", "arguments": "any"}}
 //
-// Trust     The bodies are hostile: types are checked, unknown names are refused, nothing is guessed.
+// Trust     The bodies are hostile: types are checked, unknown names are refused, nothing is
+//           guessed.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string>
@@ -24,10 +26,11 @@ struct RunRequest {
   Wait wait = Wait::kUntilItStops;
 };
 
-// Limits that are not named are `usual`. kInvalidArgument, saying what is wrong with which name.
+// Limits that are not named are `usual`. Fails with kInvalidArgument, with the name and what is
+// wrong.
 Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual);
 
-// Without who gives it.
+// The result does not say who decides; the caller adds that.
 Result<Answer> ParseAnswer(std::string_view body);
 
 }  // namespace caisson::rest

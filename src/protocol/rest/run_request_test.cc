@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(RunRequest, HasCodeAndWhatElseIsNamed) {
+TEST(RunRequest, HasCodeAndTheNamedFields) {
   const auto request = ParseRunRequest(
       R"({"code":"6*7","session":"s","restart":true,"fork_of":"t","limits":{"wall_seconds":1.5,"files":3},"wait":false})",
       {});
@@ -24,7 +24,7 @@ TEST(RunRequest, HasCodeAndWhatElseIsNamed) {
   EXPECT_EQ(request->wait, Wait::kNotAtAll);
 }
 
-TEST(RunRequest, WithoutLimitsNoneAreAskedFor) {
+TEST(RunRequest, WithoutLimitsTheRequestHasNone) {
   const auto request = ParseRunRequest(R"({"code":""})", {});
   ASSERT_TRUE(request);
   EXPECT_FALSE(request->start.limits);
@@ -40,13 +40,13 @@ TEST(RunRequest, LimitsNotNamedAreTheUsualOnes) {
 
 TEST(RunRequest, MistakesAreNamed) {
   const std::pair<const char*, const char*> mistakes[] = {
-      {"", "no JSON"},
-      {"{", "no JSON"},
+      {"", "not JSON"},
+      {"{", "not JSON"},
       {"[]", "must be a JSON object"},
       {"{}", "\"code\" is missing"},
       {R"({"code":1})", "\"code\" must be a string"},
       {R"({"code":null})", "\"code\" must be a string"},
-      {R"({"code":"","code":""})", "no JSON"},
+      {R"({"code":"","code":""})", "not JSON"},
       {R"({"code":"","restart":1})", "\"restart\" must be true or false"},
       {R"({"code":"","restart":true})", "\"restart\" is about a \"session\""},
       {R"({"code":"","fork_of":1})", "\"fork_of\" must be a string"},

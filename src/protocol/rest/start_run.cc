@@ -18,14 +18,14 @@ namespace {
 
 constexpr auto kKeysAreKept = std::chrono::hours(24);
 constexpr std::size_t kMaxKeyBytes = 255;
-// Of one look at a run that another request has started.
+// The longest single wait for a run that another request has started.
 constexpr auto kLook = std::chrono::hours(1);
 
 Error Bad(std::string what) {
   return Error(ErrorCode::kInvalidArgument, std::move(what));
 }
 
-// The key is the client's name for its request, if it has one.
+// The key is the client's key for its request, if it has one.
 std::shared_ptr<const SessionContext> ContextFor(SessionHost& sessions, const Caller& caller,
                                                  const RunRequest& request,
                                                  const net::Request& asked) {
@@ -50,7 +50,7 @@ Result<void> RequireJson(const net::Request& request) {
 
 asio::awaitable<void> RunStart::Perform() {
   const auto run = co_await Start();
-  [[maybe_unused]] Result<void> told;  // A client that has gone is nobody's to tell.
+  [[maybe_unused]] Result<void> told;  // Ignored: a disconnected client cannot be told.
   std::string text;
   if (run) {
     text = co_await CallAside(services_.cpu_pool, JsonWork(*run), [&] { return ToJson(*run); });
@@ -69,7 +69,7 @@ asio::awaitable<void> RunStart::Perform() {
   }
 }
 
-// The request is as it should be, and so is the key; only not both together.
+// Request and key are each valid, but the key belongs to another request.
 net::Response RunStart::Refusal(const Error& error) const {
   if (!key_was_used_) return ToResponse(error);
   return net::ToResponse({.status = 422, .detail = error.message()});
@@ -129,7 +129,7 @@ asio::awaitable<Result<RunView>> RunStart::StartOnce(IsolationKey owner, RunRequ
   const Wait wait = request.wait;
   auto run = co_await StartNow(owner, std::move(request));
   if (run || run.error().code() != ErrorCode::kFailedPrecondition) co_return run;
-  // Perhaps the same request came twice at once, and the other was faster.
+  // The same request may have come twice at once, and the other one was faster.
   const auto started = co_await FindStarted(owner, key);
   if (!started) co_return started.error();
   if (!*started) co_return run;
@@ -145,7 +145,7 @@ asio::awaitable<Result<RunView>> RunStart::StartNow(IsolationKey owner, RunReque
 
 asio::awaitable<Result<RunView>> RunStart::Again(IsolationKey owner, RunId id, Wait wait) {
   if (wait == Wait::kNotAtAll) co_return co_await services_.runs.Find(owner, id);
-  // This client has seen none of its approvals, whoever else has.
+  // This client has not seen any of its approvals.
   co_return co_await services_.runs.Await(owner, id, {}, std::chrono::steady_clock::now() + kLook);
 }
 
@@ -156,7 +156,7 @@ asio::awaitable<void> RunStart::OpenEvents(StartRun& start) {
   start.on_start = [events = *events_](const RunId& id) mutable {
     events.Post({.name = "started", .data = "{\"id\":" + JsonQuoted(id.str()) + "}"});
   };
-  // Called on the run's executor alone, one after the other.
+  // Called on the run's executor only, one after the other.
   start.on_output = [events = *events_, text = std::make_shared<OutputText>()](
                         OutputStream stream, std::string_view bytes) mutable {
     const std::string whole = text->Take(stream, bytes);

@@ -1,13 +1,14 @@
-// A RunStart is one POST /v1/runs: whole, or told as it goes on.
+// A RunStart is one POST /v1/runs, answered as a whole or as a stream.
 //
 // As events (Accept: text/event-stream):
 //   event: started      {"id":"run_…"}
 //   event: output       {"stream":"stdout","text":"…"}
 //   event: run          the run, as GET /v1/runs/{id} shows it: the last event
-//   event: problem      in its place, if it could not be started
+//   event: problem      instead of it, if the run could not be started
 //
-// With an Idempotency-Key the run is started once, however often the request comes and to however many replicas: the key
-// is stored with the run, and the same key and body find that run, as it is then. Another body under the same key is 422.
+// With an Idempotency-Key the run is started once, however often and to however many replicas the
+// request is sent. The key is stored with the run; the same key and body return that run in its
+// current state. Another body under the same key gets 422.
 //
 // Trust     The request is hostile. Output is the code's; it becomes JSON strings.
 // Threads   The connection's strand; output comes from the run's own executor.
@@ -28,7 +29,8 @@
 
 namespace caisson::rest {
 
-// kInvalidArgument unless the body says that it is JSON: a form of some web page never does.
+// Fails with kInvalidArgument unless the Content-Type is JSON. A form of a web page cannot have
+// that type.
 Result<void> RequireJson(const net::Request& request);
 
 class RunStart {
@@ -42,9 +44,10 @@ class RunStart {
   asio::awaitable<Result<RunView>> Start();
   net::Response Refusal(const Error& error) const;
   Result<std::optional<RunKey>> ReadKey() const;
-  // The run that was started with this key; nothing: none was.
+  // Returns the run that was started with this key; nullopt: none.
   asio::awaitable<Result<std::optional<RunId>>> FindStarted(IsolationKey owner, RunKey key);
-  // Starts it, or finds what another request with the same key has started meanwhile.
+  // Starts the run, or returns the one that another request with the same key has started
+  // meanwhile.
   asio::awaitable<Result<RunView>> StartOnce(IsolationKey owner, RunRequest request);
   asio::awaitable<Result<RunView>> StartNow(IsolationKey owner, RunRequest request);
   asio::awaitable<Result<RunView>> Again(IsolationKey owner, RunId id, Wait wait);
@@ -54,7 +57,7 @@ class RunStart {
   const Limits& usual_;
   net::Exchange& exchange_;
   std::optional<net::EventStream> events_;
-  bool key_was_used_ = false;  // For another request.
+  bool key_was_used_ = false;  // By another request.
 };
 
 }  // namespace caisson::rest

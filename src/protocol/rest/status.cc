@@ -30,7 +30,7 @@ int StatusOf(ErrorCode code) {
   return 500;
 }
 
-// A client is told what went wrong only if it can do something about it, later in these cases.
+// A client gets the message only if it can act on it; in these cases, by a later retry.
 net::Response Failure(int status, const Error& error) {
   if (status != 503 && status != 507) return {.status = status, .failure = error.message()};
   net::Response response = net::ToResponse({.status = status, .detail = error.message()});
@@ -44,7 +44,7 @@ net::Response Failure(int status, const Error& error) {
 net::Response ToResponse(const Error& error) {
   const int status = StatusOf(error.code());
   if (status >= 500) return Failure(status, error);
-  // Who is not known, and what is not there, is told no more than that: details would tell who and what is (I4).
+  // 401 and 404 have no details, because details would reveal what exists (I4).
   const bool silent = status == 401 || status == 404;
   net::Response response =
       net::ToResponse({.status = status, .detail = silent ? "" : error.message()});

@@ -1,8 +1,9 @@
-// Which error is which HTTP status: the one place that decides it.
+// Maps errors to HTTP statuses; the only place that does.
 //
-// Trust     Messages of errors that the client can do something about are told; those of ours go to the log.
+// Trust     Messages of errors that the client can act on are sent; those of internal errors go to
+//           the log.
 // Threads   Pure functions.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include "base/error.h"

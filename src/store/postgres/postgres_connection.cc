@@ -9,13 +9,13 @@
 namespace caisson {
 namespace {
 
-// Types by number, as pg_type has them since ever.
+// Type numbers of pg_type; they never change.
 constexpr Oid kBytea = 17;
 constexpr Oid kInt8 = 20;
 constexpr Oid kInt4 = 23;
 constexpr Oid kText = 25;
 
-// The parameters of one statement in the four arrays that libpq wants.
+// The parameters of one statement as the four arrays that libpq needs.
 class Parameters {
  public:
   explicit Parameters(const std::vector<SqlValue>& values) : numbers_(values.size()) {
@@ -66,7 +66,7 @@ SqlValue Column(const PGresult* result, int row, int column) {
                     static_cast<std::size_t>(PQgetlength(result, row, column)));
   switch (PQftype(result, column)) {
     case kInt8:
-    case kInt4:  // Constants in statements; never negative ones.
+    case kInt4:  // Constants in statements; never negative.
       return BigEndian(bytes);
     case kBytea:
       return Bytes{std::move(bytes)};
@@ -101,7 +101,7 @@ const Dialect& PostgresConnection::dialect() const {
 }
 
 Result<void> PostgresConnection::Connect() {
-  // What the URL says itself comes last and wins.
+  // Settings in the URL come last and take precedence.
   constexpr std::array<const char*, 7> kNames = {"connect_timeout",
                                                  "tcp_user_timeout",
                                                  "keepalives_idle",
@@ -117,8 +117,9 @@ Result<void> PostgresConnection::Connect() {
     return Error(ErrorCode::kUnavailable,
                  "PostgreSQL: " + std::string(PQerrorMessage(connection_.get())));
   }
-  // A commit is on the server's disk before it is believed (I6), and every wait ends. A replica that is stopped in the
-  // middle of a transaction loses it, and its locks with it, before others wait for those longer than for a lease.
+  // A commit is on the server's disk before it is acknowledged (I6), and every wait ends. A replica
+  // that is stopped in the middle of a transaction loses it, and its locks, before others have
+  // waited for them longer than a lease.
   for (const std::string_view setting :
        {"SET synchronous_commit = on", "SET statement_timeout = '30s'", "SET lock_timeout = '10s'",
         "SET idle_in_transaction_session_timeout = '3s'", "SET client_min_messages = warning"}) {
@@ -178,8 +179,8 @@ Error PostgresConnection::Failed(pg_result* result) {
   }
   const char* const raw = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   if (raw == nullptr) {
-    // libpq's own error. PQstatus can still say CONNECTION_OK: the server warned, closed the connection, and the
-    // statement could not be sent.
+    // An error of libpq itself. PQstatus can still be CONNECTION_OK: the server warned and closed
+    // the connection, and the statement could not be sent.
     connection_.reset();
     failure_ = Failure::kLost;
     return Error(ErrorCode::kUnavailable, message);
@@ -192,7 +193,8 @@ Error PostgresConnection::Failed(pg_result* result) {
   if (state == "53100") {
     return Error(ErrorCode::kNoSpace, message + ". Make room on the disk of the database server");
   }
-  // Out of memory or connections, locked, interrupted, shutting down, I/O error, a standby that only reads.
+  // Out of memory or connections, locked, interrupted, shutting down, I/O error, a read-only
+  // standby.
   for (const std::string_view kind : {"53", "55", "57", "58", "25006"}) {
     if (state.starts_with(kind)) return Error(ErrorCode::kUnavailable, message);
   }

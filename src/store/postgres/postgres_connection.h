@@ -1,8 +1,9 @@
 // A Connection to PostgreSQL.
 //
-// Trust     As Connection.
-// Threads   As Connection; may move between threads.
-// Lifetime  Connects when a transaction begins and it is not connected; so a server that was away is found again.
+// Trust     Same as Connection.
+// Threads   Same as Connection; may move between threads.
+// Lifetime  Connects at the start of a transaction if it is not connected, so it recovers after the
+//           server was down.
 #pragma once
 
 #include <memory>

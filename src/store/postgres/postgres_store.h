@@ -1,9 +1,9 @@
 // A Store in PostgreSQL.
 //
-// Trust     The server is trusted with what is stored; blobs are sealed before they come here. For a server across a
-//           network the URL should ask for sslmode=verify-full.
-// Threads   As Store.
-// Lifetime  As Store.
+// Trust     The server is trusted with the stored data; blobs are sealed before they come here. For
+//           a server across a network the URL should ask for sslmode=verify-full.
+// Threads   Same as Store.
+// Lifetime  Same as Store.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ struct PostgresOptions {
   std::size_t connections = 4;
 };
 
-// kFailedPrecondition: written by a newer Caisson. kUnavailable: no such server just now.
+// Fails with kFailedPrecondition if the database was written by a newer Caisson, kUnavailable if
+// the server cannot be reached.
 Result<std::unique_ptr<Store>> OpenPostgresStore(const PostgresOptions& options);
 
 }  // namespace caisson

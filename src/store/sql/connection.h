@@ -1,10 +1,10 @@
-// A Connection is one conversation with a database.
+// A Connection is one connection to a database.
 //
-// Statements are written in what SQLite and PostgreSQL share, with parameters $1, $2, ...; columns are BIGINT, text
-// and bytes, nothing else.
+// Statements use the SQL that SQLite and PostgreSQL share, with parameters $1, $2, ...; columns are
+// BIGINT, text and bytes only.
 //
-// Trust     Parameters may be anybody's: they are never part of a statement's text. Text that PostgreSQL could not
-//           hold (NUL, no UTF-8) is refused by every backend.
+// Trust     Parameters may be hostile; they are never part of a statement's text. Text that
+//           PostgreSQL cannot hold (NUL, invalid UTF-8) is refused by every backend.
 // Threads   One at a time; calls block.
 // Lifetime  Reconnects by itself, between transactions.
 #pragma once
@@ -25,7 +25,7 @@ namespace caisson {
 // Null, BIGINT, text or bytes.
 using SqlValue = std::variant<std::monostate, std::int64_t, std::string, Bytes>;
 
-// Precondition of all: the column is of that type (and not null, but for the optional ones).
+// Precondition of all: the column has that type (and is not null, except for the optional ones).
 class SqlRow {
  public:
   explicit SqlRow(std::vector<SqlValue> columns) : columns_(std::move(columns)) {}
@@ -55,15 +55,15 @@ struct Dialect {
   std::string_view text_type;  // Compared byte by byte.
   std::string_view bytes_type;
   std::string_view
-      schema_lock;  // Held to the end of the transaction; empty where writing locks anyway.
+      schema_lock;  // Held to the end of the transaction; empty if writing locks anyway.
 };
 
 class Connection {
  public:
-  // What became of the last transaction that failed.
+  // How the last failed transaction ended.
   enum class Failure {
-    kFinal,     // As the error says; again would fail again.
-    kConflict,  // It met another one; nothing of it happened, and it may be tried again.
+    kFinal,     // As the error says; a retry would fail again.
+    kConflict,  // A conflict with another transaction. Nothing happened; it may be retried.
     kLost,      // The connection broke.
   };
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int kAttempts = 8;
 constexpr std::size_t kMaxQueued = 10'000;
 
-// What one attempt came to, and whether another one makes sense.
+// The result of one attempt, and if a retry makes sense.
 struct Attempt {
   Result<void> result;
   bool again = false;
@@ -34,12 +34,13 @@ Attempt TryOnce(Connection& connection, Access access,
   connection.Rollback();
   if (failure == Connection::Failure::kLost && access == Access::kWrite) {
     return {Error(ErrorCode::kUnavailable,
-                  "the database went away while committing; whether it did is not known")};
+                  "the connection to the database was lost during a commit; it is unknown if the "
+                  "commit succeeded")};
   }
   return {std::move(committed), failure != Connection::Failure::kFinal};
 }
 
-// What a database says of itself may name hosts and files, and goes to the log (StoreHealth).
+// The messages of a database may name hosts and files, so they go to the log only (StoreHealth).
 Error ForCallers(const Error& failure) {
   if (failure.code() == ErrorCode::kNoSpace) {
     return Error(ErrorCode::kNoSpace, "the store is full; its operator must make room on its disk");
@@ -47,7 +48,7 @@ Error ForCallers(const Error& failure) {
   return Error(failure.code(), "the store cannot be used now; retry later");
 }
 
-// A connection from the idle ones, back among them at the end.
+// Borrows an idle connection and returns it at the end.
 class Borrowed {
  public:
   explicit Borrowed(Guarded<Database::Connections>& idle) : idle_(idle) {
@@ -65,7 +66,7 @@ class Borrowed {
   std::unique_ptr<Connection> connection_;
 };
 
-// Calls `work` on the pool and goes on where it was called from.
+// Calls `work` on the pool, then continues on the caller's executor.
 asio::awaitable<void> On(asio::thread_pool& threads, std::function<void()> work) {
   return asio::async_initiate<const asio::use_awaitable_t<>, void()>(
       [](auto handler, asio::thread_pool* pool, std::function<void()> task) {

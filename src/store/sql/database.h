@@ -1,8 +1,10 @@
-// A Database runs transactions on its connections, each on a thread of its own, away from the event loops.
+// A Database runs transactions on its connections, each on its own thread, away from the event
+// loops.
 //
-// Trust     Ours.
-// Threads   Transact from any executor; the body runs on a database thread, the coroutine goes on where it was.
-// Lifetime  The destructor waits for what is queued.
+// Trust     Trusted callers only.
+// Threads   Transact from any executor. The body runs on a database thread; the coroutine continues
+//           on its own executor.
+// Lifetime  The destructor waits for queued transactions.
 #pragma once
 
 #include <atomic>
@@ -31,9 +33,10 @@ class Database {
   explicit Database(Connections writers, Connections readers = {});
   ~Database();
 
-  // Runs `body` in a transaction that is committed if it succeeds. It may run more than once, when it meets another
-  // transaction or a connection breaks, and so has no effect but through its connection. kUnavailable: the database
-  // cannot be reached, too much is queued, or it went away while committing and nobody knows.
+  // Runs `body` in a transaction and commits it if `body` succeeds. `body` may run more than once,
+  // after a conflict with another transaction or a lost connection, so it must have no effect
+  // except through its connection. Fails with kUnavailable if the database cannot be reached, too
+  // much is queued, or the connection was lost during the commit, so that the result is unknown.
   template <typename T>
   asio::awaitable<Result<T>> Transact(Access access, std::function<Result<T>(Connection&)> body) {
     std::optional<T> value;
@@ -49,10 +52,10 @@ class Database {
     return Run(access, std::move(body));
   }
 
-  // Hears of every failure of the store and of every write that succeeded.
+  // Is told of every failure of the store and of every successful write.
   StoreHealth& health() { return health_; }
 
-  // The same on this thread; for opening.
+  // The same on the calling thread; used when opening.
   Result<void> TransactNow(Access access, const std::function<Result<void>(Connection&)>& body);
 
  private:
@@ -60,14 +63,14 @@ class Database {
   struct Pool {
     explicit Pool(Connections connections);
     asio::thread_pool threads;
-    Guarded<Connections> idle;  // As many as there are threads, so whoever runs finds one.
+    Guarded<Connections> idle;  // One per thread, so that a thread always finds one.
     std::atomic<std::size_t> queued = 0;
   };
 
   asio::awaitable<Result<void>> Run(Access access, Body body);
   Pool& PoolFor(Access access);
   static Result<void> Attempts(Pool& pool, Access access, const Body& body);
-  // Tells health_ how an operation ended, and gives what its caller may know of it.
+  // Reports the result of an operation to health_ and returns what its caller may know of it.
   Result<void> Noted(Access access, Result<void> result);
 
   StoreHealth health_;

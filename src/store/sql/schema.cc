@@ -6,7 +6,8 @@
 namespace caisson {
 namespace {
 
-// The owner, an isolation key, comes first in every primary key (I3); a test reads the tables and checks.
+// The owner, an isolation key, comes first in every primary key (I3). A test reads the tables and
+// checks this.
 constexpr Migration kFirst = R"(
 CREATE TABLE runs (
   owner {text} NOT NULL, id {text} NOT NULL, state {text} NOT NULL, fence BIGINT NOT NULL,
@@ -143,7 +144,7 @@ void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   }
 }
 
-// Our own statements have no semicolon inside.
+// The statements must have no semicolon inside.
 Result<void> RunEach(Connection& connection, std::string statements) {
   ReplaceAll(statements, "{text}", connection.dialect().text_type);
   ReplaceAll(statements, "{bytes}", connection.dialect().bytes_type);
@@ -171,8 +172,8 @@ Result<void> Migrate(Connection& connection, std::span<const Migration> migratio
   const auto newest = static_cast<std::int64_t>(migrations.size());
   if (version < 0 || version > newest) {
     return Error(ErrorCode::kFailedPrecondition,
-                 "the database is of schema " + std::to_string(version) +
-                     ", written by a newer Caisson; this one knows up to " +
+                 "the database has schema version " + std::to_string(version) +
+                     ", written by a newer Caisson; this version supports up to " +
                      std::to_string(newest));
   }
   if (version == newest) return {};

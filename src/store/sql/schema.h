@@ -1,8 +1,9 @@
-// The tables, how they came to be, and whether this program understands them.
+// The tables, their migrations, and the check that this program understands them.
 //
-// Trust     Ours.
-// Threads   Whoever opens the database; replicas that open it at once wait for each other.
-// Lifetime  Nothing is kept.
+// Trust     Trusted callers only.
+// Threads   The thread that opens the database. Replicas that open it at the same time wait for
+//           each other.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <span>
@@ -13,14 +14,15 @@
 
 namespace caisson {
 
-// One step forward: statements, separated by semicolons, with {text} and {bytes} for the dialect's types.
+// One migration: statements separated by semicolons, with {text} and {bytes} for the dialect's
+// types.
 using Migration = std::string_view;
 
-// Step n leads to version n + 1. A step that was released is never changed.
+// Migration n leads to version n + 1. A released migration is never changed.
 std::span<const Migration> Migrations();
 
-// Brings the tables to the newest version, in the transaction under way. kFailedPrecondition: they are newer than
-// this program knows; nothing was touched.
+// Brings the tables to the newest version, in the current transaction. Fails with
+// kFailedPrecondition if they are newer than this program knows; nothing was changed then.
 Result<void> Migrate(Connection& connection, std::span<const Migration> migrations);
 
 }  // namespace caisson

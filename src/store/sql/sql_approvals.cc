@@ -9,8 +9,8 @@
 namespace caisson {
 namespace {
 
-// The column `state` becomes 'consumed' when the code has been told of the decision, also of a no. People see the
-// decision then: "consumed" to them is an approval whose call was made.
+// The column `state` becomes 'consumed' when the code has received the decision, also a denial.
+// People then see the decision; to them, "consumed" is an approval whose call was made.
 constexpr std::string_view kState =
     "CASE WHEN state = 'consumed' AND verdict <> 'approved' THEN verdict ELSE state END";
 
@@ -35,7 +35,7 @@ ApprovalState ParseState(std::string_view text) {
   for (const ApprovalState state : kApprovalStates) {
     if (ToString(state) == text) return state;
   }
-  return ApprovalState::kConsumed;  // Nothing can be done with it.
+  return ApprovalState::kConsumed;  // It cannot be used any more.
 }
 
 std::optional<CallSession> ToSession(const SqlRow& row) {
@@ -106,9 +106,11 @@ class SqlApprovals final : public ApprovalStore {
                call.tool_digest, call.arguments_digest, call.code_digest, arguments,
                ToSql(approval.created_at), ToSql(approval.expires_at), session, session_id}));
       if (made.changed != 1) {
-        return Error(ErrorCode::kFailedPrecondition, "the approval, or one for its call, is there");
+        return Error(ErrorCode::kFailedPrecondition,
+                     "the approval, or another one for its call, already exists");
       }
-      // Counted with it, so that whoever asks again about one that is there is not told to wait.
+      // Counted with this one, so that repeating the request for an existing approval does not
+      // fail.
       TRY_ASSIGN(const SqlResult pending, connection.Run("SELECT COUNT(*) FROM approvals "
                                                          "WHERE owner = $1 AND state = 'pending'",
                                                          {owner.str()}));
@@ -152,7 +154,8 @@ class SqlApprovals final : public ApprovalStore {
     return database_.Transact<StoredApproval>(
         Access::kWrite, [=](Connection& connection) -> Result<StoredApproval> {
           if (!IsVerdict(decision.verdict)) {
-            return Error(ErrorCode::kInvalidArgument, "a decision approves, denies or cancels");
+            return Error(ErrorCode::kInvalidArgument,
+                         "a decision must be approved, denied or cancelled");
           }
           const std::string verdict(ToString(decision.verdict));
           TRY_ASSIGN(
@@ -169,7 +172,7 @@ class SqlApprovals final : public ApprovalStore {
           }
           if (approval.decision && approval.decision->verdict == decision.verdict) return approval;
           return Error(ErrorCode::kFailedPrecondition, approval.decision
-                                                           ? "the approval is decided already"
+                                                           ? "the approval has already been decided"
                                                            : "the approval has expired");
         });
   }
@@ -183,7 +186,7 @@ class SqlApprovals final : public ApprovalStore {
                                 {owner.str(), grant.id.str(), grant.tool, Bytes{grant.pattern},
                                  grant.scope, grant.granted_by, ToSql(grant.granted_at)}));
       if (made.changed != 1) {
-        return Error(ErrorCode::kFailedPrecondition, "there is a grant of this id");
+        return Error(ErrorCode::kFailedPrecondition, "a grant with this id already exists");
       }
       return AppendAudit(connection, owner, grant.granted_at, "grant.given",
                          Dict{{{"grant", grant.id.str()},

@@ -59,7 +59,7 @@ Result<void> AppendAudit(Connection& connection, const IsolationKey& owner,
       connection.Run("INSERT INTO audit_heads (owner, seq, hash) VALUES ($1, 0, '') "
                      "ON CONFLICT (owner) DO NOTHING",
                      {owner.str()}));
-  // Changing the head locks it: the next entry waits until this one is there, or is not.
+  // Updating the head locks it, so the next entry waits until this transaction has ended.
   TRY_ASSIGN(const SqlResult head,
              connection.Run("UPDATE audit_heads SET seq = seq + 1 WHERE owner = $1 "
                             "RETURNING seq, hash",

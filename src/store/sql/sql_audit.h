@@ -1,4 +1,4 @@
-// Appending to the audit log within a transaction that does something worth auditing.
+// Appends to the audit log within the transaction of the audited change.
 #pragma once
 
 #include "base/result.h"
@@ -11,7 +11,7 @@ namespace caisson {
 
 Result<void> AppendAudit(Connection& connection, const IsolationKey& owner,
                          const AuditEvent& event);
-// With a body of JSON made of `details`.
+// The body is JSON made of `details`.
 Result<void> AppendAudit(Connection& connection, const IsolationKey& owner, SystemTime at,
                          std::string kind, Dict details);
 

@@ -11,7 +11,8 @@ Error NoSuchCheckpoint() {
   return Error(ErrorCode::kNotFound, "no such checkpoint");
 }
 
-// Moves the head from `expected` to `next`; the new head's position, or nothing if it is elsewhere.
+// Moves the head from `expected` to `next`. Returns the position of the new head; nullopt if the
+// head is not `expected`.
 Result<std::optional<std::int64_t>> MoveHead(Connection& connection, const IsolationKey& owner,
                                              const InstanceId& instance,
                                              const std::optional<CheckpointId>& expected,
@@ -47,7 +48,8 @@ class SqlCheckpoints final : public CheckpointStore {
       TRY_ASSIGN(const std::optional<std::int64_t> position,
                  MoveHead(connection, owner, instance, expected, checkpoint));
       if (!position) {
-        return Error(ErrorCode::kFailedPrecondition, "the workflow has gone on meanwhile");
+        return Error(ErrorCode::kFailedPrecondition,
+                     "the head of the workflow has changed; read it again");
       }
       TRY_ASSIGN(const SqlResult made,
                  connection.Run("INSERT INTO checkpoints (owner, instance, id, position, body, "
@@ -56,7 +58,7 @@ class SqlCheckpoints final : public CheckpointStore {
                                 {owner.str(), instance.str(), checkpoint.id.str(), *position,
                                  Bytes{checkpoint.bytes}, ToSql(checkpoint.created_at)}));
       if (made.changed == 1) return {};
-      return Error(ErrorCode::kFailedPrecondition, "there is a checkpoint of this id");
+      return Error(ErrorCode::kFailedPrecondition, "a checkpoint with this id already exists");
     });
   }
 

@@ -43,7 +43,7 @@ class SqlDocuments final : public DocumentStore {
           TRY_ASSIGN(const SqlResult saved, connection.Run(sql, std::move(parameters)));
           if (saved.changed == 1) return expected + 1;
           return Error(ErrorCode::kFailedPrecondition,
-                       "the " + collection_ + " was changed by another");
+                       "the " + collection_ + " was changed by another request; read it again");
         });
   }
 

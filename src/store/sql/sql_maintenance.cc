@@ -8,7 +8,8 @@
 namespace caisson {
 namespace {
 
-// What belongs to a run goes with it, and before it. A pending approval keeps its run, whatever became of that.
+// Removes the data of a run before the run itself. A run with a pending approval is kept in every
+// state.
 Result<std::int64_t> SweepRuns(Connection& connection, const SqlValue& before) {
   constexpr std::string_view kOld =
       "SELECT r.owner, r.id FROM runs r WHERE r.state = 'finished' AND r.updated_at < $1 "
@@ -59,7 +60,7 @@ class SqlMaintenance final : public StoreMaintenance {
   asio::awaitable<Result<std::vector<OwnedRun>>> ResumableRuns(SystemTime now,
                                                                std::uint32_t limit) override {
     using Runs = std::vector<OwnedRun>;
-    // CROSS JOIN makes SQLite start with the decisions, of which there are few, and not with the runs.
+    // CROSS JOIN makes SQLite start with the decisions, which are few, and not with the runs.
     return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
       TRY_ASSIGN(
           const SqlResult found,
@@ -163,8 +164,8 @@ class SqlMaintenance final : public StoreMaintenance {
             expired.push_back({IsolationKey::FromStored(row.Text(0)), ApprovalId(row.Text(1)),
                                RunId(row.Text(2))});
           }
-          // In one order everywhere, so that two replicas that append for the same owners do not wait for each
-          // other.
+          // In one fixed order, so that two replicas that append for the same owners do not
+          // deadlock.
           std::ranges::sort(expired, {}, &ExpiredApproval::owner);
           for (const ExpiredApproval& each : expired) {
             TRY(AppendAudit(connection, each.owner, now, "approval.expired",

@@ -15,7 +15,7 @@ Error NoSuchConversation() {
 }
 Error Changed(std::string_view what) {
   return Error(ErrorCode::kFailedPrecondition,
-               "the " + std::string(what) + " was changed by another");
+               "the " + std::string(what) + " was changed by another request; read it again");
 }
 
 StoredResponse ToResponse(const SqlRow& row) {
@@ -41,7 +41,7 @@ class SqlResponses final : public ResponseStore {
                                 {owner.str(), response.id.str(), previous, Bytes{response.body},
                                  ToSql(response.created_at)}));
       if (made.changed == 1) return {};
-      return Error(ErrorCode::kFailedPrecondition, "there is a response of this id");
+      return Error(ErrorCode::kFailedPrecondition, "a response with this id already exists");
     });
   }
 
@@ -88,7 +88,7 @@ class SqlResponses final : public ResponseStore {
                                                              std::uint32_t limit) override {
     using Found = std::vector<StoredResponse>;
     return database_.Transact<Found>(Access::kRead, [=](Connection& connection) -> Result<Found> {
-      // Bounded by depth: nothing keeps a chain from biting its tail.
+      // Bounded by depth, because a chain may contain a cycle.
       TRY_ASSIGN(
           const SqlResult found,
           connection.Run(
@@ -117,7 +117,7 @@ class SqlResponses final : public ResponseStore {
                                 {owner.str(), conversation.id.str(), Bytes{conversation.body},
                                  ToSql(conversation.created_at)}));
       if (made.changed == 1) return {};
-      return Error(ErrorCode::kFailedPrecondition, "there is a conversation of this id");
+      return Error(ErrorCode::kFailedPrecondition, "a conversation with this id already exists");
     });
   }
 

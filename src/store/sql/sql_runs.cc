@@ -26,7 +26,7 @@ std::string Text(CallState state) {
   return std::string(ToString(state));
 }
 
-// What we wrote ourselves is one of them.
+// The value was written by this program, so it is one of the states.
 template <typename State>
 State Parse(std::string_view text, State last) {
   for (int i = 0; i < static_cast<int>(last); ++i) {
@@ -61,7 +61,7 @@ StoredCall ToCall(const SqlRow& row) {
           .updated_at = row.Time(9)};
 }
 
-// Writing the row locks it to the end of the transaction: no claim comes between this and what follows.
+// Writing the row locks it to the end of the transaction, so no claim can come in between.
 Result<void> CheckLease(Connection& connection, const IsolationKey& owner, const RunId& id,
                         const Lease& lease, SystemTime now) {
   TRY_ASSIGN(const SqlResult held,
@@ -96,7 +96,8 @@ Result<void> CountBytes(Connection& connection, const IsolationKey& owner, const
 
 enum class Moved { kNow, kBefore };
 
-// kBefore: the same operation did it, whose end its caller did not learn (Lease::repeats).
+// kBefore: an earlier attempt of the same operation did it; its caller did not learn the result
+// (Lease::repeats).
 Result<Moved> MoveCall(Connection& connection, const IsolationKey& owner, const RunId& id,
                        const Lease& lease, std::uint32_t seq, CallState from, CallState to,
                        SystemTime now) {
@@ -123,9 +124,9 @@ Result<bool> IsPending(Connection& connection, const IsolationKey& owner, const 
   return !found.rows.empty();
 }
 
-constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect takes it.
+constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect expects it.
 
-// What somebody has said yes to, this once or beforehand, is in the audit log from its start to its end.
+// An effect that was approved, once or by a grant, is in the audit log from its start to its end.
 Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, const RunId& id,
                          std::int64_t seq, const SqlRow& consent, std::string_view what,
                          SystemTime now) {
@@ -137,7 +138,7 @@ Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, cons
                            {granted ? "grant" : "approval", consent.Text(granted ? 1 : 0)}}});
 }
 
-// All that an approval is bound to is compared here with what the journal says is about to happen (I5).
+// Compares everything that an approval is bound to with the journal's record of the call (I5).
 Result<void> Consume(Connection& connection, const IsolationKey& owner, const RunId& id,
                      std::uint32_t seq, const ApprovalId& approval, SystemTime now) {
   TRY_ASSIGN(const SqlResult consumed,
@@ -152,7 +153,7 @@ Result<void> Consume(Connection& connection, const IsolationKey& owner, const Ru
                  "AND r.id = approvals.run AND r.code_digest = approvals.code_digest)",
                  {owner.str(), approval.str(), id.str(), std::int64_t{seq}}));
   if (consumed.changed != 1) {
-    return Error(ErrorCode::kFailedPrecondition, "the approval is not one for this call");
+    return Error(ErrorCode::kFailedPrecondition, "the approval does not belong to this call");
   }
   TRY_ASSIGN(const SqlResult call,
              connection.Run("UPDATE calls SET approval = $4 "
@@ -162,7 +163,7 @@ Result<void> Consume(Connection& connection, const IsolationKey& owner, const Ru
   return AuditEffect(connection, owner, id, seq, call.rows.at(0), "started", now);
 }
 
-// The code has been told: nobody waits for this decision any more.
+// The code has the decision, so nothing waits for it any more.
 Result<void> MarkDelivered(Connection& connection, const IsolationKey& owner, const RunId& id,
                            std::uint32_t seq) {
   TRY(
@@ -172,7 +173,7 @@ Result<void> MarkDelivered(Connection& connection, const IsolationKey& owner, co
   return {};
 }
 
-// There is nothing left to decide about a run that has ended.
+// Nothing can be decided about a finished run.
 Result<void> CancelPending(Connection& connection, const IsolationKey& owner, const RunId& id,
                            SystemTime now) {
   TRY_ASSIGN(const SqlResult cancelled,
@@ -187,7 +188,7 @@ Result<void> CancelPending(Connection& connection, const IsolationKey& owner, co
   return {};
 }
 
-// One statement decides: a key is taken if it is new or expired.
+// One statement decides: a key is taken if it is new or the old one has expired.
 Result<void> TakeKey(Connection& connection, const IsolationKey& owner, const RunKey& key,
                      const RunId& run, SystemTime now) {
   TRY_ASSIGN(const SqlResult taken,
@@ -199,7 +200,7 @@ Result<void> TakeKey(Connection& connection, const IsolationKey& owner, const Ru
                             {owner.str(), key.id.str(), key.fingerprint, ToSql(key.expires_at),
                              Bytes{run.str()}, ToSql(now)}));
   if (taken.changed == 1) return {};
-  return Error(ErrorCode::kFailedPrecondition, "another request has this Idempotency-Key");
+  return Error(ErrorCode::kFailedPrecondition, "another request used this Idempotency-Key");
 }
 
 class SqlRuns final : public RunStore {
@@ -226,7 +227,7 @@ class SqlRuns final : public RunStore {
                      "AND holder = $3 AND created_at = $4 AND code_digest = $5",
                      {owner.str(), run.id.str(), term.holder, ToSql(term.now), run.code_digest}));
       if (!before.rows.empty()) return Lease{term.holder, 1};
-      return Error(ErrorCode::kFailedPrecondition, "there is a run of this id");
+      return Error(ErrorCode::kFailedPrecondition, "a run with this id already exists");
     });
   }
 
@@ -398,7 +399,7 @@ class SqlRuns final : public RunStore {
                          {owner.str(), id.str(), Bytes{outcome}}));
       TRY(connection.Run("DELETE FROM saved_runs WHERE owner = $1 AND run = $2",
                          {owner.str(), id.str()}));
-      // Nobody will replay it.
+      // A finished run is never replayed.
       TRY(
           connection.Run("UPDATE calls SET trace = NULL "
                          "WHERE owner = $1 AND run = $2 AND trace IS NOT NULL",
@@ -458,7 +459,7 @@ class SqlRuns final : public RunStore {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       const bool pending = call.state == CallState::kPending;
       if ((!pending && call.state != CallState::kStarted) || (pending && call.grant)) {
-        return Error(ErrorCode::kInvalidArgument, "a call begins as pending or started");
+        return Error(ErrorCode::kInvalidArgument, "a call must begin as pending or started");
       }
       TRY(CheckLease(connection, owner, id, lease, now));
       TRY_ASSIGN(const SqlResult made,
@@ -482,7 +483,7 @@ class SqlRuns final : public RunStore {
                                 {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state),
                                  call.tool, call.arguments_digest, ToSql(now)}));
       if (lease.repeats && !before.rows.empty()) return {};
-      return Error(ErrorCode::kFailedPrecondition, "the call is in the journal already");
+      return Error(ErrorCode::kFailedPrecondition, "the call is already in the journal");
     });
   }
 
@@ -521,7 +522,7 @@ class SqlRuns final : public RunStore {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       const bool ended = end == CallState::kReturned || end == CallState::kRaised;
       if (!ended && end != CallState::kDenied) {
-        return Error(ErrorCode::kInvalidArgument, "a call ends as returned, raised or denied");
+        return Error(ErrorCode::kInvalidArgument, "a call must end as returned, raised or denied");
       }
       TRY(CheckLease(connection, owner, id, lease, now));
       bool pending = !ended;

@@ -23,7 +23,8 @@ class SqlStore final : public Store {
 
  private:
   const std::unique_ptr<Database> database_;
-  // They hold no state of their own, so it does no harm that the database, which waits for what is under way, goes last.
+  // The stores hold no state, so the database may be destroyed last; its destructor waits for
+  // current operations.
   const std::unique_ptr<RunStore> runs_ = MakeSqlRuns(*database_);
   const std::unique_ptr<ApprovalStore> approvals_ = MakeSqlApprovals(*database_);
   const std::unique_ptr<AuditLog> audit_ = MakeSqlAudit(*database_);

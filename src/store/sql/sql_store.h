@@ -14,7 +14,7 @@
 
 namespace caisson {
 
-// Brings the schema up to date first.
+// Migrates the schema first.
 Result<std::unique_ptr<Store>> OpenSqlStore(std::unique_ptr<Database> database);
 
 // One per concern; `database` outlives them.

@@ -10,7 +10,8 @@
 namespace caisson {
 namespace {
 
-// SQLite would create the file as the umask says; what it adds later (WAL, shared memory) takes the file's mode.
+// Creates the file with mode 0600. SQLite would use the umask. Files that it adds later (WAL,
+// shared memory) get the mode of this file.
 Result<void> CreatePrivately(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.is_open()) return Error::FromErrno(errno, "open " + path);
@@ -23,7 +24,7 @@ void Bind(sqlite3_stmt* statement, int index, const SqlValue& value) {
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     sqlite3_bind_text64(statement, index, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
   } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
-    // Without a pointer it would be null, which is something else than no bytes.
+    // A null pointer would bind NULL instead of empty bytes.
     const char* const data = bytes->data.empty() ? "" : bytes->data.data();
     sqlite3_bind_blob64(statement, index, data, bytes->data.size(), SQLITE_STATIC);
   } else {
@@ -69,7 +70,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::Open(
   if (opened != SQLITE_OK) return connection->Failed(opened).Context("open " + path);
   sqlite3_busy_timeout(raw, static_cast<int>(busy_timeout.count()));
   if (!in_memory) TRY(connection->Run("PRAGMA journal_mode = WAL"));
-  // FULL: a commit is on the disk before it is believed. The journal must not forget (I6).
+  // FULL: a commit is on the disk before it is acknowledged. The journal must not lose rows (I6).
   for (const std::string_view setting :
        {"PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF", "PRAGMA foreign_keys = ON"}) {
     TRY(connection->Execute(setting));
@@ -84,7 +85,7 @@ const Dialect& SqliteConnection::dialect() const {
 }
 
 Result<void> SqliteConnection::Begin(Access access) {
-  // A writer takes the lock at once: one that read first and found others had written could only give up.
+  // A writer locks at once. If it read first and another one wrote meanwhile, it could only fail.
   return Execute(access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
@@ -93,7 +94,8 @@ Result<void> SqliteConnection::Commit() {
 }
 
 void SqliteConnection::Rollback() {
-  if (sqlite3_get_autocommit(database_.get()) != 0) return;  // Some errors have done it already.
+  // Some errors have rolled back already.
+  if (sqlite3_get_autocommit(database_.get()) != 0) return;
   const Failure failure = failure_;
   static_cast<void>(Execute("ROLLBACK").has_value());
   failure_ = failure;

@@ -19,7 +19,7 @@ namespace caisson {
 
 class SqliteConnection final : public Connection {
  public:
-  // ":memory:" is a database of its own.
+  // ":memory:" opens a separate database in memory.
   static Result<std::unique_ptr<SqliteConnection>> Open(const std::string& path, Access access,
                                                         std::chrono::milliseconds busy_timeout);
 
@@ -46,7 +46,7 @@ class SqliteConnection final : public Connection {
   Error Failed(int code);
 
   std::unique_ptr<sqlite3, Close> database_;
-  std::map<std::string, Statement, std::less<>> statements_;  // Gone before the database.
+  std::map<std::string, Statement, std::less<>> statements_;  // Destroyed before the database.
   Failure failure_ = Failure::kFinal;
 };
 

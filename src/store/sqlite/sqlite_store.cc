@@ -20,7 +20,7 @@ Result<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options) {
 }
 
 Result<std::unique_ptr<Store>> OpenMemoryStore() {
-  // One connection: each would have a memory of its own.
+  // One connection, because each one would open a separate memory.
   Database::Connections connections;
   TRY_ASSIGN(connections.emplace_back(),
              SqliteConnection::Open(":memory:", Access::kWrite, std::chrono::seconds(0)));

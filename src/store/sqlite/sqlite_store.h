@@ -1,11 +1,11 @@
 // Stores in SQLite: a file for one host, memory for tests and trials.
 //
-// One writer at a time, as SQLite has it; readers do not wait for it. A second host process on the same file (the
-// command line beside the server) waits its turn.
+// SQLite allows one writer at a time; readers do not wait for it. A second host process on the same
+// file (the command line beside the server) waits its turn.
 //
-// Trust     The file is created for its owner alone (0600).
-// Threads   As Store.
-// Lifetime  As Store.
+// Trust     The file is accessible to its owner only (0600).
+// Threads   Same as Store.
+// Lifetime  Same as Store.
 #pragma once
 
 #include <chrono>
@@ -23,10 +23,11 @@ struct SqliteOptions {
   std::chrono::milliseconds busy_timeout = std::chrono::seconds(5);
 };
 
-// kFailedPrecondition: written by a newer Caisson. kUnavailable: it cannot be opened.
+// Fails with kFailedPrecondition if the file was written by a newer Caisson, kUnavailable if it
+// cannot be opened.
 Result<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options);
 
-// The same in memory: gone with the Store.
+// The same in memory; the data ends with the Store.
 Result<std::unique_ptr<Store>> OpenMemoryStore();
 
 }  // namespace caisson

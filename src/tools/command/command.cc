@@ -22,7 +22,8 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxMessageBytes = 2000;
-// Calls of one tool that are recorded as started and whose program is not there yet. A crash leaves as many in doubt.
+// The number of calls of one tool that are recorded as started before their program runs. A crash
+// leaves at most this many uncertain.
 constexpr std::size_t kStartingAtOnce = 4;
 constexpr std::string_view kSpace = " \t\r\n";
 
@@ -32,7 +33,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(start, text.find_last_not_of(kSpace) + 1 - start);
 }
 
-// As much of `text` as is text and fits a message.
+// Returns the part of `text` that is valid text and fits into a message.
 std::string Message(std::string_view text) {
   std::string message;
   for (text = Trimmed(text); !text.empty() && message.size() < kMaxMessageBytes;) {
@@ -47,7 +48,7 @@ ToolAnswer Failed(std::string type, std::string message) {
   return ToolRaised{.type = std::move(type), .message = std::move(message)};
 }
 
-// One call: a program under way and what it has said so far.
+// One call: a running program and its output so far.
 class Conversation {
  public:
   Conversation(std::shared_ptr<const CommandSpec> spec, CommandLog log, jail::Program program,
@@ -57,13 +58,14 @@ class Conversation {
         program_(std::move(program)),
         output_pipe_(strand, program_.output().Release()),
         log_pipe_(strand, program_.log().Release()),
-        // The program needs its own to wait on.
+        // The program waits on its own descriptor.
         ended_(strand, ::fcntl(program_.ended().get(), F_DUPFD_CLOEXEC, 0)) {}
 
   asio::awaitable<ToolAnswer> Run() {
     co_await asio::this_coro::throw_if_cancelled(false);
     co_await Both(ReadOutput(), ReadLog());
-    // It may have closed its outputs and go on. A wait that begins after the cancellation would not be cancelled.
+    // It may have closed its outputs and still run. A wait that begins after the cancellation would
+    // not be cancelled.
     if (!co_await IsCancelled()) co_await ended_.async_wait(Wait::wait_read, kQuietly);
     const bool cancelled = co_await IsCancelled();
     if (cancelled) {
@@ -93,7 +95,7 @@ class Conversation {
       if (error) co_return;
       if (output_.size() + got > spec_->max_output_bytes) {
         flooded_ = true;
-        program_.Kill();  // Its pipes then end.
+        program_.Kill();  // This ends its pipes.
         co_return;
       }
       output_.append(buffer.data(), got);

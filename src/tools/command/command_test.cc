@@ -25,7 +25,7 @@ using ::testing::Not;
 
 class CommandTest : public ::testing::Test {
  protected:
-  // No call leaves a descriptor behind.
+  // No call leaks a descriptor.
   void SetUp() override { before_ = OpenDescriptors(); }
   void TearDown() override { EXPECT_EQ(OpenDescriptors(), before_); }
 
@@ -84,7 +84,8 @@ TEST_F(CommandTest, ArgumentsGoInAndTheResultComesOut) {
   EXPECT_EQ(Shown(Shell("echo")), "null");
 }
 
-// Calls that wait for their turn have not begun: a crash leaves few in doubt, however many are made at once.
+// Calls that wait for their turn have not begun, so a crash leaves few uncertain, even of many
+// calls.
 TEST_F(CommandTest, FewCallsAreBetweenTheirRecordAndTheirProgram) {
   asio::io_context context;
   const auto tool =
@@ -109,7 +110,7 @@ TEST_F(CommandTest, FewCallsAreBetweenTheirRecordAndTheirProgram) {
   recorded.cancel();
   context.run();
   EXPECT_EQ(starting, 12);
-  EXPECT_EQ(answered, 11);  // One was told that it may not start.
+  EXPECT_EQ(answered, 11);  // One was not allowed to start.
 }
 
 TEST_F(CommandTest, ArgumentsAreNeverPartOfTheCommandLine) {
@@ -144,7 +145,7 @@ TEST_F(CommandTest, TheEnvironmentIsTheOneItIsGiven) {
   EXPECT_EQ(Shown(Call({.argv = {"/usr/bin/env"}})), "null");
 }
 
-TEST_F(CommandTest, ItKnowsWhomItActsFor) {
+TEST_F(CommandTest, TheProgramGetsTheVariablesOfItsSession) {
   SessionHost host({});
   SessionContext ann(host);
   ann.Bind({.values = {{SessionVariable::kUserName, "Ann \"$(id)\"\n2"}}});
@@ -157,7 +158,7 @@ TEST_F(CommandTest, ItKnowsWhomItActsFor) {
   EXPECT_THAT(log_, HasSubstr("Ann \"$(id)\"\n2"));
 }
 
-// AC-19, AC-21, AC-35: one tool, one thread, one after the other; nothing stays behind for the next.
+// AC-19, AC-21, AC-35: one tool, one thread, one after the other; nothing remains for the next.
 TEST_F(CommandTest, EachCallKnowsItsOwnSessionAlone) {
   SessionHost host({});
   const std::string script =
@@ -185,14 +186,14 @@ TEST_F(CommandTest, WhereACommandStartsIsItsOwnAffair) {
   EXPECT_EQ(Shown(Shell("printf '\"%s\"' \"$PWD\"")), "\"" + here.string() + "\"");
 }
 
-TEST_F(CommandTest, AFailureIsAToolErrorWithTheCommandsWords) {
+TEST_F(CommandTest, AFailureIsAToolErrorWithTheCommandsOutput) {
   EXPECT_EQ(Shown(Shell("echo no such user; exit 3")), "CommandError: no such user");
   EXPECT_THAT(Shown(Shell("exit 3")), HasSubstr("status 3"));
   EXPECT_THAT(Shown(Shell("kill -SEGV $$")), HasSubstr("signal 11"));
   EXPECT_EQ(Shown(Shell("printf 'a\\377b'; exit 1")), "CommandError: a?b");
 }
 
-TEST_F(CommandTest, WhatIsNoJsonIsAToolError) {
+TEST_F(CommandTest, OutputThatIsNotJsonIsAToolError) {
   EXPECT_THAT(Shown(Shell("echo hello")),
               HasSubstr("ValueError: the tool's command printed no JSON"));
   EXPECT_THAT(Shown(Shell("echo '{\"a\":1}x'")), HasSubstr("ValueError"));
@@ -220,24 +221,24 @@ TEST_F(CommandTest, AHungCommandTimesOutAndIsGone) {
   EXPECT_TRUE(LoggedPidIsGone());
 }
 
-TEST_F(CommandTest, OneThatClosesItsOutputsAndHangsTimesOutToo) {
+TEST_F(CommandTest, ACommandThatClosesItsOutputsAndHangsTimesOutToo) {
   EXPECT_THAT(Shown(Shell("echo $$ >&2; exec 1>&- 2>&-; sleep 1000", "{}", 200ms)),
               HasSubstr("TimeoutError"));
   EXPECT_TRUE(LoggedPidIsGone());
 }
 
-TEST_F(CommandTest, OneThatDoesNotReadItsInputIsFine) {
+TEST_F(CommandTest, ACommandMayIgnoreItsInput) {
   EXPECT_EQ(Shown(Shell("exec 0<&-; echo 1", R"({"x":")" + std::string(1 << 20, 'x') + "\"}")),
             "1");
 }
 
-// It keeps both pipes open, in a session of its own.
+// It keeps both pipes open, in its own session.
 TEST_F(CommandTest, ADaemonHoldsNothingUp) {
   EXPECT_EQ(Shown(Shell("setsid sleep 1000 & echo $! >&2; echo 1")), "1");
   EXPECT_TRUE(LoggedPidIsGone());
 }
 
-TEST_F(CommandTest, WhatItLeavesInTheBackgroundIsGone) {
+TEST_F(CommandTest, BackgroundProcessesOfACommandAreKilled) {
   EXPECT_EQ(Shown(Shell("sleep 1000 & echo $! >&2; echo 1")), "1");
   EXPECT_TRUE(LoggedPidIsGone());
 }
@@ -258,7 +259,7 @@ TEST_F(CommandTest, BytesCannotBeArguments) {
   ASSERT_FALSE(*answer);  // It was not even started.
   EXPECT_EQ(answer->error().message(),
             "argument /x: JSON cannot hold bytes, and the tool takes its arguments as JSON. Pass a "
-            "str or a number in its place");
+            "str or a number instead");
 }
 
 }  // namespace

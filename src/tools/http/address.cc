@@ -18,7 +18,7 @@ constexpr std::uint32_t V4(std::uint32_t a, std::uint32_t b, std::uint32_t c, st
   return a << 24 | b << 16 | c << 8 | d;
 }
 
-// The special-purpose registry of IANA, as far as it is not globally reachable.
+// IANA's special-purpose registry, the entries that are not globally reachable.
 constexpr std::array kNotPublic4 = {
     Block4{V4(0, 0, 0, 0), 8},       Block4{V4(10, 0, 0, 0), 8},
     Block4{V4(100, 64, 0, 0), 10},   Block4{V4(127, 0, 0, 0), 8},
@@ -38,8 +38,9 @@ bool IsPublic(const ip::address_v4& address) {
   });
 }
 
-// Only 2000::/3 is handed out at all, which leaves out the mapped, compatible and NAT64 forms of IPv4, unique
-// local, link-local and multicast addresses. Within it some blocks are tunnels or for documentation.
+// Only 2000::/3 is allocated. That excludes the mapped, compatible and NAT64 forms of IPv4, unique
+// local, link-local and multicast addresses. Some blocks within it are tunnels or for
+// documentation.
 bool IsPublic(const ip::address_v6& address) {
   const auto bytes = address.to_bytes();
   const auto group = [&](std::size_t i) {

@@ -1,9 +1,10 @@
-// Which addresses lie on the public internet; everything else (private, loopback, link-local, carrier-grade NAT,
-// metadata, multicast, documentation, tunnels that carry an IPv4 address inside) leads to somebody's inside.
+// Recognises addresses on the public internet. All others (private, loopback, link-local,
+// carrier-grade NAT, metadata, multicast, documentation, tunnels that contain an IPv4 address) may
+// lead to an internal network.
 //
 // Trust     Addresses come from DNS, which an attacker may run.
 // Threads   Pure.
-// Lifetime  Nothing is kept.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>

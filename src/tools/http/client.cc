@@ -32,7 +32,7 @@ using boost::system::error_code;
 
 constexpr auto kConnectTimeout = std::chrono::seconds(10);
 constexpr std::uint32_t kMaxHeaderBytes = 64u << 10;
-constexpr int kMaxInterim = 5;  // Answers of the kind "100 Continue" before the real one.
+constexpr int kMaxInterim = 5;  // Answers such as "100 Continue" before the final one.
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
 Error Unreachable(std::string message) {
@@ -107,7 +107,7 @@ struct HttpClient::Tls {
   asio::ssl::context context{asio::ssl::context::tls_client};
 };
 
-// One request on its way.
+// One current request.
 class HttpClient::Exchange {
  public:
   Exchange(const HttpClient& client, HttpRequest request, PrivateHosts private_hosts, BodySink sink,
@@ -141,7 +141,8 @@ class HttpClient::Exchange {
       if (!resolved) co_return std::move(resolved).error();
       addresses = *std::move(resolved);
     }
-    // One bad address among good ones is refused as well: which one is used must not be a matter of luck.
+    // One bad address among good ones is refused too, because the choice between them must not be
+    // left to chance.
     const bool all_public = std::ranges::all_of(addresses, IsPublicAddress);
     if (!all_public && private_hosts_ == PrivateHosts::kRefuse) {
       co_return Error(ErrorCode::kPermissionDenied,
@@ -155,7 +156,7 @@ class HttpClient::Exchange {
     for (const auto& address : addresses) {
       timer_.expires_after(kConnectTimeout);
       error_code ignored;
-      socket_.close(ignored);  // What is left of the attempt before.
+      socket_.close(ignored);  // Closes the previous attempt.
       const auto connected =
           co_await Race(socket_.async_connect({address, request_.url.port}, kQuietly),
                         timer_.async_wait(kQuietly));
@@ -197,10 +198,10 @@ class HttpClient::Exchange {
       }
       if (parser.get().result_int() >= 200) co_return Response(parser.get());
     }
-    co_return Unreachable("the server does not come to an answer");
+    co_return Unreachable("the server sent too many interim answers");
   }
 
-  // Reads one answer; what came after it stays in `unread`.
+  // Reads one answer; later bytes stay in `unread`.
   template <typename Stream, typename Parser>
   asio::awaitable<Result<void>> Receive(Stream& stream, Parser& parser, std::string& unread) {
     std::array<char, 16384> buffer;
@@ -210,7 +211,7 @@ class HttpClient::Exchange {
       unread.erase(0, used);
       if (error == http::error::need_more) error = {};
       if (error == http::error::body_limit) co_return TooLong();
-      if (error) co_return Unreachable("the answer is no HTTP: " + error.message());
+      if (error) co_return Unreachable("the answer is not valid HTTP: " + error.message());
       if (parser.is_header_done() && Pour(parser.get()) == Rest::kUnwanted) {
         co_return Result<void>();
       }
@@ -226,7 +227,7 @@ class HttpClient::Exchange {
     }
   }
 
-  // What has come of the body goes to whoever takes it as it comes.
+  // Passes the received part of the body to its consumer.
   Rest Pour(http::response<http::string_body>& message) {
     if (!sink_ || message.body().empty()) return Rest::kWanted;
     const std::string piece = std::exchange(message.body(), {});

@@ -1,10 +1,11 @@
-// A HttpClient sends one request to one server: the name is resolved once, every address is checked, and the connection
-// goes to an address that was checked.
+// A HttpClient sends one request to one server. It resolves the name once, checks every address,
+// and connects only to a checked address.
 //
-// Trust     URLs, DNS and servers are hostile: what arrives is bounded, certificates are verified, redirects are not
-//           followed here.
-// Threads   Send works on the executor of its coroutine, which must be serial. The client itself is shared.
-// Lifetime  Must stay until its requests have ended. Cancelling a coroutine ends its request.
+// Trust     URLs, DNS and servers are hostile. Received data is bounded, certificates are verified,
+//           redirects are not followed here.
+// Threads   Send works on the executor of its coroutine, which must be serial. The client itself is
+//           shared.
+// Lifetime  Must outlive its requests. Cancelling a coroutine ends its request.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -31,7 +32,7 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 struct HttpRequest {
   std::string method;
   HttpUrl url;
-  HttpHeaders headers{};  // Names and values are checked already. Host and length are added.
+  HttpHeaders headers{};  // Names and values must be checked already. Host and length are added.
   std::string body{};
 };
 
@@ -41,21 +42,21 @@ struct HttpResponse {
   std::string body{};
 };
 
-// Takes an answer's body as it comes, each piece once; the response that Send returns then has none. kUnwanted: what is
-// here is enough, and the request ends well.
+// Receives the pieces of an answer's body, each once; the response that Send returns then has no
+// body. kUnwanted: ends the request successfully.
 enum class Rest { kWanted, kUnwanted };
 using BodySink = std::function<Rest(const HttpResponse& head, std::string_view piece)>;
 
 using Resolver =
     std::function<asio::awaitable<Result<std::vector<asio::ip::address>>>(std::string host)>;
 
-// The system's, on a thread of `pool`.
+// The system's resolver, on a thread of `pool`.
 Resolver SystemResolver(asio::any_io_executor pool);
 
 struct HttpClientOptions {
   Resolver resolver;
   std::size_t max_response_bytes = 4u << 20;
-  std::string certificates{};  // A PEM file to trust in place of the system's.
+  std::string certificates{};  // A PEM file to trust instead of the system's.
 };
 
 class HttpClient {

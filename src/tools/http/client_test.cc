@@ -23,7 +23,8 @@ constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::string_view kHead =
     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-// Takes answers from a server that sends piece after piece, each when the one before it was taken, and then nothing more.
+// A server that sends one piece after the other, each when the previous one was taken, and then
+// stays silent.
 class BodySinkTest : public ::testing::Test {
  protected:
   BodySinkTest() {
@@ -40,7 +41,7 @@ class BodySinkTest : public ::testing::Test {
       while (taken_pieces_.size() + 1 < i) co_await taken_.async_wait(kQuietly);
       co_await asio::async_write(socket, asio::buffer(pieces[i]), kQuietly);
     }
-    // Until the client has gone.
+    // Waits until the client disconnects.
     co_await asio::async_read_until(socket, asio::dynamic_buffer(request), "never", kQuietly);
   }
 
@@ -57,7 +58,7 @@ class BodySinkTest : public ::testing::Test {
     return *std::move(response);
   }
 
-  // Notes what comes and lets the server go on, until `last`.
+  // Records the pieces and lets the server continue, until `last`.
   BodySink NoteUntil(std::string last) {
     return [this, last](const HttpResponse& head, std::string_view piece) {
       EXPECT_EQ(head.status, 200);
@@ -74,7 +75,7 @@ class BodySinkTest : public ::testing::Test {
   std::unique_ptr<HttpClient> client_;
 };
 
-TEST_F(BodySinkTest, EachPieceIsTakenWhenItComes) {
+TEST_F(BodySinkTest, EachPieceIsTakenWhenItArrives) {
   const auto response =
       Send({std::string(kHead), "3\r\none\r\n", "3\r\ntwo\r\n", "0\r\n\r\n"}, NoteUntil(""));
   ASSERT_TRUE(response) << response.error().message();
@@ -82,14 +83,14 @@ TEST_F(BodySinkTest, EachPieceIsTakenWhenItComes) {
   EXPECT_EQ(response->body, "");
 }
 
-TEST_F(BodySinkTest, WhoeverHasEnoughDoesNotWaitForTheEnd) {
+TEST_F(BodySinkTest, AConsumerCanStopBeforeTheEnd) {
   const auto response = Send({std::string(kHead), "3\r\none\r\n"}, NoteUntil("one"));
   ASSERT_TRUE(response) << response.error().message();
   EXPECT_EQ(response->status, 200);
   EXPECT_THAT(taken_pieces_, ElementsAre("one"));
 }
 
-TEST_F(BodySinkTest, WhatWasTakenCountsAllTheSame) {
+TEST_F(BodySinkTest, TakenPiecesCountTowardsTheLimit) {
   const std::string forty = "28\r\n" + std::string(40, 'x') + "\r\n";
   const auto response = Send({std::string(kHead), forty, forty, forty}, NoteUntil(""));
   ASSERT_FALSE(response);

@@ -16,7 +16,7 @@ namespace caisson {
 namespace {
 
 constexpr std::size_t kMaxHeaders = 64;
-// A shorter secret would strike out half of any text.
+// Removing a shorter secret would damage ordinary text.
 constexpr std::size_t kShortestSecret = 8;
 constexpr std::string_view kStruckOut = "[secret]";
 
@@ -59,7 +59,7 @@ void StrikeOut(std::string& text, std::string_view secret) {
   }
 }
 
-// So many calls a minute, a minute's worth of them at once.
+// Limits calls per minute; the calls of one minute may come at once.
 class RateLimit {
  public:
   explicit RateLimit(std::optional<std::uint64_t> per_minute)
@@ -131,7 +131,8 @@ class Fetch {
     }
   }
 
-  // Whether a request can be made of the arguments and a rule allows it. Before a person is asked about the call.
+  // Checks that the arguments make a valid request that a rule allows, before an approval is
+  // requested.
   Result<void> Check(const Dict& arguments) {
     TRY(Prepare(arguments));
     if (Allowing() == nullptr) return NotAllowed();
@@ -139,7 +140,7 @@ class Fetch {
   }
 
  private:
-  // The schema has seen to the types.
+  // The schema has checked the types.
   Result<void> Prepare(const Dict& arguments) {
     const auto text = [&](std::string_view name) {
       const Value* value = arguments.Find(name);
@@ -158,7 +159,7 @@ class Fetch {
       const std::string& name = *key.If<std::string>();
       const std::string& content = *value.If<std::string>();
       if (!IsHeaderName(name) || !IsHeaderValue(content)) {
-        return Bad("a header has a name or value that no header can have");
+        return Bad("a header has an invalid name or value");
       }
       if (IsReservedHeader(name)) {
         return Bad(
@@ -166,7 +167,7 @@ class Fetch {
             "\" cannot be set: it belongs to the connection, or could lead the request past the "
             "rule for its URL and method. Leave it out");
       }
-      if (HasHeader(request_.headers, name)) return Bad("the header \"" + name + "\" comes twice");
+      if (HasHeader(request_.headers, name)) return Bad("the header \"" + name + "\" occurs twice");
       request_.headers.emplace_back(name, content);
     }
     return {};
@@ -216,7 +217,7 @@ class Fetch {
       });
       request.headers.emplace_back(name, value);
       secrets_.push_back(value);
-      // Servers like to repeat a token without the word before it.
+      // Servers often repeat a token without the word before it.
       secrets_.push_back(value.substr(value.rfind(' ') + 1));
     }
     return request;
@@ -228,7 +229,7 @@ class Fetch {
 
   Result<void> Follow(int status, const std::string& location) {
     TRY_ASSIGN(HttpUrl next, ResolveLocation(request_.url, location));
-    // What the code gave to one server is not for another.
+    // Headers for one server must not reach another one.
     if (next.Origin() != request_.url.Origin()) {
       std::erase_if(request_.headers, [](const auto& header) {
         const std::string name = Lowered(header.first);
@@ -276,7 +277,7 @@ class Fetch {
 
   const std::shared_ptr<Service> service_;
   HttpRequest request_;
-  std::vector<std::string> secrets_;  // Those that were sent.
+  std::vector<std::string> secrets_;  // The secrets that were sent.
 };
 
 asio::awaitable<ToolAnswer> RunFetch(std::shared_ptr<Service> service, Dict arguments) {

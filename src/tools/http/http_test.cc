@@ -33,7 +33,7 @@ using ::testing::Not;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
-// A server on loopback that answers each request with what a function makes of it, or never.
+// A server on loopback that answers each request with the result of a function, or never.
 class TestServer {
  public:
   using Answer = std::function<std::string(const std::string& request)>;
@@ -125,7 +125,7 @@ class HttpTest : public ::testing::Test {
             .private_hosts = PrivateHosts::kAllow};
   }
 
-  // Names of this test; each answer is used up, the last one stays.
+  // The names of this test. Each answer is used once; the last one is repeated.
   Resolver Names() {
     return [this](std::string host) -> asio::awaitable<Result<std::vector<asio::ip::address>>> {
       ++lookups_;
@@ -178,7 +178,7 @@ class HttpTest : public ::testing::Test {
   int lookups_ = 0;
 };
 
-TEST_F(HttpTest, FetchesWhatIsAllowed) {
+TEST_F(HttpTest, FetchesAllowedUrls) {
   TestServer server(context_,
                     [](const std::string&) { return Ok("hello", "X-A: 1\r\nx-a: 2\r\n"); });
   const std::string url = "http://127.0.0.1:" + server.port() + "/x?y=1";
@@ -228,7 +228,7 @@ TEST_F(HttpTest, HeadersCannotSmuggle) {
   EXPECT_TRUE(server.requests().empty());
 }
 
-// Nobody is asked about a request that would not be sent.
+// No approval is requested for a request that would not be sent.
 TEST_F(HttpTest, ARequestThatCannotBeIsRefusedWhenItIsBound) {
   TestServer server(context_, [](const std::string&) { return Ok(""); });
   const auto tool = *Tool::Make({.name = "fetch", .input_schema = HttpInputSchema()},
@@ -276,7 +276,7 @@ TEST_F(HttpTest, LiteralPrivateAddressesAreRefusedToo) {
   EXPECT_EQ(lookups_, 0);
 }
 
-// The first answer passes the check, the second would not have: there is no second.
+// The first answer passes the check, the second would not; the name is resolved only once.
 TEST_F(HttpTest, ANameIsResolvedOnce) {
   TestServer server(context_, [](const std::string&) { return Ok("inside"); });
   names_["rebind.example.com"] = {{asio::ip::make_address("127.0.0.1")},
@@ -337,7 +337,7 @@ TEST_F(HttpTest, SecretsGoToTheirOwnHostAndDoNotComeBack) {
   rule.secret_headers = {{"Authorization", "Bearer tok-12345678"}};
   const HttpToolSpec spec{.rules = {rule, Local(other)}};
   const std::string base = "http://127.0.0.1:" + server.port();
-  // What the code sets by that name is replaced.
+  // A header of the same name from the code is replaced.
   const std::string shown =
       Shown(Fetch(spec, R"({"headers":{"authorization":"mine"},"url":")" + base + "/\"}"));
   EXPECT_THAT(server.requests().at(0), HasSubstr("Authorization: Bearer tok-12345678\r\n"));
@@ -401,7 +401,7 @@ TEST_F(HttpTest, ASilentServerTimesOut) {
               HasSubstr("TimeoutError"));
 }
 
-TEST_F(HttpTest, RequestsAreCountedByTheMinute) {
+TEST_F(HttpTest, RequestsPerMinuteAreLimited) {
   TestServer server(context_, [](const std::string&) { return Ok(""); });
   const HttpToolSpec spec{.rules = {Local(server)}, .calls_per_minute = 2};
   const std::string url = "http://127.0.0.1:" + server.port() + "/";
@@ -422,7 +422,7 @@ TEST_F(HttpTest, TheSystemResolverKnowsLocalhost) {
   EXPECT_TRUE((*found)->at(0).is_loopback());
 }
 
-// A certificate for `name`, signed by itself.
+// A self-signed certificate for `name`.
 struct Certificate {
   std::string certificate;
   std::string key;
@@ -477,9 +477,9 @@ TEST_F(HttpTest, CertificatesAreVerified) {
   };
   EXPECT_THAT(get("good.example.com", file), HasSubstr("secure"));
   EXPECT_THAT(get("evil.example.com", file),
-              HasSubstr("ConnectionError: no TLS"));  // Another's name.
+              HasSubstr("ConnectionError: no TLS"));  // Another name.
   EXPECT_THAT(get("good.example.com", ""),
-              HasSubstr("ConnectionError: no TLS"));  // Nobody vouches for it.
+              HasSubstr("ConnectionError: no TLS"));  // Not signed by a trusted authority.
   EXPECT_EQ(server.requests().size(), 1u);
 }
 

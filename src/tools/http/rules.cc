@@ -19,11 +19,11 @@ constexpr std::string_view kReserved[] = {
     "http2-settings",
     // Another method (Rails, Symfony, ASP.NET, Google APIs and others).
     "x-http-method-override", "x-http-method", "x-method-override",
-    // Another URL or host. WebDAV copies and moves to Destination. Symfony, Zend and IIS take X-Original-URL and
-    // X-Rewrite-URL for the path: see kReservedPrefixes.
+    // Another URL or host. WebDAV copies and moves to Destination. Symfony, Zend and IIS use
+    // X-Original-URL and X-Rewrite-URL as the path: see kReservedPrefixes.
     "x-http-path-override", "x-http-host-override", "x-host", "x-envoy-original-path",
     "destination",
-    // Who sent it.
+    // The sender.
     "forwarded", "via", "x-real-ip", "x-client-ip", "client-ip", "true-client-ip",
     "x-cluster-client-ip", "x-remote-ip", "x-remote-addr", "x-remote-user", "remote-user",
     "cf-connecting-ip", "fastly-client-ip", "x-proxyuser-ip"};
@@ -71,20 +71,20 @@ Result<HttpRule> HttpRule::Make(HttpRuleSpec spec) {
   auto base = ParseHttpUrl(spec.url);
   if (!base) return Bad(spec, base.error().message());
   if (!base->query.empty() || spec.url.find('#') != spec.url.npos) {
-    return Bad(spec, "it ends with the path; no query, no fragment");
+    return Bad(spec, "it must end with the path, without a query or fragment");
   }
   if (spec.methods.empty()) return Bad(spec, "it needs at least one method");
   for (const std::string& method : spec.methods) {
     const bool capitals =
         !method.empty() && std::ranges::all_of(method, [](char c) { return c >= 'A' && c <= 'Z'; });
-    // TRACE answers with the request, secrets and all; CONNECT makes a tunnel to anywhere.
+    // TRACE returns the request with its secrets; CONNECT makes a tunnel to any host.
     if (!capitals || method == "TRACE" || method == "CONNECT") {
       return Bad(spec, "method \"" + method + "\" cannot be allowed");
     }
   }
   for (const auto& [name, value] : spec.secret_headers) {
     if (!IsHeaderName(name) || value.empty() || !IsHeaderValue(value)) {
-      return Bad(spec, "header \"" + name + "\" has a name or value that no header can have");
+      return Bad(spec, "header \"" + name + "\" has an invalid name or value");
     }
   }
   return HttpRule(std::move(spec), *std::move(base));

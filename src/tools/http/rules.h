@@ -1,9 +1,9 @@
-// HttpRules say where requests may go: nowhere, unless a rule allows scheme, host, port, method and the start of the
-// path. A rule may add headers that the code never sees.
+// HttpRules say where requests may go. Nothing is allowed unless a rule allows scheme, host, port,
+// method and the start of the path. A rule may add headers that the code never sees.
 //
-// Trust     Rules are the operator's; what is matched against them is an attacker's.
+// Trust     Rules are the operator's; the requests to match are an attacker's.
 // Threads   Immutable values.
-// Lifetime  Values. Secrets live here and leave only towards the rule's own host.
+// Lifetime  Values. Secrets are kept here and are sent only to the rule's own host.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ namespace caisson {
 enum class PrivateHosts { kRefuse, kAllow };
 
 struct HttpRuleSpec {
-  std::string url;                   // "https://api.example.com/v1": the path and all below it.
+  std::string url;                   // "https://api.example.com/v1": this path and all below it.
   std::vector<std::string> methods;  // In capitals; TRACE and CONNECT cannot be allowed.
   PrivateHosts private_hosts =
-      PrivateHosts::kRefuse;  // Whether this host may have a private address.
+      PrivateHosts::kRefuse;  // kAllow: this host may have a private address.
   std::vector<std::pair<std::string, std::string>> secret_headers{};
 };
 
@@ -40,18 +40,18 @@ class HttpRule {
   HttpUrl base_;
 };
 
-// Names of headers and their values, as HTTP allows them.
+// Check names and values of headers as HTTP allows them.
 bool IsHeaderName(std::string_view name);
 bool IsHeaderValue(std::string_view value);
 
-// The name as servers compare it: in lower case, "_" as "-". CGI and WSGI make one variable of both.
+// Returns the name as servers compare it: in lower case, "_" as "-". CGI and WSGI map both to one
+// variable.
 std::string FoldedHeaderName(std::string_view name);
 
-// Whether the code may not set this header. Reserved are
-//   - what belongs to the message and the connection: where it goes, where it ends, how it is encoded;
-//   - what makes proxies and frameworks take the request for one with another URL, host or method, which the rules
-//     have not allowed;
-//   - what says who sent the request: proxies set it, and servers decide by it what is permitted.
+// Returns true if the code may not set this header. Reserved are headers that
+// - belong to the message and the connection: destination, length, encoding;
+// - make proxies and frameworks use another URL, host or method, which the rules have not allowed;
+// - name the sender: proxies set them, and servers use them to decide on permissions.
 bool IsReservedHeader(std::string_view name);
 
 }  // namespace caisson

@@ -11,7 +11,7 @@ bool Allows(std::string rule, std::string_view method, std::string_view url) {
   return made->Allows(method, *ParseHttpUrl(url));
 }
 
-TEST(HttpRuleTest, EveryPartHasToFit) {
+TEST(HttpRuleTest, EveryPartOfARuleMustMatch) {
   const std::string rule = "https://api.example.com/v1";
   EXPECT_TRUE(Allows(rule, "GET", "https://api.example.com/v1"));
   EXPECT_TRUE(Allows(rule, "POST", "https://API.example.com:443/v1/users?x"));
@@ -25,7 +25,7 @@ TEST(HttpRuleTest, EveryPartHasToFit) {
   EXPECT_FALSE(Allows(rule, "GET", "https://api.example.com/"));
 }
 
-TEST(HttpRuleTest, ThePathIsHeldToBySegment) {
+TEST(HttpRuleTest, PathsMatchByWholeSegments) {
   EXPECT_FALSE(Allows("https://a.com/v1", "GET", "https://a.com/v10"));
   EXPECT_FALSE(Allows("https://a.com/v1", "GET", "https://a.com/V1"));
   EXPECT_FALSE(Allows("https://a.com/v1", "GET", "https://a.com/v1%2Fx"));
@@ -34,13 +34,13 @@ TEST(HttpRuleTest, ThePathIsHeldToBySegment) {
   EXPECT_TRUE(Allows("https://a.com", "GET", "https://a.com/anything"));
 }
 
-TEST(HttpRuleTest, HeadersThatLeadPastARuleAreReserved) {
+TEST(HttpRuleTest, HeadersThatCouldBypassARuleAreReserved) {
   for (const char* const name :
        {"Host", "content-length", "Transfer-Encoding", "X-Original-URL", "X-Rewrite-URL",
         "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "x-original-uri",
         "X-Forwarded-For", "X-Forwarded-Host", "X-FORWARDED-PREFIX", "Forwarded", "X-Real-IP",
         "Destination",
-        // Servers that make variables of headers (CGI, WSGI) take these for the same.
+        // Servers that turn headers into variables (CGI, WSGI) treat these names as equal.
         "X_Original_URL", "X_HTTP_Method-Override", "Content_Length"}) {
     EXPECT_TRUE(IsReservedHeader(name)) << name;
   }
@@ -50,7 +50,7 @@ TEST(HttpRuleTest, HeadersThatLeadPastARuleAreReserved) {
   }
 }
 
-TEST(HttpRuleTest, RefusesRulesThatCannotBe) {
+TEST(HttpRuleTest, RefusesInvalidRules) {
   const auto refuses = [](HttpRuleSpec spec) {
     return !HttpRule::Make(std::move(spec)).has_value();
   };

@@ -1,2 +1,2 @@
-// The one translation unit that compiles Asio's TLS sources, as base/asio_impl.cc does for the rest.
+// The only translation unit that compiles Asio's TLS sources; base/asio_impl.cc compiles the rest.
 #include <boost/asio/ssl/impl/src.hpp>

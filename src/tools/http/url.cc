@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 constexpr std::size_t kMaxUrl = 8192;
 constexpr std::size_t kMaxHost = 253;
 constexpr std::size_t kMaxLabel = 63;
-constexpr int kMaxDecodings = 4;  // How often somebody on the way might decode a path.
+constexpr int kMaxDecodings = 4;  // How often programs on the way may decode a path.
 
 Error Bad(std::string_view problem) {
   return Error(ErrorCode::kInvalidArgument, "the URL " + std::string(problem));
@@ -37,7 +37,7 @@ std::string Lowered(std::string_view text) {
   return out;
 }
 
-// Text before `stops`, which is taken off `rest`.
+// Removes the text before `stops` from `rest` and returns it.
 std::string_view TakeUntil(std::string_view& rest, std::string_view stops) {
   const std::size_t end = std::min(rest.find_first_of(stops), rest.size());
   const std::string_view taken = rest.substr(0, end);
@@ -52,8 +52,8 @@ bool IsLabel(std::string_view label) {
          });
 }
 
-// Old resolvers take "0x7f.1", "017700000001" and "2130706433" for addresses; so does whatever ends in such a
-// label by the rules of browsers.
+// Old resolvers read "0x7f.1", "017700000001" and "2130706433" as addresses. Browsers do the same
+// for any name that ends in such a label.
 bool LooksLikeNumber(std::string_view label) {
   if (std::ranges::all_of(label, IsDigit)) return true;
   return label.starts_with("0x") && std::ranges::all_of(label.substr(2), IsHexDigit);
@@ -61,14 +61,14 @@ bool LooksLikeNumber(std::string_view label) {
 
 Result<std::string> ParseName(std::string_view text) {
   const std::string host = Lowered(text);
-  if (host.empty() || host.size() > kMaxHost) return Bad("has no host of a possible length");
+  if (host.empty() || host.size() > kMaxHost) return Bad("has a host that is missing or too long");
   std::string_view rest = host;
   std::string_view last;
   for (;;) {
     const std::size_t dot = std::min(rest.find('.'), rest.size());
     last = rest.substr(0, dot);
     if (!IsLabel(last))
-      return Bad("has a host that is no plain name; write names beyond ASCII in punycode");
+      return Bad("has a host that is not a plain name; write names beyond ASCII in punycode");
     if (dot == rest.size()) break;
     rest.remove_prefix(dot + 1);
   }
@@ -86,7 +86,7 @@ Result<std::string> ParseIpv6(std::string_view text) {
       std::ranges::all_of(text, [](char c) { return IsHexDigit(c) || c == ':' || c == '.'; });
   boost::system::error_code error;
   const auto address = asio::ip::make_address_v6(std::string(text), error);
-  if (!plain || error) return Bad("has an IPv6 address that is none, or has a zone");
+  if (!plain || error) return Bad("has an IPv6 address that is not valid or has a zone");
   return address.to_string();
 }
 
@@ -94,11 +94,11 @@ Result<std::uint16_t> ParsePort(std::string_view text) {
   std::uint16_t port = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), port);
   const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  if (!whole || port == 0 || text.front() == '0') return Bad("has no port that can be");
+  if (!whole || port == 0 || text.front() == '0') return Bad("has a port that is not valid");
   return port;
 }
 
-// Percent signs once resolved, or nothing if one is not followed by two digits.
+// Decodes percent signs once; nullopt if one is not followed by two digits.
 std::optional<std::string> Decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -146,10 +146,10 @@ Result<void> CheckPath(const std::string& path) {
 Result<void> CheckCharacters(std::string_view text) {
   if (text.size() > kMaxUrl) return Bad("is too long");
   for (const char c : text) {
-    if (c <= ' ' || c > '~') return Bad("has a character that is no visible ASCII");
+    if (c <= ' ' || c > '~') return Bad("has a character that is not visible ASCII");
     if (c == '\\' || c == '^' || c == '`' || c == '{' || c == '}' || c == '|' || c == '<' ||
         c == '>' || c == '"') {
-      return Bad(std::string("has a character that URLs do not have: ") + c);
+      return Bad(std::string("has a character that URLs cannot have: ") + c);
     }
   }
   return {};
@@ -195,7 +195,8 @@ Result<HttpUrl> ParseHttpUrl(std::string_view text) {
     TRY_ASSIGN(url.host, ParseName(TakeUntil(authority, ":")));
   }
   if (!authority.empty()) {
-    if (authority.front() != ':' || authority.size() == 1) return Bad("has no port that can be");
+    if (authority.front() != ':' || authority.size() == 1)
+      return Bad("has a port that is not valid");
     TRY_ASSIGN(url.port, ParsePort(authority.substr(1)));
   }
 

@@ -1,11 +1,12 @@
-// A HttpUrl is an http or https URL in one reading only. What two programs could read differently is refused:
-// that is where allow-lists are walked around.
+// A HttpUrl is an http or https URL that has only one interpretation. URLs that two programs could
+// read differently are refused, because they are used to bypass allow-lists.
 //
 //   "https://api.example.com:8443/v1/users?id=3"
 //
-// Refused: user names, anything but visible ASCII, backslashes, hosts with a trailing dot, percent signs or that
-// only look like a name ("2130706433", "0x7f.1", "127.1"), IPv6 zones, ports out of range, and paths with "." or
-// ".." in them however they are written. Names beyond ASCII have to come in punycode. A fragment is dropped.
+// Refused: user names, anything but visible ASCII, backslashes, hosts with a trailing dot or
+// percent signs or that only look like a name ("2130706433", "0x7f.1", "127.1"), IPv6 zones, ports
+// out of range, and paths with "." or ".." in any encoding. Names beyond ASCII must be in punycode.
+// A fragment is dropped.
 //
 // Trust     URLs come from cells and from servers that redirect.
 // Threads   Values.
@@ -29,7 +30,8 @@ struct HttpUrl {
   std::string query;  // With its question mark, or empty.
 
   std::string Authority()
-      const;                   // For the Host header: the port only if it is not the scheme's own.
+      // For the Host header: includes the port only if it is not the default.
+      const;
   std::string Origin() const;  // "https://host:port"
   std::string Text() const;
   bool operator==(const HttpUrl&) const = default;
@@ -37,7 +39,7 @@ struct HttpUrl {
 
 Result<HttpUrl> ParseHttpUrl(std::string_view text);
 
-// What a Location header means when it comes from `base`.
+// Resolves a Location header that came from `base`.
 Result<HttpUrl> ResolveLocation(const HttpUrl& base, std::string_view location);
 
 }  // namespace caisson

@@ -12,7 +12,7 @@ std::string Read(std::string_view text) {
   return url ? url->Text() : "refused";
 }
 
-TEST(HttpUrlTest, ReadsOrdinaryOnes) {
+TEST(HttpUrlTest, ParsesOrdinaryUrls) {
   EXPECT_EQ(Read("https://api.example.com"), "https://api.example.com/");
   EXPECT_EQ(Read("HTTP://API.Example.com:80/A/b?x=1&y=%20#frag"),
             "http://api.example.com/A/b?x=1&y=%20");
@@ -24,13 +24,13 @@ TEST(HttpUrlTest, ReadsOrdinaryOnes) {
   EXPECT_EQ(Read("https://example.com/a%2Fb/..c/.d"), "https://example.com/a%2Fb/..c/.d");
 }
 
-TEST(HttpUrlTest, RefusesWhatCanBeReadTwoWays) {
+TEST(HttpUrlTest, RefusesAmbiguousUrls) {
   using std::string_view_literals::operator""sv;
   for (const std::string_view text :
        {""sv, "example.com"sv, "//example.com"sv, "ftp://example.com"sv, "file:///etc/passwd"sv,
         "https:/example.com"sv, "https:example.com"sv, "https://"sv, "https:///path"sv,
         "https://:443/"sv,
-        // Who is the host?
+        // Ambiguous hosts.
         "https://user@evil.com/"sv, "https://good.com:pw@evil.com/"sv,
         "https://good.com@evil.com"sv, "https://evil.com\\@good.com/"sv,
         "https://good.com\\.evil.com/"sv, "https://good.com%2eevil.com/"sv,
@@ -63,7 +63,7 @@ TEST(HttpUrlTest, RefusesWhatCanBeReadTwoWays) {
   EXPECT_EQ(Read("http://" + std::string(300, 'x') + ".com/"), "refused");
 }
 
-TEST(HttpUrlTest, LocationsAreRelativeToWhereTheyCameFrom) {
+TEST(HttpUrlTest, LocationsAreResolvedAgainstTheirUrl) {
   const HttpUrl base = *ParseHttpUrl("https://a.com:444/v1/x?q=1");
   const auto resolve = [&](std::string_view location) {
     const auto url = ResolveLocation(base, location);

@@ -1,10 +1,10 @@
-// An EventReader takes the data of server-sent events out of bytes, as they come.
+// An EventReader extracts the data of server-sent events from a stream of bytes.
 //
 //   reader.Put(piece);
 //   while (auto data = reader.Next()) ...
 //
-// Trust     Bytes are a server's: any at all. What is held is never more than what was put, which is for whoever reads
-//           them to bound.
+// Trust     Bytes are a server's and may be anything. The reader holds no more than was put; the
+//           caller bounds that.
 // Threads   One at a time.
 // Lifetime  A value.
 #pragma once
@@ -19,15 +19,15 @@ namespace caisson {
 class EventReader {
  public:
   void Put(std::string_view bytes);
-  // Nothing comes any more: what was not ended is, too.
+  // The stream has ended; also ends an unfinished event.
   void End();
-  // The data of the next event that has any.
+  // Returns the data of the next event that has any.
   std::optional<std::string> Next();
 
  private:
   void EndLine();
 
-  bool after_return_ = false;  // A line feed that follows it ends no line of its own.
+  bool after_return_ = false;  // A line feed that follows belongs to the same line end.
   std::string line_;
   std::optional<std::string> data_;
   std::deque<std::string> events_;

@@ -23,7 +23,7 @@ std::vector<std::string> EventsOf(std::string_view text) {
   return Events(reader);
 }
 
-TEST(EventReaderTest, AnEventIsThereWithItsEmptyLine) {
+TEST(EventReaderTest, AnEventEndsWithItsEmptyLine) {
   EventReader reader;
   reader.Put("data: one\n");
   EXPECT_THAT(Events(reader), IsEmpty());
@@ -52,7 +52,7 @@ TEST(EventReaderTest, OneSpaceIsNotPartOfTheData) {
   EXPECT_THAT(EventsOf("data:  x \n\n"), ElementsAre(" x "));
 }
 
-TEST(EventReaderTest, AnEmptyLineOfDataIsOne) {
+TEST(EventReaderTest, AnEmptyDataFieldIsAnEmptyLine) {
   EXPECT_THAT(EventsOf("data:\ndata: x\n\ndata:\n\n"), ElementsAre("\nx", ""));
 }
 

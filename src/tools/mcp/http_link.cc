@@ -17,10 +17,10 @@
 namespace caisson {
 namespace {
 
-// From this version on, whoever closes the connection has cancelled the request.
+// From this version on, closing the connection cancels the request.
 constexpr std::string_view kFirstModern = "2026-07-28";
 constexpr std::chrono::seconds kWhisperTime{5};
-constexpr std::size_t kMaxWhispers = 8;  // Of one that asks and asks, the rest is not heard.
+constexpr std::size_t kMaxWhispers = 8;  // Beyond this, requests of the server are not answered.
 
 std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
   for (const auto& [key, value] : response.headers) {
@@ -29,7 +29,7 @@ std::string_view HeaderOf(const HttpResponse& response, std::string_view name) {
   return {};
 }
 
-// A name of the server's own choosing, as the value of a header: it cannot begin another one.
+// Encodes a name that the server chose as a header value, so that it cannot start another header.
 std::string HeaderValue(const std::string& name) {
   constexpr std::string_view kEncoded = "=?base64?";
   const bool plain = std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
@@ -37,16 +37,16 @@ std::string HeaderValue(const std::string& name) {
   return std::string(kEncoded) + EncodeBase64(name) + "?=";
 }
 
-// What a status says that comes without an answer.
+// The error for a status without an answer.
 Error ErrorOf(int status) {
   const std::string said = " (status " + std::to_string(status) + ")";
   if (status == 401 || status == 403) {
-    return Error(ErrorCode::kPermissionDenied, "the server does not accept our token" + said);
+    return Error(ErrorCode::kPermissionDenied, "the server refuses the configured token" + said);
   }
   if (status >= 300 && status < 400) {
-    return Error(ErrorCode::kUnavailable, "the server sends us elsewhere" + said +
-                                              ", where its token must not go: "
-                                              "configure the URL that it moved to");
+    return Error(
+        ErrorCode::kUnavailable,
+        "the server redirects" + said + ", which must not get the token; configure the new URL");
   }
   return Error(ErrorCode::kUnavailable, "the server gave no answer" + said);
 }
@@ -56,13 +56,14 @@ Result<Dict> ResultOf(jsonrpc::Response response) {
     return Error(ErrorCode::kFailedPrecondition, error->message);
   }
   auto* result = std::get_if<Dict>(&std::get<Value>(response.outcome).variant());
-  if (result == nullptr) return Error(ErrorCode::kUnavailable, "the server's answer is no object");
+  if (result == nullptr)
+    return Error(ErrorCode::kUnavailable, "the server's answer is not an object");
   return std::move(*result);
 }
 
 }  // namespace
 
-// What comes back for one question: the answer, or a stream of events with the answer among them.
+// The reply to one question: the answer, or a stream of events that contains the answer.
 class HttpLink::Incoming {
  public:
   Incoming(HttpLink& link, Value id, OnProgress on_progress)
@@ -79,7 +80,7 @@ class HttpLink::Incoming {
     return answer_ ? Rest::kUnwanted : Rest::kWanted;
   }
 
-  // Nothing comes any more. Nothing: there was no answer.
+  // The stream has ended. Returns nullopt if there was no answer.
   std::optional<Result<Dict>> End() {
     if (is_stream_) {
       events_.End();
@@ -129,7 +130,7 @@ HttpRequest HttpLink::MakeRequest(std::string_view method, const Dict& params,
     request.headers.emplace_back("Authorization", "Bearer " + spec_.bearer);
   if (!session_.empty()) request.headers.emplace_back("Mcp-Session-Id", session_);
   if (!version_.empty()) request.headers.emplace_back("MCP-Protocol-Version", version_);
-  // Legacy servers do not look at these.
+  // Legacy servers ignore these.
   if (!method.empty()) request.headers.emplace_back("Mcp-Method", method);
   if (method == "tools/call") {
     request.headers.emplace_back("Mcp-Name", HeaderValue(*FindAs<std::string>(params, "name")));
@@ -149,7 +150,7 @@ asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request, Time u
   if (came && *came) co_return *std::move(came);
   const auto state = co_await asio::this_coro::cancellation_state;
   if (state.cancelled() != asio::cancellation_type::none) {
-    co_return Error(ErrorCode::kCancelled, "nobody waits for the answer any more");
+    co_return Error(ErrorCode::kCancelled, "the wait for the answer was cancelled");
   }
   if (came) co_return *std::move(came);
   co_return Error(ErrorCode::kUnavailable,
@@ -169,7 +170,7 @@ asio::awaitable<Result<Dict>> HttpLink::Ask(std::string method, Dict params,
                       return incoming.Take(response, piece);
                     });
   if (head) co_return Conclude(*head, incoming);
-  // The connection is closed; a legacy server takes that for bad luck, and must be told.
+  // The connection is closed. A legacy server takes that for a network failure, so it must be told.
   const bool legacy = !version_.empty() && version_ < kFirstModern;
   if (legacy && head.error().code() == ErrorCode::kCancelled) {
     Whisper("notifications/cancelled", CancelledText(id));
@@ -178,13 +179,13 @@ asio::awaitable<Result<Dict>> HttpLink::Ask(std::string method, Dict params,
 }
 
 asio::awaitable<void> HttpLink::Tell(std::string method, Dict params) {
-  // Whether it arrived is nothing we could act on.
+  // The result is ignored, because nothing can be done about a failure.
   static_cast<void>(
       co_await Post(MakeRequest(method, params, jsonrpc::NotificationText(method, params)),
                     Time::clock::now() + spec_.patience));
 }
 
-// Says what nobody waits for.
+// Sends a message that needs no answer.
 void HttpLink::Whisper(std::string_view method, std::string body) {
   if (broken_ || whispers_ >= kMaxWhispers) return;
   ++whispers_;
@@ -197,7 +198,7 @@ void HttpLink::Whisper(std::string_view method, std::string body) {
 }
 
 Result<Dict> HttpLink::Conclude(const HttpResponse& head, Incoming& incoming) {
-  // A legacy server that has forgotten the session wants to begin anew.
+  // A legacy server that has lost the session needs a new one.
   if (head.status == 404 && !session_.empty()) {
     broken_ = true;
     return Error(ErrorCode::kUnavailable, "the server has ended the session");

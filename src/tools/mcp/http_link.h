@@ -1,9 +1,10 @@
-// An HttpLink speaks MCP with a server over streamable HTTP: one POST for each message. What a server says before it
-// answers is heard as it comes.
+// An HttpLink speaks MCP with a server over streamable HTTP: one POST per message. Messages that
+// precede an answer are processed as they arrive.
 //
-// Trust     As UpstreamLink. The URL is the operator's, who may point it at an inner host.
-// Threads   As UpstreamLink.
-// Lifetime  As UpstreamLink. What is said without waiting for an answer keeps the link until it is said.
+// Trust     Same as UpstreamLink. The URL is the operator's, who may point it at an internal host.
+// Threads   Same as UpstreamLink.
+// Lifetime  Same as UpstreamLink. Messages that need no answer keep the link alive until they are
+//           sent.
 #pragma once
 
 #include <atomic>
@@ -26,9 +27,9 @@ namespace caisson {
 struct HttpLinkSpec {
   HttpUrl url;
   std::string bearer{};
-  // For any answer but that of a tool, whose time is counted by whoever calls it.
+  // For any answer except that of a tool, which has the caller's timeout.
   std::chrono::nanoseconds patience = std::chrono::minutes(1);
-  OnListChanged on_list_changed{};  // If the server says so while it answers something else.
+  OnListChanged on_list_changed{};  // If the server reports it while it answers another request.
 };
 
 class HttpLink final : public UpstreamLink, public std::enable_shared_from_this<HttpLink> {
@@ -58,10 +59,11 @@ class HttpLink final : public UpstreamLink, public std::enable_shared_from_this<
   const std::shared_ptr<const HttpClient> client_;  // Shared by the links of one configuration.
   const HttpLinkSpec spec_;
   std::string version_;
-  std::string session_;  // The Mcp-Session-Id a legacy server gave.
+  std::string session_;  // The Mcp-Session-Id of a legacy server.
   std::int64_t asked_ = 0;
-  std::size_t whispers_ = 0;                 // Under way.
-  std::set<asio::steady_timer*> deadlines_;  // Of the requests under way; cancelled, they end.
+  std::size_t whispers_ = 0;  // Messages without answer that are being sent.
+  // Timers of current requests. Cancelling them ends the requests.
+  std::set<asio::steady_timer*> deadlines_;
   std::atomic<bool> broken_ = false;
 };
 

@@ -23,7 +23,7 @@ using ::testing::Not;
 
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 
-// Asks a server that sends the same events to everybody.
+// Asks a server that sends the same events to every client.
 class HttpLinkTest : public ::testing::Test {
  protected:
   HttpLinkTest() {
@@ -66,7 +66,7 @@ class HttpLinkTest : public ::testing::Test {
   std::shared_ptr<HttpLink> link_;
 };
 
-TEST_F(HttpLinkTest, AnAnswerIsFoundAmongOtherThings) {
+TEST_F(HttpLinkTest, AnAnswerIsFoundAmongOtherMessages) {
   events_ = R"(data: {"jsonrpc":"2.0","id":2,"result":{"a":2}})"
             "\n\n"
             "data: nonsense\n\n" +
@@ -87,13 +87,13 @@ TEST_F(HttpLinkTest, OnlyTheProgressOfThisCallCounts) {
   EXPECT_THAT(told, ElementsAre(3));
 }
 
-TEST_F(HttpLinkTest, ANameCannotBringAHeaderAlong) {
+TEST_F(HttpLinkTest, ANameCannotInjectAHeader) {
   ASSERT_TRUE(Ask("a\r\nX-Evil: 1"));
   EXPECT_THAT(heads_.at(0), HasSubstr("\r\nMcp-Name: =?base64?YQ0KWC1FdmlsOiAx?="));
   EXPECT_THAT(heads_.at(0), Not(HasSubstr("X-Evil")));
 }
 
-TEST_F(HttpLinkTest, ANameIsNotTakenForAnEncodedOne) {
+TEST_F(HttpLinkTest, ANameThatLooksEncodedIsEncodedAgain) {
   ASSERT_TRUE(Ask("=?base64?YQ==?="));
   EXPECT_THAT(heads_.at(0), HasSubstr("\r\nMcp-Name: =?base64?PT9iYXNlNjQ/WVE9PT89?="));
 }

@@ -13,7 +13,7 @@
 namespace caisson {
 namespace {
 
-constexpr std::size_t kMaxLogBytes = 64u << 10;  // In all.
+constexpr std::size_t kMaxLogBytes = 64u << 10;  // Total.
 
 }  // namespace
 
@@ -43,7 +43,8 @@ PipeLink::PipeLink(asio::any_io_executor executor, jail::Program program, PipeLi
 
 asio::awaitable<void> PipeLink::Listen(std::shared_ptr<PipeLink> self) {
   while (auto line = co_await self->lines_.Read()) {
-    // A line that is too long may have been the answer to anything: nobody is left waiting for it.
+    // A line that is too long may have been the answer to any question, so the link ends and nobody
+    // keeps waiting.
     if (line->too_long) break;
     if (line->text.find_first_not_of(" \t\r") == std::string::npos) continue;
     self->Take(jsonrpc::ReadMessage(line->text));
@@ -71,7 +72,7 @@ void PipeLink::Take(jsonrpc::Message message) {
     TakeNotice(*notification);
   } else if (const auto* request = std::get_if<jsonrpc::Request>(&message)) {
     if (lines_.unsent_bytes() > spec_.max_message_bytes)
-      return Close();  // It asks and does not listen.
+      return Close();  // It sends requests and does not read.
     lines_.Write(ReplyToServer(*request));
   }
 }
@@ -105,7 +106,7 @@ asio::awaitable<Result<Dict>> PipeLink::Ask(std::string method, Dict params,
   }
   auto* result = std::get_if<Dict>(&answer->variant());
   if (result == nullptr)
-    co_return Error(ErrorCode::kUnavailable, "the server's answer is no object");
+    co_return Error(ErrorCode::kUnavailable, "the server's answer is not an object");
   co_return std::move(*result);
 }
 

@@ -1,9 +1,10 @@
 // A PipeLink starts a program and speaks MCP with it over its stdin and stdout.
 //
-// Trust     As UpstreamLink. Requests of the server are refused, but for ping; what it writes to stderr is logged, up to
-//           a length.
-// Threads   As UpstreamLink.
-// Lifetime  As UpstreamLink. The program dies with the link, with all its processes (jail/program.h).
+// Trust     Same as UpstreamLink. Requests of the server are refused, except ping. Its stderr is
+//           logged, up to a length.
+// Threads   Same as UpstreamLink.
+// Lifetime  Same as UpstreamLink. The program and all its processes end with the link
+//           (jail/program.h).
 #pragma once
 
 #include <atomic>
@@ -60,7 +61,7 @@ class PipeLink final : public UpstreamLink, public std::enable_shared_from_this<
   LineStream lines_;
   asio::posix::stream_descriptor log_;
   jsonrpc::Questions questions_;
-  std::map<std::string, OnProgress> listeners_;  // Of the questions that have one, by id.
+  std::map<std::string, OnProgress> listeners_;  // The listeners of questions, by id.
   std::atomic<bool> broken_ = false;
 };
 

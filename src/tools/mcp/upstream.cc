@@ -14,13 +14,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Servers behind URLs cannot tell us what has changed when nothing is asked.
+// Servers behind URLs cannot report changes while no request is open.
 constexpr std::chrono::minutes kListLasts{1};
 
-// Around the arguments of a call: {"params":{"arguments":...}}.
+// The levels around the arguments of a call: {"params":{"arguments":...}}.
 constexpr int kLevelsOfARequest = 2;
 
-// Any name as one that code can call.
+// Converts any name to a Python name.
 std::string PythonName(std::string_view name) {
   std::string made;
   for (const char c : name) {
@@ -52,7 +52,7 @@ ToolAnswer Refused(const Error& error) {
 
 }  // namespace
 
-// Whoever uses an instance: while there is one, it does not expire.
+// A use of an instance. An instance in use does not expire.
 class Upstream::Use {
  public:
   Use(std::shared_ptr<Upstream> upstream, std::string key,
@@ -84,7 +84,8 @@ Result<std::optional<ChildEnvironment>> Upstream::EnvironmentFor(
   if (spec_.sharing == Sharing::kShared || session == nullptr) {
     return std::optional<ChildEnvironment>();
   }
-  // Of one that serves the session's next request too.
+  // The environment of the person, not of one request, because the instance also serves later
+  // requests.
   TRY_ASSIGN(ChildEnvironment environment,
              ChildEnvironment::Build(session->WithoutRequest(), spec_.variables));
   return std::optional(std::move(environment));
@@ -181,7 +182,7 @@ void Upstream::Expire(const std::string& key) {
     state->places.erase(found);
   }
   expired->Close();
-  if (resources_.on_change) resources_.on_change();  // Its session is shown what everybody is.
+  if (resources_.on_change) resources_.on_change();  // Its session now sees the common list.
 }
 
 void Upstream::Close() {
@@ -222,7 +223,7 @@ void Upstream::OnListed(const std::string& key, const UpstreamDefinitions& defin
     const auto place = state->places.find(key);
     if (place == state->places.end()) return;
     if (place->second.tools != nullptr && place->second.definitions == definitions) return;
-    // What a session is told is mostly what everybody is.
+    // The list for a session usually equals the common one.
     const auto common = state->places.find("");
     if (common != state->places.end() && common->second.definitions == definitions) {
       tools = common->second.tools;

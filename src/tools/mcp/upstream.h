@@ -1,22 +1,24 @@
-// An Upstream is another MCP server whose tools code can call: this is "code mode", where a model sees one tool and
-// writes code against many.
+// An Upstream is another MCP server whose tools code can call. This is "code mode": a model sees
+// one tool and writes code against many.
 //
 //   auto upstream = Upstream::Make({.name = "files", .argv = {"npx", "-y", "..."}}, resources);
-//   auto opened = co_await upstream->Open();                 // it has told its tools
-//   auto tools = upstream->ToolsFor(session);                // as they are now, for code of that session
+//   auto opened = co_await upstream->Open();                 // it has listed its tools
+//   auto tools = upstream->ToolsFor(session);                // for code of that session
 //   ...
 //   upstream->Close();
 //
-// Each session that calls has an instance of the server to itself, with that session's variables in its environment (I1,
-// I2): started when it is first used, ended when it has been idle. One more, which acts for nobody, tells everybody's
-// tools; it serves calls only if the operator says that instances may be shared.
+// Each calling session has its own instance of the server, with that session's variables in its
+// environment (I1, I2). It starts on first use and ends when idle. One more instance, without a
+// session, lists the tools for all; it serves calls only if the operator allows sharing.
 //
-// Trust     The server may be hostile: it harms the calls of its own session only, and what it says of its tools to one
-//           session is not believed for another. Names become Python names, schemas that do not compile lose their tool,
-//           results are values of JSON. A tool whose definition has changed since the run began is not called (I5): what
-//           was approved is not what would be done.
+// Trust     The server may be hostile: it can harm only the calls of its own session, and its tool
+//           list for one session is not used for another. Names become Python names, tools with
+//           invalid schemas are dropped, results are JSON values. A tool whose definition has
+//           changed since the run began is not called (I5), because the approved call would be a
+//           different one.
 // Threads   Any.
-// Lifetime  Outlives nobody: tools that are called after it has gone fail. Close() must be called before `io` stops.
+// Lifetime  Tools that are called after it is destroyed fail. Close() must be called before `io`
+//           stops.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -45,31 +47,34 @@ enum class Sharing { kEachSession, kShared };
 
 struct UpstreamSpec {
   std::string name;
-  std::optional<std::string> prefix{};  // Of the tools' names; nothing: the name and "_".
+  std::optional<std::string> prefix{};  // Prefix of the tools' names; nullopt: the name and "_".
   std::vector<std::string> argv{};      // Or
   std::optional<HttpUrl> url{};
   std::string bearer{};
   std::string directory{};
   ChildVariables variables{};
-  std::vector<std::string> allow{};  // Names as the server has them; none: all
-  std::vector<std::string> deny{};   // but these.
+  std::vector<std::string> allow{};  // Original names; empty: all
+  std::vector<std::string> deny{};   // except these.
   Approval approval = Approval::Never();
-  std::vector<std::string> ask{};      // Always of these, whatever they say of themselves.
-  bool trusts_read_only_hint = false;  // Otherwise, never of tools that say they only read.
+  // Always ask for these, even if they declare themselves read-only.
+  std::vector<std::string> ask{};
+  // Otherwise, never ask for tools that declare themselves read-only.
+  bool trusts_read_only_hint = false;
   Sharing sharing = Sharing::kEachSession;
-  std::size_t max_instances = 64;  // Of sessions, at once.
+  std::size_t max_instances = 64;  // For sessions, at the same time.
   std::chrono::nanoseconds idle = std::chrono::minutes(10);
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
   std::chrono::nanoseconds longest =
-      std::chrono::minutes(10);  // With progress, which gives it time anew.
+      std::chrono::minutes(10);  // Total with progress, which restarts the timeout.
 };
 
 struct UpstreamResources {
   asio::any_io_executor io;
   SessionHost* host = nullptr;
-  std::shared_ptr<const HttpClient> http{};  // For those with a URL.
+  std::shared_ptr<const HttpClient> http{};  // For upstreams with a URL.
   std::function<void(std::string_view text)> log{};
-  std::function<void()> on_change{};  // When ToolsFor may say something else; from any thread.
+  // Called from any thread when the result of ToolsFor may have changed.
+  std::function<void()> on_change{};
 };
 
 using UpstreamTools = std::vector<std::shared_ptr<const Tool>>;
@@ -78,15 +83,15 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
  public:
   static std::shared_ptr<Upstream> Make(UpstreamSpec spec, UpstreamResources resources);
 
-  // Returns when the server has told its tools. One that has not is asked again by and by.
+  // Returns when the server has listed its tools. If it has not, it is asked again later.
   asio::awaitable<Result<void>> Open();
-  // What the server last said, to this session if it has an instance; the same pointer for the same tools. Null: nobody
-  // in particular.
+  // Returns the server's latest tools, for this session if it has an instance. Returns the same
+  // pointer for the same tools. `session` null: no session.
   std::shared_ptr<const UpstreamTools> ToolsFor(const SessionContext* session);
   void Close();
 
  private:
-  // An instance in its place, with those who use it.
+  // An instance and its number of users.
   struct Place {
     std::shared_ptr<UpstreamInstance> instance;
     asio::steady_timer idle;
@@ -97,13 +102,14 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
   };
   struct State {
     bool closed = false;
-    std::map<std::string, Place> places;  // By environment; under "" the one that acts for nobody.
+    std::map<std::string, Place> places;  // By environment; "" is the instance without a session.
   };
   class Use;
 
   Upstream(UpstreamSpec spec, UpstreamResources resources);
 
-  // The environment of the instance that serves the session; nothing: the one that acts for nobody does.
+  // Returns the environment of the session's instance; nullopt: the instance without a session
+  // serves it.
   Result<std::optional<ChildEnvironment>> EnvironmentFor(const SessionContext* session) const;
   Result<std::shared_ptr<Use>> Enter(const std::optional<ChildEnvironment>& environment);
   Place MakePlace(const std::string& key, const std::optional<ChildEnvironment>& environment);
@@ -123,7 +129,7 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
 
   const UpstreamSpec spec_;
   const UpstreamResources resources_;
-  const std::string origin_;  // What is started or spoken to: part of what a tool is.
+  const std::string origin_;  // The program or URL; part of a tool's identity.
   Guarded<State> state_;
 };
 

@@ -43,7 +43,7 @@ ToolAnswer AnswerOf(const Dict& result) {
   const auto* type = FindAs<std::string>(result, "resultType");
   if (type != nullptr && *type != "complete") {
     return ToolRaised{.type = "RuntimeError",
-                      .message = "the server asks for something that code cannot give"};
+                      .message = "the server asks for input that code cannot give"};
   }
   const auto* content = FindAs<List>(result, "content");
   const auto* failed = FindAs<bool>(result, "isError");

@@ -1,4 +1,4 @@
-// What a server's answer to tools/call is to the code that called.
+// Converts a server's answer to tools/call for the calling code.
 //
 // Trust     The answer is the server's: any JSON object.
 // Threads   A pure function.
@@ -10,7 +10,8 @@
 
 namespace caisson {
 
-// Structured content as it is, text as str, data as bytes; several blocks as a list, none as None.
+// Structured content stays as it is, text becomes str, data becomes bytes; several blocks become a
+// list, none becomes None.
 ToolAnswer AnswerOf(const Dict& result);
 
 }  // namespace caisson

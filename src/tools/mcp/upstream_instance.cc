@@ -22,13 +22,13 @@ namespace {
 
 constexpr std::string_view kModern = "2026-07-28";
 constexpr std::string_view kLegacy = "2025-11-25";
-// Those that may be answered to it: what we use of them is the same.
+// Versions that a server may answer with; the parts used here are the same.
 constexpr std::string_view kLegacyVersions[] = {kLegacy, "2025-06-18", "2025-03-26", "2024-11-05"};
 constexpr std::size_t kMaxTools = 1000;
 constexpr int kMaxPages = 100;
 constexpr std::chrono::milliseconds kFirstPause{200};
 constexpr std::chrono::seconds kLongestPause{30};
-// Programs that are fetched when they are first used take their time.
+// Programs that are downloaded on first use need this time.
 constexpr std::chrono::seconds kStartTime{60};
 constexpr std::chrono::milliseconds kBetweenLists{100};
 
@@ -38,7 +38,7 @@ ToolRaised Raised(std::string type, std::string message) {
 
 ToolRaised RaisedFor(const Error& error) {
   switch (error.code()) {
-    case ErrorCode::kFailedPrecondition:  // The server's own word.
+    case ErrorCode::kFailedPrecondition:  // An error sent by the server.
       return Raised("ToolError", error.message());
     case ErrorCode::kPermissionDenied:
     case ErrorCode::kResourceExhausted:
@@ -112,14 +112,14 @@ asio::awaitable<ToolAnswer> UpstreamInstance::CallHere(std::string tool, std::st
   if (current->second != definition) {
     co_return Raised("RuntimeError", "the server \"" + options_.name +
                                          "\" has changed its tool \"" + tool +
-                                         "\" since it was listed here; it is not called in this "
-                                         "run, the next one has it as it is now");
+                                         "\" since this run began, so it was not called; start a "
+                                         "new run to use the new definition");
   }
   if (co_await IsCancelled()) co_return Raised("CancelledError", "the call was cancelled");
   const auto result =
       co_await Ask("tools/call", Object({{"name", tool}, {"arguments", std::move(arguments)}}),
                    std::move(on_progress));
-  // A call that changes what there is to call has done so when it returns.
+  // If the call changed the list of tools, the new list is known when it returns.
   if (stale_ && result && !co_await IsCancelled()) static_cast<void>(co_await BeReady());
   if (result) co_return AnswerOf(*result);
   co_return RaisedFor(result.error());
@@ -166,11 +166,11 @@ asio::awaitable<void> UpstreamInstance::PrepareNow(std::shared_ptr<Preparation> 
   Result<void> outcome;
   if (link_ == nullptr || link_->is_broken()) {
     not_before_ =
-        Clock::now() + kFirstPause;  // Also of one that starts well and dies of every call.
+        Clock::now() + kFirstPause;  // Also for a server that starts well and dies at every call.
     outcome = co_await Connect();
   }
   if (outcome) outcome = co_await List();
-  // Whatever went wrong, it is not for a server to be asked again at once.
+  // After any failure, the server is not asked again at once.
   if (outcome) {
     pause_ = std::chrono::milliseconds(0);
   } else {
@@ -221,7 +221,8 @@ asio::awaitable<Result<void>> UpstreamInstance::Greet(FirstEra era) {
   const auto* version = FindAs<std::string>(*answer, "protocolVersion");
   if (version != nullptr &&
       std::ranges::find(kLegacyVersions, *version) == std::end(kLegacyVersions)) {
-    co_return Error(ErrorCode::kUnavailable, "the server speaks no version of MCP that we do");
+    co_return Error(ErrorCode::kUnavailable,
+                    "the server supports no MCP version that this program supports");
   }
   link_->SetVersion(version == nullptr ? std::string(kLegacy) : *version);
   co_await RunOn(link_->executor(), link_->Tell("notifications/initialized", {}));
@@ -244,7 +245,7 @@ asio::awaitable<Result<Dict>> UpstreamInstance::Ask(std::string method, Dict par
 asio::awaitable<Result<void>> UpstreamInstance::List() {
   UpstreamDefinitions definitions;
   std::optional<std::string> cursor;
-  stale_ = false;  // What changes from here on is told again.
+  stale_ = false;  // Later changes are reported again.
   for (int page = 0; page < kMaxPages; ++page) {
     Dict params;
     if (cursor) Append(params, "cursor", *cursor);

@@ -1,15 +1,17 @@
-// An UpstreamInstance is one MCP server as those who share it see it: connected when it is first needed, and again, after
-// a pause that grows, when it has died.
+// An UpstreamInstance is one MCP server, shared by its users. It connects on first use and
+// reconnects after the server has died, with a growing pause.
 //
-//   auto instance = std::make_shared<UpstreamInstance>(io, {.name = "files", .connect = ..., .on_listed = ...});
+//   auto instance = std::make_shared<UpstreamInstance>(
+//       io, {.name = "files", .connect = ..., .on_listed = ...});
 //   ToolAnswer answer = co_await instance->Call("read", definition, arguments, on_progress);
 //
-// Both eras are spoken: a program is asked in the old one first, which nearly all speak and the others refuse; a URL in
-// the new one, which needs no session.
+// It speaks both eras of MCP. A program is first asked in the legacy one, which nearly all support
+// and the others refuse; a URL in the modern one, which needs no session.
 //
-// Trust     As UpstreamLink. A tool is called only if the server still defines it as whoever calls was shown (I5).
-// Threads   Any; its own state is touched on its strand alone.
-// Lifetime  Shared by its table and the calls under way. Close() ends them, and what it has begun by itself.
+// Trust     Same as UpstreamLink. A tool is called only if the server still defines it as the
+//           caller was shown (I5).
+// Threads   Any; its own state is used on its strand only.
+// Lifetime  Shared by its table and the current calls. Close() ends them and its background work.
 #pragma once
 
 #include <atomic>
@@ -29,7 +31,7 @@
 
 namespace caisson {
 
-// A server's tools by its own names, as canonical JSON.
+// A server's tools as canonical JSON, by their original names.
 using UpstreamDefinitions = std::map<std::string, std::string>;
 
 enum class FirstEra { kLegacy, kModern };
@@ -37,10 +39,10 @@ enum class FirstEra { kLegacy, kModern };
 struct UpstreamInstanceOptions {
   std::string name;
   std::function<Result<std::shared_ptr<UpstreamLink>>(OnListChanged)> connect{};
-  // Whenever the server has told its tools; on the instance's strand.
+  // Called on the instance's strand each time the server has listed its tools.
   std::function<void(const UpstreamDefinitions&)> on_listed{};
   FirstEra first_era = FirstEra::kLegacy;
-  // How long a list is believed of a server that cannot say when it changes; nothing: it can.
+  // How long a list is valid if the server cannot report changes; nullopt: it can.
   std::optional<std::chrono::milliseconds> list_lasts{};
 };
 
@@ -50,21 +52,21 @@ class UpstreamInstance : public std::enable_shared_from_this<UpstreamInstance> {
 
   asio::awaitable<ToolAnswer> Call(std::string tool, std::string definition, Dict arguments,
                                    OnProgress on_progress);
-  // Returns when the server has told its tools.
+  // Returns when the server has listed its tools.
   asio::awaitable<Result<void>> Prepare();
-  // Asks for them again, in the background, if they are older than `list_lasts` or could not be had.
+  // Lists the tools again, in the background, if the list is older than `list_lasts` or missing.
   void RefreshIfOld();
   void Close();
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Getting ready: one does it, all wait for it.
+  // One coroutine prepares; all wait for it.
   struct Preparation {
     asio::steady_timer done;
     std::optional<Result<void>> outcome{};
   };
 
-  // All on the strand.
+  // All run on the strand.
   asio::awaitable<Result<void>> BeReady();
   asio::awaitable<ToolAnswer> CallHere(std::string tool, std::string definition, Dict arguments,
                                        OnProgress on_progress);
@@ -84,12 +86,12 @@ class UpstreamInstance : public std::enable_shared_from_this<UpstreamInstance> {
   std::shared_ptr<Preparation> preparing_;
   UpstreamDefinitions definitions_;
   bool modern_ = false;
-  bool stale_ = true;  // The list has to be fetched.
+  bool stale_ = true;  // The list must be fetched.
   bool closed_ = false;
   std::chrono::milliseconds pause_{0};
   Clock::time_point not_before_{};
   Clock::time_point listed_at_{};
-  asio::steady_timer refresh_;  // A server that cries all the time is heard now and then.
+  asio::steady_timer refresh_;  // Limits how often a server's change notices are acted on.
   std::atomic<Clock::rep> old_at_;
 };
 

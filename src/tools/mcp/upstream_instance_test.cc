@@ -25,13 +25,13 @@ Dict Fields(std::string_view json) {
   return std::get<Dict>(ParseJson(json)->variant());
 }
 
-// What a server would say, by method.
+// The server's answers, by method.
 struct Script {
   std::map<std::string, Result<Dict>> answers;
   std::vector<std::string> asked{};
   std::vector<std::string> versions{};
   OnListChanged on_list_changed{};
-  std::optional<ToolProgress> tells{};  // Before it answers a call.
+  std::optional<ToolProgress> tells{};  // Sent before it answers a call.
 };
 
 class ScriptedLink final : public UpstreamLink {
@@ -105,7 +105,7 @@ class UpstreamInstanceTest : public ::testing::Test {
   std::shared_ptr<UpstreamInstance> instance_;
 };
 
-TEST_F(UpstreamInstanceTest, AProgramIsGreetedInTheOldEra) {
+TEST_F(UpstreamInstanceTest, AProgramIsFirstAskedInTheLegacyEra) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Fields(R"({"protocolVersion":"2025-06-18"})"));
   Make(script, FirstEra::kLegacy);
@@ -114,7 +114,7 @@ TEST_F(UpstreamInstanceTest, AProgramIsGreetedInTheOldEra) {
   EXPECT_THAT(script.versions, ElementsAre("", "2025-06-18"));
 }
 
-TEST_F(UpstreamInstanceTest, OneThatRefusesTheOldEraIsGreetedInTheNew) {
+TEST_F(UpstreamInstanceTest, AProgramThatRefusesTheLegacyEraIsAskedInTheModernOne) {
   Script script = ServerWithAdd();
   script.answers.emplace("server/discover", Dict());
   Make(script, FirstEra::kLegacy);
@@ -123,7 +123,7 @@ TEST_F(UpstreamInstanceTest, OneThatRefusesTheOldEraIsGreetedInTheNew) {
   EXPECT_THAT(script.versions, ElementsAre("", "2026-07-28"));
 }
 
-TEST_F(UpstreamInstanceTest, AUrlIsGreetedInTheNewEraAndThenInTheOld) {
+TEST_F(UpstreamInstanceTest, AUrlIsFirstAskedInTheModernEraAndThenInTheLegacyOne) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
   Make(script, FirstEra::kModern);
@@ -133,7 +133,7 @@ TEST_F(UpstreamInstanceTest, AUrlIsGreetedInTheNewEraAndThenInTheOld) {
   EXPECT_THAT(script.versions, ElementsAre("2026-07-28", "", "2025-11-25"));
 }
 
-TEST_F(UpstreamInstanceTest, AnotherEraDoesNotHelpAgainstAWrongToken) {
+TEST_F(UpstreamInstanceTest, AWrongTokenIsNotRetriedInTheOtherEra) {
   Script script;
   script.answers.emplace("server/discover", Error(ErrorCode::kPermissionDenied, "a wrong token"));
   Make(script, FirstEra::kModern);
@@ -143,18 +143,18 @@ TEST_F(UpstreamInstanceTest, AnotherEraDoesNotHelpAgainstAWrongToken) {
   EXPECT_THAT(script.asked, ElementsAre("server/discover"));
 }
 
-TEST_F(UpstreamInstanceTest, OneThatAnswersInAVersionOfItsOwnIsNotSpokenTo) {
+TEST_F(UpstreamInstanceTest, AServerWithAnUnknownVersionIsRefused) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Fields(R"({"protocolVersion":"2025-06-18\r\nX-Evil: 1"})"));
   Make(script, FirstEra::kLegacy);
   const auto prepared = Now(instance_->Prepare());
   ASSERT_FALSE(prepared);
-  EXPECT_THAT(prepared.error().message(), HasSubstr("speaks no version"));
+  EXPECT_THAT(prepared.error().message(), HasSubstr("supports no MCP version"));
   EXPECT_THAT(script.asked, ElementsAre("initialize", "server/discover"));
   EXPECT_THAT(script.versions, ElementsAre("", "2026-07-28"));
 }
 
-TEST_F(UpstreamInstanceTest, ACallTellsOfItsProgress) {
+TEST_F(UpstreamInstanceTest, ACallReportsItsProgress) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
   script.tells = ToolProgress{.done = 3};
@@ -165,7 +165,7 @@ TEST_F(UpstreamInstanceTest, ACallTellsOfItsProgress) {
   EXPECT_EQ(told, 3);
 }
 
-// I5: what was shown to whoever approved is what is called, or nothing is.
+// I5: a tool is called only as it was shown to the approver.
 TEST_F(UpstreamInstanceTest, AToolThatIsNotAsItWasShownIsNotCalled) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
@@ -181,7 +181,7 @@ TEST_F(UpstreamInstanceTest, AToolThatIsNotAsItWasShownIsNotCalled) {
   EXPECT_THAT(script.asked, Not(Contains("tools/call")));
 }
 
-TEST_F(UpstreamInstanceTest, AListThatDoesNotEndIsEnded) {
+TEST_F(UpstreamInstanceTest, AnEndlessListIsCutOff) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
   script.answers.at("tools/list") =
@@ -191,7 +191,7 @@ TEST_F(UpstreamInstanceTest, AListThatDoesNotEndIsEnded) {
   EXPECT_EQ(std::ranges::count(script.asked, "tools/list"), 100);
 }
 
-TEST_F(UpstreamInstanceTest, WhatIsNoToolIsNotListed) {
+TEST_F(UpstreamInstanceTest, EntriesThatAreNotToolsAreIgnored) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
   script.answers.at("tools/list") =
@@ -202,7 +202,7 @@ TEST_F(UpstreamInstanceTest, WhatIsNoToolIsNotListed) {
   EXPECT_EQ(listed_.at("add"), kAdd);
 }
 
-TEST_F(UpstreamInstanceTest, ALieInPlaceOfAListIsAnError) {
+TEST_F(UpstreamInstanceTest, AMalformedListIsAnError) {
   Script script = ServerWithAdd();
   script.answers.emplace("initialize", Dict());
   script.answers.at("tools/list") = Fields(R"({"tools":"none"})");

@@ -1,8 +1,9 @@
-// An UpstreamLink is a conversation with one MCP server: a program behind pipes, or a URL.
+// An UpstreamLink is a connection to one MCP server: a program behind pipes, or a URL.
 //
-// Trust     The server may be hostile: what it says is bounded and has the shape of a message, nothing more.
-// Threads   Its own executor, which is serial; others get there by RunOn.
-// Lifetime  Shared by those who use it. Close() ends what is under way; with it the program is gone.
+// Trust     The server may be hostile. Its messages are bounded and well-formed; nothing else is
+//           checked here.
+// Threads   Its own serial executor; use RunOn to get there.
+// Lifetime  Shared by its users. Close() ends current requests and the program.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -23,15 +24,15 @@ class UpstreamLink {
   virtual ~UpstreamLink() = default;
 
   virtual asio::any_io_executor executor() const = 0;
-  // The fields of the result. kFailedPrecondition: the server answered with an error; kUnavailable: it is not there
-  // (any more); kCancelled: the wait was cancelled, and the server told so. With `on_progress` the server is asked to tell
-  // of its progress.
+  // Returns the fields of the result. Fails with kFailedPrecondition if the server answered with an
+  // error, kUnavailable if it is not reachable, kCancelled if the wait was cancelled (the server is
+  // told). With `on_progress` the server is asked to report progress.
   virtual asio::awaitable<Result<Dict>> Ask(std::string method, Dict params,
                                             OnProgress on_progress) = 0;
   virtual asio::awaitable<void> Tell(std::string method, Dict params) = 0;
-  // What the server and we speak from now on.
+  // Sets the negotiated protocol version.
   virtual void SetVersion(std::string version) = 0;
-  virtual bool is_broken() const = 0;  // From anywhere.
+  virtual bool is_broken() const = 0;  // May be called from any thread.
   virtual void Close() = 0;
 };
 

@@ -50,9 +50,10 @@ std::string CancelledText(const Value& id) {
 
 std::string ReplyToServer(const jsonrpc::Request& request) {
   if (request.method == "ping") return jsonrpc::ReplyText(request.id, Dict());
-  return jsonrpc::ReplyText(request.id, jsonrpc::RpcError{.code = jsonrpc::RpcCode::kMethodNotFound,
-                                                          .message = "this client answers no \"" +
-                                                                     request.method + "\""});
+  return jsonrpc::ReplyText(
+      request.id,
+      jsonrpc::RpcError{.code = jsonrpc::RpcCode::kMethodNotFound,
+                        .message = "this client does not support \"" + request.method + "\""});
 }
 
 }  // namespace caisson

@@ -1,6 +1,6 @@
-// What both kinds of link say to an MCP server, and understand of what it says, besides questions and answers.
+// The messages to and from an MCP server, besides questions and answers, for both kinds of link.
 //
-// Trust     Messages are the server's: what is wrong with them is passed over.
+// Trust     Messages are the server's; malformed ones are ignored.
 // Threads   Pure functions.
 // Lifetime  Values.
 #pragma once
@@ -18,20 +18,20 @@ namespace caisson {
 inline constexpr std::string_view kListChanged = "notifications/tools/list_changed";
 inline constexpr std::string_view kProgress = "notifications/progress";
 
-// Asks to be told of the progress of the request with these params, under its own id.
+// Asks for progress reports of the request with these params, under its own id.
 void AddProgressToken(Dict& params, const Value& id);
 
 struct ProgressNotice {
   Value token;
   ToolProgress progress;
 };
-// Nothing if it is no such notification, or one that says nothing.
+// Returns nullopt if it is not a progress notification, or an empty one.
 std::optional<ProgressNotice> ReadProgress(const jsonrpc::Notification& notification);
 
-// That nobody waits for the answer to a request any more.
+// Says that the answer to a request is no longer needed.
 std::string CancelledText(const Value& id);
 
-// The answer to what a server asks of us: we are there, and can do nothing for it.
+// Answers a request of the server: confirms ping and refuses everything else.
 std::string ReplyToServer(const jsonrpc::Request& request);
 
 }  // namespace caisson

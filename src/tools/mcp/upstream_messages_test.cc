@@ -21,7 +21,7 @@ std::optional<ProgressNotice> Progress(std::string_view params) {
   return ReadProgress({.method = std::string(kProgress), .params = Fields(params)});
 }
 
-TEST(UpstreamProgressTest, SaysHowFarACallHasCome) {
+TEST(UpstreamProgressTest, ReadsTheProgressOfACall) {
   const auto notice =
       Progress(R"({"progressToken":7,"progress":3,"total":10,"message":"copying"})");
   ASSERT_TRUE(notice);
@@ -31,7 +31,7 @@ TEST(UpstreamProgressTest, SaysHowFarACallHasCome) {
   EXPECT_EQ(notice->progress.message, "copying");
 }
 
-TEST(UpstreamProgressTest, NonsenseIsPassedOver) {
+TEST(UpstreamProgressTest, MalformedProgressIsIgnored) {
   for (const char* params :
        {R"({})", R"({"progress":1})", R"({"progressToken":7})",
         R"({"progressToken":7,"progress":"1"})", R"({"progressToken":7,"progress":null})",
@@ -52,7 +52,7 @@ TEST(UpstreamProgressTest, MessagesAreBounded) {
   EXPECT_LE(notice->progress.message.size(), 500u);
 }
 
-TEST(UpstreamProgressTest, ATokenJoinsWhatTheMetaHolds) {
+TEST(UpstreamProgressTest, AProgressTokenIsAddedToTheExistingMeta) {
   Dict params = Fields(R"({"name":"x","_meta":{"a":1}})");
   AddProgressToken(params, Value(5));
   EXPECT_EQ(*ToJson(Value(params)), R"({"name":"x","_meta":{"a":1,"progressToken":5}})");
@@ -61,7 +61,7 @@ TEST(UpstreamProgressTest, ATokenJoinsWhatTheMetaHolds) {
   EXPECT_EQ(*ToJson(Value(bare)), R"({"_meta":{"progressToken":"t"}})");
 }
 
-TEST(UpstreamMessagesTest, AServerIsToldThatWeAreThereAndNothingElse) {
+TEST(UpstreamMessagesTest, RequestsOfAServerAreRefusedExceptPing) {
   EXPECT_THAT(ReplyToServer({.id = Value(1), .method = "ping"}), HasSubstr(R"("result":{})"));
   const std::string refusal = ReplyToServer({.id = Value(1), .method = "sampling/createMessage"});
   EXPECT_THAT(refusal, HasSubstr("-32601"));
@@ -96,7 +96,7 @@ TEST(UpstreamAnswerTest, BlocksAreTextsAndBytes) {
   EXPECT_EQ(Returned(R"({"content":[]})"), Value());
 }
 
-TEST(UpstreamAnswerTest, WhatIsNoBase64OrNoBlockStaysAsItIs) {
+TEST(UpstreamAnswerTest, InvalidBlocksStayUnchanged) {
   EXPECT_EQ(Returned(R"({"content":[{"type":"image","data":"!"}]})"),
             *ParseJson(R"({"type":"image","data":"!"})"));
   EXPECT_EQ(Returned(R"({"content":[5]})"), Value(5));
@@ -106,7 +106,7 @@ TEST(UpstreamAnswerTest, WhatIsNoBase64OrNoBlockStaysAsItIs) {
 TEST(UpstreamAnswerTest, FailuresAndQuestionsRaise) {
   EXPECT_EQ(Raised(R"({"isError":true,"content":[{"type":"text","text":"no"}]})"), "no");
   EXPECT_THAT(Raised(R"({"resultType":"input_required","inputRequests":{}})"),
-              HasSubstr("asks for something"));
+              HasSubstr("asks for input"));
 }
 
 }  // namespace
