@@ -10,7 +10,7 @@
 //
 // Trust     Calls are the guest's, ids are clients'; what belongs to another owner is not there (I4).
 // Threads   Any executor.
-// Lifetime  Store, bell and clock outlive it and the calls under way.
+// Lifetime  Store, notifier and clock outlive it and the calls under way.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "approval/binding.h"
-#include "approval/decision_bell.h"
+#include "approval/decision_notifier.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "identity/identity.h"
@@ -81,8 +81,8 @@ struct Answer {
 
 class ApprovalDesk {
  public:
-  ApprovalDesk(Store& store, DecisionBell& bell, const Clock& clock, DeskOptions options = {})
-      : store_(store), bell_(bell), clock_(clock), options_(options) {}
+  ApprovalDesk(Store& store, DecisionNotifier& notifier, const Clock& clock, DeskOptions options = {})
+      : store_(store), notifier_(notifier), clock_(clock), options_(options) {}
 
   // kInvalidArgument: the arguments cannot be shown to anybody, or the tool's definition cannot be hashed.
   asio::awaitable<Result<Ruling>> Judge(IsolationKey owner, CallToJudge call);
@@ -108,7 +108,7 @@ class ApprovalDesk {
                                          const Answer& answer);
 
   Store& store_;
-  DecisionBell& bell_;
+  DecisionNotifier& notifier_;
   const Clock& clock_;
   const DeskOptions options_;
 };

@@ -37,7 +37,7 @@ class Service {
                .runner = runner_,
                .store = *store_,
                .desk = desk_,
-               .bell = bell_,
+               .notifier = notifier_,
                .keys = keys_,
                .executor = context_.get_executor(),
                .setting = AskingSetting(effects_),
@@ -133,8 +133,8 @@ class Service {
   const std::unique_ptr<Store> store_;
   const KeyRing keys_ = KeyRing::Generate();
   const SystemClock clock_{};
-  DecisionBell bell_;
-  ApprovalDesk desk_{*store_, bell_, clock_};
+  DecisionNotifier notifier_;
+  ApprovalDesk desk_{*store_, notifier_, clock_};
   CodeRunner runner_;
   DurableRuns runs_;
   const IsolationKey owner_{Identity::None()};

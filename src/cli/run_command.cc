@@ -182,7 +182,7 @@ int RunCommand::RunInStore(CodeService& service, const Config& config) {
                     .runner = service.runner(),
                     .store = (*state)->store(),
                     .desk = (*state)->desk(),
-                    .bell = (*state)->bell(),
+                    .notifier = (*state)->notifier(),
                     .keys = (*state)->keys(),
                     .executor = background.executor(),
                     .setting = service.settings(),

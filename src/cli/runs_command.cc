@@ -157,7 +157,7 @@ Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
                     .runner = service->runner(),
                     .store = state->store(),
                     .desk = state->desk(),
-                    .bell = state->bell(),
+                    .notifier = state->notifier(),
                     .keys = state->keys(),
                     .executor = background.executor(),
                     .setting = service->settings(),

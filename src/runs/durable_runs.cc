@@ -83,7 +83,7 @@ bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
     state->live.emplace(Key{run->origin().owner, run->origin().id}, run);
   }
   // Whoever rings may be any door: what was decided is looked up.
-  auto listening = options_.bell.Listen(run->origin().owner, run->origin().id,
+  auto listening = options_.notifier.Listen(run->origin().owner, run->origin().id,
                                         [this, weak = std::weak_ptr(run)] {
                                           if (auto rung = weak.lock())
                                             InBackground(DeliverDecisions(std::move(rung)));

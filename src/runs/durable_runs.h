@@ -1,6 +1,6 @@
 // DurableRuns are runs that wait for people through restarts: the RunService over an engine, a store and keys.
 //
-//   DurableRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .bell = bell, .keys = keys,
+//   DurableRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .notifier = notifier, .keys = keys,
 //                     .executor = executor, .setting = setting});
 //   runs.Tend();                                     // goes on with what others left, watches leases and expiries
 //   ...
@@ -40,7 +40,7 @@ struct DurableRunsOptions {
   CodeRunner& runner;
   Store& store;
   ApprovalDesk& desk;
-  DecisionBell& bell;
+  DecisionNotifier& notifier;
   const KeyRing& keys;
   asio::any_io_executor executor;
   SettingSource setting;

@@ -59,7 +59,7 @@ DeskOptions DeskOptionsOf(const ApprovalsConfig& approvals) {
 HostState::HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& config)
     : store_(std::move(store)),
       keys_(std::move(keys)),
-      desk_(*store_, bell_, clock_, DeskOptionsOf(config.approvals)),
+      desk_(*store_, notifier_, clock_, DeskOptionsOf(config.approvals)),
       runs_(RunSettingsOf(config)),
       retention_(RetentionOf(config.retention)),
       hidden_(StoreFiles(config)) {}

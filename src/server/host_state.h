@@ -2,7 +2,7 @@
 // where approvals are asked for and decided, the copy of the audit log.
 //
 //   auto state = *HostState::Open(config, CaptureEnvironment());
-//   DurableRuns runs({.store = state->store(), .desk = state->desk(), .bell = state->bell(), .keys = state->keys(), ...});
+//   DurableRuns runs({.store = state->store(), .desk = state->desk(), .notifier = state->notifier(), .keys = state->keys(), ...});
 //
 // Trust     The operator's configuration.
 // Threads   Open blocks. What it holds, from anywhere.
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "approval/decision_bell.h"
+#include "approval/decision_notifier.h"
 #include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/clock.h"
@@ -39,7 +39,7 @@ class HostState {
 
   Store& store() { return *store_; }
   const KeyRing& keys() const { return keys_; }
-  DecisionBell& bell() { return bell_; }
+  DecisionNotifier& notifier() { return notifier_; }
   ApprovalDesk& desk() { return desk_; }
   // How runs wait, and how long what has ended is kept.
   const DurableSettings& runs() const { return runs_; }
@@ -53,7 +53,7 @@ class HostState {
   const std::unique_ptr<Store> store_;
   const KeyRing keys_;
   SystemClock clock_;
-  DecisionBell bell_;
+  DecisionNotifier notifier_;
   ApprovalDesk desk_;
   const DurableSettings runs_;
   const Retention retention_;

@@ -128,7 +128,7 @@ class HttpServer::Parts {
                                      .runner = code_->runner(),
                                      .store = state_->store(),
                                      .desk = state_->desk(),
-                                     .bell = state_->bell(),
+                                     .notifier = state_->notifier(),
                                      .keys = state_->keys(),
                                      .executor = io_.get_executor(),
                                      .setting = code_->settings(),

@@ -34,13 +34,13 @@ class Host {
        std::shared_ptr<const CodeSetting> setting, DurableSettings settings = {})
       : engine_(std::move(engine)),
         store_(std::move(store)),
-        desk_(*store_, bell_, clock_),
+        desk_(*store_, notifier_, clock_),
         runner_(*engine_),
         runs_({.engine = *engine_,
                .runner = runner_,
                .store = *store_,
                .desk = desk_,
-               .bell = bell_,
+               .notifier = notifier_,
                .keys = keys,
                .executor = context_.get_executor(),
                .setting = std::move(setting),
@@ -100,7 +100,7 @@ class Host {
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<Store> store_;
   const SystemClock clock_{};
-  DecisionBell bell_;
+  DecisionNotifier notifier_;
   ApprovalDesk desk_;
   CodeRunner runner_;
   DurableRuns runs_;

@@ -77,14 +77,14 @@ class Replica {
           std::shared_ptr<const CodeSetting> setting, DurableSettings settings,
           DeskOptions desk_options)
       : loop_(loop),
-        desk_(store, bell_, clock, desk_options),
+        desk_(store, notifier_, clock, desk_options),
         engine_(loop.context().get_executor()),
         runner_(engine_),
         runs_({.engine = engine_,
                .runner = runner_,
                .store = store,
                .desk = desk_,
-               .bell = bell_,
+               .notifier = notifier_,
                .keys = keys,
                .executor = loop.context().get_executor(),
                .setting = std::move(setting),
@@ -102,7 +102,7 @@ class Replica {
 
  private:
   Loop& loop_;
-  DecisionBell bell_;
+  DecisionNotifier notifier_;
   ApprovalDesk desk_;
   FakeEngine engine_;
   CodeRunner runner_;

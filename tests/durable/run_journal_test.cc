@@ -106,8 +106,8 @@ class RunJournalTest : public ::testing::Test {
   asio::io_context context_;
   ManualClock clock_;
   const std::unique_ptr<Store> store_ = *OpenMemoryStore();
-  DecisionBell bell_;
-  ApprovalDesk desk_{*store_, bell_, clock_};
+  DecisionNotifier notifier_;
+  ApprovalDesk desk_{*store_, notifier_, clock_};
   const IsolationKey owner_{*Identity::Create({.user = "ann"})};
   Lease lease_;
   const std::shared_ptr<const Tool> read_ = MakeTool("read");

@@ -36,7 +36,7 @@ asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_
     const auto wakeup = std::make_shared<Wakeup>();  // Shared with whoever wakes us.
     const auto wake = [wakeup] { wakeup->Wake(); };
     // Begin to listen, then look: what comes between is not missed.
-    const auto changing = bell_->Listen(wake);
+    const auto changing = notifier_->Listen(wake);
     const auto closing = closing_.Listen(wake);
     if (std::string now = show_(caller); now != shown) {
       shown = std::move(now);

@@ -4,7 +4,7 @@
 //
 // Trust     A caller hears of changes to what that caller is shown, and of nobody else's.
 // Threads   Any; a caller is told on the executor of the coroutine that waits.
-// Lifetime  The bell outlives it; it outlives those who wait. Close() ends their waiting.
+// Lifetime  The notifier outlives it; it outlives those who wait. Close() ends their waiting.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "base/guarded.h"
 #include "protocol/mcp/caller.h"
 
@@ -31,10 +31,10 @@ class ToolChanges {
   // All that tools/list says to a caller, in whatever form.
   using Show = std::function<std::string(const Caller& caller)>;
 
-  // `bell` rings when it may have changed; null: it never does.
-  ToolChanges(Bell<>* bell, Show show) : bell_(bell), show_(std::move(show)) {}
+  // `notifier` rings when it may have changed; null: it never does.
+  ToolChanges(Notifier<>* notifier, Show show) : notifier_(notifier), show_(std::move(show)) {}
 
-  bool can_happen() const { return bell_ != nullptr; }
+  bool can_happen() const { return notifier_ != nullptr; }
 
   // A place for one who listens over a connection of the server's, which has only so many; null: this owner has enough of
   // them. Free again when it goes, before this does.
@@ -45,11 +45,11 @@ class ToolChanges {
   void Close();
 
  private:
-  Bell<>* const bell_;
+  Notifier<>* const notifier_;
   const Show show_;
   Guarded<std::map<IsolationKey, int>> places_;
   std::atomic<bool> closed_ = false;
-  Bell<> closing_;
+  Notifier<> closing_;
 };
 
 }  // namespace caisson::mcp
