@@ -29,7 +29,7 @@
 #include "runs/live_run.h"
 #include "runs/resumption.h"
 #include "runs/surroundings.h"
-#include "runs/cells/gate.h"
+#include "runs/cells/shutdown_gate.h"
 #include "runs/run_service.h"
 #include "runs/setting_source.h"
 
@@ -141,7 +141,7 @@ class DurableRuns final : public RunService {
   TotalUsage total_;
   StorePatience patience_;
   const Surroundings surroundings_;
-  Gate gate_;
+  ShutdownGate gate_;
   Guarded<State> state_;
 };
 

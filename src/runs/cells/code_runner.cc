@@ -122,7 +122,7 @@ class CodeRunner::Registration {
 
  private:
   CodeRunner& runner_;
-  const std::optional<Gate::Pass> pass_;  // Given back last.
+  const std::optional<ShutdownGate::Pass> pass_;  // Given back last.
   std::optional<std::list<Stop>::iterator> place_;
 };
 

@@ -29,7 +29,7 @@
 #include "base/spawn.h"
 #include "runs/cells/cell_registry.h"
 #include "runs/cells/continuity.h"
-#include "runs/cells/gate.h"
+#include "runs/cells/shutdown_gate.h"
 #include "runs/cells/session_registry.h"
 #include "engine/engine.h"
 #include "policy/policy.h"
@@ -149,7 +149,7 @@ class CodeRunner {
   const CodeRunnerOptions options_;
   SessionRegistry sessions_;
   CellRegistry cells_;
-  Gate gate_;
+  ShutdownGate gate_;
   Guarded<Running> running_;
 };
 
