@@ -10,7 +10,7 @@
 #include "approval/key_ring.h"
 #include "base/run_on.h"
 #include "bench/lane_work.h"
-#include "runs/durable_runs.h"
+#include "runs/journaled_runs.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace caisson::bench {
@@ -136,7 +136,7 @@ class Service {
   DecisionNotifier notifier_;
   ApprovalDesk desk_{*store_, notifier_, clock_};
   CodeRunner runner_;
-  DurableRuns runs_;
+  JournaledRuns runs_;
   const IsolationKey owner_{Identity::None()};
 };
 

@@ -20,8 +20,8 @@ void Take(T& setting, const std::optional<std::chrono::nanoseconds>& given) {
   if (given) setting = std::chrono::ceil<T>(*given);
 }
 
-DurableSettings RunSettingsOf(const Config& config) {
-  DurableSettings settings;
+RunSettings RunSettingsOf(const Config& config) {
+  RunSettings settings;
   Take(settings.lease, config.runs.lease);
   Take(settings.keep_parked, config.runs.park);
   Take(settings.max_parked, config.runs.max_parked);

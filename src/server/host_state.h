@@ -2,7 +2,7 @@
 // where approvals are asked for and decided, the copy of the audit log.
 //
 //   auto state = *HostState::Open(config, CaptureEnvironment());
-//   DurableRuns runs({.store = state->store(), .desk = state->desk(), .notifier = state->notifier(), .keys = state->keys(), ...});
+//   JournaledRuns runs({.store = state->store(), .desk = state->desk(), .notifier = state->notifier(), .keys = state->keys(), ...});
 //
 // Trust     The operator's configuration.
 // Threads   Open blocks. What it holds, from anywhere.
@@ -21,9 +21,9 @@
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "runs/surroundings.h"
 #include "config/config.h"
 #include "context/session_context.h"
+#include "runs/run_resources.h"
 #include "server/audit_copier.h"
 #include "store/store.h"
 
@@ -42,7 +42,7 @@ class HostState {
   DecisionNotifier& notifier() { return notifier_; }
   ApprovalDesk& desk() { return desk_; }
   // How runs wait, and how long what has ended is kept.
-  const DurableSettings& runs() const { return runs_; }
+  const RunSettings& runs() const { return runs_; }
   const Retention& retention() const { return retention_; }
   // As StoreFiles: what no mount may show.
   const std::vector<std::string>& hidden() const { return hidden_; }
@@ -55,7 +55,7 @@ class HostState {
   SystemClock clock_;
   DecisionNotifier notifier_;
   ApprovalDesk desk_;
-  const DurableSettings runs_;
+  const RunSettings runs_;
   const Retention retention_;
   const std::vector<std::string> hidden_;
   std::unique_ptr<AuditCopier> audit_;  // Null if no file is configured.

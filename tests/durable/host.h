@@ -21,7 +21,7 @@
 #include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/spawn.h"
-#include "runs/durable_runs.h"
+#include "runs/journaled_runs.h"
 #include "store/store.h"
 
 namespace caisson::testing {
@@ -31,7 +31,7 @@ inline constexpr std::chrono::seconds kPatience{60};  // A test that waits longe
 class Host {
  public:
   Host(std::unique_ptr<Engine> engine, std::shared_ptr<Store> store, const KeyRing& keys,
-       std::shared_ptr<const CodeSetting> setting, DurableSettings settings = {})
+       std::shared_ptr<const CodeSetting> setting, RunSettings settings = {})
       : engine_(std::move(engine)),
         store_(std::move(store)),
         desk_(*store_, notifier_, clock_),
@@ -53,7 +53,7 @@ class Host {
     thread_.join();
   }
 
-  DurableRuns& runs() { return runs_; }
+  JournaledRuns& runs() { return runs_; }
   Engine& engine() { return *engine_; }
   Store& store() { return *store_; }
 
@@ -74,7 +74,7 @@ class Host {
     return future.get();
   }
 
-  RunView Start(const IsolationKey& owner, StartRun request) {
+  RunView Start(const IsolationKey& owner, RunSpec request) {
     return Seen(Now(runs_.Start(owner, std::move(request))));
   }
   // Until it has finished, or asks something new.
@@ -103,7 +103,7 @@ class Host {
   DecisionNotifier notifier_;
   ApprovalDesk desk_;
   CodeRunner runner_;
-  DurableRuns runs_;
+  JournaledRuns runs_;
   std::thread thread_;
 };
 

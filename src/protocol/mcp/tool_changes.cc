@@ -53,7 +53,7 @@ asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_
 
 void ToolChanges::Close() {
   closed_ = true;
-  closing_.Ring();
+  closing_.Notify();
 }
 
 }  // namespace caisson::mcp

@@ -31,7 +31,7 @@ class ToolChanges {
   // All that tools/list says to a caller, in whatever form.
   using Show = std::function<std::string(const Caller& caller)>;
 
-  // `notifier` rings when it may have changed; null: it never does.
+  // `notifier` notifies when the list may have changed; null: it never changes.
   ToolChanges(Notifier<>* notifier, Show show) : notifier_(notifier), show_(std::move(show)) {}
 
   bool can_happen() const { return notifier_ != nullptr; }
