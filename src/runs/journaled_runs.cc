@@ -82,12 +82,13 @@ bool JournaledRuns::Launch(std::shared_ptr<LiveRun> run) {
     if (state->closed) return false;
     state->live.emplace(Key{run->start().owner, run->start().id}, run);
   }
-  // Whoever rings may be any door: what was decided is looked up.
-  auto listening = options_.notifier.Listen(run->start().owner, run->start().id,
-                                            [this, weak = std::weak_ptr(run)] {
-                                              if (auto rung = weak.lock())
-                                                InBackground(DeliverDecisions(std::move(rung)));
-                                            });
+  // The store is the truth: a notification only wakes the run, which reads its decisions there.
+  auto listening = options_.notifier.Listen(
+      run->start().owner, run->start().id, [this, weak = std::weak_ptr(run)] {
+        if (auto woken = weak.lock()) {
+          InBackground(LiveRun::ReadDecisions(std::move(woken)));
+        }
+      });
   auto ended = [this, run, pass = *std::move(pass), listening = std::move(listening)] {
     Remove(*run);
     // A decision that came while it fell asleep was told to a run that did not listen any more.
@@ -396,10 +397,7 @@ asio::awaitable<Result<StoredApproval>> JournaledRuns::Decide(IsolationKey owner
   auto decided = co_await options_.desk.Decide(owner, std::move(id), std::move(answer));
   if (!decided) co_return decided;
   const RunId run = decided->asked.binding.run;
-  if (const auto live = FindLive(owner, run)) {
-    live->Decide(*decided);
-    co_return decided;
-  }
+  if (FindLive(owner, run)) co_return decided;  // The desk has notified it.
   const auto resume = [](JournaledRuns& self, IsolationKey whose,
                          RunId which) -> asio::awaitable<void> {
     static_cast<void>(co_await self.Resume(std::move(whose), std::move(which)));
@@ -525,14 +523,6 @@ asio::awaitable<void> JournaledRuns::WakeLater(IsolationKey owner, RunId id, Sys
   static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
 }
 
-asio::awaitable<void> JournaledRuns::DeliverDecisions(std::shared_ptr<LiveRun> run) {
-  for (const OutcomeApproval& asked : run->approvals()) {
-    auto approval =
-        co_await options_.store.approvals().Find(run->start().owner, ApprovalId(asked.id));
-    if (approval && approval->state != ApprovalState::kPending) run->Decide(*approval);
-  }
-}
-
 asio::awaitable<void> JournaledRuns::RenewLeases() {
   const SystemTime now = resources_.clock.Now();
   {
@@ -578,9 +568,7 @@ asio::awaitable<void> JournaledRuns::TendOnce() {
   RelievePressure();
   static_cast<void>(co_await options_.desk.ExpireDue());
   if (auto decided = co_await maintenance.DecidedRuns(resources_.holder, kAtOnce)) {
-    for (const OwnedRun& each : *decided) {
-      if (const auto run = FindLive(each.owner, each.run)) co_await DeliverDecisions(run);
-    }
+    for (const OwnedRun& each : *decided) options_.notifier.Notify(each.owner, each.run);
   }
   if (auto unwanted = co_await maintenance.RunsToCancel(resources_.holder, kAtOnce)) {
     for (const OwnedRun& each : *unwanted) {

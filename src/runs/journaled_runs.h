@@ -131,7 +131,6 @@ class JournaledRuns final : public RunService {
   asio::awaitable<void> TendUntilClosed();
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
   asio::awaitable<void> WakeLater(IsolationKey owner, RunId id, SystemTime when);
-  asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
   void Abandon(const std::vector<HeldRun>& lost);
   asio::awaitable<bool> StoreFailedLately();

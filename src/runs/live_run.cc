@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "approval/binding.h"
+#include "base/run_on.h"
 #include "runs/build_text.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/resumption.h"
@@ -559,10 +560,12 @@ void LiveRun::Cancel() {
   stop_.Request();
 }
 
-void LiveRun::Decide(const StoredApproval& approval) {
-  asio::post(stop_.executor(), [self = shared_from_this(), approval] {
-    if (self->journal_) self->journal_->Decide(approval);
-  });
+asio::awaitable<void> LiveRun::ReadDecisions(std::shared_ptr<LiveRun> run) {
+  const auto read = [&]() -> asio::awaitable<void> {
+    const auto journal = run->journal_;  // Shared: the run may make another meanwhile.
+    if (journal) co_await journal->ReadDecisions();
+  };
+  co_await RunOn(asio::any_io_executor(run->stop_.executor()), read());
 }
 
 // ---- What others see ----
@@ -613,10 +616,6 @@ std::optional<LiveRun::Parked> LiveRun::parked() const {
 bool LiveRun::needs_cell() const {
   auto news = news_.Lock();
   return !news->ended && news->view.state == RunState::kRunning;
-}
-
-std::vector<OutcomeApproval> LiveRun::approvals() const {
-  return news_.Lock()->view.outcome.approvals;
 }
 
 asio::awaitable<Wakeup::Reason> LiveRun::AwaitNews(std::uint64_t version, RunClock::Time deadline) {

@@ -92,7 +92,8 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
     *on_progress_.Lock() = nullptr;
   }
 
-  void Decide(const StoredApproval& approval);
+  // Reads decisions on the approvals of `run` from the store; the run continues if it can.
+  static asio::awaitable<void> ReadDecisions(std::shared_ptr<LiveRun> run);
   void Cancel();
   // To sleep, if it waits and was saved. Nothing otherwise.
   void Evict();
@@ -108,7 +109,6 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   bool fell_asleep() const { return asleep_; }             // Once Live() has returned.
   // The same: it waits for time alone, and must be taken up again then.
   std::optional<SystemTime> wake_by() const { return wake_by_; }
-  std::vector<OutcomeApproval> approvals() const;
   const Stop& stop() const { return stop_; }  // Of Live().
 
   void OnCell(Cell& cell, const std::optional<SessionId>& session) override;

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/notifier.h"
-#include "runs/cells/code_runner.h"
 #include "context/session_context.h"
+#include "runs/cells/code_runner.h"
 
 namespace caisson {
 

@@ -46,6 +46,12 @@ class RunJournalTest : public ::testing::Test {
     return *std::move(result);
   }
 
+  void ReadDecisions(const std::shared_ptr<RunJournal>& journal) {
+    bool done = false;
+    Spawn(context_.get_executor(), journal->ReadDecisions(), [&done] { done = true; });
+    RunUntil([&] { return done; });
+  }
+
   std::shared_ptr<RunJournal> Open(std::vector<StoredCall> recorded = {}) {
     return std::make_shared<RunJournal>(JournalOptions{.store = *store_,
                                                        .desk = desk_,
@@ -155,7 +161,8 @@ TEST_F(RunJournalTest, AGatedCallWaitsAndGoesOnOnceItIsApproved) {
   EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
   ASSERT_EQ(journal->approvals().size(), 1u);
   EXPECT_EQ(journal->approvals()[0].tool, "send");
-  journal->Decide(*Decide(0, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(0, ApprovalState::kApproved));
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_EQ(std::get<CallJournal::GoAhead>(**ruling).consent, Consent::kGiven);
   EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
@@ -172,7 +179,8 @@ TEST_F(RunJournalTest, AStandingYesNeedsNobody) {
                                   {.verdict = ApprovalState::kApproved,
                                    .by = "ann",
                                    .standing = StandingYes{.scope = StandingYes::Scope::kAlways}}));
-  journal->Decide(*decided);
+  ASSERT_TRUE(decided);
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_EQ(std::get<CallJournal::GoAhead>(Now(journal->Before(Call(1, send_)))).consent,
             Consent::kGiven);
@@ -184,7 +192,8 @@ TEST_F(RunJournalTest, ADeniedCallIsToldAndNothingElse) {
   auto journal = Open();
   auto ruling = Begin(journal, Call(0, send_));
   RunUntil([&] { return journal->waits(); });
-  journal->Decide(*Decide(0, ApprovalState::kDenied));
+  ASSERT_TRUE(Decide(0, ApprovalState::kDenied));
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   auto& instead = std::get<CallJournal::Instead>(**ruling);
   ASSERT_TRUE(Now(journal->After(0, instead.answer)));
@@ -196,7 +205,8 @@ TEST_F(RunJournalTest, SeveralWaitSideBySideAndAreDecidedInAnyOrder) {
   auto first = Begin(journal, Call(0, send_, 1));
   auto second = Begin(journal, Call(1, send_, 2));
   RunUntil([&] { return journal->approvals().size() == 2; });
-  journal->Decide(*Decide(1, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(1, ApprovalState::kApproved));
+  ReadDecisions(journal);
   RunUntil([&] { return second->has_value(); });
   EXPECT_FALSE(first->has_value());
   EXPECT_FALSE(journal->waits());  // One of them is at work.
@@ -301,7 +311,8 @@ TEST_F(RunJournalTest, ACallThatHasNotStartedIsBegunByTheNextHolder) {
   Now(before->Before(Call(0, read_, 0)));
   auto asked = Begin(before, Call(1, send_, 1));
   RunUntil([&] { return !before->approvals().empty(); });
-  before->Decide(*Decide(1, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(1, ApprovalState::kApproved));
+  ReadDecisions(before);
   RunUntil([&] { return asked->has_value(); });
   // Both may go ahead and wait for their turn.
   EXPECT_EQ(before->calls().at(0).outcome, "pending");
@@ -389,7 +400,8 @@ TEST_F(RunJournalTest, AFrozenCallStaysPendingWhateverIsDecided) {
   auto ruling = Begin(journal, Call(0, send_));
   RunUntil([&] { return journal->waits(); });
   journal->Freeze();
-  journal->Decide(*Decide(0, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(0, ApprovalState::kApproved));
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(**ruling));
   EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
