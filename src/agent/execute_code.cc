@@ -33,12 +33,12 @@ Value InputSchema(ExecuteCodeOptions::Sessions sessions) {
 }
 
 // The arguments have been checked against the schema.
-Result<CodeRequest> ToRequest(const ExecuteCodeOptions& options, const Dict& given) {
-  CodeRequest request{.owner = options.owner,
-                      .code = *given.Find("code")->If<std::string>(),
-                      .setting = options.setting,
-                      .gate = options.gate,
-                      .trace = options.trace};
+Result<CellRun> ToRequest(const ExecuteCodeOptions& options, const Dict& given) {
+  CellRun request{.owner = options.owner,
+                  .code = *given.Find("code")->If<std::string>(),
+                  .setting = options.setting,
+                  .gate = options.gate,
+                  .trace = options.trace};
   TRY_ASSIGN(request.limits, RequestedLimits(given, options.setting->limits));
   if (const Value* session = given.Find("session")) {
     const Value* restart = given.Find("restart");

@@ -126,7 +126,7 @@ asio::awaitable<Result<StoredApproval>> ApprovalDesk::Decide(IsolationKey owner,
       owner, id,
       {.verdict = answer.verdict, .by = answer.by, .reason = answer.reason, .at = clock_.Now()});
   if (!decided) co_return std::move(decided).error();
-  bell_.Ring(owner, decided->asked.binding.run);
+  notifier_.Notify(owner, decided->asked.binding.run);
   if (answer.standing) {
     auto granted = co_await AddGrant(owner, decided->asked, answer);
     if (!granted) co_return std::move(granted).error().Context("approved, but for this call only");
@@ -165,7 +165,7 @@ asio::awaitable<Result<std::size_t>> ApprovalDesk::ExpireDue() {
   for (;;) {
     auto expired = co_await store_.maintenance().ExpireApprovals(clock_.Now(), kExpiredAtOnce);
     if (!expired) co_return std::move(expired).error();
-    for (const ExpiredApproval& each : *expired) bell_.Ring(each.owner, each.run);
+    for (const ExpiredApproval& each : *expired) notifier_.Notify(each.owner, each.run);
     count += expired->size();
     if (expired->size() < kExpiredAtOnce) co_return count;
   }

@@ -11,7 +11,7 @@
 //
 // Trust     Calls are the guest's, ids are clients'. Data of another owner is not found (I4).
 // Threads   Any executor.
-// Lifetime  Store, bell and clock outlive it and its calls.
+// Lifetime  Store, notifier and clock outlive it and its calls.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "approval/binding.h"
-#include "approval/decision_bell.h"
+#include "approval/decision_notifier.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "identity/identity.h"
@@ -82,8 +82,8 @@ struct Answer {
 
 class ApprovalDesk {
  public:
-  ApprovalDesk(Store& store, DecisionBell& bell, const Clock& clock, DeskOptions options = {})
-      : store_(store), bell_(bell), clock_(clock), options_(options) {}
+  ApprovalDesk(Store& store, DecisionNotifier& notifier, const Clock& clock, DeskOptions options = {})
+      : store_(store), notifier_(notifier), clock_(clock), options_(options) {}
 
   // Fails with kInvalidArgument if the arguments cannot be shown or the tool's definition cannot be
   // hashed.
@@ -111,7 +111,7 @@ class ApprovalDesk {
                                          const Answer& answer);
 
   Store& store_;
-  DecisionBell& bell_;
+  DecisionNotifier& notifier_;
   const Clock& clock_;
   const DeskOptions options_;
 };

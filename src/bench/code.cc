@@ -101,7 +101,7 @@ class SmallDirectory {
   std::string path_;
 };
 
-asio::awaitable<Result<Samples>> TimeCode(Engine& engine, CodeRequest request,
+asio::awaitable<Result<Samples>> TimeCode(Engine& engine, CellRun request,
                                           std::optional<Value> result, CodePlan plan,
                                           CodeRunnerOptions options = {}) {
   CodeRunner runner(engine, std::move(options));

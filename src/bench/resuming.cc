@@ -10,7 +10,7 @@
 #include "approval/key_ring.h"
 #include "base/run_on.h"
 #include "bench/lane_work.h"
-#include "runs/durable_runs.h"
+#include "runs/journaled_runs.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace caisson::bench {
@@ -37,7 +37,7 @@ class Service {
                .runner = runner_,
                .store = *store_,
                .desk = desk_,
-               .bell = bell_,
+               .notifier = notifier_,
                .keys = keys_,
                .executor = context_.get_executor(),
                .setting = AskingSetting(effects_),
@@ -133,10 +133,10 @@ class Service {
   const std::unique_ptr<Store> store_;
   const KeyRing keys_ = KeyRing::Generate();
   const SystemClock clock_{};
-  DecisionBell bell_;
-  ApprovalDesk desk_{*store_, bell_, clock_};
+  DecisionNotifier notifier_;
+  ApprovalDesk desk_{*store_, notifier_, clock_};
   CodeRunner runner_;
-  DurableRuns runs_;
+  JournaledRuns runs_;
   const IsolationKey owner_{Identity::None()};
 };
 

@@ -100,7 +100,7 @@ std::string JsonList(const std::vector<std::string>& items,
 class Approvals {
  public:
   Approvals(const ApprovalsFlags& flags, OpenedStore& opened)
-      : flags_(flags), opened_(opened), desk_(*opened.store, bell_, clock_) {}
+      : flags_(flags), opened_(opened), desk_(*opened.store, notifier_, clock_) {}
 
   Result<std::string> List() {
     TRY_ASSIGN(const auto state, ListedState());
@@ -192,7 +192,7 @@ class Approvals {
 
   const ApprovalsFlags& flags_;
   OpenedStore& opened_;
-  DecisionBell bell_;  // Nobody waits in this process; who does finds the decision in the store.
+  DecisionNotifier notifier_;  // Nobody waits in this process; who does finds the decision in the store.
   SystemClock clock_;
   ApprovalDesk desk_;
 };

@@ -16,10 +16,10 @@
 #include "cli/output.h"
 #include "cli/run_report.h"
 #include "cli/source_input.h"
+#include "identity/local_resolver.h"
 #include "runs/cells/asking_keeper.h"
 #include "runs/door_session.h"
-#include "runs/durable_runs.h"
-#include "identity/local_resolver.h"
+#include "runs/journaled_runs.h"
 #include "server/background_loop.h"
 #include "server/code_service.h"
 #include "server/host_state.h"
@@ -50,7 +50,7 @@ struct RunFlags {
 
 // Returns when the run has ended, or waits in the store. One that can wait in this process's memory alone is told that
 // nobody can be asked.
-asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, StartRun request) {
+asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, RunSpec request) {
   const IsolationKey owner(LocalIdentity());
   auto view = co_await runs.Start(owner, std::move(request));
   while (view && view->state == RunState::kWaiting && view->saved_bytes == 0) {
@@ -178,23 +178,23 @@ int RunCommand::RunInStore(CodeService& service, const Config& config) {
   const auto state = HostState::Open(config, CaptureEnvironment());
   if (!state) return Fail(state.error(), ExitStatus(state.error().code()));
   BackgroundLoop background;
-  DurableRuns runs({.engine = service.engine(),
-                    .runner = service.runner(),
-                    .store = (*state)->store(),
-                    .desk = (*state)->desk(),
-                    .bell = (*state)->bell(),
-                    .keys = (*state)->keys(),
-                    .executor = background.executor(),
-                    .setting = service.settings(),
-                    .sessions = &service.sessions(),
-                    .settings = (*state)->runs()});
+  JournaledRuns runs({.engine = service.engine(),
+                      .runner = service.runner(),
+                      .store = (*state)->store(),
+                      .desk = (*state)->desk(),
+                      .notifier = (*state)->notifier(),
+                      .keys = (*state)->keys(),
+                      .executor = background.executor(),
+                      .setting = service.settings(),
+                      .sessions = &service.sessions(),
+                      .settings = (*state)->runs()});
   SingleRun run(service.runner());
   *running_.Lock() = &run;
   if (interrupts_.signal() != 0) run.Cancel();
   const auto view = run.Perform(
       {.code = std::move(code_),
        .context = std::make_shared<const SessionContext>(LocalSession(service.sessions(), "cli"))},
-      [&](StartRun request) { return StartOrDeny(runs, std::move(request)); },
+      [&](RunSpec request) { return StartOrDeny(runs, std::move(request)); },
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;
   WaitFor(background.executor(), runs.Close());

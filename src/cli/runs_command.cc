@@ -16,9 +16,9 @@
 #include "cli/run_report.h"
 #include "cli/store_flags.h"
 #include "cli/tell.h"
-#include "runs/durable_runs.h"
-#include "runs/stored_view.h"
 #include "context/session_context.h"
+#include "runs/journaled_runs.h"
+#include "runs/stored_view.h"
 #include "server/background_loop.h"
 #include "server/code_service.h"
 #include "server/host_state.h"
@@ -112,7 +112,7 @@ Result<std::string> Show(const RunsFlags& flags) {
   return flags.report.json ? Json(view) + "\n" : Details(view);
 }
 
-asio::awaitable<Result<RunView>> ResumeAndWait(DurableRuns& runs, IsolationKey owner, RunId id) {
+asio::awaitable<Result<RunView>> ResumeAndWait(JournaledRuns& runs, IsolationKey owner, RunId id) {
   auto resumed = co_await runs.Resume(owner, id);
   if (!resumed) co_return std::move(resumed).error();
   while (true) {
@@ -153,16 +153,16 @@ Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
   options.hidden = state->hidden();
   TRY_ASSIGN(auto service, CodeService::Open(std::move(options)));
   BackgroundLoop background;
-  DurableRuns runs({.engine = service->engine(),
-                    .runner = service->runner(),
-                    .store = state->store(),
-                    .desk = state->desk(),
-                    .bell = state->bell(),
-                    .keys = state->keys(),
-                    .executor = background.executor(),
-                    .setting = service->settings(),
-                    .sessions = &service->sessions(),
-                    .settings = state->runs()});
+  JournaledRuns runs({.engine = service->engine(),
+                      .runner = service->runner(),
+                      .store = state->store(),
+                      .desk = state->desk(),
+                      .notifier = state->notifier(),
+                      .keys = state->keys(),
+                      .executor = background.executor(),
+                      .setting = service->settings(),
+                      .sessions = &service->sessions(),
+                      .settings = state->runs()});
   auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
   WaitFor(background.executor(), runs.Close());
   if (!view) return std::move(view).error();

@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "approval/binding.h"
+#include "base/run_on.h"
 #include "runs/build_text.h"
-#include "runs/resumption.h"
 #include "runs/journal/outcome_record.h"
+#include "runs/resumption.h"
 
 namespace caisson {
 namespace {
@@ -70,54 +71,54 @@ std::vector<RecordedCall> CallsBefore(const std::vector<StoredCall>& recorded, s
 
 }  // namespace
 
-LiveRun::LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
+LiveRun::LiveRun(const RunResources& resources, LiveRunStart start,
                  const asio::any_io_executor& executor)
-    : surroundings_(surroundings),
-      origin_(std::move(origin)),
+    : resources_(resources),
+      start_(std::move(start)),
       stop_(asio::make_strand(executor)),
-      news_(Awaited{.view = {.id = origin_.id,
-                             .code = origin_.record.code,
-                             .limits = origin_.record.limits,
-                             .created_at = origin_.created_at,
-                             .updated_at = surroundings_.clock.Now()}}),
-      on_output_(std::move(origin_.on_output)),
-      on_progress_(std::move(origin_.on_progress)) {
-  news_.Lock()->view.outcome.run_id = origin_.id.str();
+      news_(Awaited{.view = {.id = start_.id,
+                             .code = start_.record.code,
+                             .limits = start_.record.limits,
+                             .created_at = start_.created_at,
+                             .updated_at = resources_.clock.Now()}}),
+      on_output_(std::move(start_.on_output)),
+      on_progress_(std::move(start_.on_progress)) {
+  news_.Lock()->view.outcome.run_id = start_.id.str();
 }
 
 std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
-  return std::make_shared<RunJournal>(
-      JournalOptions{.store = surroundings_.store,
-                     .desk = surroundings_.desk,
-                     .clock = surroundings_.clock,
-                     .owner = origin_.owner,
-                     .run = origin_.id,
-                     .lease = *origin_.lease,
-                     .code_digest = CodeDigest(origin_.record.code),
-                     .waiting = surroundings_.settings.waiting,
-                     .max_bytes = surroundings_.settings.max_journal_bytes,
-                     .total = &surroundings_.total,
-                     .patience = &surroundings_.patience,
-                     .recorded = origin_.recorded,
-                     .on_change = [weak = weak_from_this()] {
-                       if (const auto self = weak.lock()) self->OnChange();
-                     }});
+  return std::make_shared<RunJournal>(JournalOptions{.store = resources_.store,
+                                                     .desk = resources_.desk,
+                                                     .clock = resources_.clock,
+                                                     .owner = start_.owner,
+                                                     .run = start_.id,
+                                                     .lease = *start_.lease,
+                                                     .code_digest = CodeDigest(start_.record.code),
+                                                     .waiting = resources_.settings.waiting,
+                                                     .max_bytes = resources_.settings.max_journal_bytes,
+                                                     .total = &resources_.total,
+                                                     .patience = &resources_.patience,
+                                                     .recorded = start_.recorded,
+                                                     .on_change = [weak = weak_from_this()] {
+                                                       if (const auto self = weak.lock())
+                                                         self->OnChange();
+                                                     }});
 }
 
 // Workers count all the time that passes, so they are given more; what counts is counted here.
 std::chrono::nanoseconds LiveRun::SpareWallTime() const {
-  return origin_.setting->ceiling.wall_time - origin_.record.limits.wall_time;
+  return start_.setting->ceiling.wall_time - start_.record.limits.wall_time;
 }
 
-CodeRequest LiveRun::MakeRequest(bool from_sleep) {
-  CodeRequest request{.owner = OwnerId(origin_.owner.str()),
-                      .code = origin_.record.code,
-                      .setting = origin_.setting,
-                      .limits = origin_.record.limits,
-                      .context = origin_.context};
-  if (origin_.record.session) {
+CellRun LiveRun::MakeRequest(bool from_sleep) {
+  CellRun request{.owner = OwnerId(start_.owner.str()),
+                  .code = start_.record.code,
+                  .setting = start_.setting,
+                  .limits = start_.record.limits,
+                  .context = start_.context};
+  if (start_.record.session) {
     request.session = SessionRequest{
-        .name = *origin_.record.session, .restart = origin_.restart, .fork_of = origin_.fork_of};
+        .name = *start_.record.session, .restart = start_.restart, .fork_of = start_.fork_of};
   }
   request.on_output = [self = shared_from_this()](OutputStream stream, std::string_view bytes) {
     self->Hear(stream, bytes);
@@ -129,35 +130,35 @@ CodeRequest LiveRun::MakeRequest(bool from_sleep) {
   };
   if (!is_durable()) return request;
   Publish([&](Awaited& news) {
-    news.view.outcome.stdout_text = from_sleep ? origin_.sleep->stdout_text : "";
-    news.view.outcome.stderr_text = from_sleep ? origin_.sleep->stderr_text : "";
+    news.view.outcome.stdout_text = from_sleep ? start_.sleep->stdout_text : "";
+    news.view.outcome.stderr_text = from_sleep ? start_.sleep->stderr_text : "";
   });
-  cell_build_ = from_sleep ? origin_.sleep_build : surroundings_.engine.build();
+  cell_build_ = from_sleep ? start_.sleep_build : resources_.engine.build();
   journal_ = MakeJournal();
-  request.continuity = Continuity{
-      .journal = journal_, .keeper = shared_from_this(), .spare_wall_time = SpareWallTime()};
-  if (!origin_.record.session) AddRecording(*request.continuity, from_sleep);
+  request.resume = ResumeState{
+      .journal = journal_, .observer = shared_from_this(), .spare_wall_time = SpareWallTime()};
+  if (!start_.record.session) AddRecording(*request.resume, from_sleep);
   return request;
 }
 
 // All that was recorded after the run was saved, or from its beginning.
-void LiveRun::AddRecording(Continuity& continuity, bool from_sleep) {
-  std::vector<TracePart> replay = origin_.trace;
+void LiveRun::AddRecording(ResumeState& resume, bool from_sleep) {
+  std::vector<TracePart> replay = start_.trace;
   if (from_sleep) {
-    std::erase_if(replay, [this](const TracePart& part) { return part.seq < origin_.sleep_seq; });
-    continuity.saved = origin_.sleep->cell;
-    continuity.saved->replay = std::move(replay);
-    continuity.calls = CallsBefore(origin_.recorded, origin_.sleep_seq);
+    std::erase_if(replay, [this](const TracePart& part) { return part.seq < start_.sleep_seq; });
+    resume.saved = start_.sleep->cell;
+    resume.saved->replay = std::move(replay);
+    resume.calls = CallsBefore(start_.recorded, start_.sleep_seq);
     return;
   }
   // What the run was told since its last call; unless it has made another one since it was saved.
   const bool tail_counts =
-      origin_.sleep && (replay.empty() || replay.back().seq < origin_.sleep_seq) &&
-      (origin_.recorded.empty() || origin_.recorded.back().call.seq < origin_.sleep_seq);
-  if (tail_counts) replay.push_back({origin_.sleep_seq, origin_.sleep->cell.tail});
-  continuity.recording = Recording{
-      .seed = *origin_.record.seed, .replay = std::move(replay), .must_repeat = origin_.resumed};
-  origin_.sleep.reset();
+      start_.sleep && (replay.empty() || replay.back().seq < start_.sleep_seq) &&
+      (start_.recorded.empty() || start_.recorded.back().call.seq < start_.sleep_seq);
+  if (tail_counts) replay.push_back({start_.sleep_seq, start_.sleep->cell.tail});
+  resume.recording = Recording{
+      .seed = *start_.record.seed, .replay = std::move(replay), .must_repeat = start_.resumed};
+  start_.sleep.reset();
 }
 
 asio::awaitable<void> LiveRun::Live() {
@@ -174,8 +175,8 @@ asio::awaitable<void> LiveRun::Live() {
 
 asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
   outlasted_ = false;
-  if (origin_.sleep) {
-    auto run = co_await surroundings_.runner.Run(MakeRequest(true));
+  if (start_.sleep) {
+    auto run = co_await resources_.runner.Run(MakeRequest(true));
     if (run || run.error().code() != ErrorCode::kFailedPrecondition) co_return run;
     // Another build than the one that put it to sleep: it begins again, and its journal answers.
   }
@@ -183,22 +184,21 @@ asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
     journal_ = MakeJournal();  // The outcome has its calls.
     co_return CodeRun{FailedOutcome(RunReason::kLost, *std::move(why))};
   }
-  co_return co_await surroundings_.runner.Run(MakeRequest(false));
+  co_return co_await resources_.runner.Run(MakeRequest(false));
 }
 
 bool LiveRun::record_is_cut() const {
-  return std::ranges::any_of(origin_.trace,
-                             [](const TracePart& part) { return IsCut(part.bytes); });
+  return std::ranges::any_of(start_.trace, [](const TracePart& part) { return IsCut(part.bytes); });
 }
 
 std::optional<std::string> LiveRun::WhyNotReplayed() const {
-  if (!record_is_cut() && !(origin_.sleep && IsCut(origin_.sleep->cell.tail))) return std::nullopt;
+  if (!record_is_cut() && !(start_.sleep && IsCut(start_.sleep->cell.tail))) return std::nullopt;
   const std::string too_much = "the run cannot be replayed: " + TooMuchToRecord();
-  if (!origin_.sleep_build) {
+  if (!start_.sleep_build) {
     return too_much + ", and it was not saved after that. Nothing more was done";
   }
   return too_much +
-         ". Only the build that saved it can go on with it: " + ToText(*origin_.sleep_build) +
+         ". Only the build that saved it can go on with it: " + ToText(*start_.sleep_build) +
          ". To finish such runs after an upgrade, keep the older worker ([worker] keep). Nothing "
          "more was done";
 }
@@ -207,8 +207,8 @@ std::optional<std::string> LiveRun::WhyNotReplayed() const {
 asio::awaitable<bool> LiveRun::Recover() {
   const bool ours = !abandoned_ && journal_ && journal_->fault() == RunJournal::Fault::kNone;
   if (!can_be_saved() || !ours) co_return false;
-  const auto why = co_await surroundings_.patience.Insist<std::optional<std::string>>(
-      [this](Try) { return ReadAgain(surroundings_, origin_); });
+  const auto why = co_await resources_.patience.Insist<std::optional<std::string>>(
+      [this](Try) { return ReadAgain(resources_, start_); });
   const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
   co_return why && !*why && asked == asio::cancellation_type::none;
 }
@@ -217,22 +217,22 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
   if (asleep_ || abandoned_ || (journal_ && journal_->fault() == RunJournal::Fault::kLost)) {
     co_return co_await GiveBack();
   }
-  if (!run && origin_.resumed) {
-    const SystemTime now = surroundings_.clock.Now();
+  if (!run && start_.resumed) {
+    const SystemTime now = resources_.clock.Now();
     const bool crashed = run.error().code() == ErrorCode::kInternal;
     if (MayBeTriedLater(run.error().code())) {
       co_return co_await TryLater({.retry_at = now + kTryAgain, .counts = false});
     }
-    if (crashed && origin_.attempts < surroundings_.settings.max_attempts) {
-      co_return co_await TryLater({.retry_at = now + BackOff(origin_.attempts)});
+    if (crashed && start_.attempts < resources_.settings.max_attempts) {
+      co_return co_await TryLater({.retry_at = now + BackOff(start_.attempts)});
     }
     const RunReason reason = crashed ? RunReason::kCrashed : RunReason::kLost;
     run = CodeRun{FailedOutcome(reason, run.error().message())};
   }
   if (!run) {
     const Outcome failed = Complete(FailedOutcome(RunReason::kLost, run.error().message()));
-    if (origin_.lease) co_await Store(failed);
-    if (origin_.key && NeverBegan(run.error().code())) co_await ForgetKey();
+    if (start_.lease) co_await Store(failed);
+    if (start_.key && NeverBegan(run.error().code())) co_await ForgetKey();
     Publish([&](Awaited& news) {
       news.view.state = RunState::kFinished;
       news.view.outcome = failed;
@@ -251,18 +251,18 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
     });
   };
   // Of a run that could not wait nothing was promised: whoever started it need not wait for the disk.
-  if (!origin_.lease) publish();
+  if (!start_.lease) publish();
   co_await Store(outcome);
-  if (origin_.lease && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
+  if (start_.lease && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
   Publish([](Awaited& news) { news.gone = true; });
 }
 
 Outcome LiveRun::Complete(Outcome outcome) const {
-  outcome.run_id = origin_.id.str();
+  outcome.run_id = start_.id.str();
   if (!journal_) return outcome;
-  if (origin_.sleep) {
-    outcome.stdout_text.insert(0, origin_.sleep->stdout_text);
-    outcome.stderr_text.insert(0, origin_.sleep->stderr_text);
+  if (start_.sleep) {
+    outcome.stdout_text.insert(0, start_.sleep->stdout_text);
+    outcome.stderr_text.insert(0, start_.sleep->stderr_text);
   }
   outcome.calls = journal_->calls();
   outcome.approvals.clear();
@@ -300,50 +300,50 @@ Outcome LiveRun::Complete(Outcome outcome) const {
 }
 
 asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
-  RunStore& runs = surroundings_.store.runs();
-  const SystemTime now = surroundings_.clock.Now();
-  if (!origin_.lease) {
+  RunStore& runs = resources_.store.runs();
+  const SystemTime now = resources_.clock.Now();
+  if (!start_.lease) {
     const auto create = [&](Try) {
-      return runs.Create(origin_.owner,
-                         {.id = origin_.id,
-                          .code_digest = CodeDigest(origin_.record.code),
-                          .request = Encode(origin_.record)},
-                         {.holder = surroundings_.holder,
-                          .now = origin_.created_at,
-                          .until = now + surroundings_.settings.lease});
+      return runs.Create(start_.owner,
+                         {.id = start_.id,
+                          .code_digest = CodeDigest(start_.record.code),
+                          .request = Encode(start_.record)},
+                         {.holder = resources_.holder,
+                          .now = start_.created_at,
+                          .until = now + resources_.settings.lease});
     };
     // While the store fails such runs pile up in memory; beyond a number they are not stored.
-    auto created = co_await surroundings_.patience.Insist<Lease>(
-        create, [&] { return surroundings_.patience.health().waiting() <= kMostUnstored; });
+    auto created = co_await resources_.patience.Insist<Lease>(
+        create, [&] { return resources_.patience.health().waiting() <= kMostUnstored; });
     if (!created) co_return;  // It has ended all the same, and whoever started it knows.
-    origin_.lease = *std::move(created);
+    start_.lease = *std::move(created);
   }
   std::vector<std::string> files;
   for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
-  static_cast<void>(co_await surroundings_.patience.Insist<void>([&](Try which) {
-    return runs.Finish(origin_.owner, origin_.id, For(*origin_.lease, which),
-                       EncodeOutcome(outcome), files, now);
+  static_cast<void>(co_await resources_.patience.Insist<void>([&](Try which) {
+    return runs.Finish(start_.owner, start_.id, For(*start_.lease, which), EncodeOutcome(outcome),
+                       files, now);
   }));
 }
 
 // Its client may send the same request again.
 asio::awaitable<void> LiveRun::ForgetKey() {
   static_cast<void>(
-      co_await surroundings_.store.runs().ForgetKey(origin_.owner, origin_.key->id, origin_.id));
+      co_await resources_.store.runs().ForgetKey(start_.owner, start_.key->id, start_.id));
 }
 
 asio::awaitable<void> LiveRun::GiveBack() {
   Setback setback;
   if (asleep_ && wake_by_) setback.retry_at = *wake_by_;
   // Refused if another has it already: then there is nothing to give.
-  static_cast<void>(co_await surroundings_.store.runs().Postpone(origin_.owner, origin_.id,
-                                                                 *origin_.lease, setback));
+  static_cast<void>(
+      co_await resources_.store.runs().Postpone(start_.owner, start_.id, *start_.lease, setback));
   Publish([](Awaited& news) { news.gone = true; });
 }
 
 asio::awaitable<void> LiveRun::TryLater(Setback setback) {
-  static_cast<void>(co_await surroundings_.store.runs().Postpone(origin_.owner, origin_.id,
-                                                                 *origin_.lease, setback));
+  static_cast<void>(
+      co_await resources_.store.runs().Postpone(start_.owner, start_.id, *start_.lease, setback));
   Publish([](Awaited& news) { news.gone = true; });
 }
 
@@ -351,16 +351,15 @@ asio::awaitable<void> LiveRun::TryLater(Setback setback) {
 
 void LiveRun::OnCell(Cell& cell, const std::optional<SessionId>& session) {
   cell_ = &cell;
-  if (session) journal_->EnterSession({*origin_.record.session, *session});
+  if (session) journal_->EnterSession({*start_.record.session, *session});
   sleep_timer_.emplace(cell.executor());
   *cell_executor_.Lock() = cell.executor();
   WallLimit::Spent before;
-  if (origin_.sleep) {
-    before = {
-        .active = origin_.sleep->active + SleptSince(*origin_.sleep, surroundings_.clock.Now()),
-        .waited = origin_.sleep->waited};
+  if (start_.sleep) {
+    before = {.active = start_.sleep->active + SleptSince(*start_.sleep, resources_.clock.Now()),
+              .waited = start_.sleep->waited};
   }
-  wall_limit_ = WallLimit::Begin(cell, origin_.record.limits.wall_time, before);
+  wall_limit_ = WallLimit::Begin(cell, start_.record.limits.wall_time, before);
 }
 
 void LiveRun::OnSleep(std::optional<HostTime> until) {
@@ -409,7 +408,7 @@ asio::awaitable<void> LiveRun::Settle() {
   const auto self = shared_from_this();
   std::chrono::milliseconds ask_again = kAskAgain;
   std::optional<StoreHealth::Waiting> waiting;
-  auto pause = surroundings_.patience.pace().first / 2;
+  auto pause = resources_.patience.pace().first / 2;
   while (cell_ != nullptr && !parked_ && !abandoned_ && is_settled()) {
     const std::uint64_t before = changes();
     Result<SavedCell> saved = Error(ErrorCode::kInvalidArgument, "a session's run is not saved");
@@ -425,12 +424,12 @@ asio::awaitable<void> LiveRun::Settle() {
     if (!saved && !journal_->waits()) break;  // It sleeps in memory alone.
     if (co_await Park(std::move(saved))) continue;
     // Whoever is asked may decide all the same.
-    if (!waiting) waiting.emplace(surroundings_.patience.health());
+    if (!waiting) waiting.emplace(resources_.patience.health());
     unstored_ = true;
     CountTime();
-    pause = std::min(pause * 2, surroundings_.patience.pace().longest);
-    co_await surroundings_.patience.Sleep(pause);
-    if (surroundings_.patience.is_closed()) break;
+    pause = std::min(pause * 2, resources_.patience.pace().longest);
+    co_await resources_.patience.Sleep(pause);
+    if (resources_.patience.is_closed()) break;
   }
   settling_ = unstored_ = false;
   CountTime();
@@ -443,10 +442,10 @@ asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
   parked_changes_ = changes();
   wake_by_.reset();
   if (!for_somebody && sleeps_until_) {
-    const auto left = origin_.record.limits.wall_time - wall_limit_->clock().active();
+    const auto left = start_.record.limits.wall_time - wall_limit_->clock().active();
     wake_by_ = std::min<SystemTime>(
         *sleeps_until_,
-        surroundings_.clock.Now() + std::chrono::duration_cast<SystemTime::duration>(left));
+        resources_.clock.Now() + std::chrono::duration_cast<SystemTime::duration>(left));
   }
   CountTime();
   // No bytes: it waits in memory alone, which whoever finds it in the store must know.
@@ -498,19 +497,19 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell, bool for_somebody) const {
   SleepRecord record{.active = wall_limit_->clock().active(),
                      .waited = wall_limit_->clock().waited(),
                      .cell = std::move(cell)};
-  if (!for_somebody) record.sleeps_since = surroundings_.clock.Now();
+  if (!for_somebody) record.sleeps_since = resources_.clock.Now();
   {
     auto news = news_.Lock();
     record.stdout_text = news->view.outcome.stdout_text;
     record.stderr_text = news->view.outcome.stderr_text;
   }
   const std::uint32_t made = journal_->made();
-  TRY_ASSIGN(std::string sealed, surroundings_.keys.SealCell({.owner = OwnerId(origin_.owner.str()),
-                                                              .run = origin_.id.str(),
-                                                              .call_seq = made,
-                                                              .build_id = cell_build_->build_id,
-                                                              .base_hash = cell_build_->base_hash},
-                                                             {Encode(record)}));
+  TRY_ASSIGN(std::string sealed, resources_.keys.SealCell({.owner = OwnerId(start_.owner.str()),
+                                                           .run = start_.id.str(),
+                                                           .call_seq = made,
+                                                           .build_id = cell_build_->build_id,
+                                                           .base_hash = cell_build_->base_hash},
+                                                          {Encode(record)}));
   return SavedRun{.seq = made,
                   .build = ToText(*cell_build_),
                   .sealed = std::move(sealed),
@@ -531,7 +530,7 @@ void LiveRun::GoOn() {
 }
 
 void LiveRun::SleepSoon() {
-  RunClock::Duration longest = surroundings_.settings.keep_parked;
+  RunClock::Duration longest = resources_.settings.keep_parked;
   // The worker counts the time that somebody takes, too.
   if (!wake_by_) longest = std::min(longest, SpareWallTime()) - wall_limit_->clock().waited();
   sleep_timer_->expires_after(std::max(longest, RunClock::Duration{}));
@@ -570,10 +569,12 @@ void LiveRun::Cancel() {
   stop_.Request();
 }
 
-void LiveRun::Decide(const StoredApproval& approval) {
-  asio::post(stop_.executor(), [self = shared_from_this(), approval] {
-    if (self->journal_) self->journal_->Decide(approval);
-  });
+asio::awaitable<void> LiveRun::ReadDecisions(std::shared_ptr<LiveRun> run) {
+  const auto read = [&]() -> asio::awaitable<void> {
+    const auto journal = run->journal_;  // Shared: the run may make another meanwhile.
+    if (journal) co_await journal->ReadDecisions();
+  };
+  co_await RunOn(asio::any_io_executor(run->stop_.executor()), read());
 }
 
 // ---- What others see ----
@@ -602,7 +603,7 @@ void LiveRun::Publish(const std::function<void(Awaited&)>& change) {
     auto news = news_.Lock();
     change(*news);
     ++news->version;
-    news->view.updated_at = surroundings_.clock.Now();
+    news->view.updated_at = resources_.clock.Now();
     waiting = std::exchange(news->waiting, {});
   }
   for (const auto& each : waiting) each->Wake();
@@ -624,10 +625,6 @@ std::optional<LiveRun::Parked> LiveRun::parked() const {
 bool LiveRun::needs_cell() const {
   auto news = news_.Lock();
   return !news->ended && news->view.state == RunState::kRunning;
-}
-
-std::vector<OutcomeApproval> LiveRun::approvals() const {
-  return news_.Lock()->view.outcome.approvals;
 }
 
 asio::awaitable<Wakeup::Reason> LiveRun::AwaitNews(std::uint64_t version, RunClock::Time deadline) {

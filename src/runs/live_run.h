@@ -32,16 +32,16 @@
 #include "base/result.h"
 #include "base/spawn.h"
 #include "base/wakeup.h"
-#include "runs/surroundings.h"
-#include "runs/run_service.h"
 #include "runs/cells/wall_limit.h"
 #include "runs/journal/records.h"
 #include "runs/journal/run_journal.h"
+#include "runs/run_resources.h"
+#include "runs/run_service.h"
 
 namespace caisson {
 
 // What a run is and how it comes to be here.
-struct LiveRunOrigin {
+struct LiveRunStart {
   IsolationKey owner;
   RunId id;
   RunRecord record{};
@@ -64,7 +64,7 @@ struct LiveRunOrigin {
   std::optional<RunKey> key{};  // Of a new run.
 };
 
-class LiveRun final : public CellKeeper, public std::enable_shared_from_this<LiveRun> {
+class LiveRun final : public RunObserver, public std::enable_shared_from_this<LiveRun> {
  public:
   struct News {
     RunView view;
@@ -79,8 +79,7 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
     std::uint64_t bytes = 0;  // What it changed in memory, as it was saved.
   };
 
-  LiveRun(const Surroundings& surroundings, LiveRunOrigin origin,
-          const asio::any_io_executor& executor);
+  LiveRun(const RunResources& resources, LiveRunStart start, const asio::any_io_executor& executor);
 
   // From where it is to its end, or until it is elsewhere. Once.
   asio::awaitable<void> Live();
@@ -93,7 +92,8 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
     *on_progress_.Lock() = nullptr;
   }
 
-  void Decide(const StoredApproval& approval);
+  // Reads decisions on the approvals of `run` from the store; the run continues if it can.
+  static asio::awaitable<void> ReadDecisions(std::shared_ptr<LiveRun> run);
   void Cancel();
   // To sleep, if it waits and was saved. Nothing otherwise.
   void Evict();
@@ -104,12 +104,11 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   std::optional<Parked> parked() const;
   // It has a cell that computes, or waits for one. Not: it waits for a person, or has ended.
   bool needs_cell() const;
-  const LiveRunOrigin& origin() const { return origin_; }
+  const LiveRunStart& start() const { return start_; }
   bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
   bool fell_asleep() const { return asleep_; }             // Once Live() has returned.
   // The same: it waits for time alone, and must be taken up again then.
   std::optional<SystemTime> wake_by() const { return wake_by_; }
-  std::vector<OutcomeApproval> approvals() const;
   const Stop& stop() const { return stop_; }  // Of Live().
 
   void OnCell(Cell& cell, const std::optional<SessionId>& session) override;
@@ -131,13 +130,13 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
     std::size_t heard_stderr = 0;
   };
 
-  bool is_durable() const { return origin_.lease && origin_.record.seed; }
-  bool can_be_saved() const { return is_durable() && !origin_.record.session; }
+  bool is_durable() const { return start_.lease && start_.record.seed; }
+  bool can_be_saved() const { return is_durable() && !start_.record.session; }
   // When its cell went it was parked, and is in the store as it was then.
   bool waits_in_store() const { return ended_waiting_ && stored_bytes_ > 0 && !abandoned_; }
   std::shared_ptr<RunJournal> MakeJournal();
-  CodeRequest MakeRequest(bool from_sleep);
-  void AddRecording(Continuity& continuity, bool from_sleep);
+  CellRun MakeRequest(bool from_sleep);
+  void AddRecording(ResumeState& resume, bool from_sleep);
   asio::awaitable<Result<CodeRun>> RunInCell();
   bool record_is_cut() const;
   std::optional<std::string> WhyNotReplayed() const;
@@ -168,9 +167,9 @@ class LiveRun final : public CellKeeper, public std::enable_shared_from_this<Liv
   void Publish(const std::function<void(Awaited&)>& change);
   void Hear(OutputStream stream, std::string_view bytes);
 
-  const Surroundings& surroundings_;
-  LiveRunOrigin origin_;
-  const bool stored_first_ = origin_.lease.has_value();
+  const RunResources& resources_;
+  LiveRunStart start_;
+  const bool stored_first_ = start_.lease.has_value();
   const Stop stop_;
   std::shared_ptr<RunJournal> journal_;
   mutable Guarded<Awaited> news_;

@@ -12,53 +12,53 @@ namespace caisson {
 namespace {
 
 // Whichever build it is of: the engine knows which it can restore.
-Result<SleepRecord> Open(const Surroundings& surroundings, const IsolationKey& owner,
-                         const RunId& id, const SavedRun& saved) {
+Result<SleepRecord> Open(const RunResources& resources, const IsolationKey& owner, const RunId& id,
+                         const SavedRun& saved) {
   const auto build = ParseBuild(saved.build);
   if (!build) return Error(ErrorCode::kFailedPrecondition, "it was saved by a build without name");
-  TRY_ASSIGN(const SavedCell opened, surroundings.keys.OpenCell({.owner = OwnerId(owner.str()),
-                                                                 .run = id.str(),
-                                                                 .call_seq = saved.seq,
-                                                                 .build_id = build->build_id,
-                                                                 .base_hash = build->base_hash},
-                                                                saved.sealed));
+  TRY_ASSIGN(const SavedCell opened, resources.keys.OpenCell({.owner = OwnerId(owner.str()),
+                                                              .run = id.str(),
+                                                              .call_seq = saved.seq,
+                                                              .build_id = build->build_id,
+                                                              .base_hash = build->base_hash},
+                                                             saved.sealed));
   return DecodeSleepRecord(opened.bytes);
 }
 
-void ReadTrace(LiveRunOrigin& origin) {
+void ReadTrace(LiveRunStart& start) {
   std::map<std::uint32_t, std::string> parts;
-  for (StoredCall& call : origin.recorded) {
+  for (StoredCall& call : start.recorded) {
     auto stored = DecodeTrace(std::exchange(call.call.trace, {}));
     if (!stored) continue;  // The calls themselves are compared with the record in any case.
     for (TracePart& part : *stored) parts.emplace(part.seq, std::move(part.bytes));
   }
-  origin.trace.clear();
-  for (auto& [seq, bytes] : parts) origin.trace.push_back({.seq = seq, .bytes = std::move(bytes)});
+  start.trace.clear();
+  for (auto& [seq, bytes] : parts) start.trace.push_back({.seq = seq, .bytes = std::move(bytes)});
 }
 
 // Whatever was under way when the run stopped may have happened; the times of such doubts come after all others.
-asio::awaitable<Result<void>> ReadCalls(const Surroundings& surroundings, LiveRunOrigin& origin) {
-  RunStore& runs = surroundings.store.runs();
-  auto calls = co_await runs.Calls(origin.owner, origin.id);
+asio::awaitable<Result<void>> ReadCalls(const RunResources& resources, LiveRunStart& start) {
+  RunStore& runs = resources.store.runs();
+  auto calls = co_await runs.Calls(start.owner, start.id);
   if (!calls) co_return std::move(calls).error();
-  SystemTime last = surroundings.clock.Now();
+  SystemTime last = resources.clock.Now();
   for (const StoredCall& call : *calls) {
     last = std::max<SystemTime>(last, call.updated_at + std::chrono::microseconds(1));
   }
-  auto doubted = co_await runs.DoubtStartedCalls(origin.owner, origin.id, *origin.lease, last);
+  auto doubted = co_await runs.DoubtStartedCalls(start.owner, start.id, *start.lease, last);
   if (!doubted) co_return std::move(doubted).error();
-  if (*doubted > 0) calls = co_await runs.Calls(origin.owner, origin.id);
+  if (*doubted > 0) calls = co_await runs.Calls(start.owner, start.id);
   if (!calls) co_return std::move(calls).error();
-  origin.recorded = *std::move(calls);
-  ReadTrace(origin);
+  start.recorded = *std::move(calls);
+  ReadTrace(start);
   co_return Result<void>();
 }
 
 // Why the run cannot go on; nothing: it can, from where it sleeps or from the beginning.
-asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const Surroundings& surroundings,
-                                                              LiveRunOrigin& origin) {
+asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const RunResources& resources,
+                                                              LiveRunStart& start) {
   using Why = std::optional<std::string>;
-  auto saved = co_await surroundings.store.runs().LoadSaved(origin.owner, origin.id);
+  auto saved = co_await resources.store.runs().LoadSaved(start.owner, start.id);
   if (!saved) {
     if (saved.error().code() == ErrorCode::kNotFound) co_return Why();
     co_return std::move(saved).error();
@@ -66,11 +66,11 @@ asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const Surroundings
   if (saved->sealed.empty()) {
     co_return Why("it waited in the memory of a process that is gone, where it could not be saved");
   }
-  auto sleep = Open(surroundings, origin.owner, origin.id, *saved);
+  auto sleep = Open(resources, start.owner, start.id, *saved);
   if (sleep) {
-    origin.sleep = *std::move(sleep);
-    origin.sleep_seq = saved->seq;
-    origin.sleep_build = ParseBuild(saved->build);
+    start.sleep = *std::move(sleep);
+    start.sleep_seq = saved->seq;
+    start.sleep_build = ParseBuild(saved->build);
   } else if (sleep.error().code() != ErrorCode::kFailedPrecondition) {
     co_return Why("what was saved of it has been changed");
   }
@@ -79,9 +79,9 @@ asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const Surroundings
 
 }  // namespace
 
-std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const IsolationKey& owner,
+std::optional<SleepRecord> OpenSleep(const RunResources& resources, const IsolationKey& owner,
                                      const RunId& id, const SavedRun& saved) {
-  auto opened = Open(surroundings, owner, id, saved);
+  auto opened = Open(resources, owner, id, saved);
   if (!opened) return std::nullopt;
   return *std::move(opened);
 }
@@ -89,26 +89,26 @@ std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const Iso
 namespace {
 
 // The run is claimed; reads it and looks whether it can go on.
-asio::awaitable<Result<TakenRun>> Read(const Surroundings& surroundings, SettingByName settings,
+asio::awaitable<Result<TakenRun>> Read(const RunResources& resources, SettingByName settings,
                                        IsolationKey owner, RunId id, Lease lease) {
-  auto stored = co_await surroundings.store.runs().Find(owner, id);
+  auto stored = co_await resources.store.runs().Find(owner, id);
   if (!stored) co_return std::move(stored).error();
-  TakenRun taken{.origin = {.owner = owner,
-                            .id = id,
-                            .lease = std::move(lease),
-                            .created_at = stored->created_at,
-                            .resumed = true,
-                            .attempts = stored->attempts}};
-  LiveRunOrigin& origin = taken.origin;
+  TakenRun taken{.start = {.owner = owner,
+                           .id = id,
+                           .lease = std::move(lease),
+                           .created_at = stored->created_at,
+                           .resumed = true,
+                           .attempts = stored->attempts}};
+  LiveRunStart& start = taken.start;
   auto record = DecodeRunRecord(stored->request);
-  if (auto read = co_await ReadCalls(surroundings, origin); !read) {
+  if (auto read = co_await ReadCalls(resources, start); !read) {
     co_return std::move(read).error();
   }
   if (stored->cancel_asked) {
     taken.end = Outcome{.status = RunStatus::kCancelled, .reason = RunReason::kKilled};
     co_return taken;
   }
-  if (stored->attempts > surroundings.settings.max_attempts) {
+  if (stored->attempts > resources.settings.max_attempts) {
     taken.end =
         FailedOutcome(RunReason::kCrashed, "the process that ran it was lost " +
                                                std::to_string(stored->attempts - 1) +
@@ -119,55 +119,54 @@ asio::awaitable<Result<TakenRun>> Read(const Surroundings& surroundings, Setting
     taken.end = FailedOutcome(RunReason::kLost, record.error().message());
     co_return taken;
   }
-  origin.record = *std::move(record);
-  if (origin.record.context && surroundings.sessions != nullptr) {
-    origin.context = std::make_shared<const SessionContext>(
-        SessionContext::FromRecord(*surroundings.sessions, *origin.record.context));
+  start.record = *std::move(record);
+  if (start.record.context && resources.sessions != nullptr) {
+    start.context = std::make_shared<const SessionContext>(
+        SessionContext::FromRecord(*resources.sessions, *start.record.context));
   }
-  origin.setting = settings(origin.record.setting, origin.context.get());
+  start.setting = settings(start.record.setting, start.context.get());
   std::optional<std::string> lost;
-  if (!origin.setting) {
+  if (!start.setting) {
     lost = "the tools it was started with are not here";
-  } else if (origin.record.context && !origin.context) {
+  } else if (start.record.context && !start.context) {
     lost = "whom it acts for cannot be told to tools here";
-  } else if (!origin.record.seed || origin.record.session) {
+  } else if (!start.record.seed || start.record.session) {
     lost = "the process it ran in is gone";
   } else {
-    auto why = co_await ReadSleep(surroundings, origin);
+    auto why = co_await ReadSleep(resources, start);
     if (!why) co_return std::move(why).error();
     lost = *std::move(why);
   }
   // The operator may have lowered the maximum while it slept.
-  if (origin.setting) origin.record.limits = LowerTo(origin.setting->ceiling, origin.record.limits);
+  if (start.setting) start.record.limits = LowerTo(start.setting->ceiling, start.record.limits);
   if (lost) taken.end = FailedOutcome(RunReason::kLost, *std::move(lost));
   co_return taken;
 }
 
 }  // namespace
 
-asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, SettingByName settings,
+asio::awaitable<Result<TakenRun>> TakeUp(const RunResources& resources, SettingByName settings,
                                          IsolationKey owner, RunId id) {
-  RunStore& runs = surroundings.store.runs();
-  const SystemTime now = surroundings.clock.Now();
+  RunStore& runs = resources.store.runs();
+  const SystemTime now = resources.clock.Now();
   auto lease = co_await runs.Claim(
-      owner, id,
-      {.holder = surroundings.holder, .now = now, .until = now + surroundings.settings.lease});
+      owner, id, {.holder = resources.holder, .now = now, .until = now + resources.settings.lease});
   if (!lease) co_return std::move(lease).error();
-  auto taken = co_await Read(surroundings, std::move(settings), owner, id, *lease);
+  auto taken = co_await Read(resources, std::move(settings), owner, id, *lease);
   if (taken || !IsStoreFailure(taken.error())) co_return taken;
   // No attempt of the run's. If this fails too, its lease ends, and this process takes it up again.
   static_cast<void>(co_await runs.Postpone(owner, id, *lease, {.counts = false}));
   co_return taken;
 }
 
-asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const Surroundings& surroundings,
-                                                              LiveRunOrigin& origin) {
-  origin.resumed = true;
-  origin.sleep.reset();
-  if (auto read = co_await ReadCalls(surroundings, origin); !read) {
+asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const RunResources& resources,
+                                                              LiveRunStart& start) {
+  start.resumed = true;
+  start.sleep.reset();
+  if (auto read = co_await ReadCalls(resources, start); !read) {
     co_return std::move(read).error();
   }
-  co_return co_await ReadSleep(surroundings, origin);
+  co_return co_await ReadSleep(resources, start);
 }
 
 Outcome FailedOutcome(RunReason reason, std::string why) {
@@ -178,16 +177,16 @@ Outcome FailedOutcome(RunReason reason, std::string why) {
   return outcome;
 }
 
-asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,
+asio::awaitable<Result<void>> EndTaken(const RunResources& resources, LiveRunStart start,
                                        Outcome outcome) {
-  outcome.run_id = origin.id.str();
-  for (const StoredCall& call : origin.recorded) outcome.calls.push_back(ToOutcome(call));
-  if (origin.sleep) {
-    outcome.stdout_text = origin.sleep->stdout_text;
-    outcome.stderr_text = origin.sleep->stderr_text;
+  outcome.run_id = start.id.str();
+  for (const StoredCall& call : start.recorded) outcome.calls.push_back(ToOutcome(call));
+  if (start.sleep) {
+    outcome.stdout_text = start.sleep->stdout_text;
+    outcome.stderr_text = start.sleep->stderr_text;
   }
-  return surroundings.store.runs().Finish(origin.owner, origin.id, *origin.lease,
-                                          EncodeOutcome(outcome), {}, surroundings.clock.Now());
+  return resources.store.runs().Finish(start.owner, start.id, *start.lease, EncodeOutcome(outcome),
+                                       {}, resources.clock.Now());
 }
 
 }  // namespace caisson

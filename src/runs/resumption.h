@@ -3,7 +3,7 @@
 // Trust     What the store gives back may have been changed by others: a sleeping run is used only if it opens;
 //           what does not is never shown to a worker.
 // Threads   Any.
-// Lifetime  The surroundings outlive it.
+// Lifetime  The resources outlive it.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "runs/live_run.h"
-#include "runs/surroundings.h"
+#include "runs/run_resources.h"
 
 namespace caisson {
 
@@ -23,27 +23,27 @@ using SettingByName = std::function<std::shared_ptr<const CodeSetting>(
     const std::string& name, const SessionContext* session)>;
 
 struct TakenRun {
-  LiveRunOrigin origin;
+  LiveRunStart start;
   std::optional<Outcome>
       end{};  // It is to be ended like this: somebody asked for that, or it cannot go on.
 };
 
 // kFailedPrecondition: another holds it, or it has ended. kNotFound: there is none.
-asio::awaitable<Result<TakenRun>> TakeUp(const Surroundings& surroundings, SettingByName settings,
+asio::awaitable<Result<TakenRun>> TakeUp(const RunResources& resources, SettingByName settings,
                                          IsolationKey owner, RunId id);
 
-// The same of a run that is held already and has lost its cell: `origin` is what the store has of it now. Tells why it
+// The same of a run that is held already and has lost its cell: `start` is what the store has of it now. Tells why it
 // cannot go on; nothing: it can.
-asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const Surroundings& surroundings,
-                                                              LiveRunOrigin& origin);
+asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const RunResources& resources,
+                                                              LiveRunStart& start);
 
 // What a sleeping run had said so far; nothing if that cannot be read here.
-std::optional<SleepRecord> OpenSleep(const Surroundings& surroundings, const IsolationKey& owner,
+std::optional<SleepRecord> OpenSleep(const RunResources& resources, const IsolationKey& owner,
                                      const RunId& id, const SavedRun& saved);
 
 Outcome FailedOutcome(RunReason reason, std::string why);
 // How a run that cannot go on ends.
-asio::awaitable<Result<void>> EndTaken(const Surroundings& surroundings, LiveRunOrigin origin,
+asio::awaitable<Result<void>> EndTaken(const RunResources& resources, LiveRunStart start,
                                        Outcome outcome);
 
 }  // namespace caisson

@@ -5,7 +5,7 @@
 
 namespace caisson {
 
-Result<void> CheckSession(const StartRun& run) {
+Result<void> CheckSession(const RunSpec& run) {
   if (run.session) return {};
   if (run.restart != Restart::kNo) {
     return Error(

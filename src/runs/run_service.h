@@ -22,10 +22,10 @@
 #include "approval/desk.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "runs/cells/code_runner.h"
 #include "context/session_context.h"
 #include "engine/outcome.h"
 #include "identity/identity.h"
+#include "runs/cells/code_runner.h"
 #include "store/approvals.h"
 #include "store/ids.h"
 #include "store/page.h"
@@ -33,7 +33,7 @@
 
 namespace caisson {
 
-struct StartRun {
+struct RunSpec {
   std::string code;
   std::optional<std::string> session{};          // A stateful session of this owner.
   Restart restart = Restart::kNo;                // Of that session.
@@ -50,7 +50,7 @@ struct StartRun {
 };
 
 // Whether what is said of its session can be meant. kInvalidArgument.
-Result<void> CheckSession(const StartRun& run);
+Result<void> CheckSession(const RunSpec& run);
 
 struct RunView {
   RunId id;
@@ -82,9 +82,9 @@ class RunService {
   // Returns when the run has finished or waits for somebody. Cancelling the awaiting coroutine cancels the run,
   // unless it waits already or has a key. kInvalidArgument: limits or names; kResourceExhausted: too much is under way;
   // kFailedPrecondition: a run was started with this key before (see FindByKey).
-  virtual asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) = 0;
+  virtual asio::awaitable<Result<RunView>> Start(IsolationKey owner, RunSpec request) = 0;
   // The same, but returns as soon as the run is stored.
-  virtual asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) = 0;
+  virtual asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, RunSpec request) = 0;
 
   // kNotFound: no such run of this owner.
   virtual asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) = 0;

@@ -10,9 +10,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/bell.h"
-#include "runs/cells/code_runner.h"
+#include "base/notifier.h"
 #include "context/session_context.h"
+#include "runs/cells/code_runner.h"
 
 namespace caisson {
 
@@ -25,17 +25,17 @@ class SettingSource {
   SettingSource(std::shared_ptr<const CodeSetting> fixed)  // NOLINT(google-explicit-constructor)
       : ask_([fixed = std::move(fixed)](const SessionContext*) { return fixed; }) {}
   // `changes` rings when it may be another for somebody; null: it never is.
-  explicit SettingSource(Ask ask, Bell<>* changes = nullptr)
+  explicit SettingSource(Ask ask, Notifier<>* changes = nullptr)
       : ask_(std::move(ask)), changes_(changes) {}
 
   std::shared_ptr<const CodeSetting> For(const SessionContext* session) const {
     return ask_(session);
   }
-  Bell<>* changes() const { return changes_; }
+  Notifier<>* changes() const { return changes_; }
 
  private:
   Ask ask_;
-  Bell<>* changes_ = nullptr;
+  Notifier<>* changes_ = nullptr;
 };
 
 }  // namespace caisson

@@ -87,7 +87,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
                                   .pool = pool,
                                   .host = service->sessions_,
                                   .log = std::move(options.log),
-                                  .on_change = [bell = &service->tools_changed_] { bell->Ring(); }};
+                                  .on_change = [notifier = &service->tools_changed_] { notifier->Notify(); }};
     TRY_ASSIGN(const auto configured, MakeTools(config, resources));
     TRY_ASSIGN(service->upstreams_, OpenUpstreams(config, resources));
     auto tools = options.setting.tools->tools();

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "base/guarded.h"
 #include "base/low_priority_pool.h"
 #include "base/result.h"
@@ -82,7 +82,7 @@ class CodeService {
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   SessionHost sessions_{CaptureEnvironment()};
-  mutable Bell<> tools_changed_;  // Of upstreams.
+  mutable Notifier<> tools_changed_;  // Of upstreams.
   const std::unique_ptr<Engine> engine_;
   // Gone before the engine: they answer the engine's cells.
   LowPriorityPool pool_{"caisson-pool", 2, 5};

@@ -20,8 +20,8 @@ void Take(T& setting, const std::optional<std::chrono::nanoseconds>& given) {
   if (given) setting = std::chrono::ceil<T>(*given);
 }
 
-DurableSettings RunSettingsOf(const Config& config) {
-  DurableSettings settings;
+RunSettings RunSettingsOf(const Config& config) {
+  RunSettings settings;
   Take(settings.lease, config.runs.lease);
   Take(settings.keep_parked, config.runs.park);
   Take(settings.max_parked, config.runs.max_parked);
@@ -61,7 +61,7 @@ DeskOptions DeskOptionsOf(const ApprovalsConfig& approvals) {
 HostState::HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& config)
     : store_(std::move(store)),
       keys_(std::move(keys)),
-      desk_(*store_, bell_, clock_, DeskOptionsOf(config.approvals)),
+      desk_(*store_, notifier_, clock_, DeskOptionsOf(config.approvals)),
       runs_(RunSettingsOf(config)),
       retention_(RetentionOf(config.retention)),
       hidden_(StoreFiles(config)) {}

@@ -2,7 +2,7 @@
 // where approvals are asked for and decided, the copy of the audit log.
 //
 //   auto state = *HostState::Open(config, CaptureEnvironment());
-//   DurableRuns runs({.store = state->store(), .desk = state->desk(), .bell = state->bell(), .keys = state->keys(), ...});
+//   JournaledRuns runs({.store = state->store(), .desk = state->desk(), .notifier = state->notifier(), .keys = state->keys(), ...});
 //
 // Trust     The operator's configuration.
 // Threads   Open blocks. What it holds, from anywhere.
@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "approval/decision_bell.h"
+#include "approval/decision_notifier.h"
 #include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "runs/surroundings.h"
 #include "config/config.h"
 #include "context/session_context.h"
+#include "runs/run_resources.h"
 #include "server/audit_copier.h"
 #include "store/store.h"
 
@@ -39,10 +39,10 @@ class HostState {
 
   Store& store() { return *store_; }
   const KeyRing& keys() const { return keys_; }
-  DecisionBell& bell() { return bell_; }
+  DecisionNotifier& notifier() { return notifier_; }
   ApprovalDesk& desk() { return desk_; }
   // How runs wait, and how long what has ended is kept.
-  const DurableSettings& runs() const { return runs_; }
+  const RunSettings& runs() const { return runs_; }
   const Retention& retention() const { return retention_; }
   // As StoreFiles: what no mount may show.
   const std::vector<std::string>& hidden() const { return hidden_; }
@@ -53,9 +53,9 @@ class HostState {
   const std::unique_ptr<Store> store_;
   const KeyRing keys_;
   SystemClock clock_;
-  DecisionBell bell_;
+  DecisionNotifier notifier_;
   ApprovalDesk desk_;
-  const DurableSettings runs_;
+  const RunSettings runs_;
   const Retention retention_;
   const std::vector<std::string> hidden_;
   std::unique_ptr<AuditCopier> audit_;  // Null if no file is configured.

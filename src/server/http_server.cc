@@ -16,10 +16,10 @@
 
 #include "base/run_on.h"
 #include "base/spawn.h"
-#include "runs/durable_runs.h"
 #include "net/endpoint.h"
 #include "net/server.h"
 #include "protocol/rest/rest_api.h"
+#include "runs/journaled_runs.h"
 #include "server/code_service.h"
 #include "server/configured_identity.h"
 #include "server/door_limits.h"
@@ -124,17 +124,17 @@ class HttpServer::Parts {
       log_.Write(Log::Level::kError, "worker.lost", {{"message", why}});
     };
     TRY_ASSIGN(code_, CodeService::Open(std::move(code)));
-    runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
-                                     .runner = code_->runner(),
-                                     .store = state_->store(),
-                                     .desk = state_->desk(),
-                                     .bell = state_->bell(),
-                                     .keys = state_->keys(),
-                                     .executor = io_.get_executor(),
-                                     .setting = code_->settings(),
-                                     .sessions = &code_->sessions(),
-                                     .clock = &clock_,
-                                     .settings = state_->runs()});
+    runs_.emplace(JournaledRunsOptions{.engine = code_->engine(),
+                                       .runner = code_->runner(),
+                                       .store = state_->store(),
+                                       .desk = state_->desk(),
+                                       .notifier = state_->notifier(),
+                                       .keys = state_->keys(),
+                                       .executor = io_.get_executor(),
+                                       .setting = code_->settings(),
+                                       .sessions = &code_->sessions(),
+                                       .clock = &clock_,
+                                       .settings = state_->runs()});
     TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
     return {};
   }
@@ -268,7 +268,7 @@ class HttpServer::Parts {
   std::unique_ptr<IdentityResolver> identity_;
   std::unique_ptr<HostState> state_;
   std::unique_ptr<CodeService> code_;
-  std::optional<DurableRuns> runs_;
+  std::optional<JournaledRuns> runs_;
   std::optional<rest::RestApi> rest_;
   std::optional<McpServer> mcp_;
   std::unique_ptr<net::Server> server_;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/spawn.h"
-#include "runs/durable_runs.h"
 #include "net/stdio/line_stream.h"
+#include "runs/journaled_runs.h"
 #include "server/host_state.h"
 #include "server/mcp_server.h"
 #include "server/store_sweeper.h"
@@ -25,16 +25,16 @@ class PipeServer::Parts {
     });
     options.code.hidden = state_->hidden();
     TRY_ASSIGN(code_, CodeService::Open(std::move(options.code)));
-    runs_.emplace(DurableRunsOptions{.engine = code_->engine(),
-                                     .runner = code_->runner(),
-                                     .store = state_->store(),
-                                     .desk = state_->desk(),
-                                     .bell = state_->bell(),
-                                     .keys = state_->keys(),
-                                     .executor = io_.get_executor(),
-                                     .setting = code_->settings(),
-                                     .sessions = &code_->sessions(),
-                                     .settings = state_->runs()});
+    runs_.emplace(JournaledRunsOptions{.engine = code_->engine(),
+                                       .runner = code_->runner(),
+                                       .store = state_->store(),
+                                       .desk = state_->desk(),
+                                       .notifier = state_->notifier(),
+                                       .keys = state_->keys(),
+                                       .executor = io_.get_executor(),
+                                       .setting = code_->settings(),
+                                       .sessions = &code_->sessions(),
+                                       .settings = state_->runs()});
     mcp_.emplace(*runs_, state_->keys(),
                  McpOptions{.setting = code_->settings(), .sessions = &code_->sessions()});
     lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
@@ -75,7 +75,7 @@ class PipeServer::Parts {
   asio::io_context io_{1};
   std::unique_ptr<HostState> state_;
   std::unique_ptr<CodeService> code_;
-  std::optional<DurableRuns> runs_;
+  std::optional<JournaledRuns> runs_;
   std::optional<McpServer> mcp_;
   std::optional<LineStream> lines_;
   bool closed_ = false;

@@ -26,14 +26,14 @@ void SingleRun::Await(std::function<asio::awaitable<void>()> work) {
   caller_.run();
 }
 
-Result<CodeRun> SingleRun::Perform(CodeRequest request, OnOutput on_output) {
+Result<CodeRun> SingleRun::Perform(CellRun request, OnOutput on_output) {
   request.on_output = ToCaller(on_output);
   Result<CodeRun> result = CancelledRun();
   Await([&]() -> asio::awaitable<void> { result = co_await runner_.Run(std::move(request)); });
   return result;
 }
 
-Result<RunView> SingleRun::Perform(StartRun request, const Start& start, OnOutput on_output) {
+Result<RunView> SingleRun::Perform(RunSpec request, const Start& start, OnOutput on_output) {
   request.on_output = ToCaller(on_output);
   Outcome cancelled = CancelledRun().outcome;
   Result<RunView> result = RunView{

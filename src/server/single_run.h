@@ -28,10 +28,10 @@ class SingleRun {
   SingleRun& operator=(const SingleRun&) = delete;
 
   // As CodeRunner::Run. All output has been handed over when this returns.
-  Result<CodeRun> Perform(CodeRequest request, OnOutput on_output);
+  Result<CodeRun> Perform(CellRun request, OnOutput on_output);
   // As RunService::Start, for a run that may wait in the store. `start` is given the request.
-  using Start = std::function<asio::awaitable<Result<RunView>>(StartRun request)>;
-  Result<RunView> Perform(StartRun request, const Start& start, OnOutput on_output);
+  using Start = std::function<asio::awaitable<Result<RunView>>(RunSpec request)>;
+  Result<RunView> Perform(RunSpec request, const Start& start, OnOutput on_output);
 
   // Ends the run with a partial outcome; any number of times, before (then nothing is executed), during
   // and after it.

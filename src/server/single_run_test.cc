@@ -22,7 +22,7 @@ class SingleRunTest : public ::testing::Test {
     lane_.join();
   }
 
-  static CodeRequest Code() { return {.owner = OwnerId("local"), .code = "x"}; }
+  static CellRun Code() { return {.owner = OwnerId("local"), .code = "x"}; }
 
   asio::thread_pool lane_{1};
   FakeEngine engine_{lane_.get_executor()};

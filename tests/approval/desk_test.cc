@@ -59,9 +59,9 @@ class DeskTest : public testing::Test {
   }
 
   const std::unique_ptr<Store> store_ = *OpenMemoryStore();
-  DecisionBell bell_;
+  DecisionNotifier notifier_;
   ManualClock clock_;
-  ApprovalDesk desk_{*store_, bell_, clock_, {.expire = std::chrono::hours(1), .max_pending = 3}};
+  ApprovalDesk desk_{*store_, notifier_, clock_, {.expire = std::chrono::hours(1), .max_pending = 3}};
   const IsolationKey ann_ = OwnerNamed("ann");
   const IsolationKey bob_ = OwnerNamed("bob");
   std::shared_ptr<const Tool> send_ = MakeSend(Approval::Always());
@@ -106,11 +106,11 @@ TEST_F(DeskTest, OpenQuestionsAreBounded) {
 TEST_F(DeskTest, AListenerIsWokenOnlyByADecisionOfItsRun) {
   int mine = 0;
   int others = 0;
-  const auto listening = bell_.Listen(ann_, RunId("run_1"), [&] { ++mine; });
-  const auto elsewhere = bell_.Listen(ann_, RunId("run_10"), [&] { ++others; });
-  const auto stranger = bell_.Listen(bob_, RunId("run_1"), [&] { ++others; });
+  const auto listening = notifier_.Listen(ann_, RunId("run_1"), [&] { ++mine; });
+  const auto elsewhere = notifier_.Listen(ann_, RunId("run_10"), [&] { ++others; });
+  const auto stranger = notifier_.Listen(bob_, RunId("run_1"), [&] { ++others; });
   {
-    const auto gone = bell_.Listen(ann_, RunId("run_1"), [&] { ++others; });
+    const auto gone = notifier_.Listen(ann_, RunId("run_1"), [&] { ++others; });
   }
   ASSERT_TRUE(Settle(Call(0, "ann"), Yes()));
   EXPECT_EQ(mine, 1);
@@ -127,7 +127,7 @@ TEST_F(DeskTest, ObjectsOfAnotherIdentityAreNotFound) {
 
 TEST_F(DeskTest, SilenceEndsAsANo) {
   int rung = 0;
-  const auto listening = bell_.Listen(ann_, RunId("run_1"), [&] { ++rung; });
+  const auto listening = notifier_.Listen(ann_, RunId("run_1"), [&] { ++rung; });
   const auto asked = Now(desk_.Ask(ann_, Judge(Call(0, "ann")).question));
   EXPECT_EQ(*Now(desk_.ExpireDue()), 0u);
   clock_.Advance(std::chrono::hours(1));

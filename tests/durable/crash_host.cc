@@ -94,7 +94,7 @@ int Main(const std::string& mode, const std::string& url, const std::string& key
                   Effect(effects, "send", Approval::Always(), Repeat::kUnsafe),
                   Effect(effects, "put", {}, Repeat::kIdempotent)});
   const bool lives = mode == "parked" || mode == "asleep";
-  DurableSettings settings{.lease = 1s, .poll = 20ms};
+  RunSettings settings{.lease = 1s, .poll = 20ms};
   if (mode == "asleep") settings.keep_parked = 0ns;
   Host host(MakeKillingEngine(StartEngine(EngineKind::kWasm)), MakeKillingStore(OpenByUrl(url)),
             *keys, std::make_shared<const CodeSetting>(std::move(setting)), settings);

@@ -1,8 +1,7 @@
-#include "runs/durable_runs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runs/journaled_runs.h"
 #include "tests/durable/replica.h"
 
 namespace caisson {
@@ -521,7 +520,7 @@ TEST_F(DurableRunsTest, ACancelIsNotForgottenWhenTheHolderDies) {
 
 TEST_F(DurableRunsTest, AnothersRunIsLikeNone) {
   const RunView view = Start(Script({FakeCall{.tool = "send"}}));
-  DurableRuns& runs = here_->runs();
+  JournaledRuns& runs = here_->runs();
   const auto same = [&](auto foreign, auto absent) {
     EXPECT_EQ(foreign.error().code(), ErrorCode::kNotFound);
     EXPECT_EQ(foreign.error().message(), absent.error().message());
@@ -618,7 +617,7 @@ TEST_F(DurableRunsTest, ASessionsRunWaitsInMemoryAndIsLostWithIt) {
 
 // The session's name is reused; the approvals of the old session do not apply.
 TEST_F(DurableRunsTest, AYesForASessionEndsWithTheSession) {
-  const auto start = [&](FakeScript script, StartRun request) {
+  const auto start = [&](FakeScript script, RunSpec request) {
     return Start(std::move(script), std::move(request));
   };
   const FakeScript sends = Script({FakeCall{.tool = "send"}});
@@ -666,7 +665,7 @@ TEST_F(DurableRunsTest, AWaitingRunThatWasInMemoryAloneEndsAsLostWithItsHost) {
 }
 
 TEST_F(DurableRunsTest, LimitsAboveTheCeilingAreRefused) {
-  StartRun request{.code = "code"};
+  RunSpec request{.code = "code"};
   request.limits = Limits{.wall_time = std::chrono::hours(1)};
   EXPECT_EQ(loop_.Now(here_->runs().Start(ann_, std::move(request))).error().code(),
             ErrorCode::kInvalidArgument);

@@ -22,7 +22,7 @@
 #include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/spawn.h"
-#include "runs/durable_runs.h"
+#include "runs/journaled_runs.h"
 #include "store/store.h"
 
 namespace caisson::testing {
@@ -32,16 +32,16 @@ inline constexpr std::chrono::seconds kPatience{60};  // A test that waits longe
 class Host {
  public:
   Host(std::unique_ptr<Engine> engine, std::shared_ptr<Store> store, const KeyRing& keys,
-       std::shared_ptr<const CodeSetting> setting, DurableSettings settings = {})
+       std::shared_ptr<const CodeSetting> setting, RunSettings settings = {})
       : engine_(std::move(engine)),
         store_(std::move(store)),
-        desk_(*store_, bell_, clock_),
+        desk_(*store_, notifier_, clock_),
         runner_(*engine_),
         runs_({.engine = *engine_,
                .runner = runner_,
                .store = *store_,
                .desk = desk_,
-               .bell = bell_,
+               .notifier = notifier_,
                .keys = keys,
                .executor = context_.get_executor(),
                .setting = std::move(setting),
@@ -54,7 +54,7 @@ class Host {
     thread_.join();
   }
 
-  DurableRuns& runs() { return runs_; }
+  JournaledRuns& runs() { return runs_; }
   Engine& engine() { return *engine_; }
   Store& store() { return *store_; }
 
@@ -75,7 +75,7 @@ class Host {
     return future.get();
   }
 
-  RunView Start(const IsolationKey& owner, StartRun request) {
+  RunView Start(const IsolationKey& owner, RunSpec request) {
     return Seen(Now(runs_.Start(owner, std::move(request))));
   }
   // Waits until it has finished, or has a new request.
@@ -101,10 +101,10 @@ class Host {
   const std::unique_ptr<Engine> engine_;
   const std::shared_ptr<Store> store_;
   const SystemClock clock_{};
-  DecisionBell bell_;
+  DecisionNotifier notifier_;
   ApprovalDesk desk_;
   CodeRunner runner_;
-  DurableRuns runs_;
+  JournaledRuns runs_;
   std::thread thread_;
 };
 

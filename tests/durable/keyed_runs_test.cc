@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 class KeyedRunsTest : public DurableRunsTest {
  protected:
-  StartRun Request(std::shared_ptr<const CodeSetting> setting = nullptr) {
+  RunSpec Request(std::shared_ptr<const CodeSetting> setting = nullptr) {
     return {.code = "code",
             .setting = std::move(setting),
             .key = RunKey{
@@ -81,7 +81,7 @@ TEST_F(KeyedRunsTest, ARunWithAKeyGoesOnWhenItsClientLeaves) {
                       effects_.push_back("slow");
                       co_return Value();
                     }));
-    StartRun request = Request(Setting({slow, Counting("send", Approval::Always())}));
+    RunSpec request = Request(Setting({slow, Counting("send", Approval::Always())}));
     if (!keyed) request.key.reset();
     request.on_start = [&](const RunId& started) { id = started; };
     here_->engine().Push(Script({FakeCall{.tool = "slow"}}));

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <span>
 
-#include "runs/build_text.h"
 #include "engine/wasm/kept_workers.h"
 #include "engine/wasm/worker/saved_cell.h"
+#include "runs/build_text.h"
 #include "runs/journal/records.h"
 #include "tests/durable/host.h"
 #include "tests/integration/engines.h"
@@ -29,7 +29,7 @@ using ::testing::UnorderedElementsAre;
 
 class RealRunsTest : public ::testing::TestWithParam<BackendKind> {
  protected:
-  std::unique_ptr<Host> Open(DurableSettings settings = {}, EngineKind kind = EngineKind::kWasm) {
+  std::unique_ptr<Host> Open(RunSettings settings = {}, EngineKind kind = EngineKind::kWasm) {
     return std::make_unique<Host>(StartEngine(kind), backend_->Open(), *keys_, setting_, settings);
   }
   std::unique_ptr<Host> Over(std::unique_ptr<Engine> engine) {
@@ -278,7 +278,7 @@ TEST_P(RealRunsTest, TheWallLimitEndsASleepWhereverItIsSlept) {
   for (const auto keep_parked : {std::chrono::nanoseconds(0s), std::chrono::nanoseconds(60s)}) {
     auto host = Open({.keep_parked = keep_parked});
     host->runs().Tend();
-    StartRun request{.code = "import time\ntime.sleep(100)"};
+    RunSpec request{.code = "import time\ntime.sleep(100)"};
     request.limits = Limits{.wall_time = 1500ms};
     const RunView view = host->Start(ann_, request);
     EXPECT_EQ(view.outcome.reason, RunReason::kWallTime) << Ending(view.outcome);
@@ -503,7 +503,7 @@ TEST_P(RealRunsTest, OneRunsWaitIsNotAnothersTime) {
   auto host = Open();
   const RunView waiting = host->Start(ann_, {.code = "send(text='x')"});
   ASSERT_EQ(waiting.state, RunState::kWaiting);
-  StartRun busy{.code = "while True: pass"};
+  RunSpec busy{.code = "while True: pass"};
   busy.limits = Limits{.wall_time = 300ms};
   const RunView ended = host->Start(ann_, busy);
   EXPECT_EQ(ended.outcome.reason, RunReason::kWallTime) << Ending(ended.outcome);
@@ -524,7 +524,7 @@ TEST_P(RealRunsTest, CodeThatCatchesEverythingCannotMakeADeniedEffectHappen) {
 
 TEST_P(RealRunsTest, WaitingIsNotTheRunsTimeAndTheRestOfItIs) {
   auto host = Open();
-  StartRun request{.code = "send(text='x')\nwhile True: pass"};
+  RunSpec request{.code = "send(text='x')\nwhile True: pass"};
   request.limits = Limits{.wall_time = 2s};
   RunView view = host->Start(ann_, request);
   ASSERT_EQ(view.state, RunState::kWaiting);

@@ -1,4 +1,4 @@
-// DurableRuns over an engine of scripts: one or more replicas over one store, on one event loop and
+// JournaledRuns over an engine of scripts: one or more replicas over one store, on one event loop and
 // a clock that the test moves.
 //
 // Trust     For tests.
@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/spawn.h"
-#include "runs/durable_runs.h"
 #include "engine/fake/fake_engine.h"
+#include "runs/journaled_runs.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace caisson {
@@ -74,17 +74,17 @@ class Loop {
 class Replica {
  public:
   Replica(Loop& loop, Store& store, const KeyRing& keys, const Clock& clock,
-          std::shared_ptr<const CodeSetting> setting, DurableSettings settings,
+          std::shared_ptr<const CodeSetting> setting, RunSettings settings,
           DeskOptions desk_options)
       : loop_(loop),
-        desk_(store, bell_, clock, desk_options),
+        desk_(store, notifier_, clock, desk_options),
         engine_(loop.context().get_executor()),
         runner_(engine_),
         runs_({.engine = engine_,
                .runner = runner_,
                .store = store,
                .desk = desk_,
-               .bell = bell_,
+               .notifier = notifier_,
                .keys = keys,
                .executor = loop.context().get_executor(),
                .setting = std::move(setting),
@@ -97,23 +97,23 @@ class Replica {
   }
 
   FakeEngine& engine() { return engine_; }
-  DurableRuns& runs() { return runs_; }
+  JournaledRuns& runs() { return runs_; }
   ApprovalDesk& desk() { return desk_; }
 
  private:
   Loop& loop_;
-  DecisionBell bell_;
+  DecisionNotifier notifier_;
   ApprovalDesk desk_;
   FakeEngine engine_;
   CodeRunner runner_;
-  DurableRuns runs_;
+  JournaledRuns runs_;
 };
 
 class DurableRunsTest : public ::testing::Test {
  protected:
   DurableRunsTest() { here_ = Make(); }
 
-  std::unique_ptr<Replica> Make(DurableSettings settings = {}, DeskOptions desk = {}) {
+  std::unique_ptr<Replica> Make(RunSettings settings = {}, DeskOptions desk = {}) {
     return std::make_unique<Replica>(loop_, *store_, keys_, clock_, setting_, settings, desk);
   }
   std::shared_ptr<const Tool> Counting(std::string name, Approval approval,
@@ -130,7 +130,7 @@ class DurableRunsTest : public ::testing::Test {
     return std::make_shared<const CodeSetting>(std::move(setting));
   }
 
-  RunView Start(FakeScript script, StartRun request = {.code = "code"}) {
+  RunView Start(FakeScript script, RunSpec request = {.code = "code"}) {
     here_->engine().Push(std::move(script));
     auto view = loop_.Now(here_->runs().Start(ann_, std::move(request)));
     EXPECT_TRUE(view) << view.error().message();

@@ -53,6 +53,12 @@ class RunJournalTest : public ::testing::Test {
     context_.poll();
   }
 
+  void ReadDecisions(const std::shared_ptr<RunJournal>& journal) {
+    bool done = false;
+    Spawn(context_.get_executor(), journal->ReadDecisions(), [&done] { done = true; });
+    RunUntil([&] { return done; });
+  }
+
   std::shared_ptr<RunJournal> Open(std::vector<StoredCall> recorded = {}) {
     return opened_.emplace_back(
         std::make_shared<RunJournal>(JournalOptions{.store = *store_,
@@ -115,8 +121,8 @@ class RunJournalTest : public ::testing::Test {
   asio::io_context context_;
   ManualClock clock_;
   const std::unique_ptr<Store> store_ = *OpenMemoryStore();
-  DecisionBell bell_;
-  ApprovalDesk desk_{*store_, bell_, clock_};
+  DecisionNotifier notifier_;
+  ApprovalDesk desk_{*store_, notifier_, clock_};
   const IsolationKey owner_{*Identity::Create({.user = "ann"})};
   Lease lease_;
   std::uint64_t max_bytes_ = kMaxJournalBytes;
@@ -200,7 +206,8 @@ TEST_F(RunJournalTest, AGatedCallWaitsAndGoesOnOnceItIsApproved) {
   EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
   ASSERT_EQ(journal->approvals().size(), 1u);
   EXPECT_EQ(journal->approvals()[0].tool, "send");
-  journal->Decide(*Decide(0, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(0, ApprovalState::kApproved));
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_EQ(std::get<CallJournal::GoAhead>(**ruling).consent, Consent::kGiven);
   EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);
@@ -217,7 +224,8 @@ TEST_F(RunJournalTest, AStandingYesNeedsNobody) {
                                   {.verdict = ApprovalState::kApproved,
                                    .by = "ann",
                                    .standing = StandingYes{.scope = StandingYes::Scope::kAlways}}));
-  journal->Decide(*decided);
+  ASSERT_TRUE(decided);
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_EQ(std::get<CallJournal::GoAhead>(Now(journal->Before(Call(1, send_)))).consent,
             Consent::kGiven);
@@ -229,7 +237,8 @@ TEST_F(RunJournalTest, ADeniedCallIsToldAndNothingElse) {
   auto journal = Open();
   auto ruling = Begin(journal, Call(0, send_));
   RunUntil([&] { return journal->waits(); });
-  journal->Decide(*Decide(0, ApprovalState::kDenied));
+  ASSERT_TRUE(Decide(0, ApprovalState::kDenied));
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   auto& instead = std::get<CallJournal::Instead>(**ruling);
   ASSERT_TRUE(Now(journal->After(0, instead.answer)));
@@ -241,7 +250,8 @@ TEST_F(RunJournalTest, SeveralWaitSideBySideAndAreDecidedInAnyOrder) {
   auto first = Begin(journal, Call(0, send_, 1));
   auto second = Begin(journal, Call(1, send_, 2));
   RunUntil([&] { return journal->approvals().size() == 2; });
-  journal->Decide(*Decide(1, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(1, ApprovalState::kApproved));
+  ReadDecisions(journal);
   RunUntil([&] { return second->has_value(); });
   EXPECT_FALSE(first->has_value());
   EXPECT_FALSE(journal->waits());  // One of them is running.
@@ -346,7 +356,8 @@ TEST_F(RunJournalTest, ACallThatHasNotStartedIsBegunByTheNextHolder) {
   Now(before->Before(Call(0, read_, 0)));
   auto asked = Begin(before, Call(1, send_, 1));
   RunUntil([&] { return !before->approvals().empty(); });
-  before->Decide(*Decide(1, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(1, ApprovalState::kApproved));
+  ReadDecisions(before);
   RunUntil([&] { return asked->has_value(); });
   // Both may continue and wait for their turn.
   EXPECT_EQ(before->calls().at(0).outcome, "pending");
@@ -434,7 +445,8 @@ TEST_F(RunJournalTest, AFrozenCallStaysPendingWhateverIsDecided) {
   auto ruling = Begin(journal, Call(0, send_));
   RunUntil([&] { return journal->waits(); });
   journal->Freeze();
-  journal->Decide(*Decide(0, ApprovalState::kApproved));
+  ASSERT_TRUE(Decide(0, ApprovalState::kApproved));
+  ReadDecisions(journal);
   RunUntil([&] { return ruling->has_value(); });
   EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(**ruling));
   EXPECT_EQ(Rows().at(0).call.state, CallState::kPending);

@@ -34,10 +34,10 @@ class Life {
 
   std::unique_ptr<Replica> Make(std::chrono::nanoseconds keep_parked = 1h) {
     return std::make_unique<Replica>(loop_, store_, keys_, clock_, setting_,
-                                     DurableSettings{.keep_parked = keep_parked,
-                                                     .pace = {.first = 1ms, .longest = 4ms},
-                                                     .lease = 100ms,
-                                                     .poll = 10ms},
+                                     RunSettings{.keep_parked = keep_parked,
+                                                 .pace = {.first = 1ms, .longest = 4ms},
+                                                 .lease = 100ms,
+                                                 .poll = 10ms},
                                      DeskOptions{});
   }
   static FakeScript Script() {
@@ -46,7 +46,7 @@ class Life {
             .outcome = {.status = RunStatus::kCompleted, .reason = RunReason::kReturned}};
   }
 
-  RunView Start(Replica& replica, StartRun request = {.code = "code"}) {
+  RunView Start(Replica& replica, RunSpec request = {.code = "code"}) {
     return Again<RunView>([&] {
       replica.engine().Push(Script());
       auto view = loop_.Now(replica.runs().Start(owner_, request));

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <future>
 
+#include "agent/provider.h"
 #include "base/spawn.h"
 #include "runs/cells/code_runner.h"
-#include "agent/provider.h"
 #include "tests/integration/census.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
@@ -51,14 +51,14 @@ class CodeActTest : public OnEachEngine {
     return future.get();
   }
 
-  std::future<void> Start(CodeRequest request, std::optional<Result<CodeRun>>& result) {
+  std::future<void> Start(CellRun request, std::optional<Result<CodeRun>>& result) {
     return SpawnFuture(
         callers_.get_executor(),
         [this, request = std::move(request), &result]() mutable -> asio::awaitable<void> {
           result = co_await runner_->Run(std::move(request));
         });
   }
-  Result<CodeRun> Run(CodeRequest request) {
+  Result<CodeRun> Run(CellRun request) {
     std::optional<Result<CodeRun>> result;
     Wait(Start(std::move(request), result));
     return *std::move(result);
@@ -313,10 +313,10 @@ TEST_P(CodeActTest, CloseDuringRunsEndsThemAllAndLeavesNothing) {
   std::atomic<std::size_t> started = 0;
   std::promise<void> all_started;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    CodeRequest request{.owner = kAnn,
-                        .code = "print('on', flush=True)\nwhile True: pass",
-                        .setting = Open(),
-                        .limits = Limits{.wall_time = kPatience, .cpu_time = kPatience}};
+    CellRun request{.owner = kAnn,
+                    .code = "print('on', flush=True)\nwhile True: pass",
+                    .setting = Open(),
+                    .limits = Limits{.wall_time = kPatience, .cpu_time = kPatience}};
     request.on_output = [&](OutputStream, std::string_view) {
       if (++started == 1) all_started.set_value();
     };

@@ -76,14 +76,14 @@ class PreparedTest : public OnEachEngine {
     return true;
   }
 
-  std::future<void> Start(CodeRequest request, std::optional<Result<CodeRun>>& result) {
+  std::future<void> Start(CellRun request, std::optional<Result<CodeRun>>& result) {
     return SpawnFuture(
         callers_.get_executor(),
         [this, request = std::move(request), &result]() mutable -> asio::awaitable<void> {
           result = co_await runner_->Run(std::move(request));
         });
   }
-  Result<CodeRun> Run(CodeRequest request) {
+  Result<CodeRun> Run(CellRun request) {
     std::optional<Result<CodeRun>> result;
     Wait(Start(std::move(request), result));
     return *std::move(result);
@@ -349,7 +349,7 @@ TEST_P(PreparedTest, CloseWhileRunsAndPreparationsAreUnderWayLeavesNothing) {
     std::vector<std::optional<Result<CodeRun>>> runs(8);
     std::vector<std::future<void>> futures;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      CodeRequest request{.owner = i % 2 == 0 ? kAnn : kBob, .code = "1", .setting = setting_};
+      CellRun request{.owner = i % 2 == 0 ? kAnn : kBob, .code = "1", .setting = setting_};
       if (i == 7) request.code = "while True: pass";
       futures.push_back(Start(std::move(request), runs[i]));
     }

@@ -35,7 +35,7 @@ class FakeRuns final : public RunService {
   std::string fingerprint_of_another;
   std::size_t started() { return state_.Lock()->runs.size(); }
 
-  asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) override {
+  asio::awaitable<Result<RunView>> Start(IsolationKey owner, RunSpec request) override {
     if (request.code == "busy") co_return Error(ErrorCode::kResourceExhausted, "too much");
     if (request.code == "full") co_return Error(ErrorCode::kNoSpace, "no room");
     if (request.code == "down") co_return Error(ErrorCode::kUnavailable, "not now");
@@ -60,7 +60,7 @@ class FakeRuns final : public RunService {
     state_.Lock()->runs.insert_or_assign({owner, run.id}, run);
     co_return run;
   }
-  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override {
+  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, RunSpec request) override {
     if (request.key && !Take(owner, *request.key)) {
       co_return Error(ErrorCode::kFailedPrecondition, "another request used this key");
     }

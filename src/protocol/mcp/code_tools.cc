@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "base/guarded.h"
-#include "runs/door_session.h"
 #include "agent/execute_code.h"
 #include "agent/instructions.h"
+#include "base/guarded.h"
 #include "protocol/mcp/outcome_result.h"
 #include "protocol/mcp/output_feed.h"
+#include "runs/door_session.h"
 #include "wire/json.h"
 #include "wire/object.h"
 
@@ -128,8 +128,8 @@ class CodeTools {
   }
 
   // The arguments have been checked against the schema.
-  Result<StartRun> ToStartRun(const Dict& arguments, const Exchange& exchange) const {
-    StartRun request{.code = *FindAs<std::string>(arguments, "code")};
+  Result<RunSpec> ToStartRun(const Dict& arguments, const Exchange& exchange) const {
+    RunSpec request{.code = *FindAs<std::string>(arguments, "code")};
     if (const auto* session = FindAs<std::string>(arguments, "session")) request.session = *session;
     if (const bool* restart = FindAs<bool>(arguments, "restart"); restart != nullptr && *restart) {
       request.restart = Restart::kIfLost;

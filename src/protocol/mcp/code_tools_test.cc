@@ -30,12 +30,12 @@ class AskingRuns final : public RunService {
  public:
   explicit AskingRuns(IsolationKey owner) : owner_(std::move(owner)) {}
 
-  asio::awaitable<Result<RunView>> Start(IsolationKey, StartRun request) override {
+  asio::awaitable<Result<RunView>> Start(IsolationKey, RunSpec request) override {
     if (failure) co_return *failure;
     code_ = request.code;
     co_return View();
   }
-  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override {
+  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, RunSpec request) override {
     return Start(std::move(owner), std::move(request));
   }
   asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) override {

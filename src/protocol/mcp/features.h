@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "base/error.h"
 #include "protocol/mcp/exchange.h"
 #include "protocol/mcp/message.h"
@@ -60,7 +60,7 @@ struct Features {
   std::vector<PromptFeature> prompts{};
   std::unique_ptr<ResourceFeature> resources{};
   std::function<Dict(const Dict& params)> complete{};
-  Bell<>* tools_changed = nullptr;  // Rings when descriptions may have changed; null: never.
+  Notifier<>* tools_changed = nullptr;  // Notifies when descriptions may have changed; null: never.
 };
 
 // Return {"content": [{"type": "text", "text": text}]}, and the same as the report of a failure.

@@ -33,10 +33,10 @@ asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_
   std::string shown = show_(caller);
   auto reason = Wakeup::Reason::kWoken;
   while (reason == Wakeup::Reason::kWoken) {
-    const auto wakeup = std::make_shared<Wakeup>();  // Shared with the bell's listener.
+    const auto wakeup = std::make_shared<Wakeup>();  // Shared with the notifier's listener.
     const auto wake = [wakeup] { wakeup->Wake(); };
     // Start to listen, then look: a change in between is not missed.
-    const auto changing = bell_->Listen(wake);
+    const auto changing = notifier_->Listen(wake);
     const auto closing = closing_.Listen(wake);
     if (std::string now = show_(caller); now != shown) {
       shown = std::move(now);
@@ -53,7 +53,7 @@ asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_
 
 void ToolChanges::Close() {
   closed_ = true;
-  closing_.Ring();
+  closing_.Notify();
 }
 
 }  // namespace caisson::mcp

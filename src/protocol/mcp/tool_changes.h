@@ -4,7 +4,7 @@
 //
 // Trust     A caller is told only of changes to its own list.
 // Threads   Any; a caller is notified on the executor of the waiting coroutine.
-// Lifetime  The bell outlives it; it outlives the waiting coroutines. Close() ends them.
+// Lifetime  The notifier outlives it; it outlives the waiting coroutines. Close() ends them.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/bell.h"
+#include "base/notifier.h"
 #include "base/guarded.h"
 #include "protocol/mcp/caller.h"
 
@@ -31,10 +31,10 @@ class ToolChanges {
   // Returns the contents of tools/list for a caller, in any form.
   using Show = std::function<std::string(const Caller& caller)>;
 
-  // `bell` rings when the list may have changed; null: it never does.
-  ToolChanges(Bell<>* bell, Show show) : bell_(bell), show_(std::move(show)) {}
+  // `notifier` notifies when the list may have changed; null: it never changes.
+  ToolChanges(Notifier<>* notifier, Show show) : notifier_(notifier), show_(std::move(show)) {}
 
-  bool can_happen() const { return bell_ != nullptr; }
+  bool can_happen() const { return notifier_ != nullptr; }
 
   // Reserves one of the limited places for listeners over the server's connections; null if this
   // owner has too many. Destroy the result, before this object, to free the place.
@@ -45,11 +45,11 @@ class ToolChanges {
   void Close();
 
  private:
-  Bell<>* const bell_;
+  Notifier<>* const notifier_;
   const Show show_;
   Guarded<std::map<IsolationKey, int>> places_;
   std::atomic<bool> closed_ = false;
-  Bell<> closing_;
+  Notifier<> closing_;
 };
 
 }  // namespace caisson::mcp

@@ -14,15 +14,15 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "runs/run_service.h"
 #include "engine/limits.h"
+#include "runs/run_service.h"
 
 namespace caisson::rest {
 
 enum class Wait { kUntilItStops, kNotAtAll };
 
 struct RunRequest {
-  StartRun start;
+  RunSpec start;
   Wait wait = Wait::kUntilItStops;
 };
 

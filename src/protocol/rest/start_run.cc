@@ -8,10 +8,10 @@
 #include "base/json_quote.h"
 #include "base/low_priority_pool.h"
 #include "base/sha256.h"
-#include "runs/door_session.h"
 #include "protocol/rest/json.h"
 #include "protocol/rest/output_text.h"
 #include "protocol/rest/status.h"
+#include "runs/door_session.h"
 
 namespace caisson::rest {
 namespace {
@@ -149,7 +149,7 @@ asio::awaitable<Result<RunView>> RunStart::Again(IsolationKey owner, RunId id, W
   co_return co_await services_.runs.Await(owner, id, {}, std::chrono::steady_clock::now() + kLook);
 }
 
-asio::awaitable<void> RunStart::OpenEvents(StartRun& start) {
+asio::awaitable<void> RunStart::OpenEvents(RunSpec& start) {
   auto events = co_await net::EventStream::Open(exchange_);
   if (!events) co_return;
   events_ = *std::move(events);

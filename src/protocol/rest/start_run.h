@@ -51,7 +51,7 @@ class RunStart {
   asio::awaitable<Result<RunView>> StartOnce(IsolationKey owner, RunRequest request);
   asio::awaitable<Result<RunView>> StartNow(IsolationKey owner, RunRequest request);
   asio::awaitable<Result<RunView>> Again(IsolationKey owner, RunId id, Wait wait);
-  asio::awaitable<void> OpenEvents(StartRun& start);
+  asio::awaitable<void> OpenEvents(RunSpec& start);
 
   const RestServices& services_;
   const Limits& usual_;

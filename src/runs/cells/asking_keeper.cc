@@ -14,17 +14,17 @@ bool MayAsk(const ToolSet& tools) {
 // One question, from being asked to being answered or given up.
 class AskingKeeper::Question {
  public:
-  explicit Question(std::shared_ptr<AskingKeeper> keeper) : keeper_(std::move(keeper)) {
-    if (keeper_->questions_++ == 0) keeper_->limit_->Pause();
+  explicit Question(std::shared_ptr<AskingKeeper> observer) : observer_(std::move(observer)) {
+    if (observer_->questions_++ == 0) observer_->limit_->Pause();
   }
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
   ~Question() {
-    if (--keeper_->questions_ == 0 && !keeper_->ended_) keeper_->limit_->Continue();
+    if (--observer_->questions_ == 0 && !observer_->ended_) observer_->limit_->Continue();
   }
 
  private:
-  const std::shared_ptr<AskingKeeper> keeper_;
+  const std::shared_ptr<AskingKeeper> observer_;
 };
 
 ToolGate AskingKeeper::Watch(ToolGate gate) {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "runs/cells/continuity.h"
+#include "runs/cells/resume_state.h"
 #include "runs/cells/wall_limit.h"
 #include "tools/bridge.h"
 #include "tools/registry.h"
@@ -20,7 +20,7 @@ namespace caisson {
 // Whether a call of any of them may need somebody's yes.
 bool MayAsk(const ToolSet& tools);
 
-class AskingKeeper final : public CellKeeper, public std::enable_shared_from_this<AskingKeeper> {
+class AskingKeeper final : public RunObserver, public std::enable_shared_from_this<AskingKeeper> {
  public:
   // The longest that a run waits for all its answers together.
   static constexpr std::chrono::hours kPatience{24};

@@ -110,7 +110,7 @@ void CellRegistry::Foresee(CellKey key, Preparation preparation,
     ++found->making;
   }
   preparation.keep = options_.idle;
-  preparation.witness = std::make_shared<Gate::Pass>(*std::move(pass));
+  preparation.witness = std::make_shared<ShutdownGate::Pass>(*std::move(pass));
   Spawn(executor, Make(std::move(key), std::move(preparation)));
 }
 

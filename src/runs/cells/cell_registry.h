@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "base/guarded.h"
-#include "runs/cells/gate.h"
+#include "runs/cells/shutdown_gate.h"
 #include "engine/engine.h"
 #include "workspace/mount.h"
 
@@ -109,7 +109,7 @@ class CellRegistry {
 
   Engine& engine_;
   const CellRegistryOptions options_;
-  Gate gate_;
+  ShutdownGate gate_;
   Guarded<State> state_;
 };
 

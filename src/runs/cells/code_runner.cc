@@ -28,7 +28,7 @@ CodeRun Lost(const std::string& name, const std::string& why) {
   return {.outcome = std::move(outcome), .session = SessionFate::kLost};
 }
 
-RunRequest ToRunRequest(CodeRequest& request) {
+RunRequest ToRunRequest(CellRun& request) {
   const CodeSetting& setting = *request.setting;
   RunRequest run{.code = std::move(request.code),
                  .limits = request.limits.value_or(setting.limits)};
@@ -37,14 +37,14 @@ RunRequest ToRunRequest(CodeRequest& request) {
   run.environment = setting.environment;
   run.policy = EncodePolicy(setting.policy);
   run.purpose = request.purpose;
-  if (request.continuity) {
-    run.recording = request.continuity->recording;
-    run.spare_wall_time = request.continuity->spare_wall_time;
+  if (request.resume) {
+    run.recording = request.resume->recording;
+    run.spare_wall_time = request.resume->spare_wall_time;
   }
   return run;
 }
 
-CellKey KeyOf(const CodeRequest& request) {
+CellKey KeyOf(const CellRun& request) {
   const Limits& limits = request.limits ? *request.limits : request.setting->limits;
   return {.owner = request.owner,
           .mounts = request.setting->mounts,
@@ -54,7 +54,7 @@ CellKey KeyOf(const CodeRequest& request) {
 }
 
 // Runs the code in the cell, on the cell's executor, and waits for the calls it left under way.
-asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, AfterRun after,
+asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CellRun& request, AfterRun after,
                                            RunRequest run, std::optional<SessionId> session,
                                            std::optional<asio::any_io_executor> cpu_pool) {
   co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
@@ -63,9 +63,9 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
   if (asked != asio::cancellation_type::none) {
     co_return Error(ErrorCode::kCancelled, "cancelled before it began");
   }
-  Continuity continuity = std::move(request.continuity).value_or(Continuity{});
-  const auto on_sleep = [keeper = continuity.keeper](std::optional<HostTime> until) {
-    if (keeper) keeper->OnSleep(until);
+  ResumeState resume = std::move(request.resume).value_or(ResumeState{});
+  const auto on_sleep = [observer = resume.observer](std::optional<HostTime> until) {
+    if (observer) observer->OnSleep(until);
   };
   ToolBridge bridge(cell, request.setting->tools,
                     {.pool = std::move(cpu_pool),
@@ -75,26 +75,26 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CodeRequest& request, Aft
                      .on_sleep = on_sleep,
                      .trace = std::move(request.trace),
                      .session = std::move(request.context),
-                     .journal = continuity.journal});
-  if (continuity.keeper) continuity.keeper->OnCell(cell, session);
-  if (continuity.saved) bridge.Reopen(std::move(continuity.calls));
+                     .journal = resume.journal});
+  if (resume.observer) resume.observer->OnCell(cell, session);
+  if (resume.saved) bridge.Reopen(std::move(resume.calls));
   auto going =
-      continuity.saved ? cell.Continue(bridge, after) : cell.Run(std::move(run), bridge, after);
+      resume.saved ? cell.Continue(bridge, after) : cell.Run(std::move(run), bridge, after);
   auto outcome = co_await std::move(going);
-  if (continuity.keeper) continuity.keeper->OnEnd(outcome);
+  if (resume.observer) resume.observer->OnEnd(outcome);
   co_await bridge.Close();
   if (outcome) bridge.Explain(outcome->calls);
-  if (continuity.keeper) co_await continuity.keeper->LetGo();
+  if (resume.observer) co_await resume.observer->LetGo();
   co_return outcome;
 }
 
 // Somebody may be asked while the code waits: that is not the run's time.
-void KeepTimeWhileAsking(CodeRequest& request) {
-  if (!request.gate || request.continuity || !MayAsk(*request.setting->tools)) return;
+void KeepTimeWhileAsking(CellRun& request) {
+  if (!request.gate || request.resume || !MayAsk(*request.setting->tools)) return;
   const Limits& limits = request.limits ? *request.limits : request.setting->limits;
-  const auto keeper = std::make_shared<AskingKeeper>(limits.wall_time);
-  request.gate = keeper->Watch(std::move(request.gate));
-  request.continuity = Continuity{.keeper = keeper, .spare_wall_time = AskingKeeper::kPatience};
+  const auto observer = std::make_shared<AskingKeeper>(limits.wall_time);
+  request.gate = observer->Watch(std::move(request.gate));
+  request.resume = ResumeState{.observer = observer, .spare_wall_time = AskingKeeper::kPatience};
 }
 
 std::string WhyLost(const Outcome& outcome) {
@@ -122,7 +122,7 @@ class CodeRunner::Registration {
 
  private:
   CodeRunner& runner_;
-  const std::optional<Gate::Pass> pass_;  // Given back last.
+  const std::optional<ShutdownGate::Pass> pass_;  // Given back last.
   std::optional<std::list<Stop>::iterator> place_;
 };
 
@@ -163,12 +163,12 @@ asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
   co_return std::shared_ptr<HostFiles>(*std::move(opened));
 }
 
-asio::awaitable<Result<CodeRunner::Opened>> CodeRunner::Open(const CodeRequest& request) {
+asio::awaitable<Result<CodeRunner::Opened>> CodeRunner::Open(const CellRun& request) {
   // Also for a prepared cell: what is shown is what is there now, checked now.
   auto host_files = co_await OpenMounts(request.setting);
   if (!host_files) co_return std::move(host_files).error();
   OpenOptions options{.owner = request.owner, .wait = request.wait, .host_files = *host_files};
-  const bool saved = request.continuity && request.continuity->saved;
+  const bool saved = request.resume && request.resume->saved;
   if (!saved && !cells_.empty()) options.prepared = cells_.Take(KeyOf(request));
   auto opening = saved ? Restore(request, std::move(options)) : engine_.Open(std::move(options));
   auto cell = co_await std::move(opening);
@@ -183,7 +183,7 @@ asio::awaitable<Result<CodeRunner::Opened>> CodeRunner::Open(const CodeRequest& 
 }
 
 // On the cell's executor, when its first run has ended.
-void CodeRunner::Foresee(const Cell& cell, const CodeRequest& request,
+void CodeRunner::Foresee(const Cell& cell, const CellRun& request,
                          std::shared_ptr<HostFiles> host_files) {
   auto preparation = cell.preparation();
   if (!preparation) return;
@@ -191,15 +191,15 @@ void CodeRunner::Foresee(const Cell& cell, const CodeRequest& request,
   cells_.Foresee(KeyOf(request), *std::move(preparation), cell.executor());
 }
 
-asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Restore(const CodeRequest& request,
+asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Restore(const CellRun& request,
                                                                    OpenOptions options) {
-  const Continuity& continuity = *request.continuity;
+  const ResumeState& resume = *request.resume;
   Limits limits = request.limits.value_or(request.setting->limits);
-  limits.wall_time += continuity.spare_wall_time;
-  return engine_.Restore(std::move(options), *continuity.saved, limits);
+  limits.wall_time += resume.spare_wall_time;
+  return engine_.Restore(std::move(options), *resume.saved, limits);
 }
 
-asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
+asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CellRun request) {
   auto opened = co_await Open(request);
   if (!opened) co_return std::move(opened).error();
   // Cells are touched on their own executor alone, at their end too.
@@ -215,7 +215,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CodeRequest request) {
   co_return CodeRun{.outcome = *std::move(outcome)};
 }
 
-asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
+asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CellRun request) {
   const SessionRequest session = *request.session;
   if (session.fork_of) {
     auto forked = co_await Fork({request.owner, *session.fork_of}, session.name, request.setting);
@@ -265,7 +265,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunInSession(CodeRequest request) {
   co_return run;
 }
 
-asio::awaitable<Result<CodeRun>> CodeRunner::RunUntilStopped(CodeRequest request) {
+asio::awaitable<Result<CodeRun>> CodeRunner::RunUntilStopped(CellRun request) {
   co_await asio::this_coro::throw_if_cancelled(false);
   const bool in_session = request.session.has_value();
   auto run = in_session ? RunInSession(std::move(request)) : RunFresh(std::move(request));
@@ -274,7 +274,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::RunUntilStopped(CodeRequest request
   co_return result;
 }
 
-asio::awaitable<Result<CodeRun>> CodeRunner::Run(CodeRequest request) {
+asio::awaitable<Result<CodeRun>> CodeRunner::Run(CellRun request) {
   const Limits& limits = request.limits ? *request.limits : request.setting->limits;
   if (auto good = CheckLimits(limits, request.setting->ceiling); !good) {
     co_return std::move(good).error();

@@ -27,12 +27,12 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "base/spawn.h"
-#include "runs/cells/cell_registry.h"
-#include "runs/cells/continuity.h"
-#include "runs/cells/gate.h"
-#include "runs/cells/session_registry.h"
 #include "engine/engine.h"
 #include "policy/policy.h"
+#include "runs/cells/cell_registry.h"
+#include "runs/cells/resume_state.h"
+#include "runs/cells/session_registry.h"
+#include "runs/cells/shutdown_gate.h"
 #include "tools/bridge.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
@@ -72,7 +72,7 @@ struct SessionRequest {
   std::optional<std::string> fork_of{};
 };
 
-struct CodeRequest {
+struct CellRun {
   OwnerId owner;
   std::string code;
   std::shared_ptr<const CodeSetting> setting = std::make_shared<const CodeSetting>();
@@ -85,8 +85,8 @@ struct CodeRequest {
   OnToolProgress on_progress{};
   ToolRun::Trace trace{};
   std::shared_ptr<const SessionContext> context{};  // Whom its tools act for.
-  std::optional<Continuity>
-      continuity{};  // For a run that may wait for somebody, in place of the gate.
+  std::optional<ResumeState>
+      resume{};  // For a run that may wait for somebody, in place of the gate.
 };
 
 // What has become of the session a run was in.
@@ -110,7 +110,7 @@ class CodeRunner {
   // The guest's fate is in the outcome, and so are a refusal, a session that was lost (kLost: nothing was
   // executed) and being cancelled at any point. An Error means that we could not run it: bad limits or
   // names, no cell within `wait`, no boundary, closed.
-  asio::awaitable<Result<CodeRun>> Run(CodeRequest request);
+  asio::awaitable<Result<CodeRun>> Run(CellRun request);
 
   SessionRegistry& sessions() { return sessions_; }
   CellRegistry& cells() { return cells_; }
@@ -130,17 +130,17 @@ class CodeRunner {
   };
   class Registration;
 
-  asio::awaitable<Result<CodeRun>> RunUntilStopped(CodeRequest request);
-  asio::awaitable<Result<CodeRun>> RunFresh(CodeRequest request);
-  asio::awaitable<Result<CodeRun>> RunInSession(CodeRequest request);
+  asio::awaitable<Result<CodeRun>> RunUntilStopped(CellRun request);
+  asio::awaitable<Result<CodeRun>> RunFresh(CellRun request);
+  asio::awaitable<Result<CodeRun>> RunInSession(CellRun request);
 
   struct Opened {
     std::unique_ptr<Cell> cell;
     std::shared_ptr<HostFiles> host_files;  // Shared with the cell; may be null.
   };
-  asio::awaitable<Result<Opened>> Open(const CodeRequest& request);
-  void Foresee(const Cell& cell, const CodeRequest& request, std::shared_ptr<HostFiles> host_files);
-  asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(const CodeRequest& request,
+  asio::awaitable<Result<Opened>> Open(const CellRun& request);
+  void Foresee(const Cell& cell, const CellRun& request, std::shared_ptr<HostFiles> host_files);
+  asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(const CellRun& request,
                                                          OpenOptions options);
   asio::awaitable<Result<std::shared_ptr<HostFiles>>> OpenMounts(
       std::shared_ptr<const CodeSetting> setting);
@@ -149,7 +149,7 @@ class CodeRunner {
   const CodeRunnerOptions options_;
   SessionRegistry sessions_;
   CellRegistry cells_;
-  Gate gate_;
+  ShutdownGate gate_;
   Guarded<Running> running_;
 };
 

@@ -25,7 +25,7 @@ class CodeRunnerTest : public ::testing::Test {
     EXPECT_EQ(engine_.stats().cells_live, 0u);
   }
 
-  Result<CodeRun> Run(CodeRequest request) { return loop_.Await(runner_.Run(std::move(request))); }
+  Result<CodeRun> Run(CellRun request) { return loop_.Await(runner_.Run(std::move(request))); }
   CodeRun RunIn(std::string session, Restart restart = Restart::kNo) {
     return *Run({.owner = kAnn,
                  .code = "code",
@@ -179,12 +179,12 @@ TEST_F(CodeRunnerTest, CancelledWhileItsCellIsOpenedNothingIsExecuted) {
 
 TEST_F(CodeRunnerTest, CloseEndsRunsUnderWayAndIsSafeTwice) {
   std::vector<RunStatus> ended;
-  const auto await = [&](CodeRequest request) -> asio::awaitable<void> {
+  const auto await = [&](CellRun request) -> asio::awaitable<void> {
     ended.push_back((co_await runner_.Run(std::move(request)))->outcome.status);
   };
   for (int i = 0; i < 3; ++i) {
     engine_.Push(Calls("endless"));
-    CodeRequest request{.owner = kAnn, .code = "1", .setting = WithTools({Endless()})};
+    CellRun request{.owner = kAnn, .code = "1", .setting = WithTools({Endless()})};
     if (i > 0) request.session = SessionRequest{.name = "s"};  // The second waits for the first.
     loop_.Start(await(std::move(request)));
   }

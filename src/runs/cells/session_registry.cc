@@ -43,10 +43,10 @@ struct SessionRegistry::Waiter {
 };
 
 struct SessionRegistry::Session {
-  Session(SessionKey session_key, Gate::Pass gate_pass)
+  Session(SessionKey session_key, ShutdownGate::Pass gate_pass)
       : pass(std::move(gate_pass)), key(std::move(session_key)) {}
 
-  const Gate::Pass pass;  // Close() waits for it; so it goes last.
+  const ShutdownGate::Pass pass;  // Close() waits for it; so it goes last.
   const SessionKey key;
   const SessionId id = NewSessionId();
   std::unique_ptr<Cell> cell;  // Of whoever has the turn; of nobody while idle.
@@ -147,7 +147,7 @@ Result<void> SessionRegistry::MakeRoom(State& state, const OwnerId& owner,
 }
 
 Result<SessionRegistry::Turn> SessionRegistry::Begin(State& state, const SessionKey& key,
-                                                     Gate::Pass pass, Afterwards& afterwards) {
+                                                     ShutdownGate::Pass pass, Afterwards& afterwards) {
   TRY(MakeRoom(state, key.owner, afterwards));
   auto session = std::make_shared<Session>(key, std::move(pass));
   state.owners[key.owner].sessions.emplace(key.name, session);
@@ -156,7 +156,7 @@ Result<SessionRegistry::Turn> SessionRegistry::Begin(State& state, const Session
 }
 
 Result<std::optional<SessionRegistry::Entered>> SessionRegistry::TryEnter(
-    const SessionKey& key, Restart restart, const std::shared_ptr<Waiter>& waiter, Gate::Pass pass,
+    const SessionKey& key, Restart restart, const std::shared_ptr<Waiter>& waiter, ShutdownGate::Pass pass,
     Afterwards& afterwards) {
   using Answer = std::optional<Entered>;
   auto state = state_.Lock();

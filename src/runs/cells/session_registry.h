@@ -31,7 +31,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "base/wakeup.h"
-#include "runs/cells/gate.h"
+#include "runs/cells/shutdown_gate.h"
 #include "engine/engine.h"
 #include "store/ids.h"
 
@@ -148,9 +148,9 @@ class SessionRegistry {
 
   // Nothing: `waiter` stands in line now.
   Result<std::optional<Entered>> TryEnter(const SessionKey& key, Restart restart,
-                                          const std::shared_ptr<Waiter>& waiter, Gate::Pass pass,
+                                          const std::shared_ptr<Waiter>& waiter, ShutdownGate::Pass pass,
                                           Afterwards& afterwards);
-  Result<Turn> Begin(State& state, const SessionKey& key, Gate::Pass pass, Afterwards& afterwards);
+  Result<Turn> Begin(State& state, const SessionKey& key, ShutdownGate::Pass pass, Afterwards& afterwards);
   Result<Turn> BeginNew(const SessionKey& key);
   Result<void> MakeRoom(State& state, const OwnerId& owner, Afterwards& afterwards) const;
   void Sweep(State& state, Afterwards& afterwards) const;
@@ -165,7 +165,7 @@ class SessionRegistry {
 
   Engine& engine_;
   const SessionOptions options_;
-  Gate gate_;
+  ShutdownGate gate_;
   Guarded<State> state_;
 };
 

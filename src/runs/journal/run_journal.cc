@@ -389,7 +389,10 @@ asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
 }
 
 asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
+  // A decision can be stored before Ask returns: ReadDecisions looks for it from here on.
+  state_.Lock()->entries.at(seq).asking = true;
   auto approval = co_await Insist<StoredApproval>([&](Try) { return Ask(seq); });
+  state_.Lock()->entries.at(seq).asking = false;
   if (!approval) co_return NotAsked(approval.error());
   {
     auto state = state_.Lock();
@@ -421,6 +424,30 @@ asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
 void RunJournal::SetApproval(Entry& entry, StoredApproval approval) {
   approval.asked.arguments = {};  // The entry has them.
   entry.approval = std::move(approval);
+}
+
+std::vector<ApprovalId> RunJournal::Undecided() const {
+  std::vector<ApprovalId> ids;
+  auto state = state_.Lock();
+  for (const auto& [seq, entry] : state->entries) {
+    const bool pending = entry.approval && entry.approval->state == ApprovalState::kPending;
+    if (entry.asking || (entry.waits && pending)) ids.push_back(ApprovalIdOf(options_.run, seq));
+  }
+  return ids;
+}
+
+asio::awaitable<void> RunJournal::ReadDecisions() {
+  for (const ApprovalId& id : Undecided()) {
+    const StorePatience::Operation<StoredApproval> find = [&](Try) {
+      return options_.store.approvals().Find(options_.owner, id);
+    };
+    auto found = co_await find(Try::kFirst);
+    if (!found && options_.patience != nullptr && IsStoreFailure(found.error())) {
+      found = co_await options_.patience->Repeat<StoredApproval>(
+          find, std::move(found).error(), [this] { return !state_.Lock()->stopped; });
+    }
+    if (found && found->state != ApprovalState::kPending) Decide(*found);
+  }
 }
 
 void RunJournal::Decide(const StoredApproval& approval) {

@@ -109,8 +109,8 @@ class RunJournal final : public CallJournal {
   // The run has ended: nobody waits for the record any more.
   void Stop();
 
-  // Somebody has decided. Of a call that does not wait here: nothing happens.
-  void Decide(const StoredApproval& approval);
+  // Reads from the store whether the approvals that calls wait for have been decided; such calls continue.
+  asio::awaitable<void> ReadDecisions();
 
   Fault fault() const;
   std::string fault_text() const;
@@ -126,6 +126,7 @@ class RunJournal final : public CallJournal {
     StoredCall stored{};
     std::shared_ptr<const CanonicalArguments> arguments{};  // Shared with the bridge.
     bool asked = false;                                     // By the code, since we are here.
+    bool asking = false;                                    // Its approval is being stored.
     bool waits = false;                                     // For a person.
     std::optional<StoredApproval> approval{};               // Without the arguments.
 
@@ -191,6 +192,8 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Result<T>> Insist(StorePatience::Operation<T> operation,
                                     Need need = Need::kWhileUnderWay);
   void Stall(bool begins);
+  std::vector<ApprovalId> Undecided() const;
+  void Decide(const StoredApproval& approval);
   // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.
   asio::awaitable<bool> Until(std::function<bool(const State&)> ready);
   Ruling Fail(Fault fault, std::string why);

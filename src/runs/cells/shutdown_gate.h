@@ -1,8 +1,8 @@
-// A Gate is how work is stopped for good: close it, and nothing more comes in; wait, and what was in is out.
+// A ShutdownGate stops work for good: after Shut() no work enters, and Close() waits until all work has left.
 //
 // Trust     Ours.
 // Threads   Any.
-// Lifetime  Must stay until Close() has returned, and longer than its passes.
+// Lifetime  Must exist until Close() has returned, and longer than its passes.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -17,7 +17,7 @@
 
 namespace caisson {
 
-class Gate {
+class ShutdownGate {
  public:
   class Pass {
    public:
@@ -28,15 +28,15 @@ class Gate {
     }
 
    private:
-    friend class Gate;
-    explicit Pass(Gate& gate) : gate_(&gate) {}
-    Gate* gate_;
+    friend class ShutdownGate;
+    explicit Pass(ShutdownGate& gate) : gate_(&gate) {}
+    ShutdownGate* gate_;
   };
 
-  // Nothing once it is closed.
+  // nullopt: the gate is shut.
   std::optional<Pass> Enter();
   void Shut() { state_.Lock()->shut = true; }
-  // Shuts it and returns when everybody has left; any number of times, side by side too.
+  // Shuts the gate and returns when all work has left. May be called repeatedly and concurrently.
   asio::awaitable<void> Close();
 
  private:

@@ -1,15 +1,15 @@
-#include "runs/cells/gate.h"
+#include "runs/cells/shutdown_gate.h"
 
 namespace caisson {
 
-std::optional<Gate::Pass> Gate::Enter() {
+std::optional<ShutdownGate::Pass> ShutdownGate::Enter() {
   auto state = state_.Lock();
   if (state->shut) return std::nullopt;
   ++state->inside;
   return Pass(*this);
 }
 
-void Gate::Leave() {
+void ShutdownGate::Leave() {
   std::vector<std::shared_ptr<Wakeup>> waiting;
   {
     auto state = state_.Lock();
@@ -19,7 +19,7 @@ void Gate::Leave() {
   for (const auto& waiter : waiting) waiter->Wake();
 }
 
-asio::awaitable<void> Gate::Close() {
+asio::awaitable<void> ShutdownGate::Close() {
   const auto wakeup = std::make_shared<Wakeup>();
   {
     auto state = state_.Lock();
@@ -27,7 +27,7 @@ asio::awaitable<void> Gate::Close() {
     if (state->inside == 0) co_return;
     state->waiting.push_back(wakeup);
   }
-  // Leaving early would let our owner go while there is work inside it: cancelling does not help.
+  // Returning early would let the owner be destroyed while work is inside: cancellation is ignored.
   while (co_await wakeup->Sleep() != Wakeup::Reason::kWoken) {
   }
 }

@@ -13,16 +13,16 @@
 #include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/clock.h"
-#include "runs/cells/code_runner.h"
 #include "context/session_context.h"
 #include "engine/engine.h"
+#include "runs/cells/code_runner.h"
 #include "runs/journal/run_journal.h"
 #include "store/patience.h"
 #include "store/store.h"
 
 namespace caisson {
 
-struct DurableSettings {
+struct RunSettings {
   WaitingLimits waiting{};
   // How long, in all, a run may wait in memory; then it sleeps in the store.
   std::chrono::nanoseconds keep_parked = std::chrono::seconds(60);
@@ -45,14 +45,14 @@ struct DurableSettings {
   std::chrono::milliseconds poll{250};  // How often the store is asked what others did.
 };
 
-struct Surroundings {
+struct RunResources {
   Engine& engine;
   CodeRunner& runner;
   Store& store;
   ApprovalDesk& desk;
   const KeyRing& keys;
   const Clock& clock;
-  const DurableSettings settings;
+  const RunSettings settings;
   const std::string holder;  // This process, in leases.
   TotalUsage& total;
   StorePatience& patience;

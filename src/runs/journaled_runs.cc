@@ -1,4 +1,4 @@
-#include "runs/durable_runs.h"
+#include "runs/journaled_runs.h"
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
@@ -30,27 +30,27 @@ bool IsFinished(const RunView& view) {
 
 }  // namespace
 
-DurableRuns::DurableRuns(DurableRunsOptions options)
+JournaledRuns::JournaledRuns(JournaledRunsOptions options)
     : options_(std::move(options)),
       total_(options_.store.maintenance()),
       usage_(options_.store.runs(), options_.settings.max_stored_bytes),
       patience_(options_.store.health(), options_.settings.pace),
-      surroundings_{.engine = options_.engine,
-                    .runner = options_.runner,
-                    .store = options_.store,
-                    .desk = options_.desk,
-                    .keys = options_.keys,
-                    .clock = options_.clock != nullptr ? *options_.clock : system_clock_,
-                    .settings = options_.settings,
-                    .holder = NewRunId(),
-                    .total = total_,
-                    .patience = patience_,
-                    .sessions = options_.sessions} {}
+      resources_{.engine = options_.engine,
+                 .runner = options_.runner,
+                 .store = options_.store,
+                 .desk = options_.desk,
+                 .keys = options_.keys,
+                 .clock = options_.clock != nullptr ? *options_.clock : system_clock_,
+                 .settings = options_.settings,
+                 .holder = NewRunId(),
+                 .total = total_,
+                 .patience = patience_,
+                 .sessions = options_.sessions} {}
 
-DurableRuns::~DurableRuns() = default;
+JournaledRuns::~JournaledRuns() = default;
 
-std::shared_ptr<const CodeSetting> DurableRuns::SettingNamed(const std::string& name,
-                                                             const SessionContext* session) const {
+std::shared_ptr<const CodeSetting> JournaledRuns::SettingNamed(
+    const std::string& name, const SessionContext* session) const {
   if (name.empty()) return options_.setting.For(session);
   const auto found = options_.named_settings.find(name);
   return found == options_.named_settings.end() ? nullptr : found->second;
@@ -58,50 +58,51 @@ std::shared_ptr<const CodeSetting> DurableRuns::SettingNamed(const std::string& 
 
 // ---- Runs that are here ----
 
-std::shared_ptr<LiveRun> DurableRuns::FindLive(const IsolationKey& owner, const RunId& id) {
+std::shared_ptr<LiveRun> JournaledRuns::FindLive(const IsolationKey& owner, const RunId& id) {
   auto state = state_.Lock();
   const auto found = state->live.find({owner, id});
   return found == state->live.end() ? nullptr : found->second;
 }
 
-std::vector<std::shared_ptr<LiveRun>> DurableRuns::AllLive() {
+std::vector<std::shared_ptr<LiveRun>> JournaledRuns::AllLive() {
   std::vector<std::shared_ptr<LiveRun>> all;
   auto state = state_.Lock();
   for (const auto& [key, run] : state->live) all.push_back(run);
   return all;
 }
 
-void DurableRuns::Remove(const LiveRun& run) {
-  state_.Lock()->live.erase({run.origin().owner, run.origin().id});
+void JournaledRuns::Remove(const LiveRun& run) {
+  state_.Lock()->live.erase({run.start().owner, run.start().id});
 }
 
-bool DurableRuns::Launch(std::shared_ptr<LiveRun> run) {
+bool JournaledRuns::Launch(std::shared_ptr<LiveRun> run) {
   auto pass = gate_.Enter();
   if (!pass) return false;
   {
     auto state = state_.Lock();
     if (state->closed) return false;
-    state->live.emplace(Key{run->origin().owner, run->origin().id}, run);
+    state->live.emplace(Key{run->start().owner, run->start().id}, run);
   }
-  // Whoever rings may be any door: what was decided is looked up.
-  auto listening = options_.bell.Listen(run->origin().owner, run->origin().id,
-                                        [this, weak = std::weak_ptr(run)] {
-                                          if (auto rung = weak.lock())
-                                            InBackground(DeliverDecisions(std::move(rung)));
-                                        });
+  // The store is the truth: a notification only wakes the run, which reads its decisions there.
+  auto listening = options_.notifier.Listen(
+      run->start().owner, run->start().id, [this, weak = std::weak_ptr(run)] {
+        if (auto woken = weak.lock()) {
+          InBackground(LiveRun::ReadDecisions(std::move(woken)));
+        }
+      });
   auto ended = [this, run, pass = *std::move(pass), listening = std::move(listening)] {
     Remove(*run);
     // A decision that came while it fell asleep was told to a run that did not listen any more.
     if (!run->fell_asleep()) return;
-    const LiveRunOrigin& origin = run->origin();
-    InBackground(run->wake_by() ? WakeLater(origin.owner, origin.id, *run->wake_by())
-                                : ResumeIfDecided(origin.owner, origin.id));
+    const LiveRunStart& start = run->start();
+    InBackground(run->wake_by() ? WakeLater(start.owner, start.id, *run->wake_by())
+                                : ResumeIfDecided(start.owner, start.id));
   };
   Spawn(run->stop(), run->Live(), std::move(ended));
   return true;
 }
 
-void DurableRuns::InBackground(asio::awaitable<void> work) {
+void JournaledRuns::InBackground(asio::awaitable<void> work) {
   auto pass = gate_.Enter();
   if (!pass) return;
   Spawn(options_.executor, std::move(work), [pass = *std::move(pass)] {});
@@ -109,7 +110,7 @@ void DurableRuns::InBackground(asio::awaitable<void> work) {
 
 // Memory is for those who are decided soon: of too many, or too big ones, those that wait longest sleep. So do as many
 // as are in the way of somebody who waits for a cell.
-void DurableRuns::RelievePressure() {
+void JournaledRuns::RelievePressure() {
   std::vector<std::pair<LiveRun::Parked, std::shared_ptr<LiveRun>>> parked;
   std::uint64_t bytes = 0;
   for (auto& run : AllLive()) {
@@ -119,7 +120,7 @@ void DurableRuns::RelievePressure() {
     parked.emplace_back(*found, std::move(run));
   }
   std::ranges::sort(parked, {}, [](const auto& each) { return each.first.since; });
-  const DurableSettings& settings = options_.settings;
+  const RunSettings& settings = options_.settings;
   const std::uint64_t in_the_way = options_.engine.stats().waiting;
   for (std::size_t gone = 0; gone < parked.size(); ++gone) {
     const bool fits =
@@ -132,7 +133,7 @@ void DurableRuns::RelievePressure() {
 
 // ---- Starting ----
 
-class DurableRuns::Starting {
+class JournaledRuns::Starting {
  public:
   Starting(Guarded<State>& state, IsolationKey owner) : state_(&state), owner_(std::move(owner)) {}
   Starting(Starting&& other) noexcept
@@ -150,7 +151,7 @@ class DurableRuns::Starting {
   IsolationKey owner_;
 };
 
-Result<DurableRuns::Starting> DurableRuns::CountStart(const IsolationKey& owner) {
+Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& owner) {
   const std::size_t cells = options_.engine.cells_per_owner();
   const std::size_t queued = options_.settings.max_queued;
   auto state = state_.Lock();
@@ -174,55 +175,55 @@ Result<DurableRuns::Starting> DurableRuns::CountStart(const IsolationKey& owner)
   return Starting(state_, owner);
 }
 
-Result<LiveRunOrigin> DurableRuns::MakeOrigin(IsolationKey owner, StartRun& request) const {
+Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& request) const {
   const auto usual = options_.setting.For(request.context.get());
-  LiveRunOrigin origin{.owner = std::move(owner),
-                       .id = RunId(NewRunId()),
-                       .setting = request.setting ? request.setting : usual,
-                       .context = std::move(request.context),
-                       .created_at = surroundings_.clock.Now(),
-                       .restart = request.restart,
-                       .fork_of = std::move(request.fork_of),
-                       .on_output = std::move(request.on_output),
-                       .on_progress = std::move(request.on_progress),
-                       .key = request.key};
-  origin.record = {.code = std::move(request.code),
-                   .session = std::move(request.session),
-                   .limits = request.limits.value_or(origin.setting->limits)};
-  if (origin.context) origin.record.context = origin.context->Record();
-  TRY(CheckLimits(origin.record.limits, origin.setting->ceiling));
-  if (origin.setting != usual) {
-    const auto named = std::ranges::find(options_.named_settings, origin.setting,
+  LiveRunStart start{.owner = std::move(owner),
+                     .id = RunId(NewRunId()),
+                     .setting = request.setting ? request.setting : usual,
+                     .context = std::move(request.context),
+                     .created_at = resources_.clock.Now(),
+                     .restart = request.restart,
+                     .fork_of = std::move(request.fork_of),
+                     .on_output = std::move(request.on_output),
+                     .on_progress = std::move(request.on_progress),
+                     .key = request.key};
+  start.record = {.code = std::move(request.code),
+                  .session = std::move(request.session),
+                  .limits = request.limits.value_or(start.setting->limits)};
+  if (start.context) start.record.context = start.context->Record();
+  TRY(CheckLimits(start.record.limits, start.setting->ceiling));
+  if (start.setting != usual) {
+    const auto named = std::ranges::find(options_.named_settings, start.setting,
                                          [](const auto& entry) { return entry.second; });
     // One that nobody knows by name is gone with this process; no name of ours has a space.
-    origin.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
+    start.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
   }
-  if (MayAsk(*origin.setting->tools)) {
+  if (MayAsk(*start.setting->tools)) {
     const AeadKey random = AeadKey::Random();
-    origin.record.seed = std::string(random.bytes().begin(), random.bytes().end());
+    start.record.seed = std::string(random.bytes().begin(), random.bytes().end());
   }
-  return origin;
+  return start;
 }
 
-asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKey owner,
-                                                                     StartRun& request,
-                                                                     bool stored_first) {
-  auto origin = MakeOrigin(owner, request);
-  if (!origin) co_return std::move(origin).error();
+asio::awaitable<Result<std::shared_ptr<LiveRun>>> JournaledRuns::Begin(IsolationKey owner,
+                                                                       RunSpec& request,
+                                                                       bool stored_first) {
+  auto start = MakeStart(owner, request);
+  if (!start) co_return std::move(start).error();
   const auto starting = CountStart(owner);
   if (!starting) co_return starting.error();
   if (auto room = co_await usage_.BeforeOneMore(owner); !room) co_return std::move(room).error();
-  stored_first = stored_first || origin->record.seed || origin->key;
+  stored_first = stored_first || start->record.seed || start->key;
   if (stored_first) {
     const auto create = [&](Try) {
       return options_.store.runs().Create(owner,
-                                          {.id = origin->id,
-                                           .code_digest = CodeDigest(origin->record.code),
-                                           .request = Encode(origin->record),
-                                           .key = origin->key},
-                                          {.holder = surroundings_.holder,
-                                           .now = origin->created_at,
-                                           .until = origin->created_at + options_.settings.lease});
+                                          {.id = start->id,
+                                           .code_digest = CodeDigest(start->record.code),
+                                           .request = Encode(start->record),
+                                           .key = start->key},
+                                          {.holder = resources_.holder,
+                                           .now = start->created_at,
+                                           .until = start->created_at + options_.settings.lease});
     };
     auto lease = co_await create(Try::kFirst);
     // It may be stored all the same, and its client would not know it.
@@ -231,17 +232,17 @@ asio::awaitable<Result<std::shared_ptr<LiveRun>>> DurableRuns::Begin(IsolationKe
           create, std::move(lease).error(), [left = kCreateAgain]() mutable { return left-- > 0; });
     }
     if (!lease) co_return std::move(lease).error().Context("store the run");
-    origin->lease = *std::move(lease);
+    start->lease = *std::move(lease);
   }
   const asio::any_io_executor here = co_await asio::this_coro::executor;
-  auto run = std::make_shared<LiveRun>(surroundings_, *std::move(origin),
+  auto run = std::make_shared<LiveRun>(resources_, *std::move(start),
                                        stored_first ? options_.executor : here);
-  if (request.on_start) request.on_start(run->origin().id);
+  if (request.on_start) request.on_start(run->start().id);
   if (!Launch(run)) co_return Closed();
   co_return run;
 }
 
-asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun request) {
+asio::awaitable<Result<RunView>> JournaledRuns::Start(IsolationKey owner, RunSpec request) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   co_await asio::this_coro::throw_if_cancelled(false);
   auto begun = co_await Begin(owner, request, false);
@@ -262,10 +263,10 @@ asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun
   if (news.error) {
     view = *std::move(news.error);
   } else if (news.gone && !news.ended) {
-    view = co_await AwaitWaking(owner, run->origin().id);
+    view = co_await AwaitWaking(owner, run->start().id);
     const bool cancelled = !view && view.error().code() == ErrorCode::kCancelled;
     if (cancelled) {
-      auto left = request.key ? Find(owner, run->origin().id) : Cancel(owner, run->origin().id);
+      auto left = request.key ? Find(owner, run->start().id) : Cancel(owner, run->start().id);
       view = co_await std::move(left);
     }
   }
@@ -276,14 +277,14 @@ asio::awaitable<Result<RunView>> DurableRuns::Start(IsolationKey owner, StartRun
 }
 
 // A run that sleeps in the store is under way to its caller.
-asio::awaitable<Result<RunView>> DurableRuns::AwaitWaking(IsolationKey owner, RunId id) {
+asio::awaitable<Result<RunView>> JournaledRuns::AwaitWaking(IsolationKey owner, RunId id) {
   auto enough = [this](const RunView& view) {
     return view.state != RunState::kRunning || state_.Lock()->closed;
   };
   return AwaitView(std::move(owner), std::move(id), std::move(enough), RunClock::Time::max());
 }
 
-asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, StartRun request) {
+asio::awaitable<Result<RunView>> JournaledRuns::StartDetached(IsolationKey owner, RunSpec request) {
   auto begun = co_await Begin(std::move(owner), request, true);
   if (!begun) co_return std::move(begun).error();
   co_return (*begun)->news().view;
@@ -291,24 +292,24 @@ asio::awaitable<Result<RunView>> DurableRuns::StartDetached(IsolationKey owner, 
 
 // ---- Looking ----
 
-asio::awaitable<Result<RunView>> DurableRuns::ToView(IsolationKey owner, StoredRun stored) {
+asio::awaitable<Result<RunView>> JournaledRuns::ToView(IsolationKey owner, StoredRun stored) {
   auto view = co_await ViewStored(options_.store, owner, std::move(stored));
   if (!view || view->saved_bytes == 0) co_return view;
   auto saved = co_await options_.store.runs().LoadSaved(owner, view->id);
-  auto sleep = saved ? OpenSleep(surroundings_, owner, view->id, *saved) : std::nullopt;
+  auto sleep = saved ? OpenSleep(resources_, owner, view->id, *saved) : std::nullopt;
   if (!sleep) co_return view;
   view->outcome.stdout_text = std::move(sleep->stdout_text);
   view->outcome.stderr_text = std::move(sleep->stderr_text);
   co_return view;
 }
 
-asio::awaitable<Result<RunView>> DurableRuns::FindStored(IsolationKey owner, RunId id) {
+asio::awaitable<Result<RunView>> JournaledRuns::FindStored(IsolationKey owner, RunId id) {
   auto stored = co_await options_.store.runs().Find(owner, id);
   if (!stored) co_return std::move(stored).error();
   co_return co_await ToView(std::move(owner), *std::move(stored));
 }
 
-asio::awaitable<Result<RunView>> DurableRuns::Find(IsolationKey owner, RunId id) {
+asio::awaitable<Result<RunView>> JournaledRuns::Find(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     LiveRun::News news = run->news();
     if (!news.gone || news.ended) co_return std::move(news.view);
@@ -316,14 +317,13 @@ asio::awaitable<Result<RunView>> DurableRuns::Find(IsolationKey owner, RunId id)
   co_return co_await FindStored(std::move(owner), std::move(id));
 }
 
-asio::awaitable<Result<KeyedRun>> DurableRuns::FindByKey(IsolationKey owner, IdempotencyKey key) {
-  return options_.store.runs().FindByKey(std::move(owner), std::move(key),
-                                         surroundings_.clock.Now());
+asio::awaitable<Result<KeyedRun>> JournaledRuns::FindByKey(IsolationKey owner, IdempotencyKey key) {
+  return options_.store.runs().FindByKey(std::move(owner), std::move(key), resources_.clock.Now());
 }
 
-asio::awaitable<Result<Page<RunView>>> DurableRuns::List(IsolationKey owner,
-                                                         std::optional<RunState> state,
-                                                         PageQuery query) {
+asio::awaitable<Result<Page<RunView>>> JournaledRuns::List(IsolationKey owner,
+                                                           std::optional<RunState> state,
+                                                           PageQuery query) {
   auto stored = co_await options_.store.runs().List(owner, state, std::move(query));
   if (!stored) co_return std::move(stored).error();
   Page<RunView> page{.items = {}, .next = std::move(stored->next)};
@@ -335,9 +335,9 @@ asio::awaitable<Result<Page<RunView>>> DurableRuns::List(IsolationKey owner,
   co_return page;
 }
 
-asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunId id,
-                                                        std::function<bool(const RunView&)> enough,
-                                                        RunClock::Time deadline) {
+asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(
+    IsolationKey owner, RunId id, std::function<bool(const RunView&)> enough,
+    RunClock::Time deadline) {
   std::chrono::milliseconds look_again{1};
   while (true) {
     const auto run = FindLive(owner, id);
@@ -360,7 +360,7 @@ asio::awaitable<Result<RunView>> DurableRuns::AwaitView(IsolationKey owner, RunI
   }
 }
 
-asio::awaitable<Result<RunView>> DurableRuns::Await(
+asio::awaitable<Result<RunView>> JournaledRuns::Await(
     IsolationKey owner, RunId id, std::set<std::string> known,
     std::chrono::steady_clock::time_point deadline) {
   auto enough = [known = std::move(known)](const RunView& view) {
@@ -371,8 +371,8 @@ asio::awaitable<Result<RunView>> DurableRuns::Await(
   return AwaitView(std::move(owner), std::move(id), std::move(enough), deadline);
 }
 
-asio::awaitable<Result<std::string>> DurableRuns::File(IsolationKey owner, RunId id,
-                                                       std::uint32_t number) {
+asio::awaitable<Result<std::string>> JournaledRuns::File(IsolationKey owner, RunId id,
+                                                         std::uint32_t number) {
   if (const auto run = FindLive(owner, id)) {
     const LiveRun::News news = run->news();
     if (news.ended && number < news.view.outcome.files.size()) {
@@ -384,26 +384,23 @@ asio::awaitable<Result<std::string>> DurableRuns::File(IsolationKey owner, RunId
 
 // ---- Deciding ----
 
-asio::awaitable<Result<StoredApproval>> DurableRuns::FindApproval(IsolationKey owner,
-                                                                  ApprovalId id) {
+asio::awaitable<Result<StoredApproval>> JournaledRuns::FindApproval(IsolationKey owner,
+                                                                    ApprovalId id) {
   return options_.store.approvals().Find(std::move(owner), std::move(id));
 }
 
-asio::awaitable<Result<Page<StoredApproval>>> DurableRuns::ListApprovals(
+asio::awaitable<Result<Page<StoredApproval>>> JournaledRuns::ListApprovals(
     IsolationKey owner, std::optional<ApprovalState> state, PageQuery query) {
   return options_.store.approvals().List(std::move(owner), state, std::move(query));
 }
 
-asio::awaitable<Result<StoredApproval>> DurableRuns::Decide(IsolationKey owner, ApprovalId id,
-                                                            Answer answer) {
+asio::awaitable<Result<StoredApproval>> JournaledRuns::Decide(IsolationKey owner, ApprovalId id,
+                                                              Answer answer) {
   auto decided = co_await options_.desk.Decide(owner, std::move(id), std::move(answer));
   if (!decided) co_return decided;
   const RunId run = decided->asked.binding.run;
-  if (const auto live = FindLive(owner, run)) {
-    live->Decide(*decided);
-    co_return decided;
-  }
-  const auto resume = [](DurableRuns& self, IsolationKey whose,
+  if (FindLive(owner, run)) co_return decided;  // The desk has notified it.
+  const auto resume = [](JournaledRuns& self, IsolationKey whose,
                          RunId which) -> asio::awaitable<void> {
     static_cast<void>(co_await self.Resume(std::move(whose), std::move(which)));
   };
@@ -411,18 +408,18 @@ asio::awaitable<Result<StoredApproval>> DurableRuns::Decide(IsolationKey owner, 
   co_return decided;
 }
 
-asio::awaitable<Result<std::vector<Grant>>> DurableRuns::Grants(IsolationKey owner) {
+asio::awaitable<Result<std::vector<Grant>>> JournaledRuns::Grants(IsolationKey owner) {
   return options_.desk.Grants(std::move(owner));
 }
 
-asio::awaitable<Result<void>> DurableRuns::RevokeGrant(IsolationKey owner, GrantId id,
-                                                       std::string by) {
+asio::awaitable<Result<void>> JournaledRuns::RevokeGrant(IsolationKey owner, GrantId id,
+                                                         std::string by) {
   return options_.desk.Revoke(std::move(owner), std::move(id), std::move(by));
 }
 
 // ---- Ending ----
 
-asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId id) {
+asio::awaitable<Result<RunView>> JournaledRuns::Cancel(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     run->Cancel();
     LiveRun::News news = run->news();
@@ -443,8 +440,8 @@ asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId i
     if (taken.error().code() != ErrorCode::kFailedPrecondition) co_return std::move(taken).error();
     co_return co_await CancelElsewhere(std::move(owner), std::move(id));
   }
-  const Lease lease = *taken->origin.lease;
-  auto ended = co_await EndTaken(surroundings_, std::move(taken->origin),
+  const Lease lease = *taken->start.lease;
+  auto ended = co_await EndTaken(resources_, std::move(taken->start),
                                  {.status = RunStatus::kCancelled, .reason = RunReason::kKilled});
   if (!ended) {
     co_await GiveBack(std::move(owner), std::move(id), lease);
@@ -455,8 +452,8 @@ asio::awaitable<Result<RunView>> DurableRuns::Cancel(IsolationKey owner, RunId i
 
 // The one who holds it looks into the store now and then. If it is dead, so is its lease before long, and whoever tends the
 // store next ends the run.
-asio::awaitable<Result<RunView>> DurableRuns::CancelElsewhere(IsolationKey owner, RunId id) {
-  auto asked = co_await options_.store.runs().AskToCancel(owner, id, surroundings_.clock.Now());
+asio::awaitable<Result<RunView>> JournaledRuns::CancelElsewhere(IsolationKey owner, RunId id) {
+  auto asked = co_await options_.store.runs().AskToCancel(owner, id, resources_.clock.Now());
   if (!asked) co_return std::move(asked).error();
   const auto longest = options_.settings.lease + kCancelRounds * options_.settings.poll;
   auto view = co_await AwaitView(std::move(owner), std::move(id), IsFinished,
@@ -470,36 +467,36 @@ asio::awaitable<Result<RunView>> DurableRuns::CancelElsewhere(IsolationKey owner
 
 // ---- Going on with what others left ----
 
-asio::awaitable<Result<TakenRun>> DurableRuns::Take(IsolationKey owner, RunId id) {
+asio::awaitable<Result<TakenRun>> JournaledRuns::Take(IsolationKey owner, RunId id) {
   return TakeUp(
-      surroundings_,
+      resources_,
       [this](const std::string& name, const SessionContext* session) {
         return SettingNamed(name, session);
       },
       std::move(owner), std::move(id));
 }
 
-asio::awaitable<Result<void>> DurableRuns::Resume(IsolationKey owner, RunId id) {
+asio::awaitable<Result<void>> JournaledRuns::Resume(IsolationKey owner, RunId id) {
   auto taken = co_await Take(owner, id);
   if (!taken) co_return std::move(taken).error().Context("resume " + id.str());
-  const Lease lease = *taken->origin.lease;
+  const Lease lease = *taken->start.lease;
   if (taken->end) {
-    auto ended = co_await EndTaken(surroundings_, std::move(taken->origin), *std::move(taken->end));
+    auto ended = co_await EndTaken(resources_, std::move(taken->start), *std::move(taken->end));
     if (!ended) co_await GiveBack(std::move(owner), std::move(id), lease);
     co_return ended;
   }
-  auto run = std::make_shared<LiveRun>(surroundings_, std::move(taken->origin), options_.executor);
+  auto run = std::make_shared<LiveRun>(resources_, std::move(taken->start), options_.executor);
   if (Launch(std::move(run))) co_return Result<void>();
   co_await GiveBack(std::move(owner), std::move(id), lease);
   co_return Closed();
 }
 
-asio::awaitable<void> DurableRuns::GiveBack(IsolationKey owner, RunId id, Lease lease) {
+asio::awaitable<void> JournaledRuns::GiveBack(IsolationKey owner, RunId id, Lease lease) {
   static_cast<void>(co_await options_.store.runs().Postpone(std::move(owner), std::move(id), lease,
                                                             {.counts = false}));
 }
 
-asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id) {
+asio::awaitable<void> JournaledRuns::ResumeIfDecided(IsolationKey owner, RunId id) {
   const auto view = co_await FindStored(owner, id);
   if (!view || IsFinished(*view)) co_return;
   const auto pending = std::ranges::count(view->outcome.calls, "pending", &OutcomeCall::outcome);
@@ -509,14 +506,14 @@ asio::awaitable<void> DurableRuns::ResumeIfDecided(IsolationKey owner, RunId id)
 }
 
 // Whoever tends the store does the same, a little later.
-asio::awaitable<void> DurableRuns::WakeLater(IsolationKey owner, RunId id, SystemTime when) {
+asio::awaitable<void> JournaledRuns::WakeLater(IsolationKey owner, RunId id, SystemTime when) {
   const auto alarm = std::make_shared<Wakeup>();
   {
     auto state = state_.Lock();
     if (state->closed) co_return;
     state->alarms.insert(alarm);
   }
-  asio::steady_timer timer(co_await asio::this_coro::executor, when - surroundings_.clock.Now());
+  asio::steady_timer timer(co_await asio::this_coro::executor, when - resources_.clock.Now());
   timer.async_wait([alarm](boost::system::error_code) { alarm->Wake(); });
   co_await alarm->Sleep();
   {
@@ -528,16 +525,8 @@ asio::awaitable<void> DurableRuns::WakeLater(IsolationKey owner, RunId id, Syste
   static_cast<void>(co_await Resume(std::move(owner), std::move(id)));
 }
 
-asio::awaitable<void> DurableRuns::DeliverDecisions(std::shared_ptr<LiveRun> run) {
-  for (const OutcomeApproval& asked : run->approvals()) {
-    auto approval =
-        co_await options_.store.approvals().Find(run->origin().owner, ApprovalId(asked.id));
-    if (approval && approval->state != ApprovalState::kPending) run->Decide(*approval);
-  }
-}
-
-asio::awaitable<void> DurableRuns::RenewLeases() {
-  const SystemTime now = surroundings_.clock.Now();
+asio::awaitable<void> JournaledRuns::RenewLeases() {
+  const SystemTime now = resources_.clock.Now();
   {
     auto state = state_.Lock();
     if (now < state->next_renewal) co_return;
@@ -546,7 +535,7 @@ asio::awaitable<void> DurableRuns::RenewLeases() {
   std::vector<HeldRun> held;
   for (const auto& run : AllLive()) {
     if (!run->was_stored_first()) continue;
-    held.push_back({run->origin().owner, run->origin().id, *run->origin().lease});
+    held.push_back({run->start().owner, run->start().id, *run->start().lease});
   }
   // A few at a time: each transaction keeps others from these runs until it ends.
   for (std::size_t done = 0; done < held.size(); done += kAtOnce) {
@@ -558,40 +547,38 @@ asio::awaitable<void> DurableRuns::RenewLeases() {
   }
 }
 
-void DurableRuns::Abandon(const std::vector<HeldRun>& lost) {
+void JournaledRuns::Abandon(const std::vector<HeldRun>& lost) {
   for (const HeldRun& each : lost) {
     const auto run = FindLive(each.owner, each.run);
-    if (run && run->origin().lease->fence == each.lease.fence && !run->news().ended) run->Abandon();
+    if (run && run->start().lease->fence == each.lease.fence && !run->news().ended) run->Abandon();
   }
 }
 
 // While the store fails nobody can renew a lease, and whoever holds one is not lost: its holder gets time for that.
-asio::awaitable<bool> DurableRuns::StoreFailedLately() {
+asio::awaitable<bool> JournaledRuns::StoreFailedLately() {
   const bool fails =
       options_.store.health().fails() && !(co_await options_.store.maintenance().CheckWritable());
-  const SystemTime now = surroundings_.clock.Now();
+  const SystemTime now = resources_.clock.Now();
   auto state = state_.Lock();
   if (fails) state->no_resuming_until = now + options_.settings.lease;
   co_return now < state->no_resuming_until;
 }
 
-asio::awaitable<void> DurableRuns::TendOnce() {
+asio::awaitable<void> JournaledRuns::TendOnce() {
   StoreMaintenance& maintenance = options_.store.maintenance();
   co_await RenewLeases();
   RelievePressure();
   static_cast<void>(co_await options_.desk.ExpireDue());
-  if (auto decided = co_await maintenance.DecidedRuns(surroundings_.holder, kAtOnce)) {
-    for (const OwnedRun& each : *decided) {
-      if (const auto run = FindLive(each.owner, each.run)) co_await DeliverDecisions(run);
-    }
+  if (auto decided = co_await maintenance.DecidedRuns(resources_.holder, kAtOnce)) {
+    for (const OwnedRun& each : *decided) options_.notifier.Notify(each.owner, each.run);
   }
-  if (auto unwanted = co_await maintenance.RunsToCancel(surroundings_.holder, kAtOnce)) {
+  if (auto unwanted = co_await maintenance.RunsToCancel(resources_.holder, kAtOnce)) {
     for (const OwnedRun& each : *unwanted) {
       if (const auto run = FindLive(each.owner, each.run)) run->Cancel();
     }
   }
   if (co_await StoreFailedLately()) co_return;
-  auto resumable = co_await maintenance.ResumableRuns(surroundings_.clock.Now(), kAtOnce);
+  auto resumable = co_await maintenance.ResumableRuns(resources_.clock.Now(), kAtOnce);
   if (!resumable) co_return;
   for (const OwnedRun& each : *resumable) {
     if (FindLive(each.owner, each.run)) continue;
@@ -601,7 +588,7 @@ asio::awaitable<void> DurableRuns::TendOnce() {
   }
 }
 
-asio::awaitable<void> DurableRuns::TendUntilClosed() {
+asio::awaitable<void> JournaledRuns::TendUntilClosed() {
   while (true) {
     co_await TendOnce();
     auto enough = std::make_shared<Wakeup>();
@@ -617,11 +604,11 @@ asio::awaitable<void> DurableRuns::TendUntilClosed() {
   }
 }
 
-void DurableRuns::Tend() {
+void JournaledRuns::Tend() {
   InBackground(TendUntilClosed());
 }
 
-asio::awaitable<void> DurableRuns::Close() {
+asio::awaitable<void> JournaledRuns::Close() {
   std::vector<std::shared_ptr<Wakeup>> tending;
   {
     auto state = state_.Lock();

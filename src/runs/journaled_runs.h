@@ -1,6 +1,6 @@
-// DurableRuns are runs that wait for people through restarts: the RunService over an engine, a store and keys.
+// JournaledRuns are runs that wait for people through restarts: the RunService over an engine, a store and keys.
 //
-//   DurableRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .bell = bell, .keys = keys,
+//   JournaledRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .notifier = notifier, .keys = keys,
 //                     .executor = executor, .setting = setting});
 //   runs.Tend();                                     // goes on with what others left, watches leases and expiries
 //   ...
@@ -26,37 +26,37 @@
 #include <vector>
 
 #include "base/guarded.h"
+#include "runs/cells/shutdown_gate.h"
 #include "runs/live_run.h"
 #include "runs/resumption.h"
-#include "runs/surroundings.h"
-#include "runs/cells/gate.h"
+#include "runs/run_resources.h"
 #include "runs/run_service.h"
 #include "runs/setting_source.h"
 #include "runs/journal/owner_usage.h"
 
 namespace caisson {
 
-struct DurableRunsOptions {
+struct JournaledRunsOptions {
   Engine& engine;
   CodeRunner& runner;
   Store& store;
   ApprovalDesk& desk;
-  DecisionBell& bell;
+  DecisionNotifier& notifier;
   const KeyRing& keys;
   asio::any_io_executor executor;
   SettingSource setting;
-  // Others that StartRun may name by pointer. Only a run whose setting has a name here, or is the service's own, is
+  // Others that RunSpec may name by pointer. Only a run whose setting has a name here, or is the service's own, is
   // taken up again after a restart.
   std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
   SessionHost* sessions = nullptr;  // Without one, runs that act for somebody are not taken up.
   const Clock* clock = nullptr;     // Null: the system's.
-  DurableSettings settings{};
+  RunSettings settings{};
 };
 
-class DurableRuns final : public RunService {
+class JournaledRuns final : public RunService {
  public:
-  explicit DurableRuns(DurableRunsOptions options);
-  ~DurableRuns() override;
+  explicit JournaledRuns(JournaledRunsOptions options);
+  ~JournaledRuns() override;
 
   // Begins to look after what others left in the store, until Close().
   void Tend();
@@ -66,8 +66,8 @@ class DurableRuns final : public RunService {
   // has ended.
   asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id);
 
-  asio::awaitable<Result<RunView>> Start(IsolationKey owner, StartRun request) override;
-  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, StartRun request) override;
+  asio::awaitable<Result<RunView>> Start(IsolationKey owner, RunSpec request) override;
+  asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, RunSpec request) override;
   asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) override;
   asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key) override;
   asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner, std::optional<RunState> state,
@@ -105,9 +105,9 @@ class DurableRuns final : public RunService {
   class Starting;
   // kResourceExhausted: too many runs of this owner run or wait for a cell.
   Result<Starting> CountStart(const IsolationKey& owner);
-  asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, StartRun& request,
+  asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, RunSpec& request,
                                                           bool stored_first);
-  Result<LiveRunOrigin> MakeOrigin(IsolationKey owner, StartRun& request) const;
+  Result<LiveRunStart> MakeStart(IsolationKey owner, RunSpec& request) const;
   std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name,
                                                   const SessionContext* session) const;
   asio::awaitable<Result<TakenRun>> Take(IsolationKey owner, RunId id);
@@ -132,18 +132,17 @@ class DurableRuns final : public RunService {
   asio::awaitable<void> TendUntilClosed();
   asio::awaitable<void> ResumeIfDecided(IsolationKey owner, RunId id);
   asio::awaitable<void> WakeLater(IsolationKey owner, RunId id, SystemTime when);
-  asio::awaitable<void> DeliverDecisions(std::shared_ptr<LiveRun> run);
   asio::awaitable<void> RenewLeases();
   void Abandon(const std::vector<HeldRun>& lost);
   asio::awaitable<bool> StoreFailedLately();
 
   SystemClock system_clock_;
-  const DurableRunsOptions options_;
+  const JournaledRunsOptions options_;
   TotalUsage total_;
   OwnerUsage usage_;
   StorePatience patience_;
-  const Surroundings surroundings_;
-  Gate gate_;
+  const RunResources resources_;
+  ShutdownGate gate_;
   Guarded<State> state_;
 };
 
