@@ -20,6 +20,7 @@ struct ReadCall {
   std::shared_ptr<const Tool> tool{};  // Null if there is none of that name.
   Dict
       arguments{};  // By name; of a refused call as they came (WithPositional), if they could be decoded.
+  std::size_t decoded_bytes = 0;  // What the arguments take in memory.
   bool needs_approval = false;
   std::optional<ToolRaised> refused{};  // Why nothing will be done for it.
 };
