@@ -260,7 +260,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
             return Read(std::move(call), *tools);
           });
       if (!read) co_return;
-      load.ShrinkTo(DecodedBytes(read->arguments));
+      load.ShrinkTo(read->decoded_bytes);
       self->Answer(seq, co_await self->Perform(seq, *std::move(read)));
     } catch (const std::exception& thrown) {  // Thrown by Asio on cancellation.
       self->Answer(seq, ToolRaised{.type = "CancelledError", .message = thrown.what()});

@@ -7,9 +7,11 @@ namespace caisson {
 namespace {
 
 ReadCall Refused(ToolCall call, std::shared_ptr<const Tool> tool, const Error& why) {
-  return {.tool = std::move(tool),
-          .arguments = WithPositional(std::move(call.keywords), std::move(call.positional)),
-          .refused = ToRaised(why)};
+  ReadCall read{.tool = std::move(tool),
+                .arguments = WithPositional(std::move(call.keywords), std::move(call.positional)),
+                .refused = ToRaised(why)};
+  read.decoded_bytes = DecodedBytes(read.arguments);
+  return read;
 }
 
 }  // namespace
@@ -34,6 +36,7 @@ ReadCall Read(ToolCall call, const ToolSet& tools) {
     return Refused(std::move(kept), std::move(read.tool), bound.error());
   }
   read.arguments = *std::move(bound);
+  read.decoded_bytes = DecodedBytes(read.arguments);
   read.needs_approval = tool->NeedsApproval(read.arguments);
   return read;
 }

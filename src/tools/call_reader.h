@@ -21,6 +21,7 @@ namespace caisson {
 struct ReadCall {
   std::shared_ptr<const Tool> tool{};  // Null if no tool has that name.
   Dict arguments{};  // By name. For a refused call as received (WithPositional), if decodable.
+  std::size_t decoded_bytes = 0;  // The memory that the arguments take.
   bool needs_approval = false;
   std::optional<ToolRaised> refused{};  // The reason why nothing is done for it.
 };

@@ -189,7 +189,10 @@ ToolBody Command(CommandSpec spec, asio::any_io_executor io, CommandLog log) {
   return Awaitable([=](Dict arguments, CallContext call) -> asio::awaitable<ToolAnswer> {
            auto environment = EnvironmentOf(*shared, call);
            if (!environment) co_return Failed("RuntimeError", environment.error().message());
-           auto input = ToJson(Value(std::move(arguments)));
+           // Writing and freeing large arguments takes milliseconds, which are the lane's here.
+           auto input = co_await CallOn(io, [arguments = std::move(arguments)]() mutable {
+             return ToJson(Value(std::move(arguments)));
+           });
            if (!input) co_return Failed("TypeError", "the arguments: " + input.error().message());
            auto pass = co_await turnstile->Enter();
            if (!pass || (call.start && !co_await call.start())) {

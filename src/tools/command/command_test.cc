@@ -84,6 +84,29 @@ TEST_F(CommandTest, ArgumentsGoInAndTheResultComesOut) {
   EXPECT_EQ(Shown(Shell("echo")), "null");
 }
 
+// The executor of a run serves other users' runs as well.
+TEST_F(CommandTest, ArgumentsAreWrittenInThePoolAndNotOnTheExecutorOfTheRun) {
+  asio::io_context lane;
+  asio::io_context pool;
+  const auto tool = *Tool::Make({.name = "f"}, Command({.argv = {"/bin/sh", "-c", "echo 1"}},
+                                                       pool.get_executor(), [](auto) {}));
+  ToolRun run;
+  std::optional<Result<ToolAnswer>> answer;
+  Invocation invocation;
+  invocation.keywords.items.emplace_back(Value("x"), Value(1.0 / 0.0));  // JSON cannot hold it.
+  invocation.bound = true;
+  Spawn(lane.get_executor(), [&]() -> asio::awaitable<void> {
+    answer.emplace(co_await tool->InvokeRaw(std::move(invocation), run));
+  });
+  lane.poll();
+  EXPECT_FALSE(answer.has_value());  // The arguments were not read yet.
+  pool.run();
+  lane.restart();
+  lane.run();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_THAT(Shown(**answer), HasSubstr("TypeError"));
+}
+
 // Calls that wait for their turn have not begun, so a crash leaves few uncertain, even of many
 // calls.
 TEST_F(CommandTest, FewCallsAreBetweenTheirRecordAndTheirProgram) {
