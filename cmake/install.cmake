@@ -1,7 +1,7 @@
 # The files that `make install` installs:
 #
 #   bin/caisson                      the program
-#   libexec/caisson/                 the programs it starts: worker, base, nursery
+#   libexec/caisson/                 the programs it starts: worker, base, fork server
 #   lib/libcaisson.a                 everything as one library, for your own programs
 #   include/caisson/                 its headers; include <caisson/caisson.h>
 #   lib/cmake/Caisson, lib/pkgconfig files to find it
@@ -9,8 +9,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(library_modules
-  base aead sha256 wakeup asio_impl wire jsonrpc policy_lists policy context telemetry net net_stdio identity store store_sql
-  store_sqlite store_postgres jail engine engine_session engine_wasm engine_native engine_auto workspace tools
+  base aead sha256 wakeup asio_impl wire jsonrpc policy_lists policy caller telemetry net net_stdio identity store store_sql
+  store_sqlite store_postgres jail engine engine_host engine_wasm engine_native engine_auto workspace tools
   tools_command tools_http tools_mcp approval runs_journal config runs_cells runs agent protocol_rest protocol_mcp server)
 set(library_objects ${library_modules})
 list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
@@ -27,7 +27,7 @@ target_link_libraries(libcaisson INTERFACE Threads::Threads OpenSSL::SSL OpenSSL
   sqlite3 pq)
 
 install(TARGETS caisson RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
-install(TARGETS caisson-nursery RUNTIME DESTINATION libexec/caisson COMPONENT runtime)
+install(TARGETS caisson-forkserver RUNTIME DESTINATION libexec/caisson COMPONENT runtime)
 if(TARGET caisson-worker)
   install(TARGETS caisson-worker RUNTIME DESTINATION libexec/caisson COMPONENT runtime)
   install(FILES "${CMAKE_BINARY_DIR}/caisson.base" DESTINATION libexec/caisson COMPONENT runtime)
@@ -42,7 +42,7 @@ install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
 
 # The umbrella header and the headers it includes; those of engines, jail and protocols are not
 # installed.
-foreach(module base wire policy context identity store workspace tools config runs runs/cells agent)
+foreach(module base wire policy caller identity store workspace tools config runs runs/cells agent)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})

@@ -17,11 +17,11 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/execute_code.h"
+#include "agent/instructions.h"
 #include "base/guarded.h"
 #include "base/result.h"
 #include "runs/cells/code_runner.h"
-#include "agent/execute_code.h"
-#include "agent/instructions.h"
 #include "tools/tool.h"
 
 namespace caisson {

@@ -82,7 +82,8 @@ struct Answer {
 
 class ApprovalDesk {
  public:
-  ApprovalDesk(Store& store, DecisionNotifier& notifier, const Clock& clock, DeskOptions options = {})
+  ApprovalDesk(Store& store, DecisionNotifier& notifier, const Clock& clock,
+               DeskOptions options = {})
       : store_(store), notifier_(notifier), clock_(clock), options_(options) {}
 
   // Fails with kInvalidArgument if the arguments cannot be shown or the tool's definition cannot be

@@ -254,7 +254,7 @@ class Measurement {
 
   Result<std::unique_ptr<NativeEngine>> NewNative(std::size_t lanes, std::size_t spare_cells,
                                                   std::vector<std::string> preload = {}) {
-    return NativeEngine::Create({.nursery_path = found_.nursery_path,
+    return NativeEngine::Create({.fork_server_path = found_.fork_server_path,
                                  .tier = tier_,
                                  .lanes = lanes,
                                  .kinds = {{.preload = std::move(preload)}},
@@ -263,7 +263,7 @@ class Measurement {
 
   Result<void> Native() {
     if (!Wanted("native.")) return {};
-    if (found_.nursery_path.empty()) {
+    if (found_.fork_server_path.empty()) {
       Skip("native.*", "engine native is not installed");
       return {};
     }
@@ -283,7 +283,7 @@ class Measurement {
 
   Result<void> NativeOneAfterAnother() {
     TRY_ASSIGN(auto engine, NewNative(1, kSpareCells));
-    // The pid namespace distinguishes cells from the nursery.
+    // The pid namespace distinguishes cells from the fork server.
     TRY(TakeInNamespaces("native.cell_bytes", [] { return WaitingCellBytes(kSpareCells); }));
     if (WantedAny({"native.fresh_run_us", "native.outcome_us"})) {
       options_.progress("native.fresh_run_us");

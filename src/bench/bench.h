@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "bench/report.h"
+#include "bench/bench_report.h"
 
 namespace caisson::bench {
 

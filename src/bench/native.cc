@@ -159,7 +159,7 @@ Result<Samples> WaitingCellBytes(std::size_t cells) {
     Samples bytes = ReadNativeCellBytes();
     if (bytes.size() >= cells) return bytes;
     if (Clock::now() > deadline) {
-      return Error(ErrorCode::kInternal, "the nursery did not make the expected cells");
+      return Error(ErrorCode::kInternal, "the fork server did not make the expected cells");
     }
   }
 }

@@ -72,7 +72,7 @@ std::vector<fs::path> Descendants(const fs::path& process) {
   return all;
 }
 
-// Returns the number of pid namespaces of a process; a cell has one more than its nursery.
+// Returns the number of pid namespaces of a process; a cell has one more than its fork server.
 std::size_t PidNamespaces(const fs::path& process) {
   const std::string status = ReadAll(process / "status");
   const std::size_t at = status.find("\nNSpid:");
@@ -95,11 +95,11 @@ Result<std::uint64_t> ReadWorkerBytes() {
 
 std::vector<double> ReadNativeCellBytes() {
   std::vector<double> all;
-  for (const fs::path& nursery : Children()) {
-    const std::size_t depth = PidNamespaces(nursery);
+  for (const fs::path& fork_server : Children()) {
+    const std::size_t depth = PidNamespaces(fork_server);
     std::vector<double> cells;
     double shared = 0;
-    for (const fs::path& process : Descendants(nursery)) {
+    for (const fs::path& process : Descendants(fork_server)) {
       const auto share = Field(ReadAll(process / "smaps_rollup"), "\nPss:");
       if (!share) continue;
       const auto bytes = static_cast<double>(*share * kKibibyte);

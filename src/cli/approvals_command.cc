@@ -192,7 +192,8 @@ class Approvals {
 
   const ApprovalsFlags& flags_;
   OpenedStore& opened_;
-  DecisionNotifier notifier_;  // Nobody waits in this process; who does finds the decision in the store.
+  DecisionNotifier
+      notifier_;  // Nobody waits in this process; who does finds the decision in the store.
   SystemClock clock_;
   ApprovalDesk desk_;
 };

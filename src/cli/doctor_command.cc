@@ -80,8 +80,8 @@ void AppendEngine(const EngineVerdict& engine, std::string& out) {
     out += "      base   " + engine.base_path +
            (engine.base_sha256.empty() ? "" : ", SHA-256 verified: " + engine.base_sha256) + "\n";
   }
-  if (!engine.nursery_path.empty()) {
-    out += "      nursery " + engine.nursery_path + "\n      packages";
+  if (!engine.fork_server_path.empty()) {
+    out += "      fork server " + engine.fork_server_path + "\n      packages";
     for (const std::string& package : engine.packages) out += " " + package;
     out += engine.packages.empty() ? " none beyond the standard library\n" : "\n";
   }

@@ -20,8 +20,8 @@
 #include "cli/statement.h"
 #include "cli/tell.h"
 #include "cli/terminal_question.h"
-#include "runs/door_session.h"
 #include "engine/outcome.h"
+#include "runs/door_session.h"
 #include "server/code_service.h"
 #include "server/single_run.h"
 

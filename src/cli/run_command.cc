@@ -155,7 +155,7 @@ int RunCommand::RunCode() {
        .setting = (*service)->setting(),
        .gate = *std::move(gate),
        .context =
-           std::make_shared<const SessionContext>(LocalSession((*service)->sessions(), "cli"))},
+           std::make_shared<const CallerContext>(LocalSession((*service)->sessions(), "cli"))},
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;
   return done ? Finish(done->outcome) : Fail(done.error(), ExitStatus(done.error().code()));
@@ -193,7 +193,7 @@ int RunCommand::RunInStore(CodeService& service, const Config& config) {
   if (interrupts_.signal() != 0) run.Cancel();
   const auto view = run.Perform(
       {.code = std::move(code_),
-       .context = std::make_shared<const SessionContext>(LocalSession(service.sessions(), "cli"))},
+       .context = std::make_shared<const CallerContext>(LocalSession(service.sessions(), "cli"))},
       [&](RunSpec request) { return StartOrDeny(runs, std::move(request)); },
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;

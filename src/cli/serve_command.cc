@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "base/guarded.h"
+#include "caller/caller_context.h"
 #include "cli/code_flags.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/interrupts.h"
 #include "cli/output.h"
 #include "config/config.h"
-#include "context/session_context.h"
 #include "server/http_server.h"
 
 namespace caisson::cli {

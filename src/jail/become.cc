@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "context/child_environment.h"
+#include "caller/child_environment.h"
 
 namespace caisson::jail {
 namespace {
@@ -22,10 +22,10 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 }  // namespace
 
 Error Become(const Successor& successor) {
-  SessionHost nobody({});
+  CallerHost nobody({});
   ChildVariables variables{.inherit = {}};
   variables.own.insert(successor.environment.begin(), successor.environment.end());
-  const auto environment = ChildEnvironment::Build(SessionContext(nobody), variables);
+  const auto environment = ChildEnvironment::Build(CallerContext(nobody), variables);
   if (!environment) return environment.error();
   ::syscall(SYS_execveat, successor.program, "", Pointers(successor.argv).data(),
             Pointers(environment->entries()).data(), AT_EMPTY_PATH);

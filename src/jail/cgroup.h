@@ -17,7 +17,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "jail/spawn.h"
+#include "jail/spawn_process.h"
 
 namespace caisson::jail {
 

@@ -13,13 +13,13 @@
 #include <cstdlib>
 #include <utility>
 
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
 #include "jail/walls.h"
 
 namespace caisson::jail {
 namespace {
 
-constexpr std::uint64_t kBerthNamespaces = CLONE_NEWUSER | CLONE_NEWNS;
+constexpr std::uint64_t kSlotNamespaces = CLONE_NEWUSER | CLONE_NEWNS;
 
 // Limits that are equal for all processes; those that depend on a run are set later.
 constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
@@ -103,15 +103,15 @@ Result<Walls> Enclosure::Seal(const Filter& filter) {
 }
 
 Result<Enclosure::Forked> Enclosure::Fork() const {
-  return Clone(kBerthNamespaces | CLONE_NEWPID);
+  return Clone(kSlotNamespaces | CLONE_NEWPID);
 }
 
-Result<Enclosure::Forked> Enclosure::ForkBerth() const {
-  if (tier_ != Tier::kNamespace) return Error(ErrorCode::kInternal, "a berth without namespaces");
-  return Clone(kBerthNamespaces);
+Result<Enclosure::Forked> Enclosure::ForkSlot() const {
+  if (tier_ != Tier::kNamespace) return Error(ErrorCode::kInternal, "a slot without namespaces");
+  return Clone(kSlotNamespaces);
 }
 
-Result<Enclosure::Forked> Enclosure::ForkInBerth() const {
+Result<Enclosure::Forked> Enclosure::ForkInSlot() const {
   return Clone(CLONE_NEWPID);
 }
 
@@ -120,7 +120,7 @@ Result<Enclosure::Forked> Enclosure::Clone(std::uint64_t namespaces) const {
   int pidfd = -1;
   // glibc has no fork with flags. Its fork would correct the main thread's id in the child. That is
   // not needed: the process that built the enclosure is pid 1, and so is each process that runs
-  // code. (In a process that holds a berth it is wrong, but not used.)
+  // code. (In a process that holds a slot it is wrong, but not used.)
   const long pid =
       tier_ == Tier::kNamespace
           ? ::syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, 0)
@@ -137,7 +137,7 @@ Result<Enclosure::Forked> Enclosure::Clone(std::uint64_t namespaces) const {
 // If the parent died before this took effect, getppid shows it. Not in tier kNamespace, where a
 // child's parent is outside of its pid namespace: there the process that built the enclosure is pid
 // 1 of the surrounding namespace, whose end kills all processes in it, and it ends itself when a
-// process that holds a berth has ended (Nursery::Reap).
+// process that holds a slot has ended (ForkServer::Reap).
 void Enclosure::DieWith(pid_t parent) const {
   const int set = ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   const bool late = tier_ != Tier::kNamespace && ::getppid() != parent;

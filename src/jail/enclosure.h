@@ -1,7 +1,7 @@
 // An Enclosure is a jail that is built once and into which any number of processes are forked. Each
 // of those processes adds its own walls before it meets hostile code.
 //
-// The process that builds it (a nursery) was started by Spawn(), stays trusted and keeps no
+// The process that builds it (a fork server) was started by Spawn(), stays trusted and keeps no
 // privilege. Everything that the forked processes share is read-only. Settle() and Confine() make
 // the parts that are private to each.
 //
@@ -58,9 +58,9 @@ class Enclosure {
     UniqueFd pidfd;  // Only set in the parent.
   };
   Result<Forked> Fork() const;
-  // As Fork, for a process that will hold a Berth (berth.h), from which others are forked. It gets
+  // As Fork, for a process that will hold a Slot (slot.h), from which others are forked. It gets
   // no pid namespace of its own. Tier kNamespace only.
-  Result<Forked> ForkBerth() const;
+  Result<Forked> ForkSlot() const;
 
   // Call in the child. Gives it its own identity and, in tier kNamespace, its own files.
   Result<void> Settle(const PrivateFiles& files, std::uint64_t bytes, std::uint64_t inodes) const;
@@ -75,12 +75,12 @@ class Enclosure {
   Result<UniqueFd> OpenOwn(const char* file) const;
 
  private:
-  friend class Berth;  // Performs these steps one by one.
+  friend class Slot;  // Performs these steps one by one.
 
   Enclosure(Tier tier, UniqueFd proc, int landlock_abi)
       : tier_(tier), proc_(std::move(proc)), landlock_abi_(landlock_abi) {}
 
-  Result<Forked> ForkInBerth() const;
+  Result<Forked> ForkInSlot() const;
   Result<Forked> Clone(std::uint64_t namespaces) const;
   void DieWith(pid_t parent) const;
   Result<void> SettleIdentity() const;

@@ -49,7 +49,7 @@ void AllowValues(Rules& rules, int number, unsigned argument,
 }
 
 // A file without a name leaves no mark on its directory but takes an inode number, from which the
-// next cell of a berth could tell that another cell ran before. Libraries fall back to a named
+// next cell of a slot could tell that another cell ran before. Libraries fall back to a named
 // file.
 void AllowNamedFiles(Rules& rules, int number, unsigned flags) {
   constexpr std::uint64_t kNameless = O_TMPFILE & ~O_DIRECTORY;
@@ -82,7 +82,7 @@ void Memory(Rules& rules) {
   Refuse(rules, ENOSYS,
          {SYS_get_mempolicy, SYS_set_mempolicy, SYS_mbind, SYS_pkey_alloc, SYS_pkey_free,
           SYS_pkey_mprotect, SYS_membarrier});
-  // A memfd can be executable, and shared memory would be shared between all cells of a nursery.
+  // A memfd can be executable, and shared memory would be shared between all cells of a fork server.
   Refuse(rules, EACCES,
          {SYS_memfd_create, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt, SYS_semget, SYS_semop,
           SYS_semctl, SYS_semtimedop, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open,

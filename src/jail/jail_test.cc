@@ -29,9 +29,9 @@
 
 #include "jail/cgroup.h"
 #include "jail/enter.h"
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
 #include "jail/landlock.h"
-#include "jail/spawn.h"
+#include "jail/spawn_process.h"
 #include "jail/testing/namespaces.h"
 
 namespace caisson::jail {

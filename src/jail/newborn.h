@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
 #include "jail/tier.h"
 
 namespace caisson::jail {

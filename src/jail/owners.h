@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
 
 namespace caisson::jail {
 

@@ -25,7 +25,7 @@
 #include "base/unique_fd.h"
 #include "jail/attach.h"
 #include "jail/cgroup.h"
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
 #include "jail/landlock.h"
 #include "jail/root.h"
 

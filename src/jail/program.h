@@ -23,8 +23,8 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "context/child_environment.h"
-#include "jail/spawn.h"
+#include "caller/child_environment.h"
+#include "jail/spawn_process.h"
 
 namespace caisson::jail {
 

@@ -63,9 +63,9 @@ TEST(ProgramTest, TheEnvironmentIsEmpty) {
 
 // I1.
 TEST(ProgramTest, TheEnvironmentIsTheOneItIsGiven) {
-  SessionHost host({});
+  CallerHost host({});
   const auto environment =
-      ChildEnvironment::Build(SessionContext(host), {.own = {{"B", "2"}, {"A", "1"}}});
+      ChildEnvironment::Build(CallerContext(host), {.own = {{"B", "2"}, {"A", "1"}}});
   const auto result = RunProgram({.argv = {"/usr/bin/env"}, .environment = *environment});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->output, "A=1\nB=2\n");
@@ -73,9 +73,9 @@ TEST(ProgramTest, TheEnvironmentIsTheOneItIsGiven) {
 
 TEST(ProgramTest, ANameIsLookedForInItsOwnPath) {
   EXPECT_TRUE(RunProgram({.argv = {"true"}}));
-  SessionHost host({});
+  CallerHost host({});
   const auto environment =
-      ChildEnvironment::Build(SessionContext(host), {.own = {{"PATH", ":/nowhere:"}}});
+      ChildEnvironment::Build(CallerContext(host), {.own = {{"PATH", ":/nowhere:"}}});
   const auto result = RunProgram({.argv = {"true"}, .environment = *environment});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::kNotFound);

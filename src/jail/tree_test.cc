@@ -1,5 +1,3 @@
-#include "jail/tree.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
+#include "jail/mount_tree.h"
 #include "jail/owners.h"
 
 namespace caisson::jail {

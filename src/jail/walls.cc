@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
 #include "jail/landlock.h"
 
 namespace caisson::jail {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "net/headers.h"
-#include "net/message.h"
+#include "net/http_message.h"
 
 namespace caisson::net {
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/network.h"
-#include "net/message.h"
+#include "net/http_message.h"
 
 namespace caisson::net {
 

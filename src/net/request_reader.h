@@ -20,7 +20,7 @@
 
 #include "net/body_budget.h"
 #include "net/connection_table.h"
-#include "net/message.h"
+#include "net/http_message.h"
 #include "net/peer.h"
 #include "net/router.h"
 #include "net/server.h"

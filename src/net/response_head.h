@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/message.h"
+#include "net/http_message.h"
 #include "net/request_reader.h"
 
 namespace caisson::net {

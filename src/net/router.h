@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "net/exchange.h"
+#include "net/http_exchange.h"
 #include "net/target.h"
 
 namespace caisson::net {

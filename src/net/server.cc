@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/run_on.h"
-#include "net/connection.h"
 #include "net/endpoint.h"
+#include "net/http_connection.h"
 
 namespace caisson::net {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "net/exchange.h"
+#include "net/http_exchange.h"
 
 namespace caisson::net {
 

@@ -6,7 +6,7 @@
 namespace caisson {
 namespace {
 
-using enum SessionVariable;
+using enum CallerVariable;
 
 constexpr std::size_t kMaxNameBytes = 256;
 
@@ -16,8 +16,8 @@ bool IsName(std::string_view text) {
 
 }  // namespace
 
-SessionContext RemoteSession(SessionHost& host, const Identity& identity, std::string_view door) {
-  SessionContext context(host);
+CallerContext RemoteSession(CallerHost& host, const Identity& identity, std::string_view door) {
+  CallerContext context(host);
   context.Bind({.values = {{kPlatform, std::string(door)},
                            {kSource, std::string(door)},
                            {kScopeId, identity.tenant().value_or("")},
@@ -29,8 +29,8 @@ SessionContext RemoteSession(SessionHost& host, const Identity& identity, std::s
   return context;
 }
 
-SessionContext LocalSession(SessionHost& host, std::string_view door) {
-  SessionContext context = SessionContext::OfStart(host);
+CallerContext LocalSession(CallerHost& host, std::string_view door) {
+  CallerContext context = CallerContext::OfStart(host);
   for (const auto& [variable, value] :
        {std::pair(kPlatform, door), {kSource, door}, {kUserId, std::string_view("local")}}) {
     if (!context.slot(variable)) context.Set(variable, std::string(value));
@@ -39,9 +39,8 @@ SessionContext LocalSession(SessionHost& host, std::string_view door) {
   return context;
 }
 
-std::shared_ptr<const SessionContext> ForRequest(const SessionContext& session,
-                                                 RequestNames names) {
-  auto context = std::make_shared<SessionContext>(session.Fork());
+std::shared_ptr<const CallerContext> ForRequest(const CallerContext& session, RequestNames names) {
+  auto context = std::make_shared<CallerContext>(session.Fork());
   if (IsName(names.message_id)) context->Set(kMessageId, std::move(names.message_id));
   if (IsName(names.session)) context->Set(kId, std::move(names.session));
   return context;

@@ -1,6 +1,6 @@
 // The session that a run belongs to, as the door knows it that somebody came through: who they are and how they came.
 //
-//   const SessionContext ann = RemoteSession(host, identity, "rest");
+//   const CallerContext ann = RemoteSession(host, identity, "rest");
 //   runs.Start(owner, {.code = code, .context = ForRequest(ann, {.message_id = "m7"})});
 //
 // Trust     Identities were resolved (I2). What a request says of itself is data; what no environment could hold of it is
@@ -13,23 +13,23 @@
 #include <string>
 #include <string_view>
 
-#include "context/session_context.h"
+#include "caller/caller_context.h"
 #include "identity/identity.h"
 
 namespace caisson {
 
 // Somebody whom a request named. `door` is what it is called in CAISSON_SESSION_PLATFORM: "rest", "mcp".
-SessionContext RemoteSession(SessionHost& host, const Identity& identity, std::string_view door);
+CallerContext RemoteSession(CallerHost& host, const Identity& identity, std::string_view door);
 
 // Whoever started this program, in the session that they started it in, if it was one; what that one does not say, the
 // door does.
-SessionContext LocalSession(SessionHost& host, std::string_view door);
+CallerContext LocalSession(CallerHost& host, std::string_view door);
 
 struct RequestNames {
   std::string message_id{};  // As the client calls its request.
   std::string session{};     // The stateful session that it is for.
 };
 // The same for one request of theirs.
-std::shared_ptr<const SessionContext> ForRequest(const SessionContext& session, RequestNames names);
+std::shared_ptr<const CallerContext> ForRequest(const CallerContext& session, RequestNames names);
 
 }  // namespace caisson

@@ -3,23 +3,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "context/child_environment.h"
+#include "caller/child_environment.h"
 
 namespace caisson {
 namespace {
 
-using enum SessionVariable;
+using enum CallerVariable;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
 class DoorSessionTest : public testing::Test {
  protected:
-  static std::vector<std::string> Child(const SessionContext& context) {
+  static std::vector<std::string> Child(const CallerContext& context) {
     return ChildEnvironment::Build(context, {})->entries();
   }
 
-  SessionHost host_{{{EnvironmentName(kChatId), "starter's"}}};
+  CallerHost host_{{{EnvironmentName(kChatId), "starter's"}}};
   const Identity ann_ = *Identity::Create({.tenant = "acme", .user = "ann"});
 };
 
@@ -40,7 +40,7 @@ TEST_F(DoorSessionTest, ALocalSessionIsTheOneThatStartedUs) {
 }
 
 TEST_F(DoorSessionTest, ARequestNamesItselfAndNobodyElse) {
-  const SessionContext ann = RemoteSession(host_, ann_, "mcp");
+  const CallerContext ann = RemoteSession(host_, ann_, "mcp");
   const auto named = ForRequest(ann, {.message_id = "7", .session = "notes"});
   EXPECT_EQ(named->Get(kMessageId), "7");
   EXPECT_EQ(named->Get(kId), "notes");
@@ -48,7 +48,7 @@ TEST_F(DoorSessionTest, ARequestNamesItselfAndNobodyElse) {
 }
 
 TEST_F(DoorSessionTest, ANameThatNoEnvironmentHoldsIsLeftOut) {
-  const SessionContext ann = RemoteSession(host_, ann_, "mcp");
+  const CallerContext ann = RemoteSession(host_, ann_, "mcp");
   for (const std::string& name : {std::string("a\0b", 3), std::string(1 << 20, 'x')}) {
     const auto context = ForRequest(ann, {.message_id = name});
     EXPECT_EQ(context->Get(kMessageId), "");
@@ -58,8 +58,8 @@ TEST_F(DoorSessionTest, ANameThatNoEnvironmentHoldsIsLeftOut) {
 
 TEST_F(DoorSessionTest, WhatIsRecordedIsTheSameInAnotherProcess) {
   const auto context = ForRequest(RemoteSession(host_, ann_, "rest"), {.message_id = "7"});
-  SessionHost other({{EnvironmentName(kCron), "1"}, {EnvironmentName(kUserId), "bob"}});
-  const SessionContext again = SessionContext::FromRecord(other, context->Record());
+  CallerHost other({{EnvironmentName(kCron), "1"}, {EnvironmentName(kUserId), "bob"}});
+  const CallerContext again = CallerContext::FromRecord(other, context->Record());
   EXPECT_EQ(Child(again), Child(*context));
   EXPECT_EQ(again.Record(), context->Record());
 }

@@ -49,8 +49,8 @@ JournaledRuns::JournaledRuns(JournaledRunsOptions options)
 
 JournaledRuns::~JournaledRuns() = default;
 
-std::shared_ptr<const CodeSetting> JournaledRuns::SettingNamed(
-    const std::string& name, const SessionContext* session) const {
+std::shared_ptr<const CodeSetting> JournaledRuns::SettingNamed(const std::string& name,
+                                                               const CallerContext* session) const {
   if (name.empty()) return options_.setting.For(session);
   const auto found = options_.named_settings.find(name);
   return found == options_.named_settings.end() ? nullptr : found->second;
@@ -470,7 +470,7 @@ asio::awaitable<Result<RunView>> JournaledRuns::CancelElsewhere(IsolationKey own
 asio::awaitable<Result<TakenRun>> JournaledRuns::Take(IsolationKey owner, RunId id) {
   return TakeUp(
       resources_,
-      [this](const std::string& name, const SessionContext* session) {
+      [this](const std::string& name, const CallerContext* session) {
         return SettingNamed(name, session);
       },
       std::move(owner), std::move(id));

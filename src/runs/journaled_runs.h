@@ -27,12 +27,12 @@
 
 #include "base/guarded.h"
 #include "runs/cells/shutdown_gate.h"
+#include "runs/journal/owner_usage.h"
 #include "runs/live_run.h"
 #include "runs/resumption.h"
 #include "runs/run_resources.h"
 #include "runs/run_service.h"
 #include "runs/setting_source.h"
-#include "runs/journal/owner_usage.h"
 
 namespace caisson {
 
@@ -48,8 +48,8 @@ struct JournaledRunsOptions {
   // Others that RunSpec may name by pointer. Only a run whose setting has a name here, or is the service's own, is
   // taken up again after a restart.
   std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
-  SessionHost* sessions = nullptr;  // Without one, runs that act for somebody are not taken up.
-  const Clock* clock = nullptr;     // Null: the system's.
+  CallerHost* sessions = nullptr;  // Without one, runs that act for somebody are not taken up.
+  const Clock* clock = nullptr;    // Null: the system's.
   RunSettings settings{};
 };
 
@@ -109,7 +109,7 @@ class JournaledRuns final : public RunService {
                                                           bool stored_first);
   Result<LiveRunStart> MakeStart(IsolationKey owner, RunSpec& request) const;
   std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name,
-                                                  const SessionContext* session) const;
+                                                  const CallerContext* session) const;
   asio::awaitable<Result<TakenRun>> Take(IsolationKey owner, RunId id);
   // False: closed.
   bool Launch(std::shared_ptr<LiveRun> run);

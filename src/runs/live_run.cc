@@ -87,22 +87,22 @@ LiveRun::LiveRun(const RunResources& resources, LiveRunStart start,
 }
 
 std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
-  return std::make_shared<RunJournal>(JournalOptions{.store = resources_.store,
-                                                     .desk = resources_.desk,
-                                                     .clock = resources_.clock,
-                                                     .owner = start_.owner,
-                                                     .run = start_.id,
-                                                     .lease = *start_.lease,
-                                                     .code_digest = CodeDigest(start_.record.code),
-                                                     .waiting = resources_.settings.waiting,
-                                                     .max_bytes = resources_.settings.max_journal_bytes,
-                                                     .total = &resources_.total,
-                                                     .patience = &resources_.patience,
-                                                     .recorded = start_.recorded,
-                                                     .on_change = [weak = weak_from_this()] {
-                                                       if (const auto self = weak.lock())
-                                                         self->OnChange();
-                                                     }});
+  return std::make_shared<RunJournal>(
+      JournalOptions{.store = resources_.store,
+                     .desk = resources_.desk,
+                     .clock = resources_.clock,
+                     .owner = start_.owner,
+                     .run = start_.id,
+                     .lease = *start_.lease,
+                     .code_digest = CodeDigest(start_.record.code),
+                     .waiting = resources_.settings.waiting,
+                     .max_bytes = resources_.settings.max_journal_bytes,
+                     .total = &resources_.total,
+                     .patience = &resources_.patience,
+                     .recorded = start_.recorded,
+                     .on_change = [weak = weak_from_this()] {
+                       if (const auto self = weak.lock()) self->OnChange();
+                     }});
 }
 
 // Workers count all the time that passes, so they are given more; what counts is counted here.

@@ -46,7 +46,7 @@ struct LiveRunStart {
   RunId id;
   RunRecord record{};
   std::shared_ptr<const CodeSetting> setting{};
-  std::shared_ptr<const SessionContext> context{};
+  std::shared_ptr<const CallerContext> context{};
   std::optional<Lease> lease{};  // Nothing: not in the store yet.
   SystemTime created_at{};
   Restart restart = Restart::kNo;        // Of the record's session.

@@ -121,8 +121,8 @@ asio::awaitable<Result<TakenRun>> Read(const RunResources& resources, SettingByN
   }
   start.record = *std::move(record);
   if (start.record.context && resources.sessions != nullptr) {
-    start.context = std::make_shared<const SessionContext>(
-        SessionContext::FromRecord(*resources.sessions, *start.record.context));
+    start.context = std::make_shared<const CallerContext>(
+        CallerContext::FromRecord(*resources.sessions, *start.record.context));
   }
   start.setting = settings(start.record.setting, start.context.get());
   std::optional<std::string> lost;

@@ -20,7 +20,7 @@ namespace caisson {
 
 // The setting of that name, for that session; null if there is none here.
 using SettingByName = std::function<std::shared_ptr<const CodeSetting>(
-    const std::string& name, const SessionContext* session)>;
+    const std::string& name, const CallerContext* session)>;
 
 struct TakenRun {
   LiveRunStart start;

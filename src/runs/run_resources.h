@@ -13,7 +13,7 @@
 #include "approval/desk.h"
 #include "approval/key_ring.h"
 #include "base/clock.h"
-#include "context/session_context.h"
+#include "caller/caller_context.h"
 #include "engine/engine.h"
 #include "runs/cells/code_runner.h"
 #include "runs/journal/run_journal.h"
@@ -56,7 +56,7 @@ struct RunResources {
   const std::string holder;  // This process, in leases.
   TotalUsage& total;
   StorePatience& patience;
-  SessionHost* const sessions = nullptr;  // For runs that act for somebody and are taken up here.
+  CallerHost* const sessions = nullptr;  // For runs that act for somebody and are taken up here.
 };
 
 }  // namespace caisson

@@ -22,7 +22,7 @@
 #include "approval/desk.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "context/session_context.h"
+#include "caller/caller_context.h"
 #include "engine/outcome.h"
 #include "identity/identity.h"
 #include "runs/cells/code_runner.h"
@@ -41,7 +41,7 @@ struct RunSpec {
   std::optional<Limits> limits{};                // Never above the setting's ceiling.
   std::shared_ptr<const CodeSetting> setting{};  // Nothing: the service's own.
   // Whom its tools act for, for as long as it lasts; nothing: nobody in particular.
-  std::shared_ptr<const SessionContext> context{};
+  std::shared_ptr<const CallerContext> context{};
   // Stored together with the run. A run with a key goes on when its client leaves: the client can find it again.
   std::optional<RunKey> key{};
   std::function<void(const RunId& id)> on_start{};  // Before anything is executed.

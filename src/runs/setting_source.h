@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/notifier.h"
-#include "context/session_context.h"
+#include "caller/caller_context.h"
 #include "runs/cells/code_runner.h"
 
 namespace caisson {
@@ -19,16 +19,16 @@ namespace caisson {
 class SettingSource {
  public:
   // The same pointer as long as nothing has changed; never null. A null session: nobody in particular.
-  using Ask = std::function<std::shared_ptr<const CodeSetting>(const SessionContext* session)>;
+  using Ask = std::function<std::shared_ptr<const CodeSetting>(const CallerContext* session)>;
 
   // Always the same for everybody.
   SettingSource(std::shared_ptr<const CodeSetting> fixed)  // NOLINT(google-explicit-constructor)
-      : ask_([fixed = std::move(fixed)](const SessionContext*) { return fixed; }) {}
+      : ask_([fixed = std::move(fixed)](const CallerContext*) { return fixed; }) {}
   // `changes` rings when it may be another for somebody; null: it never is.
   explicit SettingSource(Ask ask, Notifier<>* changes = nullptr)
       : ask_(std::move(ask)), changes_(changes) {}
 
-  std::shared_ptr<const CodeSetting> For(const SessionContext* session) const {
+  std::shared_ptr<const CodeSetting> For(const CallerContext* session) const {
     return ask_(session);
   }
   Notifier<>* changes() const { return changes_; }

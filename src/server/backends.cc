@@ -61,12 +61,12 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
       std::make_unique<KeptWorkers>(*std::move(newest), *std::move(kept), std::move(start)));
 }
 
-std::vector<NurseryKind> KindsOf(const std::vector<std::vector<std::string>>& preloads,
-                                 const std::string& prefix) {
+std::vector<ForkServerKind> KindsOf(const std::vector<std::vector<std::string>>& preloads,
+                                    const std::string& prefix) {
   // Another Python starts for each run, and imports then.
   if (!IsForEmbedded(prefix)) return {{.prefix = prefix}};
   const std::vector<std::string> installed = InstalledPackages(prefix);
-  std::vector<NurseryKind> kinds;
+  std::vector<ForkServerKind> kinds;
   for (const std::vector<std::string>& names : preloads) {
     const bool all = std::ranges::all_of(names, [&](const std::string& name) {
       return std::ranges::binary_search(installed, name);
@@ -76,12 +76,12 @@ std::vector<NurseryKind> KindsOf(const std::vector<std::vector<std::string>>& pr
   return kinds;
 }
 
-// What code may use of engine native. Without a nursery nothing is offered, and code that needs more is
+// What code may use of engine native. Without a fork server nothing is offered, and code that needs more is
 // told what to ask for.
 std::shared_ptr<const std::vector<std::string>> PackagesOf(const BackendOptions& options,
                                                            const Installation& found) {
   std::vector<std::string> packages;
-  if (!found.nursery_path.empty()) {
+  if (!found.fork_server_path.empty()) {
     const std::vector<std::string_view> chosen(options.native_packages.begin(),
                                                options.native_packages.end());
     packages = AllowedPackages(InstalledPackages(options.python_prefix),
@@ -104,11 +104,11 @@ std::string ScratchOf(const BackendOptions& options) {
 
 Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const Installation& found,
                                            jail::Tier tier) {
-  if (found.nursery_path.empty()) {
-    return Error(ErrorCode::kNotFound, "there is no caisson-nursery beside " + found.worker_path +
-                                           ": engine native was not installed");
+  if (found.fork_server_path.empty()) {
+    return Error(ErrorCode::kNotFound, "there is no caisson-forkserver beside " +
+                                           found.worker_path + ": engine native was not installed");
   }
-  return AsEngine(NativeEngine::Create({.nursery_path = found.nursery_path,
+  return AsEngine(NativeEngine::Create({.fork_server_path = found.fork_server_path,
                                         .tier = tier,
                                         .scratch = ScratchOf(options),
                                         .lanes = options.lanes,

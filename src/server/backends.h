@@ -40,7 +40,7 @@ struct BackendOptions {
   Limits ceiling = DefaultCeiling();       // No run gets more.
   std::size_t cells_per_owner = SIZE_MAX;  // In each engine. 0: a quarter of its cells.
   std::size_t spare_cells = 4;             // Native ones that wait for the next runs, per lane.
-  // What native nurseries have imported before code arrives, one nursery for each line. The first is
+  // What native fork servers have imported before code arrives, one fork server for each line. The first is
   // always there; the others come when code needs them. Only what is installed is imported.
   std::vector<std::vector<std::string>> preloads = {
       {}, {"asyncio"}, {"numpy"}, {"numpy", "pandas"}};

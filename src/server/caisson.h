@@ -6,11 +6,11 @@
 // Lifetime  See the headers below.
 #pragma once
 
-#include "runs/cells/code_runner.h"       // IWYU pragma: export
 #include "agent/outcome_contents.h"  // IWYU pragma: export
 #include "agent/provider.h"          // IWYU pragma: export
-#include "server/code_service.h"       // IWYU pragma: export
-#include "server/version.h"            // IWYU pragma: export
-#include "tools/registry.h"            // IWYU pragma: export
-#include "tools/tool.h"                // IWYU pragma: export
-#include "wire/json.h"                 // IWYU pragma: export
+#include "runs/cells/code_runner.h"  // IWYU pragma: export
+#include "server/code_service.h"     // IWYU pragma: export
+#include "server/version.h"          // IWYU pragma: export
+#include "tools/registry.h"          // IWYU pragma: export
+#include "tools/tool.h"              // IWYU pragma: export
+#include "wire/json.h"               // IWYU pragma: export

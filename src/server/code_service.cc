@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/run_here.h"
-#include "context/child_environment.h"
+#include "caller/child_environment.h"
 #include "server/configured_tools.h"
 #include "server/configured_upstreams.h"
 #include "server/single_run.h"
@@ -83,11 +83,12 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
     config.upstreams = std::move(options.upstreams);
     config.directory = std::move(options.tools_directory);
     if (!options.log) options.log = [](std::string_view) {};
-    const ToolResources resources{.io = pool,
-                                  .pool = pool,
-                                  .host = service->sessions_,
-                                  .log = std::move(options.log),
-                                  .on_change = [notifier = &service->tools_changed_] { notifier->Notify(); }};
+    const ToolResources resources{
+        .io = pool,
+        .pool = pool,
+        .host = service->sessions_,
+        .log = std::move(options.log),
+        .on_change = [notifier = &service->tools_changed_] { notifier->Notify(); }};
     TRY_ASSIGN(const auto configured, MakeTools(config, resources));
     TRY_ASSIGN(service->upstreams_, OpenUpstreams(config, resources));
     auto tools = options.setting.tools->tools();
@@ -105,7 +106,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
   return service;
 }
 
-std::shared_ptr<const CodeSetting> CodeService::SettingFor(const SessionContext* session) const {
+std::shared_ptr<const CodeSetting> CodeService::SettingFor(const CallerContext* session) const {
   constexpr std::size_t kMaxSettings = 256;
   if (upstreams_.empty()) return setting_;
   SettingsByTools::key_type offered;

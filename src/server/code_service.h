@@ -17,14 +17,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/notifier.h"
 #include "base/guarded.h"
 #include "base/low_priority_pool.h"
+#include "base/notifier.h"
 #include "base/result.h"
+#include "caller/caller_context.h"
+#include "config/config.h"
 #include "runs/cells/code_runner.h"
 #include "runs/setting_source.h"
-#include "config/config.h"
-#include "context/session_context.h"
 #include "server/backends.h"
 
 namespace caisson {
@@ -58,12 +58,12 @@ class CodeService {
 
   Engine& engine() { return *engine_; }
   CodeRunner& runner() { return *runner_; }
-  SessionHost& sessions() { return sessions_; }
+  CallerHost& sessions() { return sessions_; }
   // With all tools, the configured ones too, as they are now for that session; null: for nobody in particular.
-  std::shared_ptr<const CodeSetting> SettingFor(const SessionContext* session) const;
+  std::shared_ptr<const CodeSetting> SettingFor(const CallerContext* session) const;
   std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
   SettingSource settings() const {
-    return SettingSource([this](const SessionContext* session) { return SettingFor(session); },
+    return SettingSource([this](const CallerContext* session) { return SettingFor(session); },
                          upstreams_.empty() ? nullptr : &tools_changed_);
   }
 
@@ -81,7 +81,7 @@ class CodeService {
 
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  SessionHost sessions_{CaptureEnvironment()};
+  CallerHost sessions_{CaptureEnvironment()};
   mutable Notifier<> tools_changed_;  // Of upstreams.
   const std::unique_ptr<Engine> engine_;
   // Gone before the engine: they answer the engine's cells.

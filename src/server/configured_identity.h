@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "caller/caller_context.h"
 #include "config/config.h"
-#include "context/session_context.h"
 #include "identity/resolver.h"
 
 namespace caisson {

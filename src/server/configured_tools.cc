@@ -36,7 +36,7 @@ Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config
   variables.inherit.insert(variables.inherit.end(), tool.inherit_env.begin(),
                            tool.inherit_env.end());
   // What no environment can hold is the operator's mistake, to be told now.
-  TRY(ChildEnvironment::Build(SessionContext(resources.host), variables));
+  TRY(ChildEnvironment::Build(CallerContext(resources.host), variables));
   CommandSpec spec{.argv = tool.command,
                    .directory = Beside(config, tool.directory),
                    .variables = std::move(variables),

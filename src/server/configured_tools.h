@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "caller/child_environment.h"
 #include "config/config.h"
-#include "context/child_environment.h"
-#include "tools/command/command.h"
+#include "tools/command/command_tool.h"
 #include "tools/tool.h"
 
 namespace caisson {
@@ -20,7 +20,7 @@ namespace caisson {
 struct ToolResources {
   asio::any_io_executor io;    // Where commands and requests are waited for.
   asio::any_io_executor pool;  // Where names are resolved; may block.
-  SessionHost& host;           // What commands inherit, as far as the operator lets them.
+  CallerHost& host;            // What commands inherit, as far as the operator lets them.
   CommandLog log{};
   std::function<void()>
       on_change{};  // When upstreams have other tools than before; from any thread.

@@ -32,7 +32,7 @@ class ConfiguredToolsTest : public ::testing::Test {
     return made ? "" : made.error().message();
   }
 
-  SessionHost host_{{{"TOKEN", "tok-12345678"}, {"PATH", "/usr/bin:/bin"}}};
+  CallerHost host_{{{"TOKEN", "tok-12345678"}, {"PATH", "/usr/bin:/bin"}}};
   asio::io_context context_;
 };
 

@@ -42,7 +42,7 @@ Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config
   spec.variables.inherit.insert(spec.variables.inherit.end(), upstream.inherit_env.begin(),
                                 upstream.inherit_env.end());
   // What no environment can hold is the operator's mistake, to be told now.
-  TRY(ChildEnvironment::Build(SessionContext(resources.host), spec.variables));
+  TRY(ChildEnvironment::Build(CallerContext(resources.host), spec.variables));
   return spec;
 }
 

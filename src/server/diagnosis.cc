@@ -124,16 +124,18 @@ Result<void> ExamineNative(const std::string& installation, jail::Tier tier, int
                            EngineVerdict& verdict) {
   verdict.fix = "install Caisson again, or build it with `make build`";
   TRY_ASSIGN(const Installation found, FindInstallation(installation));
-  if (found.nursery_path.empty()) {
-    return Error(ErrorCode::kNotFound, "there is no caisson-nursery beside " + found.worker_path);
+  if (found.fork_server_path.empty()) {
+    return Error(ErrorCode::kNotFound,
+                 "there is no caisson-forkserver beside " + found.worker_path);
   }
-  verdict.nursery_path = found.nursery_path;
+  verdict.fork_server_path = found.fork_server_path;
   verdict.packages = AllowedPackages(InstalledPackages(""), UsualPackages());
   verdict.fix = std::filesystem::exists(kPythonLibrary)
                     ? ""
                     : "apt-get install python3.11 libpython3.11-stdlib";
   TRY(TryEngine<NativeEngine>(tier, runs, verdict, [&] {
-    return NativeEngine::Create({.nursery_path = found.nursery_path, .tier = tier, .lanes = 1});
+    return NativeEngine::Create(
+        {.fork_server_path = found.fork_server_path, .tier = tier, .lanes = 1});
   }));
   const bool has_numpy = std::ranges::binary_search(verdict.packages, std::string("numpy"));
   verdict.fix = has_numpy ? "" : "apt-get install python3-numpy python3-pandas python3-matplotlib";
@@ -242,7 +244,7 @@ Value EngineFields(const EngineVerdict& engine) {
                  {Key("build_id"), Text(engine.build_id)},
                  {Key("base"), Text(engine.base_path)},
                  {Key("base_sha256"), Text(engine.base_sha256)},
-                 {Key("nursery"), Text(engine.nursery_path)},
+                 {Key("fork server"), Text(engine.fork_server_path)},
                  {Key("packages"), Texts(engine.packages)},
                  {Key("missing_walls"), Texts(engine.missing_walls)},
                  {Key("start_latency"), LatencyFields(engine.latency)}});

@@ -47,7 +47,7 @@ struct EngineVerdict {
   std::string base_path;
   std::string base_sha256;  // Empty unless verified.
   // Of engine native.
-  std::string nursery_path;
+  std::string fork_server_path;
   std::vector<std::string> packages;  // That code may use there by default.
 };
 

@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "caller/caller_context.h"
 #include "config/config.h"
-#include "context/session_context.h"
 #include "server/backends.h"
 #include "server/mcp_server.h"
 

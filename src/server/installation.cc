@@ -32,10 +32,10 @@ Result<Installation> FindInstallation(const std::string& directory) {
     const fs::path worker = place / "caisson-worker";
     const fs::path base = place / "caisson.base";
     if (IsFile(worker) && IsFile(base)) {
-      const fs::path nursery = place / "caisson-nursery";
+      const fs::path fork_server = place / "caisson-forkserver";
       return Installation{.worker_path = worker.string(),
                           .base_path = base.string(),
-                          .nursery_path = IsFile(nursery) ? nursery.string() : ""};
+                          .fork_server_path = IsFile(fork_server) ? fork_server.string() : ""};
     }
     // One of the two in place is a broken installation: say which, and do not mix it with another.
     if (IsFile(worker)) return Error(ErrorCode::kNotFound, "there is no " + base.string());

@@ -15,7 +15,7 @@ namespace caisson {
 struct Installation {
   std::string worker_path;
   std::string base_path;
-  std::string nursery_path;  // Empty: installed without engine native.
+  std::string fork_server_path;  // Empty: installed without engine native.
 };
 
 // Looks in `directory`; if that is empty, beside the running program (a build tree) and then in

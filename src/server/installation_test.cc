@@ -35,12 +35,12 @@ TEST_F(InstallationTest, BothPartsAreFound) {
   EXPECT_EQ(found->base_path, place_ / "caisson.base");
 }
 
-TEST_F(InstallationTest, TheNurseryMayBeMissing) {
+TEST_F(InstallationTest, TheForkServerMayBeMissing) {
   Put("caisson-worker");
   Put("caisson.base");
-  EXPECT_EQ(FindInstallation(place_)->nursery_path, "");
-  Put("caisson-nursery");
-  EXPECT_EQ(FindInstallation(place_)->nursery_path, place_ / "caisson-nursery");
+  EXPECT_EQ(FindInstallation(place_)->fork_server_path, "");
+  Put("caisson-forkserver");
+  EXPECT_EQ(FindInstallation(place_)->fork_server_path, place_ / "caisson-forkserver");
 }
 
 TEST_F(InstallationTest, TheMissingPartIsNamed) {

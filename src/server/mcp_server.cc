@@ -5,12 +5,12 @@
 #include <string>
 #include <utility>
 
-#include "runs/door_session.h"
 #include "agent/instructions.h"
 #include "protocol/mcp/code_tools.h"
 #include "protocol/mcp/conformance_fixtures.h"
 #include "protocol/mcp/run_files.h"
 #include "protocol/mcp/stdio_server.h"
+#include "runs/door_session.h"
 #include "server/version.h"
 
 namespace caisson {
@@ -52,7 +52,7 @@ McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
 asio::awaitable<void> McpServer::ServeLines(LineStream& lines) {
   mcp::Principal user{.owner = LocalOwner()};
   if (sessions_ != nullptr) {
-    user.session = std::make_shared<const SessionContext>(LocalSession(*sessions_, "mcp"));
+    user.session = std::make_shared<const CallerContext>(LocalSession(*sessions_, "mcp"));
   }
   mcp::StdioServer server(server_, lines, std::move(user), co_await asio::this_coro::executor);
   co_await server.Serve();

@@ -12,8 +12,6 @@
 
 #include "approval/key_ring.h"
 #include "base/clock.h"
-#include "runs/run_service.h"
-#include "runs/setting_source.h"
 #include "identity/resolver.h"
 #include "net/router.h"
 #include "net/stdio/line_stream.h"
@@ -21,6 +19,8 @@
 #include "protocol/mcp/http_endpoint.h"
 #include "protocol/mcp/request_state.h"
 #include "protocol/mcp/server.h"
+#include "runs/run_service.h"
+#include "runs/setting_source.h"
 
 namespace caisson {
 
@@ -29,7 +29,7 @@ enum class McpFixtures { kNone, kConformance };
 
 struct McpOptions {
   SettingSource setting;
-  SessionHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
+  CallerHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
   McpFixtures fixtures = McpFixtures::kNone;
 };
 
@@ -48,7 +48,7 @@ class McpServer {
              mcp::HttpEndpointOptions options = {});
 
  private:
-  SessionHost* const sessions_;
+  CallerHost* const sessions_;
   const SystemClock clock_;
   const mcp::RequestStates states_;
   const mcp::ApprovalDialogue approvals_;

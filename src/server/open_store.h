@@ -14,8 +14,8 @@
 
 #include "approval/key_ring.h"
 #include "base/result.h"
+#include "caller/caller_context.h"
 #include "config/config.h"
-#include "context/session_context.h"
 #include "store/store.h"
 
 namespace caisson {

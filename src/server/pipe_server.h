@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "caller/caller_context.h"
 #include "config/config.h"
-#include "context/session_context.h"
 #include "server/code_service.h"
 
 namespace caisson {

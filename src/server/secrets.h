@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "caller/caller_context.h"
 #include "config/config.h"
-#include "context/session_context.h"
 
 namespace caisson {
 

@@ -63,7 +63,7 @@ struct ToolBridgeOptions {
   OnToolProgress on_progress{};
   std::function<void(std::optional<HostTime>)> on_sleep{};  // Same as RunEvents::OnSleep.
   ToolRun::Trace trace{};
-  std::shared_ptr<const SessionContext> session{};  // The session that the calls act for.
+  std::shared_ptr<const CallerContext> session{};  // The session that the calls act for.
   // Sees every call, and decides about approvals instead of the gate. Answers are then delivered
   // one after the other.
   std::shared_ptr<CallJournal> journal{};

@@ -83,7 +83,7 @@ struct ToolTrace {
 class ToolRun {
  public:
   using Trace = std::function<void(const ToolTrace&)>;
-  explicit ToolRun(Trace trace = {}, std::shared_ptr<const SessionContext> session = {},
+  explicit ToolRun(Trace trace = {}, std::shared_ptr<const CallerContext> session = {},
                    OnToolProgress on_progress = {})
       : trace_(std::move(trace)),
         session_(std::move(session)),
@@ -95,7 +95,7 @@ class ToolRun {
  private:
   friend class Tool;
   Trace trace_;
-  std::shared_ptr<const SessionContext> session_;
+  std::shared_ptr<const CallerContext> session_;
   OnToolProgress on_progress_;
   std::map<std::string, std::uint64_t> calls_;
 };

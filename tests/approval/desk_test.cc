@@ -61,7 +61,8 @@ class DeskTest : public testing::Test {
   const std::unique_ptr<Store> store_ = *OpenMemoryStore();
   DecisionNotifier notifier_;
   ManualClock clock_;
-  ApprovalDesk desk_{*store_, notifier_, clock_, {.expire = std::chrono::hours(1), .max_pending = 3}};
+  ApprovalDesk desk_{
+      *store_, notifier_, clock_, {.expire = std::chrono::hours(1), .max_pending = 3}};
   const IsolationKey ann_ = OwnerNamed("ann");
   const IsolationKey bob_ = OwnerNamed("bob");
   std::shared_ptr<const Tool> send_ = MakeSend(Approval::Always());

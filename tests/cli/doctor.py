@@ -75,11 +75,11 @@ class Doctor(harness.CliTest):
         self.assertIn("SHA-256", self.engine(report)["why_not"])
         self.assertIsNone(self.engine(report)["start_latency"])
 
-    def test_an_installation_without_a_nursery(self):
+    def test_an_installation_without_a_fork_server(self):
         status, report = self.diagnose("--worker-dir", str(self.installation()))
         native = self.engine(report, "native")
         self.assertFalse(native["available"])
-        self.assertIn("caisson-nursery", native["why_not"])
+        self.assertIn("caisson-forkserver", native["why_not"])
         self.assertTrue(native["fix"])
         self.assertTrue(self.engine(report)["available"])
 

@@ -131,12 +131,12 @@ class Native(harness.CliTest):
         outcome = self.native("import os\nos.system('id')", "--config", "c.toml", "--policy", "strict")
         self.assertEqual((outcome["status"], outcome["findings"][0]["line"]), ("rejected", 2), outcome)
 
-    def test_an_installation_without_a_nursery_says_so(self):
-        done = self.run_code("1", "--engine", "native", "--worker-dir", str(self.without_nursery()))
+    def test_an_installation_without_a_fork_server_says_so(self):
+        done = self.run_code("1", "--engine", "native", "--worker-dir", str(self.without_fork_server()))
         self.assertEqual((done.status, done.out), (2, b""), done)
-        self.assertIn(b"caisson-nursery", done.err)
+        self.assertIn(b"caisson-forkserver", done.err)
 
-    def without_nursery(self):
+    def without_fork_server(self):
         parts = self.top / "parts"
         parts.mkdir()
         for name in ("caisson-worker", "caisson.base"):

@@ -215,17 +215,17 @@ TEST_F(DurableRunsTest, CancellingARunLeavesTheOthers) {
 
 // AC-38, AC-48, AC-49, AC-65: the owner of a run decides whom it acts for; no variable does, and
 // none replaces an approval.
-TEST_F(DurableRunsTest, SessionVariablesDecideNeitherWhoIsAskedNorWhether) {
-  SessionHost host({{EnvironmentName(SessionVariable::kUserId), "bob"},
-                    {EnvironmentName(SessionVariable::kCron), "1"}});
-  SessionContext session(host);
-  session.Bind({.values = {{SessionVariable::kUserId, "bob"},
-                           {SessionVariable::kPrincipal, bob_.str()},
-                           {SessionVariable::kKey, bob_.str()}}});
-  session.Set(SessionVariable::kCron, "1");
+TEST_F(DurableRunsTest, CallerVariablesDecideNeitherWhoIsAskedNorWhether) {
+  CallerHost host({{EnvironmentName(CallerVariable::kUserId), "bob"},
+                   {EnvironmentName(CallerVariable::kCron), "1"}});
+  CallerContext session(host);
+  session.Bind({.values = {{CallerVariable::kUserId, "bob"},
+                           {CallerVariable::kPrincipal, bob_.str()},
+                           {CallerVariable::kKey, bob_.str()}}});
+  session.Set(CallerVariable::kCron, "1");
   const RunView view =
       Start(Script({FakeCall{.tool = "send"}}),
-            {.code = "code", .context = std::make_shared<const SessionContext>(session.Fork())});
+            {.code = "code", .context = std::make_shared<const CallerContext>(session.Fork())});
   EXPECT_EQ(view.state, RunState::kWaiting);
   EXPECT_EQ(loop_.Now(here_->runs().ListApprovals(ann_, {}, {}))->items.size(), 1u);
   EXPECT_THAT(loop_.Now(here_->runs().ListApprovals(bob_, {}, {}))->items, IsEmpty());

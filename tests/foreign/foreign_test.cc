@@ -1,4 +1,4 @@
-// CPythons of other versions, each started by a real nursery for every run: they behave like the
+// CPythons of other versions, each started by a real fork server for every run: they behave like the
 // embedded one, and the walls around them are the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include <memory>
 #include <sstream>
 
-#include "engine/native/nursery/testing/driver.h"
+#include "engine/native/forkserver/testing/driver.h"
 
-namespace caisson::nursery {
+namespace caisson::forkserver {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,7 +52,7 @@ Value Echo(const std::string&, const std::vector<Value>& positional) {
 
 class ForeignTest : public testing::TestWithParam<std::string> {
  protected:
-  Driver& nursery() {
+  Driver& fork_server() {
     if (!driver_) {
       auto driver = Driver::Start(jail::Tier::kNamespace, {"--prefix=" + GetParam()});
       if (!driver) {
@@ -64,7 +64,7 @@ class ForeignTest : public testing::TestWithParam<std::string> {
     return *driver_;
   }
   std::string Run(const std::string& code, const RunOptions& options = {}) {
-    DrivenCell cell = nursery().Make();
+    DrivenCell cell = fork_server().Make();
     EXPECT_TRUE(cell.prepared) << cell.failed;
     return cell.prepared ? cell.Run(code, options, Echo).Result() : "not prepared";
   }
@@ -87,13 +87,13 @@ TEST_P(ForeignTest, ItIsThatPython) {
 }
 
 TEST_P(ForeignTest, RunsCodeStreamsOutputAndNamesLines) {
-  DrivenCell cell = nursery().Make();
+  DrivenCell cell = fork_server().Make();
   ASSERT_TRUE(cell.prepared) << cell.failed;
   const RunEnd end = cell.Run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n6 * 7");
   EXPECT_EQ(end.Result(), "42");
   EXPECT_EQ(cell.Output(), "out\n");
   EXPECT_EQ(cell.ErrorOutput(), "err\n");
-  const RunEnd raised = nursery().Make().Run("def f():\n    return 1 / 0\nf()");
+  const RunEnd raised = fork_server().Make().Run("def f():\n    return 1 / 0\nf()");
   EXPECT_EQ(raised.ErrorText("type"), "ZeroDivisionError");
   EXPECT_THAT(raised.ErrorText("traceback"), HasSubstr("line 2, in f\n    return 1 / 0"));
   EXPECT_THAT(raised.ErrorText("traceback"), Not(HasSubstr("caisson")));
@@ -113,14 +113,14 @@ TEST_P(ForeignTest, ThreadsAndSessionsWork) {
           "t = threading.Thread(target=lambda: found.append(echo(5)))\nt.start()\nt.join()\nfound",
           {.tools = {"echo"}}),
       "[5]");
-  DrivenCell cell = nursery().Make();
+  DrivenCell cell = fork_server().Make();
   ASSERT_TRUE(cell.prepared) << cell.failed;
   EXPECT_EQ(cell.Run("x = 20", {.flags = wire::kKeepCell}).Text("end"), "returned");
   EXPECT_EQ(cell.Run("x + 1", {.flags = wire::kKeepCell, .again = true}).Result(), "21");
 }
 
 TEST_P(ForeignTest, MemoryIsLimitedAndTheLimitSaysSo) {
-  DrivenCell cell = nursery().Make();
+  DrivenCell cell = fork_server().Make();
   ASSERT_TRUE(cell.prepared) << cell.failed;
   const RunEnd end = cell.Run("x = bytearray(400 << 20)", {.memory_bytes = 256 << 20});
   EXPECT_EQ(end.ErrorText("type"), "MemoryError");
@@ -130,7 +130,7 @@ TEST_P(ForeignTest, MemoryIsLimitedAndTheLimitSaysSo) {
 
 // Checked while code runs, as the host sees it.
 TEST_P(ForeignTest, EveryWallStandsAroundTheRunningInterpreter) {
-  DrivenCell cell = nursery().Make();
+  DrivenCell cell = fork_server().Make();
   ASSERT_TRUE(cell.prepared) << cell.failed;
   cell.SendStart(
       "import os\necho(sorted(int(os.path.exists(p)) for p in ['/root', '/home', '/proc']))",
@@ -169,14 +169,14 @@ TEST_P(ForeignTest, NothingCanBeExecutedNotEvenItself) {
 }
 
 }  // namespace
-}  // namespace caisson::nursery
+}  // namespace caisson::forkserver
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (caisson::nursery::Prefixes().empty()) {
+  if (caisson::forkserver::Prefixes().empty()) {
     std::puts("skipped: no Python of another version in " CAISSON_PYTHONS_DIR
               " or CAISSON_PYTHONS");
-    return caisson::nursery::kSkipped;
+    return caisson::forkserver::kSkipped;
   }
   return RUN_ALL_TESTS();
 }

@@ -57,7 +57,7 @@ struct Front : RunEvents {
     if (call.seq >= 4 || ends > 0) std::abort();
     if (answer_at_once) (void)session->Answer(call.seq, Value(true)).has_value();
   }
-  CellSession::RunDone Done() {
+  CellProtocol::RunDone Done() {
     out = err = 0;
     ends = 0;
     return [this](Result<Outcome> outcome) {
@@ -68,8 +68,8 @@ struct Front : RunEvents {
       }
     };
   }
-  std::shared_ptr<CellSession> session =
-      std::make_shared<CellSession>(OwnerId("o"), Admission::Place(), std::chrono::nanoseconds(0));
+  std::shared_ptr<CellProtocol> session =
+      std::make_shared<CellProtocol>(OwnerId("o"), Admission::Place(), std::chrono::nanoseconds(0));
   std::size_t out = 0;
   std::size_t err = 0;
   int ends = 0;
@@ -80,7 +80,7 @@ void Act(Front& front, WorkerLink& link, std::uint64_t& next_id, Input& input) {
   const std::uint8_t how = input.Byte();
   const AfterRun after = (how & 0x80) != 0 ? AfterRun::kKeep : AfterRun::kDiscard;
   const AfterSave after_save = (how & 0x40) != 0 ? AfterSave::kKeep : AfterSave::kDiscard;
-  CellSession& session = *front.session;
+  CellProtocol& session = *front.session;
   switch (how % 8) {
     case 0:
       if (session.run_under_way()) return;
@@ -124,8 +124,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::unique_ptr<Front>> fronts;
   for (int i = 0; i < 2; ++i) {
     fronts.push_back(std::make_unique<Front>());
-    fronts.back()->session = std::make_shared<CellSession>(OwnerId("o"), Admission::Place(),
-                                                           std::chrono::nanoseconds(0));
+    fronts.back()->session = std::make_shared<CellProtocol>(OwnerId("o"), Admission::Place(),
+                                                            std::chrono::nanoseconds(0));
   }
   {
     WorkerLink link(channel, "none");

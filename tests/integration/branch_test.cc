@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// Where the cells are made: each alone, or one after the other in the nursery's berths (ADR 34).
-enum class Where { kAlone, kInBerths };
+// Where the cells are made: each alone, or one after the other in the fork server's slots (ADR 34).
+enum class Where { kAlone, kInSlots };
 
 class BranchTest : public ::testing::TestWithParam<Where> {
  protected:
@@ -33,7 +33,7 @@ class BranchTest : public ::testing::TestWithParam<Where> {
 
   void Start(NativeEngineOptions options) {
     engine_ = StartNative(std::move(options));
-    // From the second cell on there are berths.
+    // From the second cell on there are slots.
     for (int i = 0; i < 4; ++i) {
       ASSERT_EQ(ResultJson(RunCode(*engine_, "1")), "1");
     }
@@ -79,7 +79,7 @@ class BranchTest : public ::testing::TestWithParam<Where> {
     return saved ? "" : saved.error().message();
   }
 
-  // Released cells are reaped soon, and then their descriptors close; the nursery stays.
+  // Released cells are reaped soon, and then their descriptors close; the fork server stays.
   Census AwaitRest() {
     for (int i = 0; i < 500 && TakeCensus().processes.size() > 1; ++i) {
       EXPECT_EQ(ResultJson(RunCode(*engine_, "1")), "1");
@@ -93,9 +93,9 @@ class BranchTest : public ::testing::TestWithParam<Where> {
 
   std::unique_ptr<NativeEngine> engine_;
 };
-INSTANTIATE_TEST_SUITE_P(, BranchTest, ::testing::Values(Where::kAlone, Where::kInBerths),
+INSTANTIATE_TEST_SUITE_P(, BranchTest, ::testing::Values(Where::kAlone, Where::kInSlots),
                          [](const auto& info) {
-                           return info.param == Where::kAlone ? "alone" : "in_berths";
+                           return info.param == Where::kAlone ? "alone" : "in_slots";
                          });
 
 TEST_P(BranchTest, BothGoTheirOwnWays) {
@@ -383,13 +383,13 @@ TEST_P(BranchTest, ASessionThatIsTooLargeIsRefused) {
 TEST_P(BranchTest, AStateOutlivesItsSource) {
   std::optional<Guest> source = After("x = 'kept'");
   const SavedCell saved = Save(*source);
-  Guest holder = After("1");  // Keeps the nursery alive.
+  Guest holder = After("1");  // Keeps the fork server alive.
   source.reset();
   Guest branch = Restore(saved);
   EXPECT_EQ(Run(branch, "x"), "\"kept\"");
 }
 
-TEST_P(BranchTest, ANurseryThatIsReplacedStillBranches) {
+TEST_P(BranchTest, AForkServerThatIsReplacedStillBranches) {
   NativeEngineOptions options = NativeOptions();
   options.rotate_after_cells = 6;
   Start(options);
@@ -405,7 +405,7 @@ TEST_P(BranchTest, OnlyItsOwnerGetsIt) {
   const auto bob = Guest::Restore(*engine_, saved, Allowed(), "bob");
   ASSERT_FALSE(bob);
   EXPECT_EQ(bob.error().code(), ErrorCode::kFailedPrecondition);
-  // Nor in another engine: the numbers of nurseries are unique in this process.
+  // Nor in another engine: the numbers of fork servers are unique in this process.
   auto other = StartNative();
   const auto elsewhere = Guest::Restore(*other, saved, Allowed());
   ASSERT_FALSE(elsewhere);
@@ -485,7 +485,7 @@ TEST_P(BranchTest, GoesOnBesideMounts) {
   }
 }
 
-TEST_P(BranchTest, GoesOnBesideWhatTheNurseryHasImported) {
+TEST_P(BranchTest, GoesOnBesideWhatTheForkServerHasImported) {
   NativeEngineOptions options = NativeOptions();
   options.kinds = {{.preload = {"decimal", "sqlite3", "json", "asyncio"}}};
   options.spare_cells = 2;  // A branch takes a warm one.

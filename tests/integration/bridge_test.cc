@@ -14,7 +14,7 @@
 #include "base/sanitized.h"
 #include "base/spawn.h"
 #include "tests/integration/guest.h"
-#include "tools/command/command.h"
+#include "tools/command/command_tool.h"
 #include "wire/json.h"
 
 namespace caisson::testing {

@@ -48,12 +48,12 @@ std::optional<pid_t> ParentOf(const fs::path& process) {
   return parent;
 }
 
-// The number of berths of a nursery grows with its cells and does not shrink.
-bool IsBerth(pid_t pid) {
+// The number of slots of a fork server grows with its cells and does not shrink.
+bool IsSlot(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
   std::string name;
   std::getline(file, name);
-  return name == "caisson-berth";
+  return name == "caisson-slot";
 }
 
 // Returns the number after `key` in a file of "Key:   1234 kB" lines, in bytes.
@@ -98,7 +98,7 @@ Census CountOnce() {
   static const bool started = (std::thread([] {}).join(), true);
   (void)started;
   std::vector<pid_t> processes = Descendants();
-  std::erase_if(processes, IsBerth);
+  std::erase_if(processes, IsSlot);
   return {.descriptors = CountEntries("/proc/self/fd"),
           .threads = CountEntries("/proc/self/task"),
           .mounts = CountLines("/proc/self/mountinfo"),

@@ -18,7 +18,7 @@ struct Census {
   std::size_t descriptors = 0;
   std::size_t threads = 0;
   std::size_t mounts = 0;          // Mounts that this process sees, without those of cells.
-  std::vector<pid_t> processes{};  // All descendants except the berths of nurseries, sorted.
+  std::vector<pid_t> processes{};  // All descendants except the slots of fork servers, sorted.
 
   bool operator==(const Census&) const = default;
 };

@@ -88,7 +88,7 @@ class CodeActTest : public OnEachEngine {
   }
   bool can_copy() const {
 #if __has_feature(address_sanitizer)
-    return GetParam() == EngineKind::kWasm;  // There is no thread sanitizer in nurseries.
+    return GetParam() == EngineKind::kWasm;  // There is no thread sanitizer in fork servers.
 #else
     return GetParam() != EngineKind::kForeign;
 #endif

@@ -49,7 +49,7 @@ WasmEngineOptions WasmOptions(EngineChoice choice) {
 
 NativeEngineOptions NativeOptions(EngineChoice choice) {
   NativeEngineOptions options;
-  options.nursery_path = CAISSON_NURSERY;
+  options.fork_server_path = CAISSON_FORK_SERVER;
   options.tier = choice.tier;
   options.lanes = choice.lanes;
   options.pin = false;

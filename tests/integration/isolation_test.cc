@@ -80,7 +80,7 @@ TEST_P(IsolationTest, ADestroyedCellStopsItsRun) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-// A native run lives in its process, so losing its nursery ends it as lost; a lost worker is a
+// A native run lives in its process, so losing its fork server ends it as lost; a lost worker is a
 // crash.
 RunReason LostReason(EngineKind kind) {
   return kind == EngineKind::kWasm ? RunReason::kCrashed : RunReason::kLost;

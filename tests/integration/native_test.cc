@@ -158,11 +158,11 @@ TEST_F(NativeTest, CpuTimeIsLimitedForAllProcessesTogether) {
   EXPECT_GE(outcome.usage.cpu, 600ms);
 }
 
-// A nursery that hangs owes answers; detecting that does not take ten seconds.
-TEST_F(NativeTest, AStoppedNurseryIsReplaced) {
-  const auto nurseries = OwnChildren();
-  ASSERT_FALSE(nurseries.empty());
-  for (const pid_t nursery : nurseries) ::kill(nursery, SIGSTOP);
+// A fork server that hangs owes answers; detecting that does not take ten seconds.
+TEST_F(NativeTest, AStoppedForkServerIsReplaced) {
+  const auto fork_servers = OwnChildren();
+  ASSERT_FALSE(fork_servers.empty());
+  for (const pid_t fork_server : fork_servers) ::kill(fork_server, SIGSTOP);
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(Run("6 * 7").result, Value(42));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 9s);
@@ -204,7 +204,7 @@ TEST_F(NativeTest, NumpyPreloadedDoesNotShareChanceEither) {
   EXPECT_NE(ResultJson(RunCode(*engine, code)), ResultJson(RunCode(*engine, code)));
 }
 
-// The next cell must not see what one cell does to itself, in the same berth or another.
+// The next cell must not see what one cell does to itself, in the same slot or another.
 TEST_F(NativeTest, ACellFindsNothingOfTheOnesBefore) {
   const std::string look =
       "import fcntl, os\n"

@@ -147,10 +147,10 @@ TEST_P(WasmPreparedTest, NothingIsPrepared) {
 constexpr MountMode kModes[] = {MountMode::kReadOnly, MountMode::kReadWrite, MountMode::kOverlay};
 
 TEST_P(PreparedTest, ARunIsServedByTheCellThatWaitsForIt) {
-  const auto nursery = Descendants();
+  const auto fork_server = Descendants();
   Prepare(Setting(MountMode::kReadOnly));
   const auto waiting = Descendants();
-  EXPECT_GT(waiting.size(), nursery.size());
+  EXPECT_GT(waiting.size(), fork_server.size());
   std::vector<pid_t> running;
   meanwhile_ = [&] { running = Descendants(); };
   EXPECT_EQ(RunCode("meanwhile()").status, RunStatus::kCompleted);
@@ -304,13 +304,13 @@ TEST_P(PreparedTest, ASessionBeginsInOne) {
 }
 
 TEST_P(PreparedTest, OneThatDiedIsReplacedUnnoticed) {
-  const auto nursery = Descendants();
+  const auto fork_server = Descendants();
   Prepare(Setting(MountMode::kReadOnly));
   std::vector<pid_t> cell;
-  std::ranges::set_difference(Descendants(), nursery, std::back_inserter(cell));
+  std::ranges::set_difference(Descendants(), fork_server, std::back_inserter(cell));
   ASSERT_FALSE(cell.empty());
   for (const pid_t pid : cell) ::kill(pid, SIGKILL);
-  EXPECT_TRUE(Becomes([&] { return Descendants() == nursery; }));
+  EXPECT_TRUE(Becomes([&] { return Descendants() == fork_server; }));
   const Outcome outcome = RunCode(kShow);
   EXPECT_EQ(outcome.status, RunStatus::kCompleted) << Ending(outcome);
 }

@@ -1,4 +1,4 @@
-// Many runs of every kind in parallel, while workers, nurseries and cells are killed: every answer
+// Many runs of every kind in parallel, while workers, fork servers and cells are killed: every answer
 // is right, and in the end nothing has grown and nothing is left.
 //
 //   integration_soak wasm|native RUNS
@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr int kDrivers = 4;
 constexpr std::size_t kLanes = 2;
-// One run in this many is followed by the death of a worker; replacing a nursery is more expensive.
+// One run in this many is followed by the death of a worker; replacing a fork server is more expensive.
 constexpr unsigned kKillEvery = 400;
 // Time until every process has its replacement at the end.
 constexpr std::chrono::seconds kSettling{60};
@@ -184,7 +184,7 @@ std::unique_ptr<Engine> StartAsInLife(EngineKind kind) {
   return StartNative(options);
 }
 
-// Processes of an idle engine: a worker for each lane, or a nursery and the spare cells.
+// Processes of an idle engine: a worker for each lane, or a fork server and the spare cells.
 std::size_t ProcessesAtRest(EngineKind kind) {
   return kind == EngineKind::kWasm ? kLanes : kLanes * (1 + NativeEngineOptions().spare_cells);
 }
@@ -298,7 +298,7 @@ class Soak {
     ++cancelled_;
   }
 
-  // Kills a worker; or a nursery, one of its berths, a spare cell or a running one.
+  // Kills a worker; or a fork server, one of its slots, a spare cell or a running one.
   void KillOne(std::mt19937& random) {
     const auto processes = Descendants();
     if (!processes.empty()) ::kill(processes[random() % processes.size()], SIGKILL);

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/spawn.h"
-#include "store/sql/connection.h"
+#include "store/sql/sql_connection.h"
 #include "store/store.h"
 
 namespace caisson {

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/guarded.h"
-#include "store/sql/connection.h"
+#include "store/sql/sql_connection.h"
 #include "store/store.h"
 #include "tests/store/backend.h"
 

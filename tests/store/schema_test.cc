@@ -1,5 +1,3 @@
-#include "store/sql/schema.h"
-
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -7,6 +5,7 @@
 #include <thread>
 
 #include "store/postgres/postgres_store.h"
+#include "store/sql/sql_schema.h"
 #include "store/sqlite/sqlite_store.h"
 #include "tests/store/backend.h"
 

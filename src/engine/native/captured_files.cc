@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/session/cell_session.h"
+#include "engine/host/cell_protocol.h"
 
 namespace caisson {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "jail/tree.h"
-#include "wire/nursery.h"
+#include "jail/mount_tree.h"
+#include "wire/fork_server.h"
 
 namespace caisson {
 namespace {

@@ -1,7 +1,7 @@
 // CellMounts gives a new cell access to the host: one tree for each of its mounts.
 //
 // Trust     The operator or the caller chose the directories, and they were checked
-//           (workspace/mount.h). Trees are read-only (jail/tree.h).
+//           (workspace/mount.h). Trees are read-only (jail/mount_tree.h).
 // Threads   Any; Open() takes a millisecond for each mount.
 // Lifetime  Shared by the code that waits for the cell and by the cell. Its trees serve one cell.
 #pragma once

@@ -16,8 +16,8 @@ std::chrono::milliseconds Backoff(int failures) {
   return std::min(kMaxBackoff, std::chrono::milliseconds(50) * (1 << std::min(failures, 7)));
 }
 
-Error NoNursery() {
-  return Error(ErrorCode::kUnavailable, "no nursery can be started");
+Error NoForkServer() {
+  return Error(ErrorCode::kUnavailable, "no fork server can be started");
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ CellPool::CellPool(asio::io_context& context, NativeState& state, Options option
       refill_(context) {}
 
 void CellPool::Start() {
-  if (!nursery_ && !next_ && !start_at_) StartNursery();
+  if (!fork_server_ && !next_ && !start_at_) StartForkServer();
 }
 
 void CellPool::Stop() {
@@ -39,41 +39,42 @@ void CellPool::Stop() {
   refill_.cancel();
   spare_.clear();
   if (next_) std::exchange(next_, nullptr)->Stop();
-  if (nursery_) std::exchange(nursery_, nullptr)->Stop();
-  for (const auto& nursery : std::exchange(draining_, {})) nursery->Stop();
+  if (fork_server_) std::exchange(fork_server_, nullptr)->Stop();
+  for (const auto& fork_server : std::exchange(draining_, {})) fork_server->Stop();
   FailWaiting(Error(ErrorCode::kUnavailable, "the engine is shutting down"));
 }
 
 bool CellPool::busy() const {
-  const bool cells_out = nursery_ && nursery_->cells() > spare_.size();
+  const bool cells_out = fork_server_ && fork_server_->cells() > spare_.size();
   return next_ || start_at_ || cells_out || !draining_.empty() || !waiting_.empty() ||
-         (nursery_ && spare_.size() < options_.spare_cells);
+         (fork_server_ && spare_.size() < options_.spare_cells);
 }
 
 // --- Cells.
 
 void CellPool::Take(const CellVariety& variety, WithLink then) {
-  if (!MayMake()) return then(NoNursery());
+  if (!MayMake()) return then(NoForkServer());
   TakeWaiting(variety, std::move(then), 0);
 }
 
-bool CellPool::TakeOf(std::uint64_t nursery, const CellVariety& variety, WithLink& then) {
-  const Nursery* const found = Find(nursery);
+bool CellPool::TakeOf(std::uint64_t fork_server, const CellVariety& variety, WithLink& then) {
+  const ForkServerProcess* const found = Find(fork_server);
   if (stopping_ || found == nullptr || !found->ready()) return false;
-  TakeWaiting(variety, std::move(then), nursery);
+  TakeWaiting(variety, std::move(then), fork_server);
   return true;
 }
 
-Nursery* CellPool::Find(std::uint64_t nursery) const {
-  if (nursery_ && nursery_->number() == nursery) return nursery_.get();
-  const auto found = std::ranges::find(draining_, nursery, &Nursery::number);
+ForkServerProcess* CellPool::Find(std::uint64_t fork_server) const {
+  if (fork_server_ && fork_server_->number() == fork_server) return fork_server_.get();
+  const auto found = std::ranges::find(draining_, fork_server, &ForkServer::number);
   return found == draining_.end() ? nullptr : found->get();
 }
 
-void CellPool::TakeWaiting(const CellVariety& variety, WithLink then, std::uint64_t nursery) {
+void CellPool::TakeWaiting(const CellVariety& variety, WithLink then, std::uint64_t fork_server) {
   // A cell that was killed meanwhile (it died, or sent a message unasked) is about to go.
   while (!spare_.empty() && spare_.back()->killed_at()) spare_.pop_back();
-  const bool spares_fit = nursery == 0 || (nursery_ && nursery_->number() == nursery);
+  const bool spares_fit =
+      fork_server == 0 || (fork_server_ && fork_server_->number() == fork_server);
   if (variety == CellVariety{} && !spare_.empty() && spares_fit) {
     auto cell = std::move(spare_.back());
     spare_.pop_back();
@@ -81,11 +82,11 @@ void CellPool::TakeWaiting(const CellVariety& variety, WithLink then, std::uint6
     if (spare_.size() < options_.spare_cells / 2) MakeMore();
     return;
   }
-  Await({.variety = variety, .then = std::move(then), .nursery = nursery});
+  Await({.variety = variety, .then = std::move(then), .fork_server = fork_server});
 }
 
 void CellPool::Prepare(const CellVariety& variety, WithCell then) {
-  if (!MayMake()) return then(NoNursery());
+  if (!MayMake()) return then(NoForkServer());
   Await({.variety = variety, .prepare = std::move(then)});
 }
 
@@ -110,10 +111,11 @@ void CellPool::Hand(std::shared_ptr<CellProcess> cell, WithLink then) {
   }
 }
 
-std::optional<CellPool::Waiter> CellPool::PopWaiter(const Nursery& nursery,
+std::optional<CellPool::Waiter> CellPool::PopWaiter(const ForkServerProcess& fork_server,
                                                     const CellVariety& variety) {
   const auto suits = [&](const Waiter& waiter) {
-    return waiter.variety == variety && (waiter.nursery == 0 || waiter.nursery == nursery.number());
+    return waiter.variety == variety &&
+           (waiter.fork_server == 0 || waiter.fork_server == fork_server.number());
   };
   // A waiting run comes first.
   auto found = std::ranges::find_if(
@@ -127,40 +129,41 @@ std::optional<CellPool::Waiter> CellPool::PopWaiter(const Nursery& nursery,
 
 // Makes one cell for each waiting request; if there is none, spare cells, one after the other.
 void CellPool::MakeMore() {
-  const auto make = [this](Nursery& nursery, const CellVariety& variety, wire::ToNursery how) {
-    nursery.Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety, how);
+  const auto make = [this](ForkServerProcess& fork_server, const CellVariety& variety,
+                           wire::ToForkServer how) {
+    fork_server.Make(state_.next_cell.fetch_add(1, std::memory_order_relaxed), variety, how);
   };
   const auto maker = [this](const Waiter& waiter) {
-    return waiter.nursery == 0 ? nursery_.get() : Find(waiter.nursery);
+    return waiter.fork_server == 0 ? fork_server_.get() : Find(waiter.fork_server);
   };
   for (const Waiter& waiter : waiting_) {
-    Nursery* const nursery = maker(waiter);
-    if (nursery == nullptr || !nursery->ready()) continue;
+    ForkServerProcess* const fork_server = maker(waiter);
+    if (fork_server == nullptr || !fork_server->ready()) continue;
     const auto wanted =
         static_cast<std::size_t>(std::ranges::count_if(waiting_, [&](const Waiter& other) {
-          return maker(other) == nursery && other.variety == waiter.variety;
+          return maker(other) == fork_server && other.variety == waiter.variety;
         }));
-    while (nursery->making(waiter.variety) < wanted) {
-      make(*nursery, waiter.variety,
-           waiter.prepare ? wire::ToNursery::kMake : wire::ToNursery::kMakeNow);
+    while (fork_server->making(waiter.variety) < wanted) {
+      make(*fork_server, waiter.variety,
+           waiter.prepare ? wire::ToForkServer::kMake : wire::ToForkServer::kMakeNow);
     }
   }
-  if (!nursery_ || !nursery_->ready()) return;
-  if (nursery_->making() > 0 || spare_.size() >= options_.spare_cells) return;
+  if (!fork_server_ || !fork_server_->ready()) return;
+  if (fork_server_->making() > 0 || spare_.size() >= options_.spare_cells) return;
   // If runs have used up all spare cells, the next run takes this one before it would be warm.
-  const bool is_in_demand = spare_.empty() && nursery_->cells() > 0;
-  make(*nursery_, {}, is_in_demand ? wire::ToNursery::kMakeNow : wire::ToNursery::kMake);
+  const bool is_in_demand = spare_.empty() && fork_server_->cells() > 0;
+  make(*fork_server_, {}, is_in_demand ? wire::ToForkServer::kMakeNow : wire::ToForkServer::kMake);
 }
 
-void CellPool::OnCellPrepared(Nursery& nursery, std::shared_ptr<CellProcess> cell) {
+void CellPool::OnCellPrepared(ForkServerProcess& fork_server, std::shared_ptr<CellProcess> cell) {
   failures_ = 0;
-  if (auto waiter = PopWaiter(nursery, cell->variety())) {
+  if (auto waiter = PopWaiter(fork_server, cell->variety())) {
     if (waiter->prepare) {
       waiter->prepare(std::move(cell));
     } else {
       Hand(std::move(cell), std::move(waiter->then));
     }
-  } else if (cell->variety() == CellVariety{} && &nursery == nursery_.get() &&
+  } else if (cell->variety() == CellVariety{} && &fork_server == fork_server_.get() &&
              spare_.size() < options_.spare_cells) {
     spare_.push_back(std::move(cell));
   } else {
@@ -183,9 +186,9 @@ bool CellPool::WaitAgain(Waiter& waiter) {
   return true;
 }
 
-void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMade how,
-                             const std::string& why) {
-  if (auto waiter = PopWaiter(nursery, variety)) {
+void CellPool::OnCellNotMade(ForkServerProcess& fork_server, const CellVariety& variety,
+                             NotMade how, const std::string& why) {
+  if (auto waiter = PopWaiter(fork_server, variety)) {
     if (how == NotMade::kRefused || !WaitAgain(*waiter)) {
       const ErrorCode code = variety.mounts ? ErrorCode::kFailedPrecondition  // The kernel refused.
                                             : ErrorCode::kUnavailable;
@@ -193,12 +196,12 @@ void CellPool::OnCellNotMade(Nursery& nursery, const CellVariety& variety, NotMa
     }
   }
   if (variety.mounts) return;  // Probably caused by the directories.
-  // A nursery that fails repeatedly is replaced; until then the tick tries again.
-  if (++failures_ < kFailuresUntilDown || &nursery != nursery_.get()) return;
+  // A fork server that fails repeatedly is replaced; until then the tick tries again.
+  if (++failures_ < kFailuresUntilDown || &fork_server != fork_server_.get()) return;
   Rotate();
 }
 
-void CellPool::OnCellGone(Nursery& /*nursery*/, CellProcess& cell) {
+void CellPool::OnCellGone(ForkServerProcess& /*fork server*/, CellProcess& cell) {
   std::erase_if(spare_, [&](const auto& spare) { return spare.get() == &cell; });
   if (spare_.size() < options_.spare_cells / 2 || !waiting_.empty()) return MakeMore();
   refill_.expires_after(kLull);
@@ -207,53 +210,53 @@ void CellPool::OnCellGone(Nursery& /*nursery*/, CellProcess& cell) {
   });
 }
 
-// --- Nurseries.
+// --- ForkServers.
 
-void CellPool::StartNursery() {
+void CellPool::StartForkServer() {
   start_at_.reset();
-  auto nursery = Nursery::Start(context_, *state_.launcher, options_.nursery, *this);
-  if (!nursery) return OnStartFailed(nursery.error().message());
+  auto fork_server = ForkServer::Start(context_, *state_.launcher, options_.fork_server, *this);
+  if (!fork_server) return OnStartFailed(fork_server.error().message());
   state_.workers_started.fetch_add(1, std::memory_order_relaxed);
-  next_ = *std::move(nursery);
+  next_ = *std::move(fork_server);
 }
 
 void CellPool::OnStartFailed(const std::string& why) {
   start_at_ = std::chrono::steady_clock::now() + Backoff(++failures_);
-  if (nursery_) return;  // The old one still serves.
+  if (fork_server_) return;  // The old one still serves.
   const bool down = failures_ >= kFailuresUntilDown;
   on_health_(down ? Health::kDown : Health::kStarting, why);
   if (down) FailWaiting(Error(ErrorCode::kUnavailable, why));
 }
 
-void CellPool::OnNurseryReady(Nursery& nursery) {
-  if (&nursery != next_.get()) return;
+void CellPool::OnForkServerReady(ForkServerProcess& fork_server) {
+  if (&fork_server != next_.get()) return;
   DropSpares();
-  if (nursery_) draining_.push_back(std::move(nursery_));
-  nursery_ = std::move(next_);
+  if (fork_server_) draining_.push_back(std::move(fork_server_));
+  fork_server_ = std::move(next_);
   next_ = nullptr;
   failures_ = 0;
   on_health_(Health::kUp, "");
   MakeMore();
 }
 
-void CellPool::OnNurseryLost(Nursery& nursery, const std::string& why) {
+void CellPool::OnForkServerLost(ForkServerProcess& fork_server, const std::string& why) {
   state_.workers_lost.fetch_add(1, std::memory_order_relaxed);
-  FailWaitingFor(nursery, why);
-  std::erase_if(draining_, [&](const auto& item) { return item.get() == &nursery; });
-  if (&nursery == next_.get()) {
+  FailWaitingFor(fork_server, why);
+  std::erase_if(draining_, [&](const auto& item) { return item.get() == &fork_server; });
+  if (&fork_server == next_.get()) {
     next_.reset();
     return OnStartFailed(why);
   }
-  if (&nursery != nursery_.get()) return;
+  if (&fork_server != fork_server_.get()) return;
   spare_.clear();
-  nursery_.reset();
+  fork_server_.reset();
   on_health_(Health::kStarting, why);
-  // Not started from here: the lost nursery is still on the call stack.
+  // Not started from here: the lost fork server is still on the call stack.
   if (!next_ && !start_at_) start_at_ = std::chrono::steady_clock::now() + Backoff(failures_);
 }
 
 void CellPool::Rotate() {
-  if (!next_ && !start_at_) StartNursery();
+  if (!next_ && !start_at_) StartForkServer();
 }
 
 void CellPool::DropSpares() {
@@ -261,34 +264,34 @@ void CellPool::DropSpares() {
 }
 
 void CellPool::ReapDrained() {
-  std::erase_if(draining_, [](const std::shared_ptr<Nursery>& nursery) {
+  std::erase_if(draining_, [](const std::shared_ptr<ForkServerProcess>& fork_server) {
     // Requested cells are included.
-    if (nursery->cells() > 0) return false;
-    nursery->Stop();
+    if (fork_server->cells() > 0) return false;
+    fork_server->Stop();
     return true;
   });
 }
 
 void CellPool::Check(SteadyTime now) {
-  if (start_at_ && now >= *start_at_) StartNursery();
-  std::vector<std::shared_ptr<Nursery>> nurseries = draining_;
-  for (const auto& nursery : {nursery_, next_}) {
-    if (nursery) nurseries.push_back(nursery);
+  if (start_at_ && now >= *start_at_) StartForkServer();
+  std::vector<std::shared_ptr<ForkServerProcess>> fork_servers = draining_;
+  for (const auto& fork_server : {fork_server_, next_}) {
+    if (fork_server) fork_servers.push_back(fork_server);
   }
-  for (const auto& nursery : nurseries) nursery->Check(now);
+  for (const auto& fork_server : fork_servers) fork_server->Check(now);
   ReapDrained();
-  if (nursery_ && nursery_->ready() &&
-      (nursery_->made() >= options_.rotate_after_cells ||
-       now - nursery_->ready_at() >= options_.rotate_after)) {
+  if (fork_server_ && fork_server_->ready() &&
+      (fork_server_->made() >= options_.rotate_after_cells ||
+       now - fork_server_->ready_at() >= options_.rotate_after)) {
     Rotate();
   }
   MakeMore();
 }
 
-void CellPool::FailWaitingFor(const Nursery& nursery, const std::string& why) {
+void CellPool::FailWaitingFor(const ForkServerProcess& fork_server, const std::string& why) {
   std::vector<Waiter> failed;
   for (Waiter& waiter : std::exchange(waiting_, {})) {
-    const bool is_for_it = waiter.nursery == nursery.number();
+    const bool is_for_it = waiter.fork_server == fork_server.number();
     if (is_for_it) {
       failed.push_back(std::move(waiter));
     } else {
@@ -296,7 +299,7 @@ void CellPool::FailWaitingFor(const Nursery& nursery, const std::string& why) {
     }
   }
   for (Waiter& waiter : failed) {
-    waiter.Fail(Error(ErrorCode::kUnavailable, "the nursery was lost: " + why));
+    waiter.Fail(Error(ErrorCode::kUnavailable, "the fork server was lost: " + why));
   }
 }
 

@@ -19,9 +19,9 @@
 #include <utility>
 
 #include "engine/native/captured_files.h"
-#include "engine/native/cell_survey.h"
+#include "engine/native/cell_process_map.h"
 #include "engine/native/cell_verdict.h"
-#include "wire/survey.h"
+#include "wire/process_map.h"
 
 namespace caisson {
 namespace {
@@ -42,7 +42,7 @@ constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 // The clock of file systems may be late; it is read again after this time.
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
-// For cells in a scratch space; the same as for cells with a namespace (nursery/cell.h).
+// For cells in a scratch space; the same as for cells with a namespace (fork server/cell.h).
 constexpr std::size_t kThreads = 16;
 constexpr std::size_t kScratchNames = 4096;
 constexpr std::uint64_t kScratchBytes = 64u << 20;
@@ -141,7 +141,7 @@ CellProcess::CellProcess(asio::io_context& context, std::uint64_t number, CellVa
       err_(context, 2),
       timer_(context) {}
 
-// --- The life of the cell, as the nursery reports it.
+// --- The life of the cell, as the fork server reports it.
 
 std::vector<UniqueFd> CellProcess::MakeGroup() {
   if (variety_.processes == 1) return {};
@@ -263,11 +263,11 @@ void CellProcess::CloseAll() {
 
 // --- Requests of the session.
 
-void CellProcess::Attach(std::shared_ptr<CellSession> session) {
+void CellProcess::Attach(std::shared_ptr<CellProtocol> session) {
   session_ = std::move(session);
 }
 
-void CellProcess::Detach(CellSession& /*session*/) {
+void CellProcess::Detach(CellProtocol& /*session*/) {
   session_.reset();
   Kill();
 }
@@ -291,7 +291,7 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
     return Error(ErrorCode::kResourceExhausted, "too much waits to be sent to the cell");
   }
   if (kind == ToWorker::kSave) {
-    may_ask_survey_ = true;
+    may_ask_process_map_ = true;
     AwaitAnswer();
   } else if (kind != ToWorker::kAnswer) {
     wire::StartHeader start;
@@ -318,19 +318,20 @@ Result<void> CellProcess::RequireCopies() const {
                "another Python or another tier; run the session in engine wasm");
 }
 
-// The host tells the cell what it cannot see itself. The cell waits, so the survey is still true
+// The host tells the cell what it cannot see itself. The cell waits, so the process map is still true
 // when it reads it.
-Result<void> CellProcess::SendSurvey() {
-  if (!std::exchange(may_ask_survey_, false)) return Violation("it asks out of place");
+Result<void> CellProcess::SendProcessMap() {
+  if (!std::exchange(may_ask_process_map_, false)) return Violation("it asks out of place");
   struct stat out{};
   struct stat error_out{};
   ::fstat(out_.fd(), &out);
   ::fstat(err_.fd(), &error_out);
-  const auto survey = SurveyCell(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino});
-  AppendFrames(ToWorker::kSave, {}, survey ? *survey : std::string_view(), unsent_);
-  if (survey) return {};
+  const auto process_map =
+      MapCellProcesses(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino});
+  AppendFrames(ToWorker::kSave, {}, process_map ? *process_map : std::string_view(), unsent_);
+  if (process_map) return {};
   answer_by_.reset();
-  return session_->OnMessage(ToHost::kRefused, survey.error().message());
+  return session_->OnMessage(ToHost::kRefused, process_map.error().message());
 }
 
 // Data written below a mount is not in the cell's private files.
@@ -390,7 +391,7 @@ void CellProcess::Flush() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR) {
-      // The cell is dead: the nursery reports how, and nothing else matters.
+      // The cell is dead: the fork server reports how, and nothing else matters.
       sent_ = unsent_.size();
     }
   }
@@ -442,7 +443,7 @@ void CellProcess::OnSocketReadable() {
     if (killed_at_ || !session_) return;
     Flush();
   }
-  if (pending != Pending::kEnd) AwaitSocket();  // The nursery reports the end as well.
+  if (pending != Pending::kEnd) AwaitSocket();  // The fork server reports the end as well.
 }
 
 CellProcess::Pending CellProcess::ReadSocket() {
@@ -468,7 +469,7 @@ Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
   if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");
   if (frame.kind == std::to_underlying(ToHost::kDone)) return OnDoneFrame(frame);
   if (!done_.empty()) return Violation("two messages are mixed");
-  if (frame.kind == wire::kAskSurvey) return SendSurvey();
+  if (frame.kind == wire::kAskProcessMap) return SendProcessMap();
   const auto kind = static_cast<ToHost>(frame.kind);
   if (kind == ToHost::kCall || kind == ToHost::kRefused) {
     if (kind == ToHost::kRefused) answer_by_.reset();

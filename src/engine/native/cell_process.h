@@ -2,13 +2,13 @@
 // killed.
 //
 // It enforces the limits that the kernel does not enforce by itself: wall time, CPU time, output.
-// The run ends for the caller only when the nursery has reported that the whole process tree is
+// The run ends for the caller only when the fork server has reported that the whole process tree is
 // dead and reaped (I8). Then the pipes are read to their end and the files are captured (I11).
 //
 // Trust     Everything that it writes is hostile (I9). It can achieve nothing worse than being
 //           killed, and no other cell is affected.
 // Threads   The thread of its lane.
-// Lifetime  Shared by its nursery, by the code that keeps it for the next run, and by the handlers
+// Lifetime  Shared by its fork server, by the code that keeps it for the next run, and by the handlers
 //           that wait for its descriptors. It ends after OnGone or OnLost.
 #pragma once
 
@@ -25,19 +25,19 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "engine/host/cell_link.h"
+#include "engine/host/cell_protocol.h"
 #include "engine/native/cell_questions.h"
 #include "engine/native/cell_variety.h"
 #include "engine/native/process_clock.h"
 #include "engine/native/scratch_space.h"
 #include "engine/native/stream_frames.h"
-#include "engine/session/cell_link.h"
-#include "engine/session/cell_session.h"
 #include "jail/cgroup.h"
-#include "wire/nursery.h"
+#include "wire/fork_server.h"
 
 namespace caisson {
 
-// The nursery that made the cell and can make copies of it.
+// The fork server that made the cell and can make copies of it.
 struct CellParent {
   std::size_t lane = 0;
   std::uint64_t number = 0;  // A number that is unique in this process.
@@ -65,13 +65,13 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   // one.
   std::vector<UniqueFd> MakeGroup();
 
-  // Reports of the nursery about the cell, in this order. `boundary` is copied because it outlives
-  // the nursery.
+  // Reports of the fork server about the cell, in this order. `boundary` is copied because it outlives
+  // the fork server.
   void OnBorn(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
   Result<void> OnPrepared(CellDescriptors descriptors);
   void OnFailed() { failed_ = true; }
   void OnGone(const wire::CellGone& gone);
-  // The nursery is gone, and the cell with it.
+  // The fork server is gone, and the cell with it.
   void OnLost(RunReason reason, const std::string& why);
 
   // Waits for a run for this time, then ends. `witness` is released when a run takes the cell, or
@@ -95,14 +95,14 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   bool taken() const { return taken_; }
   // Returns whether a run can be sent: the cell is made, had no run and has not ended.
   bool waits() const { return prepared_ && !taken_ && !killed_at_ && !gone_; }
-  // The time since which the nursery owes OnGone.
+  // The time since which the fork server owes OnGone.
   std::optional<SteadyTime> killed_at() const { return killed_at_; }
 
   // CellLink. There is one cell behind it, so cell numbers are ignored.
   Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                     std::string_view body) override;
-  void Attach(std::shared_ptr<CellSession> session) override;
-  void Detach(CellSession& session) override;
+  void Attach(std::shared_ptr<CellProtocol> session) override;
+  void Detach(CellProtocol& session) override;
   void ExpectStraySaveAnswer(std::uint64_t /*cell*/) override {}
   void Defer(std::move_only_function<void()> completion) override;
   std::optional<CellOrigin> origin() const override;
@@ -125,7 +125,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   enum class Pending { kMore, kNone, kEnd };  // Result of a read.
 
   Result<void> RequireCopies() const;
-  Result<void> SendSurvey();
+  Result<void> SendProcessMap();
   Result<void> RequireCleanLayers() const;
   void AwaitAnswer();
   void BeginRun(const wire::StartHeader& start);
@@ -180,7 +180,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   bool is_corked_ = false;    // Messages are collected and sent together.
   bool awaits_room_ = false;  // A handler waits until the socket accepts more of unsent_.
 
-  std::shared_ptr<CellSession> session_;
+  std::shared_ptr<CellProtocol> session_;
   bool reserved_ = false;
   bool taken_ = false;
   std::optional<std::chrono::system_clock::time_point> begins_at_;  // After EndReserve().
@@ -188,7 +188,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   SteadyTime started_at_{};
   std::optional<SteadyTime> reported_at_;
   std::optional<SteadyTime> answer_by_;  // Deadline for the answer to a kSave or kRestore.
-  bool may_ask_survey_ = false;
+  bool may_ask_process_map_ = false;
   std::string done_;  // The part of the kDone message that has arrived.
   bool reported_ = false;
   std::optional<Verdict> verdict_;  // Why the host killed it, unless it had reported its end.

@@ -11,8 +11,8 @@
 #include <memory>
 #include <utility>
 
+#include "engine/host/engine_lane.h"
 #include "engine/native/cell_mounts.h"
-#include "engine/session/engine_lane.h"
 
 namespace caisson {
 

@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "engine/session/cell_session.h"
+#include "engine/host/cell_protocol.h"
 
 namespace caisson {
 

@@ -14,12 +14,12 @@
 namespace caisson {
 namespace {
 
-using wire::FromNursery;
+using wire::FromForkServer;
 
 constexpr std::size_t kMaxMissingWalls = 64;
 
 Error Violation(const char* what) {
-  return Error(ErrorCode::kInternal, std::string("the nursery broke the protocol: ") + what);
+  return Error(ErrorCode::kInternal, std::string("the fork server broke the protocol: ") + what);
 }
 
 // Splits the packet into its fixed part and the text that follows, whose length must match
@@ -33,12 +33,12 @@ Result<std::pair<T, std::string_view>> Split(std::string_view bytes) {
 }
 
 Result<ControlPacket> ParseReady(Packet& received) {
-  TRY_ASSIGN(auto parts, Split<wire::NurseryReady>(received.bytes));
+  TRY_ASSIGN(auto parts, Split<wire::ForkServerReady>(received.bytes));
   auto& [head, text] = parts;
   if (head.missing_length != text.size() || !received.descriptors.empty()) {
     return Violation("a bad ready packet");
   }
-  NurseryIsReady ready;
+  ForkServerIsReady ready;
   ready.copies = head.copies != 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -54,12 +54,12 @@ Result<ControlPacket> ParseNews(Packet& received) {
   const auto& [head, text] = parts;
   if (head.text_length != text.size()) return Violation("a packet of another length");
   auto& descriptors = received.descriptors;
-  if (head.kind == FromNursery::kFailed) {
+  if (head.kind == FromForkServer::kFailed) {
     if (!descriptors.empty()) return Violation("descriptors nobody asked for");
     return ControlPacket(CellFailed{.cell = head.cell, .why = std::string(text)});
   }
   if (!text.empty()) return Violation("text nobody asked for");
-  if (head.kind == FromNursery::kBorn) {
+  if (head.kind == FromForkServer::kBorn) {
     if (descriptors.size() != 1) return Violation("a cell without its process");
     return ControlPacket(CellIsBorn{.cell = head.cell, .pidfd = std::move(descriptors[0])});
   }
@@ -79,17 +79,17 @@ Result<ControlPacket> ParseGone(Packet& received) {
 }
 
 Result<ControlPacket> Parse(Packet received) {
-  FromNursery kind{};
+  FromForkServer kind{};
   if (received.bytes.size() < sizeof kind) return Violation("a short packet");
   std::memcpy(&kind, received.bytes.data(), sizeof kind);
   switch (kind) {
-    case FromNursery::kReady:
+    case FromForkServer::kReady:
       return ParseReady(received);
-    case FromNursery::kBorn:
-    case FromNursery::kPrepared:
-    case FromNursery::kFailed:
+    case FromForkServer::kBorn:
+    case FromForkServer::kPrepared:
+    case FromForkServer::kFailed:
       return ParseNews(received);
-    case FromNursery::kGone:
+    case FromForkServer::kGone:
       return ParseGone(received);
   }
   return Violation("an unknown packet");

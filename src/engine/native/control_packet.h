@@ -1,6 +1,6 @@
-// Receives one packet of a nursery's control socket with its descriptors.
+// Receives one packet of a fork server's control socket with its descriptors.
 //
-// Trust     The nursery forks hostile code. Its packets are decoded here only, and every length and
+// Trust     The fork server forks hostile code. Its packets are decoded here only, and every length and
 //           count is checked. Descriptors are owned from the moment they arrive, so none can leak.
 // Threads   One.
 // Lifetime  A value that owns its descriptors.
@@ -13,11 +13,11 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "wire/nursery.h"
+#include "wire/fork_server.h"
 
 namespace caisson {
 
-struct NurseryIsReady {
+struct ForkServerIsReady {
   bool copies = false;
   std::vector<std::string> missing;
 };
@@ -35,7 +35,7 @@ struct CellFailed {
   std::string why;
 };
 using ControlPacket =
-    std::variant<NurseryIsReady, CellIsBorn, CellIsPrepared, CellFailed, wire::CellGone>;
+    std::variant<ForkServerIsReady, CellIsBorn, CellIsPrepared, CellFailed, wire::CellGone>;
 
 // Returns the next packet. nullopt: there is none now. Fails with kUnavailable if the other side
 // has closed; any other error means that it broke the protocol.

@@ -7,17 +7,17 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/spawn.h"
-#include "engine/native/testing/engine_fixture.h"
-#include "wire/survey.h"
+#include "engine/native/testing/native_engine_fixture.h"
+#include "wire/process_map.h"
 
 namespace caisson {
 namespace {
 
 using testing::CellMessage;
 using testing::FakeCell;
-using testing::FakeNursery;
+using testing::FakeForkServer;
+using testing::ForkServerBehaviour;
 using testing::MakeEngine;
-using testing::NurseryBehaviour;
 using testing::OnLane;
 using testing::Recorder;
 using testing::RunOnce;
@@ -26,8 +26,8 @@ using wire::ToWorker;
 
 using Tell = std::function<void(FakeCell&)>;
 
-void AskSurvey(FakeCell& cell) {
-  cell.SendFrame(wire::kAskSurvey, 0, "");
+void AskProcessMap(FakeCell& cell) {
+  cell.SendFrame(wire::kAskProcessMap, 0, "");
 }
 void SendSaved(FakeCell& cell) {
   cell.Send(ToHost::kSaved, "an image");
@@ -37,24 +37,24 @@ void SendRestored(FakeCell& cell) {
 }
 
 struct Script {
-  Tell on_save = AskSurvey;
-  Tell on_survey = SendSaved;
+  Tell on_save = AskProcessMap;
+  Tell on_process_map = SendSaved;
   Tell on_restore = SendRestored;
 };
 
-NurseryBehaviour Copying(Script script) {
-  NurseryBehaviour behaviour;
+ForkServerBehaviour Copying(Script script) {
+  ForkServerBehaviour behaviour;
   behaviour.copies = true;
   auto asked = std::make_shared<bool>(false);
-  behaviour.on_message = [script = std::move(script), asked](FakeNursery&, FakeCell& cell,
+  behaviour.on_message = [script = std::move(script), asked](FakeForkServer&, FakeCell& cell,
                                                              const CellMessage& message) {
     if (message.kind == ToWorker::kRestore) {
       EXPECT_TRUE(message.payload.ends_with("an image"));
       return script.on_restore(cell);
     }
     if (message.kind == ToWorker::kSave) {
-      const bool is_survey = std::exchange(*asked, !*asked);
-      return is_survey ? script.on_survey(cell) : script.on_save(cell);
+      const bool is_process_map = std::exchange(*asked, !*asked);
+      return is_process_map ? script.on_process_map(cell) : script.on_save(cell);
     }
     const bool is_kept = (message.Start().flags & wire::kKeepCell) != 0;
     cell.Return(message.Code(), is_kept ? wire::kCellKept : 0);
@@ -121,8 +121,8 @@ const Lie kSaveLies[] = {
     {"Restored", SendRestored},
     {"AsksTwice",
      [](FakeCell& cell) {
-       AskSurvey(cell);
-       AskSurvey(cell);
+       AskProcessMap(cell);
+       AskProcessMap(cell);
      }},
     {"AnEnd", [](FakeCell& cell) { cell.Return(std::int64_t{1}); }},
     {"ACall", [](FakeCell& cell) { cell.Call(0, "f"); }},
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Lies, SaveLieTest, ::testing::ValuesIn(kSaveLies),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(SaveLieTest, EndsThatCellAlone) {
-  auto engine = MakeEngine(Copying({.on_survey = GetParam().tell}), Soon());
+  auto engine = MakeEngine(Copying({.on_process_map = GetParam().tell}), Soon());
   OnLane(*engine, [&]() -> asio::awaitable<void> {
     auto cell = co_await KeptCell(*engine);
     auto saved = co_await cell->Save(AfterSave::kKeep);
@@ -149,7 +149,7 @@ const Lie kRestoreLies[] = {
     {"Nothing", [](FakeCell&) {}},
     {"Death", Die},
     {"Saved", SendSaved},
-    {"AsksForASurvey", AskSurvey},
+    {"AsksForAProcessMap", AskProcessMap},
     {"OpenCalls", [](FakeCell& cell) { cell.Send(ToHost::kRestored, "abc"); }},
     {"AnEnd", [](FakeCell& cell) { cell.Return(std::int64_t{1}); }},
     {"Refused", [](FakeCell& cell) { cell.Send(ToHost::kRefused, "no room"); }},
@@ -180,7 +180,7 @@ TEST(CopiesTest, OneThatAnswersTwiceIsKilled) {
     SendSaved(cell);
     SendSaved(cell);
   };
-  auto engine = MakeEngine(Copying({.on_survey = twice}), Soon());
+  auto engine = MakeEngine(Copying({.on_process_map = twice}), Soon());
   OnLane(*engine, [&]() -> asio::awaitable<void> {
     auto cell = co_await KeptCell(*engine);
     EXPECT_TRUE(co_await cell->Save(AfterSave::kKeep));
@@ -191,7 +191,7 @@ TEST(CopiesTest, OneThatAnswersTwiceIsKilled) {
   EXPECT_EQ(engine->stats().workers_lost, 0u);
 }
 
-TEST(CopiesTest, WhenTheNurseryIsGoneSoIsTheWayBack) {
+TEST(CopiesTest, WhenTheForkServerIsGoneSoIsTheWayBack) {
   auto engine = MakeEngine(Copying({}), Soon());
   auto other = MakeEngine(Copying({}), Soon());
   SavedCell saved;

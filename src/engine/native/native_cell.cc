@@ -2,16 +2,16 @@
 
 #include <utility>
 
-#include "engine/session/on_lane.h"
+#include "engine/host/on_lane.h"
 
 namespace caisson {
 
-asio::awaitable<Result<void>> NativeCell::Restore(std::uint64_t nursery, SavedCell saved,
+asio::awaitable<Result<void>> NativeCell::Restore(std::uint64_t fork_server, SavedCell saved,
                                                   Limits limits) {
   return OnLane<void>(
       lane_, session(),
-      [&lane = lane_, nursery, saved = std::move(saved), limits](
-          std::shared_ptr<CellSession> session, Done<void> done) mutable {
+      [&lane = lane_, fork_server, saved = std::move(saved), limits](
+          std::shared_ptr<CellProtocol> session, Done<void> done) mutable {
         session->BeginStarting();
         const CellNeeds needs{.processes = limits.processes,
                               .total_file_bytes = limits.total_file_bytes,
@@ -19,7 +19,7 @@ asio::awaitable<Result<void>> NativeCell::Restore(std::uint64_t nursery, SavedCe
                               .modules = {},
                               .host_files = session->host_files()};
         lane.WithFreshCellOf(
-            nursery, needs,
+            fork_server, needs,
             [&lane, session = std::move(session), saved = std::move(saved), limits,
              done = std::move(done)](Result<CellLink*> link) mutable {
               if (!session->EndStarting()) {

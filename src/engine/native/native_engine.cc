@@ -7,9 +7,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "engine/host/on_lane.h"
+#include "engine/host/waiting_line.h"
 #include "engine/native/prepared_cell.h"
-#include "engine/session/on_lane.h"
-#include "engine/session/waiting_line.h"
 #include "jail/cgroup.h"
 
 namespace caisson {
@@ -24,13 +24,13 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(NativeEngineOptions o
   if (options.tier != jail::Tier::kNamespace) {
     TRY_ASSIGN(scratch, ScratchSpace::Open(options.scratch));
   }
-  TRY_ASSIGN(auto launcher, MakeNurseryLauncher(options.nursery_path, options.tier,
-                                                scratch ? scratch->path() : std::string()));
+  TRY_ASSIGN(auto launcher, MakeForkServerLauncher(options.fork_server_path, options.tier,
+                                                   scratch ? scratch->path() : std::string()));
   return Create(std::move(options), std::move(launcher), std::move(scratch));
 }
 
 Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
-    NativeEngineOptions options, std::unique_ptr<NurseryLauncher> launcher,
+    NativeEngineOptions options, std::unique_ptr<ForkServerLauncher> launcher,
     std::unique_ptr<ScratchSpace> scratch) {
   const std::vector<int> cores = UsableCores();
   const std::size_t lanes =
@@ -54,20 +54,21 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
   for (std::size_t i = 0; i < lanes; ++i) {
     const bool pin = options.pin && !cores.empty();
     engine->lanes_.push_back(std::make_unique<NativeLane>(
-        NativeLane::Options{.index = i,
-                            .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
-                            .pool = {.nursery = {.tier = std::string(jail::ToString(options.tier)),
-                                                 .cgroups = cgroups,
-                                                 .scratch = engine->state_->scratch.get(),
-                                                 .ready_within = options.ready_within,
-                                                 .copied_within = options.copied_within},
-                                     .spare_cells = options.spare_cells,
-                                     .rotate_after_cells = options.rotate_after_cells,
-                                     .rotate_after = options.rotate_after},
-                            .kinds = options.kinds},
+        NativeLane::Options{
+            .index = i,
+            .cpu = pin ? std::optional(cores[i % cores.size()]) : std::nullopt,
+            .pool = {.fork_server = {.tier = std::string(jail::ToString(options.tier)),
+                                     .cgroups = cgroups,
+                                     .scratch = engine->state_->scratch.get(),
+                                     .ready_within = options.ready_within,
+                                     .copied_within = options.copied_within},
+                     .spare_cells = options.spare_cells,
+                     .rotate_after_cells = options.rotate_after_cells,
+                     .rotate_after = options.rotate_after},
+            .kinds = options.kinds},
         *engine->state_));
   }
-  for (const auto& lane : engine->lanes_) TRY(lane->AwaitFirstNursery());
+  for (const auto& lane : engine->lanes_) TRY(lane->AwaitFirstForkServer());
   return engine;
 }
 
@@ -123,7 +124,7 @@ asio::awaitable<Result<std::shared_ptr<PreparedCell>>> NativeEngine::Prepare(
   NativeLane& lane = *lanes_[index];
   co_return co_await OnLane<Made>(
       lane, nullptr,
-      [&lane, preparation = std::move(preparation)](const std::shared_ptr<CellSession>&,
+      [&lane, preparation = std::move(preparation)](const std::shared_ptr<CellProtocol>&,
                                                     Done<Made> done) mutable {
         lane.Prepare(std::move(preparation), [&lane,
                                               done = std::move(done)](Result<Made> made) mutable {

@@ -2,17 +2,17 @@
 // warm before the code arrives. It is for code that engine wasm cannot run: C extensions, threads,
 // processes.
 //
-//   TRY_ASSIGN(auto engine, NativeEngine::Create({.nursery_path = ...}));
+//   TRY_ASSIGN(auto engine, NativeEngine::Create({.fork_server_path = ...}));
 //   TRY_ASSIGN(auto cell, co_await engine->Open({.owner = owner}));
 //   TRY_ASSIGN(Outcome outcome, co_await cell->Run({.code = "1+1"}, events, AfterRun::kDiscard));
 //
-// An idle cell can be saved and branched while its nursery lives (ADR 37); a cell with a run
+// An idle cell can be saved and branched while its fork server lives (ADR 37); a cell with a run
 // cannot. Files that a session leaves in /output and below its mounts are captured when it ends
 // (with a run that discards the cell), because files are read only when no process can write to
 // them. So a session with an `rw` mount is refused: its writes would not be applied at the end of
 // each run.
 //
-// Trust     Nurseries and cells are hostile. The requested boundary is in place, or Create fails
+// Trust     ForkServers and cells are hostile. The requested boundary is in place, or Create fails
 //           with the reason (I12).
 // Threads   Any.
 // Lifetime  Destroy the cells before the engine. The destructor leaves no process, thread or
@@ -28,24 +28,24 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/native/fork_server_launcher.h"
 #include "engine/native/native_cell.h"
 #include "engine/native/native_lane.h"
-#include "engine/native/nursery_launcher.h"
 #include "jail/tier.h"
 
 namespace caisson {
 
 struct NativeEngineOptions {
-  std::string nursery_path{};
+  std::string fork_server_path{};
   jail::Tier tier = jail::Tier::kNamespace;
   // Directory for the files of cells in tiers without a mount namespace.
   std::string scratch = "/tmp";
   std::size_t lanes = 0;  // 0: one per core this process may use.
-  bool pin = true;        // Pin each lane and its nurseries to one core.
+  bool pin = true;        // Pin each lane and its fork servers to one core.
   Limits ceiling = DefaultCeiling();
-  // The kinds of nurseries, by their imported modules. The first kind is started at once and serves
+  // The kinds of fork servers, by their imported modules. The first kind is started at once and serves
   // all code that no other kind fits better. The others are started when code needs them.
-  std::vector<NurseryKind> kinds = {{}};
+  std::vector<ForkServerKind> kinds = {{}};
   // Top-level modules that code may import whatever the policy's lists say. Null: only those lists
   // apply.
   std::shared_ptr<const std::vector<std::string>> packages{};
@@ -54,7 +54,7 @@ struct NativeEngineOptions {
   std::size_t cells_per_owner = SIZE_MAX;  // As in Admission::Options.
   std::size_t max_waiting = 10'000;
   std::size_t max_waiting_per_owner = 1'000;
-  // Time for a nursery to start, with its imports.
+  // Time for a fork server to start, with its imports.
   std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
   std::chrono::nanoseconds copied_within = std::chrono::seconds(10);  // Time to copy a session.
   std::uint64_t max_saved_bytes = 192u << 20;  // For one cell: its changed memory and its files.
@@ -64,11 +64,11 @@ struct NativeEngineOptions {
 
 class NativeEngine final : public Engine {
  public:
-  // Returns when the first nursery of every lane is ready.
+  // Returns when the first fork server of every lane is ready.
   static Result<std::unique_ptr<NativeEngine>> Create(NativeEngineOptions options);
   // The same with another launcher, for tests.
   static Result<std::unique_ptr<NativeEngine>> Create(
-      NativeEngineOptions options, std::unique_ptr<NurseryLauncher> launcher,
+      NativeEngineOptions options, std::unique_ptr<ForkServerLauncher> launcher,
       std::unique_ptr<ScratchSpace> scratch = nullptr);
   ~NativeEngine() override;
 

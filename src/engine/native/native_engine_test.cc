@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/native/testing/engine_fixture.h"
+#include "engine/native/testing/native_engine_fixture.h"
 #include "jail/cgroup.h"
 
 namespace caisson {
@@ -18,21 +18,21 @@ namespace {
 using testing::AsBytes;
 using testing::CellMessage;
 using testing::FakeCell;
-using testing::FakeNursery;
+using testing::FakeForkServer;
+using testing::ForkServerBehaviour;
 using testing::Idleness;
 using testing::MakeEngine;
-using testing::NurseryBehaviour;
 using testing::OnLane;
 using testing::Recorder;
 using testing::RunOnce;
 using testing::TryMakeEngine;
-using wire::FromNursery;
+using wire::FromForkServer;
 using wire::ToWorker;
 
 // Starts do what `on_start` says; everything else is honest.
-NurseryBehaviour Cells(
-    std::function<void(FakeNursery&, FakeCell&, const CellMessage&)> on_message) {
-  NurseryBehaviour behaviour;
+ForkServerBehaviour Cells(
+    std::function<void(FakeForkServer&, FakeCell&, const CellMessage&)> on_message) {
+  ForkServerBehaviour behaviour;
   behaviour.on_message = std::move(on_message);
   return behaviour;
 }
@@ -43,7 +43,7 @@ std::size_t OpenDescriptors() {
 }
 
 // One run of one behaviour.
-Outcome RunWith(NurseryBehaviour behaviour, Recorder& events, Limits limits = {}) {
+Outcome RunWith(ForkServerBehaviour behaviour, Recorder& events, Limits limits = {}) {
   auto engine = MakeEngine(std::move(behaviour));
   Outcome outcome;
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -70,10 +70,10 @@ TEST(NativeEngineTest, RunsCodeAndSaysWhatIsAroundIt) {
 
 TEST(NativeEngineTest, AnOutcomeComesOnlyWhenTheProcessTreeIsGone) {
   std::atomic<bool> told = false;
-  NurseryBehaviour behaviour;
-  behaviour.on_gone = [&](FakeNursery& nursery, FakeCell&, const wire::CellGone& gone) {
+  ForkServerBehaviour behaviour;
+  behaviour.on_gone = [&](FakeForkServer& fork_server, FakeCell&, const wire::CellGone& gone) {
     told = true;
-    nursery.Gone(gone);
+    fork_server.Gone(gone);
   };
   auto engine = MakeEngine(behaviour);
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -85,7 +85,7 @@ TEST(NativeEngineTest, AnOutcomeComesOnlyWhenTheProcessTreeIsGone) {
 }
 
 TEST(NativeEngineTest, OutputStreamsInOrderWithCalls) {
-  auto engine = MakeEngine(Cells([](FakeNursery&, FakeCell& cell, const CellMessage& message) {
+  auto engine = MakeEngine(Cells([](FakeForkServer&, FakeCell& cell, const CellMessage& message) {
     if (message.kind == ToWorker::kStart) {
       cell.Print(cell.out, "before");
       return cell.Call(0, "f");
@@ -112,7 +112,7 @@ TEST(NativeEngineTest, OutputStreamsInOrderWithCalls) {
 TEST(NativeEngineTest, OutputBeyondItsCapIsDroppedAndTheRunGoesOn) {
   Recorder events;
   const Outcome outcome = RunWith(
-      Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
+      Cells([](FakeForkServer&, FakeCell& cell, const CellMessage&) {
         cell.Print(cell.out, std::string(3 << 20, 'x'));  // Blocks unless the host reads it.
         cell.Print(cell.err, std::string(100, 'e'));
         cell.Return(std::int64_t{1});
@@ -127,7 +127,7 @@ TEST(NativeEngineTest, OutputBeyondItsCapIsDroppedAndTheRunGoesOn) {
 }
 
 TEST(NativeEngineTest, CallsAreAnswered) {
-  auto engine = MakeEngine(Cells([](FakeNursery&, FakeCell& cell, const CellMessage& message) {
+  auto engine = MakeEngine(Cells([](FakeForkServer&, FakeCell& cell, const CellMessage& message) {
     if (message.kind == ToWorker::kStart) return cell.Call(0, "f");
     if (message.kind == ToWorker::kAnswer) {
       auto answer =
@@ -162,7 +162,7 @@ TEST(NativeEngineTest, LongMessagesGoThroughBothWays) {
 
 TEST(NativeEngineTest, WallTimeEndsARunAndKeepsWhatItPrinted) {
   Recorder events;
-  const Outcome outcome = RunWith(Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
+  const Outcome outcome = RunWith(Cells([](FakeForkServer&, FakeCell& cell, const CellMessage&) {
                                     cell.Print(cell.out, "partial");
                                   }),
                                   events, {.wall_time = std::chrono::milliseconds(20)});
@@ -174,7 +174,7 @@ TEST(NativeEngineTest, WallTimeEndsARunAndKeepsWhatItPrinted) {
 
 TEST(NativeEngineTest, CpuTimeEndsARunLongBeforeItsWallTime) {
   Recorder events;
-  NurseryBehaviour behaviour = Cells([](FakeNursery&, FakeCell&, const CellMessage&) {});
+  ForkServerBehaviour behaviour = Cells([](FakeForkServer&, FakeCell&, const CellMessage&) {});
   behaviour.idleness = Idleness::kSpins;
   auto engine = MakeEngine(behaviour, {.spare_cells = 0});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -197,11 +197,12 @@ class DeathTest : public ::testing::TestWithParam<Death> {};
 TEST_P(DeathTest, HasItsReason) {
   Recorder events;
   const int signal = GetParam().signal;
-  const Outcome outcome = RunWith(Cells([signal](FakeNursery&, FakeCell& cell, const CellMessage&) {
-                                    cell.Print(cell.out, "last words");
-                                    ::kill(cell.pid, signal);
-                                  }),
-                                  events);
+  const Outcome outcome =
+      RunWith(Cells([signal](FakeForkServer&, FakeCell& cell, const CellMessage&) {
+                cell.Print(cell.out, "last words");
+                ::kill(cell.pid, signal);
+              }),
+              events);
   EXPECT_EQ(outcome.status, GetParam().status);
   EXPECT_EQ(outcome.reason, GetParam().reason);
   EXPECT_EQ(outcome.stdout_text, "last words");
@@ -219,12 +220,12 @@ INSTANTIATE_TEST_SUITE_P(Signals, DeathTest, ::testing::ValuesIn(kDeaths),
 
 TEST(NativeEngineTest, AnExitWithoutReportIsOsExit) {
   for (const int status : {0, 3}) {
-    NurseryBehaviour behaviour =
-        Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) { ::kill(cell.pid, SIGKILL); });
-    behaviour.on_gone = [status](FakeNursery& nursery, FakeCell&, wire::CellGone gone) {
+    ForkServerBehaviour behaviour = Cells(
+        [](FakeForkServer&, FakeCell& cell, const CellMessage&) { ::kill(cell.pid, SIGKILL); });
+    behaviour.on_gone = [status](FakeForkServer& fork_server, FakeCell&, wire::CellGone gone) {
       gone.signal = 0;
       gone.status = status;
-      nursery.Gone(gone);
+      fork_server.Gone(gone);
     };
     Recorder events;
     const Outcome outcome = RunWith(behaviour, events);
@@ -236,7 +237,7 @@ TEST(NativeEngineTest, AnExitWithoutReportIsOsExit) {
 TEST(NativeEngineTest, MemoryRefusedAndRaisedIsTheMemoryLimit) {
   Recorder events;
   const Outcome outcome =
-      RunWith(Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
+      RunWith(Cells([](FakeForkServer&, FakeCell& cell, const CellMessage&) {
                 Dict error;
                 error.items.emplace_back(std::string("type"), std::string("MemoryError"));
                 Dict report;
@@ -250,7 +251,7 @@ TEST(NativeEngineTest, MemoryRefusedAndRaisedIsTheMemoryLimit) {
 }
 
 TEST(NativeEngineTest, CancelEndsARunWithWhatItHad) {
-  auto engine = MakeEngine(Cells([](FakeNursery&, FakeCell& cell, const CellMessage& message) {
+  auto engine = MakeEngine(Cells([](FakeForkServer&, FakeCell& cell, const CellMessage& message) {
     if (message.kind != ToWorker::kStart) return;
     cell.Print(cell.out, "so far");
     cell.Call(0, "f");
@@ -274,14 +275,15 @@ TEST(NativeEngineTest, ASessionGoesOnInTheSameProcessAndIsCapturedAtItsEnd) {
   // The session's cell; the pool's spare cells come and go.
   std::atomic<std::int64_t> of_interest = -1;
   std::atomic<int> gone = 0;
-  NurseryBehaviour behaviour = Cells([](FakeNursery&, FakeCell& cell, const CellMessage& message) {
-    const bool keep = (message.Start().flags & wire::kKeepCell) != 0;
-    cell.Return(static_cast<std::int64_t>(cell.number()), keep ? wire::kCellKept : 0);
-  });
+  ForkServerBehaviour behaviour =
+      Cells([](FakeForkServer&, FakeCell& cell, const CellMessage& message) {
+        const bool keep = (message.Start().flags & wire::kKeepCell) != 0;
+        cell.Return(static_cast<std::int64_t>(cell.number()), keep ? wire::kCellKept : 0);
+      });
   behaviour.files = directory;
-  behaviour.on_gone = [&](FakeNursery& nursery, FakeCell& cell, const wire::CellGone& news) {
+  behaviour.on_gone = [&](FakeForkServer& fork_server, FakeCell& cell, const wire::CellGone& news) {
     if (static_cast<std::int64_t>(cell.number()) == of_interest) ++gone;
-    nursery.Gone(news);
+    fork_server.Gone(news);
   };
   auto engine = MakeEngine(behaviour, {.spare_cells = 1});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -306,12 +308,12 @@ TEST(NativeEngineTest, ASessionGoesOnInTheSameProcessAndIsCapturedAtItsEnd) {
 
 TEST(NativeEngineTest, ASessionThatIsLetGoOfIsKilled) {
   std::promise<void> gone;
-  NurseryBehaviour behaviour = Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
+  ForkServerBehaviour behaviour = Cells([](FakeForkServer&, FakeCell& cell, const CellMessage&) {
     cell.Return(std::int64_t{1}, wire::kCellKept);
   });
-  behaviour.on_gone = [&](FakeNursery& nursery, FakeCell&, const wire::CellGone& news) {
+  behaviour.on_gone = [&](FakeForkServer& fork_server, FakeCell&, const wire::CellGone& news) {
     gone.set_value();
-    nursery.Gone(news);
+    fork_server.Gone(news);
   };
   auto engine = MakeEngine(behaviour, {.spare_cells = 0});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -323,8 +325,8 @@ TEST(NativeEngineTest, ASessionThatIsLetGoOfIsKilled) {
   EXPECT_EQ(gone.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-TEST(NativeEngineTest, CellsOfANurseryThatCannotCopyAreNotSaved) {
-  auto engine = MakeEngine(Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
+TEST(NativeEngineTest, CellsOfAForkServerThatCannotCopyAreNotSaved) {
+  auto engine = MakeEngine(Cells([](FakeForkServer&, FakeCell& cell, const CellMessage&) {
     cell.Return(std::int64_t{1}, wire::kCellKept);
   }));
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -341,11 +343,12 @@ TEST(NativeEngineTest, CellsOfANurseryThatCannotCopyAreNotSaved) {
 }
 
 TEST(NativeEngineTest, OtherVarietiesAreMadeWhenNeeded) {
-  std::vector<std::uint32_t> processes;  // Written by the nursery's thread, read when it is gone.
-  NurseryBehaviour behaviour;
-  behaviour.on_make = [&](FakeNursery& nursery, const wire::MakeCell& make) {
+  std::vector<std::uint32_t>
+      processes;  // Written by the fork server's thread, read when it is gone.
+  ForkServerBehaviour behaviour;
+  behaviour.on_make = [&](FakeForkServer& fork_server, const wire::MakeCell& make) {
     processes.push_back(make.processes);
-    nursery.Make(make);
+    fork_server.Make(make);
   };
   auto engine = MakeEngine(behaviour, {.spare_cells = 0});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -362,15 +365,16 @@ TEST(NativeEngineTest, OtherVarietiesAreMadeWhenNeeded) {
 }
 
 TEST(NativeEngineTest, SpareCellsAreWarmedUnlessRunsHaveUsedThemUp) {
-  std::vector<wire::ToNursery> kinds;  // Written by the nursery's thread, read when it is gone.
+  std::vector<wire::ToForkServer>
+      kinds;  // Written by the fork server's thread, read when it is gone.
   std::promise<void> second_made;
-  NurseryBehaviour behaviour = Cells([](FakeNursery&, FakeCell& cell, const CellMessage&) {
+  ForkServerBehaviour behaviour = Cells([](FakeForkServer&, FakeCell& cell, const CellMessage&) {
     cell.Return(std::int64_t{1}, wire::kCellKept);
   });
-  behaviour.on_make = [&](FakeNursery& nursery, const wire::MakeCell& make) {
+  behaviour.on_make = [&](FakeForkServer& fork_server, const wire::MakeCell& make) {
     kinds.push_back(make.kind);
     if (kinds.size() == 2) second_made.set_value();
-    nursery.Make(make);
+    fork_server.Make(make);
   };
   auto engine = MakeEngine(behaviour, {.spare_cells = 1});
   std::unique_ptr<Cell> session;
@@ -386,15 +390,15 @@ TEST(NativeEngineTest, SpareCellsAreWarmedUnlessRunsHaveUsedThemUp) {
   });
   engine.reset();
   ASSERT_GE(kinds.size(), 2U);
-  EXPECT_EQ(kinds[0], wire::ToNursery::kMake);
-  EXPECT_EQ(kinds[1], wire::ToNursery::kMakeNow);
+  EXPECT_EQ(kinds[0], wire::ToForkServer::kMake);
+  EXPECT_EQ(kinds[1], wire::ToForkServer::kMakeNow);
 }
 
 TEST(NativeEngineTest, ACellThatCannotBeMadeIsAnErrorWithTheReason) {
-  NurseryBehaviour behaviour;
-  behaviour.on_make = [](FakeNursery& nursery, const wire::MakeCell& make) {
-    if (make.processes == 1) return static_cast<void>(nursery.Make(make));
-    nursery.News(FromNursery::kFailed, make.cell, "no more namespaces");
+  ForkServerBehaviour behaviour;
+  behaviour.on_make = [](FakeForkServer& fork_server, const wire::MakeCell& make) {
+    if (make.processes == 1) return static_cast<void>(fork_server.Make(make));
+    fork_server.News(FromForkServer::kFailed, make.cell, "no more namespaces");
   };
   auto engine = MakeEngine(behaviour);
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -410,15 +414,15 @@ TEST(NativeEngineTest, ACellThatCannotBeMadeIsAnErrorWithTheReason) {
 }
 
 TEST(NativeEngineTest, ARunWhoseCellDiesInTheMakingGetsAnother) {
-  int made = 0;  // Written by the nursery's thread, read when it is gone.
-  NurseryBehaviour behaviour;
-  behaviour.on_make = [&](FakeNursery& nursery, const wire::MakeCell& make) {
+  int made = 0;  // Written by the fork server's thread, read when it is gone.
+  ForkServerBehaviour behaviour;
+  behaviour.on_make = [&](FakeForkServer& fork_server, const wire::MakeCell& make) {
     if (++made == 1) {
-      const FakeCell& cell = nursery.Bear(make);
-      nursery.News(FromNursery::kBorn, make.cell, {}, {cell.pidfd.get()});
+      const FakeCell& cell = fork_server.Bear(make);
+      fork_server.News(FromForkServer::kBorn, make.cell, {}, {cell.pidfd.get()});
       ::kill(cell.pid, SIGKILL);
     } else {
-      nursery.Make(make);
+      fork_server.Make(make);
     }
   };
   auto engine = MakeEngine(behaviour, {.spare_cells = 0});
@@ -433,10 +437,10 @@ TEST(NativeEngineTest, ARunWhoseCellDiesInTheMakingGetsAnother) {
   EXPECT_EQ(made, 2);
 }
 
-TEST(NativeEngineTest, ANurseryThatDiesTakesItsRunsAndIsReplaced) {
+TEST(NativeEngineTest, AForkServerThatDiesTakesItsRunsAndIsReplaced) {
   auto engine =
-      MakeEngine(Cells([](FakeNursery& nursery, FakeCell& cell, const CellMessage& message) {
-        if (nursery.number() == 0) return nursery.Die();
+      MakeEngine(Cells([](FakeForkServer& fork_server, FakeCell& cell, const CellMessage& message) {
+        if (fork_server.number() == 0) return fork_server.Die();
         cell.Return(message.Code());
       }));
   OnLane(*engine, [&]() -> asio::awaitable<void> {
@@ -453,18 +457,18 @@ TEST(NativeEngineTest, ANurseryThatDiesTakesItsRunsAndIsReplaced) {
   EXPECT_EQ(engine->stats().workers_started, 2u);
 }
 
-TEST(NativeEngineTest, ANurseryThatIsNeverReadyIsRefusedWithItsReason) {
-  auto dies = TryMakeEngine({.on_begin = [](FakeNursery& nursery) {
-    nursery.Die();
+TEST(NativeEngineTest, AForkServerThatIsNeverReadyIsRefusedWithItsReason) {
+  auto dies = TryMakeEngine({.on_begin = [](FakeForkServer& fork_server) {
+    fork_server.Die();
     return false;
   }});
   EXPECT_FALSE(dies);
-  auto hangs = TryMakeEngine({.on_begin = [](FakeNursery&) { return false; }},
+  auto hangs = TryMakeEngine({.on_begin = [](FakeForkServer&) { return false; }},
                              {.ready_within = std::chrono::milliseconds(50)});
   EXPECT_THAT(hangs.error().message(), ::testing::HasSubstr("not ready in time"));
 }
 
-TEST(NativeEngineTest, NurseriesRotateWithoutLosingARun) {
+TEST(NativeEngineTest, ForkServersRotateWithoutLosingARun) {
   auto engine = MakeEngine({}, {.spare_cells = 1, .rotate_after_cells = 5});
   OnLane(*engine, [&]() -> asio::awaitable<void> {
     Recorder events;
@@ -478,7 +482,7 @@ TEST(NativeEngineTest, NurseriesRotateWithoutLosingARun) {
 }
 
 TEST(NativeEngineTest, TooManyWaitAreTurnedAwayAndWaitingIsFair) {
-  auto engine = MakeEngine(Cells([](FakeNursery&, FakeCell& cell, const CellMessage& message) {
+  auto engine = MakeEngine(Cells([](FakeForkServer&, FakeCell& cell, const CellMessage& message) {
                              if (message.kind == ToWorker::kStart) cell.Call(0, "f");
                              if (message.kind == ToWorker::kAnswer) cell.Return(std::int64_t{1});
                            }),

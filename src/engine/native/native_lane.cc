@@ -9,7 +9,7 @@
 namespace caisson {
 namespace {
 
-// Interval for checking nurseries while there is work; an idle lane sleeps.
+// Interval for checking fork servers while there is work; an idle lane sleeps.
 constexpr std::chrono::milliseconds kTick{50};
 
 bool HasMounts(const CellNeeds& needs) {
@@ -23,11 +23,11 @@ NativeLane::NativeLane(Options options, NativeState& state)
       options_(std::move(options)),
       work_(asio::make_work_guard(context())),
       tick_(context()) {
-  for (const NurseryKind& kind : options_.kinds) {
+  for (const ForkServerKind& kind : options_.kinds) {
     CellPool::Options pool = options_.pool;
-    pool.nursery.kind = kind;
-    pool.nursery.cpu = options_.cpu;
-    pool.nursery.lane = options_.index;
+    pool.fork_server.kind = kind;
+    pool.fork_server.cpu = options_.cpu;
+    pool.fork_server.lane = options_.index;
     const bool first = pools_.empty();
     pools_.push_back(
         std::make_unique<CellPool>(context(), state, std::move(pool),
@@ -49,7 +49,7 @@ void NativeLane::Run() {
   pools_.front()->Start();
   EnsureTick();
   context().run();
-  // The handlers that Stop cancelled still hold their nurseries and cells.
+  // The handlers that Stop cancelled still hold their fork servers and cells.
   context().restart();
   context().poll();
 }
@@ -82,7 +82,7 @@ void NativeLane::OnHealth(CellPool::Health health, const std::string& why) {
 
 // Returns the kind that has imported most of `modules`; the first of equal ones.
 CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
-  const auto has = [&](const NurseryKind& kind) {
+  const auto has = [&](const ForkServerKind& kind) {
     return std::ranges::count_if(modules, [&](const std::string& module) {
       return std::ranges::find(kind.preload, module) != kind.preload.end();
     });
@@ -93,7 +93,8 @@ CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
 
 Result<CellVariety> NativeLane::VarietyFor(const CellNeeds& needs) const {
   if (!HasMounts(needs)) return CellVariety::For(needs);
-  const bool has_namespaces = options_.pool.nursery.tier == jail::ToString(jail::Tier::kNamespace);
+  const bool has_namespaces =
+      options_.pool.fork_server.tier == jail::ToString(jail::Tier::kNamespace);
   TRY_ASSIGN(auto mounts,
              CellMounts::Open(needs.host_files, has_namespaces ? CellMounts::As::kTrees
                                                                : CellMounts::As::kDirectories));
@@ -156,15 +157,15 @@ void NativeLane::Prepare(Preparation preparation, WithPrepared then) {
   });
 }
 
-void NativeLane::WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, WithLink then) {
+void NativeLane::WithFreshCellOf(std::uint64_t fork_server, const CellNeeds& needs, WithLink then) {
   EnsureTick();
   auto variety = VarietyFor(needs);
   if (!variety) return then(std::move(variety).error());
   for (const auto& pool : pools_) {
-    if (pool->TakeOf(nursery, *variety, then)) return;
+    if (pool->TakeOf(fork_server, *variety, then)) return;
   }
   then(Error(ErrorCode::kFailedPrecondition,
-             "the nursery that made the cell is gone, and no other can restore it"));
+             "the fork server that made the cell is gone, and no other can restore it"));
 }
 
 void NativeLane::EnsureTick() {

@@ -1,10 +1,10 @@
 // A NativeLane is the part of the native engine that serves one core: a thread with its event loop,
-// and the nurseries on that core. Thread and cells share a core because waking across cores costs
+// and the fork servers on that core. Thread and cells share a core because waking across cores costs
 // ten times as much as the work itself.
 //
 // Trust     Its cells are hostile; see CellProcess.
 // Threads   Everything runs on the lane's own thread, except where noted.
-// Lifetime  Owned by the engine. The destructor ends the nurseries, the loop and the thread.
+// Lifetime  Owned by the engine. The destructor ends the fork servers, the loop and the thread.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/host/engine_lane.h"
 #include "engine/native/cell_pool.h"
-#include "engine/session/engine_lane.h"
 
 namespace caisson {
 
@@ -27,16 +27,16 @@ class NativeLane final : public EngineLane {
   struct Options {
     std::size_t index = 0;
     std::optional<int> cpu;
-    CellPool::Options pool;          // Its nursery.kind is not used.
-    std::vector<NurseryKind> kinds;  // The first is started at once, the others when needed.
+    CellPool::Options pool;             // Its fork server.kind is not used.
+    std::vector<ForkServerKind> kinds;  // The first is started at once, the others when needed.
   };
 
   NativeLane(Options options, NativeState& state);
   ~NativeLane() override;
 
-  // Any thread. Blocks until the first nursery is ready; fails with the reason if it does not
+  // Any thread. Blocks until the first fork server is ready; fails with the reason if it does not
   // start.
-  Result<void> AwaitFirstNursery() { return first_ready_.get(); }
+  Result<void> AwaitFirstForkServer() { return first_ready_.get(); }
 
   void WithFreshCell(const OwnerId& owner, CellNeeds needs, WithLink then) override;
   bool MakesOnDemand(const CellNeeds& needs) const override;
@@ -44,8 +44,8 @@ class NativeLane final : public EngineLane {
   // Prepares a cell for a run with these needs. Passes null if spare cells serve such runs.
   using WithPrepared = std::move_only_function<void(Result<std::shared_ptr<PreparedCell>>)>;
   void Prepare(Preparation preparation, WithPrepared then);
-  // Passes a cell made by the nursery with this number.
-  void WithFreshCellOf(std::uint64_t nursery, const CellNeeds& needs, WithLink then);
+  // Passes a cell made by the fork server with this number.
+  void WithFreshCellOf(std::uint64_t fork_server, const CellNeeds& needs, WithLink then);
 
  private:
   void Run();

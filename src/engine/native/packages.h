@@ -13,11 +13,11 @@
 
 namespace caisson {
 
-// Returns whether `prefix` is a virtual environment of the Python inside nurseries, so that the
+// Returns whether `prefix` is a virtual environment of the Python inside fork servers, so that the
 // system's packages are available too. Otherwise it is another Python, with only its own packages.
 bool IsForEmbedded(const std::string& prefix);
 
-// Returns the top-level module names in the package directories of a nursery with this prefix,
+// Returns the top-level module names in the package directories of a fork server with this prefix,
 // sorted. Excludes the standard library, which both engines have.
 std::vector<std::string> InstalledPackages(const std::string& prefix);
 

@@ -2,16 +2,16 @@
 //
 // Trust     Trusted; the process behind it is confined like every cell and has seen no code.
 // Threads   Suits() and Take() on the lane; the destructor on any thread.
-// Lifetime  The lane outlives it. The process may end first (its time was up, its nursery was
+// Lifetime  The lane outlives it. The process may end first (its time was up, its fork server was
 //           lost). Otherwise it ends with this object, unless it was taken.
 #pragma once
 
 #include <memory>
 
 #include "engine/engine.h"
+#include "engine/host/engine_lane.h"
 #include "engine/native/cell_pool.h"
 #include "engine/native/cell_process.h"
-#include "engine/session/engine_lane.h"
 
 namespace caisson {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "jail/identity.h"
+#include "jail/kernel_identity.h"
 
 namespace caisson {
 namespace {

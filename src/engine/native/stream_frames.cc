@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "wire/nursery.h"
+#include "wire/fork_server.h"
 #include "wire/ring.h"
 
 namespace caisson {

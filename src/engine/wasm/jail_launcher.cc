@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/wasm/launcher.h"
-#include "jail/spawn.h"
+#include "jail/spawn_process.h"
 
 namespace caisson {
 namespace {

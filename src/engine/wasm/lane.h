@@ -22,7 +22,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "engine/engine.h"
-#include "engine/session/engine_lane.h"
+#include "engine/host/engine_lane.h"
 #include "engine/wasm/placement.h"
 #include "engine/wasm/worker_process.h"
 

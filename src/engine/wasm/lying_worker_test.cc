@@ -1,7 +1,7 @@
 // Every lie a worker can tell ends that worker, and only that worker (I9).
 #include <gtest/gtest.h>
 
-#include "engine/wasm/testing/engine_fixture.h"
+#include "engine/wasm/testing/wasm_engine_fixture.h"
 
 namespace caisson {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/guarded.h"
-#include "engine/wasm/testing/engine_fixture.h"
+#include "engine/wasm/testing/wasm_engine_fixture.h"
 
 namespace caisson {
 namespace {

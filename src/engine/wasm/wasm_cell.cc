@@ -2,14 +2,14 @@
 
 #include <utility>
 
-#include "engine/session/on_lane.h"
+#include "engine/host/on_lane.h"
 
 namespace caisson {
 
 asio::awaitable<Result<void>> WasmCell::Restore(SavedCell saved, Limits limits) {
   return OnLane<void>(
       lane_, session(),
-      [&lane = lane_, saved = std::move(saved), limits](std::shared_ptr<CellSession> session,
+      [&lane = lane_, saved = std::move(saved), limits](std::shared_ptr<CellProtocol> session,
                                                         Done<void> done) mutable {
         const OwnerId owner = session->owner();
         lane.WithWorkerOf(owner, [&lane, session = std::move(session), saved = std::move(saved),

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/session/waiting_line.h"
+#include "engine/host/waiting_line.h"
 #include "engine/wasm/kept_workers.h"
 #include "engine/wasm/wasm_cell.h"
 

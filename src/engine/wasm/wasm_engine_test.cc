@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/spawn.h"
-#include "engine/wasm/testing/engine_fixture.h"
+#include "engine/wasm/testing/wasm_engine_fixture.h"
 
 namespace caisson {
 namespace {

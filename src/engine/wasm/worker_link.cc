@@ -103,7 +103,7 @@ Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
     return Violation("a frame of a cell that is not there");
   }
   // Kept alive during the call: the call may remove it from the table.
-  const std::shared_ptr<CellSession> session = found->second;
+  const std::shared_ptr<CellProtocol> session = found->second;
   return session->OnFrame(kind, frame.flags, frame.payload);
 }
 
@@ -194,12 +194,12 @@ void WorkerLink::SetWatching(bool watching) {
   reader_.header().reader_waits.store(watching ? 0 : 1, std::memory_order_seq_cst);
 }
 
-void WorkerLink::Attach(std::shared_ptr<CellSession> session) {
+void WorkerLink::Attach(std::shared_ptr<CellProtocol> session) {
   const std::uint64_t id = session->id();
   sessions_.emplace(id, std::move(session));
 }
 
-void WorkerLink::Detach(CellSession& session) {
+void WorkerLink::Detach(CellProtocol& session) {
   sessions_.erase(session.id());
 }
 

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/host/cell_protocol.h"
 #include "engine/outcome.h"
-#include "engine/session/cell_session.h"
 #include "engine/wasm/channel.h"
 #include "wire/frames.h"
 
@@ -56,8 +56,8 @@ class WorkerLink final : public CellLink {
   Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                     std::string_view body) override;
 
-  void Attach(std::shared_ptr<CellSession> session) override;
-  void Detach(CellSession& session) override;
+  void Attach(std::shared_ptr<CellProtocol> session) override;
+  void Detach(CellProtocol& session) override;
   void ExpectStraySaveAnswer(std::uint64_t cell) override;
 
   // Calls `completion` at the end of the turn, or soon if there is no turn now.
@@ -101,7 +101,7 @@ class WorkerLink final : public CellLink {
   wire::RingReader reader_;
   Boundary boundary_;
   std::optional<WorkerReady> ready_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<CellSession>> sessions_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<CellProtocol>> sessions_;
   std::deque<std::uint64_t> stray_saves_;
   std::deque<Outgoing> queue_;
   std::size_t queued_bytes_ = 0;

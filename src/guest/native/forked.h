@@ -1,4 +1,4 @@
-// The functions of the guest that a nursery needs in addition to abi.h: an interpreter from which
+// The functions of the guest that a fork server needs in addition to abi.h: an interpreter from which
 // cells are forked.
 //
 // Trust     Until caisson_run, only our own code and the operator's modules have run.

@@ -1,4 +1,4 @@
-"""The cell's end of its socket (wire/nursery.h), and above it the module that the guest logic knows
+"""The cell's end of its socket (wire/fork_server.h), and above it the module that the guest logic knows
 as `_caisson`.
 
 It shares its memory with hostile code, so it is not a boundary. Its counts and checks only give
@@ -161,7 +161,7 @@ class Bridge:
 
     def _send_done(self, ending, flags, message, detail=0):
         now = monotonic_ns()
-        # The host measures CPU time; the nursery reports memory.
+        # The host measures CPU time; the fork server reports memory.
         done = _done.pack(
             ending, detail, self._began_ns - self._arrived_ns, now - self._arrived_ns, 0, 0, flags, self._calls
         )

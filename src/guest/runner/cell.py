@@ -24,7 +24,7 @@ def _make_main():
 
 
 def _write_input_files(encoded):
-    """As engine/native/nursery/input_files.h."""
+    """As engine/native/forkserver/input_files.h."""
     for path, *contents in decode(encoded) if encoded else ():
         if len(contents) != 1:
             continue  # A mount: it already exists.

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "runs/run_service.h"
-#include "protocol/mcp/exchange.h"
 #include "protocol/mcp/features.h"
+#include "protocol/mcp/mcp_exchange.h"
 #include "protocol/mcp/request_state.h"
+#include "runs/run_service.h"
 
 namespace caisson::mcp {
 

@@ -9,10 +9,10 @@
 
 #include <vector>
 
-#include "runs/run_service.h"
-#include "runs/setting_source.h"
 #include "protocol/mcp/approval_dialogue.h"
 #include "protocol/mcp/features.h"
+#include "runs/run_service.h"
+#include "runs/setting_source.h"
 
 namespace caisson::mcp {
 

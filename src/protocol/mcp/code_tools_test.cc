@@ -9,7 +9,7 @@
 
 #include "approval/binding.h"
 #include "base/spawn.h"
-#include "protocol/mcp/message.h"
+#include "protocol/mcp/mcp_message.h"
 #include "protocol/mcp/outcome_result.h"
 #include "protocol/mcp/server.h"
 #include "tools/schema.h"
@@ -125,7 +125,7 @@ class AskingRuns final : public RunService {
 // A client that answers each question at once with the next of `answers`.
 class TestExchange final : public Exchange {
  public:
-  TestExchange(Caller caller, std::shared_ptr<Session> session, std::deque<Value> answers,
+  TestExchange(Caller caller, std::shared_ptr<ClientConnection> session, std::deque<Value> answers,
                asio::any_io_executor executor)
       : Exchange(std::move(caller), Request{.id = Value(1), .method = "tools/call"}, session),
         executor_(std::move(executor)),
@@ -150,7 +150,7 @@ class TestExchange final : public Exchange {
 
  private:
   const asio::any_io_executor executor_;
-  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<ClientConnection> session_;
   std::deque<Value> answers_;
 };
 
@@ -176,7 +176,8 @@ class CodeToolsTest : public testing::Test {
   }
 
   Reply Call(Caller caller, Dict params, std::deque<Value> answers = {}) {
-    const auto session = std::make_shared<Session>(caller.principal, context_.get_executor());
+    const auto session =
+        std::make_shared<ClientConnection>(caller.principal, context_.get_executor());
     TestExchange exchange(std::move(caller), session, std::move(answers), context_.get_executor());
     std::optional<Reply> reply;
     const Request request{.id = Value(1), .method = "tools/call", .params = std::move(params)};

@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/notifier.h"
 #include "base/error.h"
-#include "protocol/mcp/exchange.h"
-#include "protocol/mcp/message.h"
+#include "base/notifier.h"
+#include "protocol/mcp/mcp_exchange.h"
+#include "protocol/mcp/mcp_message.h"
 #include "wire/value.h"
 
 namespace caisson::mcp {

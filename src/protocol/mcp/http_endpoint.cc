@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/low_priority_pool.h"
-#include "runs/door_session.h"
 #include "net/sse.h"
 #include "protocol/mcp/http_headers.h"
+#include "runs/door_session.h"
 #include "wire/object.h"
 
 namespace caisson::mcp {
@@ -170,7 +170,7 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
 
 class HttpEndpoint::HttpExchange final : public Exchange {
  public:
-  HttpExchange(Caller caller, const Request& request, std::shared_ptr<Session> session,
+  HttpExchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> session,
                std::shared_ptr<Conversation> conversation,
                std::shared_ptr<RequestsUnderWay::Underway> underway)
       : Exchange(std::move(caller), request, std::move(session)),
@@ -227,7 +227,7 @@ asio::awaitable<std::optional<net::Response>> HttpEndpoint::Identify(net::Reques
   if (identity) {
     Principal principal{.owner = IsolationKey(*identity)};
     if (options_.sessions != nullptr) {
-      principal.session = std::make_shared<const SessionContext>(
+      principal.session = std::make_shared<const CallerContext>(
           RemoteSession(*options_.sessions, *identity, "mcp"));
     }
     request.account = principal.owner.str();

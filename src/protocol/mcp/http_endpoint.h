@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "identity/resolver.h"
-#include "net/exchange.h"
+#include "net/http_exchange.h"
 #include "net/router.h"
 #include "protocol/mcp/http_sessions.h"
 #include "protocol/mcp/server.h"
@@ -35,7 +35,7 @@ struct HttpEndpointOptions {
   // of RFC 9728 is served.
   std::vector<std::string> authorization_servers{};
   bool tells_metadata = false;
-  SessionHost* sessions = nullptr;  // Null: runs have no session context.
+  CallerHost* sessions = nullptr;  // Null: runs have no session context.
   std::optional<asio::any_io_executor>
       cpu_pool{};  // Reads large bodies; without it they are read on their strands.
 };

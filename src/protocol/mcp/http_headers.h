@@ -11,8 +11,8 @@
 #include <variant>
 
 #include "net/headers.h"
-#include "protocol/mcp/caller.h"
-#include "protocol/mcp/message.h"
+#include "protocol/mcp/mcp_caller.h"
+#include "protocol/mcp/mcp_message.h"
 
 namespace caisson::mcp {
 

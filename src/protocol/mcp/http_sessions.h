@@ -18,18 +18,18 @@
 #include <string>
 
 #include "base/guarded.h"
-#include "protocol/mcp/session.h"
+#include "protocol/mcp/client_connection.h"
 
 namespace caisson::mcp {
 
 struct HttpSession {
   HttpSession(Principal principal, const asio::any_io_executor& io)
       : strand(asio::make_strand(io)),
-        session(std::make_shared<Session>(std::move(principal), strand)) {}
+        session(std::make_shared<ClientConnection>(std::move(principal), strand)) {}
 
   const asio::any_io_executor strand;
-  const std::shared_ptr<Session> session;  // Shared with the exchanges.
-  std::atomic<bool> listening = false;     // The client has a stream open.
+  const std::shared_ptr<ClientConnection> session;  // Shared with the exchanges.
+  std::atomic<bool> listening = false;              // The client has a stream open.
 };
 
 class HttpSessions {

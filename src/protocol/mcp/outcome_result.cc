@@ -3,9 +3,9 @@
 #include <charconv>
 #include <utility>
 
+#include "agent/outcome_contents.h"
 #include "base/base64.h"
 #include "base/utf8.h"
-#include "agent/outcome_contents.h"
 #include "protocol/mcp/features.h"
 #include "wire/json.h"
 #include "wire/object.h"

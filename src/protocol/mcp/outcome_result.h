@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/mcp/mcp_caller.h"
 #include "runs/run_service.h"
-#include "protocol/mcp/caller.h"
 #include "wire/value.h"
 
 namespace caisson::mcp {

@@ -18,7 +18,7 @@
 
 #include "base/guarded.h"
 #include "engine/engine.h"
-#include "protocol/mcp/exchange.h"
+#include "protocol/mcp/mcp_exchange.h"
 #include "tools/progress.h"
 
 namespace caisson::mcp {

@@ -9,8 +9,8 @@
 // Lifetime  The service outlives it.
 #pragma once
 
-#include "runs/run_service.h"
 #include "protocol/mcp/features.h"
+#include "runs/run_service.h"
 
 namespace caisson::mcp {
 

@@ -17,9 +17,9 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/mcp/exchange.h"
 #include "protocol/mcp/features.h"
-#include "protocol/mcp/message.h"
+#include "protocol/mcp/mcp_exchange.h"
+#include "protocol/mcp/mcp_message.h"
 #include "protocol/mcp/tool_changes.h"
 #include "tools/schema.h"
 
@@ -44,7 +44,7 @@ class Server {
   // For clients that are notified without a subscription, as in the legacy era.
   ToolChanges& changes() const { return *changes_; }
   // Processes a notification of a session's client.
-  static void Notice(const Notification& notification, Session& session);
+  static void Notice(const Notification& notification, ClientConnection& session);
 
  private:
   struct Method;

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kLastAnswers{500};  // After the client has 
 
 class StdioServer::LineExchange final : public Exchange {
  public:
-  LineExchange(Caller caller, const Request& request, std::shared_ptr<Session> session,
+  LineExchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> session,
                LineStream& lines, const RequestsUnderWay::Underway& underway)
       : Exchange(std::move(caller), request, std::move(session)),
         lines_(lines),
@@ -70,7 +70,7 @@ StdioServer::StdioServer(const Server& server, LineStream& lines, Principal prin
                          const asio::any_io_executor& executor)
     : server_(server),
       lines_(lines),
-      session_(std::make_shared<Session>(std::move(principal), executor)),
+      session_(std::make_shared<ClientConnection>(std::move(principal), executor)),
       idle_(executor) {}
 
 asio::awaitable<void> StdioServer::Read() {

@@ -15,8 +15,8 @@
 #include <memory>
 
 #include "net/stdio/line_stream.h"
+#include "protocol/mcp/client_connection.h"
 #include "protocol/mcp/server.h"
-#include "protocol/mcp/session.h"
 
 namespace caisson::mcp {
 
@@ -47,8 +47,8 @@ class StdioServer {
 
   const Server& server_;
   LineStream& lines_;
-  const std::shared_ptr<Session> session_;  // Shared with the exchanges.
-  asio::steady_timer idle_;                 // Cancelled when the last request has ended.
+  const std::shared_ptr<ClientConnection> session_;  // Shared with the exchanges.
+  asio::steady_timer idle_;                          // Cancelled when the last request has ended.
 };
 
 }  // namespace caisson::mcp

@@ -16,9 +16,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/notifier.h"
 #include "base/guarded.h"
-#include "protocol/mcp/caller.h"
+#include "base/notifier.h"
+#include "protocol/mcp/mcp_caller.h"
 
 namespace caisson::mcp {
 

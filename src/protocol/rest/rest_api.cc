@@ -8,7 +8,7 @@
 
 #include "approval/presentation.h"
 #include "base/low_priority_pool.h"
-#include "protocol/rest/json.h"
+#include "protocol/rest/rest_json.h"
 #include "protocol/rest/run_request.h"
 #include "protocol/rest/start_run.h"
 #include "protocol/rest/status.h"

@@ -24,11 +24,11 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "runs/run_service.h"
-#include "context/session_context.h"
+#include "caller/caller_context.h"
 #include "identity/resolver.h"
 #include "net/router.h"
-#include "protocol/rest/caller.h"
+#include "protocol/rest/rest_caller.h"
+#include "runs/run_service.h"
 
 namespace caisson::rest {
 
@@ -36,7 +36,7 @@ struct RestServices {
   RunService& runs;
   const IdentityResolver& identity;
   const Clock& clock;
-  SessionHost* sessions = nullptr;  // Null: runs have no session context.
+  CallerHost* sessions = nullptr;  // Null: runs have no session context.
   std::optional<asio::any_io_executor>
       cpu_pool{};  // Reads large bodies; without it they are read on their strands.
 };

@@ -8,8 +8,8 @@
 #include "base/json_quote.h"
 #include "base/low_priority_pool.h"
 #include "base/sha256.h"
-#include "protocol/rest/json.h"
 #include "protocol/rest/output_text.h"
+#include "protocol/rest/rest_json.h"
 #include "protocol/rest/status.h"
 #include "runs/door_session.h"
 
@@ -26,9 +26,9 @@ Error Bad(std::string what) {
 }
 
 // The key is the client's key for its request, if it has one.
-std::shared_ptr<const SessionContext> ContextFor(SessionHost& sessions, const Caller& caller,
-                                                 const RunRequest& request,
-                                                 const net::Request& asked) {
+std::shared_ptr<const CallerContext> ContextFor(CallerHost& sessions, const Caller& caller,
+                                                const RunRequest& request,
+                                                const net::Request& asked) {
   const std::string* key = asked.headers.Find("Idempotency-Key");
   return ForRequest(
       RemoteSession(sessions, caller.identity, "rest"),

@@ -21,10 +21,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "net/exchange.h"
+#include "net/http_exchange.h"
 #include "net/sse.h"
-#include "protocol/rest/caller.h"
 #include "protocol/rest/rest_api.h"
+#include "protocol/rest/rest_caller.h"
 #include "protocol/rest/run_request.h"
 
 namespace caisson::rest {

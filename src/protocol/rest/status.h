@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "net/message.h"
+#include "net/http_message.h"
 
 namespace caisson::rest {
 

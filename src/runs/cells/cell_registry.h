@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "base/guarded.h"
-#include "runs/cells/shutdown_gate.h"
 #include "engine/engine.h"
+#include "runs/cells/shutdown_gate.h"
 #include "workspace/mount.h"
 
 namespace caisson {

@@ -84,7 +84,7 @@ struct CellRun {
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
   ToolRun::Trace trace{};
-  std::shared_ptr<const SessionContext> context{};  // Whom its tools act for.
+  std::shared_ptr<const CallerContext> context{};  // Whom its tools act for.
   std::optional<ResumeState>
       resume{};  // For a run that may wait for somebody, in place of the gate.
 };

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "base/spawn.h"
-#include "runs/cells/code_runner.h"
 #include "engine/fake/fake_engine.h"
+#include "runs/cells/code_runner.h"
 #include "tools/tool.h"
 
 namespace caisson {

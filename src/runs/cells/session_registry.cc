@@ -147,7 +147,8 @@ Result<void> SessionRegistry::MakeRoom(State& state, const OwnerId& owner,
 }
 
 Result<SessionRegistry::Turn> SessionRegistry::Begin(State& state, const SessionKey& key,
-                                                     ShutdownGate::Pass pass, Afterwards& afterwards) {
+                                                     ShutdownGate::Pass pass,
+                                                     Afterwards& afterwards) {
   TRY(MakeRoom(state, key.owner, afterwards));
   auto session = std::make_shared<Session>(key, std::move(pass));
   state.owners[key.owner].sessions.emplace(key.name, session);
@@ -156,8 +157,8 @@ Result<SessionRegistry::Turn> SessionRegistry::Begin(State& state, const Session
 }
 
 Result<std::optional<SessionRegistry::Entered>> SessionRegistry::TryEnter(
-    const SessionKey& key, Restart restart, const std::shared_ptr<Waiter>& waiter, ShutdownGate::Pass pass,
-    Afterwards& afterwards) {
+    const SessionKey& key, Restart restart, const std::shared_ptr<Waiter>& waiter,
+    ShutdownGate::Pass pass, Afterwards& afterwards) {
   using Answer = std::optional<Entered>;
   auto state = state_.Lock();
   if (state->closed) return Closed();

@@ -31,8 +31,8 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "base/wakeup.h"
-#include "runs/cells/shutdown_gate.h"
 #include "engine/engine.h"
+#include "runs/cells/shutdown_gate.h"
 #include "store/ids.h"
 
 namespace caisson {
@@ -148,9 +148,10 @@ class SessionRegistry {
 
   // Nothing: `waiter` stands in line now.
   Result<std::optional<Entered>> TryEnter(const SessionKey& key, Restart restart,
-                                          const std::shared_ptr<Waiter>& waiter, ShutdownGate::Pass pass,
-                                          Afterwards& afterwards);
-  Result<Turn> Begin(State& state, const SessionKey& key, ShutdownGate::Pass pass, Afterwards& afterwards);
+                                          const std::shared_ptr<Waiter>& waiter,
+                                          ShutdownGate::Pass pass, Afterwards& afterwards);
+  Result<Turn> Begin(State& state, const SessionKey& key, ShutdownGate::Pass pass,
+                     Afterwards& afterwards);
   Result<Turn> BeginNew(const SessionKey& key);
   Result<void> MakeRoom(State& state, const OwnerId& owner, Afterwards& afterwards) const;
   void Sweep(State& state, Afterwards& afterwards) const;

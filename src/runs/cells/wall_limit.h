@@ -10,8 +10,8 @@
 #include <chrono>
 #include <memory>
 
-#include "runs/cells/run_clock.h"
 #include "engine/engine.h"
+#include "runs/cells/run_clock.h"
 
 namespace caisson {
 

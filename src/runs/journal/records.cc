@@ -63,7 +63,7 @@ Result<Limits> LimitsFromDict(const Dict& dict) {
 }
 
 // Names rather than numbers: another build may have more variables. Values are strangers' bytes.
-Dict ContextToDict(const SessionRecord& record) {
+Dict ContextToDict(const CallerRecord& record) {
   Dict dict;
   for (const auto& [variable, value] : record.values) {
     dict.items.emplace_back(EnvironmentName(variable), Bytes{value});
@@ -75,10 +75,10 @@ Dict ContextToDict(const SessionRecord& record) {
   return dict;
 }
 
-Result<SessionRecord> ContextFromDict(const Dict& dict) {
+Result<CallerRecord> ContextFromDict(const Dict& dict) {
   Fields fields(dict);
-  SessionRecord record;
-  for (const SessionVariable variable : AllSessionVariables()) {
+  CallerRecord record;
+  for (const CallerVariable variable : AllCallerVariables()) {
     if (auto value = fields.GetOptional<Bytes>(EnvironmentName(variable))) {
       record.values.emplace_back(variable, std::move(value->data));
     }

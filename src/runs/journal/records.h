@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "context/session_context.h"
+#include "caller/caller_context.h"
 #include "engine/engine.h"
 #include "engine/limits.h"
 
@@ -27,9 +27,9 @@ struct RunRecord {
   std::string code;
   std::optional<std::string> session{};
   Limits limits{};
-  std::string setting{};                   // Its name; empty: the service's own.
-  std::optional<std::string> seed{};       // Recording::seed. Nothing: the run has no journal.
-  std::optional<SessionRecord> context{};  // Whom its tools act for; nothing: nobody in particular.
+  std::string setting{};                  // Its name; empty: the service's own.
+  std::optional<std::string> seed{};      // Recording::seed. Nothing: the run has no journal.
+  std::optional<CallerRecord> context{};  // Whom its tools act for; nothing: nobody in particular.
 };
 std::string Encode(const RunRecord& record);
 Result<RunRecord> DecodeRunRecord(std::string_view bytes);

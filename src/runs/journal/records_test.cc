@@ -26,9 +26,9 @@ TEST(RecordsTest, ARunComesBackAsItWas) {
 }
 
 TEST(RecordsTest, ARunComesBackWithWhomItActsFor) {
-  using enum SessionVariable;
-  const SessionRecord context{.values = {{kChatId, ""}, {kUserName, "\xff\n\"$(x)"}},
-                              .async_delivery = AsyncDelivery::kUnsupported};
+  using enum CallerVariable;
+  const CallerRecord context{.values = {{kChatId, ""}, {kUserName, "\xff\n\"$(x)"}},
+                             .async_delivery = AsyncDelivery::kUnsupported};
   const auto back = DecodeRunRecord(Encode(RunRecord{.code = "1", .context = context}));
   ASSERT_TRUE(back) << back.error().message();
   EXPECT_EQ(back->context, context);

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "store/sql/connection.h"
+#include "store/sql/sql_connection.h"
 
 struct pg_conn;
 struct pg_result;

@@ -19,7 +19,7 @@
 #include "base/guarded.h"
 #include "base/result.h"
 #include "store/health.h"
-#include "store/sql/connection.h"
+#include "store/sql/sql_connection.h"
 
 namespace caisson {
 

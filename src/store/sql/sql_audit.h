@@ -4,7 +4,7 @@
 #include "base/result.h"
 #include "identity/identity.h"
 #include "store/audit.h"
-#include "store/sql/connection.h"
+#include "store/sql/sql_connection.h"
 #include "wire/value.h"
 
 namespace caisson {

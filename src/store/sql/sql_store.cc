@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "store/sql/schema.h"
+#include "store/sql/sql_schema.h"
 
 namespace caisson {
 namespace {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "store/sql/connection.h"
+#include "store/sql/sql_connection.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tools/http/rules.h"
+#include "tools/http/http_rules.h"
 #include "tools/http/url.h"
 
 namespace caisson {

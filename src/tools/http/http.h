@@ -26,7 +26,7 @@
 #include "base/result.h"
 #include "tools/body.h"
 #include "tools/http/client.h"
-#include "tools/http/rules.h"
+#include "tools/http/http_rules.h"
 
 namespace caisson {
 

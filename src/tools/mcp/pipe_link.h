@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "context/child_environment.h"
+#include "caller/child_environment.h"
 #include "jail/program.h"
 #include "jsonrpc/message.h"
 #include "jsonrpc/questions.h"

@@ -80,7 +80,7 @@ Upstream::Upstream(UpstreamSpec spec, UpstreamResources resources)
 // ---- Instances ----
 
 Result<std::optional<ChildEnvironment>> Upstream::EnvironmentFor(
-    const SessionContext* session) const {
+    const CallerContext* session) const {
   if (spec_.sharing == Sharing::kShared || session == nullptr) {
     return std::optional<ChildEnvironment>();
   }
@@ -107,7 +107,7 @@ Result<std::shared_ptr<UpstreamLink>> Upstream::Connect(
     link.environment = *environment;
   } else {
     TRY_ASSIGN(link.environment,
-               ChildEnvironment::Build(SessionContext(*resources_.host), spec_.variables));
+               ChildEnvironment::Build(CallerContext(*resources_.host), spec_.variables));
   }
   TRY_ASSIGN(std::shared_ptr<UpstreamLink> started,
              PipeLink::Start(resources_.io, std::move(link)));
@@ -203,7 +203,7 @@ asio::awaitable<Result<void>> Upstream::Open() {
 
 // ---- Tools ----
 
-std::shared_ptr<const UpstreamTools> Upstream::ToolsFor(const SessionContext* session) {
+std::shared_ptr<const UpstreamTools> Upstream::ToolsFor(const CallerContext* session) {
   static const auto kNone = std::make_shared<const UpstreamTools>();
   const auto environment = EnvironmentFor(session);
   const std::string key = environment ? KeyOf(*environment) : "";

@@ -36,7 +36,7 @@
 
 #include "base/guarded.h"
 #include "base/result.h"
-#include "context/child_environment.h"
+#include "caller/child_environment.h"
 #include "tools/http/client.h"
 #include "tools/mcp/upstream_instance.h"
 #include "tools/tool.h"
@@ -70,7 +70,7 @@ struct UpstreamSpec {
 
 struct UpstreamResources {
   asio::any_io_executor io;
-  SessionHost* host = nullptr;
+  CallerHost* host = nullptr;
   std::shared_ptr<const HttpClient> http{};  // For upstreams with a URL.
   std::function<void(std::string_view text)> log{};
   // Called from any thread when the result of ToolsFor may have changed.
@@ -87,7 +87,7 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
   asio::awaitable<Result<void>> Open();
   // Returns the server's latest tools, for this session if it has an instance. Returns the same
   // pointer for the same tools. `session` null: no session.
-  std::shared_ptr<const UpstreamTools> ToolsFor(const SessionContext* session);
+  std::shared_ptr<const UpstreamTools> ToolsFor(const CallerContext* session);
   void Close();
 
  private:
@@ -110,7 +110,7 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
 
   // Returns the environment of the session's instance; nullopt: the instance without a session
   // serves it.
-  Result<std::optional<ChildEnvironment>> EnvironmentFor(const SessionContext* session) const;
+  Result<std::optional<ChildEnvironment>> EnvironmentFor(const CallerContext* session) const;
   Result<std::shared_ptr<Use>> Enter(const std::optional<ChildEnvironment>& environment);
   Place MakePlace(const std::string& key, const std::optional<ChildEnvironment>& environment);
   Result<std::shared_ptr<UpstreamLink>> Connect(const std::optional<ChildEnvironment>& environment,

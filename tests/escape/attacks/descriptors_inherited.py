@@ -1,4 +1,4 @@
-# harm: a descriptor of the nursery or of the host is open in the cell
+# harm: a descriptor of the fork server or of the host is open in the cell
 # engines: native landlock
 # expect: completed
 # never: open

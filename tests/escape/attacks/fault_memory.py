@@ -1,4 +1,4 @@
-# harm: a fault of the interpreter's takes the nursery or the host along
+# harm: a fault of the interpreter's takes the fork server or the host along
 # engines: native landlock
 # expect: failed/crashed
 # repeat: 6

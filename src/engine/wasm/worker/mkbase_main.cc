@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/wasm/worker/cell.h"
+#include "engine/wasm/worker/worker_cell.h"
 #include "wire/value.h"
 
 namespace caisson::worker {
@@ -147,7 +147,7 @@ class Trainer {
 
   // Runs `code` to its end and leaves the cell dirty. Prints the report of a failing program on
   // stderr.
-  Result<void> RunOnce(Cell& cell, const std::string& name, const std::string& code) {
+  Result<void> RunOnce(WorkerCell& cell, const std::string& name, const std::string& code) {
     std::string request;
     Dict dict;
     dict.items.emplace_back(Value(std::string("code")), Value(Bytes{code}));
@@ -189,7 +189,7 @@ class Trainer {
                 {map + wire::kChannelHeaderBytes + wire::kRingBytes, wire::kRingBytes}) {}
 
   // Reads the cell's messages, and answers each call with its own first argument.
-  void Drain(Cell& cell) {
+  void Drain(WorkerCell& cell) {
     while (auto frame = reader_.Next()) {
       if (!frame->has_value()) return;
       if (static_cast<wire::ToHost>((*frame)->kind) != wire::ToHost::kCall) continue;
@@ -204,7 +204,7 @@ class Trainer {
     }
   }
 
-  Result<void> Drain(Cell&, const std::string& name) {
+  Result<void> Drain(WorkerCell&, const std::string& name) {
     Result<void> result;
     while (auto frame = reader_.Next()) {
       if (!frame->has_value()) break;
@@ -236,7 +236,7 @@ Result<std::vector<PageRange>> Train(const BaseFile& base, const LibraryImage& l
   TRY_ASSIGN(DirtyPages dirty, DirtyPages::Open());
   TRY_ASSIGN(Trainer trainer, Trainer::Make());
   TRY_ASSIGN(LinearMemory memory, LinearMemory::Map(base, dirty));
-  Cell cell(std::move(memory), library, trainer.channel_);
+  WorkerCell cell(std::move(memory), library, trainer.channel_);
   std::vector<std::uint32_t> writers(base.memory_bytes() / kPageBytes);
   for (const std::string& program : programs) {
     TRY_ASSIGN(const std::string code, ReadFile(program));

@@ -105,7 +105,7 @@ void Worker::Run() {
     HandleFrames();
     HandleTimers();
     CleanUpSlice();
-    if (Cell* cell = PickNext()) {
+    if (WorkerCell* cell = PickNext()) {
       RunSlice(*cell);
     } else if (!channel_.has_next() && ending_.empty() && discarded_.empty()) {
       Wait();
@@ -180,7 +180,7 @@ void Worker::Handle(wire::ToWorker kind, std::uint64_t id, std::string_view payl
     case wire::ToWorker::kRestore:
       return Restore(id, payload);
     case wire::ToWorker::kCancel:
-      if (Cell* cell = Find(id)) {
+      if (WorkerCell* cell = Find(id)) {
         if (cell->state() == CellState::kIdle) {
           Discard(*cell);
         } else if (cell->state() != CellState::kEnding) {
@@ -200,7 +200,7 @@ void Worker::Start(std::uint64_t id, std::string_view payload) {
   auto made = TakeClean();
   if (made == nullptr)
     return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
-  Cell& cell = *made;
+  WorkerCell& cell = *made;
   GivenFiles given = DecodeFiles(payload);
   auto started =
       cell.Start(id, start, request, trace, std::move(given.inputs), std::move(given.mounts));
@@ -212,7 +212,7 @@ void Worker::Start(std::uint64_t id, std::string_view payload) {
 
 void Worker::Again(std::uint64_t id, std::string_view payload) {
   const auto start = TakeHeader<wire::StartHeader>(payload);
-  Cell* cell = Find(id);
+  WorkerCell* cell = Find(id);
   if (start.request_length > payload.size() || cell == nullptr ||
       cell->state() != CellState::kIdle) {
     Malformed();
@@ -224,7 +224,7 @@ void Worker::Again(std::uint64_t id, std::string_view payload) {
 
 void Worker::Answer(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::AnswerHeader>(payload);
-  Cell* cell = Find(id);
+  WorkerCell* cell = Find(id);
   if (cell == nullptr) return;  // The cell ended while the answer was on its way.
   const bool was_parked = cell->state() == CellState::kParked;
   const std::uint64_t wake = cell->wake_ns();
@@ -237,13 +237,13 @@ void Worker::Answer(std::uint64_t id, std::string_view payload) {
 
 void Worker::AnswerFile(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::FileAnswerHeader>(payload);
-  Cell* cell = Find(id);
+  WorkerCell* cell = Find(id);
   if (cell != nullptr && cell->AnswerFile(header, payload)) MakeReady(*cell);
 }
 
 void Worker::Save(std::uint64_t id, std::string_view payload) {
   const auto header = TakeHeader<wire::SaveHeader>(payload);
-  Cell* cell = Find(id);
+  WorkerCell* cell = Find(id);
   if (cell != nullptr && cell->state() == CellState::kEnding) {
     FinishNow(*cell);  // The reply must not come between its frames.
     cell = Find(id);
@@ -259,12 +259,12 @@ void Worker::Save(std::uint64_t id, std::string_view payload) {
   SaveNow(*cell, header);
 }
 
-bool Worker::CanSave(const Cell& cell) {
+bool Worker::CanSave(const WorkerCell& cell) {
   return cell.state() == CellState::kIdle ||
          (cell.state() == CellState::kParked && !cell.goes_on_soon());
 }
 
-void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
+void Worker::SaveNow(WorkerCell& cell, const wire::SaveHeader& header) {
   cell.FlushOutput();
   const std::string blob = cell.Save(build_id_, header.max_bytes);
   if (blob.size() > header.max_bytes) {
@@ -278,7 +278,7 @@ void Worker::SaveNow(Cell& cell, const wire::SaveHeader& header) {
 
 void Worker::RefuseSave(std::uint64_t id) {
   if (pending_saves_.erase(id) == 0) return;
-  if (Cell* cell = Find(id)) cell->FlushPosted();
+  if (WorkerCell* cell = Find(id)) cell->FlushPosted();
   Refuse(id,
          Error(ErrorCode::kFailedPrecondition,
                "the cell computes, or sleeps for a moment; it can be saved while it waits for an "
@@ -293,7 +293,7 @@ void Worker::Restore(std::uint64_t id, std::string_view payload) {
   auto made = TakeClean();
   if (made == nullptr)
     return Refuse(id, Error(ErrorCode::kResourceExhausted, "no memory for a cell"));
-  Cell& cell = *made;
+  WorkerCell& cell = *made;
   const std::span blob(reinterpret_cast<const std::uint8_t*>(payload.data()), payload.size());
   auto restored = cell.Restore(id, start, std::move(given.mounts), trace, blob, build_id_);
   if (!restored) {
@@ -323,7 +323,7 @@ void Worker::HandleTimers() {
   if (timers_.empty()) return;
   const std::uint64_t now = MonotonicNow();
   while (!timers_.empty() && timers_.begin()->first <= now) {
-    Cell* cell = Find(timers_.begin()->second);
+    WorkerCell* cell = Find(timers_.begin()->second);
     timers_.erase(timers_.begin());
     if (cell == nullptr || cell->state() == CellState::kIdle ||
         cell->state() == CellState::kEnding) {
@@ -341,17 +341,17 @@ void Worker::HandleTimers() {
   }
 }
 
-Cell* Worker::PickNext() {
-  std::deque<Cell*>* line = &fresh_;
+WorkerCell* Worker::PickNext() {
+  std::deque<WorkerCell*>* line = &fresh_;
   if (fresh_.empty() || (!spent_.empty() && fresh_in_a_row_ >= kMaxFreshInARow)) line = &spent_;
   if (line->empty()) return nullptr;
   fresh_in_a_row_ = line == &fresh_ ? fresh_in_a_row_ + 1 : 0;
-  Cell* cell = line->front();
+  WorkerCell* cell = line->front();
   line->pop_front();
   return cell;
 }
 
-void Worker::RunSlice(Cell& cell) {
+void Worker::RunSlice(WorkerCell& cell) {
   if (!ticking_) {
     ticking_ = true;
     StartTicking();
@@ -367,7 +367,7 @@ void Worker::RunSlice(Cell& cell) {
   Settle(cell, left);
 }
 
-void Worker::Settle(Cell& cell, Left left) {
+void Worker::Settle(WorkerCell& cell, Left left) {
   switch (left) {
     case Left::kParked:
       if (cell.state() == CellState::kReady && TickMissed()) return spent_.push_back(&cell);
@@ -393,7 +393,7 @@ void Worker::Settle(Cell& cell, Left left) {
   }
 }
 
-void Worker::End(Cell& cell, wire::Ending ending, std::uint32_t detail) {
+void Worker::End(WorkerCell& cell, wire::Ending ending, std::uint32_t detail) {
   Unschedule(cell);
   RefuseSave(cell.id());
   cell.BeginFinish(ending, detail);
@@ -401,7 +401,7 @@ void Worker::End(Cell& cell, wire::Ending ending, std::uint32_t detail) {
   if (cell.state() != CellState::kIdle) Discard(cell);
 }
 
-void Worker::FinishNow(Cell& cell) {
+void Worker::FinishNow(WorkerCell& cell) {
   while (!cell.FinishSlice()) continue;
   std::erase(ending_, &cell);
   if (cell.state() != CellState::kIdle) Discard(cell);
@@ -410,7 +410,7 @@ void Worker::FinishNow(Cell& cell) {
 // Does a slice of the work left for cells whose runs have ended.
 void Worker::CleanUpSlice() {
   if (!ending_.empty()) {
-    Cell* cell = ending_.front();
+    WorkerCell* cell = ending_.front();
     ending_.pop_front();
     if (!cell->FinishSlice()) {
       ending_.push_back(cell);
@@ -425,43 +425,43 @@ void Worker::CleanUpSlice() {
   }
 }
 
-void Worker::Discard(Cell& cell) {
+void Worker::Discard(WorkerCell& cell) {
   Unschedule(cell);
-  std::unique_ptr<Cell> owned = std::move(cells_.extract(cell.id()).mapped());
+  std::unique_ptr<WorkerCell> owned = std::move(cells_.extract(cell.id()).mapped());
   if (!cell.memory().Shrink(kShrinkBytes)) return discarded_.push_back(std::move(owned));
   // Done at once, and last in, first out: the pages that are copied back are in the cache, where
   // the next run needs them. Deferring it until there is no work costs more than it saves.
   Keep(std::move(owned));
 }
 
-void Worker::Keep(std::unique_ptr<Cell> cell) {
+void Worker::Keep(std::unique_ptr<WorkerCell> cell) {
   if (clean_.size() >= kMaxSpareCells) return;  // Destroyed.
   cell->Reset();
   if (options_.verify_reset && !cell->memory().IsPristine()) std::abort();
   clean_.push_back(std::move(cell));
 }
 
-void Worker::MakeReady(Cell& cell) {
+void Worker::MakeReady(WorkerCell& cell) {
   fresh_.push_back(&cell);
 }
 
-void Worker::SetTimer(std::uint64_t at_ns, const Cell& cell) {
+void Worker::SetTimer(std::uint64_t at_ns, const WorkerCell& cell) {
   timers_.emplace(at_ns, cell.id());
 }
 
-void Worker::Unschedule(const Cell& cell) {
+void Worker::Unschedule(const WorkerCell& cell) {
   timers_.erase({cell.deadline_ns(), cell.id()});
   if (cell.wake_ns() != 0) timers_.erase({cell.wake_ns(), cell.id()});
   std::erase(fresh_, &cell);
   std::erase(spent_, &cell);
 }
 
-Cell* Worker::Find(std::uint64_t id) {
+WorkerCell* Worker::Find(std::uint64_t id) {
   const auto it = cells_.find(id);
   return it == cells_.end() ? nullptr : it->second.get();
 }
 
-std::unique_ptr<Cell> Worker::TakeClean() {
+std::unique_ptr<WorkerCell> Worker::TakeClean() {
   if (clean_.empty()) {
     auto cell = MakeCell();
     return cell ? std::move(*cell) : nullptr;
@@ -471,9 +471,9 @@ std::unique_ptr<Cell> Worker::TakeClean() {
   return cell;
 }
 
-Result<std::unique_ptr<Cell>> Worker::MakeCell() {
+Result<std::unique_ptr<WorkerCell>> Worker::MakeCell() {
   TRY_ASSIGN(LinearMemory memory, LinearMemory::Map(base_, dirty_));
-  return std::make_unique<Cell>(std::move(memory), library_, channel_);
+  return std::make_unique<WorkerCell>(std::move(memory), library_, channel_);
 }
 
 }  // namespace caisson::worker

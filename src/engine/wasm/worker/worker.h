@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/wasm/worker/cell.h"
+#include "engine/wasm/worker/worker_cell.h"
 
 namespace caisson::worker {
 
@@ -52,29 +52,29 @@ class Worker {
   void Answer(std::uint64_t id, std::string_view payload);
   void AnswerFile(std::uint64_t id, std::string_view payload);
   void Save(std::uint64_t id, std::string_view payload);
-  static bool CanSave(const Cell& cell);
-  void SaveNow(Cell& cell, const wire::SaveHeader& header);
+  static bool CanSave(const WorkerCell& cell);
+  void SaveNow(WorkerCell& cell, const wire::SaveHeader& header);
   void RefuseSave(std::uint64_t id);
   void Restore(std::uint64_t id, std::string_view payload);
   void Refuse(std::uint64_t id, const Error& why);
 
   void HandleTimers();
-  void RunSlice(Cell& cell);
-  void Settle(Cell& cell, Left left);
-  void End(Cell& cell, wire::Ending ending, std::uint32_t detail);
-  void FinishNow(Cell& cell);
+  void RunSlice(WorkerCell& cell);
+  void Settle(WorkerCell& cell, Left left);
+  void End(WorkerCell& cell, wire::Ending ending, std::uint32_t detail);
+  void FinishNow(WorkerCell& cell);
   void CleanUpSlice();
-  void Discard(Cell& cell);
-  void Keep(std::unique_ptr<Cell> cell);
-  void MakeReady(Cell& cell);
-  void SetTimer(std::uint64_t at_ns, const Cell& cell);
-  void Unschedule(const Cell& cell);
-  Cell* PickNext();
+  void Discard(WorkerCell& cell);
+  void Keep(std::unique_ptr<WorkerCell> cell);
+  void MakeReady(WorkerCell& cell);
+  void SetTimer(std::uint64_t at_ns, const WorkerCell& cell);
+  void Unschedule(const WorkerCell& cell);
+  WorkerCell* PickNext();
   void Wait();
 
-  Cell* Find(std::uint64_t id);
-  std::unique_ptr<Cell> TakeClean();
-  Result<std::unique_ptr<Cell>> MakeCell();
+  WorkerCell* Find(std::uint64_t id);
+  std::unique_ptr<WorkerCell> TakeClean();
+  Result<std::unique_ptr<WorkerCell>> MakeCell();
 
   const BaseFile& base_;
   const LibraryImage& library_;
@@ -83,13 +83,13 @@ class Worker {
   std::span<const std::uint8_t> build_id_;
   WorkerOptions options_;
 
-  std::unordered_map<std::uint64_t, std::unique_ptr<Cell>> cells_;
-  std::vector<std::unique_ptr<Cell>> clean_;
-  std::deque<Cell*> fresh_;   // Ready, and have not used up a slice.
-  std::deque<Cell*> spent_;   // Ready; preempted by the timer.
-  std::deque<Cell*> ending_;  // Still have data to send, more than one slice.
+  std::unordered_map<std::uint64_t, std::unique_ptr<WorkerCell>> cells_;
+  std::vector<std::unique_ptr<WorkerCell>> clean_;
+  std::deque<WorkerCell*> fresh_;   // Ready, and have not used up a slice.
+  std::deque<WorkerCell*> spent_;   // Ready; preempted by the timer.
+  std::deque<WorkerCell*> ending_;  // Still have data to send, more than one slice.
   // Still have memory to give back, more than one slice.
-  std::deque<std::unique_ptr<Cell>> discarded_;
+  std::deque<std::unique_ptr<WorkerCell>> discarded_;
   int fresh_in_a_row_ = 0;
   // (time, cell): check the cell at that time.
   std::set<std::pair<std::uint64_t, std::uint64_t>> timers_;
@@ -101,7 +101,7 @@ class Worker {
   };
   std::unordered_map<std::uint64_t, PendingSave> pending_saves_;
   std::string message_;  // Frames of one message, joined.
-  Cell* running_ = nullptr;
+  WorkerCell* running_ = nullptr;
   bool ticking_ = false;
 };
 
