@@ -66,7 +66,7 @@ bool CellPool::TakeOf(std::uint64_t fork_server, const CellVariety& variety, Wit
 
 ForkServerProcess* CellPool::Find(std::uint64_t fork_server) const {
   if (fork_server_ && fork_server_->number() == fork_server) return fork_server_.get();
-  const auto found = std::ranges::find(draining_, fork_server, &ForkServer::number);
+  const auto found = std::ranges::find(draining_, fork_server, &ForkServerProcess::number);
   return found == draining_.end() ? nullptr : found->get();
 }
 
@@ -214,7 +214,8 @@ void CellPool::OnCellGone(ForkServerProcess& /*fork server*/, CellProcess& cell)
 
 void CellPool::StartForkServer() {
   start_at_.reset();
-  auto fork_server = ForkServer::Start(context_, *state_.launcher, options_.fork_server, *this);
+  auto fork_server =
+      ForkServerProcess::Start(context_, *state_.launcher, options_.fork_server, *this);
   if (!fork_server) return OnStartFailed(fork_server.error().message());
   state_.workers_started.fetch_add(1, std::memory_order_relaxed);
   next_ = *std::move(fork_server);

@@ -8,7 +8,7 @@
 // After enough cells or time the fork server is replaced by a new one, and ends when its last cell has
 // ended.
 //
-// Trust     Messages of its fork servers are checked; see ForkServer.
+// Trust     Messages of its fork servers are checked; see ForkServerProcess.
 // Threads   The thread of its lane.
 // Lifetime  Owned by the lane. Stop() ends the fork servers and fails waiting requests.
 #pragma once
@@ -44,7 +44,7 @@ struct NativeState : EngineState {
 class CellPool final : private ForkServerObserver {
  public:
   struct Options {
-    ForkServer::Options fork_server{};
+    ForkServerProcess::Options fork_server{};
     std::size_t spare_cells = 4;
     std::uint64_t rotate_after_cells = 20'000;
     std::chrono::nanoseconds rotate_after = std::chrono::minutes(30);

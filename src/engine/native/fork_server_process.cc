@@ -84,10 +84,10 @@ bool SendMake(int socket, wire::ToForkServer how, std::uint64_t number, const Ce
 
 }  // namespace
 
-Result<std::shared_ptr<ForkServerProcess>> ForkServer::Start(asio::io_context& context,
-                                                             ForkServerLauncher& launcher,
-                                                             const Options& options,
-                                                             ForkServerObserver& observer) {
+Result<std::shared_ptr<ForkServerProcess>> ForkServerProcess::Start(asio::io_context& context,
+                                                                    ForkServerLauncher& launcher,
+                                                                    const Options& options,
+                                                                    ForkServerObserver& observer) {
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) != 0) {
     return Error::FromErrno(errno, "create a fork server's control socket");
@@ -111,8 +111,8 @@ Result<std::shared_ptr<ForkServerProcess>> ForkServer::Start(asio::io_context& c
   return fork_server;
 }
 
-ForkServer::ForkServer(asio::io_context& context, UniqueFd log, const Options& options,
-                       ForkServerObserver& observer)
+ForkServerProcess::ForkServerProcess(asio::io_context& context, UniqueFd log,
+                                     const Options& options, ForkServerObserver& observer)
     : context_(context),
       observer_(&observer),
       log_(std::move(log)),
@@ -126,11 +126,11 @@ ForkServer::ForkServer(asio::io_context& context, UniqueFd log, const Options& o
       control_(context),
       ended_(context) {}
 
-ForkServer::~ForkServerProcess() {
+ForkServerProcess::~ForkServerProcess() {
   Stop();
 }
 
-Result<void> ForkServer::Watch(UniqueFd control, std::unique_ptr<ForkServerHandle> handle) {
+Result<void> ForkServerProcess::Watch(UniqueFd control, std::unique_ptr<ForkServerHandle> handle) {
   handle_ = std::move(handle);
   UniqueFd ended(::fcntl(handle_->ended().get(), F_DUPFD_CLOEXEC, 0));
   if (!ended.is_open()) return Error::FromErrno(errno, "duplicate a fork server's descriptor");
@@ -141,7 +141,7 @@ Result<void> ForkServer::Watch(UniqueFd control, std::unique_ptr<ForkServerHandl
   return {};
 }
 
-void ForkServer::AwaitControl() {
+void ForkServerProcess::AwaitControl() {
   control_.async_wait(asio::posix::stream_descriptor::wait_read,
                       [self = shared_from_this()](const boost::system::error_code& error) {
                         if (error || self->lost_) return;
@@ -149,7 +149,7 @@ void ForkServer::AwaitControl() {
                       });
 }
 
-void ForkServer::AwaitEnd() {
+void ForkServerProcess::AwaitEnd() {
   ended_.async_wait(asio::posix::stream_descriptor::wait_read,
                     [self = shared_from_this()](const boost::system::error_code& error) {
                       if (!error) self->OnEnded();
@@ -157,7 +157,7 @@ void ForkServer::AwaitEnd() {
 }
 
 // Returns false if no more packets will come.
-bool ForkServer::ReadControl() {
+bool ForkServerProcess::ReadControl() {
   for (int packets = 0; packets < kPacketsPerTurn && !lost_; ++packets) {
     auto packet = ReceiveControl(control_.native_handle());
     if (!packet) {
@@ -176,7 +176,7 @@ bool ForkServer::ReadControl() {
   return true;
 }
 
-Result<void> ForkServer::Handle(ForkServerIsReady ready) {
+Result<void> ForkServerProcess::Handle(ForkServerIsReady ready) {
   if (ready_) return Violation("ready twice");
   ready_ = true;
   ready_at_ = std::chrono::steady_clock::now();
@@ -191,20 +191,20 @@ Result<void> ForkServer::Handle(ForkServerIsReady ready) {
   return {};
 }
 
-Result<ForkServer::Cells::iterator> ForkServer::Find(std::uint64_t cell) {
+Result<ForkServerProcess::Cells::iterator> ForkServerProcess::Find(std::uint64_t cell) {
   const auto found = cells_.find(cell);
   if (found == cells_.end()) return Violation("a cell that is not there");
   return found;
 }
 
-Result<void> ForkServer::Handle(CellIsBorn born) {
+Result<void> ForkServerProcess::Handle(CellIsBorn born) {
   TRY_ASSIGN(const auto cell, Find(born.cell));
   if (cell->second->born()) return Violation("a cell born twice");
   cell->second->OnBorn(std::move(born.pidfd));
   return {};
 }
 
-Result<void> ForkServer::Handle(CellIsPrepared prepared) {
+Result<void> ForkServerProcess::Handle(CellIsPrepared prepared) {
   TRY_ASSIGN(const auto found, Find(prepared.cell));
   const std::shared_ptr<CellProcess> cell = found->second;
   if (!cell->born() || cell->prepared() || cell->failed())
@@ -243,7 +243,7 @@ Result<void> ForkServer::Handle(CellIsPrepared prepared) {
   return {};
 }
 
-Result<void> ForkServer::Handle(CellFailed failed) {
+Result<void> ForkServerProcess::Handle(CellFailed failed) {
   TRY_ASSIGN(const auto found, Find(failed.cell));
   const std::shared_ptr<CellProcess> cell = found->second;
   if (cell->prepared() || cell->failed()) return Violation("a cell failed late");
@@ -254,7 +254,7 @@ Result<void> ForkServer::Handle(CellFailed failed) {
   return {};
 }
 
-Result<void> ForkServer::Handle(const wire::CellGone& gone) {
+Result<void> ForkServerProcess::Handle(const wire::CellGone& gone) {
   TRY_ASSIGN(const auto found, Find(gone.cell));
   const std::shared_ptr<CellProcess> cell = found->second;
   if (!cell->born()) return Violation("the end of a cell that never was");
@@ -269,7 +269,8 @@ Result<void> ForkServer::Handle(const wire::CellGone& gone) {
   return {};
 }
 
-void ForkServer::Make(std::uint64_t number, const CellVariety& variety, wire::ToForkServer how) {
+void ForkServerProcess::Make(std::uint64_t number, const CellVariety& variety,
+                             wire::ToForkServer how) {
   const auto cell = std::make_shared<CellProcess>(context_, number, variety, boundary_, parent_);
   cells_.emplace(number, cell);
   ++making_;
@@ -283,7 +284,7 @@ void ForkServer::Make(std::uint64_t number, const CellVariety& variety, wire::To
   });
 }
 
-std::size_t ForkServer::making(const CellVariety& variety) const {
+std::size_t ForkServerProcess::making(const CellVariety& variety) const {
   if (making_ == 0) return 0;
   return static_cast<std::size_t>(std::ranges::count_if(cells_, [&](const auto& item) {
     const CellProcess& cell = *item.second;
@@ -291,7 +292,7 @@ std::size_t ForkServer::making(const CellVariety& variety) const {
   }));
 }
 
-void ForkServer::Check(SteadyTime now) {
+void ForkServerProcess::Check(SteadyTime now) {
   if (lost_) return;
   if (!ready_) {
     if (now >= ready_by_) Lose(RunReason::kLost, "it was not ready in time");
@@ -314,7 +315,7 @@ void ForkServer::Check(SteadyTime now) {
   }
 }
 
-void ForkServer::OnEnded() {
+void ForkServerProcess::OnEnded() {
   if (std::exchange(reaped_, true)) return;
   const ForkServerExit exit = handle_->Reap();
   // Packets sent before it died still count.
@@ -322,7 +323,7 @@ void ForkServer::OnEnded() {
   Lose(RunReason::kLost, Describe(exit));
 }
 
-void ForkServer::Lose(RunReason reason, std::string why) {
+void ForkServerProcess::Lose(RunReason reason, std::string why) {
   if (std::exchange(lost_, true)) return;
   const auto self = shared_from_this();
   handle_->Kill();
@@ -333,7 +334,7 @@ void ForkServer::Lose(RunReason reason, std::string why) {
   observer_->OnForkServerLost(*this, why);
 }
 
-void ForkServer::LoseCells(RunReason reason, const std::string& why) {
+void ForkServerProcess::LoseCells(RunReason reason, const std::string& why) {
   making_ = 0;
   for (auto& [number, cell] : std::exchange(cells_, {})) {
     cell->Kill();
@@ -341,7 +342,7 @@ void ForkServer::LoseCells(RunReason reason, const std::string& why) {
   }
 }
 
-void ForkServer::Stop() {
+void ForkServerProcess::Stop() {
   lost_ = true;
   boost::system::error_code ignored;
   control_.close(ignored);
@@ -350,7 +351,7 @@ void ForkServer::Stop() {
   handle_.reset();
 }
 
-std::string ForkServer::LogTail() const {
+std::string ForkServerProcess::LogTail() const {
   std::string tail;
   std::array<char, 4096> buffer{};
   for (int reads = 0; reads < 64; ++reads) {

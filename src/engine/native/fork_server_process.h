@@ -1,4 +1,4 @@
-// A ForkServer is the host's view of one fork server: a warm process that makes cells and reports when
+// A ForkServerProcess is the host's view of one fork server: a warm process that makes cells and reports when
 // they are gone.
 //
 // Trust     It can achieve nothing worse than being killed: for breaking the protocol, for not

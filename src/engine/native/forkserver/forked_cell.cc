@@ -309,8 +309,8 @@ void ForkedCell::Run() {
 }
 
 void ForkedCell::Save() {
-  if (fork_server_.stem == nullptr) return holder_.Refuse("cells cannot be copied here");
-  Scratch& scratch = fork_server_.stem->scratch();
+  if (fork_server_.baseline == nullptr) return holder_.Refuse("cells cannot be copied here");
+  Scratch& scratch = fork_server_.baseline->scratch();
   ProbeOpenFiles(scratch);
   // Now the host examines this process. Its memory must not change before the image is sent, except
   // for the stack below this frame.
@@ -318,33 +318,33 @@ void ForkedCell::Save() {
   RawReader reader(scratch, holder_.stream());
   std::size_t size = 0;
   if (!reader.ReadRest(scratch.process_map.data(), scratch.process_map.size(), size)) std::abort();
-  if (size == 0) return fork_server_.stem->Sweep();
+  if (size == 0) return fork_server_.baseline->Sweep();
   const std::optional<ProcessMapReader> process_map =
       ProcessMapReader::Of({scratch.process_map.data(), size});
   if (!process_map) std::abort();
   const Result<Self> self =
-      SendImage(*fork_server_.stem, *process_map, kSocket, holder_.save().max_bytes);
+      SendImage(*fork_server_.baseline, *process_map, kSocket, holder_.save().max_bytes);
   const bool is_branch = self && *self == Self::kBranch;
   if (is_branch) {
     if (const Result<void> applied = ApplyKernelState(scratch); !applied) {
       RefuseAndExit(kSocket, applied.error().message());
     }
   }
-  fork_server_.stem->Sweep();
+  fork_server_.baseline->Sweep();
   if (is_branch) holder_.SayRestored();
   if (!self) holder_.Refuse(self.error().message());
 }
 
 // Its limits are in force before any byte is read that another cell has written.
 void ForkedCell::Restore() {
-  if (fork_server_.stem == nullptr) RefuseAndExit(kSocket, "cells cannot be copied here");
-  RawReader reader(fork_server_.stem->scratch(), holder_.stream());
+  if (fork_server_.baseline == nullptr) RefuseAndExit(kSocket, "cells cannot be copied here");
+  RawReader reader(fork_server_.baseline->scratch(), holder_.stream());
   wire::StartHeader start{};
   if (!reader.Take(start) || !reader.Skip(start.request_length)) std::abort();
   if (const Result<void> ready = Tighten(start); !ready) {
     RefuseAndExit(kSocket, ready.error().message());
   }
-  Become(*fork_server_.stem, reader, kSocket);
+  Become(*fork_server_.baseline, reader, kSocket);
 }
 
 // A foreign interpreter starts with the limits of its run in force and the last filter loaded, so
