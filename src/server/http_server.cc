@@ -202,7 +202,7 @@ class HttpServer::Parts {
     mcp_.emplace(*runs_, state_->keys(),
                  McpOptions{.setting = code_->settings(),
                             .sessions = &code_->sessions(),
-                            .fixtures = options_.mcp_fixtures});
+                            .add_features = options_.add_mcp_features});
     mcp::HttpEndpointOptions door = McpDoor(options_.config.identity);
     door.cpu_pool = code_->cpu_pool();
     mcp_->Mount(router, *identity_, io_.get_executor(), std::move(door));
