@@ -48,8 +48,8 @@ struct RunFlags {
   CodeFlags code;
 };
 
-// Returns when the run has ended, or waits in the store. One that can wait in this process's memory alone is told that
-// nobody can be asked.
+// Returns when the run has ended, or waits in the store. One that can wait in this process's memory
+// alone is told that nobody can be asked.
 asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, RunSpec request) {
   const IsolationKey owner(LocalIdentity());
   auto view = co_await runs.Start(owner, std::move(request));
@@ -161,7 +161,8 @@ int RunCommand::RunCode() {
   return done ? Finish(done->outcome) : Fail(done.error(), ExitStatus(done.error().code()));
 }
 
-// What the command line says besides the limits is not stored, and whoever takes the run up knows the configuration alone.
+// What the command line says besides the limits is not stored, and whoever takes the run up knows
+// the configuration alone.
 Result<std::optional<Config>> RunCommand::WhereToWait() const {
   const CodeFlags& flags = flags_.code;
   const bool only_config = flags.mounts.empty() && flags.environment.empty() &&

@@ -121,7 +121,8 @@ asio::awaitable<Result<RunView>> ResumeAndWait(JournaledRuns& runs, IsolationKey
   }
 }
 
-// Whether all that it asked is still open, and the code still waits: then there is nothing to go on with.
+// Whether all that it asked is still open, and the code still waits: then there is nothing to go on
+// with.
 bool WaitsForAll(const RunView& view) {
   const auto pending = std::ranges::count(view.outcome.calls, "pending", &OutcomeCall::outcome);
   const bool timed_out = view.wake_at && *view.wake_at <= std::chrono::system_clock::now();

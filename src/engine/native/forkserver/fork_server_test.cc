@@ -454,9 +454,9 @@ constexpr const char* kRawSyscall =
 TEST_P(ForkServerTest, CallsOfAttackersKill) {
   // By number, for x86-64: ptrace, unshare, setns, mount, pivot_root, bpf, perf_event_open,
   // io_uring_setup, userfaultfd, keyctl, add_key, request_key, process_vm_readv, open_by_handle_at,
-  // name_to_handle_at, personality, modify_ldt, memfd_secret, kexec_load, init_module, finit_module,
-  // landlock_restrict_self, seccomp, pidfd_getfd, fsopen, open_tree, move_mount, mount_setattr, kcmp,
-  // process_madvise, iopl, clone with CLONE_NEWUSER, x32 getpid.
+  // name_to_handle_at, personality, modify_ldt, memfd_secret, kexec_load, init_module,
+  // finit_module, landlock_restrict_self, seccomp, pidfd_getfd, fsopen, open_tree, move_mount,
+  // mount_setattr, kcmp, process_madvise, iopl, clone with CLONE_NEWUSER, x32 getpid.
   for (const char* call :
        {"101, 0",       "272, 0x10000000", "308, 0, 0",    "165, 0, 0, 0, 0, 0",
         "155, 0, 0",    "321, 0",          "298, 0",       "425, 1, 0",
