@@ -190,7 +190,8 @@ Result<UniqueFd> TextsFile(const MinderPlan& plan) {
   return Error::FromErrno(written < 0 ? errno : ENOSPC, "file for a program's arguments");
 }
 
-// nullopt: the starter is lost.
+// nullopt: the starter is lost and has not got the request. If it is lost later, the program may have
+// started, so nobody may start it again.
 std::optional<Result<StartedMinder>> Ask(int socket, const MinderPlan& plan,
                                          const UniqueFd& texts) {
   const std::array<int, kDescriptors> given = {plan.control, plan.input, plan.output, plan.errors,
@@ -205,7 +206,9 @@ std::optional<Result<StartedMinder>> Ask(int socket, const MinderPlan& plan,
   do {
     got = ::recvmsg(socket, &packet.message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  if (got != sizeof reply) return std::nullopt;
+  if (got != sizeof reply) {
+    return Error(ErrorCode::kUnavailable, "the process that starts programs ended meanwhile");
+  }
   if (reply.pid < 0) return Error::FromErrno(reply.error_number, "create a process");
   int pidfd = -1;
   if (!packet.Detach(&pidfd, 1)) return Error(ErrorCode::kResourceExhausted, "receive a pidfd");
