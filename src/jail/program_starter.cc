@@ -190,8 +190,8 @@ Result<UniqueFd> TextsFile(const MinderPlan& plan) {
   return Error::FromErrno(written < 0 ? errno : ENOSPC, "file for a program's arguments");
 }
 
-// nullopt: the starter is lost and has not got the request. If it is lost later, the program may have
-// started, so nobody may start it again.
+// nullopt: the starter is lost and has not read the request. If it is lost later, the program may
+// have started, so nobody may start it again.
 std::optional<Result<StartedMinder>> Ask(int socket, const MinderPlan& plan,
                                          const UniqueFd& texts) {
   const std::array<int, kDescriptors> given = {plan.control, plan.input, plan.output, plan.errors,
@@ -206,6 +206,8 @@ std::optional<Result<StartedMinder>> Ask(int socket, const MinderPlan& plan,
   do {
     got = ::recvmsg(socket, &packet.message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
+  // The kernel's answer if the other end was closed with unread packets.
+  if (got < 0 && errno == ECONNRESET) return std::nullopt;
   if (got != sizeof reply) {
     return Error(ErrorCode::kUnavailable, "the process that starts programs ended meanwhile");
   }
