@@ -49,6 +49,10 @@ constexpr std::uint64_t kScratchBytes = 64u << 20;
 // How often their files are measured. A cell can exceed its limit by what it can write in this
 // time.
 constexpr std::chrono::milliseconds kLookAtFiles{50};
+// A thread that the code has joined exists for a moment longer in the kernel, longer on a busy
+// machine. The host looks again after a pause that doubles each time, and refuses after this time.
+constexpr std::chrono::milliseconds kThreadsEndWithin{500};
+constexpr std::chrono::milliseconds kFirstPause{1};
 // Minimum interval between two readings of the CPU time.
 constexpr std::chrono::milliseconds kShortestLook{1};
 
@@ -318,20 +322,47 @@ Result<void> CellProcess::RequireCopies() const {
                "another Python or another tier; run the session in engine wasm");
 }
 
-// The host tells the cell what it cannot see itself. The cell waits, so the process map is still
-// true when it reads it.
-Result<void> CellProcess::SendProcessMap() {
+Result<void> CellProcess::OnAskProcessMap() {
   if (!std::exchange(may_ask_process_map_, false)) return Violation("it asks out of place");
+  answer_by_.reset();  // It waits for the host now.
+  thread_watch_ = ThreadWatch{.pause = kFirstPause,
+                              .until = std::chrono::steady_clock::now() + kThreadsEndWithin};
+  return SendProcessMap();
+}
+
+// The host tells the cell what it cannot see itself. The cell waits, so the process map is still true
+// when it reads it.
+Result<void> CellProcess::SendProcessMap() {
   struct stat out{};
   struct stat error_out{};
   ::fstat(out_.fd(), &out);
   ::fstat(err_.fd(), &error_out);
-  const auto process_map =
-      MapCellProcesses(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino});
-  AppendFrames(ToWorker::kSave, {}, process_map ? *process_map : std::string_view(), unsent_);
-  if (process_map) return {};
-  answer_by_.reset();
-  return session_->OnMessage(ToHost::kRefused, process_map.error().message());
+  auto process_map = MapCellProcesses(pidfd_, {.out = out.st_ino, .error_out = error_out.st_ino});
+  if (process_map && process_map->other_threads > 0) {
+    if (std::chrono::steady_clock::now() < thread_watch_->until) {
+      AwaitEndOfThreads();
+      return {};
+    }
+    process_map = Error(ErrorCode::kFailedPrecondition,
+                        "the session has threads that still run (" +
+                            std::to_string(process_map->other_threads) +
+                            "), and they cannot be copied; let them end first");
+  }
+  thread_watch_.reset();
+  AppendFrames(ToWorker::kSave, {}, process_map ? process_map->bytes : std::string_view(), unsent_);
+  if (!is_corked_) Flush();
+  if (!process_map) return session_->OnMessage(ToHost::kRefused, process_map.error().message());
+  AwaitAnswer();
+  return {};
+}
+
+void CellProcess::AwaitEndOfThreads() {
+  timer_.expires_after(std::exchange(thread_watch_->pause, 2 * thread_watch_->pause));
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (error || !self->thread_watch_ || self->gone_ || self->killed_at_) return;
+    const auto good = self->SendProcessMap();
+    if (!good) self->End(BrokenProtocol(good.error().message()));
+  });
 }
 
 // Data written below a mount is not in the cell's private files.
@@ -469,10 +500,13 @@ Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
   if ((frame.flags & ~wire::kMoreFollows) != 0) return Violation("unknown frame flags");
   if (frame.kind == std::to_underlying(ToHost::kDone)) return OnDoneFrame(frame);
   if (!done_.empty()) return Violation("two messages are mixed");
-  if (frame.kind == wire::kAskProcessMap) return SendProcessMap();
+  if (frame.kind == wire::kAskProcessMap) return OnAskProcessMap();
   const auto kind = static_cast<ToHost>(frame.kind);
   if (kind == ToHost::kCall || kind == ToHost::kRefused) {
-    if (kind == ToHost::kRefused) answer_by_.reset();
+    if (kind == ToHost::kRefused) {
+      answer_by_.reset();
+      thread_watch_.reset();
+    }
     return session_->OnFrame(kind, frame.flags, frame.payload);
   }
   if (!answer_by_ || (kind != ToHost::kSaved && kind != ToHost::kRestored)) {

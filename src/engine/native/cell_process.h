@@ -125,7 +125,9 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   enum class Pending { kMore, kNone, kEnd };  // Result of a read.
 
   Result<void> RequireCopies() const;
+  Result<void> OnAskProcessMap();
   Result<void> SendProcessMap();
+  void AwaitEndOfThreads();
   Result<void> RequireCleanLayers() const;
   void AwaitAnswer();
   void BeginRun(const wire::StartHeader& start);
@@ -189,6 +191,13 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   std::optional<SteadyTime> reported_at_;
   std::optional<SteadyTime> answer_by_;  // Deadline for the answer to a kSave or kRestore.
   bool may_ask_process_map_ = false;
+  // While the host waits for the end of threads before it sends the process map: when to look next,
+  // and when to refuse.
+  struct ThreadWatch {
+    std::chrono::nanoseconds pause;
+    SteadyTime until;
+  };
+  std::optional<ThreadWatch> thread_watch_;
   std::string done_;  // The part of the kDone message that has arrived.
   bool reported_ = false;
   std::optional<Verdict> verdict_;  // Why the host killed it, unless it had reported its end.

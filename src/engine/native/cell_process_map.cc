@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/memory_maps.h"
@@ -40,7 +41,7 @@ Result<std::string> ReadAll(const UniqueFd& directory, const char* name) {
   return TooMuch();
 }
 
-Result<void> RequireOneThread(const UniqueFd& process) {
+Result<std::size_t> CountThreads(const UniqueFd& process) {
   UniqueFd fd(::openat(process.get(), "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> tasks(fd.is_open() ? ::fdopendir(fd.get()) : nullptr,
                                                   ::closedir);
@@ -49,10 +50,7 @@ Result<void> RequireOneThread(const UniqueFd& process) {
   std::size_t threads = 0;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is our own.
   while (const dirent* entry = ::readdir(tasks.get())) threads += entry->d_name[0] != '.' ? 1 : 0;
-  if (threads == 1) return {};
-  return Error(ErrorCode::kFailedPrecondition,
-               "the session has threads that still run (" + std::to_string(threads - 1) +
-                   "), and they cannot be copied; let them end first");
+  return threads;
 }
 
 void AppendMapping(const MemoryMapping& mapping, std::string& out) {
@@ -73,7 +71,7 @@ void AppendMapping(const MemoryMapping& mapping, std::string& out) {
 
 }  // namespace
 
-Result<std::string> MapCellProcesses(const UniqueFd& pidfd, PipeNumbers pipes) {
+Result<ProcessMap> MapCellProcesses(const UniqueFd& pidfd, PipeNumbers pipes) {
   const auto pid = PidOf(pidfd);
   if (!pid) return Error(ErrorCode::kUnavailable, "the cell is gone");
   const UniqueFd process(
@@ -82,7 +80,8 @@ Result<std::string> MapCellProcesses(const UniqueFd& pidfd, PipeNumbers pipes) {
   if (!process.is_open() || !IsThere(pidfd)) {
     return Error(ErrorCode::kUnavailable, "the cell is gone");
   }
-  TRY(RequireOneThread(process));
+  TRY_ASSIGN(const std::size_t threads, CountThreads(process));
+  if (threads > 1) return ProcessMap{.bytes = {}, .other_threads = threads - 1};
   TRY_ASSIGN(const std::string text, ReadAll(process, "maps"));
   TRY_ASSIGN(const std::vector<MemoryMapping> mappings, ParseMemoryMaps(text));
   std::string listed;
@@ -99,7 +98,7 @@ Result<std::string> MapCellProcesses(const UniqueFd& pidfd, PipeNumbers pipes) {
                                              .stderr_inode = pipes.error_out});
   process_map.append(listed);
   if (process_map.size() > wire::kMaxProcessMapBytes) return TooMuch();
-  return process_map;
+  return ProcessMap{.bytes = std::move(process_map)};
 }
 
 }  // namespace caisson

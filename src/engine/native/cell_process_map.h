@@ -7,6 +7,7 @@
 // Lifetime  A function.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -20,8 +21,12 @@ struct PipeNumbers {
   std::uint64_t error_out = 0;
 };
 
-// Returns the format of wire/process_map.h. Fails with kFailedPrecondition if the cell has threads,
-// or more mappings than the format can hold.
-Result<std::string> MapCellProcesses(const UniqueFd& pidfd, PipeNumbers pipes);
+struct ProcessMap {
+  std::string bytes;  // In the format of wire/process_map.h. Empty if there are threads.
+  std::size_t other_threads = 0;  // Threads besides the main one. They cannot be copied.
+};
+
+// Fails with kFailedPrecondition if the cell has more mappings than the format can hold.
+Result<ProcessMap> MapCellProcesses(const UniqueFd& pidfd, PipeNumbers pipes);
 
 }  // namespace caisson

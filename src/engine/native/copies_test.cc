@@ -1,10 +1,14 @@
 // Saving and restoring on the host side: the messages of an honest cell, and lies of a hostile one
 // (I9).
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <future>
+#include <thread>
 
 #include "base/spawn.h"
 #include "engine/native/testing/native_engine_fixture.h"
@@ -91,6 +95,49 @@ TEST(CopiesTest, ACellIsSavedAndRestored) {
     auto outcome = co_await (*copy)->Run({.code = "again"}, events, AfterRun::kKeep);
     EXPECT_EQ(*outcome->result, Value(std::string("again")));
     EXPECT_FALSE(co_await engine->Restore({.owner = OwnerId("b")}, *saved, {}));
+  });
+}
+
+// Returns when the host has handled everything that the cell has sent.
+void AwaitHost(FakeCell& cell, NativeEngine& engine) {
+  for (int unread = 1; unread > 0;) {
+    if (::ioctl(cell.socket.get(), SIOCOUTQ, &unread) != 0) return;
+    std::this_thread::yield();
+  }
+  std::promise<void> turn_ended;  // The host read it in a turn of its lane that may still go on.
+  asio::post(engine.lane_executor(0), [&] { turn_ended.set_value(); });
+  turn_ended.get_future().get();
+}
+
+TEST(CopiesTest, AThreadThatIsAboutToEndIsNoObstacle) {
+  std::unique_ptr<NativeEngine> engine;
+  ForkServerBehaviour behaviour = Copying({.on_save = [&](FakeCell& cell) {
+    AskProcessMap(cell);
+    AwaitHost(cell, *engine);  // The host has seen the thread.
+    ::kill(cell.pid, SIGUSR1);
+  }});
+  behaviour.idleness = testing::Idleness::kSleepsWithThread;
+  engine = MakeEngine(behaviour, Soon());
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    auto cell = co_await KeptCell(*engine);
+    auto saved = co_await cell->Save(AfterSave::kKeep);
+    EXPECT_TRUE(saved) << saved.error().message();
+    EXPECT_TRUE(cell->holds_state());
+  });
+}
+
+TEST(CopiesTest, AThreadThatStaysIsAReasonToRefuseAndTheCellGoesOn) {
+  ForkServerBehaviour behaviour = Copying({.on_process_map = [](FakeCell&) {}});
+  behaviour.idleness = testing::Idleness::kSleepsWithThread;
+  auto engine = MakeEngine(behaviour, Soon());
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    auto cell = co_await KeptCell(*engine);
+    auto saved = co_await cell->Save(AfterSave::kKeep);
+    EXPECT_FALSE(saved);
+    EXPECT_NE(saved.error().message().find("threads that still run (1)"), std::string::npos);
+    Recorder events;
+    auto outcome = co_await cell->Run({.code = "more"}, events, AfterRun::kKeep);
+    EXPECT_EQ(*outcome->result, Value(std::string("more")));
   });
 }
 

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "base/packet.h"
+#include "engine/host/log_tail.h"
 
 namespace caisson {
 namespace {
 
-constexpr std::size_t kLogTailBytes = 2048;
 constexpr int kPacketsPerTurn = 64;
 // Maximum time from the kill of a cell to the report that its tree is reaped; milliseconds, unless
 // something hangs.
@@ -330,7 +330,7 @@ void ForkServerProcess::Lose(RunReason reason, std::string why) {
   boost::system::error_code ignored;
   control_.close(ignored);
   LoseCells(reason, "the fork server was lost: " + why);
-  if (std::string tail = LogTail(); !tail.empty()) why += "; its log ends with: " + tail;
+  if (std::string tail = ReadLogTail(log_); !tail.empty()) why += "; its log ends with: " + tail;
   observer_->OnForkServerLost(*this, why);
 }
 
@@ -349,19 +349,6 @@ void ForkServerProcess::Stop() {
   ended_.close(ignored);
   LoseCells(RunReason::kKilled, "the engine was shut down");
   handle_.reset();
-}
-
-std::string ForkServerProcess::LogTail() const {
-  std::string tail;
-  std::array<char, 4096> buffer{};
-  for (int reads = 0; reads < 64; ++reads) {
-    const ssize_t n = ::read(log_.get(), buffer.data(), buffer.size());
-    if (n <= 0) break;
-    tail.append(buffer.data(), static_cast<std::size_t>(n));
-    if (tail.size() > kLogTailBytes) tail.erase(0, tail.size() - kLogTailBytes);
-  }
-  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.pop_back();
-  return tail;
 }
 
 }  // namespace caisson

@@ -100,7 +100,6 @@ class ForkServerProcess : public std::enable_shared_from_this<ForkServerProcess>
   Result<Cells::iterator> Find(std::uint64_t cell);
   void Lose(RunReason reason, std::string why);
   void LoseCells(RunReason reason, const std::string& why);
-  std::string LogTail() const;
 
   asio::io_context& context_;
   ForkServerObserver* observer_;

@@ -12,10 +12,10 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/host/log_tail.h"
+
 namespace caisson {
 namespace {
-
-constexpr std::size_t kLogTailBytes = 2048;
 
 // Gives Asio its own copy of the descriptor, which it closes.
 Result<void> Assign(asio::posix::stream_descriptor& descriptor, const UniqueFd& fd) {
@@ -167,7 +167,7 @@ void WorkerProcess::Lose(RunReason reason, std::string why) {
   boost::system::error_code ignored;
   notify_.close(ignored);
   link_->LoseAll(reason, why);
-  if (std::string tail = LogTail(); !tail.empty()) why += "; its log ends with: " + tail;
+  if (std::string tail = ReadLogTail(log_); !tail.empty()) why += "; its log ends with: " + tail;
   observer_->OnWorkerLost(*this, why);
 }
 
@@ -178,19 +178,6 @@ void WorkerProcess::Stop() {
   ended_.close(ignored);
   link_->LoseAll(RunReason::kKilled, "the engine was shut down");
   handle_.reset();
-}
-
-std::string WorkerProcess::LogTail() const {
-  std::string tail;
-  std::array<char, 4096> buffer{};
-  for (int reads = 0; reads < 64; ++reads) {
-    const ssize_t n = ::read(log_.get(), buffer.data(), buffer.size());
-    if (n <= 0) break;
-    tail.append(buffer.data(), static_cast<std::size_t>(n));
-    if (tail.size() > kLogTailBytes) tail.erase(0, tail.size() - kLogTailBytes);
-  }
-  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.pop_back();
-  return tail;
 }
 
 }  // namespace caisson

@@ -71,7 +71,6 @@ class WorkerProcess : public std::enable_shared_from_this<WorkerProcess> {
   void RequestTurn();
   void OnEnded();
   void Lose(RunReason reason, std::string why);
-  std::string LogTail() const;
 
   asio::io_context& context_;
   WorkerObserver* observer_;

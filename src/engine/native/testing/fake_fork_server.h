@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -48,7 +49,9 @@ inline std::string Encoded(const Value& value) {
   return out;
 }
 
-enum class Idleness { kSleeps, kSpins };
+// What the process of a cell does. kSleepsWithThread: it has a second thread, which ends when the
+// process gets SIGUSR1.
+enum class Idleness { kSleeps, kSpins, kSleepsWithThread };
 
 // The other end of a cell: its process, its socket, its pipes.
 class FakeCell {
@@ -64,14 +67,22 @@ class FakeCell {
       *end = UniqueFd(pair[1]);
     }
     if (files.is_open()) host_ends_.emplace_back(::dup(files.get()));
+    std::array<int, 2> ready{};
+    Must(::pipe2(ready.data(), O_CLOEXEC));
+    const UniqueFd is_ready(ready[0]);
+    UniqueFd says_ready(ready[1]);
     pid = ::fork();
     if (pid == 0) {
-      ::syscall(SYS_close_range, 3, ~0u, 0);
       ::signal(SIGSEGV, SIG_DFL);  // Sanitizers catch it.
+      if (idleness == Idleness::kSleepsWithThread) StartThread();
+      ::syscall(SYS_close_range, 3, ~0u, 0);
       for (;;) {
-        if (idleness == Idleness::kSleeps) ::pause();
+        if (idleness != Idleness::kSpins) ::pause();
       }
     }
+    says_ready = UniqueFd();
+    char none = 0;
+    (void)!::read(is_ready.get(), &none, 1);  // Returns when the process has closed its end.
     pidfd = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   }
   ~FakeCell() {
@@ -145,6 +156,18 @@ class FakeCell {
  private:
   static void Must(int result) {
     if (result != 0) std::abort();
+  }
+
+  // Not pthread_create: this is the child of a process with threads.
+  static void StartThread() {
+    static sigset_t ends;
+    ::sigemptyset(&ends);
+    ::sigaddset(&ends, SIGUSR1);
+    ::sigprocmask(SIG_BLOCK, &ends, nullptr);
+    alignas(16) static std::array<char, 65536> stack;
+    const auto wait = [](void*) { return ::sigwaitinfo(&ends, nullptr) > 0 ? 0 : 1; };
+    const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+    if (::clone(wait, stack.data() + stack.size(), flags, nullptr) < 0) std::abort();
   }
 
   const wire::MakeCell make_;
