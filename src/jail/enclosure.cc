@@ -22,9 +22,11 @@ namespace {
 constexpr std::uint64_t kSlotNamespaces = CLONE_NEWUSER | CLONE_NEWNS;
 
 // Limits that are equal for all processes; those that depend on a run are set later.
-constexpr std::array<Limit, 6> kSharedLimits = {{{RLIMIT_CORE, 0},
+// Queued signals are counted for the user of all cells as well, and a POSIX timer needs one.
+constexpr std::array<Limit, 7> kSharedLimits = {{{RLIMIT_CORE, 0},
                                                  {RLIMIT_MEMLOCK, 0},
                                                  {RLIMIT_MSGQUEUE, 0},
+                                                 {RLIMIT_SIGPENDING, 64},
                                                  {RLIMIT_NICE, 0},
                                                  {RLIMIT_RTPRIO, 0},
                                                  {RLIMIT_LOCKS, 0}}};

@@ -93,9 +93,14 @@ struct WorkerDescriptors {
 // start or make code executable. Callers append further rules only with a stated reason.
 std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
 
-// Returns the calls that a cell must ask for where no namespace counts them: each new thread, each
-// new name of a file.
-std::vector<SyscallRule> CountedSyscalls();
+// The calls that a cell must ask for, because no limit of the kernel bounds their effect for a cell.
+struct CountedCalls {
+  // Each new thread and each new name of a file: where no namespace counts them.
+  bool threads_and_names = false;
+};
+// Returns them. New pipes are always among them: the kernel bounds their memory for a user, and all
+// cells are one user.
+std::vector<SyscallRule> CountedSyscalls(CountedCalls counted);
 
 struct InterpreterFilter {
   // The process sees only its own processes, so it may signal any process it sees.

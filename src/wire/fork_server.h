@@ -86,13 +86,11 @@ enum class CellDescriptor : std::size_t {
   kStdout = 1,
   kStderr = 2,
   kFiles = 3,  // A directory. Absent if there is neither a mount namespace nor a scratch directory.
-  // With a scratch directory: the listener of the cell's requests (jail/listener.h). There are no
-  // layers then.
-  kListener = 4,
 };
 inline constexpr std::size_t kCellDescriptors = 4;  // Up to kFiles.
 // The layers of the writable mounts follow. Each is a directory with the written files, and with a
-// character device 0:0 in place of each removed file.
+// character device 0:0 in place of each removed file. The last one is the listener of the cell's
+// requests (jail/listener.h), if kFiles is there.
 inline constexpr std::size_t kMaxCellMounts = 16;
 inline constexpr std::size_t kMaxCellGroups = 4;
 

@@ -129,6 +129,44 @@ TEST_F(NativeTest, SeveralProcessesHaveNoLocksThatExcludeNobody) {
       Value(7));
 }
 
+// The kernel counts the pipes of all cells together, because they have one user id. Beyond a limit
+// it makes new pipes smaller.
+TEST_F(NativeTest, PipesOfOneOwnerLeaveThoseOfAnotherTheirSize) {
+  constexpr const char* kHog =
+      "import os\nheld = []\n"
+      "while len(held) < 55:\n"
+      "    try: ends = os.pipe()\n"
+      "    except OSError: break\n"
+      "    os.close(ends[1]); held.append(ends[0])\n"
+      "tool()";
+  std::vector<Guest> hogs;
+  for (int i = 0; i < 40; ++i) {
+    hogs.push_back(Guest::Open(*engine_, "mallory"));
+    hogs.back().Start({.code = kHog, .limits = {.wall_time = 60s}, .tools = {"tool"}});
+  }
+  for (Guest& hog : hogs) hog.NextCall();
+  const Outcome outcome = Run(
+      "import fcntl, os\n[fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) for fd in (1, 2, os.pipe()[0])]");
+  EXPECT_EQ(ResultJson(outcome), "[65536,65536,65536]");
+}
+
+TEST_F(NativeTest, APipeThatIsClosedCanBeMadeAgain) {
+  const Outcome outcome = Run(
+      "import os\nfor _ in range(300):\n"
+      "    for fd in os.pipe() + os.pipe(): os.close(fd)\n'made'");
+  EXPECT_EQ(ResultJson(outcome), "\"made\"");
+}
+
+TEST_F(NativeTest, EachProcessOfAPoolHasItsPipes) {
+  const Outcome outcome = Run(
+      "import os\nends = [os.pipe() for _ in range(18)]\n"
+      "for r, w in ends[:15]:\n"
+      "    if os.fork() == 0:\n        os.write(w, b'x'); os._exit(0)\n"
+      "b''.join(os.read(r, 1) for r, w in ends[:15]).decode()",
+      {.wall_time = 20s, .processes = 16});
+  EXPECT_EQ(ResultJson(outcome), "\"xxxxxxxxxxxxxxx\"");
+}
+
 // Each child alone is within the limit; only a cgroup counts them together.
 TEST_F(NativeTest, MemoryIsLimitedForAllProcessesTogether) {
   if (!jail::Cgroup::Available()) GTEST_SKIP() << "no cgroup controllers are delegated to us";

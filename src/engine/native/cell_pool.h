@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "engine/host/engine_lane.h"
 #include "engine/native/fork_server_process.h"
+#include "engine/native/pipe_budget.h"
 #include "engine/native/scratch_space.h"
 
 namespace caisson {
@@ -39,6 +40,7 @@ struct NativeState : EngineState {
 
   const std::unique_ptr<ForkServerLauncher> launcher;
   std::unique_ptr<ScratchSpace> scratch;  // Null: cells have a mount namespace, or no files.
+  PipeBudget pipes{PipesOfAllCells()};
 };
 
 class CellPool final : private ForkServerObserver {

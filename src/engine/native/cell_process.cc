@@ -44,6 +44,9 @@ constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
 // For cells in a scratch space; the same as for cells with a namespace (fork server/cell.h).
 constexpr std::size_t kThreads = 16;
+// A pool of processes needs two for itself and two for each process.
+constexpr std::size_t kPipes = 12;
+constexpr std::size_t kPipesPerProcess = 4;
 constexpr std::size_t kScratchNames = 4096;
 constexpr std::uint64_t kScratchBytes = 64u << 20;
 // How often their files are measured. A cell can exceed its limit by what it can write in this
@@ -170,9 +173,11 @@ Result<void> CellProcess::OnPrepared(CellDescriptors descriptors) {
   layers_ = std::move(descriptors.layers);
   if (descriptors.listener.is_open() && files_.is_open()) {
     UniqueFd watched(::fcntl(descriptors.listener.get(), F_DUPFD_CLOEXEC, 0));
-    questions_.emplace(std::move(descriptors.listener), files_,
+    questions_.emplace(std::move(descriptors.listener), files_, pidfd_,
                        CellCounts{.threads = kThreads,
-                                  .names = std::max<std::size_t>(variety_.files, kScratchNames)});
+                                  .names = std::max<std::size_t>(variety_.files, kScratchNames),
+                                  .pipes = kPipes + kPipesPerProcess * variety_.processes},
+                       parent_.pipes);
     TRY(Assign(asks_, std::move(watched)));
     AwaitQuestions();
   }
@@ -610,7 +615,7 @@ void CellProcess::SetTimer() {
         std::max<std::chrono::nanoseconds>(cpu_left / Parallelism(), kShortestLook);
     next = std::min(next, look);
   }
-  if (questions_) next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
+  if (parent_.scratch != nullptr) next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
   timer_.expires_at(next);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error && !self->gone_ && !self->killed_at_) self->OnTimer();
@@ -636,7 +641,7 @@ void CellProcess::OnTimer() {
 // In a scratch space no file system bounds the total size of all files, only the size of each and
 // their number.
 bool CellProcess::IsBeyondItsFiles() const {
-  if (!questions_ || !questions_->made_names()) return false;
+  if (parent_.scratch == nullptr || !questions_ || !questions_->made_names()) return false;
   const TreeSize size = MeasureTree(files_, std::max<std::size_t>(variety_.files, kScratchNames));
   return size.bytes > std::max(variety_.file_bytes, kScratchBytes);
 }

@@ -29,6 +29,7 @@
 #include "engine/host/cell_protocol.h"
 #include "engine/native/cell_questions.h"
 #include "engine/native/cell_variety.h"
+#include "engine/native/pipe_budget.h"
 #include "engine/native/process_clock.h"
 #include "engine/native/scratch_space.h"
 #include "engine/native/stream_frames.h"
@@ -43,7 +44,8 @@ struct CellParent {
   std::uint64_t number = 0;  // A number that is unique in this process.
   bool copies = false;       // Whether it can make copies.
   std::chrono::nanoseconds copied_within = std::chrono::seconds(10);
-  ScratchSpace* scratch = nullptr;  // Outlives it.
+  ScratchSpace* scratch = nullptr;  // Outlives it, as does the next.
+  PipeBudget* pipes = nullptr;      // Null: the cell can make no pipes.
 };
 
 struct CellDescriptors {
@@ -52,7 +54,7 @@ struct CellDescriptors {
   UniqueFd err;
   UniqueFd files;                // A directory; may not be open.
   std::vector<UniqueFd> layers;  // One for each writable mount, in order.
-  UniqueFd listener;             // With a scratch space: the listener of the cell's counted calls.
+  UniqueFd listener;             // The listener of the cell's counted calls; may not be open.
 };
 
 class CellProcess final : public CellLink, public std::enable_shared_from_this<CellProcess> {
@@ -171,8 +173,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   UniqueFd pidfd_;
   UniqueFd files_;
   std::vector<UniqueFd> layers_;
-  std::optional<CellQuestions> questions_;  // With a scratch space.
-  Descriptor asks_;                         // Its listener.
+  std::optional<CellQuestions> questions_;
+  Descriptor asks_;  // Its listener.
   Descriptor socket_;
   Output out_;
   Output err_;

@@ -4,9 +4,11 @@
 #include <poll.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
+#include "engine/native/process_id.h"
 #include "engine/native/scratch_space.h"
 
 namespace caisson {
@@ -27,7 +29,18 @@ std::size_t TasksOf(pid_t thread) {
   return entries - 2;  // "." and "..".
 }
 
+bool IsPipe(int number) {
+#ifdef __x86_64__
+  if (number == SYS_pipe) return true;
+#endif
+  return number == SYS_pipe2;
+}
+
 }  // namespace
+
+CellQuestions::~CellQuestions() {
+  if (budget_ != nullptr) budget_->Return(pipes_);
+}
 
 bool CellQuestions::Answer() {
   for (int answers = 0; answers < kAnswersPerTurn; ++answers) {
@@ -36,11 +49,21 @@ bool CellQuestions::Answer() {
       pollfd ended{.fd = listener_.fd(), .events = 0, .revents = 0};
       return ::poll(&ended, 1, 0) == 0;
     }
-    const bool is_thread = question->number == SYS_clone;
-    if (is_thread ? MayMakeThread(question->thread) : MayMakeName()) {
+    bool may = false;
+    int error_number = ENOSPC;
+    if (question->number == SYS_clone) {
+      may = MayMakeThread(question->thread);
+      error_number = EAGAIN;
+    } else if (IsPipe(question->number)) {
+      may = MayMakePipe();
+      error_number = ENFILE;
+    } else {
+      may = MayMakeName();
+    }
+    if (may) {
       listener_.Allow(*question);
     } else {
-      listener_.Refuse(*question, is_thread ? EAGAIN : ENOSPC);
+      listener_.Refuse(*question, error_number);
     }
   }
   return true;
@@ -68,6 +91,30 @@ bool CellQuestions::MayMakeName() {
   }
   ++names_;
   return true;
+}
+
+bool CellQuestions::MayMakePipe() {
+  if (budget_ == nullptr) return false;
+  const bool has_room = pipes_ < most_.pipes && budget_->Take(pipes_);
+  if (!has_room) CountPipes();
+  if (!has_room && (pipes_ >= most_.pipes || !budget_->Take(pipes_))) return false;
+  ++pipes_;
+  return true;
+}
+
+// Returns the closed pipes to the budget. A cell that holds more than half of its pipes is not
+// counted again soon: it could make the host count for each call.
+void CellQuestions::CountPipes() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < no_pipes_until_) return;
+  constexpr std::size_t kStreams = 2;
+  const auto pid = PidOf(process_);
+  const auto open = pid ? CountOpenPipes(*pid) : std::nullopt;
+  const std::size_t live = open ? *open - std::min(*open, kStreams) : pipes_;
+  if (live * 2 > pipes_) no_pipes_until_ = now + kCountAgain;
+  if (live >= pipes_) return;
+  budget_->Return(pipes_ - live);
+  pipes_ = live;
 }
 
 }  // namespace caisson

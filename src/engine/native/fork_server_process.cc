@@ -121,7 +121,8 @@ ForkServerProcess::ForkServerProcess(asio::io_context& context, UniqueFd log,
       parent_{.lane = options.lane,
               .number = NextNumber(),
               .copied_within = options.copied_within,
-              .scratch = options.scratch},
+              .scratch = options.scratch,
+              .pipes = options.pipes},
       boundary_{.engine = "native", .tier = options.tier, .missing = {}},
       control_(context),
       ended_(context) {}
@@ -216,8 +217,8 @@ Result<void> ForkServerProcess::Handle(CellIsPrepared prepared) {
   };
   const auto& mounts = cell->variety().mounts;
   const std::size_t layers = mounts ? mounts->writable() : 0;
-  const std::size_t listeners = parent_.scratch != nullptr ? 1 : 0;
-  if (prepared.descriptors.size() > wire::kCellDescriptors + layers + listeners ||
+  const std::size_t listener = wire::kCellDescriptors + layers;  // The index of the last.
+  if (prepared.descriptors.size() > listener + 1 ||
       (layers > 0 && prepared.descriptors.size() < wire::kCellDescriptors + layers)) {
     return Violation("a cell without its descriptors");
   }
@@ -231,9 +232,7 @@ Result<void> ForkServerProcess::Handle(CellIsPrepared prepared) {
                                 .err = take(wire::CellDescriptor::kStderr),
                                 .files = take(wire::CellDescriptor::kFiles),
                                 .layers = std::move(layer_descriptors),
-                                .listener = parent_.scratch != nullptr
-                                                ? take(wire::CellDescriptor::kListener)
-                                                : UniqueFd()});
+                                .listener = take(wire::CellDescriptor{listener})});
   if (!good) {
     cell->Kill();
     observer_->OnCellNotMade(*this, cell->variety(), NotMade::kDied, good.error().message());

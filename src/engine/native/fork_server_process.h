@@ -54,6 +54,7 @@ class ForkServerProcess : public std::enable_shared_from_this<ForkServerProcess>
     bool cgroups = false;  // Whether cells with several processes can have a cgroup.
     ScratchSpace* scratch =
         nullptr;  // Where its cells keep their files; null: in their own namespaces.
+    PipeBudget* pipes = nullptr;  // Shared by all cells.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
     // Time to make a cell, or to answer.
     std::chrono::nanoseconds copied_within = std::chrono::seconds(10);

@@ -60,6 +60,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(
             .pool = {.fork_server = {.tier = std::string(jail::ToString(options.tier)),
                                      .cgroups = cgroups,
                                      .scratch = engine->state_->scratch.get(),
+                                     .pipes = &engine->state_->pipes,
                                      .ready_within = options.ready_within,
                                      .copied_within = options.copied_within},
                      .spare_cells = options.spare_cells,

@@ -42,10 +42,11 @@ Result<void> ForkServer::Prepare() {
   // The kernel counts tasks per user namespace: without its own, a cell would be counted together
   // with everything that its user runs. Such a cell asks for each thread, and has one process.
   const bool asks = scratch_.is_open();
-  if (asks) {
-    TRY_ASSIGN(questions_, jail::Filter::CompileQuestions(jail::CountedSyscalls()));
-  }
   const bool counted = enclosure_.tier() == jail::Tier::kNamespace;
+  if (asks || counted) {
+    TRY_ASSIGN(questions_, jail::Filter::CompileQuestions(
+                               jail::CountedSyscalls({.threads_and_names = asks})));
+  }
   jail::InterpreterFilter filter{.own_pids = counted,
                                  .own_files = counted,
                                  .threads = counted || asks,

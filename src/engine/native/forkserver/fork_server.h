@@ -53,8 +53,7 @@ class ForkServer {
   const std::vector<jail::PathRule> rules_;
   const std::optional<Runner> runner_;
   const UniqueFd scratch_;
-  std::optional<jail::Filter>
-      questions_;  // The calls that cells must ask for, if they have a scratch directory.
+  std::optional<jail::Filter> questions_;  // The calls that cells must ask for.
   // The last filters of cells with one process, and with several.
   std::optional<jail::Filter> single_;
   std::optional<jail::Filter> several_;

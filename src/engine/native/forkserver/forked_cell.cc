@@ -141,9 +141,12 @@ Result<void> ForkedCell::MakeDirectory() {
 }
 
 Result<void> ForkedCell::Confine() {
-  if (fork_server_.slot != nullptr) return fork_server_.slot->Confine();
-  TRY(fork_server_.enclosure.Confine(
-      {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes}));
+  if (fork_server_.slot != nullptr) {
+    TRY(fork_server_.slot->Confine());
+  } else {
+    TRY(fork_server_.enclosure.Confine(
+        {.paths = Rules(), .tasks = request_.processes == 1 ? kThreads : request_.processes}));
+  }
   if (fork_server_.questions == nullptr) return {};
   TRY_ASSIGN(listener_, fork_server_.questions->LoadListening());
   return {};

@@ -49,7 +49,7 @@ struct Inheritance {
   const Baseline* baseline;           // Null: cells cannot be copied.
   const UniqueFd*
       scratch;  // Where it makes its directory. Null: it has a mount namespace, or no files.
-  const jail::Filter* questions;  // Loaded with a listener, if there is a scratch directory.
+  const jail::Filter* questions;  // Loaded with a listener. Null: the cell has no files of its own.
   // The slot in which it was forked. Null: it must make namespaces and files itself.
   const jail::Slot* slot = nullptr;
 };

@@ -320,7 +320,8 @@ void Driver::AwaitPrepared(DrivenCell& cell) {
   cell.socket = std::move(known.descriptors[0]);
   cell.out = std::move(known.descriptors[1]);
   cell.error_out = std::move(known.descriptors[2]);
-  if (known.descriptors.size() == wire::kCellDescriptors) {
+  // The listener is closed here: calls that the cell must ask for fail with ENOSYS.
+  if (known.descriptors.size() >= wire::kCellDescriptors) {
     cell.files = std::move(known.descriptors[3]);
   }
 }
