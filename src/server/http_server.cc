@@ -1,5 +1,7 @@
 #include "server/http_server.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
@@ -134,7 +136,12 @@ class HttpServer::Parts {
   void Serve() {
     auto work = asio::make_work_guard(io_);
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < ThreadCount(); ++i) threads.emplace_back([this] { io_.run(); });
+    for (std::size_t i = 0; i < ThreadCount(); ++i) {
+      threads.emplace_back([this, name = "caisson-io" + std::to_string(i)] {
+        ::pthread_setname_np(::pthread_self(), name.c_str());
+        io_.run();
+      });
+    }
     host_->runs().Tend();
     const StoreSweeper sweeper(
         store(), clock_,
