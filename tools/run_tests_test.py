@@ -21,12 +21,16 @@ def program_test(name, shell):
 
 
 class RunTests(unittest.TestCase):
-    def run_tests(self, tests, *arguments):
+    def run_tests(self, tests, *arguments, again=None):
+        """Runs the tool on `tests`. `again`: the tests of the folder `again`, which can have the same names."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / "CMakePresets.json").write_text(json.dumps(PRESETS))
             (root / "build").mkdir()
             (root / "build" / "CTestTestfile.cmake").write_text(tests)
+            if again is not None:
+                (root / "build" / "again").mkdir()
+                (root / "build" / "again" / "CTestTestfile.cmake").write_text(again)
             return subprocess.run([sys.executable, RUN_TESTS, "fake", *arguments], cwd=root, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -53,6 +57,13 @@ class RunTests(unittest.TestCase):
         self.assertIn("1 passed, 1 failed", lines[suite])
         self.assertGreater(suite, lines.index(shown[-1]))
         self.assertIn("50% tests passed, 1 tests failed out of 2", ran.stdout)
+
+    def test_tests_of_one_name_are_counted_each(self):
+        with_same_name = 'add_test(one /bin/true)\nsubdirs("again")\n'
+        ran = self.run_tests(with_same_name, again="add_test(one /bin/true)\n")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertRegex(ran.stdout, r"(?m)^passed +one +[\d.]+ s +2 passed$")
+        self.assertNotIn("not run", ran.stdout)
 
     def test_a_summary_that_a_failed_test_prints_is_not_the_end(self):
         ran = self.run_tests(program_test("A.Bad", "echo 100% tests passed; exit 1") + program_test("A.Good", "exit 0"))

@@ -1,6 +1,7 @@
 // A DecisionNotifier wakes the runs of this process for which a decision was stored.
 //
-// The store is the truth: a woken run reads its decisions there. Decisions of other processes are found by polling.
+// The store is the truth: a woken run reads its decisions there. Decisions of other processes are
+// found by polling.
 //
 // Trust     As Notifier.
 // Threads   As Notifier.

@@ -1,15 +1,16 @@
-// A Notifier tells its subscribers that something may have changed, at any place or at the place that they subscribed
-// to. It does not say what changed; subscribers look.
+// A Notifier tells its subscribers that something may have changed, at any place or at the place
+// that they subscribed to. It does not say what changed; subscribers look.
 //
 //   Notifier<> changed;              auto subscription = changed.Listen([wakeup] { wakeup->Wake(); });
 //   Notifier<Owner, RunId> decided;  auto subscription = decided.Listen(owner, run, [...] { ... });
 //
-// Subscribe first, then look: a change between the two is not missed. A spurious notification is harmless.
+// Subscribe first, then look: a change between the two is not missed. A spurious notification is
+// harmless.
 //
 // Trust     Trusted callers only.
 // Threads   Any. Listeners are called on the notifying thread, without a lock, and must not block.
-// Lifetime  The notifier outlives its subscriptions. A listener may still be called once while its subscription ends:
-//           it must own, or share, what it touches.
+// Lifetime  The notifier outlives its subscriptions. A listener may still be called once while its
+//           subscription ends: it must own, or share, what it touches.
 #pragma once
 
 #include <cstdint>

@@ -16,9 +16,9 @@ namespace caisson::bench {
 // snapshot is in the page cache once. Fails with kUnavailable if /proc does not show it.
 Result<std::uint64_t> ReadWorkerBytes();
 
-// Returns the bytes of each cell of the fork servers: shared pages count by their share; plus its part
-// of the processes that fork servers keep for making cells. Empty if /proc does not show it to this
-// user.
+// Returns the bytes of each cell of the fork servers: shared pages count by their share; plus its
+// part of the processes that fork servers keep for making cells. Empty if /proc does not show it to
+// this user.
 std::vector<double> ReadNativeCellBytes();
 
 // Returns the same memory of this process itself.

@@ -34,12 +34,12 @@ void AddTierFlag(Command command, std::string& tier);
 // For those who ask the person at the terminal.
 void AddApproveFlag(Command command, CodeFlags& flags);
 
-// What the configuration says, and what the command line says in its place. For one lane: a program that
-// runs one thing at a time.
+// What the configuration says, and what the command line says in its place. For one lane: a program
+// that runs one thing at a time.
 Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags);
 
-// Whom --approve means. `ask` is the person at the terminal: asked with `question` on the thread of `executor`, and
-// nobody if there is no terminal.
+// Whom --approve means. `ask` is the person at the terminal: asked with `question` on the thread of
+// `executor`, and nobody if there is no terminal.
 Result<ToolGate> ToGate(const CodeFlags& flags, TerminalQuestion& question,
                         const asio::any_io_executor& executor);
 

@@ -1,4 +1,5 @@
-// A Command is what follows the program's name, or another command's: its help, its flags and what it does.
+// A Command is what follows the program's name, or another command's: its help, its flags and what
+// it does.
 //
 //   Command greet = program.AddSubcommand("greet", "Say hello");
 //   greet.AddOption("NAME", flags->name, "Whom", {.required = true});
@@ -7,11 +8,12 @@
 //
 // CLI11 does the work and stays in command.cc: its header takes ten seconds to compile.
 //
-// Trust     Arguments come from the user. What is wrong with them Parse returns; two flags of one name are a
-//           bug of ours, for which CLI11 throws.
+// Trust     Arguments come from the user. What is wrong with them Parse returns; two flags of one
+//           name are a bug of ours, for which CLI11 throws.
 // Threads   The main thread.
-// Lifetime  A CommandLine owns all its commands; a Command is a handle on one. Variables that a command fills
-//           in must live until it has run: what owns them is best kept by its callback.
+// Lifetime  A CommandLine owns all its commands; a Command is a handle on one. Variables that a
+//           command fills in must live until it has run: what owns them is best kept by its
+//           callback.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +55,9 @@ class Command {
   void AddFlag(std::string_view name, bool& variable, std::string_view help,
                const OptionTraits& traits = {});
 
-  // `--name VALUE`, or a VALUE by its place if the name has no dashes. A variable stays as it is if there is
-  // none. A vector takes one for each time that the option is given; the others want it given once.
+  // `--name VALUE`, or a VALUE by its place if the name has no dashes. A variable stays as it is if
+  // there is none. A vector takes one for each time that the option is given; the others want it
+  // given once.
   void AddOption(std::string_view name, std::string& variable, std::string_view help,
                  const OptionTraits& traits = {});
   void AddOption(std::string_view name, std::optional<std::string>& variable, std::string_view help,
@@ -92,8 +95,8 @@ class CommandLine {
 
   Command program();
 
-  // Runs the chosen command and returns its exit status; what it throws goes through. Or else: the text that
-  // --help or --version asks for, or what is wrong with the arguments.
+  // Runs the chosen command and returns its exit status; what it throws goes through. Or else: the
+  // text that --help or --version asks for, or what is wrong with the arguments.
   using Ran = std::variant<int, std::string>;
   Result<Ran> Run(int argc, const char* const* argv);
 

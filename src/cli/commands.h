@@ -1,5 +1,5 @@
-// The commands of the program. Each has a source file of its own with its flags, its help and what it
-// does; AddCommands in program.cc lists them all.
+// The commands of the program. Each has a source file of its own with its flags, its help and what
+// it does; AddCommands in program.cc lists them all.
 //
 // Trust     Arguments come from the user.
 // Threads   The main thread.

@@ -28,8 +28,8 @@ Result<void> Interrupts::ListenAlways(std::function<void(int signal)> on_signal)
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    // What our parent set to be ignored (nohup, a background job) stays ignored. It must not be blocked: the
-    // kernel keeps blocked signals, ignored or not.
+    // What our parent set to be ignored (nohup, a background job) stays ignored. It must not be
+    // blocked: the kernel keeps blocked signals, ignored or not.
     struct sigaction before{};
     ::sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaddset(&set, signal);

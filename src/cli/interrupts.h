@@ -1,11 +1,12 @@
 // Interrupts turns the first SIGINT, SIGTERM or SIGHUP into a request to stop; the second ends the
-// process at once, whatever it is doing. Workers die with us either way. A program that goes on after
-// Ctrl-C listens with ListenAlways and decides each time.
+// process at once, whatever it is doing. Workers die with us either way. A program that goes on
+// after Ctrl-C listens with ListenAlways and decides each time.
 //
 // Trust     Signals come from the user and the system.
-// Threads   Make it before any other thread: the signals are blocked from here on, in every thread that
-//           is started later. Callbacks are called on a thread of its own.
-// Lifetime  The destructor stops listening. The signals stay blocked: it is for the end of a program.
+// Threads   Make it before any other thread: the signals are blocked from here on, in every thread
+//           that is started later. Callbacks are called on a thread of its own.
+// Lifetime  The destructor stops listening. The signals stay blocked: it is for the end of a
+//           program.
 #pragma once
 
 #include <atomic>

@@ -25,7 +25,8 @@ constexpr const char* kExamples = R"(Examples:
 Speaks MCP on stdin and stdout until the client closes them; everything else goes to stderr.
 Without a configuration nothing is stored: runs that wait for an approval end with the client.)";
 
-// Standard streams that do not block while we have them, and are left as they were: others may share them.
+// Standard streams that do not block while we have them, and are left as they were: others may
+// share them.
 class StandardStreams {
  public:
   StandardStreams() {

@@ -61,8 +61,8 @@ void PrepareStandardStreams() {
   ::signal(SIGPIPE, SIG_IGN);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // The lowest free number is `fd` itself. Opened for the wrong direction, so that reading a closed stdin
-    // or writing to a closed stdout stays an error that is noticed.
+    // The lowest free number is `fd` itself. Opened for the wrong direction, so that reading a
+    // closed stdin or writing to a closed stdout stays an error that is noticed.
     ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
   }
 }

@@ -1,7 +1,7 @@
 // An Output is the program's stdout or stderr: unbuffered, and careful with whom it writes to.
 //
-// Trust     WriteGuest takes hostile text: on a terminal its control characters are spelled out, into a
-//           file or pipe it goes unchanged.
+// Trust     WriteGuest takes hostile text: on a terminal its control characters are spelled out,
+//           into a file or pipe it goes unchanged.
 // Threads   One thread. Writing may block.
 // Lifetime  Borrows the standard descriptor.
 #pragma once
@@ -41,9 +41,9 @@ class Output {
   TerminalText terminal_text_;
 };
 
-// Makes sure that descriptors 0 to 2 are taken: one that was closed by our parent would otherwise be
-// given to the next file or socket we open, and output would go there. Ignores SIGPIPE, so that a reader
-// who leaves is an error of a write.
+// Makes sure that descriptors 0 to 2 are taken: one that was closed by our parent would otherwise
+// be given to the next file or socket we open, and output would go there. Ignores SIGPIPE, so that
+// a reader who leaves is an error of a write.
 void PrepareStandardStreams();
 
 }  // namespace caisson::cli

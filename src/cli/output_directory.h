@@ -1,7 +1,7 @@
 // An OutputDirectory is where captured files are saved: beneath it, and nowhere else.
 //
-// Trust     Paths and contents come from the guest, and what lies in the directory may be from an earlier
-//           guest: links are neither followed nor written through (I11).
+// Trust     Paths and contents come from the guest, and what lies in the directory may be from an
+//           earlier guest: links are neither followed nor written through (I11).
 // Threads   One thread. Blocks.
 // Lifetime  Holds the directory open; renaming it meanwhile does not lead elsewhere.
 #pragma once
@@ -19,8 +19,8 @@ class OutputDirectory {
   // Makes the directory, with its parents, if it is not there.
   static Result<OutputDirectory> Open(const std::string& path);
 
-  // Saves `contents` as `path`, the guest's absolute name: "/output/a/b.csv" becomes "a/b.csv" in here.
-  // A file is there whole or not at all; one of that name is replaced.
+  // Saves `contents` as `path`, the guest's absolute name: "/output/a/b.csv" becomes "a/b.csv" in
+  // here. A file is there whole or not at all; one of that name is replaced.
   Result<void> Save(std::string_view path, std::string_view contents) const;
 
  private:

@@ -19,10 +19,9 @@
 #include "identity/local_resolver.h"
 #include "runs/cells/asking_keeper.h"
 #include "runs/door_session.h"
-#include "runs/journaled_runs.h"
 #include "server/background_loop.h"
 #include "server/code_service.h"
-#include "server/host_state.h"
+#include "server/host.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -48,8 +47,8 @@ struct RunFlags {
   CodeFlags code;
 };
 
-// Returns when the run has ended, or waits in the store. One that can wait in this process's memory alone is told that
-// nobody can be asked.
+// Returns when the run has ended, or waits in the store. One that can wait in this process's memory
+// alone is told that nobody can be asked.
 asio::awaitable<Result<RunView>> StartOrDeny(RunService& runs, RunSpec request) {
   const IsolationKey owner(LocalIdentity());
   auto view = co_await runs.Start(owner, std::move(request));
@@ -86,7 +85,7 @@ class RunCommand {
   int RunCode();
   // The configuration whose store the run can wait in, if nobody can be asked here and now.
   Result<std::optional<Config>> WhereToWait() const;
-  int RunInStore(CodeService& service, const Config& config);
+  int RunInStore(std::unique_ptr<CodeService> service, const Config& config);
   void OnOutput(SingleRun& run, OutputStream stream, std::string_view bytes);
   void ShowRest(SingleRun& run, OutputStream stream, std::string_view all);
   int Finish(const Outcome& outcome);
@@ -140,9 +139,11 @@ int RunCommand::RunCode() {
   }
   const auto config = WhereToWait();
   if (!config) return Fail(config.error(), kExitUsage);
-  const auto service = CodeService::Open(options_);
+  auto service = CodeService::Open(options_);
   if (!service) return Fail(service.error(), ExitStatus(service.error().code()));
-  if (*config && MayAsk(*(*service)->setting()->tools)) return RunInStore(**service, **config);
+  if (*config && MayAsk(*(*service)->setting()->tools)) {
+    return RunInStore(*std::move(service), **config);
+  }
 
   SingleRun run((*service)->runner());
   auto gate = ToGate(flags_.code, *question_, run.executor());
@@ -161,7 +162,8 @@ int RunCommand::RunCode() {
   return done ? Finish(done->outcome) : Fail(done.error(), ExitStatus(done.error().code()));
 }
 
-// What the command line says besides the limits is not stored, and whoever takes the run up knows the configuration alone.
+// What the command line says besides the limits is not stored, and whoever takes the run up knows
+// the configuration alone.
 Result<std::optional<Config>> RunCommand::WhereToWait() const {
   const CodeFlags& flags = flags_.code;
   const bool only_config = flags.mounts.empty() && flags.environment.empty() &&
@@ -174,26 +176,21 @@ Result<std::optional<Config>> RunCommand::WhereToWait() const {
   return std::optional(std::move(config));
 }
 
-int RunCommand::RunInStore(CodeService& service, const Config& config) {
-  const auto state = HostState::Open(config, CaptureEnvironment());
-  if (!state) return Fail(state.error(), ExitStatus(state.error().code()));
+int RunCommand::RunInStore(std::unique_ptr<CodeService> service, const Config& config) {
   BackgroundLoop background;
-  JournaledRuns runs({.engine = service.engine(),
-                      .runner = service.runner(),
-                      .store = (*state)->store(),
-                      .desk = (*state)->desk(),
-                      .notifier = (*state)->notifier(),
-                      .keys = (*state)->keys(),
-                      .executor = background.executor(),
-                      .setting = service.settings(),
-                      .sessions = &service.sessions(),
-                      .settings = (*state)->runs()});
-  SingleRun run(service.runner());
+  const auto host = Host::Open({.config = config,
+                                .opened = std::move(service),
+                                .environment = CaptureEnvironment(),
+                                .executor = background.executor()});
+  if (!host) return Fail(host.error(), ExitStatus(host.error().code()));
+  CodeService& code = (*host)->code();
+  JournaledRuns& runs = (*host)->runs();
+  SingleRun run(code.runner());
   *running_.Lock() = &run;
   if (interrupts_.signal() != 0) run.Cancel();
   const auto view = run.Perform(
       {.code = std::move(code_),
-       .context = std::make_shared<const CallerContext>(LocalSession(service.sessions(), "cli"))},
+       .context = std::make_shared<const CallerContext>(LocalSession(code.sessions(), "cli"))},
       [&](RunSpec request) { return StartOrDeny(runs, std::move(request)); },
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); });
   *running_.Lock() = nullptr;

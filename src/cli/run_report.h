@@ -1,5 +1,6 @@
-// How the outcome of a run is told: to a person, the value on stdout and everything else on stderr; or as JSON. A RunReport
-// also keeps the files, and says how to go on with a run that waits in the store.
+// How the outcome of a run is told: to a person, the value on stdout and everything else on stderr;
+// or as JSON. A RunReport also keeps the files, and says how to go on with a run that waits in the
+// store.
 //
 // Trust     The outcome's text is the guest's and goes through Output::WriteGuest.
 // Threads   The main thread.
@@ -37,7 +38,8 @@ void ReportOutcome(const Outcome& outcome, const ReportedLimits& limits, Output&
 
 class RunReport {
  public:
-  // Makes the directory for the files: before anything runs, so that none is lost. `store` is where the run waits if it does.
+  // Makes the directory for the files: before anything runs, so that none is lost. `store` is where
+  // the run waits if it does.
   static Result<RunReport> Open(ReportFlags flags, StoreFlags store);
 
   // Returns the exit status of a program that does nothing else. As ReportOutcome, unless as JSON.

@@ -17,11 +17,9 @@
 #include "cli/run_report.h"
 #include "cli/store_flags.h"
 #include "cli/tell.h"
-#include "runs/journaled_runs.h"
 #include "runs/stored_view.h"
 #include "server/background_loop.h"
-#include "server/code_service.h"
-#include "server/host_state.h"
+#include "server/host.h"
 
 namespace caisson::cli {
 namespace {
@@ -121,7 +119,8 @@ asio::awaitable<Result<RunView>> ResumeAndWait(JournaledRuns& runs, IsolationKey
   }
 }
 
-// Whether all that it asked is still open, and the code still waits: then there is nothing to go on with.
+// Whether all that it asked is still open, and the code still waits: then there is nothing to go on
+// with.
 bool WaitsForAll(const RunView& view) {
   const auto pending = std::ranges::count(view.outcome.calls, "pending", &OutcomeCall::outcome);
   const bool timed_out = view.wake_at && *view.wake_at <= std::chrono::system_clock::now();
@@ -147,26 +146,17 @@ Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
     return WithStoredFiles(*opened.store, owner, std::move(now));
   }
   opened.store.reset();
-  TRY_ASSIGN(auto state, HostState::Open(opened.config, CaptureEnvironment()));
   CodeServiceOptions options = FromConfig(opened.config);
   if (!flags.tier.empty()) options.backend.tier = flags.tier;
-  options.hidden = state->hidden();
-  TRY_ASSIGN(auto service, CodeService::Open(std::move(options)));
   BackgroundLoop background;
-  JournaledRuns runs({.engine = service->engine(),
-                      .runner = service->runner(),
-                      .store = state->store(),
-                      .desk = state->desk(),
-                      .notifier = state->notifier(),
-                      .keys = state->keys(),
-                      .executor = background.executor(),
-                      .setting = service->settings(),
-                      .sessions = &service->sessions(),
-                      .settings = state->runs()});
-  auto view = WaitFor(background.executor(), ResumeAndWait(runs, owner, RunId(flags.id)));
-  WaitFor(background.executor(), runs.Close());
+  TRY_ASSIGN(const auto host, Host::Open({.config = opened.config,
+                                          .code = std::move(options),
+                                          .environment = CaptureEnvironment(),
+                                          .executor = background.executor()}));
+  auto view = WaitFor(background.executor(), ResumeAndWait(host->runs(), owner, RunId(flags.id)));
+  WaitFor(background.executor(), host->runs().Close());
   if (!view) return std::move(view).error();
-  return WithStoredFiles(state->store(), owner, *std::move(view));
+  return WithStoredFiles(host->state().store(), owner, *std::move(view));
 }
 
 int Resume(const RunsFlags& flags) {

@@ -28,7 +28,6 @@ struct ServeFlags {
   std::string listen;
   std::string tier;
   std::string worker_directory;
-  bool conformance_fixtures = false;
 };
 
 Result<Config> ToConfig(const ServeFlags& flags) {
@@ -62,13 +61,10 @@ int Serve(const ServeFlags& flags) {
     return Fail(listening.error(), kExitOurFault);
   }
   Output err = Output::Stderr();
-  auto server =
-      HttpServer::Open({.config = *std::move(config),
-                        .installation = flags.worker_directory,
-                        .environment = std::move(environment),
-                        .log = [&err](std::string_view line) { err.Write(line); },
-                        .mcp_fixtures = flags.conformance_fixtures ? McpFixtures::kConformance
-                                                                   : McpFixtures::kNone});
+  auto server = HttpServer::Open({.config = *std::move(config),
+                                  .installation = flags.worker_directory,
+                                  .environment = std::move(environment),
+                                  .log = [&err](std::string_view line) { err.Write(line); }});
   if (!server) return Fail(server.error(), ExitStatus(server.error().code()));
   *serving.Lock() = server->get();
   if (interrupts.signal() != 0) (*server)->Stop();  // It came before there was anything to stop.
@@ -91,8 +87,6 @@ void AddServeCommand(Command program) {
                     {.value = "ADDRESS:PORT"});
   AddTierFlag(command, flags->tier);
   command.AddOption("--worker-dir", flags->worker_directory, "For tests", {.hidden = true});
-  command.AddFlag("--conformance-fixtures", flags->conformance_fixtures, "For tests",
-                  {.hidden = true});
   command.OnChosen([flags] { return Serve(*flags); });
 }
 

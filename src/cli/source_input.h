@@ -12,8 +12,8 @@
 
 namespace caisson::cli {
 
-// `path` empty or "-": stdin. Reads at most `max_bytes` + 1 bytes, so that code that is too long shows
-// by its size and an endless source ends.
+// `path` empty or "-": stdin. Reads at most `max_bytes` + 1 bytes, so that code that is too long
+// shows by its size and an endless source ends.
 Result<std::string> ReadSource(const std::string& path, std::size_t max_bytes);
 
 }  // namespace caisson::cli

@@ -5,7 +5,8 @@
 namespace caisson::cli {
 namespace {
 
-// Goes over the text the way a tokenizer does, as far as brackets, strings and comments are concerned.
+// Goes over the text the way a tokenizer does, as far as brackets, strings and comments are
+// concerned.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}

@@ -2,7 +2,8 @@
 //
 //   caisson approvals list --config caisson.toml --tenant acme --user ann
 //
-// Trust     Whoever may read the store's file may act for everybody in it; the flags only say for whom.
+// Trust     Whoever may read the store's file may act for everybody in it; the flags only say for
+//           whom.
 // Threads   The main thread.
 // Lifetime  An OpenedStore owns the store.
 #pragma once

@@ -13,8 +13,8 @@
 
 namespace caisson::cli {
 
-// The exit status of a program that has written to `out`: `status` if that went well. If not, stderr says why; but a
-// reader that leaves early (`caisson run | head`) is no news to anybody.
+// The exit status of a program that has written to `out`: `status` if that went well. If not,
+// stderr says why; but a reader that leaves early (`caisson run | head`) is no news to anybody.
 int AfterWriting(const Output& out, int status);
 
 // The program's exit status: `status` if the text could be printed.

@@ -1,11 +1,12 @@
 // A TerminalQuestion asks the person at the terminal whether a call of one run may be made.
 //
-// Trust     Arguments are the guest's: shown as approval/presentation.h does, so that they cannot forge
-//           the question. Only "y" or "yes" is a yes. The terminal is opened by its own name: code and answers of
-//           a script come through stdin and are nobody's consent.
-// Threads   The question blocks the thread of the gate's executor, so that nothing else is written meanwhile.
-//           GiveUp() from any.
-// Lifetime  For one run: what was given up stays so. Outlives its gates, and their executors the calls.
+// Trust     Arguments are the guest's: shown as approval/presentation.h does, so that they cannot
+//           forge the question. Only "y" or "yes" is a yes. The terminal is opened by its own name:
+//           code and answers of a script come through stdin and are nobody's consent.
+// Threads   The question blocks the thread of the gate's executor, so that nothing else is written
+//           meanwhile. GiveUp() from any.
+// Lifetime  For one run: what was given up stays so. Outlives its gates, and their executors the
+//           calls.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,8 +27,8 @@ class TerminalQuestion {
 
   ToolGate Gate(asio::any_io_executor executor);
 
-  // For who cancels the run: a question that is open is left without an answer, and so is its call. Later ones are
-  // not asked.
+  // For who cancels the run: a question that is open is left without an answer, and so is its call.
+  // Later ones are not asked.
   void GiveUp();
 
  private:

@@ -25,8 +25,8 @@ std::size_t Length(unsigned char first) {
   return first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
 }
 
-// Whether byte `i` (not the first) may follow. The second byte decides about overlong forms, surrogates
-// and what lies beyond U+10FFFF.
+// Whether byte `i` (not the first) may follow. The second byte decides about overlong forms,
+// surrogates and what lies beyond U+10FFFF.
 bool MayFollow(std::string_view text, std::size_t i) {
   const unsigned char byte = Byte(text, i);
   if ((byte & 0xC0) != 0x80) return false;

@@ -273,7 +273,7 @@ TEST(ConfigTest, IdentityMistakesAreNamed) {
   EXPECT_THAT(Mistakes("[identity]\nmode = \"jwt\"\n[identity.jwt]\nissuer = \"i\"\n"),
               AllOf(HasSubstr("audience"), HasSubstr("identity.jwt.jwks_file or")));
   EXPECT_THAT(Mistakes("[identity]\nmode = \"headers\"\n[identity.headers]\nuser = \"x\"\n"),
-              HasSubstr("identity.headers.proxies must name"));
+              HasSubstr("identity.headers.proxies must list"));
   EXPECT_THAT(Mistakes("[identity.headers]\nuser = \"x\"\nproxies = [\"::1\"]\n"),
               HasSubstr("identity.headers does not belong to the chosen identity.mode"));
 }

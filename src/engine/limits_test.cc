@@ -69,7 +69,7 @@ TEST(LimitsTest, AValueAboveTheCeilingIsRefusedWithTheMaximum) {
   limits = {};
   ASSERT_TRUE(SetLimit(limits, "memory_bytes", "99999999999999999999999999"));
   EXPECT_THAT(CheckLimits(limits, DefaultCeiling()).error().message(),
-              HasSubstr("at most 4294901760 is"));
+              HasSubstr("the maximum is 4294901760"));
   limits = {};
   ASSERT_TRUE(SetLimit(limits, "wall_seconds", "99999999999999999999999999"));
   EXPECT_FALSE(CheckLimits(limits, DefaultCeiling()));

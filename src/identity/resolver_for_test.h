@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/spawn.h"
+#include "base/run_here.h"
 #include "identity/resolver.h"
 
 namespace caisson {
@@ -22,14 +22,7 @@ inline RequestOrigin WithBearer(const std::string& token) {
 }
 
 inline Result<Identity> ResolveNow(const IdentityResolver& resolver, RequestOrigin request) {
-  asio::io_context context;
-  std::optional<Result<Identity>> identity;
-  const auto resolve = [&]() -> asio::awaitable<void> {
-    identity = co_await resolver.Resolve(std::move(request));
-  };
-  Spawn(context.get_executor(), resolve);
-  context.run();
-  return *std::move(identity);
+  return RunHere(resolver.Resolve(std::move(request)));
 }
 
 // Returns "unauthenticated: ..." or the identity's canonical text, for comparison.

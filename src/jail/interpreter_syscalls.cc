@@ -82,7 +82,8 @@ void Memory(Rules& rules) {
   Refuse(rules, ENOSYS,
          {SYS_get_mempolicy, SYS_set_mempolicy, SYS_mbind, SYS_pkey_alloc, SYS_pkey_free,
           SYS_pkey_mprotect, SYS_membarrier});
-  // A memfd can be executable, and shared memory would be shared between all cells of a fork server.
+  // A memfd can be executable, and shared memory would be shared between all cells of a fork
+  // server.
   Refuse(rules, EACCES,
          {SYS_memfd_create, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_shmdt, SYS_semget, SYS_semop,
           SYS_semctl, SYS_semtimedop, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl, SYS_mq_open,

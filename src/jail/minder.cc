@@ -83,7 +83,7 @@ void Minder::Become() const {
   if (plan_.directory != nullptr && ::syscall(SYS_chdir, plan_.directory) < 0) {
     Fail(ProgramStep::kDirectory);
   }
-  ::syscall(SYS_execve, plan_.path, plan_.argv.data(), plan_.environment.data());
+  ::syscall(SYS_execve, plan_.path, plan_.argv, plan_.environment);
   Fail(ProgramStep::kExec);
 }
 

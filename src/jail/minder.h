@@ -13,8 +13,6 @@
 // Lifetime  Run() does not return.
 #pragma once
 
-#include <vector>
-
 namespace caisson::jail {
 
 // The steps between clone and exec that can fail.
@@ -36,8 +34,9 @@ struct MinderPlan {
   int errors = -1;
   const char* path = nullptr;
   const char* directory = nullptr;  // Null: the current directory.
-  std::vector<char*> argv;
-  std::vector<char*> environment;
+  // Each ends with a null pointer.
+  char* const* argv = nullptr;
+  char* const* environment = nullptr;
 
   static constexpr int kFirstFree = 16;
 };

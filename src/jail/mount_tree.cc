@@ -89,8 +89,8 @@ Result<UniqueFd> Receive(const UniqueFd& socket, std::string_view doing) {
   return std::move(packet.descriptors[0]);
 }
 
-// Runs `run` in a copy of this process with namespaces of its own, and returns the tree that it sends. `run` gets the
-// socket, calls the kernel only, and returns 0 or what failed.
+// Runs `run` in a copy of this process with namespaces of its own, and returns the tree that it
+// sends. `run` gets the socket, calls the kernel only, and returns 0 or what failed.
 template <typename Run>
 Result<UniqueFd> InChild(std::uint64_t namespaces, std::string_view doing, const Run& run) {
   std::array<int, 2> ends{};
@@ -156,9 +156,9 @@ void GiveToJailedUser(const UniqueFd& tree) {
 
 // ---- With files of several owners ----
 
-// An id map gives each user one id, so it cannot give the files of several owners to the jailed user.
-// An overlay does: its upper layer records the new owners, and with metacopy the data stays in the
-// directory. Nothing of that is written to the directory itself.
+// An id map gives each user one id, so it cannot give the files of several owners to the jailed
+// user. An overlay does: its upper layer records the new owners, and with metacopy the data stays
+// in the directory. Nothing of that is written to the directory itself.
 constexpr const char* kOwnersMount = "/proc";  // Any directory, as in root.cc.
 constexpr const char* kOwnersLayer = "size=64m,nr_inodes=40k,mode=0755";
 constexpr const char* kOwnersOverlay =

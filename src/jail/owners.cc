@@ -35,8 +35,9 @@ Listing List(const UniqueFd& root, const std::string& path) {
 
 enum class Next { kGoOn, kStop };
 
-// Calls visit(descriptor of the parent, name, status) for each entry until that says kStop. Returns false if there are
-// more than kMaxOwnedEntries. What vanishes meanwhile, or cannot be listed, is left out.
+// Calls visit(descriptor of the parent, name, status) for each entry until that says kStop. Returns
+// false if there are more than kMaxOwnedEntries. What vanishes meanwhile, or cannot be listed, is
+// left out.
 template <typename Visit>
 Result<bool> Walk(const UniqueFd& root, Visit visit) {
   std::vector<std::string> directories{"."};

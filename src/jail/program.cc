@@ -1,11 +1,9 @@
 #include "jail/program.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,7 +12,6 @@
 #include <utility>
 
 #include "jail/minder.h"
-#include "jail/signals.h"
 
 namespace caisson::jail {
 namespace {
@@ -195,26 +192,19 @@ Result<Program> Program::Start(const ProgramSpec& spec) {
   TRY_ASSIGN(const UniqueFd far_input, OutOfTheWay(input.childs.get()));
   TRY_ASSIGN(const UniqueFd far_output, OutOfTheWay(output.write_end.get()));
   TRY_ASSIGN(const UniqueFd far_errors, OutOfTheWay(errors));
+  const auto argv = Pointers(spec.argv);
+  const auto environment = Pointers(spec.environment.entries());
   const MinderPlan plan{.control = far_control.get(),
                         .input = far_input.get(),
                         .output = far_output.get(),
                         .errors = far_errors.get(),
                         .path = path.c_str(),
                         .directory = spec.directory.empty() ? nullptr : spec.directory.c_str(),
-                        .argv = Pointers(spec.argv),
-                        .environment = Pointers(spec.environment.entries())};
-  int pidfd = -1;
-  long pid = 0;
-  int error_number = 0;
-  {
-    SignalsBlocked blocked;
-    // No signal at its end: a program that embeds us may reap every child that sends one.
-    pid = ::syscall(SYS_clone, CLONE_PIDFD, nullptr, &pidfd, nullptr, 0);
-    if (pid == 0) Minder(plan).Run();
-    error_number = errno;
-  }
-  if (pid < 0) return Error::FromErrno(error_number, "create a process for " + path);
-  return Program(path, Child(static_cast<pid_t>(pid), UniqueFd(pidfd)), std::move(control),
+                        .argv = argv.data(),
+                        .environment = environment.data()};
+  auto minder = spec.starter != nullptr ? spec.starter->Start(plan) : StartMinder(plan);
+  if (!minder) return std::move(minder).error().Context("create a process for " + path);
+  return Program(path, Child(minder->pid, std::move(minder->pidfd)), std::move(control),
                  std::move(input.ours), std::move(output.read_end), std::move(log.read_end));
 }
 

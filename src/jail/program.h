@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "caller/child_environment.h"
+#include "jail/program_starter.h"
 #include "jail/spawn_process.h"
 
 namespace caisson::jail {
@@ -39,6 +40,7 @@ struct ProgramSpec {
   ChildEnvironment environment{};
   std::string directory{};  // Working directory, also for a relative path in argv[0]. Empty: ours.
   ErrorOutput errors = ErrorOutput::kOurs;
+  ProgramStarter* starter = nullptr;  // Creates the process. Null: it is a copy of this process.
   std::chrono::milliseconds within = std::chrono::seconds(60);  // For RunProgram.
 };
 

@@ -74,6 +74,11 @@ CodeServiceOptions FromConfig(const Config& config) {
 
 Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions options) {
   TRY(CheckLimits(options.setting.limits, options.setting.ceiling));
+  // Made before the engine, while this process is small: it is a copy of this process.
+  std::shared_ptr<jail::ProgramStarter> starter;
+  if (!options.tools.empty()) {
+    TRY_ASSIGN(starter, jail::ProgramStarter::Make(kPoolNice));
+  }
   TRY_ASSIGN(auto engine, MakeEngine(options.backend));
   std::unique_ptr<CodeService> service(new CodeService(std::move(engine)));
   const asio::any_io_executor pool = service->pool_.executor();
@@ -88,6 +93,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
         .pool = pool,
         .host = service->sessions_,
         .log = std::move(options.log),
+        .starter = std::move(starter),
         .on_change = [notifier = &service->tools_changed_] { notifier->Notify(); }};
     TRY_ASSIGN(const auto configured, MakeTools(config, resources));
     TRY_ASSIGN(service->upstreams_, OpenUpstreams(config, resources));

@@ -74,6 +74,8 @@ class CodeService {
   Result<CodeRun> Run(std::string code);
 
  private:
+  static constexpr int kPoolNice = 5;
+
   // Settings in use, by what the upstreams had to offer.
   using SettingsByTools =
       std::map<std::vector<std::shared_ptr<const std::vector<std::shared_ptr<const Tool>>>>,
@@ -85,7 +87,7 @@ class CodeService {
   mutable Notifier<> tools_changed_;  // Of upstreams.
   const std::unique_ptr<Engine> engine_;
   // Gone before the engine: they answer the engine's cells.
-  LowPriorityPool pool_{"caisson-pool", 2, 5};
+  LowPriorityPool pool_{"caisson-pool", 2, kPoolNice};
   LowPriorityPool cpu_pool_{"caisson-cpu", 2, 10};
   std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.
   std::shared_ptr<const CodeSetting> setting_;        // But for the tools of upstreams.

@@ -40,7 +40,8 @@ Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config
   CommandSpec spec{.argv = tool.command,
                    .directory = Beside(config, tool.directory),
                    .variables = std::move(variables),
-                   .host = &resources.host};
+                   .host = &resources.host,
+                   .starter = resources.starter};
   if (tool.max_output_bytes) spec.max_output_bytes = *tool.max_output_bytes;
   return Command(std::move(spec), resources.io, resources.log);
 }

@@ -22,6 +22,8 @@ struct ToolResources {
   asio::any_io_executor pool;  // Where names are resolved; may block.
   CallerHost& host;            // What commands inherit, as far as the operator lets them.
   CommandLog log{};
+  // Shared by all commands; null: their processes are copies of this one.
+  std::shared_ptr<jail::ProgramStarter> starter{};
   std::function<void()>
       on_change{};  // When upstreams have other tools than before; from any thread.
 };

@@ -19,11 +19,9 @@
 #include "net/endpoint.h"
 #include "net/server.h"
 #include "protocol/rest/rest_api.h"
-#include "runs/journaled_runs.h"
-#include "server/code_service.h"
 #include "server/configured_identity.h"
 #include "server/door_limits.h"
-#include "server/host_state.h"
+#include "server/host.h"
 #include "server/store_sweeper.h"
 #include "server/version.h"
 #include "telemetry/log.h"
@@ -95,7 +93,7 @@ class HttpServer::Parts {
   }
 
   ~Parts() {
-    if (runs_ && !closed_) Run(runs_->Close());
+    if (host_ && !closed_) Run(host_->runs().Close());
   }
 
   Result<void> Open() {
@@ -104,37 +102,29 @@ class HttpServer::Parts {
     TRY_ASSIGN(door_limits_, DoorLimits(config));
     TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
                                                options_.environment, clock_));
-    TRY_ASSIGN(state_, HostState::Open(config, options_.environment, [this](std::string_view what) {
-                 log_.Write(Log::Level::kError, "audit.failure", {{"message", what}});
-               }));
-    state_->store().health().Listen([this](const std::optional<Error>& problem) {
-      if (problem) {
-        log_.Write(Log::Level::kError, "store.failure", {{"message", problem->message()}});
-      } else {
-        log_.Write(Log::Level::kWarning, "store.recovery", {{"message", "writing works again"}});
-      }
-    });
     CodeServiceOptions code = FromConfig(config);
     code.backend.installation = options_.installation;
-    code.hidden = state_->hidden();
     code.log = [this](std::string_view text) {
       log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
     };
     code.backend.on_worker_lost = [this](const std::string& why) {
       log_.Write(Log::Level::kError, "worker.lost", {{"message", why}});
     };
-    TRY_ASSIGN(code_, CodeService::Open(std::move(code)));
-    runs_.emplace(JournaledRunsOptions{.engine = code_->engine(),
-                                       .runner = code_->runner(),
-                                       .store = state_->store(),
-                                       .desk = state_->desk(),
-                                       .notifier = state_->notifier(),
-                                       .keys = state_->keys(),
-                                       .executor = io_.get_executor(),
-                                       .setting = code_->settings(),
-                                       .sessions = &code_->sessions(),
-                                       .clock = &clock_,
-                                       .settings = state_->runs()});
+    const auto on_audit_failure = [this](std::string_view what) {
+      log_.Write(Log::Level::kError, "audit.failure", {{"message", what}});
+    };
+    TRY_ASSIGN(host_, Host::Open({.config = config,
+                                  .code = std::move(code),
+                                  .environment = options_.environment,
+                                  .executor = io_.get_executor(),
+                                  .on_audit_failure = on_audit_failure}));
+    store().health().Listen([this](const std::optional<Error>& problem) {
+      if (problem) {
+        log_.Write(Log::Level::kError, "store.failure", {{"message", problem->message()}});
+      } else {
+        log_.Write(Log::Level::kWarning, "store.recovery", {{"message", "writing works again"}});
+      }
+    });
     TRY_ASSIGN(server_, net::Server::Listen(io_.get_executor(), endpoint, Routes(), DoorOptions()));
     return {};
   }
@@ -145,10 +135,10 @@ class HttpServer::Parts {
     auto work = asio::make_work_guard(io_);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < ThreadCount(); ++i) threads.emplace_back([this] { io_.run(); });
-    runs_->Tend();
+    host_->runs().Tend();
     const StoreSweeper sweeper(
-        state_->store(), clock_,
-        {.retention = state_->retention(), .log = [this](std::string_view what) {
+        store(), clock_,
+        {.retention = host_->state().retention(), .log = [this](std::string_view what) {
            log_.Write(Log::Level::kError, "sweep.failure", {{"message", what}});
          }});
     ready_ = true;  // Whoever is answered is answered the truth.
@@ -166,6 +156,8 @@ class HttpServer::Parts {
   }
 
  private:
+  Store& store() { return host_->state().store(); }
+
   void Run(asio::awaitable<void> last_work) {
     auto done = SpawnFuture(io_.get_executor(), std::move(last_work));
     io_.restart();
@@ -185,26 +177,26 @@ class HttpServer::Parts {
     };
     const auto runs = [&]() -> asio::awaitable<void> {
       co_await time.async_wait(asio::as_tuple(asio::use_awaitable));
-      co_await runs_->Close();
+      co_await host_->runs().Close();
     };
     co_await Both(doors(), runs());
   }
 
   net::Router Routes() {
     net::Router router;
-    rest_.emplace(rest::RestServices{.runs = *runs_,
+    rest_.emplace(rest::RestServices{.runs = host_->runs(),
                                      .identity = *identity_,
                                      .clock = clock_,
-                                     .sessions = &code_->sessions(),
-                                     .cpu_pool = code_->cpu_pool()},
-                  code_->setting()->limits, code_->setting()->ceiling);
+                                     .sessions = &host_->code().sessions(),
+                                     .cpu_pool = host_->code().cpu_pool()},
+                  host_->code().setting()->limits, host_->code().setting()->ceiling);
     rest_->Mount(router);
-    mcp_.emplace(*runs_, state_->keys(),
-                 McpOptions{.setting = code_->settings(),
-                            .sessions = &code_->sessions(),
-                            .fixtures = options_.mcp_fixtures});
+    mcp_.emplace(host_->runs(), host_->state().keys(),
+                 McpOptions{.setting = host_->code().settings(),
+                            .sessions = &host_->code().sessions(),
+                            .add_features = options_.add_mcp_features});
     mcp::HttpEndpointOptions door = McpDoor(options_.config.identity);
-    door.cpu_pool = code_->cpu_pool();
+    door.cpu_pool = host_->code().cpu_pool();
     mcp_->Mount(router, *identity_, io_.get_executor(), std::move(door));
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
       router.Add("GET", path,
@@ -221,10 +213,10 @@ class HttpServer::Parts {
 
   asio::awaitable<net::Response> Ready() {
     if (!ready_) co_return PlainText(503, "stopping\n");
-    StoreHealth& health = state_->store().health();
+    StoreHealth& health = store().health();
     Result<void> written;
     if (!health.WrittenWithin(kFreshWrite)) {
-      written = co_await state_->store().maintenance().CheckWritable();
+      written = co_await store().maintenance().CheckWritable();
     }
     if (!written) co_return PlainText(503, "not ready: " + written.error().message() + "\n");
     if (const auto failure = health.FailedWithin(kRecentFailure)) {
@@ -266,9 +258,7 @@ class HttpServer::Parts {
   net::ConnectionLimits door_limits_;
   asio::io_context io_;
   std::unique_ptr<IdentityResolver> identity_;
-  std::unique_ptr<HostState> state_;
-  std::unique_ptr<CodeService> code_;
-  std::optional<JournaledRuns> runs_;
+  std::unique_ptr<Host> host_;
   std::optional<rest::RestApi> rest_;
   std::optional<McpServer> mcp_;
   std::unique_ptr<net::Server> server_;

@@ -26,7 +26,7 @@ struct HttpServerOptions {
   std::string installation{};                        // As BackendOptions.
   EnvironmentMap environment{};                      // Where the configuration's secrets are.
   std::function<void(std::string_view line)> log{};  // Lines for the operator (telemetry/log.h).
-  McpFixtures mcp_fixtures = McpFixtures::kNone;
+  AddMcpFeatures add_mcp_features{};
 };
 
 class HttpServer {

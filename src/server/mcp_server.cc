@@ -7,7 +7,6 @@
 
 #include "agent/instructions.h"
 #include "protocol/mcp/code_tools.h"
-#include "protocol/mcp/conformance_fixtures.h"
 #include "protocol/mcp/run_files.h"
 #include "protocol/mcp/stdio_server.h"
 #include "runs/door_session.h"
@@ -22,9 +21,7 @@ mcp::Features MakeFeatures(RunService& runs, const mcp::ApprovalDialogue& approv
   features.tools = mcp::MakeCodeTools(runs, approvals, options.setting);
   features.tools_changed = options.setting.changes();
   features.resources = std::make_unique<mcp::RunFiles>(runs);
-  if (options.fixtures == McpFixtures::kConformance) {
-    mcp::AddConformanceFixtures(keys, features);
-  }
+  if (options.add_features) options.add_features(keys, features);
   return features;
 }
 

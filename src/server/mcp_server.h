@@ -7,6 +7,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -24,13 +25,13 @@
 
 namespace caisson {
 
-// What is offered besides the product's own, for the conformance suite.
-enum class McpFixtures { kNone, kConformance };
+// Adds to what clients are offered, or replaces parts of it. The keys seal the state of requests.
+using AddMcpFeatures = std::function<void(const KeyRing& keys, mcp::Features& features)>;
 
 struct McpOptions {
   SettingSource setting;
   CallerHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
-  McpFixtures fixtures = McpFixtures::kNone;
+  AddMcpFeatures add_features{};
 };
 
 class McpServer {

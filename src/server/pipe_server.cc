@@ -7,8 +7,7 @@
 
 #include "base/spawn.h"
 #include "net/stdio/line_stream.h"
-#include "runs/journaled_runs.h"
-#include "server/host_state.h"
+#include "server/host.h"
 #include "server/mcp_server.h"
 #include "server/store_sweeper.h"
 
@@ -19,37 +18,30 @@ class PipeServer::Parts {
  public:
   Result<void> Open(PipeServerOptions options) {
     log_ = options.code.log;
-    TRY_ASSIGN(state_, HostState::Open(options.config, options.environment, log_));
-    state_->store().health().Listen([log = log_](const std::optional<Error>& problem) {
+    TRY_ASSIGN(host_, Host::Open({.config = options.config,
+                                  .code = std::move(options.code),
+                                  .environment = options.environment,
+                                  .executor = io_.get_executor(),
+                                  .on_audit_failure = log_}));
+    host_->state().store().health().Listen([log = log_](const std::optional<Error>& problem) {
       if (log) log(problem ? "the store fails: " + problem->message() : "the store works again");
     });
-    options.code.hidden = state_->hidden();
-    TRY_ASSIGN(code_, CodeService::Open(std::move(options.code)));
-    runs_.emplace(JournaledRunsOptions{.engine = code_->engine(),
-                                       .runner = code_->runner(),
-                                       .store = state_->store(),
-                                       .desk = state_->desk(),
-                                       .notifier = state_->notifier(),
-                                       .keys = state_->keys(),
-                                       .executor = io_.get_executor(),
-                                       .setting = code_->settings(),
-                                       .sessions = &code_->sessions(),
-                                       .settings = state_->runs()});
-    mcp_.emplace(*runs_, state_->keys(),
-                 McpOptions{.setting = code_->settings(), .sessions = &code_->sessions()});
+    CodeService& code = host_->code();
+    mcp_.emplace(host_->runs(), host_->state().keys(),
+                 McpOptions{.setting = code.settings(), .sessions = &code.sessions()});
     lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
                                                          .output = std::move(options.output)});
     return {};
   }
 
   ~Parts() {
-    if (runs_ && !closed_) Run(runs_->Close());
+    if (host_ && !closed_) Run(host_->runs().Close());
   }
 
   void Serve() {
-    const StoreSweeper sweeper(state_->store(), clock_,
-                               {.retention = state_->retention(), .log = log_});
-    runs_->Tend();
+    const StoreSweeper sweeper(host_->state().store(), clock_,
+                               {.retention = host_->state().retention(), .log = log_});
+    host_->runs().Tend();
     Run(ServeAndClose());
   }
 
@@ -60,7 +52,7 @@ class PipeServer::Parts {
  private:
   asio::awaitable<void> ServeAndClose() {
     co_await mcp_->ServeLines(*lines_);
-    co_await runs_->Close();
+    co_await host_->runs().Close();
     closed_ = true;
   }
 
@@ -73,9 +65,7 @@ class PipeServer::Parts {
   const SystemClock clock_{};
   std::function<void(std::string_view)> log_;
   asio::io_context io_{1};
-  std::unique_ptr<HostState> state_;
-  std::unique_ptr<CodeService> code_;
-  std::optional<JournaledRuns> runs_;
+  std::unique_ptr<Host> host_;
   std::optional<McpServer> mcp_;
   std::optional<LineStream> lines_;
   bool closed_ = false;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "base/spawn.h"
+#include "base/run_here.h"
 #include "server/open_store.h"
 
 namespace caisson {
@@ -15,13 +15,9 @@ class StoreSweeperTest : public testing::Test {
  protected:
   template <typename T>
   static T Now(asio::awaitable<Result<T>> work) {
-    asio::io_context context(1);
-    std::optional<Result<T>> result;
-    const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
-    Spawn(context.get_executor(), keep);
-    context.run();
-    if (!*result) throw std::runtime_error(result->error().message());
-    if constexpr (!std::is_void_v<T>) return **std::move(result);
+    auto result = RunHere(std::move(work));
+    if (!result) throw std::runtime_error(result.error().message());
+    if constexpr (!std::is_void_v<T>) return *std::move(result);
   }
   Lease StartRun(const char* id, SystemTime at) {
     return Now(store_->runs().Create(owner_, {.id = RunId(id)},

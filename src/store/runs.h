@@ -177,7 +177,8 @@ class RunStore {
   virtual asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
                                                         std::uint32_t number) = 0;
   virtual asio::awaitable<Result<RunUsage>> Usage(IsolationKey owner) = 0;
-  // The bytes of the owner's runs: requests, calls, outcomes and files. Of a run under way, as it was when it last waited.
+  // The bytes of the owner's runs: requests, calls, outcomes and files. Of a run under way, as it
+  // was when it last waited.
   virtual asio::awaitable<Result<std::uint64_t>> StoredBytes(IsolationKey owner) = 0;
 
   // The journal. BeginCall returns when the row is durable; only then may an effect start.

@@ -91,8 +91,8 @@ class ToolBody {
 };
 
 // For bodies that send their arguments as JSON, inside a message with `levels_around` levels. Fails
-// with kInvalidArgument if JSON cannot hold that message: NaN, bytes, keys that are not str, too many
-// levels, too many digits of long ints.
+// with kInvalidArgument if JSON cannot hold that message: NaN, bytes, keys that are not str, too
+// many levels, too many digits of long ints.
 Result<void> CheckJsonArguments(const Dict& arguments, int levels_around = 0);
 ToolBody::Check JsonArgumentsCheck(int levels_around = 0);
 

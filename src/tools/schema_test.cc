@@ -75,7 +75,7 @@ TEST(SchemaTest, TypesThatOnlyPythonHas) {
   EXPECT_EQ(ProblemsOf(R"({"type":"string"})", Value(Bytes{"x"})), "expected string, got bytes\n");
   EXPECT_EQ(ProblemsOf("{}", Value(Bytes{"x"})), "");
   const Value odd(Dict{{{Value(std::int64_t{1}), Value()}}});
-  EXPECT_THAT(ProblemsOf(R"({"type":"object"})", odd), HasSubstr("no str"));
+  EXPECT_THAT(ProblemsOf(R"({"type":"object"})", odd), HasSubstr("not str"));
   EXPECT_EQ(ProblemsOf(R"({"properties":{"a":false}})", odd), "");
   const Value nan(std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(ProblemsOf(R"({"type":"number"})", nan), "");

@@ -13,7 +13,9 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/run_here.h"
 #include "base/spawn.h"
+#include "base/testing/test_loop.h"
 #include "wire/json.h"
 
 namespace caisson {
@@ -46,22 +48,6 @@ std::shared_ptr<const Tool> Make(ToolDefinition definition, ToolBody body = Inli
 
 std::shared_ptr<const Tool> Send(ToolBody body = Inline(Echo)) {
   return Make({.name = "send", .input_schema = Json(kSendSchema)}, std::move(body));
-}
-
-// Runs a coroutine to its end.
-template <typename T>
-T Await(asio::awaitable<T> work, asio::io_context& context) {
-  std::optional<T> result;
-  Spawn(context.get_executor(),
-        [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); });
-  context.run();
-  return *std::move(result);
-}
-
-template <typename T>
-T Await(asio::awaitable<T> work) {
-  asio::io_context context;
-  return Await(std::move(work), context);
 }
 
 std::string Bound(std::string_view positional, std::string_view keywords) {
@@ -144,9 +130,9 @@ TEST(ToolTest, RawIsTheValueAndContentsAreForAModel) {
   ToolRun run;
   const auto tool =
       Make({.name = "f"}, Inline([](const Dict&) { return Value(Tuple{{Value(true)}}); }));
-  const auto raw = Await(tool->InvokeRaw({}, run));
+  const auto raw = RunHere(tool->InvokeRaw({}, run));
   EXPECT_EQ(std::get<Value>(*raw), Value(Tuple{{Value(true)}}));
-  EXPECT_THAT(*Await(tool->Invoke({}, run)), ElementsAre(Content(TextContent{"[true]"})));
+  EXPECT_THAT(*RunHere(tool->Invoke({}, run)), ElementsAre(Content(TextContent{"[true]"})));
 }
 
 TEST(ToolTest, ContentsFollowTheKindOfValue) {
@@ -163,15 +149,15 @@ TEST(ToolTest, InvokeAndInvokeRawAreCountedTogetherPerRun) {
   const auto tool = Make({.name = "f", .max_calls_per_run = 2});
   ToolRun run;
   ToolRun other;
-  EXPECT_TRUE(Await(tool->InvokeRaw({}, run)));
+  EXPECT_TRUE(RunHere(tool->InvokeRaw({}, run)));
   // Does not count as a call.
-  EXPECT_FALSE(Await(tool->InvokeRaw({.keywords = Arguments(R"({"x":1})")}, run)));
-  EXPECT_TRUE(Await(tool->Invoke({}, run)));
-  const auto third = Await(tool->InvokeRaw({}, run));
+  EXPECT_FALSE(RunHere(tool->InvokeRaw({.keywords = Arguments(R"({"x":1})")}, run)));
+  EXPECT_TRUE(RunHere(tool->Invoke({}, run)));
+  const auto third = RunHere(tool->InvokeRaw({}, run));
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().code(), ErrorCode::kResourceExhausted);
-  EXPECT_FALSE(Await(tool->Invoke({}, run)));
-  EXPECT_TRUE(Await(tool->InvokeRaw({}, other)));
+  EXPECT_FALSE(RunHere(tool->Invoke({}, run)));
+  EXPECT_TRUE(RunHere(tool->InvokeRaw({}, other)));
 }
 
 // Reports progress `steps` times, with pauses.
@@ -195,20 +181,20 @@ TEST(ToolTest, ProgressRestartsTheTimeout) {
     told.push_back(progress.done);
   });
   const auto tool = Make({.name = "f", .timeout = 100ms, .longest = 1h}, InSteps(5, 40ms));
-  EXPECT_TRUE(std::holds_alternative<Value>(*Await(tool->InvokeRaw({}, run))));
+  EXPECT_TRUE(std::holds_alternative<Value>(*RunHere(tool->InvokeRaw({}, run))));
   EXPECT_THAT(told, ElementsAre(1, 2, 3, 4, 5));
 }
 
 TEST(ToolTest, ProgressDoesNotExtendATimeoutWithoutALongestTime) {
   ToolRun run;
   const auto tool = Make({.name = "f", .timeout = 100ms}, InSteps(1000, 10ms));
-  EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.1 s"));
+  EXPECT_THAT(std::get<ToolRaised>(*RunHere(tool->InvokeRaw({}, run))).message, HasSubstr("0.1 s"));
 }
 
 TEST(ToolTest, ProgressDoesNotExtendBeyondTheLongestTime) {
   ToolRun run;
   const auto tool = Make({.name = "f", .timeout = 100ms, .longest = 200ms}, InSteps(1000, 10ms));
-  EXPECT_THAT(std::get<ToolRaised>(*Await(tool->InvokeRaw({}, run))).message, HasSubstr("0.2 s"));
+  EXPECT_THAT(std::get<ToolRaised>(*RunHere(tool->InvokeRaw({}, run))).message, HasSubstr("0.2 s"));
 }
 
 TEST(ToolTest, EveryCallIsTraced) {
@@ -221,10 +207,10 @@ TEST(ToolTest, EveryCallIsTraced) {
     return Value();
   }));
   const auto async = Send(Awaitable([](Dict) -> asio::awaitable<Value> { co_return Value(); }));
-  (void)Await(tool->InvokeRaw({.keywords = Arguments(R"({"to":"a"})")}, run));
-  (void)Await(tool->Invoke({.keywords = Arguments(R"({"to":"a","n":1})")}, run));
-  (void)Await(tool->InvokeRaw({}, run));
-  (void)Await(async->InvokeRaw({.keywords = Arguments(R"({"to":"a"})")}, run));
+  (void)RunHere(tool->InvokeRaw({.keywords = Arguments(R"({"to":"a"})")}, run));
+  (void)RunHere(tool->Invoke({.keywords = Arguments(R"({"to":"a","n":1})")}, run));
+  (void)RunHere(tool->InvokeRaw({}, run));
+  (void)RunHere(async->InvokeRaw({.keywords = Arguments(R"({"to":"a"})")}, run));
   EXPECT_THAT(traces, ElementsAre("send returned ", "send raised Oops", "send refused TypeError",
                                   "send returned "));
 }
@@ -237,7 +223,7 @@ TEST(ToolTest, AnExceptionOfAFunctionIsRaised) {
     co_return Value();
   };
   for (ToolBody body : {Inline(throwing), Awaitable(awaiting)}) {
-    const auto answer = Await(Make({.name = "f"}, std::move(body))->InvokeRaw({}, run));
+    const auto answer = RunHere(Make({.name = "f"}, std::move(body))->InvokeRaw({}, run));
     const auto& raised = std::get<ToolRaised>(*answer);
     EXPECT_EQ(raised.type, "RuntimeError");
     EXPECT_EQ(raised.message, "broken");
@@ -254,7 +240,7 @@ TEST(ToolTest, ErrorsBecomePythonExceptions) {
 TEST(ToolTest, ResultsAreCheckedAgainstTheOutputSchema) {
   ToolRun run;
   const auto tool = Make({.name = "f", .output_schema = Json(R"({"type":"string"})")});
-  const auto answer = Await(tool->InvokeRaw({}, run));
+  const auto answer = RunHere(tool->InvokeRaw({}, run));
   EXPECT_THAT(std::get<ToolRaised>(*answer).message, HasSubstr("expected string, got object"));
 }
 
@@ -279,11 +265,11 @@ TEST(ToolTest, AGatedCallNeedsConsent) {
   const auto tool =
       Make({.name = "f", .approval = Approval::Always(), .max_calls_per_run = 1},
            Inline([&](const Dict&) { return Value(static_cast<std::int64_t>(++done)); }));
-  const auto refused = Await(tool->InvokeRaw({}, run));
+  const auto refused = RunHere(tool->InvokeRaw({}, run));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kPermissionDenied);
   EXPECT_EQ(done, 0);
-  EXPECT_TRUE(Await(tool->InvokeRaw({.consent = Consent::kGiven}, run)));
+  EXPECT_TRUE(RunHere(tool->InvokeRaw({.consent = Consent::kGiven}, run)));
   EXPECT_EQ(done, 1);
 }
 
@@ -298,7 +284,7 @@ TEST(ToolTest, AToolThatDoesNotAnswerTimesOut) {
              cancelled = error == asio::error::operation_aborted;
              co_return Value();
            }));
-  const auto answer = Await(tool->InvokeRaw({}, run));
+  const auto answer = RunHere(tool->InvokeRaw({}, run));
   EXPECT_EQ(std::get<ToolRaised>(*answer).type, "TimeoutError");
   EXPECT_TRUE(cancelled);
 }
@@ -311,13 +297,13 @@ TEST(ToolTest, PooledFunctionsRunElsewhereAndAnswerHere) {
     ran_on = std::this_thread::get_id();
     return Value(given);
   }));
-  const auto answer = Await(tool->InvokeRaw({.keywords = Arguments(R"({"to":"a"})")}, run));
+  const auto answer = RunHere(tool->InvokeRaw({.keywords = Arguments(R"({"to":"a"})")}, run));
   EXPECT_EQ(std::get<Value>(*answer), Json(R"({"to":"a"})"));
   EXPECT_NE(ran_on, std::this_thread::get_id());
 }
 
 TEST(ToolTest, ABlockedPoolThreadDoesNotDelayTheTimeout) {
-  asio::io_context context;
+  TestLoop loop;
   asio::thread_pool pool(1);
   std::promise<void> release;
   ToolRun run;
@@ -327,7 +313,7 @@ TEST(ToolTest, ABlockedPoolThreadDoesNotDelayTheTimeout) {
              gate.wait();
              return Value();
            }));
-  const auto answer = Await(tool->InvokeRaw({}, run), context);
+  const auto answer = loop.Await(tool->InvokeRaw({}, run));
   EXPECT_EQ(std::get<ToolRaised>(*answer).type, "TimeoutError");
   release.set_value();
   pool.join();

@@ -1,10 +1,10 @@
 // The messages between the host, a fork server (the fork server of engine `native`) and its cells.
 //
 // There are two kinds of socket. The control socket (SOCK_SEQPACKET, descriptors by SCM_RIGHTS)
-// connects host and fork server; each packet is one of the structs below. Each cell has its own socket
-// (SOCK_STREAM) for the frames of wire/frames.h, each preceded by a StreamFrame: kStart, kAgain,
-// kAnswer, kCancel, kSave (with a wire/process_map.h) and kRestore down; kCall, kDone, kSaved, kRestored
-// and kRefused up. The cell's stdout and stderr are pipes.
+// connects host and fork server; each packet is one of the structs below. Each cell has its own
+// socket (SOCK_STREAM) for the frames of wire/frames.h, each preceded by a StreamFrame: kStart,
+// kAgain, kAnswer, kCancel, kSave (with a wire/process_map.h) and kRestore down; kCall, kDone,
+// kSaved, kRestored and kRefused up. The cell's stdout and stderr are pipes.
 //
 // Trust     The control socket is trusted until the first cell runs code, and is always checked:
 //           lengths, known cell numbers, the number of descriptors. A cell's socket is hostile

@@ -1,10 +1,10 @@
-// The process map that a native cell gets when it is saved: the list of its memory mappings. The kernel
-// shows it in /proc, which the host can read and a cell cannot.
+// The process map that a native cell gets when it is saved: the list of its memory mappings. The
+// kernel shows it in /proc, which the host can read and a cell cannot.
 //
 // On kSave, a cell comes to rest and sends kAskProcessMap. From then on it changes nothing in its
 // memory but the free part of its stack. The host reads the mappings and sends another kSave: a
-// ProcessMapHeader, then `mappings` ProcessMapEntrys sorted by address, each with its path. An empty
-// payload means that the cell stays as it is and sends no further message about it.
+// ProcessMapHeader, then `mappings` ProcessMapEntrys sorted by address, each with its path. An
+// empty payload means that the cell stays as it is and sends no further message about it.
 //
 // Trust     Host to cell: trusted. Paths and link targets are chosen by the cell.
 // Threads   Types only.
@@ -51,7 +51,8 @@ struct ProcessMapEntry {
   std::uint32_t path_length;
 };
 
-// The largest process map. More is refused, because the process map lies beside the cell's own memory.
+// The largest process map. More is refused, because the process map lies beside the cell's own
+// memory.
 inline constexpr std::size_t kMaxProcessMapBytes = 2 << 20;
 
 }  // namespace caisson::wire

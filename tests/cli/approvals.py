@@ -95,7 +95,7 @@ class Approvals(harness.CliTest):
         self.assertEqual(decided["decision"]["reason"], "looked at it")
         self.assertTrue(decided["decision"]["by"])
         self.call("approvals", "approve", "apr_1")  # Repeating it is not an error.
-        self.assertIn(b"decided already", self.call("approvals", "deny", "apr_1", status=2).err)
+        self.assertIn(b"already been decided", self.call("approvals", "deny", "apr_1", status=2).err)
         self.assertEqual(self.state_of("apr_1"), "approved")
 
     def test_deny(self):

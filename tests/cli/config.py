@@ -53,7 +53,7 @@ class Config(harness.CliTest):
             mount("nowhere", "/input") +
             '[limits]\nwall_seconds = 1000000\nmemory_bytes = "x"\n[server]\nlissten = 1\n',
             (1, "a b"), (5, "object"), (10, "execute_code"), (14, "call_tool"), (18, "no such directory"),
-            (22, "at most 300"), (23, "x"), (25, "lissten"))
+            (22, "the maximum is 300"), (23, "x"), (25, "lissten"))
 
     def test_every_mount_that_a_run_would_refuse_is_found_in_the_same_words(self):
         for name in ("a", "a/b", "c", "d", "store"):
@@ -63,9 +63,9 @@ class Config(harness.CliTest):
         cases = ((mount("none", "/n"), "there is no such directory"),
                  (mount("link", "/n"), "it is a link"),
                  (mount("caisson.toml", "/n"), "it is not a directory"),
-                 (mount("/proc", "/n"), "lies in /proc, which must not be shown"),
-                 (mount("store", "/n"), "lies in store/runs.db, which must not be shown"),
-                 (mount(".", "/n"), "lies in store/runs.db, which must not be shown"),
+                 (mount("/proc", "/n"), "is, contains or is inside /proc, which must not be shown"),
+                 (mount("store", "/n"), "is, contains or is inside store/runs.db, which must not be shown"),
+                 (mount(".", "/n"), "is, contains or is inside store/runs.db, which must not be shown"),
                  (mount("c", "/usr"), "/usr is used by the cell itself"),
                  (mount("c", "/first/x"), "it overlaps the mount at /first"),
                  (mount("a/b", "/n"), "it overlaps a, which is mounted too"))

@@ -3,6 +3,7 @@ suite's fixtures, and the ordinary server, where only tests that need a fixture 
 
     suite.py PROGRAM BUILD_DIRECTORY [--verbose]"""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -14,15 +15,11 @@ from npm import HERE, Packages
 PATIENCE = 300
 
 
-class Server:
-    """caisson on a free port of this machine, with a store in memory."""
+class Listener:
+    """A program that listens on a free port of this machine and prints where."""
 
-    def __init__(self, program, *arguments, more_config=""):
-        self.directory = tempfile.TemporaryDirectory(prefix="caisson-serve-")
-        config = pathlib.Path(self.directory.name) / "caisson.toml"
-        config.write_text('[store]\nurl = "memory:"\n' + more_config)
-        self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--config", config, *arguments],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    def __init__(self, *command):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         line = self.process.stdout.readline().decode().strip()
         assert line.startswith("listening on http://127.0.0.1:"), line
         # The host name that the suite needs for its rebinding test.
@@ -35,8 +32,21 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
-        self.directory.cleanup()
         assert status == 0, f"the server ended with {status}"
+
+
+class Server(Listener):
+    """caisson with a store in memory."""
+
+    def __init__(self, program, *arguments, more_config=""):
+        self.directory = tempfile.TemporaryDirectory(prefix="caisson-serve-")
+        config = pathlib.Path(self.directory.name) / "caisson.toml"
+        config.write_text('[store]\nurl = "memory:"\n' + more_config)
+        super().__init__(program, "serve", "--listen", "127.0.0.1:0", "--config", config, *arguments)
+
+    def __exit__(self, *_):
+        super().__exit__()
+        self.directory.cleanup()
 
 
 def run(packages, url, *arguments):
@@ -56,7 +66,7 @@ def run(packages, url, *arguments):
 def main():
     program, packages = str(pathlib.Path(sys.argv[1]).resolve()), Packages(sys.argv[2])
     content = True
-    with Server(program, "--conformance-fixtures") as server:
+    with Listener(os.environ["FIXTURE_SERVER"], pathlib.Path(program).parent) as server:
         for version in ("2026-07-28", "2025-11-25"):
             content &= run(packages, server.url, "--requirements", version)
     with Server(program) as server:

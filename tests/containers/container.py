@@ -1,7 +1,7 @@
 """Starts programs in containers as Docker and podman start them: runc, their default capabilities, mounts and seccomp profiles.
 
-A Profile is one way to start a container. Profiles are read where Debian installs them, in the format that Docker and
-podman share, and translated for runc: each rule counts if its conditions hold (capabilities, architecture, kernel).
+A Profile is one way to start a container. Profiles have the format that Docker and podman share, and are translated for
+runc: each rule counts if its conditions hold (capabilities, architecture, kernel).
 """
 
 import json
@@ -13,8 +13,7 @@ import subprocess
 import tempfile
 import uuid
 
-PODMAN_PROFILE = pathlib.Path("/usr/share/containers/seccomp.json")
-DOCKER_PROFILE = pathlib.Path("/usr/share/gocode/src/github.com/docker/docker/profiles/seccomp/default.json")
+HERE = pathlib.Path(__file__).resolve().parent
 
 DOCKER_CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID",
                        "CAP_SETUID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT", "CAP_KILL",
@@ -26,6 +25,8 @@ PODMAN_CAPABILITIES = ["CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETI
 MASKED = ["/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
           "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"]
 READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+
+LINKS = ["bin", "lib", "lib64", "sbin"]  # Into /usr, as Debian has them.
 
 
 def holds(conditions, capabilities):
@@ -65,18 +66,48 @@ class Profile:
     """A seccomp profile with the capabilities that go with it."""
 
     def __init__(self, name, file, capabilities):
-        self.name, self.file, self.capabilities = name, pathlib.Path(file), capabilities
+        self.name, self.file, self.capabilities = name, file, capabilities
+
+
+PODMAN = Profile("podman", HERE / "profiles/podman.json", PODMAN_CAPABILITIES)
+DOCKER = Profile("docker", HERE / "profiles/docker.json", DOCKER_CAPABILITIES)
+CAISSON = Profile("caisson", HERE.parent.parent / "packaging/caisson.seccomp.json", DOCKER_CAPABILITIES)
+
+
+def why_not():
+    """Returns why no container can be started here, or None."""
+    if os.getuid() != 0:
+        return "containers are started by root here"
+    return None if shutil.which("runc") else "runc is not installed"
 
 
 class Container:
-    """One way to start containers from one root file system. The root is read-only; /tmp and /work are tmpfs."""
+    """One way to start containers. The root file system is read-only, /tmp is a tmpfs.
+
+    root    a directory with a root file system; None: the machine's own /usr and /etc, which cost no time to make.
+    binds   directories of the machine that can be written: {source: path in the container}.
+    """
 
     def __init__(self, root, profile, uid, binds):
         self.root, self.profile, self.uid, self.binds = root, profile, uid, binds
         self.capabilities = profile.capabilities if uid == 0 else []
 
-    def config(self, command, environment):
-        capabilities = {kind: self.capabilities for kind in ("bounding", "effective", "permitted")}
+    def make_root(self, bundle):
+        """Makes the root file system that mounts() fills with directories of the machine. Returns its path."""
+        root = bundle / "root"
+        root.mkdir()
+        for link in LINKS:
+            (root / link).symlink_to(f"usr/{link}")
+        return root
+
+    def remove_root(self, root):
+        """Removes what make_root() and runc made: links and empty directories. Never files, in case a mount is left."""
+        for link in LINKS:
+            (root / link).unlink()
+        for folder, _, _ in os.walk(root, topdown=False):
+            os.rmdir(folder)
+
+    def mounts(self):
         mounts = [
             {"destination": "/proc", "type": "proc", "source": "proc", "options": ["nosuid", "noexec", "nodev"]},
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "strictatime", "mode=755"]},
@@ -88,8 +119,14 @@ class Container:
             {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},
             {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777"]},
         ]
+        for path in ("/usr", "/etc") if self.root is None else ():
+            mounts.append({"destination": path, "type": "bind", "source": path, "options": ["bind", "ro", "nosuid"]})
         for source, target in self.binds.items():
             mounts.append({"destination": target, "type": "bind", "source": str(source), "options": ["rbind", "rw"]})
+        return mounts
+
+    def config(self, root, command, environment):
+        capabilities = {kind: self.capabilities for kind in ("bounding", "effective", "permitted")}
         seccomp = for_runc(json.loads(self.profile.file.read_text()), self.capabilities)
         return {
             "ociVersion": "1.0.2",
@@ -97,9 +134,9 @@ class Container:
                         "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "container=oci", "HOME=/tmp",
                                 *(f"{k}={v}" for k, v in environment.items())],
                         "cwd": "/tmp", "capabilities": capabilities, "noNewPrivileges": False},
-            "root": {"path": str(self.root), "readonly": True},
+            "root": {"path": str(root), "readonly": True},
             "hostname": "container",
-            "mounts": mounts,
+            "mounts": self.mounts(),
             "linux": {"namespaces": [{"type": kind} for kind in ("pid", "network", "ipc", "uts", "mount")],
                       "maskedPaths": MASKED, "readonlyPaths": READ_ONLY, "seccomp": seccomp},
         }
@@ -109,9 +146,12 @@ class Container:
         bundle = pathlib.Path(tempfile.mkdtemp(prefix="caisson-bundle-"))
         name = f"caisson-{uuid.uuid4().hex[:12]}"
         try:
-            (bundle / "config.json").write_text(json.dumps(self.config(command, environment or {})))
+            root = self.root or self.make_root(bundle)
+            (bundle / "config.json").write_text(json.dumps(self.config(root, command, environment or {})))
             return subprocess.run(["runc", "run", "--bundle", str(bundle), name], input=stdin, capture_output=True,
                                   timeout=timeout)
         finally:
             subprocess.run(["runc", "delete", "--force", name], capture_output=True)
+            if self.root is None:
+                self.remove_root(bundle / "root")
             shutil.rmtree(bundle)

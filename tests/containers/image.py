@@ -125,10 +125,9 @@ class Image(unittest.TestCase):
         config = STORAGE.config(image)
         self.assertEqual(config["User"], "1000:1000")
         self.assertEqual(config["Entrypoint"], ["/usr/local/bin/caisson"])
-        profile = container.Profile("caisson", SOURCE / "packaging/caisson.seccomp.json", container.DOCKER_CAPABILITIES)
         with STORAGE.root_of(image) as root, tempfile.TemporaryDirectory() as data:
             os.chown(data, 1000, 1000)
-            started = container.Container(root, profile, 1000, {data: "/data"})
+            started = container.Container(root, container.CAISSON, 1000, {data: "/data"})
 
             def output(command, code=b""):
                 done = started.run(command, stdin=code, environment={"CAISSON_KEY": KEY})

@@ -1,17 +1,15 @@
 """Compares `caisson bench` in a container with the plain machine, and fails if the container costs too much.
 
-    speed.py --programs BUILD --source SOURCE --root ROOT [--rounds 3] [--quick]
+    speed.py --programs BUILD --source SOURCE [--root ROOT] [--rounds 3] [--quick]
 
-ROOT is a Debian root file system (make_root.sh). The container has Docker's default profile and user 1000, so tier landlock; the
-plain machine has tier namespace. Rounds alternate between both, because other work on the machine changes with time, and the
+ROOT is a root file system of Debian 12 (make_root.sh); without it, the container gets this machine's own. The container has
+Docker's default profile and user 1000, so tier landlock; the plain machine has tier namespace. Rounds alternate between both, because other work on the machine changes with time, and the
 medians over the rounds are compared. Run it on a machine that does nothing else.
 """
 
 import argparse
 import json
-import os
 import pathlib
-import shutil
 import statistics
 import subprocess
 import sys
@@ -38,17 +36,17 @@ def medians(text):
 def main():
     parser = argparse.ArgumentParser()
     for name in ("programs", "source", "root"):
-        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=name != "root")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="fewer samples, as in caisson bench --quick")
     options = parser.parse_args()
-    if os.getuid() != 0 or not shutil.which("runc") or not container.DOCKER_PROFILE.exists():
-        print("SKIPPED: needs root, runc and Docker's profile (golang-github-docker-docker-dev)")
+    reason = container.why_not()
+    if reason:
+        print("SKIPPED: " + reason)
         return SKIPPED
     bench = [str(options.programs.resolve() / "caisson"), "bench", "--json", *(["--quick"] if options.quick else [])]
-    profile = container.Profile("docker", container.DOCKER_PROFILE, container.DOCKER_CAPABILITIES)
     source = options.source.resolve()
-    started = container.Container(options.root.resolve(), profile, 1000, {source: str(source)})
+    started = container.Container(options.root and options.root.resolve(), container.DOCKER, 1000, {source: str(source)})
 
     plain, contained = [], []
     for _ in range(options.rounds):

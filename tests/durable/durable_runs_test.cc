@@ -18,9 +18,10 @@ TEST_F(DurableRunsTest, ARunWithoutGatedToolsRunsAsItAlwaysDid) {
   EXPECT_EQ(view.outcome.status, RunStatus::kCompleted);
   EXPECT_EQ(view.outcome.run_id, view.id.str());
   EXPECT_FALSE(here_->engine().requests().at(0).second.recording);
-  loop_.Until([&] { return !loop_.Now(store_->runs().Find(ann_, view.id)).has_value() == false; });
+  loop_.Until(
+      [&] { return !loop_.Await(store_->runs().Find(ann_, view.id)).has_value() == false; });
   EXPECT_EQ(Find(view.id).outcome.stdout_text, "hi");
-  EXPECT_THAT(*loop_.Now(store_->runs().Calls(ann_, view.id)), IsEmpty());
+  EXPECT_THAT(*loop_.Await(store_->runs().Calls(ann_, view.id)), IsEmpty());
 }
 
 TEST_F(DurableRunsTest, ARunStopsAtAGatedCallAndGoesOnWhenSomebodySaysYes) {
@@ -72,9 +73,9 @@ TEST_F(DurableRunsTest, ARunWhoseCallsTakeTooMuchOfTheStoreEndsAsLimit) {
 TEST_F(DurableRunsTest, AnOwnerWithoutRoomInTheStoreStartsNoRun) {
   here_ = Make({.max_stored_bytes = 1});
   EXPECT_EQ(Start(Script({})).outcome.status, RunStatus::kCompleted);
-  loop_.Until([&] { return *loop_.Now(store_->runs().StoredBytes(ann_)) > 0; });
+  loop_.Until([&] { return *loop_.Await(store_->runs().StoredBytes(ann_)) > 0; });
   here_ = Make({.max_stored_bytes = 1});
-  const auto refused = loop_.Now(here_->runs().Start(ann_, {.code = "code"}));
+  const auto refused = loop_.Await(here_->runs().Start(ann_, {.code = "code"}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
   EXPECT_THAT(refused.error().message(), HasSubstr("(runs.max_stored_bytes)"));
@@ -85,7 +86,7 @@ TEST_F(DurableRunsTest, AnOwnerWithoutRoomInTheStoreStartsNoRun) {
 TEST_F(DurableRunsTest, SilenceIsNoConsent) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   clock_.Advance(std::chrono::hours(24 * 8));
-  loop_.Now(here_->runs().TendOnce());
+  loop_.Await(here_->runs().TendOnce());
   view = Await(*here_, view.id);
   EXPECT_EQ(view.outcome.calls.at(0).outcome, "denied");
   EXPECT_THAT(effects_, IsEmpty());
@@ -95,7 +96,7 @@ TEST_F(DurableRunsTest, ASleepingRunGoesOnInAnotherProcess) {
   RunView view = Start(Script({FakeOutput{.text = "a"}, FakeCall{.tool = "read"},
                                FakeCall{.tool = "send"}, FakeOutput{.text = "b"}}));
   EXPECT_THAT(effects_, ElementsAre("read"));
-  loop_.Now(here_->runs().Close());  // Saves it to the store.
+  loop_.Await(here_->runs().Close());  // Saves it to the store.
   EXPECT_EQ(here_->engine().stats().cells_live, 0u);
   auto there = Make();
   there->engine().AdoptSaved(here_->engine());
@@ -113,7 +114,7 @@ TEST_F(DurableRunsTest, AfterAnUpgradeItBeginsAgainAndNothingIsDoneTwice) {
   const auto script = Script({FakeOutput{.text = "a"}, FakeCall{.tool = "read"},
                               FakeCall{.tool = "send"}, FakeOutput{.text = "b"}});
   RunView view = Start(script);
-  loop_.Now(here_->runs().Close());
+  loop_.Await(here_->runs().Close());
   auto there = Make();
   there->engine().Upgrade();
   there->engine().Push(script);
@@ -134,7 +135,7 @@ TEST_F(DurableRunsTest, AfterAnUpgradeItBeginsAgainAndNothingIsDoneTwice) {
 
 TEST_F(DurableRunsTest, CodeThatDoesSomethingElseThanBeforeHasDiverged) {
   RunView view = Start(Script({FakeCall{.tool = "read"}, FakeCall{.tool = "send"}}));
-  loop_.Now(here_->runs().Close());
+  loop_.Await(here_->runs().Close());
   auto there = Make();
   there->engine().Upgrade();
   there->engine().Push(Script({FakeCall{.tool = "put"}, FakeCall{.tool = "send"}}));
@@ -146,7 +147,7 @@ TEST_F(DurableRunsTest, CodeThatDoesSomethingElseThanBeforeHasDiverged) {
 
 TEST_F(DurableRunsTest, CodeThatEndsBeforeItsRecordHasDiverged) {
   RunView view = Start(Script({FakeCall{.tool = "read"}, FakeCall{.tool = "send"}}));
-  loop_.Now(here_->runs().Close());
+  loop_.Await(here_->runs().Close());
   auto there = Make();
   there->engine().Upgrade();
   there->engine().Push(Script({}));
@@ -159,29 +160,29 @@ TEST_F(DurableRunsTest, AProcessThatDiesLosesItsLeaseAndAnotherGoesOn) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   auto there = Make();
   there->engine().AdoptSaved(here_->engine());
-  loop_.Now(there->runs().TendOnce());
+  loop_.Await(there->runs().TendOnce());
   EXPECT_THAT(effects_, IsEmpty());  // It is held, and there is no decision.
-  ASSERT_TRUE(loop_.Now(store_->approvals().Decide(
+  ASSERT_TRUE(loop_.Await(store_->approvals().Decide(
       ann_, ApprovalId(view.outcome.approvals[0].id),
       {.verdict = ApprovalState::kApproved, .by = "ann", .at = clock_.Now()})));
-  loop_.Now(there->runs().TendOnce());
+  loop_.Await(there->runs().TendOnce());
   EXPECT_THAT(effects_, IsEmpty());  // It is held.
   Elapse();
-  loop_.Now(there->runs().TendOnce());
+  loop_.Await(there->runs().TendOnce());
   EXPECT_EQ(Await(*there, view.id).outcome.status, RunStatus::kCompleted);
   EXPECT_THAT(effects_, ElementsAre("send"));
   // The replica that was considered dead but is not does no harm.
-  loop_.Now(here_->runs().TendOnce());
+  loop_.Await(here_->runs().TendOnce());
   loop_.Until([&] { return here_->engine().stats().cells_live == 0; });
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
 
 TEST_F(DurableRunsTest, ADecisionMadeElsewhereIsNoticed) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
-  ASSERT_TRUE(loop_.Now(store_->approvals().Decide(
+  ASSERT_TRUE(loop_.Await(store_->approvals().Decide(
       ann_, ApprovalId(view.outcome.approvals[0].id),
       {.verdict = ApprovalState::kApproved, .by = "ann", .at = clock_.Now()})));
-  loop_.Now(here_->runs().TendOnce());
+  loop_.Await(here_->runs().TendOnce());
   EXPECT_EQ(Await(*here_, view.id).outcome.status, RunStatus::kCompleted);
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
@@ -207,7 +208,8 @@ TEST_F(DurableRunsTest, ADecisionIsOneRunsAlone) {
 TEST_F(DurableRunsTest, CancellingARunLeavesTheOthers) {
   const RunView first = Start(Script({FakeCall{.tool = "send"}}));
   const RunView second = Start(Script({FakeCall{.tool = "send"}}));
-  EXPECT_EQ(loop_.Now(here_->runs().Cancel(ann_, first.id))->outcome.status, RunStatus::kCancelled);
+  EXPECT_EQ(loop_.Await(here_->runs().Cancel(ann_, first.id))->outcome.status,
+            RunStatus::kCancelled);
   EXPECT_EQ(Find(second.id).state, RunState::kWaiting);
   ASSERT_TRUE(Decide(*here_, second.outcome.approvals[0].id));
   EXPECT_EQ(Await(*here_, second.id).outcome.status, RunStatus::kCompleted);
@@ -227,8 +229,8 @@ TEST_F(DurableRunsTest, CallerVariablesDecideNeitherWhoIsAskedNorWhether) {
       Start(Script({FakeCall{.tool = "send"}}),
             {.code = "code", .context = std::make_shared<const CallerContext>(session.Fork())});
   EXPECT_EQ(view.state, RunState::kWaiting);
-  EXPECT_EQ(loop_.Now(here_->runs().ListApprovals(ann_, {}, {}))->items.size(), 1u);
-  EXPECT_THAT(loop_.Now(here_->runs().ListApprovals(bob_, {}, {}))->items, IsEmpty());
+  EXPECT_EQ(loop_.Await(here_->runs().ListApprovals(ann_, {}, {}))->items.size(), 1u);
+  EXPECT_THAT(loop_.Await(here_->runs().ListApprovals(bob_, {}, {}))->items, IsEmpty());
 }
 
 TEST_F(DurableRunsTest, SecondThoughtsAreRefused) {
@@ -277,10 +279,10 @@ TEST_F(DurableRunsTest, AParkedRunThatIsInTheWayOfAnotherSleeps) {
   const RunView first = Start(Script({FakeCall{.tool = "send"}}));
   clock_.Advance(1s);
   const RunView second = Start(Script({FakeCall{.tool = "send"}}));
-  loop_.Now(here_->runs().TendOnce());
+  loop_.Await(here_->runs().TendOnce());
   EXPECT_EQ(here_->engine().stats().cells_live, 2u);
   here_->engine().PretendWaiting(1);
-  loop_.Now(here_->runs().TendOnce());
+  loop_.Await(here_->runs().TendOnce());
   loop_.Until([&] { return here_->engine().stats().cells_live == 1; });
   here_->engine().PretendWaiting(0);
   ASSERT_TRUE(Decide(*here_, second.outcome.approvals[0].id));
@@ -315,31 +317,31 @@ TEST_F(DurableRunsTest, ADecisionWhileItFallsAsleepCounts) {
 TEST_F(DurableRunsTest, BytesThatAreNotTheRunsNeverReachAWorker) {
   const auto asks = Script({FakeCall{.tool = "send"}, FakeCall{.tool = "send"}});
   const auto sealed = [&](const IsolationKey& owner, const RunId& id) {
-    return loop_.Now(store_->runs().LoadSaved(owner, id))->sealed;
+    return loop_.Await(store_->runs().LoadSaved(owner, id))->sealed;
   };
   for (const std::string how : {"changed", "cut", "replayed", "another run's", "another owner's"}) {
     here_ = Make();
     const std::string another_runs = sealed(ann_, Start(asks).id);
     here_->engine().Push(asks);
     const std::string another_owners =
-        sealed(bob_, loop_.Now(here_->runs().Start(bob_, {.code = "code"}))->id);
+        sealed(bob_, loop_.Await(here_->runs().Start(bob_, {.code = "code"}))->id);
     RunView view = Start(asks);
     const std::string old = sealed(ann_, view.id);
     ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id));
     view = Await(*here_, view.id);
     ASSERT_EQ(view.state, RunState::kWaiting);
-    loop_.Now(here_->runs().Close());
+    loop_.Await(here_->runs().Close());
     effects_.clear();
 
-    SavedRun forged = *loop_.Now(store_->runs().LoadSaved(ann_, view.id));
+    SavedRun forged = *loop_.Await(store_->runs().LoadSaved(ann_, view.id));
     if (how == "changed") forged.sealed.back() = static_cast<char>(forged.sealed.back() ^ 1);
     if (how == "cut") forged.sealed.pop_back();
     if (how == "replayed") forged.sealed = old;
     if (how == "another run's") forged.sealed = another_runs;
     if (how == "another owner's") forged.sealed = another_owners;
-    const Lease lease = *loop_.Now(store_->runs().Claim(
+    const Lease lease = *loop_.Await(store_->runs().Claim(
         ann_, view.id, {.holder = "thief", .now = clock_.Now(), .until = clock_.Now() + 1s}));
-    ASSERT_TRUE(loop_.Now(store_->runs().Wait(ann_, view.id, lease, forged, clock_.Now())));
+    ASSERT_TRUE(loop_.Await(store_->runs().Wait(ann_, view.id, lease, forged, clock_.Now())));
     Elapse();
     auto there = Make();
     there->engine().AdoptSaved(here_->engine());
@@ -354,13 +356,13 @@ TEST_F(DurableRunsTest, BytesThatAreNotTheRunsNeverReachAWorker) {
 TEST_F(DurableRunsTest, AnOlderCopyOfARunRepeatsNothing) {
   const auto asks = Script({FakeCall{.tool = "send"}, FakeCall{.tool = "send"}});
   RunView view = Start(asks);
-  const SavedRun old = *loop_.Now(store_->runs().LoadSaved(ann_, view.id));
+  const SavedRun old = *loop_.Await(store_->runs().LoadSaved(ann_, view.id));
   ASSERT_TRUE(Decide(*here_, view.outcome.approvals[0].id));
   view = Await(*here_, view.id);
-  loop_.Now(here_->runs().Close());
-  const Lease lease = *loop_.Now(store_->runs().Claim(
+  loop_.Await(here_->runs().Close());
+  const Lease lease = *loop_.Await(store_->runs().Claim(
       ann_, view.id, {.holder = "thief", .now = clock_.Now(), .until = clock_.Now() + 1s}));
-  ASSERT_TRUE(loop_.Now(store_->runs().Wait(ann_, view.id, lease, old, clock_.Now())));
+  ASSERT_TRUE(loop_.Await(store_->runs().Wait(ann_, view.id, lease, old, clock_.Now())));
   Elapse();
   auto there = Make();
   there->engine().AdoptSaved(here_->engine());
@@ -372,19 +374,19 @@ TEST_F(DurableRunsTest, AnOlderCopyOfARunRepeatsNothing) {
 TEST_F(DurableRunsTest, AnEffectThatWasUnderWayWhenItsHostDiedIsUncertain) {
   // The state after a process died in an effect: the row, and nothing after.
   RunView view = Start(Script({FakeCall{.tool = "send"}, FakeCall{.tool = "put"}}));
-  loop_.Now(here_->runs().Close());
+  loop_.Await(here_->runs().Close());
   Elapse();
-  ASSERT_TRUE(loop_.Now(store_->approvals().Decide(
+  ASSERT_TRUE(loop_.Await(store_->approvals().Decide(
       ann_, ApprovalId(view.outcome.approvals[0].id),
       {.verdict = ApprovalState::kApproved, .by = "ann", .at = clock_.Now()})));
-  const Lease lease = *loop_.Now(store_->runs().Claim(
+  const Lease lease = *loop_.Await(store_->runs().Claim(
       ann_, view.id, {.holder = "dead", .now = clock_.Now(), .until = clock_.Now() + 1s}));
-  ASSERT_TRUE(loop_.Now(store_->runs().StartCall(
+  ASSERT_TRUE(loop_.Await(store_->runs().StartCall(
       ann_, view.id, lease, 0, ApprovalId(view.outcome.approvals[0].id), clock_.Now())));
   Elapse();
   auto there = Make();
   there->engine().AdoptSaved(here_->engine());
-  loop_.Now(there->runs().TendOnce());
+  loop_.Await(there->runs().TendOnce());
   view = Await(*there, view.id);
   EXPECT_EQ(view.outcome.status, RunStatus::kCompleted);
   EXPECT_EQ(view.outcome.calls.at(0).outcome, "uncertain");
@@ -397,8 +399,8 @@ class SetbackTest : public DurableRunsTest {
   // A saved run with an approval.
   RunView Decided() {
     RunView view = Start(Script({FakeCall{.tool = "send"}}));
-    loop_.Now(here_->runs().Close());
-    EXPECT_TRUE(loop_.Now(store_->approvals().Decide(
+    loop_.Await(here_->runs().Close());
+    EXPECT_TRUE(loop_.Await(store_->approvals().Decide(
         ann_, ApprovalId(view.outcome.approvals[0].id),
         {.verdict = ApprovalState::kApproved, .by = "ann", .at = clock_.Now()})));
     return view;
@@ -408,18 +410,18 @@ class SetbackTest : public DurableRunsTest {
     auto there = Make({.max_attempts = 3, .lease = 15s});
     there->engine().AdoptSaved(here_->engine());
     if (failure) there->engine().FailNextOpen(*failure);
-    loop_.Now(there->runs().TendOnce());
+    loop_.Await(there->runs().TendOnce());
     loop_.Until([&] { return !IsHeld(); });
   }
   // Later than any setback here, earlier than the end of a lease.
   bool IsHeld() {
     const auto soon = clock_.Now() + 10s;
-    const auto ended = loop_.Now(store_->runs().List(ann_, RunState::kFinished, {}));
-    const auto free = loop_.Now(store_->maintenance().ResumableRuns(soon, 1));
+    const auto ended = loop_.Await(store_->runs().List(ann_, RunState::kFinished, {}));
+    const auto free = loop_.Await(store_->maintenance().ResumableRuns(soon, 1));
     return ended->items.empty() && free->empty();
   }
   std::uint32_t Attempts(const RunId& id) {
-    return loop_.Now(store_->runs().Find(ann_, id))->attempts;
+    return loop_.Await(store_->runs().Find(ann_, id))->attempts;
   }
 
   const Error lost_{ErrorCode::kInternal, "the worker was lost"};
@@ -453,7 +455,7 @@ TEST_F(SetbackTest, ARestoreThatBringsItsWorkerDownIsTriedAFewTimesEachTimeLater
 TEST_F(SetbackTest, HostsThatDieOfARunAreCountedToo) {
   const RunView view = Decided();
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(loop_.Now(store_->runs().Claim(
+    ASSERT_TRUE(loop_.Await(store_->runs().Claim(
         ann_, view.id,
         {.holder = "dead" + std::to_string(i), .now = clock_.Now(), .until = clock_.Now() + 1s})));
     Elapse();
@@ -481,16 +483,17 @@ TEST_F(SetbackTest, ThatThereIsNoRoomIsNotTheRunsFault) {
 
 TEST_F(DurableRunsTest, CancellingEndsAWaitingRunAndItsQuestion) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
-  view = *loop_.Now(here_->runs().Cancel(ann_, view.id));
+  view = *loop_.Await(here_->runs().Cancel(ann_, view.id));
   EXPECT_EQ(view.outcome.status, RunStatus::kCancelled);
-  const auto approvals = loop_.Now(here_->runs().ListApprovals(ann_, {}, {}));
+  const auto approvals = loop_.Await(here_->runs().ListApprovals(ann_, {}, {}));
   EXPECT_EQ(approvals->items.at(0).state, ApprovalState::kCancelled);
   // Also a saved one.
   here_ = Make({.keep_parked = 0ns});
   view = Start(Script({FakeCall{.tool = "send"}}));
   loop_.Until([&] { return here_->engine().stats().cells_live == 0; });
-  loop_.Now(here_->runs().TendOnce());
-  EXPECT_EQ(loop_.Now(here_->runs().Cancel(ann_, view.id))->outcome.status, RunStatus::kCancelled);
+  loop_.Await(here_->runs().TendOnce());
+  EXPECT_EQ(loop_.Await(here_->runs().Cancel(ann_, view.id))->outcome.status,
+            RunStatus::kCancelled);
   EXPECT_THAT(effects_, IsEmpty());
 }
 
@@ -498,7 +501,7 @@ TEST_F(DurableRunsTest, ARunThatAnotherReplicaHoldsIsCancelledThroughTheStore) {
   const RunView view = Start(Script({FakeCall{.tool = "send"}}));
   auto there = Make();
   here_->runs().Tend();
-  const auto cancelled = loop_.Now(there->runs().Cancel(ann_, view.id));
+  const auto cancelled = loop_.Await(there->runs().Cancel(ann_, view.id));
   ASSERT_TRUE(cancelled) << cancelled.error().message();
   EXPECT_EQ(cancelled->outcome.status, RunStatus::kCancelled);
   EXPECT_EQ(Find(view.id).outcome.status, RunStatus::kCancelled);
@@ -508,14 +511,14 @@ TEST_F(DurableRunsTest, ARunThatAnotherReplicaHoldsIsCancelledThroughTheStore) {
 
 TEST_F(DurableRunsTest, ACancelIsNotForgottenWhenTheHolderDies) {
   const RunView view = Start(Script({FakeCall{.tool = "send"}}));
-  ASSERT_TRUE(loop_.Now(store_->runs().AskToCancel(ann_, view.id, clock_.Now())));
+  ASSERT_TRUE(loop_.Await(store_->runs().AskToCancel(ann_, view.id, clock_.Now())));
   auto there = Make();
-  loop_.Now(there->runs().TendOnce());
-  EXPECT_EQ(loop_.Now(there->runs().Find(ann_, view.id))->state,
+  loop_.Await(there->runs().TendOnce());
+  EXPECT_EQ(loop_.Await(there->runs().Find(ann_, view.id))->state,
             RunState::kWaiting);  // It is held.
   Elapse();
-  loop_.Now(there->runs().TendOnce());
-  EXPECT_EQ(loop_.Now(there->runs().Find(ann_, view.id))->outcome.status, RunStatus::kCancelled);
+  loop_.Await(there->runs().TendOnce());
+  EXPECT_EQ(loop_.Await(there->runs().Find(ann_, view.id))->outcome.status, RunStatus::kCancelled);
 }
 
 TEST_F(DurableRunsTest, AnothersRunIsLikeNone) {
@@ -525,15 +528,15 @@ TEST_F(DurableRunsTest, AnothersRunIsLikeNone) {
     EXPECT_EQ(foreign.error().code(), ErrorCode::kNotFound);
     EXPECT_EQ(foreign.error().message(), absent.error().message());
   };
-  same(loop_.Now(runs.Find(bob_, view.id)), loop_.Now(runs.Find(bob_, RunId("run_x"))));
-  same(loop_.Now(runs.Cancel(bob_, view.id)), loop_.Now(runs.Cancel(bob_, RunId("run_x"))));
-  same(loop_.Now(runs.Await(bob_, view.id, {}, {})),
-       loop_.Now(runs.Await(bob_, RunId("run_x"), {}, {})));
-  same(loop_.Now(runs.File(bob_, view.id, 0)), loop_.Now(runs.File(bob_, RunId("run_x"), 0)));
+  same(loop_.Await(runs.Find(bob_, view.id)), loop_.Await(runs.Find(bob_, RunId("run_x"))));
+  same(loop_.Await(runs.Cancel(bob_, view.id)), loop_.Await(runs.Cancel(bob_, RunId("run_x"))));
+  same(loop_.Await(runs.Await(bob_, view.id, {}, {})),
+       loop_.Await(runs.Await(bob_, RunId("run_x"), {}, {})));
+  same(loop_.Await(runs.File(bob_, view.id, 0)), loop_.Await(runs.File(bob_, RunId("run_x"), 0)));
   const ApprovalId approval(view.outcome.approvals[0].id);
-  same(loop_.Now(runs.Decide(bob_, approval, {.verdict = ApprovalState::kApproved})),
-       loop_.Now(runs.Decide(bob_, ApprovalId("apr_x"), {.verdict = ApprovalState::kApproved})));
-  EXPECT_THAT(loop_.Now(runs.List(bob_, {}, {}))->items, IsEmpty());
+  same(loop_.Await(runs.Decide(bob_, approval, {.verdict = ApprovalState::kApproved})),
+       loop_.Await(runs.Decide(bob_, ApprovalId("apr_x"), {.verdict = ApprovalState::kApproved})));
+  EXPECT_THAT(loop_.Await(runs.List(bob_, {}, {}))->items, IsEmpty());
   EXPECT_EQ(Find(view.id).state, RunState::kWaiting);
   EXPECT_THAT(effects_, IsEmpty());
 }
@@ -554,7 +557,7 @@ TEST_F(DurableRunsTest, WaitingRunsAreBoundedPerOwnerAndInAll) {
   const auto told = [&](WaitingLimits limits, const IsolationKey& owner) {
     here_ = Make({.waiting = limits});
     here_->engine().Push(Script({FakeCall{.tool = "send"}}));
-    const auto view = loop_.Now(here_->runs().Start(owner, {.code = "code"}));
+    const auto view = loop_.Await(here_->runs().Start(owner, {.code = "code"}));
     if (view->state == RunState::kWaiting) return std::string("asked");
     EXPECT_EQ(view->outcome.calls.at(0).outcome, "denied");
     return std::get<ToolDenied>(here_->engine().answers().at(0).second).message;
@@ -574,7 +577,7 @@ TEST_F(DurableRunsTest, WaitingRunsAreBoundedPerOwnerAndInAll) {
 TEST_F(DurableRunsTest, AYesCountsHoweverManyWaitByThen) {
   const RunView first = Start(Script({FakeCall{.tool = "send"}}));
   Start(Script({FakeCall{.tool = "send"}}));
-  loop_.Now(here_->runs().Close());
+  loop_.Await(here_->runs().Close());
   auto there = Make({.waiting = {.runs = 1, .runs_in_all = 1}}, {.max_pending = 1});
   there->engine().AdoptSaved(here_->engine());
   ASSERT_TRUE(Decide(*there, first.outcome.approvals[0].id));
@@ -594,8 +597,8 @@ TEST_F(DurableRunsTest, TheBoundInAllHoldsForManyAtOnce) {
 
 TEST_F(DurableRunsTest, ADecisionAtTheDeskWakesTheRun) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
-  ASSERT_TRUE(loop_.Now(here_->desk().Decide(ann_, ApprovalId(view.outcome.approvals[0].id),
-                                             {.verdict = ApprovalState::kApproved, .by = "b"})));
+  ASSERT_TRUE(loop_.Await(here_->desk().Decide(ann_, ApprovalId(view.outcome.approvals[0].id),
+                                               {.verdict = ApprovalState::kApproved, .by = "b"})));
   EXPECT_EQ(Await(*here_, view.id).outcome.status, RunStatus::kCompleted);
   EXPECT_THAT(effects_, ElementsAre("send"));
 }
@@ -625,7 +628,7 @@ TEST_F(DurableRunsTest, AYesForASessionEndsWithTheSession) {
   ASSERT_EQ(view.state, RunState::kWaiting);
   const StandingYes any{.scope = StandingYes::Scope::kSession,
                         .arguments = StandingYes::Arguments::kAny};
-  ASSERT_TRUE(loop_.Now(
+  ASSERT_TRUE(loop_.Await(
       here_->runs().Decide(ann_, ApprovalId(view.outcome.approvals[0].id),
                            {.verdict = ApprovalState::kApproved, .by = "ann", .standing = any})));
   EXPECT_EQ(Await(*here_, view.id).outcome.status, RunStatus::kCompleted);
@@ -652,12 +655,12 @@ TEST_F(DurableRunsTest, AWaitingRunThatWasInMemoryAloneEndsAsLostWithItsHost) {
   const RunView view =
       Start(Script({FakeCall{.tool = "send"}}), {.code = "code", .session = std::string("s")});
   auto there = Make();
-  loop_.Now(there->runs().TendOnce());
-  EXPECT_EQ(loop_.Now(there->runs().Find(ann_, view.id))->state,
+  loop_.Await(there->runs().TendOnce());
+  EXPECT_EQ(loop_.Await(there->runs().Find(ann_, view.id))->state,
             RunState::kWaiting);  // It is held.
   Elapse();
-  loop_.Now(there->runs().TendOnce());
-  const RunView lost = *loop_.Now(there->runs().Find(ann_, view.id));
+  loop_.Await(there->runs().TendOnce());
+  const RunView lost = *loop_.Await(there->runs().Find(ann_, view.id));
   EXPECT_EQ(lost.outcome.reason, RunReason::kLost);
   EXPECT_THAT(lost.outcome.error->message, HasSubstr("gone"));
   EXPECT_FALSE(Decide(*there, view.outcome.approvals[0].id));
@@ -667,7 +670,7 @@ TEST_F(DurableRunsTest, AWaitingRunThatWasInMemoryAloneEndsAsLostWithItsHost) {
 TEST_F(DurableRunsTest, LimitsAboveTheCeilingAreRefused) {
   RunSpec request{.code = "code"};
   request.limits = Limits{.wall_time = std::chrono::hours(1)};
-  EXPECT_EQ(loop_.Now(here_->runs().Start(ann_, std::move(request))).error().code(),
+  EXPECT_EQ(loop_.Await(here_->runs().Start(ann_, std::move(request))).error().code(),
             ErrorCode::kInvalidArgument);
 }
 

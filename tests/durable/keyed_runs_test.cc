@@ -20,11 +20,11 @@ class KeyedRunsTest : public DurableRunsTest {
                 .id = IdempotencyKey("k"), .fingerprint = "f", .expires_at = clock_.Now() + 24h}};
   }
   Result<KeyedRun> ByKey(Replica& replica) {
-    return loop_.Now(replica.runs().FindByKey(ann_, IdempotencyKey("k")));
+    return loop_.Await(replica.runs().FindByKey(ann_, IdempotencyKey("k")));
   }
   // Returns at once, or the test hangs: this caller has seen nothing yet.
   RunView AwaitAsStranger(Replica& replica, const RunId& id) {
-    return *loop_.Now(
+    return *loop_.Await(
         replica.runs().Await(ann_, id, {}, std::chrono::steady_clock::now() + 10 * kPatience));
   }
 };
@@ -34,15 +34,15 @@ TEST_F(KeyedRunsTest, AKeyStartsOneRunOnAllReplicas) {
   const RunView view = Start(Script({FakeCall{.tool = "send"}}), Request());
   for (Replica* replica : {here_.get(), there.get()}) {
     replica->engine().Push(Script({FakeCall{.tool = "read"}}));
-    EXPECT_EQ(loop_.Now(replica->runs().Start(ann_, Request())).error().code(),
+    EXPECT_EQ(loop_.Await(replica->runs().Start(ann_, Request())).error().code(),
               ErrorCode::kFailedPrecondition);
-    EXPECT_EQ(loop_.Now(replica->runs().StartDetached(ann_, Request())).error().code(),
+    EXPECT_EQ(loop_.Await(replica->runs().StartDetached(ann_, Request())).error().code(),
               ErrorCode::kFailedPrecondition);
     EXPECT_EQ(ByKey(*replica)->run, view.id);
     EXPECT_EQ(ByKey(*replica)->fingerprint, "f");
   }
-  EXPECT_EQ(loop_.Now(here_->runs().List(ann_, {}, {}))->items.size(), 1u);
-  EXPECT_EQ(loop_.Now(here_->runs().FindByKey(bob_, IdempotencyKey("k"))).error().code(),
+  EXPECT_EQ(loop_.Await(here_->runs().List(ann_, {}, {}))->items.size(), 1u);
+  EXPECT_EQ(loop_.Await(here_->runs().FindByKey(bob_, IdempotencyKey("k"))).error().code(),
             ErrorCode::kNotFound);
   EXPECT_THAT(effects_, IsEmpty());
 }
@@ -62,7 +62,7 @@ TEST_F(KeyedRunsTest, ARunIsFoundByItsKeyBeforeItHasAnEffect) {
 
 TEST_F(KeyedRunsTest, ARunThatCouldNotBeginFreesItsKey) {
   here_->engine().FailNextOpen(Error(ErrorCode::kResourceExhausted, "no room"));
-  EXPECT_EQ(loop_.Now(here_->runs().Start(ann_, Request())).error().code(),
+  EXPECT_EQ(loop_.Await(here_->runs().Start(ann_, Request())).error().code(),
             ErrorCode::kResourceExhausted);
   EXPECT_EQ(ByKey(*here_).error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(Start(Script({}), Request()).outcome.status, RunStatus::kCompleted);
@@ -104,7 +104,7 @@ TEST_F(KeyedRunsTest, EachCallerIsToldWhatTheRunWaitsFor) {
   const RunView view = Start(Script({FakeCall{.tool = "send"}}), Request());
   ASSERT_EQ(view.state, RunState::kWaiting);
   for (Replica* replica : {here_.get(), there.get(), here_.get()}) {
-    static_cast<void>(loop_.Now(replica->runs().Find(ann_, view.id)));
+    static_cast<void>(loop_.Await(replica->runs().Find(ann_, view.id)));
     const RunView told = AwaitAsStranger(*replica, view.id);
     EXPECT_EQ(told.state, RunState::kWaiting);
     EXPECT_EQ(ApprovalIds(told), ApprovalIds(view));

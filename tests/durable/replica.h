@@ -1,5 +1,5 @@
-// JournaledRuns over an engine of scripts: one or more replicas over one store, on one event loop and
-// a clock that the test moves.
+// JournaledRuns over an engine of scripts: one or more replicas over one store, on one event loop
+// and a clock that the test moves.
 //
 // Trust     For tests.
 // Threads   One.
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/spawn.h"
+#include "base/testing/test_loop.h"
 #include "engine/fake/fake_engine.h"
 #include "runs/journaled_runs.h"
 #include "store/sqlite/sqlite_store.h"
@@ -37,43 +38,10 @@ inline FakeScript Script(std::vector<std::variant<FakeOutput, FakeCall>> steps) 
 }
 
 // The one event loop for everything, run by the waiting function.
-class Loop {
- public:
-  asio::io_context& context() { return context_; }
-  void Until(const std::function<bool()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!done()) {
-      if (std::chrono::steady_clock::now() >= deadline) throw std::runtime_error("it hangs");
-      context_.restart();
-      context_.run_one_for(100ms);
-    }
-  }
-  template <typename T>
-  T Now(asio::awaitable<T> work) {
-    std::optional<T> result;
-    const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
-    Spawn(context_.get_executor(), keep);
-    Until([&] { return result.has_value(); });
-    return *std::move(result);
-  }
-  void Now(asio::awaitable<void> work) {
-    bool ended = false;
-    const auto note = [&]() -> asio::awaitable<void> {
-      co_await std::move(work);
-      ended = true;
-    };
-    Spawn(context_.get_executor(), note);
-    Until([&] { return ended; });
-  }
-
- private:
-  asio::io_context context_;
-};
-
 // One process: its own engine and runner, over a shared store.
 class Replica {
  public:
-  Replica(Loop& loop, Store& store, const KeyRing& keys, const Clock& clock,
+  Replica(TestLoop& loop, Store& store, const KeyRing& keys, const Clock& clock,
           std::shared_ptr<const CodeSetting> setting, RunSettings settings,
           DeskOptions desk_options)
       : loop_(loop),
@@ -91,8 +59,8 @@ class Replica {
                .clock = &clock,
                .settings = settings}) {}
   ~Replica() {
-    loop_.Now(runs_.Close());
-    loop_.Now(runner_.Close());
+    loop_.Await(runs_.Close());
+    loop_.Await(runner_.Close());
     EXPECT_EQ(engine_.stats().cells_live, 0u);
   }
 
@@ -101,7 +69,7 @@ class Replica {
   ApprovalDesk& desk() { return desk_; }
 
  private:
-  Loop& loop_;
+  TestLoop& loop_;
   DecisionNotifier notifier_;
   ApprovalDesk desk_;
   FakeEngine engine_;
@@ -132,27 +100,27 @@ class DurableRunsTest : public ::testing::Test {
 
   RunView Start(FakeScript script, RunSpec request = {.code = "code"}) {
     here_->engine().Push(std::move(script));
-    auto view = loop_.Now(here_->runs().Start(ann_, std::move(request)));
+    auto view = loop_.Await(here_->runs().Start(ann_, std::move(request)));
     EXPECT_TRUE(view) << view.error().message();
     seen_.merge(ApprovalIds(*view));
     return *view;
   }
   Result<StoredApproval> Decide(Replica& replica, const std::string& id,
                                 ApprovalState verdict = ApprovalState::kApproved) {
-    return loop_.Now(
+    return loop_.Await(
         replica.runs().Decide(ann_, ApprovalId(id), {.verdict = verdict, .by = "ann"}));
   }
   RunView Await(Replica& replica, const RunId& id) {
-    auto view = loop_.Now(
+    auto view = loop_.Await(
         replica.runs().Await(ann_, id, seen_, std::chrono::steady_clock::now() + kPatience));
     seen_.merge(ApprovalIds(*view));
     return *view;
   }
-  RunView Find(const RunId& id) { return *loop_.Now(here_->runs().Find(ann_, id)); }
+  RunView Find(const RunId& id) { return *loop_.Await(here_->runs().Find(ann_, id)); }
   // Acts as if the process were gone: its lease expires, its memory does not count.
   void Elapse() { clock_.Advance(1min); }
 
-  Loop loop_;
+  TestLoop loop_;
   ManualClock clock_;
   const std::unique_ptr<Store> store_ = *OpenMemoryStore();
   const KeyRing keys_ = KeyRing::Generate();

@@ -8,6 +8,7 @@
 
 #include "approval/binding.h"
 #include "base/spawn.h"
+#include "base/testing/test_loop.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace caisson {
@@ -16,8 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Ruling = CallJournal::Ruling;
-
-constexpr auto kPatience = 30s;  // A test that waits longer hangs.
 
 class RunJournalTest : public ::testing::Test {
  protected:
@@ -28,35 +27,21 @@ class RunJournalTest : public ::testing::Test {
   }
   LeaseTerm Term() { return {.holder = "here", .now = clock_.Now(), .until = clock_.Now() + 1min}; }
 
-  // Runs the loop until `done`.
-  void RunUntil(const std::function<bool()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!done()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nothing happens";
-      context_.restart();
-      context_.run_one_for(1s);
-    }
-  }
+  void RunUntil(const std::function<bool()>& done) { loop_.Until(done); }
   template <typename T>
   T Now(asio::awaitable<T> work) {
-    std::optional<T> result;
-    const auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); };
-    Spawn(context_.get_executor(), keep);
-    RunUntil([&] { return result.has_value(); });
-    return *std::move(result);
+    return loop_.Await(std::move(work));
   }
 
-  // A waiting call owns its journal, and the journal the wait. Stop() ends both, as at the end of a run.
+  // A waiting call owns its journal, and the journal the wait. Stop() ends both, as at the end of a
+  // run.
   void TearDown() override {
     for (const auto& journal : opened_) journal->Stop();
-    context_.restart();
-    context_.poll();
+    loop_.Poll();
   }
 
   void ReadDecisions(const std::shared_ptr<RunJournal>& journal) {
-    bool done = false;
-    Spawn(context_.get_executor(), journal->ReadDecisions(), [&done] { done = true; });
-    RunUntil([&] { return done; });
+    loop_.Await(journal->ReadDecisions());
   }
 
   std::shared_ptr<RunJournal> Open(std::vector<StoredCall> recorded = {}) {
@@ -104,7 +89,7 @@ class RunJournalTest : public ::testing::Test {
     const auto ask = [](auto shared, auto asked, auto out) -> asio::awaitable<void> {
       *out = co_await shared->Before(std::move(asked));
     };
-    Spawn(context_.get_executor(), ask(journal, std::move(call), ruling));
+    Spawn(loop_.context().get_executor(), ask(journal, std::move(call), ruling));
     return ruling;
   }
   // Up to the moment at which the effect may begin.
@@ -118,7 +103,7 @@ class RunJournalTest : public ::testing::Test {
                                           {.verdict = verdict, .by = "ann", .at = clock_.Now()}));
   }
 
-  asio::io_context context_;
+  TestLoop loop_;
   ManualClock clock_;
   const std::unique_ptr<Store> store_ = *OpenMemoryStore();
   DecisionNotifier notifier_;
@@ -342,8 +327,7 @@ TEST_F(RunJournalTest, NothingNewIsDoneBeforeTheRecordWasAskedFor) {
   Reclaim();
   auto journal = Open(Rows());
   auto fresh = Begin(journal, Call(0, read_, 0));
-  context_.restart();
-  context_.poll();
+  loop_.Poll();
   EXPECT_FALSE(fresh->has_value());
   EXPECT_EQ(Rows().size(), 1u);
   Begin(journal, Call(1, read_, 1));

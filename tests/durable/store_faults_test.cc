@@ -29,7 +29,7 @@ constexpr int kRounds = 40;  // Rounds of tending, each later than any setback o
 // the store could not do.
 class Life {
  public:
-  Life(Loop& loop, Store& store, ManualClock& clock, FaultPlan& plan, IsolationKey owner)
+  Life(TestLoop& loop, Store& store, ManualClock& clock, FaultPlan& plan, IsolationKey owner)
       : loop_(loop), store_(store), clock_(clock), plan_(plan), owner_(std::move(owner)) {}
 
   std::unique_ptr<Replica> Make(std::chrono::nanoseconds keep_parked = 1h) {
@@ -49,7 +49,7 @@ class Life {
   RunView Start(Replica& replica, RunSpec request = {.code = "code"}) {
     return Again<RunView>([&] {
       replica.engine().Push(Script());
-      auto view = loop_.Now(replica.runs().Start(owner_, request));
+      auto view = loop_.Await(replica.runs().Start(owner_, request));
       if (!view) EXPECT_THAT(effects_, IsEmpty()) << "told that it did not start";
       return view;
     });
@@ -57,13 +57,13 @@ class Life {
   void Decide(Replica& replica, const RunView& view,
               ApprovalState verdict = ApprovalState::kApproved) {
     Again<StoredApproval>([&] {
-      return loop_.Now(replica.runs().Decide(owner_, ApprovalId(view.outcome.approvals.at(0).id),
-                                             {.verdict = verdict, .by = "ann"}));
+      return loop_.Await(replica.runs().Decide(owner_, ApprovalId(view.outcome.approvals.at(0).id),
+                                               {.verdict = verdict, .by = "ann"}));
     });
   }
   void Cancel(Replica& replica, const RunId& id) {
     Again<RunView>([&] {
-      auto view = loop_.Now(replica.runs().Cancel(owner_, id));
+      auto view = loop_.Await(replica.runs().Cancel(owner_, id));
       // Recorded in the store, because the run could not be released when it fell asleep.
       const bool noted = !view && view.error().code() == ErrorCode::kDeadlineExceeded;
       return noted ? RunView{.id = id} : std::move(view);
@@ -72,13 +72,13 @@ class Life {
   // Waits until it is in that state.
   void Await(Replica& replica, const RunId& id, RunState state) {
     for (int i = 0; i < kRounds; ++i) {
-      loop_.Now(replica.runs().TendOnce());
+      loop_.Await(replica.runs().TendOnce());
       const auto deadline = std::chrono::steady_clock::now() + 10ms;
       loop_.Until([&] {
-        const auto view = loop_.Now(replica.runs().Find(owner_, id));
+        const auto view = loop_.Await(replica.runs().Find(owner_, id));
         return (view && view->state == state) || std::chrono::steady_clock::now() > deadline;
       });
-      const auto view = loop_.Now(replica.runs().Find(owner_, id));
+      const auto view = loop_.Await(replica.runs().Find(owner_, id));
       if (view && view->state == state) return;
       clock_.Advance(20s);
     }
@@ -86,23 +86,25 @@ class Life {
   }
   Outcome Ended(Replica& replica, const RunId& id) {
     Await(replica, id, RunState::kFinished);
-    return Again<RunView>([&] { return loop_.Now(replica.runs().Find(owner_, id)); }).outcome;
+    return Again<RunView>([&] { return loop_.Await(replica.runs().Find(owner_, id)); }).outcome;
   }
 
   // Checks the rows that are left once the run has ended.
   void ExpectNothingLeft(const RunId& id) {
     statements_ = plan_.statements();
     plan_.Stop();
-    const auto runs = loop_.Now(store_.runs().List(owner_, {}, {}));
+    const auto runs = loop_.Await(store_.runs().List(owner_, {}, {}));
     ASSERT_TRUE(runs);
     EXPECT_EQ(runs->items.size(), 1u);
-    EXPECT_EQ(loop_.Now(store_.runs().LoadSaved(owner_, id)).error().code(), ErrorCode::kNotFound);
-    const auto usage = loop_.Now(store_.runs().Usage(owner_));
+    EXPECT_EQ(loop_.Await(store_.runs().LoadSaved(owner_, id)).error().code(),
+              ErrorCode::kNotFound);
+    const auto usage = loop_.Await(store_.runs().Usage(owner_));
     EXPECT_EQ(usage->waiting_runs, 0u);
-    const auto approvals = loop_.Now(store_.approvals().List(owner_, ApprovalState::kPending, {}));
+    const auto approvals =
+        loop_.Await(store_.approvals().List(owner_, ApprovalState::kPending, {}));
     EXPECT_THAT(approvals->items, IsEmpty());
     EXPECT_EQ(store_.health().waiting(), 0u);
-    const auto resumable = loop_.Now(store_.maintenance().ResumableRuns(clock_.Now() + 1h, 1000));
+    const auto resumable = loop_.Await(store_.maintenance().ResumableRuns(clock_.Now() + 1h, 1000));
     for (const OwnedRun& each : *resumable) EXPECT_NE(each.owner, owner_);
   }
 
@@ -135,7 +137,7 @@ class Life {
     return std::make_shared<const CodeSetting>(std::move(setting));
   }
 
-  Loop& loop_;
+  TestLoop& loop_;
   Store& store_;
   ManualClock& clock_;
   FaultPlan& plan_;
@@ -227,7 +229,7 @@ class StoreFaultsTest : public testing::TestWithParam<std::tuple<BackendKind, Sc
     return life.statements();
   }
 
-  Loop loop_;
+  TestLoop loop_;
   ManualClock clock_;
   const std::shared_ptr<FaultPlan> plan_ = std::make_shared<FaultPlan>();
   const std::unique_ptr<Backend> backend_ = MakeBackend(std::get<0>(GetParam()));

@@ -10,7 +10,8 @@
 //   # repeat: times, SEED counting up
 //   # engines: where to run it ("wasm", "native", "landlock": native in that tier); default: all
 //   # expect native: if that engine ends it in another way than `expect` says
-//   # mounts: "yes" if it needs /ro, /rw and /overlay, directories of the host with host.txt in them
+//   # mounts: "yes" if it needs /ro, /rw and /overlay, directories of the host with host.txt in
+//   them
 // It gets CANARY_FILE and CANARY_DIR on the host, PORT where the host listens, and SEED.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

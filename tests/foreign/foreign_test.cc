@@ -1,5 +1,5 @@
-// CPythons of other versions, each started by a real fork server for every run: they behave like the
-// embedded one, and the walls around them are the same.
+// CPythons of other versions, each started by a real fork server for every run: they behave like
+// the embedded one, and the walls around them are the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -49,7 +49,8 @@ TEST_F(NativeTest, RunsNumpyAndPandas) {
   EXPECT_EQ(Run("import pandas as pd; int(pd.DataFrame({'a': [1, 2]}).a.sum())").result, Value(3));
 }
 
-// Libraries that get no memory crash, or raise errors of other names. Whatever they do, it was the limit.
+// Libraries that get no memory crash, or raise errors of other names. Whatever they do, it was the
+// limit.
 class ShortOfMemoryTest : public NativeTest, public ::testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(
     Libraries, ShortOfMemoryTest,

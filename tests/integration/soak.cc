@@ -1,5 +1,5 @@
-// Many runs of every kind in parallel, while workers, fork servers and cells are killed: every answer
-// is right, and in the end nothing has grown and nothing is left.
+// Many runs of every kind in parallel, while workers, fork servers and cells are killed: every
+// answer is right, and in the end nothing has grown and nothing is left.
 //
 //   integration_soak wasm|native RUNS
 #include <signal.h>
@@ -27,7 +27,8 @@ using namespace std::chrono_literals;
 
 constexpr int kDrivers = 4;
 constexpr std::size_t kLanes = 2;
-// One run in this many is followed by the death of a worker; replacing a fork server is more expensive.
+// One run in this many is followed by the death of a worker; replacing a fork server is more
+// expensive.
 constexpr unsigned kKillEvery = 400;
 // Time until every process has its replacement at the end.
 constexpr std::chrono::seconds kSettling{60};

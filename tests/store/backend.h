@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/spawn.h"
+#include "base/run_here.h"
 #include "store/sql/sql_connection.h"
 #include "store/store.h"
 
@@ -36,12 +36,7 @@ std::string ToString(BackendKind kind);
 // Runs a coroutine to its end on this thread.
 template <typename T>
 Result<T> Now(asio::awaitable<Result<T>> work) {
-  asio::io_context context;
-  std::optional<Result<T>> result;
-  const auto run = [&]() -> asio::awaitable<void> { result = co_await std::move(work); };
-  Spawn(context.get_executor(), run);
-  context.run();
-  return *std::move(result);
+  return RunHere(std::move(work));
 }
 
 inline std::string Why(const auto& result) {

@@ -1,12 +1,12 @@
-// A CellPool keeps a fork server of one kind alive on its lane, and keeps a few of its cells ready for
-// the next runs.
+// A CellPool keeps a fork server of one kind alive on its lane, and keeps a few of its cells ready
+// for the next runs.
 //
 // A run takes a waiting cell. The next cell is made in the pause after the run, or when half of the
 // spare cells are taken, because making one takes time from the runs on the same cores. Spare cells
 // are warmed, except while runs take them as fast as they are made. A run that needs another
 // variety of cell waits until one is made for it.
-// After enough cells or time the fork server is replaced by a new one, and ends when its last cell has
-// ended.
+// After enough cells or time the fork server is replaced by a new one, and ends when its last cell
+// has ended.
 //
 // Trust     Messages of its fork servers are checked; see ForkServerProcess.
 // Threads   The thread of its lane.
@@ -63,8 +63,8 @@ class CellPool final : private ForkServerObserver {
   void Take(const CellVariety& variety, WithLink then);
   // Makes and warms a cell for a future run. The receiver uses it or kills it.
   void Prepare(const CellVariety& variety, WithCell then);
-  // The same, from the fork server with this number only, for a cell that will become a copy of one of
-  // its cells. Returns false if that fork server is gone.
+  // The same, from the fork server with this number only, for a cell that will become a copy of one
+  // of its cells. Returns false if that fork server is gone.
   bool TakeOf(std::uint64_t fork_server, const CellVariety& variety, WithLink& then);
   // Call it regularly while busy(): restarts, replaces and refills.
   void Check(SteadyTime now);

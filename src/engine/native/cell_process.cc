@@ -318,8 +318,8 @@ Result<void> CellProcess::RequireCopies() const {
                "another Python or another tier; run the session in engine wasm");
 }
 
-// The host tells the cell what it cannot see itself. The cell waits, so the process map is still true
-// when it reads it.
+// The host tells the cell what it cannot see itself. The cell waits, so the process map is still
+// true when it reads it.
 Result<void> CellProcess::SendProcessMap() {
   if (!std::exchange(may_ask_process_map_, false)) return Violation("it asks out of place");
   struct stat out{};

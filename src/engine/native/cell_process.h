@@ -8,8 +8,8 @@
 // Trust     Everything that it writes is hostile (I9). It can achieve nothing worse than being
 //           killed, and no other cell is affected.
 // Threads   The thread of its lane.
-// Lifetime  Shared by its fork server, by the code that keeps it for the next run, and by the handlers
-//           that wait for its descriptors. It ends after OnGone or OnLost.
+// Lifetime  Shared by its fork server, by the code that keeps it for the next run, and by the
+//           handlers that wait for its descriptors. It ends after OnGone or OnLost.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -65,8 +65,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   // one.
   std::vector<UniqueFd> MakeGroup();
 
-  // Reports of the fork server about the cell, in this order. `boundary` is copied because it outlives
-  // the fork server.
+  // Reports of the fork server about the cell, in this order. `boundary` is copied because it
+  // outlives the fork server.
   void OnBorn(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
   Result<void> OnPrepared(CellDescriptors descriptors);
   void OnFailed() { failed_ = true; }

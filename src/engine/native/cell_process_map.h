@@ -1,5 +1,5 @@
-// MapCellProcesses lists the mappings of a cell at rest. The list is for the cell itself, which is about
-// to be saved.
+// MapCellProcesses lists the mappings of a cell at rest. The list is for the cell itself, which is
+// about to be saved.
 //
 // Trust     Reads what the kernel reports about a hostile process, and passes it on within bounds.
 // Threads   Any; takes a fraction of a millisecond. The result is valid while the process waits for
@@ -20,8 +20,8 @@ struct PipeNumbers {
   std::uint64_t error_out = 0;
 };
 
-// Returns the format of wire/process_map.h. Fails with kFailedPrecondition if the cell has threads, or
-// more mappings than the format can hold.
+// Returns the format of wire/process_map.h. Fails with kFailedPrecondition if the cell has threads,
+// or more mappings than the format can hold.
 Result<std::string> MapCellProcesses(const UniqueFd& pidfd, PipeNumbers pipes);
 
 }  // namespace caisson

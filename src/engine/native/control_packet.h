@@ -1,7 +1,8 @@
 // Receives one packet of a fork server's control socket with its descriptors.
 //
-// Trust     The fork server forks hostile code. Its packets are decoded here only, and every length and
-//           count is checked. Descriptors are owned from the moment they arrive, so none can leak.
+// Trust     The fork server forks hostile code. Its packets are decoded here only, and every length
+//           and count is checked. Descriptors are owned from the moment they arrive, so none can
+//           leak.
 // Threads   One.
 // Lifetime  A value that owns its descriptors.
 #pragma once

@@ -1,10 +1,11 @@
 // A ForkServerLauncher starts fork servers. Tests start a thread instead of a process.
 //
-// Trust     A fork server is our own program until its first cell runs code. Nothing that it sends is
-//           trusted even so.
+// Trust     A fork server is our own program until its first cell runs code. Nothing that it sends
+//           is trusted even so.
 // Threads   Used on the lane that owns the fork server. The jail ties a child to the thread that
 //           started it, so a lane starts its own fork servers and outlives them.
-// Lifetime  A ForkServerHandle owns its process: the destructor kills and reaps it and all its cells.
+// Lifetime  A ForkServerHandle owns its process: the destructor kills and reaps it and all its
+//           cells.
 #pragma once
 
 #include <memory>

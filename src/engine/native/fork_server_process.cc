@@ -277,8 +277,8 @@ void ForkServerProcess::Make(std::uint64_t number, const CellVariety& variety,
   ++made_;
   const std::vector<UniqueFd> groups = cgroups_ ? cell->MakeGroup() : std::vector<UniqueFd>();
   if (SendMake(control_.native_handle(), how, number, variety, groups)) return;
-  // The queue holds hundreds of requests, far more than are ever pending, so the fork server does not
-  // read.
+  // The queue holds hundreds of requests, far more than are ever pending, so the fork server does
+  // not read.
   asio::post(context_, [self = shared_from_this()] {
     self->Lose(RunReason::kLost, "it does not read its messages");
   });

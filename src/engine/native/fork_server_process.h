@@ -1,5 +1,5 @@
-// A ForkServerProcess is the host's view of one fork server: a warm process that makes cells and reports when
-// they are gone.
+// A ForkServerProcess is the host's view of one fork server: a warm process that makes cells and
+// reports when they are gone.
 //
 // Trust     It can achieve nothing worse than being killed: for breaking the protocol, for not
 //           being ready in time, for not reaping a killed cell. Its cells die with it (they are in
@@ -34,8 +34,8 @@ class ForkServerObserver {
   virtual void OnForkServerReady(ForkServerProcess& fork_server) = 0;
   virtual void OnCellPrepared(ForkServerProcess& fork_server,
                               std::shared_ptr<CellProcess> cell) = 0;
-  // A requested cell will not come: the fork server reported that it cannot make it, or it died while
-  // it was made.
+  // A requested cell will not come: the fork server reported that it cannot make it, or it died
+  // while it was made.
   enum class NotMade { kRefused, kDied };
   virtual void OnCellNotMade(ForkServerProcess& fork_server, const CellVariety& variety,
                              NotMade how, const std::string& why) = 0;

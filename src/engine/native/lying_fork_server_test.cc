@@ -1,4 +1,5 @@
-// Every lie a fork server or a cell can tell ends that fork server or that cell, and only that (I9).
+// Every lie a fork server or a cell can tell ends that fork server or that cell, and only that
+// (I9).
 #include <gtest/gtest.h>
 
 #include "engine/native/testing/native_engine_fixture.h"

@@ -18,7 +18,8 @@ class NativeCell final : public EngineCell {
              std::chrono::nanoseconds queued)
       : EngineCell(lane, std::move(owner), std::move(place), queued), lane_(lane) {}
 
-  // Fills the empty cell from saved bytes, in a process of the fork server that made the saved cell.
+  // Fills the empty cell from saved bytes, in a process of the fork server that made the saved
+  // cell.
   asio::awaitable<Result<void>> Restore(std::uint64_t fork_server, SavedCell saved, Limits limits);
 
  private:

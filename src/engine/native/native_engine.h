@@ -43,8 +43,8 @@ struct NativeEngineOptions {
   std::size_t lanes = 0;  // 0: one per core this process may use.
   bool pin = true;        // Pin each lane and its fork servers to one core.
   Limits ceiling = DefaultCeiling();
-  // The kinds of fork servers, by their imported modules. The first kind is started at once and serves
-  // all code that no other kind fits better. The others are started when code needs them.
+  // The kinds of fork servers, by their imported modules. The first kind is started at once and
+  // serves all code that no other kind fits better. The others are started when code needs them.
   std::vector<ForkServerKind> kinds = {{}};
   // Top-level modules that code may import whatever the policy's lists say. Null: only those lists
   // apply.

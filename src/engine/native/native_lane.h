@@ -1,6 +1,6 @@
 // A NativeLane is the part of the native engine that serves one core: a thread with its event loop,
-// and the fork servers on that core. Thread and cells share a core because waking across cores costs
-// ten times as much as the work itself.
+// and the fork servers on that core. Thread and cells share a core because waking across cores
+// costs ten times as much as the work itself.
 //
 // Trust     Its cells are hostile; see CellProcess.
 // Threads   Everything runs on the lane's own thread, except where noted.

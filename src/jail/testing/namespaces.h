@@ -1,6 +1,8 @@
-// Skips tests that need namespaces where the machine refuses them, as Docker's default profile does.
+// Skips tests that need namespaces where the machine refuses them, as Docker's default profile
+// does.
 //
-// Trust     Asks the kernel itself, not the product: a fault of ours in tier namespace still fails its tests.
+// Trust     Asks the kernel itself, not the product: a fault of ours in tier namespace still fails
+//           its tests.
 // Threads   Any; asks once.
 // Lifetime  Static.
 #pragma once
@@ -31,8 +33,9 @@ inline int ErrorOfNamespaces() {
   return error_number;
 }
 
-// Ends the running test as skipped if namespaces are refused. The exception is gtest's own, which it takes as "already
-// reported": it leaves fixtures and functions that return a value, where GTEST_SKIP cannot be used.
+// Ends the running test as skipped if namespaces are refused. The exception is gtest's own, which
+// it takes as "already reported": it leaves fixtures and functions that return a value, where
+// GTEST_SKIP cannot be used.
 inline void SkipWithoutNamespaces() {
   const int error_number = ErrorOfNamespaces();
   if (error_number == 0) return;

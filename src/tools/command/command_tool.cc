@@ -170,7 +170,8 @@ asio::awaitable<ToolAnswer> Converse(std::shared_ptr<const CommandSpec> spec, Co
                                        .input = std::move(input),
                                        .environment = std::move(environment),
                                        .directory = spec->directory,
-                                       .errors = jail::ErrorOutput::kPipe});
+                                       .errors = jail::ErrorOutput::kPipe,
+                                       .starter = spec->starter.get()});
   pass.Leave();
   if (!program) {
     log(program.error().message());

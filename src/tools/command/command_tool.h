@@ -24,11 +24,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "caller/child_environment.h"
+#include "jail/program_starter.h"
 #include "tools/body.h"
 
 namespace caisson {
@@ -39,6 +41,8 @@ struct CommandSpec {
   ChildVariables variables{.inherit = {}};
   CallerHost* host =
       nullptr;  // The environment to inherit from; null: the program has only its own variables.
+  // Shared by all commands. Creates their processes; null: they are copies of this process.
+  std::shared_ptr<jail::ProgramStarter> starter{};
   std::size_t max_output_bytes = 8u << 20;
   std::size_t max_log_bytes = 64u << 10;  // For each call; the rest is dropped.
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/spawn.h"
+#include "base/testing/test_loop.h"
 #include "wire/canonical_json.h"
 #include "wire/json.h"
 #include "wire/object.h"
@@ -78,20 +79,16 @@ class UpstreamInstanceTest : public ::testing::Test {
                        &script](OnListChanged changed) -> Result<std::shared_ptr<UpstreamLink>> {
       script.on_list_changed = std::move(changed);
       return std::shared_ptr<UpstreamLink>(
-          std::make_shared<ScriptedLink>(io_.get_executor(), script));
+          std::make_shared<ScriptedLink>(loop_.context().get_executor(), script));
     };
     options.on_listed = [this](const UpstreamDefinitions& definitions) { listed_ = definitions; };
-    instance_ = std::make_shared<UpstreamInstance>(io_.get_executor(), std::move(options));
+    instance_ =
+        std::make_shared<UpstreamInstance>(loop_.context().get_executor(), std::move(options));
   }
 
   template <typename T>
   T Now(asio::awaitable<T> work) {
-    std::optional<T> result;
-    Spawn(io_.get_executor(),
-          [&]() -> asio::awaitable<void> { result.emplace(co_await std::move(work)); });
-    io_.restart();
-    while (!result) io_.run_one();
-    return *std::move(result);
+    return loop_.Await(std::move(work));
   }
 
   std::string Raised(std::string definition) {
@@ -100,7 +97,7 @@ class UpstreamInstanceTest : public ::testing::Test {
     return raised == nullptr ? "" : raised->message;
   }
 
-  asio::io_context io_;
+  TestLoop loop_;
   UpstreamDefinitions listed_;
   std::shared_ptr<UpstreamInstance> instance_;
 };

@@ -1,13 +1,14 @@
-// The Baseline is the common baseline of a fork server's cells: the mappings that all of them have when
-// they are forked, and a scratch area in each where a cell can work on its own memory without
+// The Baseline is the common baseline of a fork server's cells: the mappings that all of them have
+// when they are forked, and a scratch area in each where a cell can work on its own memory without
 // changing it.
 //
-// A saved cell is described by its differences from the baseline. A cell that becomes its copy starts
-// from the baseline (ADR 37).
+// A saved cell is described by its differences from the baseline. A cell that becomes its copy
+// starts from the baseline (ADR 37).
 //
 // Trust     Addresses are not secret from code in a cell, which can read and write all of this.
 // Threads   One.
-// Lifetime  Taken by the fork server before it forks; every cell has its copy at the same addresses.
+// Lifetime  Taken by the fork server before it forks; every cell has its copy at the same
+//           addresses.
 #pragma once
 
 #include <array>

@@ -9,8 +9,8 @@
 
 namespace caisson::forkserver {
 
-// Without these, BLAS libraries would start threads in the fork server, which must have none when it
-// forks.
+// Without these, BLAS libraries would start threads in the fork server, which must have none when
+// it forks.
 inline constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"HOME", "/tmp"},         {"LANG", "C.UTF-8"},           {"MPLBACKEND", "Agg"},
     {"MPLCONFIGDIR", "/tmp"}, {"MKL_NUM_THREADS", "1"},      {"NUMEXPR_NUM_THREADS", "1"},

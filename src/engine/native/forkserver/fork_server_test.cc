@@ -454,9 +454,9 @@ constexpr const char* kRawSyscall =
 TEST_P(ForkServerTest, CallsOfAttackersKill) {
   // By number, for x86-64: ptrace, unshare, setns, mount, pivot_root, bpf, perf_event_open,
   // io_uring_setup, userfaultfd, keyctl, add_key, request_key, process_vm_readv, open_by_handle_at,
-  // name_to_handle_at, personality, modify_ldt, memfd_secret, kexec_load, init_module, finit_module,
-  // landlock_restrict_self, seccomp, pidfd_getfd, fsopen, open_tree, move_mount, mount_setattr, kcmp,
-  // process_madvise, iopl, clone with CLONE_NEWUSER, x32 getpid.
+  // name_to_handle_at, personality, modify_ldt, memfd_secret, kexec_load, init_module,
+  // finit_module, landlock_restrict_self, seccomp, pidfd_getfd, fsopen, open_tree, move_mount,
+  // mount_setattr, kcmp, process_madvise, iopl, clone with CLONE_NEWUSER, x32 getpid.
   for (const char* call :
        {"101, 0",       "272, 0x10000000", "308, 0, 0",    "165, 0, 0, 0, 0, 0",
         "155, 0, 0",    "321, 0",          "298, 0",       "425, 1, 0",
@@ -763,10 +763,11 @@ TEST(ForkServerStart, SaysWhyItCannot) {
 }  // namespace
 }  // namespace caisson::forkserver
 
-// Runs every test as root and then, if the test is root, as an ordinary user.
+// Runs every test as an ordinary user and then, if the program is root, as root. A list of the tests
+// is printed once: ctest registers each line of it.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (::getuid() == 0) {
+  if (::getuid() == 0 && !GTEST_FLAG_GET(list_tests)) {
     const pid_t ordinary = ::fork();
     if (ordinary == 0) {
       using caisson::forkserver::kNobody;

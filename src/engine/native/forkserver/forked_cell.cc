@@ -157,8 +157,8 @@ Result<void> ForkedCell::EnterGroups() const {
 }
 
 Result<void> ForkedCell::OpenStreams() {
-  // The fork server's own descriptor would be one open file for all cells: its flags and locks would
-  // survive this cell.
+  // The fork server's own descriptor would be one open file for all cells: its flags and locks
+  // would survive this cell.
   UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing.is_open()) return Error::FromErrno(errno, "open /dev/null");
   TRY(Place(nothing, STDIN_FILENO));

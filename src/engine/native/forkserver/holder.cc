@@ -97,8 +97,8 @@ void EndOutOfMemory() {
   if (g_holder != nullptr) g_holder->EndOutOfMemory();
 }
 
-// A library that got no memory and did not look crashes sooner or later. At the limit the stack cannot grow either, so the
-// handler has one of its own.
+// A library that got no memory and did not look crashes sooner or later. At the limit the stack
+// cannot grow either, so the handler has one of its own.
 void CatchFaults() {
   static std::array<char, 32768> stack;
   const stack_t own{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};

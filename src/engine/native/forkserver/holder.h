@@ -59,9 +59,10 @@ class Holder {
   // There is no memory for the host's message. The run has used up its memory and ends with that
   // limit.
   [[noreturn]] void EndOutOfMemory();
-  // Handles SIGABRT and the signals of faults. Ends the run with the limit "memory" if an allocation
-  // was refused. Otherwise returns, except for SIGABRT, which cannot kill the first process of a pid
-  // namespace: abort() would continue and cause a fault that looks like another error.
+  // Handles SIGABRT and the signals of faults. Ends the run with the limit "memory" if an
+  // allocation was refused. Otherwise returns, except for SIGABRT, which cannot kill the first
+  // process of a pid namespace: abort() would continue and cause a fault that looks like another
+  // error.
   void EndFaulted(int signal);
 
  private:

@@ -104,7 +104,8 @@ class Plan {
     unmap(wire::kAddressEnd);
   }
 
-  // Splits it into parts that begin and end where a mapping of the baseline does. Skips the scratch.
+  // Splits it into parts that begin and end where a mapping of the baseline does. Skips the
+  // scratch.
   Result<void> AddMapping(const ProcessMapEntry& mapping, std::string_view path) {
     const std::uint64_t scratch = AddressOf(&baseline_.scratch());
     const std::uint64_t scratch_end = scratch + ScratchBytes();

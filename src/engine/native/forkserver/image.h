@@ -1,5 +1,5 @@
-// An image of an idle cell: all data that another cell of the same fork server needs to become a copy
-// of it (ADR 37).
+// An image of an idle cell: all data that another cell of the same fork server needs to become a
+// copy of it (ADR 37).
 //
 // It contains, in this order: the state of the process (kernel_state.h), its private files
 // (private_tree.h), and the steps that turn the memory of any fresh cell into this one's

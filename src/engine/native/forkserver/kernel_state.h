@@ -17,8 +17,8 @@ namespace caisson::forkserver {
 // Call it before the process map, so that the process map contains the names of open files.
 void ProbeOpenFiles(Scratch& scratch);
 
-// Call it after the process map. Fails with a readable reason if something open cannot be opened again.
-// Allocates memory only then.
+// Call it after the process map. Fails with a readable reason if something open cannot be opened
+// again. Allocates memory only then.
 Result<void> NoteKernelState(const ProcessMapReader& process_map, int socket, Scratch& scratch);
 
 // Call it in a process that has only the standard descriptors and `socket` open.

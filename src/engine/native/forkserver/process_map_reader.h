@@ -1,5 +1,5 @@
-// A ProcessMap is the list of a cell's own mappings (wire/process_map.h), which the host sends and which
-// lies in the cell's scratch.
+// A ProcessMap is the list of a cell's own mappings (wire/process_map.h), which the host sends and
+// which lies in the cell's scratch.
 //
 // Trust     It comes from the host. It is checked even so, because memory is changed according to
 //           it.

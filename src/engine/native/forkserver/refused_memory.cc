@@ -1,4 +1,5 @@
-// The functions that give memory, for the program and every library in it: each notes when there is none.
+// The functions that give memory, for the program and every library in it: each notes when there is
+// none.
 #include "engine/native/forkserver/refused_memory.h"
 
 #include <dlfcn.h>
@@ -85,8 +86,9 @@ using namespace caisson::forkserver;  // NOLINT(google-build-using-namespace): w
 #pragma clang diagnostic ignored "-Wreserved-identifier"
 extern "C" {
 
-// OpenBLAS asks for ever, on each thread that multiplies and finds no room for a buffer (ADR 32). It would spin until the
-// run's time is over, which tells nobody what it was short of: so a run that asks again and again and gets none ends.
+// OpenBLAS asks for ever, on each thread that multiplies and finds no room for a buffer (ADR 32).
+// It would spin until the run's time is over, which tells nobody what it was short of: so a run
+// that asks again and again and gets none ends.
 void* mmap(void* address, std::size_t size, int protection, int flags, int fd,
            off_t offset) noexcept {
   const long got = ::syscall(SYS_mmap, address, size, protection, flags, fd, offset);

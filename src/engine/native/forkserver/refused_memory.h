@@ -1,9 +1,11 @@
-// Whether the kernel has refused memory to this process: to the interpreter, to any library, or to the loader.
+// Whether the kernel has refused memory to this process: to the interpreter, to any library, or to
+// the loader.
 //
-// Libraries that get no memory do not always say so: some crash, others raise an error of another name. With this, the
-// end of such a run is told as what it is.
+// Libraries that get no memory do not always say so: some crash, others raise an error of another
+// name. With this, the end of such a run is told as what it is.
 //
-// Trust     Memory of the cell, which hostile code can change. It then harms the report of its own run only.
+// Trust     Memory of the cell, which hostile code can change. It then harms the report of its own
+//           run only.
 // Threads   Any.
 // Lifetime  One flag for a process; a forked process starts with a copy.
 #pragma once

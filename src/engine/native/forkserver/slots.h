@@ -1,12 +1,12 @@
-// The Slots of a fork server are processes forked from it. Each holds a jail::Slot in which it makes
-// cells of the usual kind, one after the other. Such a cell has its namespaces and files before it
-// is forked. Making those takes a sixth of the time of a cell, and removing them is the slowest
-// part of its end (ADR 34).
+// The Slots of a fork server are processes forked from it. Each holds a jail::Slot in which it
+// makes cells of the usual kind, one after the other. Such a cell has its namespaces and files
+// before it is forked. Making those takes a sixth of the time of a cell, and removing them is the
+// slowest part of its end (ADR 34).
 //
 // Trust     As the fork server: no slot runs hostile code or reads data of a cell.
 // Threads   One in each process.
-// Lifetime  A slot serves until the fork server ends. If one ends earlier, something is badly wrong,
-//           and the fork server ends too: the host then starts another.
+// Lifetime  A slot serves until the fork server ends. If one ends earlier, something is badly
+//           wrong, and the fork server ends too: the host then starts another.
 #pragma once
 
 #include <sys/types.h>

@@ -27,9 +27,9 @@ int Protection(std::uint32_t access) {
          ((access & wire::kMayExecute) != 0 ? PROT_EXEC : 0);
 }
 
-// Performs the steps. It and everything it uses lies in the scratch, and its code is the fork server's:
-// neither is ever replaced. It uses no heap, no variables of ours, and of the C library only system
-// calls.
+// Performs the steps. It and everything it uses lies in the scratch, and its code is the fork
+// server's: neither is ever replaced. It uses no heap, no variables of ours, and of the C library
+// only system calls.
 class Transplant {
  public:
   Transplant(Scratch& scratch, const RawReader& image, int socket)

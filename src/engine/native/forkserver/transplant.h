@@ -1,5 +1,5 @@
-// Turns a fresh cell into a copy of another cell of the same fork server, from an image of that cell
-// (image.h).
+// Turns a fresh cell into a copy of another cell of the same fork server, from an image of that
+// cell (image.h).
 //
 // Trust     The image is written by its source. A confined process performs its steps on itself,
 //           with calls that code in it could make too. It may crash, which affects only this cell.

@@ -84,8 +84,8 @@ inline Value Echo(const std::string&, const std::vector<Value>& positional) {
   return positional.empty() ? Value() : positional[0];
 }
 
-// A fork server with the embedded Python, or one that starts the system's Python for each run, as it
-// would start another version.
+// A fork server with the embedded Python, or one that starts the system's Python for each run, as
+// it would start another version.
 enum class Python { kEmbedded, kForeign };
 // Where cells are made: alone, as the first of a fork server, or in a slot, as later ones.
 enum class Place { kAlone, kSlot };

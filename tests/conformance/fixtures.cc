@@ -1,4 +1,4 @@
-#include "protocol/mcp/conformance_fixtures.h"
+#include "tests/conformance/fixtures.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>

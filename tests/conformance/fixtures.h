@@ -1,7 +1,7 @@
 // The tools, prompts and resources that MCP's conformance suite expects of a server under test:
 // `test_*`, with fixed texts. They only show that the server implements the protocol.
 //
-// Trust     For tests: offered only by a server that was started with --conformance-fixtures.
+// Trust     For tests: only the program fixture_server offers them.
 // Threads   Same as Features.
 // Lifetime  The keys outlive the features.
 #pragma once
