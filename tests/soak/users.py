@@ -24,6 +24,7 @@ HOGS = (
     "import asyncio\nawait asyncio.gather(*[note(id='hog') for _ in range(20)])",
     "x = ['x' * 1_000_000] * 5\nx",
 )
+EFFECTS_SECONDS = 200  # The time in which a call waits for the store counts. No fault may last this long.
 BUSY = (409, 429, 500, 502, 503, 504, 507)  # The client may try again.
 
 
@@ -94,7 +95,8 @@ class User:
 
     def finish(self, key):
         """Takes the next step of a run with effects. Returns True when the run has ended."""
-        status, answer = self.ask("POST", "/v1/runs", {"code": EFFECTS.format(id=key), "wait": False},
+        status, answer = self.ask("POST", "/v1/runs", {"code": EFFECTS.format(id=key), "wait": False,
+                                                       "limits": {"wall_seconds": EFFECTS_SECONDS}},
                                   {"Idempotency-Key": key})
         if status in (0, *BUSY):
             self.last[key] = (status, answer)
