@@ -118,7 +118,7 @@ class IntWork {
 };
 
 // The largest number of digits of an int in JSON. Python's json reads no longer ones, so none are
-// written. The guest has the same limit (guest/value_codec.h) and reports the repr of such a
+// written. The guest has the same limit (guest/bridge/value_codec.h) and reports the repr of such a
 // result.
 inline constexpr std::size_t kMaxJsonDigits = 4300;
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "guest/awaited_for_test.h"
+#include "guest/testing/awaited_for_test.h"
 #include "tests/integration/guest.h"
 
 namespace caisson::testing {

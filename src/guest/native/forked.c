@@ -1,6 +1,6 @@
 #include "guest/native/forked.h"
 
-#include "guest/boot.h"
+#include "guest/run/boot.h"
 
 // Made by tools/guest/freeze.py from python/caisson.
 extern const struct _frozen caisson_frozen[];
@@ -39,7 +39,7 @@ int32_t caisson_memory_refused(void) {
   return refused;
 }
 
-// As TakeFreshPools of guest/forever.h does in a snapshot: a cell's first objects are allocated
+// As TakeFreshPools of guest/run/forever.h does in a snapshot: a cell's first objects are allocated
 // together, instead of in the gaps that imports have left, so fewer pages are copied. Pools have 16
 // KiB in 64-bit builds, and the first word of a pool counts its blocks in use.
 enum { kPoolBytes = 16384, kBlockStep = 16, kLargestBlock = 512, kMostBlocks = 1 << 14 };

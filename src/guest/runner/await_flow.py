@@ -1,4 +1,4 @@
-"""Follows values from where they are awaited back to where they are made (guest/await_flow.h)."""
+"""Follows values from where they are awaited back to where they are made (guest/awaits/await_flow.h)."""
 
 import ast
 

@@ -1,5 +1,5 @@
 """Determines what an expression certainly is, from its text and from the globals that earlier code
-of a session left (guest/await_meanings.h)."""
+of a session left (guest/awaits/await_meanings.h)."""
 
 import ast
 import sys

@@ -1,5 +1,5 @@
 """Handles the return values of functions in the code: `return f(...)`, if the caller of the
-function awaits the result (guest/await_returns.h)."""
+function awaits the result (guest/awaits/await_returns.h)."""
 
 import ast
 

@@ -1,5 +1,5 @@
 """The variables of a piece of code: the scopes that bind them, their values, and the uses of those
-values (guest/await_scopes.h)."""
+values (guest/awaits/await_scopes.h)."""
 
 import ast
 

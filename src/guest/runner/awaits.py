@@ -1,4 +1,4 @@
-"""Decides, on the tree, which tool calls are pending, as guest/await_calls.h does."""
+"""Decides, on the tree, which tool calls are pending, as guest/awaits/await_calls.h does."""
 
 from caisson.runner import walk
 from caisson.runner.await_flow import Flow

@@ -111,7 +111,7 @@ class Bridge:
         self._seen_wakes = threading.local()
         self._wake_pipe = None  # Wakes that thread.
         # The host counts a run's calls from 0; here the run is part of a call's number, as in
-        # guest/calls.c.
+        # guest/bridge/calls.c.
         self._run = 0
         self._open = set()  # Posted and not answered.
         self._answers = {}  # call: (outcome, value)

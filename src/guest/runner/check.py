@@ -1,4 +1,4 @@
-"""The strict policy on a tree (guest/check.h): modules and attribute readers are never values, so
+"""The strict policy on a tree (guest/policy/check.h): modules and attribute readers are never values, so
 no alias can hide them; everything that cannot be known is refused, with a hint.
 
 This file has statements and the walk; check_values.py has names and attributes, check_calls.py

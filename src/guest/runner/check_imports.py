@@ -1,4 +1,4 @@
-"""Finds out which modules the code imports, and which of them are missing here (guest/imports.h).
+"""Finds out which modules the code imports, and which of them are missing here (guest/policy/imports.h).
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Checks calls of tools against their descriptions (guest/check_tools.h)."""
+"""Checks calls of tools against their descriptions (guest/policy/check_tools.h)."""
 
 import ast
 import builtins

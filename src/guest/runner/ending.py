@@ -1,4 +1,4 @@
-"""Does what CPython does when a program ends, while the run still counts (guest/ending.h)."""
+"""Does what CPython does when a program ends, while the run still counts (guest/run/ending.h)."""
 
 import _io
 import atexit

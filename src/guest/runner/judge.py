@@ -1,4 +1,4 @@
-"""Checks the tree that will be executed, before anything is (guest/policy.h)."""
+"""Checks the tree that will be executed, before anything is (guest/policy/judgement.h)."""
 
 import sys
 

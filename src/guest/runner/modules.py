@@ -1,4 +1,4 @@
-"""The rules of the policy for modules and their members (guest/modules.h). None of their code is
+"""The rules of the policy for modules and their members (guest/policy/modules.h). None of their code is
 called."""
 
 import sys

@@ -1,5 +1,5 @@
 """Records which names a piece of code binds, in which scope, and to what, as far as its text shows
-(guest/names.h).
+(guest/policy/names.h).
 
 A name that the check takes for a local of a function must never mean a module or a builtin at run
 time."""

@@ -229,7 +229,7 @@ def _is_known(module):
 
 
 # Attributes that are asked for by functions of ours under the strict policy
-# (guest/own_attributes.h).
+# (guest/policy/own_attributes.h).
 OWN_ATTRIBUTES = {
     "__dict__": _own_dict,
     "obj": _own_obj,
@@ -262,7 +262,7 @@ def install(bridge):
 
         return pending_call
 
-    # As in guest/awaiting.h.
+    # As in guest/awaits/awaiting.h.
 
     def pending(function):
         made = twin(function)

@@ -32,7 +32,7 @@ class _OwnAttributes(ast.NodeTransformer):
 
 def rewrite_own_attributes(tree):
     """x.__dict__ and its like, where they are read, become calls that show what is the code's own
-    (guest/own_attributes.h)."""
+    (guest/policy/own_attributes.h)."""
     _OwnAttributes().visit(tree)
 
 
