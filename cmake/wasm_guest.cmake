@@ -52,9 +52,11 @@ add_custom_target(guest_sources
              "${GUEST_DIR}/c/python_identity.h" "${GUEST_DIR}/guest.wasm" "${GUEST_DIR}/library.img"
   USES_TERMINAL VERBATIM)
 
+set(generated_runtime "${PROJECT_SOURCE_DIR}/src/engine/wasm/worker/generated_runtime.c")
+set_source_files_properties("${generated_runtime}" PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/src")
+
 function(guest_library name)
-  add_library(${name} STATIC ${guest_files}
-    "${PROJECT_SOURCE_DIR}/src/engine/wasm/worker/generated_runtime.c")
+  add_library(${name} STATIC ${guest_files} "${generated_runtime}")
   add_dependencies(${name} guest_sources)
   set_target_properties(${name} PROPERTIES
     LINKER_LANGUAGE C

@@ -1,4 +1,4 @@
-#include "generated_runtime.h"
+#include "engine/wasm/worker/generated_runtime.h"
 
 #include <string.h>
 

@@ -33,9 +33,25 @@ bool AwaitReadable(int fd) {
   return ::poll(&ready, 1, kDeadlineMs) > 0;
 }
 
-bool ReadExactly(int fd, char* to, std::size_t size) {
+using Questions = std::optional<jail::SyscallListener>;
+
+// The same, and meanwhile allows each system call that the cell must ask for.
+bool AwaitReadable(int fd, const Questions& questions) {
+  while (questions) {
+    std::array<pollfd, 2> ready{{{.fd = fd, .events = POLLIN, .revents = 0},
+                                 {.fd = questions->fd(), .events = POLLIN, .revents = 0}}};
+    if (::poll(ready.data(), ready.size(), kDeadlineMs) <= 0) return false;
+    if (ready[0].revents != 0) return true;
+    const auto question = questions->Receive();
+    if (!question) break;
+    questions->Allow(*question);
+  }
+  return AwaitReadable(fd);
+}
+
+bool ReadExactly(int fd, char* to, std::size_t size, const Questions& questions) {
   while (size > 0) {
-    if (!AwaitReadable(fd)) return false;
+    if (!AwaitReadable(fd, questions)) return false;
     const ssize_t got = ::read(fd, to, size);
     if (got <= 0) return false;
     to += got;
@@ -171,10 +187,13 @@ std::optional<Message> DrivenCell::Receive() const {
   Message message;
   wire::StreamFrame frame{};
   do {
-    if (!ReadExactly(socket.get(), reinterpret_cast<char*>(&frame), sizeof frame)) return {};
+    if (!ReadExactly(socket.get(), reinterpret_cast<char*>(&frame), sizeof frame, questions))
+      return {};
     const std::size_t before = message.payload.size();
     message.payload.resize(before + frame.length);
-    if (!ReadExactly(socket.get(), message.payload.data() + before, frame.length)) return {};
+    if (!ReadExactly(socket.get(), message.payload.data() + before, frame.length, questions)) {
+      return {};
+    }
   } while ((frame.flags & wire::kMoreFollows) != 0);
   message.kind = static_cast<wire::ToHost>(frame.kind);
   return message;
@@ -320,9 +339,11 @@ void Driver::AwaitPrepared(DrivenCell& cell) {
   cell.socket = std::move(known.descriptors[0]);
   cell.out = std::move(known.descriptors[1]);
   cell.error_out = std::move(known.descriptors[2]);
-  // The listener is closed here: calls that the cell must ask for fail with ENOSYS.
   if (known.descriptors.size() >= wire::kCellDescriptors) {
     cell.files = std::move(known.descriptors[3]);
+  }
+  if (known.descriptors.size() > wire::kCellDescriptors) {
+    cell.questions.emplace(std::move(known.descriptors[wire::kCellDescriptors]));
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "jail/listener.h"
 #include "jail/spawn_process.h"
 #include "wire/fork_server.h"
 #include "wire/frames.h"
@@ -64,7 +65,8 @@ class DrivenCell {
   UniqueFd socket;
   UniqueFd out;
   UniqueFd error_out;
-  UniqueFd files;  // Not open if there are none.
+  UniqueFd files;                                  // Not open if there are none.
+  std::optional<jail::SyscallListener> questions;  // The system calls that it must ask for.
   std::string failed;
   bool prepared = false;
   std::optional<wire::CellGone> gone;
