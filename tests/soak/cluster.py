@@ -20,6 +20,15 @@ command = ["./note.sh"]
 approval = "{approval}"
 input_schema = {{ type = "object", properties = {{ id = {{ type = "string" }} }}, required = ["id"] }}
 """
+# Swallows large arguments.
+COUNT = """
+[[tool]]
+name = "count"
+kind = "command"
+command = ["/usr/bin/wc", "-c"]
+approval = "never"
+input_schema = { type = "object", properties = { x = {} } }
+"""
 # One write per effect, so that lines of several processes do not mix.
 NOTE = "#!/bin/sh\nread line\necho \"$line\" >> effects\necho 1\n"
 
@@ -82,6 +91,18 @@ class Database:
             subprocess.run(["umount", "-l", self.disk])
 
 
+def children_of(parent):
+    found = []
+    for each in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, _, rest = each.read_text().partition(" ")
+        except OSError:
+            continue  # It has ended.
+        if int(rest.rpartition(")")[2].split()[1]) == parent:
+            found.append(int(pid))
+    return found
+
+
 class Replica:
     """One server. It is started again after it was killed; any other end is a fault."""
 
@@ -106,6 +127,17 @@ class Replica:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+
+    def kill_child(self, choose):
+        """Kills a worker, a fork server or a program starter. Returns False if there is none."""
+        pids = children_of(self.process.pid)
+        if not pids:
+            return False
+        try:
+            os.kill(choose(pids), signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
 
     def pause(self, wait):
         """Stops the server for longer than its lease."""
@@ -140,7 +172,7 @@ class Cluster:
                        f'sha256 = "{hashlib.sha256(key_of(user).encode()).hexdigest()}"\n' for user in range(users))
         return (f'[store]\nurl = "{self.database.url}"\n[runs]\nlease_seconds = {LEASE_SECONDS}\npark_seconds = 2\n'
                 f'[policy]\npreset = "open"\n[identity]\nmode = "keys"\n{keys}'
-                + TOOL.format(name="note", approval="never") + TOOL.format(name="gated", approval="always"))
+                + TOOL.format(name="note", approval="never") + TOOL.format(name="gated", approval="always") + COUNT)
 
     def ports(self):
         return [replica.port for replica in self.replicas if replica.port]

@@ -33,7 +33,7 @@ class Faults:
         self.counts = collections.Counter()
         self.wrong = []
         self.thread = threading.Thread(target=self.work, name="faults")
-        self.kinds = [self.kill, self.kill, self.pause, self.drop_connections, self.restart_database]
+        self.kinds = [self.kill, self.kill, self.kill_child, self.pause, self.drop_connections, self.restart_database]
         if servers.database.disk:
             self.kinds += [self.fill_disk, self.fill_disk]
 
@@ -41,8 +41,8 @@ class Faults:
         while not self.stop.wait(self.random.uniform(1, 5)):
             kind = self.random.choice(self.kinds)
             try:
-                kind()
-                self.counts[kind.__name__] += 1
+                if kind() is not False:
+                    self.counts[kind.__name__] += 1
             except Exception as error:
                 self.wrong.append(f"the soak could not {kind.__name__}: {error!r}")
 
@@ -52,6 +52,10 @@ class Faults:
             victim.kill()
             self.stop.wait(self.random.uniform(0.1, 3))
             victim.start()
+
+    def kill_child(self):
+        with self.servers.killing:
+            return self.random.choice(self.servers.replicas).kill_child(self.random.choice)
 
     def pause(self):
         self.random.choice(self.servers.replicas).pause(self.stop.wait)
