@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -220,6 +221,11 @@ void CellProcess::AwaitTick(std::move_only_function<void()> then) {
                      then = std::move(then)](const boost::system::error_code& /*killed*/) mutable {
     self->AwaitTick(std::move(then));
   });
+}
+
+bool CellProcess::IsAlive() const {
+  pollfd ended{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&ended, 1, 0) == 0;
 }
 
 void CellProcess::Kill() {
@@ -615,7 +621,8 @@ void CellProcess::SetTimer() {
         std::max<std::chrono::nanoseconds>(cpu_left / Parallelism(), kShortestLook);
     next = std::min(next, look);
   }
-  if (parent_.scratch != nullptr) next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
+  if (parent_.scratch != nullptr)
+    next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
   timer_.expires_at(next);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error && !self->gone_ && !self->killed_at_) self->OnTimer();

@@ -97,6 +97,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   bool taken() const { return taken_; }
   // Returns whether a run can be sent: the cell is made, had no run and has not ended.
   bool waits() const { return prepared_ && !taken_ && !killed_at_ && !gone_; }
+  // Asks the kernel whether the process still runs. The news of its end can be under way.
+  bool IsAlive() const;
   // The time since which the fork server owes OnGone.
   std::optional<SteadyTime> killed_at() const { return killed_at_; }
 

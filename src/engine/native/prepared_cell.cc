@@ -27,7 +27,7 @@ NativePreparedCell::~NativePreparedCell() {
 
 bool NativePreparedCell::Suits(const CellNeeds& needs) const {
   const auto cell = cell_.lock();
-  if (cell == nullptr || !cell->waits()) return false;
+  if (cell == nullptr || !cell->waits() || !cell->IsAlive()) return false;
   const auto& mounts = cell->variety().mounts;
   if (cell->variety() != CellVariety::For(needs, mounts)) return false;
   const bool needs_mounts = needs.host_files && !needs.host_files->mounts().empty();
