@@ -10,7 +10,7 @@
 namespace caisson {
 namespace {
 
-// The run's own limits end it; the time it waits for a person's yes is not counted by anybody.
+// The limits of the run bound it. The time that it waits for a person's approval is not limited.
 constexpr std::chrono::hours kNoTimeout{24 * 365};
 
 constexpr std::string_view kCodeSchema =

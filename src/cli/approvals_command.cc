@@ -60,7 +60,7 @@ std::string Headline(const StoredApproval& approval) {
          SpellOutDeceptive(asked.binding.tool) + "  expires " + ToRfc3339(asked.expires_at) + "\n";
 }
 
-// Arguments that were not hashed are not shown: nobody may decide about them (I5).
+// Arguments that do not match their hash are not shown, so that nobody decides about them (I5).
 std::string Arguments(const StoredApproval& approval, std::size_t shown_bytes) {
   const auto shown = Present(approval.asked, shown_bytes);
   return Indented(shown ? ToText(*shown) : shown.error().message() + "\n");
@@ -96,7 +96,7 @@ std::string JsonList(const std::vector<std::string>& items,
   return text + "],\"next\":" + (next ? "\"" + *next + "\"" : "null") + "}\n";
 }
 
-// One command on one opened store. Each returns what to print.
+// The actions on one open store. Each returns the text to print.
 class Approvals {
  public:
   Approvals(const ApprovalsFlags& flags, OpenedStore& opened)
@@ -163,7 +163,7 @@ class Approvals {
   }
 
  private:
-  // Nothing: all of them.
+  // nullopt: all states.
   Result<std::optional<ApprovalState>> ListedState() const {
     if (flags_.all) return std::optional<ApprovalState>();
     if (flags_.state.empty()) return std::optional(ApprovalState::kPending);
@@ -192,8 +192,7 @@ class Approvals {
 
   const ApprovalsFlags& flags_;
   OpenedStore& opened_;
-  DecisionNotifier
-      notifier_;  // Nobody waits in this process; who does finds the decision in the store.
+  DecisionNotifier notifier_;  // Unused: waiting processes read the store.
   SystemClock clock_;
   ApprovalDesk desk_;
 };

@@ -65,7 +65,7 @@ Result<std::string> ReadFile(const std::string& path) {
 
 using Heads = std::map<std::string, AuditHead>;
 
-// Where each chain ends; within it, an error that says where one is broken.
+// Returns the end of each chain, or the place where a chain is broken.
 Result<Result<Heads>> Verify(const AuditFlags& flags) {
   if (!flags.file.empty()) {
     TRY_ASSIGN(const std::string text, ReadFile(flags.file));

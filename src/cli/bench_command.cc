@@ -24,7 +24,7 @@ struct BenchFlags {
 
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
-// Where our own program is, to start it cold; empty if /proc does not tell.
+// Returns the path of this program, to start it cold; empty if /proc does not have it.
 std::string OwnProgram() {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/exe", failed).string();

@@ -26,7 +26,7 @@ struct CheckFlags {
   CodeFlags code;
 };
 
-// The engine that would run the code; none if it would be refused.
+// Returns the engine that would run the code; nullopt: the code would be refused.
 Value EngineFor(const Outcome& outcome) {
   if (!outcome.findings.empty()) return {};
   return std::string(outcome.native_modules.empty() ? "wasm" : "native");

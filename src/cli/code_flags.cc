@@ -28,7 +28,7 @@ Result<Policy> ParsePolicyFlag(const std::string& value) {
   return policy;
 }
 
-// "NAME=VALUE", which `option` wants.
+// Parses "NAME=VALUE", the value of `option`.
 Result<std::pair<std::string, std::string>> ParsePair(std::string_view option,
                                                       const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -117,7 +117,7 @@ Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
   if (!flags.policy.empty()) {
     TRY_ASSIGN(options.setting.policy, ParsePolicyFlag(flags.policy));
   }
-  // From another thread than the rest of our output, hence with an Output of its own.
+  // Called on another thread than the rest of our output, so it needs its own Output.
   options.log = [](std::string_view text) { Output::Stderr().WriteGuest(text); };
   TRY(SetLimits(flags, options.setting.limits));
   TRY(CheckLimits(options.setting.limits, options.setting.ceiling));

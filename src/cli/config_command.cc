@@ -28,7 +28,7 @@ Result<std::string> Check(const ConfigFlags& flags) {
 }
 
 Result<std::string> Print(const ConfigFlags& flags) {
-  TRY(LoadConfig(flags.path));  // Which knows how large one may be.
+  TRY(LoadConfig(flags.path));  // It bounds the size of the file.
   std::ifstream file(flags.path, std::ios::binary);
   return PrintConfig(std::string{std::istreambuf_iterator<char>(file), {}}, flags.path);
 }

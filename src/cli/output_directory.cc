@@ -76,8 +76,8 @@ Result<void> WriteAll(const UniqueFd& file, std::string_view contents) {
   return {};
 }
 
-// A new file under another name, then moved into place: rename replaces a link, never what it
-// names.
+// Writes a new file under another name and renames it. rename replaces a link and does not follow
+// it.
 Result<void> WriteFile(const UniqueFd& directory, const std::string& name,
                        std::string_view contents) {
   const std::string temporary = TemporaryName();

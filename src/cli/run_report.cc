@@ -10,13 +10,13 @@
 namespace caisson::cli {
 namespace {
 
-// Our own words begin on a line of their own, whatever the guest left.
+// Our own text begins on a new line, even if the guest left a line unfinished.
 void Say(Output& err, const std::string& text) {
   err.FinishLine();
   err.Write(text);
 }
 
-// A limit by its name on the command line, with the unit of its value.
+// The name of a limit on the command line, and the unit of its value.
 struct NamedLimit {
   std::string_view name{};
   std::string_view unit{};
@@ -106,7 +106,7 @@ void ReportValue(const Outcome& outcome, Output& out) {
   out.WriteGuest("\n");
 }
 
-// As a POSIX shell reads it back.
+// Quotes a word for a POSIX shell.
 std::string ShellWord(const std::string& word) {
   static constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";

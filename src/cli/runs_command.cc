@@ -38,11 +38,11 @@ Exit status: 0 done; 1 the run failed; 2 no such run, usage or configuration; 3 
 
 struct RunsFlags {
   StoreFlags store;
-  ReportFlags report;  // Of `resume`; others know --json alone.
+  ReportFlags report;  // For `resume`; other commands use only --json.
   bool waiting = false;
   std::string after;
   std::string id;
-  std::string tier;  // Of `resume`.
+  std::string tier;  // For `resume`.
 };
 
 std::string_view Word(const RunView& view) {
@@ -119,8 +119,8 @@ asio::awaitable<Result<RunView>> ResumeAndWait(JournaledRuns& runs, IsolationKey
   }
 }
 
-// Whether all that it asked is still open, and the code still waits: then there is nothing to go on
-// with.
+// Returns whether all approvals of the run are still open and the code waits for them. Such a run
+// cannot continue yet.
 bool WaitsForAll(const RunView& view) {
   const auto pending = std::ranges::count(view.outcome.calls, "pending", &OutcomeCall::outcome);
   const bool timed_out = view.wake_at && *view.wake_at <= std::chrono::system_clock::now();
@@ -135,7 +135,7 @@ Result<RunView> WithStoredFiles(Store& store, const IsolationKey& owner, RunView
   }));
 }
 
-// `most` gets the limits that a run could have asked for.
+// Sets `most` to the limits that a run can ask for.
 Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
   most = opened.config.max_limits;

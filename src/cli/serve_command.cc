@@ -53,7 +53,7 @@ int Serve(const ServeFlags& flags) {
   Guarded<HttpServer*> serving{nullptr};
   Interrupts interrupts;
   const auto stop = [&serving] {
-    // Held, so that the server cannot go meanwhile; Stop only tells.
+    // The lock keeps the server alive meanwhile. Stop only posts.
     auto server = serving.Lock();
     if (*server != nullptr) (*server)->Stop();
   };
@@ -67,7 +67,7 @@ int Serve(const ServeFlags& flags) {
                                   .log = [&err](std::string_view line) { err.Write(line); }});
   if (!server) return Fail(server.error(), ExitStatus(server.error().code()));
   *serving.Lock() = server->get();
-  if (interrupts.signal() != 0) (*server)->Stop();  // It came before there was anything to stop.
+  if (interrupts.signal() != 0) (*server)->Stop();  // The signal came before the server existed.
   Output::Stdout().Write("listening on " + (*server)->url() + "\n");
   (*server)->Serve();
   *serving.Lock() = nullptr;
