@@ -72,17 +72,15 @@ void AddCodeFlags(Command command, CodeFlags& flags) {
   command.AddOption("--config", flags.config, "A configuration file: tools, mounts, policy, limits",
                     {.value = "FILE"});
   command.AddOption("--policy", flags.policy,
-                    "What code may contain: strict (the default), open, or a file",
-                    {.value = "NAME"});
+                    "The rules for code: strict (the default), open, or a file", {.value = "NAME"});
   command.AddOption("--limit", flags.limits, "Set a limit of the run; can be repeated",
                     {.value = "NAME=VALUE"});
-  command.AddOption(
-      "--mount", flags.mounts,
-      "Show a directory to the code: ro (the default), rw or overlay; can be repeated",
-      {.value = "HOST:GUEST[:MODE]"});
+  command.AddOption("--mount", flags.mounts,
+                    "Mount a directory: ro (the default), rw or overlay; can be repeated",
+                    {.value = "HOST:GUEST[:MODE]"});
   command.AddOption("--env", flags.environment, "Set a variable in os.environ; can be repeated",
                     {.value = "NAME=VALUE"});
-  command.AddOption("--engine", flags.engine, "auto (the default), wasm or native",
+  command.AddOption("--engine", flags.engine, "The engine: auto (the default), wasm or native",
                     {.value = "NAME"});
   AddTierFlag(command, flags.tier);
   command.AddOption("--worker-dir", flags.worker_directory, "For tests", {.hidden = true});
@@ -96,7 +94,7 @@ void AddTierFlag(Command command, std::string& tier) {
 
 void AddApproveFlag(Command command, CodeFlags& flags) {
   command.AddOption("--approve", flags.approve,
-                    "Calls of tools that need approval: ask at the terminal, all or none",
+                    "Approve calls that need it: ask at the terminal, all, or none",
                     {.value = "WHICH", .show_default = true});
 }
 

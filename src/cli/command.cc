@@ -91,7 +91,7 @@ Result<CommandLine::Ran> CommandLine::Run(int argc, const char* const* argv) {
     return Error(ErrorCode::kInvalidArgument, error.what());
   }
   if (app_->get_subcommands().empty()) {
-    return Error(ErrorCode::kInvalidArgument, "which command?");
+    return Error(ErrorCode::kInvalidArgument, "no command is given");
   }
   return Ran(exit_status_);
 }

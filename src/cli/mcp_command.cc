@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   claude mcp add caisson -- caisson mcp
-  caisson mcp --config caisson.toml             with its tools, limits and store
+  caisson mcp --config caisson.toml             with the tools, limits and store of a configuration
 
 Speaks MCP on stdin and stdout until the client closes them; everything else goes to stderr.
 Without a configuration nothing is stored: runs that wait for an approval end with the client.)";

@@ -34,7 +34,7 @@ UniqueFd OpenBeneath(const UniqueFd& directory, const std::string& name, std::ui
 
 Error BadPath(std::string_view path) {
   return Error(ErrorCode::kInvalidArgument,
-               "not saved, not a path below /output: " + std::string(path));
+               "a file is not saved because its path is not below /output: " + std::string(path));
 }
 
 Result<std::vector<std::string>> Parts(std::string_view path) {

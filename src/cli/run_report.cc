@@ -45,7 +45,7 @@ void Raise(Output& err, std::string_view name, const ReportedLimits& limits) {
   const std::string limit(name);
   const std::string most = LimitText(limits.most, name);
   if (LimitText(limits.given, name) == most) {
-    return err.Write("; no run may have more (limits.max." + limit + ")\n");
+    return err.Write("; this is the maximum of every run (limits.max." + limit + ")\n");
   }
   err.Write("; raise it with --limit " + limit + "=N (at most " + most + ")\n");
 }
@@ -140,8 +140,8 @@ void AddReportFlags(Command command, ReportFlags& flags) {
   command.AddFlag("--json", flags.json, "Print only the outcome, as one line of JSON");
   command.AddFlag("--file-data", flags.file_data,
                   "With --json: include the contents of captured files, in base64");
-  command.AddOption("--output", flags.output,
-                    "Save what the code wrote to /output into this directory", {.value = "DIR"});
+  command.AddOption("--output", flags.output, "Save the files of /output into this directory",
+                    {.value = "DIR"});
 }
 
 void ReportOutcome(const Outcome& outcome, const ReportedLimits& limits, Output& out, Output& err) {
@@ -203,8 +203,8 @@ void RunReport::TellWaiting(const Outcome& outcome, Output& err) const {
     err.Write(" waits for an approval: caisson approvals approve " + approval.id +
               Arguments(store_) + " (or show, deny)\n");
   }
-  Say(err, "caisson: then go on with: caisson runs resume " + outcome.run_id + Arguments(store_) +
-               Arguments(flags_) + "\n");
+  Say(err, "caisson: then continue with: caisson runs resume " + outcome.run_id +
+               Arguments(store_) + Arguments(flags_) + "\n");
 }
 
 }  // namespace caisson::cli

@@ -127,8 +127,9 @@ ToolGate TerminalQuestion::Gate(asio::any_io_executor executor) {
     // An answer, even a denial, would let the code continue until it is cancelled.
     if (std::holds_alternative<GivenUp>(reply)) co_await WaitForTheEnd();
     if (auto* denied = std::get_if<ToolDenied>(&reply)) co_return std::move(*denied);
-    co_return std::holds_alternative<GoAhead>(reply) ? std::nullopt
-                                                     : std::optional(ToolDenied{"nobody answered"});
+    co_return std::holds_alternative<GoAhead>(reply)
+        ? std::nullopt
+        : std::optional(ToolDenied{"the question got no answer"});
   };
 }
 

@@ -87,7 +87,7 @@ Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
 Result<ToolDefinition> MakeDefinition(const ToolConfig& tool) {
   if (tool.name == kExecuteCode || tool.name == "call_tool") {
     return Error(ErrorCode::kInvalidArgument,
-                 "the name " + tool.name + " is taken; give this tool another one");
+                 "another tool is already named " + tool.name + "; choose another name");
   }
   ToolDefinition definition{.name = tool.name, .description = tool.description};
   TRY_ASSIGN(definition.approval, MakeApproval(tool.approval));

@@ -88,7 +88,9 @@ Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& confi
   }
   for (Opened& each : opened) {
     const Result<void> done = each.get();
-    if (!done) resources.log("caisson: " + done.error().message() + "; its tools are not there\n");
+    if (!done)
+      resources.log("caisson: " + done.error().message() +
+                    "; its tools are missing until it can be reached\n");
   }
   return upstreams;
 }

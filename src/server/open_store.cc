@@ -37,7 +37,9 @@ std::optional<std::string> KeyFile(const Config& config) {
 Result<std::unique_ptr<Store>> OpenStore(const Config& config, MissingStore missing) {
   if (config.store.url == kMemory) {
     if (missing == MissingStore::kRefuse) {
-      return Error(ErrorCode::kNotFound, "a store in memory is its own process's alone");
+      return Error(
+          ErrorCode::kNotFound,
+          "a store in memory (store.url = \"memory:\") cannot be opened by another process");
     }
     return OpenMemoryStore();
   }
