@@ -42,7 +42,7 @@ constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 // The clock of file systems may be late; it is read again after this time.
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
-// For cells in a scratch space; the same as for cells with a namespace (fork server/cell.h).
+// For cells in a scratch space; the same as for cells with a namespace (forkserver/cell.h).
 constexpr std::size_t kThreads = 16;
 // A pool of processes needs two for itself and two for each process.
 constexpr std::size_t kPipes = 12;
