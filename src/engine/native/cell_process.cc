@@ -335,8 +335,8 @@ Result<void> CellProcess::OnAskProcessMap() {
   return SendProcessMap();
 }
 
-// The host tells the cell what it cannot see itself. The cell waits, so the process map is still true
-// when it reads it.
+// The host tells the cell what it cannot see itself. The cell waits, so the process map is still
+// true when it reads it.
 Result<void> CellProcess::SendProcessMap() {
   struct stat out{};
   struct stat error_out{};
