@@ -71,7 +71,7 @@ TEST_F(CommandTest, TheChosenCommandRunsWithItsVariablesSet) {
   EXPECT_FALSE(quiet_);
 }
 
-TEST_F(CommandTest, WhatIsNotGivenStaysAsItIs) {
+TEST_F(CommandTest, OptionsThatAreNotGivenKeepTheirValues) {
   ASSERT_TRUE(Run({"greet", "ann"}));
   EXPECT_EQ(chosen_, 1);
   EXPECT_EQ(from_, std::nullopt);
