@@ -17,10 +17,10 @@ constexpr std::string_view kCodeSchema =
     R"("code":{"type":"string","description":"Python to execute."})";
 constexpr std::string_view kSessionSchema =
     R"("session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},)"
-    R"("restart":{"type":"boolean","description":"Begin the session afresh if it was lost."},)"
-    R"("fork_of":{"type":"string","description":"Begin the session, a new one, as a copy of this one."})";
+    R"("restart":{"type":"boolean","description":"Start the session again, empty, if it was lost."},)"
+    R"("fork_of":{"type":"string","description":"Create the session as a copy of this session."})";
 constexpr std::string_view kLimitsSchema =
-    R"("limits":{"type":"object","description":"Other limits for this run, by name.","properties":{)"
+    R"("limits":{"type":"object","description":"Limits of this run that differ from the defaults.","properties":{)"
     R"("wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},)"
     R"("additionalProperties":false})";
 

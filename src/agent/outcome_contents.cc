@@ -74,7 +74,7 @@ void AddError(const CodeRun& run, std::vector<Content>& contents) {
   // If nothing ran in the session, the error itself says that the session is lost.
   if (run.session == SessionFate::kLost && run.outcome.reason != RunReason::kLost) {
     error.message.append(
-        "\nThe session is lost with its variables and files; begin it afresh with restart.");
+        "\nThe session is lost with its variables and files; start it again with restart.");
   }
   contents.emplace_back(std::move(error));
 }
