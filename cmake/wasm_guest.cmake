@@ -1,19 +1,23 @@
-# The guest's generated C as libraries: what a worker links, and the instrumented twin that measures it.
+# The guest's generated C as libraries: what a worker links, and the instrumented twin that measures
+# it.
 #
 #   guest_sources        runs tools/guest/build (returns at once when nothing changed)
 #   guest_objects        the code a worker runs, optimised with the profile
-#   guest_objects_train  the same code, instrumented; for the program that runs the training snippets
-#   guest_profile(TRAINER <target>)   makes the profile with that program; call it once, or set GUEST_PGO=OFF
+#   guest_objects_train  the same code, instrumented; for the program that runs the snippets
+#   guest_profile(TRAINER <target>)   makes the profile with that program; call it once, or set
+#                                     GUEST_PGO=OFF
 #
-# Each library also holds generated_runtime.c. Whoever links one implements caisson_trap and caisson_grow_memory;
-# Z_python_instantiate is in an object of its own, so only the program that calls it needs caisson_allocate_memory
-# and carries the data segments.
+# Each library also holds generated_runtime.c. Whoever links one implements caisson_trap and
+# caisson_grow_memory; Z_python_instantiate is in an object of its own, so only the program that
+# calls it needs caisson_allocate_memory and carries the data segments.
 #
 # The flags matter for safety, not only for speed:
 #   -fno-strict-aliasing -fwrapv      wasm defines what C does not
 #   -fno-stack-protector              a canary on a parked stack would not match in another process
-#   -fno-pie -fcf-protection=none     return addresses on parked stacks are absolute; no shadow stack to restore
-#   -fstack-clash-protection          a large frame touches every page, so it cannot jump over the guard page
+#   -fno-pie -fcf-protection=none     return addresses on parked stacks are absolute; no shadow
+#                                     stack to restore
+#   -fstack-clash-protection          a large frame touches every page, so it cannot jump over the
+#                                     guard page
 #   -fno-delete-null-pointer-checks   address 0 is ordinary guest memory
 #   -fno-sanitize=all                 its memory is not a sanitizer's to shadow
 

@@ -14,8 +14,8 @@ import sys
 
 FILE = pathlib.Path(__file__).with_name("caisson.seccomp.json")
 
-# The calls that tier `namespace` needs beyond Docker's default profile. None of these gives a process
-# anything outside of the user namespace that it made: the kernel checks capabilities there.
+# The calls that tier `namespace` needs beyond Docker's default profile. None of these gives a
+# process anything outside of the user namespace that it made: the kernel checks capabilities there.
 NEEDED = [
     ("Makes the user, mount, pid, network, ipc, uts and cgroup namespaces around each worker and each native cell. "
      "clone3 is what the C library uses for threads and processes.",

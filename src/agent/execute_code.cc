@@ -10,17 +10,17 @@
 namespace caisson {
 namespace {
 
-// The run's own limits end it; the time it waits for a person's yes is not counted by anybody.
+// The limits of the run bound it. The time that it waits for a person's approval is not limited.
 constexpr std::chrono::hours kNoTimeout{24 * 365};
 
 constexpr std::string_view kCodeSchema =
     R"("code":{"type":"string","description":"Python to execute."})";
 constexpr std::string_view kSessionSchema =
     R"("session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},)"
-    R"("restart":{"type":"boolean","description":"Begin the session afresh if it was lost."},)"
-    R"("fork_of":{"type":"string","description":"Begin the session, a new one, as a copy of this one."})";
+    R"("restart":{"type":"boolean","description":"Start the session again, empty, if it was lost."},)"
+    R"("fork_of":{"type":"string","description":"Create the session as a copy of this session."})";
 constexpr std::string_view kLimitsSchema =
-    R"("limits":{"type":"object","description":"Other limits for this run, by name.","properties":{)"
+    R"("limits":{"type":"object","description":"Limits of this run that differ from the defaults.","properties":{)"
     R"("wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},)"
     R"("additionalProperties":false})";
 

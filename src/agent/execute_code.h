@@ -1,15 +1,17 @@
-// MakeExecuteCodeTool makes the tool `execute_code`: a model sends Python, and gets back what it printed, its
-// value and its files.
+// MakeExecuteCodeTool makes the tool `execute_code`: a model sends Python code, and receives its
+// output, its value and its files.
 //
-//   auto tool = MakeExecuteCodeTool(runner, {.owner = owner, .setting = setting, .description = text});
+//   auto tool = MakeExecuteCodeTool(
+//       runner, {.owner = owner, .setting = setting, .description = text});
 //
-// Invoke gives the contents of outcome_contents.h, InvokeRaw the outcome object that every door shows.
+// Invoke returns the contents of outcome_contents.h. InvokeRaw returns the outcome object that
+// every door shows.
 //
-// Trust     Arguments are a model's. It can lower limits and raise them to the setting's ceiling, and name sessions
-//           of this owner; nothing it sends reaches beyond them.
-// Threads   As Tool says.
-// Lifetime  The runner outlives the tool. The setting is the tool's own from here on: what its maker changes later
-//           is for later tools.
+// Trust     Arguments come from a model. They can lower limits, raise them to the setting's
+//           maximum, and name sessions of this owner. They can do nothing else.
+// Threads   Same as Tool.
+// Lifetime  The runner outlives the tool. The tool keeps this setting; later changes apply to later
+//           tools.
 #pragma once
 
 #include <memory>
@@ -32,12 +34,13 @@ struct ExecuteCodeOptions {
   std::shared_ptr<const CodeSetting> setting;
   std::string description;
   Approval approval{};
-  ToolGate gate{};  // Who is asked about calls the code makes, once execute_code itself may run.
+  ToolGate gate{};  // Decides about the calls that the code makes.
   Sessions sessions = Sessions::kNotOffered;
-  ToolRun::Trace trace{};  // Of the calls the code makes.
+  ToolRun::Trace trace{};  // Reports the calls that the code makes.
 };
 
-// The limits that arguments ask for under "limits", checked against the schema; nothing: the usual ones.
+// Returns the limits under "limits" in the arguments, which have been checked against the schema.
+// nullopt: use the usual limits.
 Result<std::optional<Limits>> RequestedLimits(const Dict& arguments, const Limits& usual);
 
 Result<std::shared_ptr<const Tool>> MakeExecuteCodeTool(CodeRunner& runner,

@@ -1,7 +1,7 @@
-// What a model is told about execute_code: how to write code for it and what that code may use.
+// Writes the texts that tell a model how to use execute_code and what its code may use.
 //
-// Trust     Names and descriptions of tools may be an upstream's, and go to the model as such. Nothing of the host is
-//           told: no path, no variable's value, no address.
+// Trust     Names and descriptions of tools may come from an upstream and are passed on unchanged.
+//           The texts reveal nothing about the host: no path, no value of a variable, no address.
 // Threads   Pure.
 // Lifetime  Pure.
 #pragma once
@@ -12,13 +12,14 @@
 
 namespace caisson {
 
-// Whether the model sees the tools that code can call as tools of their own, too.
+// Whether the model can also call the tools directly, without code.
 enum class ToolsVisible { kNo, kYes };
 
-// For a system prompt: what the tool is for and when to use it.
+// Returns text for a system prompt: the purpose of execute_code and when to use it.
 std::string Instructions(const CodeSetting& setting, ToolsVisible visible);
 
-// For the tool itself: all the code may use, with the signatures of the tools.
+// Returns the description of the tool itself: everything that code may use, with the signatures of
+// the tools.
 std::string Description(const CodeSetting& setting);
 
 }  // namespace caisson

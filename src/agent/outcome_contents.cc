@@ -8,7 +8,7 @@
 namespace caisson {
 namespace {
 
-// As a terminal shows it: a line ends with \n, whatever it was written with.
+// Converts all line ends to \n, as a terminal shows them.
 std::string Lines(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
@@ -71,10 +71,10 @@ ErrorContent Wrong(const Outcome& outcome) {
 void AddError(const CodeRun& run, std::vector<Content>& contents) {
   ErrorContent error = Wrong(run.outcome);
   error.message = ToUtf8(error.message);
-  // Where nothing ran in it, the error itself says that the session is lost.
+  // If nothing ran in the session, the error itself says that the session is lost.
   if (run.session == SessionFate::kLost && run.outcome.reason != RunReason::kLost) {
     error.message.append(
-        "\nThe session is lost with its variables and files; begin it afresh with restart.");
+        "\nThe session is lost with its variables and files; start it again with restart.");
   }
   contents.emplace_back(std::move(error));
 }

@@ -1,7 +1,8 @@
-// ToContents shows a model how a run went: stdout, stderr, then the value or what went wrong, then files,
-// always in this order. A run that failed keeps what it printed and wrote.
+// ToContents turns a run into contents that a model reads: stdout, stderr, then the value or the
+// error, then files, always in this order. A failed run also shows its output and files.
 //
-// Trust     Texts and files are the guest's: bounded by the run's limits, made UTF-8, otherwise as they are.
+// Trust     Texts and files come from the guest. They are bounded by the run's limits and converted
+//           to UTF-8, but otherwise unchanged.
 // Threads   Pure.
 // Lifetime  Pure.
 #pragma once

@@ -1,15 +1,16 @@
-// A CodeActProvider holds what an agent's code may use, and hands each agent run an execute_code of its own.
+// A CodeActProvider holds the tools, mounts and limits that an agent's code may use, and gives each
+// agent run its own execute_code.
 //
 //   CodeActProvider provider(runner);
 //   provider.AddTool(*send);
 //   auto scope = *provider.BeginRun(owner);         // scope.tool, scope.instructions, scope.state
 //
-// A scope is a snapshot: what is added or removed later is for later runs.
+// A scope is a snapshot: later changes to the provider apply to later runs.
 //
-// Trust     Tools are the operator's. Serialisable state names things and holds no secret: of the environment the
-//           names alone.
+// Trust     Tools come from the operator. The serialisable state holds no secrets: it has the names
+//           of environment variables without their values.
 // Threads   Any.
-// Lifetime  The runner outlives the provider and what it made.
+// Lifetime  The runner outlives the provider and its scopes.
 #pragma once
 
 #include <memory>
@@ -29,22 +30,22 @@ namespace caisson {
 enum class ApprovalMode { kNeverRequire, kAlwaysRequire };
 std::string_view ToString(ApprovalMode mode);
 
-// Who is asked when code calls a tool that needs approval.
+// When approval is asked for if code calls a tool that needs approval.
 enum class Gating {
-  kBundled,  // execute_code as a whole, before anything runs: one yes covers what the code does.
-  kPerCall,  // At the call, inside the running code: whoever is behind `gate`.
+  kBundled,  // For execute_code as a whole, before it runs; covers all its calls.
+  kPerCall,  // At each call of the running code; `gate` decides.
 };
 
 struct ProviderOptions {
-  CodeSetting setting{};                                // Its tools are where the provider begins.
-  ApprovalMode approval = ApprovalMode::kNeverRequire;  // Of execute_code, whatever its tools say.
+  CodeSetting setting{};  // Its tools are the first tools of the provider.
+  ApprovalMode approval = ApprovalMode::kNeverRequire;  // Of execute_code, besides its tools'.
   Gating gating = Gating::kBundled;
-  ToolGate gate{};  // For kPerCall; without one, calls that need approval are denied.
+  ToolGate gate{};  // For kPerCall; null: such calls are denied.
   ExecuteCodeOptions::Sessions sessions = ExecuteCodeOptions::Sessions::kNotOffered;
   ToolRun::Trace trace{};
 };
 
-// What one run of an agent gets.
+// The parts for one run of an agent.
 struct CodeActScope {
   std::shared_ptr<const Tool> tool;
   std::string instructions;
@@ -55,25 +56,26 @@ class CodeActProvider {
  public:
   explicit CodeActProvider(CodeRunner& runner, ProviderOptions options = {});
 
-  // In the order they were added; one of a name that is taken replaces it and moves to the end. A tool
-  // called execute_code is refused: code does not run code.
+  // Tools keep the order in which they were added. A tool with an existing name replaces the old
+  // tool and moves to the end. A tool named execute_code is refused, so that code cannot run code.
   Result<void> AddTool(std::shared_ptr<const Tool> tool);
   std::vector<std::shared_ptr<const Tool>> GetTools() const;
   Result<void> RemoveTool(std::string_view name);  // kNotFound if there is none.
   void ClearTools();
 
-  // A mount at a path that is taken replaces it in its place. The directory is looked at now, so that a
-  // mistake is told to whoever makes it, and again by every run.
+  // A mount at an existing path replaces the old mount in its place. The directory is checked now,
+  // so that the caller learns of a mistake, and again by every run.
   Result<void> AddMount(workspace::MountSpec mount);
   std::vector<workspace::MountSpec> GetMounts() const;
   Result<void> RemoveMount(std::string_view guest_path);  // kNotFound if there is none.
   void ClearMounts();
 
-  // Whether execute_code must be approved as a whole: asked for, or because a tool is gated (kBundled).
+  // Returns whether execute_code must be approved as a whole: because the options say so, or
+  // because a tool needs approval and the gating is kBundled.
   ApprovalMode approval_mode() const;
   std::string Description() const;
   std::string BuildInstructions(ToolsVisible visible) const;
-  // What is configured, for logs and stored agent sessions.
+  // Returns the configuration, for logs and stored agent sessions.
   Value SerializableState() const;
 
   Result<CodeActScope> BeginRun(OwnerId owner) const;
@@ -84,7 +86,7 @@ class CodeActProvider {
   Value StateOf(const CodeSetting& setting) const;
 
   struct State {
-    std::shared_ptr<const CodeSetting> setting;  // Replaced, never changed: runs share it.
+    std::shared_ptr<const CodeSetting> setting;  // Shared by runs: replaced, never changed.
   };
 
   CodeRunner& runner_;

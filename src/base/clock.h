@@ -1,4 +1,8 @@
 // A Clock tells the current time. Tests replace it.
+//
+// Trust     Handles no hostile data.
+// Threads   Now() and Advance() from any thread.
+// Lifetime  Outlives its users.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,9 @@
 // Closest finds the name that was probably meant: "did you mean ...?" in messages for people and
 // models.
+//
+// Trust     Names may be hostile. The work is bounded: long names are not compared.
+// Threads   Pure functions.
+// Lifetime  The result refers to the candidates.
 #pragma once
 
 #include <optional>

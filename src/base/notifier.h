@@ -1,8 +1,10 @@
 // A Notifier tells its subscribers that something may have changed, at any place or at the place
 // that they subscribed to. It does not say what changed; subscribers look.
 //
-//   Notifier<> changed;              auto subscription = changed.Listen([wakeup] { wakeup->Wake(); });
-//   Notifier<Owner, RunId> decided;  auto subscription = decided.Listen(owner, run, [...] { ... });
+//   Notifier<> changed;
+//   auto subscription = changed.Listen([wakeup] { wakeup->Wake(); });
+//   Notifier<Owner, RunId> decided;
+//   auto subscription = decided.Listen(owner, run, [...] { ... });
 //
 // Subscribe first, then look: a change between the two is not missed. A spurious notification is
 // harmless.

@@ -1,4 +1,8 @@
 // SHA-256, its hexadecimal form, and comparison in constant time.
+//
+// Trust     Input may be hostile.
+// Threads   Pure functions.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <array>

@@ -24,10 +24,11 @@ constexpr const char* kExamples = R"(Examples:
   caisson approvals approve apr_… --reason "looked at it"
   caisson approvals approve apr_… --always --any-arguments    and every later call of this tool
   caisson approvals deny apr_… --reason "wrong account"
-  caisson approvals grants                                    what was said yes to for good
+  caisson approvals grants                                    approvals of later calls
   caisson approvals revoke grt_…
 
-Exit status: 0 done; 2 no such approval or grant, decided otherwise already, usage or configuration.)";
+Exit status: 0 done; 2 no such approval or grant, already decided differently, wrong usage or
+configuration.)";
 
 constexpr std::size_t kShownInLists = 200;
 
@@ -60,7 +61,7 @@ std::string Headline(const StoredApproval& approval) {
          SpellOutDeceptive(asked.binding.tool) + "  expires " + ToRfc3339(asked.expires_at) + "\n";
 }
 
-// Arguments that were not hashed are not shown: nobody may decide about them (I5).
+// Arguments that do not match their hash are not shown, so that nobody decides about them (I5).
 std::string Arguments(const StoredApproval& approval, std::size_t shown_bytes) {
   const auto shown = Present(approval.asked, shown_bytes);
   return Indented(shown ? ToText(*shown) : shown.error().message() + "\n");
@@ -96,7 +97,7 @@ std::string JsonList(const std::vector<std::string>& items,
   return text + "],\"next\":" + (next ? "\"" + *next + "\"" : "null") + "}\n";
 }
 
-// One command on one opened store. Each returns what to print.
+// The actions on one open store. Each returns the text to print.
 class Approvals {
  public:
   Approvals(const ApprovalsFlags& flags, OpenedStore& opened)
@@ -139,7 +140,7 @@ class Approvals {
       standing = StandingYes{.scope = flags_.always ? kAlways : kSession,
                              .arguments = flags_.any_arguments ? kAny : kThese};
     } else if (flags_.any_arguments) {
-      return Error(ErrorCode::kInvalidArgument, "--any-arguments goes with --session or --always");
+      return Error(ErrorCode::kInvalidArgument, "--any-arguments needs --session or --always");
     }
     return Decide(ApprovalState::kApproved, std::move(standing));
   }
@@ -163,7 +164,7 @@ class Approvals {
   }
 
  private:
-  // Nothing: all of them.
+  // nullopt: all states.
   Result<std::optional<ApprovalState>> ListedState() const {
     if (flags_.all) return std::optional<ApprovalState>();
     if (flags_.state.empty()) return std::optional(ApprovalState::kPending);
@@ -192,8 +193,7 @@ class Approvals {
 
   const ApprovalsFlags& flags_;
   OpenedStore& opened_;
-  DecisionNotifier
-      notifier_;  // Nobody waits in this process; who does finds the decision in the store.
+  DecisionNotifier notifier_;  // Unused: waiting processes read the store.
   SystemClock clock_;
   ApprovalDesk desk_;
 };
@@ -209,8 +209,8 @@ Result<std::string> Perform(const ApprovalsFlags& flags, Action action) {
 
 void AddApprovalsCommand(Command program) {
   auto flags = std::make_shared<ApprovalsFlags>();  // Shared by the parser and the callbacks.
-  Command command =
-      program.AddSubcommand("approvals", "See the calls that wait for a yes, and decide");
+  Command command = program.AddSubcommand(
+      "approvals", "List the calls that wait for an approval, and decide them");
   command.SetFooter(kExamples);
   command.RequireSubcommand();
   const auto add = [&](const char* name, const char* what, Action action) {
@@ -222,30 +222,32 @@ void AddApprovalsCommand(Command program) {
   };
   const auto add_with_id = [&](const char* name, const char* what, Action action) {
     Command sub = add(name, what, action);
-    sub.AddOption("ID", flags->id, "As it is listed", {.required = true});
+    sub.AddOption("ID", flags->id, "An id that `list` or `grants` shows", {.required = true});
     return sub;
   };
-  Command list = add("list", "What waits for a decision, newest first", &Approvals::List);
-  list.AddFlag("--all", flags->all, "Also what is decided");
-  list.AddOption(
-      "--state", flags->state,
-      "Only those in this state: pending, approved (and not used yet), consumed (approved, "
-      "and the call was started), denied, expired or cancelled",
-      {.value = "STATE", .excludes = "--all"});
-  list.AddOption("--after", flags->after, "The next page", {.value = "ID"});
-  add_with_id("show", "All about one", &Approvals::Show);
-  Command approve = add_with_id("approve", "Let the call be made", &Approvals::Approve);
-  Command deny = add_with_id("deny", "Do not let it be made", &Approvals::Deny);
+  Command list = add("list", "List open approvals, newest first", &Approvals::List);
+  list.AddFlag("--all", flags->all, "List decided and expired approvals too");
+  list.AddOption("--state", flags->state,
+                 "List only approvals in this state: pending, approved (not used yet), consumed "
+                 "(approved, and the call was started), denied, expired or cancelled",
+                 {.value = "STATE", .excludes = "--all"});
+  list.AddOption("--after", flags->after, "List the page after this id", {.value = "ID"});
+  add_with_id("show", "Show one approval with all arguments of the call", &Approvals::Show);
+  Command approve = add_with_id("approve", "Approve the call", &Approvals::Approve);
+  Command deny = add_with_id("deny", "Deny the call", &Approvals::Deny);
   for (Command decision : {approve, deny}) {
-    decision.AddOption("--reason", flags->reason, "Why, for the record", {.value = "TEXT"});
+    decision.AddOption("--reason", flags->reason, "The reason, for the audit log",
+                       {.value = "TEXT"});
   }
-  approve.AddFlag("--session", flags->session, "Also later ones like it in this session");
-  approve.AddFlag("--always", flags->always, "Also all later ones like it",
+  approve.AddFlag("--session", flags->session,
+                  "Also approve later calls with the same arguments in this session");
+  approve.AddFlag("--always", flags->always, "Also approve all later calls with the same arguments",
                   {.excludes = "--session"});
-  approve.AddFlag("--any-arguments", flags->any_arguments,
-                  "With these two: of the same tool, whatever the arguments");
-  add("grants", "What was said yes to beforehand", &Approvals::Grants);
-  add_with_id("revoke", "Take back a grant", &Approvals::Revoke);
+  approve.AddFlag(
+      "--any-arguments", flags->any_arguments,
+      "With --session or --always: approve later calls of this tool with any arguments");
+  add("grants", "List the grants: approvals of later calls", &Approvals::Grants);
+  add_with_id("revoke", "Revoke a grant", &Approvals::Revoke);
 }
 
 }  // namespace caisson::cli

@@ -24,9 +24,9 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   caisson audit list --config caisson.toml
   caisson audit verify --config caisson.toml
-  caisson audit verify --file audit.jsonl       the copy that [audit] file = "audit.jsonl" asks for
+  caisson audit verify --file audit.jsonl       the copy of [audit] file = "audit.jsonl"
 
-Exit status: 0 whole; 1 entries are changed or missing; 2 usage or configuration.)";
+Exit status: 0 complete; 1 entries are changed or missing; 2 wrong usage or configuration.)";
 
 constexpr std::uint32_t kMostListed = 10'000;
 
@@ -65,7 +65,7 @@ Result<std::string> ReadFile(const std::string& path) {
 
 using Heads = std::map<std::string, AuditHead>;
 
-// Where each chain ends; within it, an error that says where one is broken.
+// Returns the end of each chain, or the place where a chain is broken.
 Result<Result<Heads>> Verify(const AuditFlags& flags) {
   if (!flags.file.empty()) {
     TRY_ASSIGN(const std::string text, ReadFile(flags.file));
@@ -118,15 +118,16 @@ int RunVerify(const AuditFlags& flags) {
 
 void AddAuditCommand(Command program) {
   auto flags = std::make_shared<AuditFlags>();  // Shared by the parser and the callbacks.
-  Command command =
-      program.AddSubcommand("audit", "See who decided what, and that nobody changed the record");
+  Command command = program.AddSubcommand(
+      "audit", "List who decided what, and verify that nobody changed the log");
   command.SetFooter(kExamples);
   command.RequireSubcommand();
-  Command list = command.AddSubcommand("list", "The entries, oldest first");
-  list.AddOption("--after", flags->after, "Only those after this number", {.value = "NUMBER"});
+  Command list = command.AddSubcommand("list", "List the entries, oldest first");
+  list.AddOption("--after", flags->after, "List only entries after this number",
+                 {.value = "NUMBER"});
   list.OnChosen([flags] { return Tell(List(*flags)); });
   Command verify = command.AddSubcommand("verify", "Check that no entry is changed or missing");
-  verify.AddOption("--file", flags->file, "A copy in a file, in place of the store",
+  verify.AddOption("--file", flags->file, "Verify this copy instead of the store",
                    {.value = "FILE"});
   verify.OnChosen([flags] { return RunVerify(*flags); });
   for (Command sub : {list, verify}) {

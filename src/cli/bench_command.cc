@@ -24,7 +24,7 @@ struct BenchFlags {
 
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
-// Where our own program is, to start it cold; empty if /proc does not tell.
+// Returns the path of this program, to start it cold; empty if /proc does not have it.
 std::string OwnProgram() {
   std::error_code failed;
   return std::filesystem::read_symlink("/proc/self/exe", failed).string();
@@ -62,9 +62,9 @@ void AddBenchCommand(Command program) {
       "Runs go through jailed workers with every check on. On an otherwise idle machine it takes "
       "about a\n"
       "minute; other work on the same cores shows in the numbers.");
-  command.AddFlag("--json", flags->json, "The same as one line of JSON");
-  command.AddFlag("--quick", flags->quick, "Fewer samples: seconds instead of a minute");
-  command.AddOption("--only", flags->only, "Only metrics whose name begins with this",
+  command.AddFlag("--json", flags->json, "Print one line of JSON");
+  command.AddFlag("--quick", flags->quick, "Take fewer samples: seconds instead of a minute");
+  command.AddOption("--only", flags->only, "Measure only metrics whose name begins with this",
                     {.value = "PREFIX"});
   AddTierFlag(command, flags->tier);
   command.AddOption("--worker-dir", flags->installation, "For tests", {.hidden = true});

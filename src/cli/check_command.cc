@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   caisson check task.py
-  echo 'import numpy' | caisson check --json    tells the engine that would run it
+  echo 'import numpy' | caisson check --json    names the engine that would run it
 
 Nothing is executed. Exit status: 0 if the code would be run, 1 if it would be refused.)";
 
@@ -26,7 +26,7 @@ struct CheckFlags {
   CodeFlags code;
 };
 
-// The engine that would run the code; none if it would be refused.
+// Returns the engine that would run the code; nullopt: the code would be refused.
 Value EngineFor(const Outcome& outcome) {
   if (!outcome.findings.empty()) return {};
   return std::string(outcome.native_modules.empty() ? "wasm" : "native");
@@ -122,9 +122,9 @@ int RunCheck(const CheckFlags& flags) {
 void AddCheckCommand(Command program) {
   auto flags = std::make_shared<CheckFlags>();  // Shared by the parser and the callback.
   Command command = program.AddSubcommand(
-      "check", "Say whether code would be run, and in which engine, without running it");
+      "check", "Judge code without running it: whether it would run, and in which engine");
   command.SetFooter(kExamples);
-  command.AddOption("FILE", flags->file, "The code; - or nothing: from stdin");
+  command.AddOption("FILE", flags->file, "The code to check; - or no FILE: read stdin");
   command.AddFlag("--json", flags->json, "Print the findings as one line of JSON");
   AddCodeFlags(command, flags->code);
   command.OnChosen([flags] { return RunCheck(*flags); });

@@ -28,7 +28,7 @@ Result<Policy> ParsePolicyFlag(const std::string& value) {
   return policy;
 }
 
-// "NAME=VALUE", which `option` wants.
+// Parses "NAME=VALUE", the value of `option`.
 Result<std::pair<std::string, std::string>> ParsePair(std::string_view option,
                                                       const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -72,17 +72,15 @@ void AddCodeFlags(Command command, CodeFlags& flags) {
   command.AddOption("--config", flags.config, "A configuration file: tools, mounts, policy, limits",
                     {.value = "FILE"});
   command.AddOption("--policy", flags.policy,
-                    "What code may contain: strict (the default), open, or a file",
-                    {.value = "NAME"});
+                    "The rules for code: strict (the default), open, or a file", {.value = "NAME"});
   command.AddOption("--limit", flags.limits, "Set a limit of the run; can be repeated",
                     {.value = "NAME=VALUE"});
-  command.AddOption(
-      "--mount", flags.mounts,
-      "Show a directory to the code: ro (the default), rw or overlay; can be repeated",
-      {.value = "HOST:GUEST[:MODE]"});
+  command.AddOption("--mount", flags.mounts,
+                    "Mount a directory: ro (the default), rw or overlay; can be repeated",
+                    {.value = "HOST:GUEST[:MODE]"});
   command.AddOption("--env", flags.environment, "Set a variable in os.environ; can be repeated",
                     {.value = "NAME=VALUE"});
-  command.AddOption("--engine", flags.engine, "auto (the default), wasm or native",
+  command.AddOption("--engine", flags.engine, "The engine: auto (the default), wasm or native",
                     {.value = "NAME"});
   AddTierFlag(command, flags.tier);
   command.AddOption("--worker-dir", flags.worker_directory, "For tests", {.hidden = true});
@@ -96,7 +94,7 @@ void AddTierFlag(Command command, std::string& tier) {
 
 void AddApproveFlag(Command command, CodeFlags& flags) {
   command.AddOption("--approve", flags.approve,
-                    "Calls of tools that need approval: ask at the terminal, all or none",
+                    "Approve calls that need it: ask at the terminal, all, or none",
                     {.value = "WHICH", .show_default = true});
 }
 
@@ -117,7 +115,7 @@ Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
   if (!flags.policy.empty()) {
     TRY_ASSIGN(options.setting.policy, ParsePolicyFlag(flags.policy));
   }
-  // From another thread than the rest of our output, hence with an Output of its own.
+  // Called on another thread than the rest of our output, so it needs its own Output.
   options.log = [](std::string_view text) { Output::Stderr().WriteGuest(text); };
   TRY(SetLimits(flags, options.setting.limits));
   TRY(CheckLimits(options.setting.limits, options.setting.ceiling));

@@ -1,6 +1,6 @@
-// The options that `run`, `check`, `repl` and `mcp` have in common, and what they mean.
+// The options that `run`, `check`, `repl` and `mcp` share, and their effects.
 //
-// Trust     The user's. Everything is checked, and told by the name of its option.
+// Trust     Values come from the user and are checked. Errors name the option.
 // Threads   The main thread.
 // Lifetime  Values.
 #pragma once
@@ -29,17 +29,17 @@ struct CodeFlags {
 };
 
 void AddCodeFlags(Command command, CodeFlags& flags);
-// --tier, for every command that runs code. `tier` stays empty if it is not given.
+// Adds --tier, for commands that run code. `tier` stays empty if the option is not given.
 void AddTierFlag(Command command, std::string& tier);
-// For those who ask the person at the terminal.
+// Adds --approve, for commands that can ask the person at the terminal.
 void AddApproveFlag(Command command, CodeFlags& flags);
 
-// What the configuration says, and what the command line says in its place. For one lane: a program
-// that runs one thing at a time.
+// Merges the configuration and the command line; the command line wins. Uses one lane, because
+// these programs run one piece of code at a time.
 Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags);
 
-// Whom --approve means. `ask` is the person at the terminal: asked with `question` on the thread of
-// `executor`, and nobody if there is no terminal.
+// Returns the gate that --approve selects. `ask` asks the person at the terminal with `question` on
+// the thread of `executor`; calls are denied if there is no terminal.
 Result<ToolGate> ToGate(const CodeFlags& flags, TerminalQuestion& question,
                         const asio::any_io_executor& executor);
 

@@ -52,7 +52,7 @@ void Command::AddOption(std::string_view name, std::optional<std::string>& varia
   Add(*app_, name, variable, help, traits);
 }
 
-// Were extra values allowed, `--limit a=1 task.py` would take the file for a limit.
+// With extra values allowed, `--limit a=1 task.py` would take the file as a second limit.
 void Command::AddOption(std::string_view name, std::vector<std::string>& variable,
                         std::string_view help, const OptionTraits& traits) {
   Add(*app_, name, variable, help, traits).allow_extra_args(false);
@@ -71,7 +71,7 @@ CommandLine::CommandLine(const ProgramTexts& texts)
     : app_(std::make_unique<CLI::App>(texts.description, texts.name)) {
   app_->footer(texts.footer);
   app_->set_version_flag("--version", texts.version);
-  app_->require_subcommand(0, 1);  // None is told by Run, after unknown words were.
+  app_->require_subcommand(0, 1);  // Run reports a missing one, after unknown words.
 }
 
 CommandLine::~CommandLine() = default;
@@ -91,7 +91,7 @@ Result<CommandLine::Ran> CommandLine::Run(int argc, const char* const* argv) {
     return Error(ErrorCode::kInvalidArgument, error.what());
   }
   if (app_->get_subcommands().empty()) {
-    return Error(ErrorCode::kInvalidArgument, "which command?");
+    return Error(ErrorCode::kInvalidArgument, "no command is given");
   }
   return Ran(exit_status_);
 }

@@ -1,5 +1,5 @@
-// A Command is what follows the program's name, or another command's: its help, its flags and what
-// it does.
+// A Command is one command of the program, or a subcommand of another one: its help, its flags and
+// its action.
 //
 //   Command greet = program.AddSubcommand("greet", "Say hello");
 //   greet.AddOption("NAME", flags->name, "Whom", {.required = true});
@@ -8,12 +8,11 @@
 //
 // CLI11 does the work and stays in command.cc: its header takes ten seconds to compile.
 //
-// Trust     Arguments come from the user. What is wrong with them Parse returns; two flags of one
-//           name are a bug of ours, for which CLI11 throws.
+// Trust     Arguments come from the user. Run returns their mistakes. Two flags with one name are
+//           our own bug, for which CLI11 throws.
 // Threads   The main thread.
-// Lifetime  A CommandLine owns all its commands; a Command is a handle on one. Variables that a
-//           command fills in must live until it has run: what owns them is best kept by its
-//           callback.
+// Lifetime  A CommandLine owns all its commands; a Command is a handle. Variables that a command
+//           sets must live until the command has run, so its callback should own them.
 #pragma once
 
 #include <cstdint>
@@ -33,31 +32,31 @@ class App;
 
 namespace caisson::cli {
 
-// What is seldom said about a flag or an option.
+// Optional properties of a flag or an option.
 struct OptionTraits {
-  std::string_view value = {};     // What help calls its value: FILE in `--config FILE`.
-  std::string_view excludes = {};  // Another, added before, that cannot be given with it.
+  std::string_view value = {};     // Its value's name in help: FILE in `--config FILE`.
+  std::string_view excludes = {};  // An earlier option that cannot be given with it.
   bool required = false;
-  bool show_default = false;  // Help tells what the variable holds beforehand.
+  bool show_default = false;  // Help shows the variable's initial value.
   bool hidden = false;        // Help does not mention it.
 };
 
 class Command {
  public:
   Command AddSubcommand(std::string_view name, std::string_view help);
-  // One of the subcommands has to be given.
+  // Makes Run fail if no subcommand is given.
   void RequireSubcommand();
 
-  // What help says at its end.
+  // Sets the last part of the help text.
   void SetFooter(std::string_view text);
 
-  // `--name`, which sets a variable.
+  // Adds `--name`, which sets `variable` to true.
   void AddFlag(std::string_view name, bool& variable, std::string_view help,
                const OptionTraits& traits = {});
 
-  // `--name VALUE`, or a VALUE by its place if the name has no dashes. A variable stays as it is if
-  // there is none. A vector takes one for each time that the option is given; the others want it
-  // given once.
+  // Adds `--name VALUE`, or a positional VALUE if the name has no dashes. The variable keeps its
+  // value if the option is not given. A vector takes one value each time the option is given; the
+  // other types accept the option once.
   void AddOption(std::string_view name, std::string& variable, std::string_view help,
                  const OptionTraits& traits = {});
   void AddOption(std::string_view name, std::optional<std::string>& variable, std::string_view help,
@@ -67,14 +66,15 @@ class Command {
   void AddOption(std::string_view name, std::int64_t& variable, std::string_view help,
                  const OptionTraits& traits = {});
 
-  // Runs when the whole line was understood and this command is in it; returns the exit status.
+  // `run` is called if the command line is valid and names this command. It returns the exit
+  // status.
   void OnChosen(std::function<int()> run);
 
  private:
   friend class CommandLine;
   Command(CLI::App& app, int& exit_status) : app_(&app), exit_status_(&exit_status) {}
 
-  CLI::App* app_;  // Neither is ever null.
+  CLI::App* app_;  // Never null, like the next member.
   int* exit_status_;
 };
 
@@ -95,8 +95,8 @@ class CommandLine {
 
   Command program();
 
-  // Runs the chosen command and returns its exit status; what it throws goes through. Or else: the
-  // text that --help or --version asks for, or what is wrong with the arguments.
+  // Runs the chosen command and returns its exit status, or returns the text of --help or
+  // --version. Fails if the arguments are wrong. Exceptions of the command pass through.
   using Ran = std::variant<int, std::string>;
   Result<Ran> Run(int argc, const char* const* argv);
 

@@ -71,7 +71,7 @@ TEST_F(CommandTest, TheChosenCommandRunsWithItsVariablesSet) {
   EXPECT_FALSE(quiet_);
 }
 
-TEST_F(CommandTest, WhatIsNotGivenStaysAsItIs) {
+TEST_F(CommandTest, OptionsThatAreNotGivenKeepTheirValues) {
   ASSERT_TRUE(Run({"greet", "ann"}));
   EXPECT_EQ(chosen_, 1);
   EXPECT_EQ(from_, std::nullopt);
@@ -87,7 +87,7 @@ TEST_F(CommandTest, ARepeatedOptionTakesOneValueEachTime) {
 }
 
 TEST_F(CommandTest, MistakesAreToldAndNothingRuns) {
-  EXPECT_EQ(Mistake({}), "which command?");
+  EXPECT_EQ(Mistake({}), "no command is given");
   EXPECT_EQ(Mistake({"greet"}), "NAME is required");
   EXPECT_EQ(Mistake({"group"}), "A subcommand is required");
   EXPECT_EQ(Mistake({"what"}), "The following argument was not expected: what");

@@ -1,9 +1,9 @@
-// The commands of the program. Each has a source file of its own with its flags, its help and what
-// it does; AddCommands in program.cc lists them all.
+// The commands of the program. Each has its own source file with its flags, its help and its
+// action. AddCommands in program.cc lists them all.
 //
 // Trust     Arguments come from the user.
 // Threads   The main thread.
-// Lifetime  What a command keeps between parsing and running is owned by its callback.
+// Lifetime  The callback of a command owns its data between parsing and running.
 #pragma once
 
 #include "cli/command.h"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   caisson config check --config caisson.toml    every mistake, with its line
-  caisson config print --config caisson.toml    as it is read, without secrets
+  caisson config print --config caisson.toml    as Caisson reads it, without secrets
 
 Exit status: 0 no mistakes; 2 mistakes, or there is no such file.)";
 
@@ -28,7 +28,7 @@ Result<std::string> Check(const ConfigFlags& flags) {
 }
 
 Result<std::string> Print(const ConfigFlags& flags) {
-  TRY(LoadConfig(flags.path));  // Which knows how large one may be.
+  TRY(LoadConfig(flags.path));  // It bounds the size of the file.
   std::ifstream file(flags.path, std::ios::binary);
   return PrintConfig(std::string{std::istreambuf_iterator<char>(file), {}}, flags.path);
 }
@@ -37,7 +37,7 @@ Result<std::string> Print(const ConfigFlags& flags) {
 
 void AddConfigCommand(Command program) {
   auto flags = std::make_shared<ConfigFlags>();  // Shared by the parser and the callbacks.
-  Command command = program.AddSubcommand("config", "Check a configuration file, or show it");
+  Command command = program.AddSubcommand("config", "Check or print a configuration file");
   command.SetFooter(kExamples);
   command.RequireSubcommand();
   const auto add = [&](const char* name, const char* what,
@@ -48,8 +48,8 @@ void AddConfigCommand(Command program) {
                   {.value = "FILE"});
     sub.OnChosen([flags, action] { return Tell(action(*flags)); });
   };
-  add("check", "Say what is wrong with it", Check);
-  add("print", "Show it as it is read, without secrets", Print);
+  add("check", "List every mistake with its line", Check);
+  add("print", "Show it as Caisson reads it, without secrets", Print);
 }
 
 }  // namespace caisson::cli

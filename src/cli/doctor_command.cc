@@ -43,14 +43,14 @@ std::string Took(std::chrono::nanoseconds time) {
 void Line(std::string& out, bool good, const std::string& name, const std::string& detail,
           const std::string& fix) {
   out += Mark(good) + (detail.empty() ? name : Padded(name, kNameWidth) + " " + detail) + "\n";
-  if (!fix.empty()) out += "      to have it: " + fix + "\n";
+  if (!fix.empty()) out += "      to get it: " + fix + "\n";
 }
 
 void AppendBoundary(const Diagnosis& diagnosis, std::string& out) {
   out += "Boundary (strongest first)\n";
   for (const BoundaryVerdict& tier : diagnosis.tiers) {
     Line(out, tier.available, tier.tier,
-         tier.tier == "none" ? "no wall is promised; only when asked for by name" : tier.why_not,
+         tier.tier == "none" ? "promises no wall; used only if requested by name" : tier.why_not,
          "");
   }
   const auto has = [&](const std::string& name) {
@@ -86,7 +86,7 @@ void AppendEngine(const EngineVerdict& engine, std::string& out) {
     out += engine.packages.empty() ? " none beyond the standard library\n" : "\n";
   }
   for (const std::string& wall : engine.missing_walls) {
-    out += "      its runs go on without: " + wall + "\n";
+    out += "      its runs work without: " + wall + "\n";
   }
   if (engine.latency) AppendLatency(*engine.latency, out);
 }
@@ -118,11 +118,11 @@ int RunDoctor(const DoctorFlags& flags) {
 void AddDoctorCommand(Command program) {
   auto flags = std::make_shared<DoctorFlags>();  // Shared by the parser and the callback.
   Command command = program.AddSubcommand(
-      "doctor", "Say what protects runs on this machine, and what is missing");
+      "doctor", "Show what protects runs on this machine, and what is missing");
   command.SetFooter(
       "Tries every wall, checks the installed files and times a run.\n"
       "Exit status: 0 if runs work with the default boundary, 1 if not.");
-  command.AddFlag("--json", flags->json, "The same as one line of JSON");
+  command.AddFlag("--json", flags->json, "Print one line of JSON");
   command.AddOption("--worker-dir", flags->installation, "For tests", {.hidden = true});
   command.OnChosen([flags] { return RunDoctor(*flags); });
 }

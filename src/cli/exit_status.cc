@@ -19,7 +19,7 @@ int ExitStatus(RunStatus status) {
 
 int ExitStatus(ErrorCode code) {
   switch (code) {
-    // Something to change on this side: the command, a file, a setting of the machine.
+    // The user can fix it: the command, a file, or a setting of the machine.
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kNotFound:
     case ErrorCode::kUnauthenticated:

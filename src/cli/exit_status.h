@@ -1,4 +1,4 @@
-// What the program's exit status means. Scripts rely on these numbers.
+// The meaning of the program's exit status. Scripts rely on these numbers.
 //
 // Trust     Constants.
 // Threads   Any.
@@ -15,10 +15,10 @@ inline constexpr int kExitCodeFailed = 1;  // The code failed, was refused or hi
 inline constexpr int kExitUsage = 2;       // Usage or configuration.
 inline constexpr int kExitWaiting = 3;     // Waits for an approval.
 inline constexpr int kExitOurFault = 70;
-inline constexpr int kExitSignalBase = 128;  // Ended by a signal: this plus its number.
+inline constexpr int kExitSignalBase = 128;  // A signal ended it: 128 + its number.
 
 int ExitStatus(RunStatus status);
-// Of an error that kept us from running the code at all.
+// Returns the status for an error because of which no code ran.
 int ExitStatus(ErrorCode code);
 
 }  // namespace caisson::cli

@@ -28,8 +28,8 @@ Result<void> Interrupts::ListenAlways(std::function<void(int signal)> on_signal)
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    // What our parent set to be ignored (nohup, a background job) stays ignored. It must not be
-    // blocked: the kernel keeps blocked signals, ignored or not.
+    // Signals that our parent ignores (nohup, a background job) stay ignored. They must not be
+    // blocked, because the kernel keeps blocked signals even if they are ignored.
     struct sigaction before{};
     ::sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaddset(&set, signal);

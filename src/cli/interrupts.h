@@ -1,12 +1,12 @@
-// Interrupts turns the first SIGINT, SIGTERM or SIGHUP into a request to stop; the second ends the
-// process at once, whatever it is doing. Workers die with us either way. A program that goes on
-// after Ctrl-C listens with ListenAlways and decides each time.
+// Interrupts turns the first SIGINT, SIGTERM or SIGHUP into a request to stop. The second one ends
+// the process at once. Workers end with the process in both cases. A program that continues after
+// Ctrl-C uses ListenAlways and decides about each signal.
 //
 // Trust     Signals come from the user and the system.
-// Threads   Make it before any other thread: the signals are blocked from here on, in every thread
-//           that is started later. Callbacks are called on a thread of its own.
-// Lifetime  The destructor stops listening. The signals stay blocked: it is for the end of a
-//           program.
+// Threads   Create it before any other thread: it blocks the signals in this thread and in every
+//           thread that is started later. Callbacks run on a thread of its own.
+// Lifetime  The destructor stops listening. The signals stay blocked, so destroy it at the end of
+//           the program.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Interrupts {
   Result<void> Listen(std::function<void()> on_first);
   Result<void> ListenAlways(std::function<void(int signal)> on_signal);
 
-  // The first signal that came; 0 if none has.
+  // Returns the first signal that arrived; 0: none.
   int signal() const { return signal_.load(); }
 
  private:

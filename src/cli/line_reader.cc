@@ -27,7 +27,7 @@ void LineReader::Wake() {
   static_cast<void>(!::write(wake_.get(), &one, sizeof one));
 }
 
-// Waits for bytes, the end, or Wake(): the last is true.
+// Waits for bytes, the end of input, or Wake(). Returns true for Wake().
 bool LineReader::FillOrWoken() {
   std::array<pollfd, 2> ready{{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                                {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};

@@ -1,6 +1,6 @@
-// A LineReader reads stdin line by line, and can be woken while it waits.
+// A LineReader reads stdin line by line. Another thread can wake it while it waits.
 //
-// Trust     Lines are the user's; one that is longer than anybody types ends the input.
+// Trust     Lines come from the user. A line that is too long to be typed ends the input.
 // Threads   Read() on one thread, Wake() from any.
 // Lifetime  Borrows stdin.
 #pragma once
@@ -19,7 +19,8 @@ class LineReader {
 
   static Result<LineReader> Make();
 
-  // The next line with its line feed (the last may have none), or why there is none.
+  // Returns the next line with its line feed (the last line may have none), or the reason why there
+  // is none.
   std::variant<std::string, End> Read();
   void Wake();
 

@@ -20,12 +20,12 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   claude mcp add caisson -- caisson mcp
-  caisson mcp --config caisson.toml             with its tools, limits and store
+  caisson mcp --config caisson.toml             with the tools, limits and store of a configuration
 
 Speaks MCP on stdin and stdout until the client closes them; everything else goes to stderr.
 Without a configuration nothing is stored: runs that wait for an approval end with the client.)";
 
-// Standard streams that do not block while we have them, and are left as they were: others may
+// Makes the standard streams non-blocking and restores them at the end, because other processes may
 // share them.
 class StandardStreams {
  public:
@@ -44,7 +44,7 @@ class StandardStreams {
   int flags_[2] = {};
 };
 
-// What the store is. Somebody who configured nothing did not ask for files.
+// Uses a store in memory if nothing is configured: such a user did not ask for files.
 Result<Config> ToConfig(const CodeFlags& flags) {
   if (!flags.config.empty()) return LoadConfig(flags.config);
   Config config;
@@ -52,7 +52,7 @@ Result<Config> ToConfig(const CodeFlags& flags) {
   return config;
 }
 
-// Whom a signal stops, while there is somebody.
+// The server that a signal stops; null while there is none.
 using Serving = Guarded<PipeServer*>;
 
 Result<void> Serve(const CodeFlags& flags, Serving& serving, const Interrupts& interrupts) {
@@ -65,7 +65,7 @@ Result<void> Serve(const CodeFlags& flags, Serving& serving, const Interrupts& i
                                                   .input = StandardStreams::Copy(STDIN_FILENO),
                                                   .output = StandardStreams::Copy(STDOUT_FILENO)}));
   *serving.Lock() = server.get();
-  if (interrupts.signal() != 0) server->Stop();  // It came before there was anything to stop.
+  if (interrupts.signal() != 0) server->Stop();  // The signal came before the server existed.
   server->Serve();
   *serving.Lock() = nullptr;
   return {};
@@ -78,9 +78,9 @@ int Fail(const Error& error) {
 
 int RunMcp(const CodeFlags& flags) {
   Serving serving{nullptr};
-  Interrupts interrupts;  // Goes first: it uses what is above.
+  Interrupts interrupts;  // Destroyed first: it uses the members above.
   const auto stop = [&serving] {
-    // Held, so that the server cannot go meanwhile; Stop only posts.
+    // The lock keeps the server alive meanwhile. Stop only posts.
     auto server = serving.Lock();
     if (*server != nullptr) (*server)->Stop();
   };

@@ -10,7 +10,7 @@
 namespace caisson::cli {
 namespace {
 
-// 0, or the errno. A descriptor that somebody made non-blocking is waited for.
+// Returns 0 or the errno. Waits if another process made the descriptor non-blocking.
 int WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
@@ -61,8 +61,8 @@ void PrepareStandardStreams() {
   ::signal(SIGPIPE, SIG_IGN);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0) continue;
-    // The lowest free number is `fd` itself. Opened for the wrong direction, so that reading a
-    // closed stdin or writing to a closed stdout stays an error that is noticed.
+    // The lowest free number is `fd` itself. It is opened for the wrong direction, so that reading
+    // a closed stdin or writing to a closed stdout is still an error.
     ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
   }
 }

@@ -1,7 +1,8 @@
-// An Output is the program's stdout or stderr: unbuffered, and careful with whom it writes to.
+// An Output is the program's stdout or stderr, without a buffer. It escapes hostile text on a
+// terminal.
 //
-// Trust     WriteGuest takes hostile text: on a terminal its control characters are spelled out,
-//           into a file or pipe it goes unchanged.
+// Trust     WriteGuest takes hostile text. A terminal receives its control characters spelled out;
+//           a file or pipe receives the text unchanged.
 // Threads   One thread. Writing may block.
 // Lifetime  Borrows the standard descriptor.
 #pragma once
@@ -18,17 +19,18 @@ class Output {
   static Output Stdout();
   static Output Stderr();
 
-  // Our own words.
+  // Writes our own text.
   void Write(std::string_view text);
-  // The guest's words.
+  // Writes the guest's text.
   void WriteGuest(std::string_view text);
-  // The guest says no more: shows what was kept of an unfinished character.
+  // Call at the end of the guest's text. Writes the bytes of an unfinished character.
   void FinishGuest();
-  // As FinishGuest, and ends the line if one is unfinished: for who wants to begin one.
+  // Same as FinishGuest, and also ends an unfinished line, so that the next text begins a line.
   void FinishLine();
 
   bool is_terminal() const { return terminal_; }
-  // Why nothing more can be written (an errno); 0 while it can. After a failure writes do nothing.
+  // Returns the errno of the first failed write; 0: none failed. After a failure, writes do
+  // nothing.
   int failed() const { return failed_; }
 
  private:
@@ -41,9 +43,9 @@ class Output {
   TerminalText terminal_text_;
 };
 
-// Makes sure that descriptors 0 to 2 are taken: one that was closed by our parent would otherwise
-// be given to the next file or socket we open, and output would go there. Ignores SIGPIPE, so that
-// a reader who leaves is an error of a write.
+// Opens /dev/null for those of descriptors 0 to 2 that our parent closed. Otherwise the next file
+// or socket that we open would get that number, and output would go there. Ignores SIGPIPE, so that
+// writing to a closed pipe returns an error.
 void PrepareStandardStreams();
 
 }  // namespace caisson::cli

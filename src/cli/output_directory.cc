@@ -34,7 +34,7 @@ UniqueFd OpenBeneath(const UniqueFd& directory, const std::string& name, std::ui
 
 Error BadPath(std::string_view path) {
   return Error(ErrorCode::kInvalidArgument,
-               "not saved, not a path below /output: " + std::string(path));
+               "a file is not saved because its path is not below /output: " + std::string(path));
 }
 
 Result<std::vector<std::string>> Parts(std::string_view path) {
@@ -76,8 +76,8 @@ Result<void> WriteAll(const UniqueFd& file, std::string_view contents) {
   return {};
 }
 
-// A new file under another name, then moved into place: rename replaces a link, never what it
-// names.
+// Writes a new file under another name and renames it. rename replaces a link and does not follow
+// it.
 Result<void> WriteFile(const UniqueFd& directory, const std::string& name,
                        std::string_view contents) {
   const std::string temporary = TemporaryName();

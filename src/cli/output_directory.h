@@ -1,9 +1,9 @@
-// An OutputDirectory is where captured files are saved: beneath it, and nowhere else.
+// An OutputDirectory saves captured files beneath one directory, and nowhere else.
 //
-// Trust     Paths and contents come from the guest, and what lies in the directory may be from an
-//           earlier guest: links are neither followed nor written through (I11).
+// Trust     Paths and contents come from the guest. Files in the directory may come from an earlier
+//           guest, so links are neither followed nor written through (I11).
 // Threads   One thread. Blocks.
-// Lifetime  Holds the directory open; renaming it meanwhile does not lead elsewhere.
+// Lifetime  Keeps the directory open. Files go there even if it is renamed.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ namespace caisson::cli {
 
 class OutputDirectory {
  public:
-  // Makes the directory, with its parents, if it is not there.
+  // Creates the directory and its parents if they do not exist.
   static Result<OutputDirectory> Open(const std::string& path);
 
-  // Saves `contents` as `path`, the guest's absolute name: "/output/a/b.csv" becomes "a/b.csv" in
-  // here. A file is there whole or not at all; one of that name is replaced.
+  // Saves `contents` as `path`, an absolute path of the guest: "/output/a/b.csv" becomes "a/b.csv"
+  // in this directory. The file is written whole or not at all, and replaces an older file.
   Result<void> Save(std::string_view path, std::string_view contents) const;
 
  private:

@@ -17,18 +17,19 @@ can reach neither your files nor your network.)";
 
 constexpr const char* kExamples = R"(Examples:
   echo 'print("hi"); 6*7' | caisson run         prints hi, then 42
-  caisson run --json task.py                    how it ended, as one line of JSON
-  caisson run --limit wall_seconds=60 task.py   more time than the usual ten seconds
-  caisson check task.py                         would it run, and in which engine?
+  caisson run --json task.py                    the outcome as one line of JSON
+  caisson run --limit wall_seconds=60 task.py   more time than the default ten seconds
+  caisson check task.py                         whether it would run, and in which engine
   caisson repl                                  a session at the terminal
-  caisson approvals list                        calls that wait for your yes
+  caisson approvals list                        calls that wait for your approval
   caisson serve                                 runs and approvals over HTTP
   caisson mcp                                   execute_code for an MCP client
-  caisson config check                          is caisson.toml as it should be?
-  caisson doctor                                what protects you on this machine, what does not
+  caisson config check                          find mistakes in caisson.toml
+  caisson doctor                                the walls of this machine
 
-Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 usage or configuration;
-3 it waits for an approval; 70 a fault of Caisson itself; 130 and 143 when interrupted. `caisson COMMAND --help` tells more.)";
+Exit status: 0 completed; 1 the code failed, was refused or hit a limit; 2 wrong usage or
+configuration; 3 the run waits for an approval; 70 an internal error; 130 and 143 interrupted.
+`caisson COMMAND --help` has the details of a command.)";
 
 void AddCommands(Command program) {
   AddRunCommand(program);

@@ -10,13 +10,13 @@
 namespace caisson::cli {
 namespace {
 
-// Our own words begin on a line of their own, whatever the guest left.
+// Our own text begins on a new line, even if the guest left a line unfinished.
 void Say(Output& err, const std::string& text) {
   err.FinishLine();
   err.Write(text);
 }
 
-// A limit by its name on the command line, with the unit of its value.
+// The name of a limit on the command line, and the unit of its value.
 struct NamedLimit {
   std::string_view name{};
   std::string_view unit{};
@@ -45,7 +45,7 @@ void Raise(Output& err, std::string_view name, const ReportedLimits& limits) {
   const std::string limit(name);
   const std::string most = LimitText(limits.most, name);
   if (LimitText(limits.given, name) == most) {
-    return err.Write("; no run may have more (limits.max." + limit + ")\n");
+    return err.Write("; this is the maximum of every run (limits.max." + limit + ")\n");
   }
   err.Write("; raise it with --limit " + limit + "=N (at most " + most + ")\n");
 }
@@ -106,7 +106,7 @@ void ReportValue(const Outcome& outcome, Output& out) {
   out.WriteGuest("\n");
 }
 
-// As a POSIX shell reads it back.
+// Quotes a word for a POSIX shell.
 std::string ShellWord(const std::string& word) {
   static constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
@@ -140,8 +140,8 @@ void AddReportFlags(Command command, ReportFlags& flags) {
   command.AddFlag("--json", flags.json, "Print only the outcome, as one line of JSON");
   command.AddFlag("--file-data", flags.file_data,
                   "With --json: include the contents of captured files, in base64");
-  command.AddOption("--output", flags.output,
-                    "Save what the code wrote to /output into this directory", {.value = "DIR"});
+  command.AddOption("--output", flags.output, "Save the files of /output into this directory",
+                    {.value = "DIR"});
 }
 
 void ReportOutcome(const Outcome& outcome, const ReportedLimits& limits, Output& out, Output& err) {
@@ -203,8 +203,8 @@ void RunReport::TellWaiting(const Outcome& outcome, Output& err) const {
     err.Write(" waits for an approval: caisson approvals approve " + approval.id +
               Arguments(store_) + " (or show, deny)\n");
   }
-  Say(err, "caisson: then go on with: caisson runs resume " + outcome.run_id + Arguments(store_) +
-               Arguments(flags_) + "\n");
+  Say(err, "caisson: then continue with: caisson runs resume " + outcome.run_id +
+               Arguments(store_) + Arguments(flags_) + "\n");
 }
 
 }  // namespace caisson::cli

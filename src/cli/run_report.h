@@ -1,10 +1,10 @@
-// How the outcome of a run is told: to a person, the value on stdout and everything else on stderr;
-// or as JSON. A RunReport also keeps the files, and says how to go on with a run that waits in the
-// store.
+// Reports the outcome of a run: as text, with the value on stdout and everything else on stderr; or
+// as JSON. A RunReport also saves the files, and prints the commands that continue a run which
+// waits in the store.
 //
-// Trust     The outcome's text is the guest's and goes through Output::WriteGuest.
+// Trust     The text of the outcome comes from the guest and goes through Output::WriteGuest.
 // Threads   The main thread.
-// Lifetime  A RunReport holds the directory for files open; the rest has no state.
+// Lifetime  A RunReport keeps the directory for files open. The rest has no state.
 #pragma once
 
 #include <optional>
@@ -29,20 +29,21 @@ struct ReportFlags {
 void AddReportFlags(Command command, ReportFlags& flags);
 
 struct ReportedLimits {
-  Limits given{};                  // Of the run.
-  Limits most = DefaultCeiling();  // That it could have asked for.
+  Limits given{};                  // The limits of the run.
+  Limits most = DefaultCeiling();  // The limits that it could have asked for.
 };
 
-// Stdout and stderr of the run itself have been shown already, as they came.
+// The stdout and stderr of the run must already have been shown.
 void ReportOutcome(const Outcome& outcome, const ReportedLimits& limits, Output& out, Output& err);
 
 class RunReport {
  public:
-  // Makes the directory for the files: before anything runs, so that none is lost. `store` is where
-  // the run waits if it does.
+  // Creates the directory for the files. Call it before the run, so that no file is lost. `store`
+  // is the store of a run that waits.
   static Result<RunReport> Open(ReportFlags flags, StoreFlags store);
 
-  // Returns the exit status of a program that does nothing else. As ReportOutcome, unless as JSON.
+  // Same as ReportOutcome, or prints JSON if the flags say so. Returns the exit status of the
+  // program.
   int Tell(const Outcome& outcome, const ReportedLimits& limits, Output& out, Output& err) const;
 
  private:
@@ -50,7 +51,7 @@ class RunReport {
       : flags_(std::move(flags)), store_(std::move(store)) {}
 
   Result<void> SaveFiles(const Outcome& outcome) const;
-  // The commands to go on with, to be copied.
+  // Prints the commands that continue the run.
   void TellWaiting(const Outcome& outcome, Output& err) const;
 
   ReportFlags flags_;

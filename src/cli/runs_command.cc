@@ -28,21 +28,22 @@ constexpr std::chrono::milliseconds kLook{200};
 
 constexpr const char* kExamples = R"(Examples:
   caisson runs list --config caisson.toml --waiting
-  caisson runs show run_…                 where it waits, what it called, how it ended
+  caisson runs show run_…                 its calls, its approvals, its end
   caisson runs resume run_… --output results
 
-`resume` goes on here with a run that nobody holds, and tells all of it as `caisson run` does: what it has printed since
-its beginning, its value, its files; of one that has ended elsewhere too.
+`resume` continues a run that no other process holds. It prints the whole run as `caisson run` does:
+all its output, its value and its files. It prints a run that has ended in another process, too.
 
-Exit status: 0 done; 1 the run failed; 2 no such run, usage or configuration; 3 it waits for an approval.)";
+Exit status: 0 done; 1 the run failed; 2 no such run, wrong usage or configuration; 3 the run waits
+for an approval.)";
 
 struct RunsFlags {
   StoreFlags store;
-  ReportFlags report;  // Of `resume`; others know --json alone.
+  ReportFlags report;  // For `resume`; other commands use only --json.
   bool waiting = false;
   std::string after;
   std::string id;
-  std::string tier;  // Of `resume`.
+  std::string tier;  // For `resume`.
 };
 
 std::string_view Word(const RunView& view) {
@@ -60,8 +61,8 @@ std::string Headline(const RunView& view) {
 std::string Details(const RunView& view) {
   std::string text = Headline(view);
   if (!view.saved_build.empty()) {
-    text += "  can be taken up by workers of build " + SpellOutDeceptive(view.saved_build) +
-            "; by others it is replayed\n";
+    text += "  can be restored by workers of build " + SpellOutDeceptive(view.saved_build) +
+            "; other builds replay it\n";
   }
   for (const OutcomeCall& call : view.outcome.calls) {
     text += "  call " + std::to_string(call.seq) + "  " + SpellOutDeceptive(call.tool) + "  " +
@@ -119,8 +120,8 @@ asio::awaitable<Result<RunView>> ResumeAndWait(JournaledRuns& runs, IsolationKey
   }
 }
 
-// Whether all that it asked is still open, and the code still waits: then there is nothing to go on
-// with.
+// Returns whether all approvals of the run are still open and the code waits for them. Such a run
+// cannot continue yet.
 bool WaitsForAll(const RunView& view) {
   const auto pending = std::ranges::count(view.outcome.calls, "pending", &OutcomeCall::outcome);
   const bool timed_out = view.wake_at && *view.wake_at <= std::chrono::system_clock::now();
@@ -135,7 +136,7 @@ Result<RunView> WithStoredFiles(Store& store, const IsolationKey& owner, RunView
   }));
 }
 
-// `most` gets the limits that a run could have asked for.
+// Sets `most` to the limits that a run can ask for.
 Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
   TRY_ASSIGN(OpenedStore opened, OpenStoreOf(flags.store));
   most = opened.config.max_limits;
@@ -179,29 +180,29 @@ int Resume(const RunsFlags& flags) {
 
 void AddRunsCommand(Command program) {
   auto flags = std::make_shared<RunsFlags>();  // Shared by the parser and the callbacks.
-  Command command = program.AddSubcommand("runs", "See stored runs, and go on with one");
+  Command command = program.AddSubcommand("runs", "List stored runs, and resume one");
   command.SetFooter(kExamples);
   command.RequireSubcommand();
   const auto add = [&](const char* name, const char* what,
                        Result<std::string> (*action)(const RunsFlags&)) {
     Command sub = command.AddSubcommand(name, what);
     AddStoreFlags(sub, flags->store);
-    sub.AddFlag("--json", flags->report.json, "Print one line of JSON for each");
+    sub.AddFlag("--json", flags->report.json, "Print one line of JSON for each run");
     sub.OnChosen([flags, action] { return Tell(action(*flags)); });
     return sub;
   };
   Command list = add("list", "Newest first", List);
-  list.AddFlag("--waiting", flags->waiting, "Only those that wait for somebody");
-  list.AddOption("--after", flags->after, "The next page", {.value = "ID"});
-  Command show = add("show", "All about one", Show);
-  Command resume = command.AddSubcommand(
-      "resume", "Go on here with one that can, to its end or its next question");
+  list.AddFlag("--waiting", flags->waiting, "List only runs that wait for an approval");
+  list.AddOption("--after", flags->after, "List the page after this id", {.value = "ID"});
+  Command show = add("show", "Show one run: its calls, its approvals and how it ended", Show);
+  Command resume =
+      command.AddSubcommand("resume", "Resume a run until it finishes or needs an approval");
   AddStoreFlags(resume, flags->store);
   AddReportFlags(resume, flags->report);
   AddTierFlag(resume, flags->tier);
   resume.OnChosen([flags] { return Resume(*flags); });
   for (Command one : {show, resume})
-    one.AddOption("ID", flags->id, "As it is listed", {.required = true});
+    one.AddOption("ID", flags->id, "An id that `list` shows", {.required = true});
 }
 
 }  // namespace caisson::cli

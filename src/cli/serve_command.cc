@@ -17,11 +17,12 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   caisson serve                                   for you alone, on http://127.0.0.1:8080
-  caisson serve --listen 127.0.0.1:0              on a free port; the first line says which
-  caisson serve --config caisson.toml             with its tools, users and store
+  caisson serve --listen 127.0.0.1:0              on a free port; the first line names it
+  caisson serve --config caisson.toml             with the tools, users and store of a configuration
 
-The first line on stdout says where it listens; failures are told on stderr, as lines of JSON.
-SIGTERM or Ctrl-C lets requests finish and puts waiting runs to sleep; a second one ends it at once.)";
+The first line on stdout names the address. Failures are written to stderr as lines of JSON.
+After SIGTERM or Ctrl-C the server finishes its requests and puts waiting runs to sleep. A second
+signal ends it at once.)";
 
 struct ServeFlags {
   std::string config;
@@ -53,7 +54,7 @@ int Serve(const ServeFlags& flags) {
   Guarded<HttpServer*> serving{nullptr};
   Interrupts interrupts;
   const auto stop = [&serving] {
-    // Held, so that the server cannot go meanwhile; Stop only tells.
+    // The lock keeps the server alive meanwhile. Stop only posts.
     auto server = serving.Lock();
     if (*server != nullptr) (*server)->Stop();
   };
@@ -67,7 +68,7 @@ int Serve(const ServeFlags& flags) {
                                   .log = [&err](std::string_view line) { err.Write(line); }});
   if (!server) return Fail(server.error(), ExitStatus(server.error().code()));
   *serving.Lock() = server->get();
-  if (interrupts.signal() != 0) (*server)->Stop();  // It came before there was anything to stop.
+  if (interrupts.signal() != 0) (*server)->Stop();  // The signal came before the server existed.
   Output::Stdout().Write("listening on " + (*server)->url() + "\n");
   (*server)->Serve();
   *serving.Lock() = nullptr;
@@ -83,7 +84,7 @@ void AddServeCommand(Command program) {
   command.AddOption("--config", flags->config,
                     "A configuration file: tools, users, store, mounts, policy, limits",
                     {.value = "FILE"});
-  command.AddOption("--listen", flags->listen, "Where; by default 127.0.0.1:8080",
+  command.AddOption("--listen", flags->listen, "The address to listen on; default 127.0.0.1:8080",
                     {.value = "ADDRESS:PORT"});
   AddTierFlag(command, flags->tier);
   command.AddOption("--worker-dir", flags->worker_directory, "For tests", {.hidden = true});

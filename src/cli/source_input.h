@@ -1,6 +1,7 @@
-// ReadSource gets the code to run from a file or from stdin.
+// ReadSource reads the code to run from a file or from stdin.
 //
-// Trust     The path is the user's. The bytes are hostile and not looked at: the guest judges them.
+// Trust     The path comes from the user. The bytes are hostile and not checked here; the guest
+//           judges them.
 // Threads   Blocks.
 // Lifetime  A value.
 #pragma once
@@ -12,8 +13,8 @@
 
 namespace caisson::cli {
 
-// `path` empty or "-": stdin. Reads at most `max_bytes` + 1 bytes, so that code that is too long
-// shows by its size and an endless source ends.
+// An empty `path` or "-" means stdin. Reads at most `max_bytes` + 1 bytes, so that an endless
+// source ends and the size shows that the code is too long.
 Result<std::string> ReadSource(const std::string& path, std::size_t max_bytes);
 
 }  // namespace caisson::cli

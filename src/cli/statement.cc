@@ -5,8 +5,7 @@
 namespace caisson::cli {
 namespace {
 
-// Goes over the text the way a tokenizer does, as far as brackets, strings and comments are
-// concerned.
+// Scans the text like a tokenizer, but only for brackets, strings and comments.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -67,7 +66,7 @@ class Scanner {
     if (c == '\\') {
       if (at_ < text_.size()) ++at_;
     } else if (quote_size_ == 1 && (c == quote_ || c == '\n')) {
-      quote_size_ = 0;  // A line that ends inside a string is an error, not unfinished.
+      quote_size_ = 0;  // A string that ends at the end of a line is an error.
       if (c == '\n') --at_;
     } else if (c == quote_ && text_.substr(at_, 2) == std::string(2, quote_)) {
       at_ += 2;
@@ -80,7 +79,7 @@ class Scanner {
   int depth_ = 0;
   int quote_size_ = 0;  // 0: not in a string; else 1 or 3.
   char quote_ = 0;
-  char last_ = 0;  // Of this line, blanks and comments left out.
+  char last_ = 0;  // Of this line, without blanks and comments.
   bool line_empty_ = true;
   bool continued_ = false;
   bool in_block_ = false;

@@ -1,7 +1,6 @@
-// Whether typed Python is a whole statement yet, or more lines belong to it: as Python's own prompt
-// sees it.
+// Decides, like Python's own prompt, whether typed Python is a whole statement or needs more lines.
 //
-// Trust     What a person types. A wrong guess is no harm: the guest parses it again.
+// Trust     Text that a person types. A wrong answer does no harm: the guest parses the text again.
 // Threads   Pure.
 // Lifetime  Pure.
 #pragma once
@@ -10,8 +9,8 @@
 
 namespace caisson::cli {
 
-// `text` is whole lines. More is needed inside brackets, a triple-quoted string or after a
-// backslash, and in a block (`if x:`, a decorator) until an empty line ends it.
+// `text` contains whole lines. A statement needs more lines inside brackets or a triple-quoted
+// string, after a backslash, and in a block (`if x:`, a decorator) until an empty line ends it.
 bool NeedsMore(std::string_view text);
 
 }  // namespace caisson::cli

@@ -1,9 +1,9 @@
-// How a command reaches what is stored: the configured store, for one identity.
+// Flags that select the configured store and one identity in it.
 //
 //   caisson approvals list --config caisson.toml --tenant acme --user ann
 //
-// Trust     Whoever may read the store's file may act for everybody in it; the flags only say for
-//           whom.
+// Trust     A user who can read the file of the store can act for every identity in it. The flags
+//           select one.
 // Threads   The main thread.
 // Lifetime  An OpenedStore owns the store.
 #pragma once
@@ -36,10 +36,11 @@ struct OpenedStore {
   IsolationKey owner;
 };
 
-// A store that is not there is not made: who looks at nothing has the wrong configuration.
+// Fails with kNotFound if the store does not exist: the user has probably named the wrong
+// configuration.
 Result<OpenedStore> OpenStoreOf(const StoreFlags& flags);
 
-// Who sits here, for the record of who decided.
+// Returns the name of the user at the terminal, for the record of who decided.
 std::string CurrentUser();
 
 }  // namespace caisson::cli

@@ -1,6 +1,6 @@
-// How a command that looks something up ends: it prints a text, or what went wrong.
+// Ends a command: prints its text or its error, and returns the exit status.
 //
-// Trust     The text is ours to show: what came from elsewhere is escaped.
+// Trust     The text is safe to show; its parts from elsewhere are already escaped.
 // Threads   One.
 // Lifetime  Keeps nothing.
 #pragma once
@@ -13,11 +13,11 @@
 
 namespace caisson::cli {
 
-// The exit status of a program that has written to `out`: `status` if that went well. If not,
-// stderr says why; but a reader that leaves early (`caisson run | head`) is no news to anybody.
+// Returns `status` if all writes to `out` succeeded. Otherwise prints the error to stderr and
+// returns another status. A closed pipe (`caisson run | head`) is not reported.
 int AfterWriting(const Output& out, int status);
 
-// The program's exit status: `status` if the text could be printed.
+// Prints the text and returns `status`, or prints the error and returns its status.
 int Tell(const Result<std::string>& text, int status = kExitCompleted);
 
 }  // namespace caisson::cli

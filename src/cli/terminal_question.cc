@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMaxAnswer = 1024;
 
-// What is shown is what any other door would show (I5).
+// Shows the same text as every other door (I5).
 Result<std::string> Question(const GatedCall& call) {
   TRY_ASSIGN(const CanonicalArguments arguments, Canonicalize(call.arguments));
   NewApproval asked{
@@ -52,7 +52,7 @@ bool IsReadable(const UniqueFd& fd) {
   return ::poll(&ready, 1, 0) == 1;
 }
 
-// The first line that is typed; nothing if GiveUp() comes first.
+// Returns the first line that is typed; nullopt: GiveUp() was called first.
 std::optional<std::string> ReadLine(const UniqueFd& terminal, const UniqueFd& given_up) {
   std::array<pollfd, 2> ready{{{.fd = terminal.get(), .events = POLLIN, .revents = 0},
                                {.fd = given_up.get(), .events = POLLIN, .revents = 0}}};
@@ -85,7 +85,7 @@ Reply Ask(const GatedCall& call, const UniqueFd& given_up) {
   }
   const auto question = Question(call);
   if (!question) return ToolDenied{"nobody can be asked: " + question.error().message()};
-  ::tcflush(terminal.get(), TCIFLUSH);  // What was typed before the question is no answer to it.
+  ::tcflush(terminal.get(), TCIFLUSH);  // Discards what was typed before the question.
   WriteAll(terminal, *question);
   const auto answer = ReadLine(terminal, given_up);
   if (!answer) {
@@ -124,11 +124,12 @@ ToolGate TerminalQuestion::Gate(asio::any_io_executor executor) {
   return [executor = std::move(executor),
           this](GatedCall call) -> asio::awaitable<std::optional<ToolDenied>> {
     auto reply = co_await CallOn(executor, [&] { return Ask(call, given_up_); });
-    // An answer, even a no, would let the code go on until it is cancelled.
+    // An answer, even a denial, would let the code continue until it is cancelled.
     if (std::holds_alternative<GivenUp>(reply)) co_await WaitForTheEnd();
     if (auto* denied = std::get_if<ToolDenied>(&reply)) co_return std::move(*denied);
-    co_return std::holds_alternative<GoAhead>(reply) ? std::nullopt
-                                                     : std::optional(ToolDenied{"nobody answered"});
+    co_return std::holds_alternative<GoAhead>(reply)
+        ? std::nullopt
+        : std::optional(ToolDenied{"the question got no answer"});
   };
 }
 

@@ -1,12 +1,13 @@
 // A TerminalQuestion asks the person at the terminal whether a call of one run may be made.
 //
-// Trust     Arguments are the guest's: shown as approval/presentation.h does, so that they cannot
-//           forge the question. Only "y" or "yes" is a yes. The terminal is opened by its own name:
-//           code and answers of a script come through stdin and are nobody's consent.
+// Trust     Arguments come from the guest. They are shown as in approval/presentation.h, so that
+//           they cannot forge the question. Only "y" or "yes" approves. The terminal is opened by
+//           its own name, because stdin may carry code or a script's answers, which are not a
+//           person's consent.
 // Threads   The question blocks the thread of the gate's executor, so that nothing else is written
-//           meanwhile. GiveUp() from any.
-// Lifetime  For one run: what was given up stays so. Outlives its gates, and their executors the
-//           calls.
+//           meanwhile. GiveUp() from any thread.
+// Lifetime  Serves one run: after GiveUp() it asks nothing more. It outlives its gates, and their
+//           executors outlive the calls.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -22,19 +23,19 @@ class TerminalQuestion {
  public:
   static Result<TerminalQuestion> Make();
 
-  // Whether there is anybody to ask.
+  // Returns whether there is a terminal to ask at.
   static bool IsPossible();
 
   ToolGate Gate(asio::any_io_executor executor);
 
-  // For who cancels the run: a question that is open is left without an answer, and so is its call.
-  // Later ones are not asked.
+  // Call it to cancel the run. An open question and its call stay without an answer. Later
+  // questions are not asked.
   void GiveUp();
 
  private:
   explicit TerminalQuestion(UniqueFd given_up) : given_up_(std::move(given_up)) {}
 
-  UniqueFd given_up_;  // eventfd; never read, so that it says so to every question.
+  UniqueFd given_up_;  // eventfd; never read, so that every question sees it.
 };
 
 }  // namespace caisson::cli

@@ -18,15 +18,15 @@ void AppendSpelled(unsigned char byte, std::string& out) {
   out += kHex[byte & 15];
 }
 
-// How long a character that begins with this byte is; 0: none does.
+// Returns the length of a character that begins with this byte; 0: no character does.
 std::size_t Length(unsigned char first) {
   if (first < 0x80) return 1;
   if (first < 0xC2 || first > 0xF4) return 0;
   return first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
 }
 
-// Whether byte `i` (not the first) may follow. The second byte decides about overlong forms,
-// surrogates and what lies beyond U+10FFFF.
+// Returns whether byte `i` (not the first) is valid. The second byte shows overlong forms,
+// surrogates and code points beyond U+10FFFF.
 bool MayFollow(std::string_view text, std::size_t i) {
   const unsigned char byte = Byte(text, i);
   if ((byte & 0xC0) != 0x80) return false;
@@ -49,7 +49,7 @@ bool IsControl(std::string_view character) {
   const unsigned char first = Byte(character, 0);
   if (character.size() == 1)
     return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7F;
-  // C1: many terminals take U+009B for the beginning of a command, like ESC [.
+  // C1: many terminals read U+009B as the start of a command, like ESC [.
   return first == 0xC2 && Byte(character, 1) < 0xA0;
 }
 

@@ -1,10 +1,10 @@
-// TerminalText makes hostile text harmless to show: a terminal obeys control characters, so code
-// that prints them could retitle windows, forge lines above, or answer for the person who watches.
+// TerminalText makes hostile text safe to show. A terminal obeys control characters, so code that
+// prints them could change window titles, forge earlier lines, or type answers for the user.
 //
-// Trust     Input is the guest's. Out come only printable characters, '\n' and '\t'; everything
-//           else is spelled out (\x1b), and so is what is no UTF-8.
+// Trust     Input comes from the guest. The output has only printable characters, '\n' and '\t'.
+//           Everything else is spelled out (\x1b), and so are bytes that are not UTF-8.
 // Threads   One stream, one thread.
-// Lifetime  Keeps the unfinished character between two pieces of a stream.
+// Lifetime  Keeps an unfinished character between two pieces of a stream.
 #pragma once
 
 #include <string>
@@ -14,9 +14,10 @@ namespace caisson::cli {
 
 class TerminalText {
  public:
-  // What of `bytes`, together with what was kept from before, can be shown by now.
+  // Returns the text for `bytes`, after the bytes that were kept earlier. Keeps an unfinished
+  // character.
   std::string Escape(std::string_view bytes);
-  // What is still kept: the stream ended within a character.
+  // Returns the text for the kept bytes. Call it at the end of the stream.
   std::string Finish();
 
  private:

@@ -32,7 +32,7 @@ TEST(TerminalText, TheEightBitControlsAreSpelledOutToo) {
   EXPECT_EQ(Whole("\xc2\xa0"), "\xc2\xa0");
 }
 
-TEST(TerminalText, WhatIsNoUtf8IsSpelledOut) {
+TEST(TerminalText, BytesThatAreNotUtf8AreSpelledOut) {
   EXPECT_EQ(Whole("\xff"), "\\xff");
   EXPECT_EQ(Whole("\xc3("), "\\xc3(");
   EXPECT_EQ(Whole("\xe0\x80\x9b"), "\\xe0\\x80\\x9b");           // Overlong.

@@ -1,4 +1,8 @@
 // Fixtures for the tests of all resolvers.
+//
+// Trust     For tests only.
+// Threads   One.
+// Lifetime  Values.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

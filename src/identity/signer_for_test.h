@@ -1,4 +1,8 @@
 // Makes the keys and tokens for the tests of jwk and jwt; the signing half of RFC 7515.
+//
+// Trust     For tests only.
+// Threads   One.
+// Lifetime  A TestSigner owns its key.
 #pragma once
 
 #include <memory>

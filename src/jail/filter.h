@@ -93,7 +93,8 @@ struct WorkerDescriptors {
 // start or make code executable. Callers append further rules only with a stated reason.
 std::vector<SyscallRule> WorkerSyscalls(const WorkerDescriptors& descriptors);
 
-// The calls that a cell must ask for, because no limit of the kernel bounds their effect for a cell.
+// The calls that a cell must ask for, because no limit of the kernel bounds their effect for a
+// cell.
 struct CountedCalls {
   // Each new thread and each new name of a file: where no namespace counts them.
   bool threads_and_names = false;

@@ -40,8 +40,8 @@ struct Reply {
   int error_number = 0;
 };
 
-// A packet with descriptors. Unlike base/packet.h, receiving does not allocate: the starter is a copy
-// of a process that had threads.
+// A packet with descriptors. Unlike base/packet.h, receiving does not allocate: the starter is a
+// copy of a process that had threads.
 template <typename Body>
 struct RawPacket {
   explicit RawPacket(Body& body) : part{.iov_base = &body, .iov_len = sizeof body} {

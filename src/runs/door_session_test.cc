@@ -56,7 +56,7 @@ TEST_F(DoorSessionTest, ANameThatNoEnvironmentHoldsIsLeftOut) {
   }
 }
 
-TEST_F(DoorSessionTest, WhatIsRecordedIsTheSameInAnotherProcess) {
+TEST_F(DoorSessionTest, ARecordedCallerIsTheSameInAnotherProcess) {
   const auto context = ForRequest(RemoteSession(host_, ann_, "rest"), {.message_id = "7"});
   CallerHost other({{EnvironmentName(kCron), "1"}, {EnvironmentName(kUserId), "bob"}});
   const CallerContext again = CallerContext::FromRecord(other, context->Record());
@@ -64,7 +64,7 @@ TEST_F(DoorSessionTest, WhatIsRecordedIsTheSameInAnotherProcess) {
   EXPECT_EQ(again.Record(), context->Record());
 }
 
-TEST_F(DoorSessionTest, WhatLastsLongerKnowsWhoButNotHowTheyCame) {
+TEST_F(DoorSessionTest, ALongerLivedCallerKeepsTheIdentityButNotTheRequest) {
   const auto rest = ForRequest(RemoteSession(host_, ann_, "rest"), {.message_id = "7"});
   const auto mcp = ForRequest(RemoteSession(host_, ann_, "mcp"), {.session = "notes"});
   EXPECT_EQ(Child(rest->WithoutRequest()), Child(mcp->WithoutRequest()));

@@ -1,10 +1,12 @@
-// An AuditCopier keeps the file of [audit] file = "…" up to date with the store, as long as it is there.
+// An AuditCopier copies new audit entries of the store to the file of `[audit] file = "…"`.
 //
-// Of several processes with one file the first copies, what the others do too; when it ends, another takes over.
+// If several processes name the same file, the first one copies the entries of all of them. When it
+// ends, another process takes over.
 //
-// Trust     As AuditFile.
-// Threads   Has one of its own, which may wait for the disk; `log` is called on it.
-// Lifetime  The store outlives it. The destructor copies what is new once more and returns.
+// Trust     Same as AuditFile.
+// Threads   Works on a thread of its own, which may wait for the disk. `log` is called on that
+//           thread.
+// Lifetime  The store outlives it. The destructor copies the newest entries, then returns.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -25,13 +27,13 @@ namespace caisson {
 struct AuditCopierOptions {
   std::string path;
   std::chrono::nanoseconds interval = std::chrono::seconds(1);
-  std::function<void(std::string_view problem)>
-      log{};  // Of what could not be copied; it is tried again.
+  // Called when entries could not be copied. The copier tries again.
+  std::function<void(std::string_view problem)> log{};
 };
 
 class AuditCopier {
  public:
-  // As AuditFile::Open, but that another process writes is no error.
+  // Same as AuditFile::Open, but succeeds if another process writes to the file.
   static Result<std::unique_ptr<AuditCopier>> Start(Store& store, AuditCopierOptions options);
   AuditCopier(const AuditCopier&) = delete;
   AuditCopier& operator=(const AuditCopier&) = delete;
@@ -42,7 +44,7 @@ class AuditCopier {
   asio::awaitable<void> CopyOnce();
 
   Store& store_;
-  std::optional<AuditFile> file_;  // Nothing as long as it is another's.
+  std::optional<AuditFile> file_;  // nullopt: another process writes to the file.
   const AuditCopierOptions options_;
   std::optional<Periodic> copying_;
 };

@@ -19,10 +19,10 @@ namespace caisson {
 
 namespace {
 
-// With one owner per worker: a lane's workers at once, a few megabytes each.
+// Workers of one lane at a time if each has one owner. Each takes a few megabytes.
 constexpr std::size_t kOwnersPerLane = 64;
 
-// Gives the engine of one kind out as an Engine.
+// Converts a concrete engine to an Engine.
 template <typename T>
 Result<std::unique_ptr<Engine>> AsEngine(Result<std::unique_ptr<T>> made) {
   if (!made) return std::move(made).error();
@@ -47,7 +47,7 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
   if (!newest || options.kept_workers.empty()) return newest;
   auto kept = FindKeptBuilds(options.kept_workers);
   if (!kept) return std::move(kept).error().Context("worker.keep");
-  // Older builds only finish what they began: one lane is enough for that.
+  // Older builds only finish their own runs, so one lane is enough.
   auto start = [tier, options](const KeptBuild& build) {
     return AsEngine(WasmEngine::Create({.worker_path = build.worker_path,
                                         .base_path = build.base_path,
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
 
 std::vector<ForkServerKind> KindsOf(const std::vector<std::vector<std::string>>& preloads,
                                     const std::string& prefix) {
-  // Another Python starts for each run, and imports then.
+  // Another CPython starts for each run and imports packages then.
   if (!IsForEmbedded(prefix)) return {{.prefix = prefix}};
   const std::vector<std::string> installed = InstalledPackages(prefix);
   std::vector<ForkServerKind> kinds;
@@ -76,8 +76,8 @@ std::vector<ForkServerKind> KindsOf(const std::vector<std::vector<std::string>>&
   return kinds;
 }
 
-// What code may use of engine native. Without a fork server nothing is offered, and code that needs more is
-// told what to ask for.
+// Returns the packages that code may use in engine native. Without a fork server there are none,
+// and code that needs one gets an error that names what is missing.
 std::shared_ptr<const std::vector<std::string>> PackagesOf(const BackendOptions& options,
                                                            const Installation& found) {
   std::vector<std::string> packages;
@@ -95,7 +95,7 @@ std::string ScratchOf(const BackendOptions& options) {
   const char* const temporary =
       ::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): only read here.
   if (temporary != nullptr && *temporary != '\0') return temporary;
-  // Containers mount it so that files in it cannot be mapped as code.
+  // Containers mount it noexec, so files in it cannot be mapped as code.
   struct statvfs mount{};
   const bool is_better = ::statvfs("/dev/shm", &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0 &&
                          ::access("/dev/shm", W_OK) == 0;

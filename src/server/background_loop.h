@@ -1,8 +1,8 @@
-// A BackgroundLoop is an event loop with a thread of its own, for a program that has none.
+// A BackgroundLoop is an event loop on a thread of its own, for programs without an event loop.
 //
-// Trust     None of its own.
-// Threads   executor() is that thread.
-// Lifetime  The destructor waits until nothing is left to do there.
+// Trust     Handles no data.
+// Threads   executor() runs work on that thread.
+// Lifetime  The destructor waits until all posted work is done.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

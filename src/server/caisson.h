@@ -1,5 +1,5 @@
-// All of libcaisson that a program needs: open a CodeService, give it tools, run code; or hand an agent an
-// execute_code of its own with a CodeActProvider.
+// Includes everything that a program needs from libcaisson. Open a CodeService, give it tools and
+// run code; or give an agent its own execute_code with a CodeActProvider.
 //
 // Trust     See the headers below.
 // Threads   See the headers below.

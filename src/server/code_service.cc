@@ -26,7 +26,7 @@ std::string NameOf(EngineChoice choice) {
   return "auto";
 }
 
-// A path of the configuration, which is relative to it. Empty stays empty.
+// Returns a path of the configuration, relative to its directory. Empty stays empty.
 std::string Located(const Config& config, const std::string& path) {
   if (path.empty()) return path;
   return std::filesystem::absolute(std::filesystem::path(config.directory) / path)
@@ -55,7 +55,7 @@ CodeServiceOptions FromConfig(const Config& config) {
   options.setting.limits = config.limits;
   options.setting.ceiling = config.max_limits;
   options.backend.ceiling = config.max_limits;
-  // One user has all of it.
+  // A single user may use all of it.
   if (config.identity.mode != IdentityMode::kLocal) options.backend.cells_per_owner = 0;
   if (config.runs.max_cells) options.backend.cells_per_owner = *config.runs.max_cells;
   options.setting.policy = config.policy;
@@ -64,7 +64,7 @@ CodeServiceOptions FromConfig(const Config& config) {
   }
   options.tools = config.tools;
   options.upstreams = config.upstreams;
-  // One user has one session, the one that started us.
+  // A single user has one session: the one that started this process.
   if (config.identity.mode == IdentityMode::kLocal) {
     for (UpstreamConfig& upstream : options.upstreams) upstream.shared = true;
   }
@@ -74,7 +74,8 @@ CodeServiceOptions FromConfig(const Config& config) {
 
 Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions options) {
   TRY(CheckLimits(options.setting.limits, options.setting.ceiling));
-  // Made before the engine, while this process is small: it is a copy of this process.
+  // Made before the engine, while this process is small, because the starter is a copy of this
+  // process.
   std::shared_ptr<jail::ProgramStarter> starter;
   if (!options.tools.empty()) {
     TRY_ASSIGN(starter, jail::ProgramStarter::Make(kPoolNice));

@@ -1,13 +1,14 @@
-// A CodeService is all it takes to run code in this process: an engine, the threads that wait for disks and programs,
-// the configured tools, and the runner on top. A program that links us opens one and is done.
+// A CodeService holds everything that running code in this process needs: an engine, threads that
+// may block, the configured tools, and the runner. A program that links libcaisson opens one.
 //
 //   auto service = *CodeService::Open({.setting = {.tools = tools}});
 //   auto run = service->Run("add(1, 2)");                       // run->outcome.result
 //
-// Trust     Options are the operator's.
-// Threads   Open, Run and the destructor block: not on an executor that serves others. runner() from anywhere.
-// Lifetime  Owns everything. The destructor cancels what runs and returns when no process, thread or descriptor is
-//           left.
+// Trust     The options come from the operator.
+// Threads   Open, Run and the destructor block: do not call them on an executor that serves others.
+//           runner() from any thread.
+// Lifetime  Owns all its parts. The destructor cancels all runs and returns when no process, thread
+//           or descriptor is left.
 #pragma once
 
 #include <functional>
@@ -34,19 +35,20 @@ class Upstream;
 struct CodeServiceOptions {
   BackendOptions backend{};
   CodeSetting setting{};
-  std::vector<ToolConfig> tools{};          // Configured ones, after those of the setting.
-  std::vector<UpstreamConfig> upstreams{};  // Servers whose tools come after those.
-  std::string tools_directory{};            // What their relative paths are relative to.
+  std::vector<ToolConfig> tools{};          // Offered after the tools of the setting.
+  std::vector<UpstreamConfig> upstreams{};  // Their tools come after `tools`.
+  std::string tools_directory{};            // Base of their relative paths.
   SessionOptions sessions{};
   CellRegistryOptions cells{};
-  std::vector<std::string> hidden{};                 // As CodeRunnerOptions.
-  std::function<void(std::string_view text)> log{};  // What commands write to stderr.
+  std::vector<std::string> hidden{};                 // See CodeRunnerOptions.
+  std::function<void(std::string_view text)> log{};  // Stderr of commands.
 };
 
-// `directory` is the configuration's own, which relative paths are relative to.
+// Relative paths are relative to `directory`, the directory of the configuration file.
 workspace::MountSpec ToMountSpec(const MountConfig& mount, const std::string& directory);
 
-// What a configuration says about running code; limits and mounts are checked when they are used.
+// Returns the options that a configuration states. Limits and mounts are checked when they are
+// used.
 CodeServiceOptions FromConfig(const Config& config);
 
 class CodeService {
@@ -59,7 +61,8 @@ class CodeService {
   Engine& engine() { return *engine_; }
   CodeRunner& runner() { return *runner_; }
   CallerHost& sessions() { return sessions_; }
-  // With all tools, the configured ones too, as they are now for that session; null: for nobody in particular.
+  // Returns the setting with all tools that a caller has now, including the configured ones. null:
+  // without a caller.
   std::shared_ptr<const CodeSetting> SettingFor(const CallerContext* session) const;
   std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
   SettingSource settings() const {
@@ -67,16 +70,16 @@ class CodeService {
                          upstreams_.empty() ? nullptr : &tools_changed_);
   }
 
-  // Where large messages are parsed. As long as the service.
+  // Large messages are parsed on this executor. It lives as long as the service.
   asio::any_io_executor cpu_pool() { return cpu_pool_.executor(); }
 
-  // One run for the owner "local", with the service's setting.
+  // Runs `code` for the owner "local" with the setting of the service.
   Result<CodeRun> Run(std::string code);
 
  private:
   static constexpr int kPoolNice = 5;
 
-  // Settings in use, by what the upstreams had to offer.
+  // Settings in use, by the tools that the upstreams offered.
   using SettingsByTools =
       std::map<std::vector<std::shared_ptr<const std::vector<std::shared_ptr<const Tool>>>>,
                std::shared_ptr<const CodeSetting>>;
@@ -84,13 +87,13 @@ class CodeService {
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   CallerHost sessions_{CaptureEnvironment()};
-  mutable Notifier<> tools_changed_;  // Of upstreams.
+  mutable Notifier<> tools_changed_;  // Notified by upstreams.
   const std::unique_ptr<Engine> engine_;
-  // Gone before the engine: they answer the engine's cells.
+  // Destroyed before the engine, whose cells they answer.
   LowPriorityPool pool_{"caisson-pool", 2, kPoolNice};
   LowPriorityPool cpu_pool_{"caisson-cpu", 2, 10};
   std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.
-  std::shared_ptr<const CodeSetting> setting_;        // But for the tools of upstreams.
+  std::shared_ptr<const CodeSetting> setting_;        // Without the tools of upstreams.
   mutable Guarded<SettingsByTools> settings_;
   std::unique_ptr<CodeRunner> runner_;
 };

@@ -1,8 +1,9 @@
-// ConfigChecks are what a configuration must stand before anything is started with it: tools that can be made,
-// directories that can be shown. `caisson config check` asks the same as a start does, and names the line.
+// ChecksOfAStart returns the checks that a configuration must pass before anything starts: its
+// tools can be made and its directories can be mounted. `caisson config check` makes the same
+// checks and names the line of each mistake.
 //
-// Trust     The operator's own file.
-// Threads   Looks at the file system; may block.
+// Trust     The operator's file.
+// Threads   Reads the file system and may block.
 // Lifetime  A value.
 #pragma once
 

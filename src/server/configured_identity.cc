@@ -16,7 +16,7 @@ namespace {
 
 using Made = Result<std::unique_ptr<IdentityResolver>>;
 
-// One configuration being turned into a resolver.
+// Makes a resolver from one configuration.
 class ResolverMaker {
  public:
   ResolverMaker(const IdentityConfig& config, const std::string& directory,
@@ -46,7 +46,7 @@ class ResolverMaker {
   }
 
   Result<Sha256Digest> Digest(const IdentityKey& key) const {
-    // The configuration has checked that it is one.
+    // The configuration has validated it.
     if (!key.sha256.empty()) return *Sha256FromHex(key.sha256);
     TRY_ASSIGN(const std::string value, FetchSecret(key.value, directory_, environment_));
     return DigestOfKey(value);

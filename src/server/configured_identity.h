@@ -1,7 +1,8 @@
-// MakeIdentityResolver makes the resolver of a configuration: keys hashed, tokens' keys parsed, proxies' addresses read.
+// MakeIdentityResolver makes the identity resolver of a configuration. It hashes API keys, and
+// parses the keys of tokens and the addresses of proxies.
 //
-// Trust     The operator's configuration. Keys are fetched here and kept as digests.
-// Threads   At start-up.
+// Trust     The operator's configuration. API keys are fetched here and kept as digests.
+// Threads   Call at start-up.
 // Lifetime  The clock outlives the resolver.
 #pragma once
 

@@ -35,7 +35,7 @@ Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config
   ChildVariables variables{.own = {tool.env.begin(), tool.env.end()}};
   variables.inherit.insert(variables.inherit.end(), tool.inherit_env.begin(),
                            tool.inherit_env.end());
-  // What no environment can hold is the operator's mistake, to be told now.
+  // A value that no environment can hold is the operator's mistake; report it now.
   TRY(ChildEnvironment::Build(CallerContext(resources.host), variables));
   CommandSpec spec{.argv = tool.command,
                    .directory = Beside(config, tool.directory),
@@ -46,7 +46,8 @@ Result<ToolBody> MakeCommand(const CommandToolConfig& tool, const Config& config
   return Command(std::move(spec), resources.io, resources.log);
 }
 
-// What a command does is decided by what is started, where and with which variables; it is all the operator's own.
+// The program, its directory and its variables decide what a command does. All of them come from
+// the operator.
 Result<std::string> Revision(const CommandToolConfig& tool) {
   List argv;
   for (const std::string& word : tool.command) argv.items.emplace_back(word);
@@ -86,7 +87,7 @@ Result<HttpToolSpec> HttpSpec(const HttpToolConfig& tool, const Config& config,
 Result<ToolDefinition> MakeDefinition(const ToolConfig& tool) {
   if (tool.name == kExecuteCode || tool.name == "call_tool") {
     return Error(ErrorCode::kInvalidArgument,
-                 "the name " + tool.name + " is taken; give this tool another one");
+                 "another tool is already named " + tool.name + "; choose another name");
   }
   ToolDefinition definition{.name = tool.name, .description = tool.description};
   TRY_ASSIGN(definition.approval, MakeApproval(tool.approval));

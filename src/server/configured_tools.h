@@ -1,8 +1,11 @@
-// MakeTools makes the tools of a configuration: schemas compiled, secrets fetched, environments built.
+// MakeTools makes the tools of a configuration. It compiles schemas, fetches secrets and builds the
+// environments of commands.
 //
-// Trust     The operator's configuration. Secrets are read here, once, and handed to the tools that need them.
-// Threads   At start-up.
-// Lifetime  `io` and `pool` must run, and `host` stay, until the last call of these tools is over.
+// Trust     The operator's configuration. Secrets are read here once and given to the tools that
+//           need them.
+// Threads   Call at start-up.
+// Lifetime  `io` and `pool` must run, and `host` must live, until the last call of these tools has
+//           ended.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -18,21 +21,21 @@
 namespace caisson {
 
 struct ToolResources {
-  asio::any_io_executor io;    // Where commands and requests are waited for.
-  asio::any_io_executor pool;  // Where names are resolved; may block.
-  CallerHost& host;            // What commands inherit, as far as the operator lets them.
+  asio::any_io_executor io;    // Waits for commands and requests.
+  asio::any_io_executor pool;  // Resolves host names; may block.
+  CallerHost& host;            // Variables that commands may inherit.
   CommandLog log{};
-  // Shared by all commands; null: their processes are copies of this one.
+  // Starts the processes of all commands. null: they are forked from this process.
   std::shared_ptr<jail::ProgramStarter> starter{};
-  std::function<void()>
-      on_change{};  // When upstreams have other tools than before; from any thread.
+  // Called on any thread when the tools of upstreams have changed.
+  std::function<void()> on_change{};
 };
 
-// In the order of the file. The error names the tool and what is wrong with it.
+// Returns the tools in the order of the file. The error names the tool and its mistake.
 Result<std::vector<std::shared_ptr<const Tool>>> MakeTools(const Config& config,
                                                            const ToolResources& resources);
 
-// As far as that can be said without starting anything.
+// Checks one tool as far as that is possible without starting anything.
 Result<void> CheckTool(const ToolConfig& tool);
 
 Result<Approval> MakeApproval(const ApprovalConfig& approval);

@@ -41,12 +41,13 @@ Result<UpstreamSpec> SpecOf(const UpstreamConfig& upstream, const Config& config
   spec.variables.own = {upstream.env.begin(), upstream.env.end()};
   spec.variables.inherit.insert(spec.variables.inherit.end(), upstream.inherit_env.begin(),
                                 upstream.inherit_env.end());
-  // What no environment can hold is the operator's mistake, to be told now.
+  // A value that no environment can hold is the operator's mistake; report it now.
   TRY(ChildEnvironment::Build(CallerContext(resources.host), spec.variables));
   return spec;
 }
 
-// What a server is spoken to with. Those that the system's authorities vouch for share `usual`.
+// Returns the HTTP client for one server. Servers that use the system's certificate authorities
+// share `usual`.
 Result<std::shared_ptr<const HttpClient>> ClientFor(const UpstreamConfig& upstream,
                                                     const Config& config,
                                                     const ToolResources& resources,
@@ -69,7 +70,7 @@ Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& confi
   TRY_ASSIGN(std::shared_ptr<const HttpClient> usual,
              HttpClient::Make({.resolver = SystemResolver(resources.pool),
                                .max_response_bytes = kMaxAnswerBytes}));
-  // All are looked at before the first is started: a mistake in one leaves nothing running.
+  // All are checked before the first is started, so that a mistake in one leaves nothing running.
   for (const UpstreamConfig& upstream : config.upstreams) {
     auto spec = SpecOf(upstream, config, resources);
     if (!spec) return std::move(spec).error().Context("[[upstream]] " + upstream.name);
@@ -87,7 +88,9 @@ Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& confi
   }
   for (Opened& each : opened) {
     const Result<void> done = each.get();
-    if (!done) resources.log("caisson: " + done.error().message() + "; its tools are not there\n");
+    if (!done)
+      resources.log("caisson: " + done.error().message() +
+                    "; its tools are missing until it can be reached\n");
   }
   return upstreams;
 }

@@ -1,8 +1,9 @@
 // OpenUpstreams connects to the MCP servers of the configuration.
 //
-// Trust     The operator's configuration; the servers may be hostile (tools/mcp).
-// Threads   At start-up; blocks until each has told its tools, or was given up.
-// Lifetime  `io` must run until the upstreams were closed.
+// Trust     The operator's configuration. The servers may be hostile (tools/mcp).
+// Threads   Call at start-up. Blocks until each server has listed its tools or its time-out is
+//           over.
+// Lifetime  `io` must run until all upstreams are closed.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,8 @@
 
 namespace caisson {
 
-// What is wrong with the configuration is an error. A server that cannot be reached is logged, and its tools are not
-// there until it can: the others are.
+// Fails if the configuration is wrong. A server that cannot be reached is logged, and its tools are
+// missing until it can be reached; the other servers are not affected.
 Result<std::vector<std::shared_ptr<Upstream>>> OpenUpstreams(const Config& config,
                                                              const ToolResources& resources);
 

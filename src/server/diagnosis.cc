@@ -109,7 +109,7 @@ Result<void> ExamineWasm(const std::string& installation, jail::Tier tier, int r
   verdict.base_path = found.base_path;
   TRY_ASSIGN(const BaseCheck base, CheckBase(found.base_path));
   verdict.base_sha256 = Hex(base.sha256);
-  verdict.fix.clear();  // The files are right: what fails from here on names its own remedy.
+  verdict.fix.clear();  // The files are right. Later failures name their own remedies.
   TRY_ASSIGN(const auto engine, TryEngine<WasmEngine>(tier, runs, verdict, [&] {
                return WasmEngine::Create({.worker_path = found.worker_path,
                                           .base_path = found.base_path,
@@ -153,8 +153,8 @@ EngineVerdict DiagnoseEngine(std::string name, const std::string& installation, 
   return verdict;
 }
 
-// The probes try single walls. Only a real start shows that all of them can be had together, so each tier that the
-// probes allow is started once; the strongest that starts is the best.
+// The probes try single walls. Only a real start shows that all walls work together, so each tier
+// that the probes allow is started once. The strongest that starts is the best.
 jail::Tier StartTiers(std::vector<jail::TierVerdict>& tiers, const std::string& installation) {
   jail::Tier best = jail::Tier::kNone;
   for (jail::TierVerdict& verdict : tiers) {
@@ -172,7 +172,7 @@ jail::Tier StartTiers(std::vector<jail::TierVerdict>& tiers, const std::string& 
   return best;
 }
 
-// For a machine without tier namespace. Each line is one way to go on, the strongest first.
+// For a machine without tier namespace. Each line is one alternative, the strongest first.
 std::vector<std::string> AdviceFor(jail::Tier best) {
   std::vector<std::string> advice = {
       "in Docker or podman: start the container with --security-opt seccomp=caisson.seccomp.json "
@@ -295,7 +295,7 @@ std::string ToJson(const Diagnosis& diagnosis) {
                               {Key("features"), ListOf(diagnosis.features, FeatureFields)},
                               {Key("engines"), ListOf(diagnosis.engines, EngineFields)}});
   auto text = ToJson(value);
-  return text ? *std::move(text) : std::string("null");  // Plain data: JSON can hold all of it.
+  return text ? *std::move(text) : std::string("null");  // JSON can represent all of this data.
 }
 
 }  // namespace caisson

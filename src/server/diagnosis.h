@@ -1,8 +1,9 @@
-// A Diagnosis says what this machine and this installation can do, and what would make them do more.
+// A Diagnosis states what this machine and this installation can do, and which changes would add
+// more.
 //
-// Trust     Tries rather than believes: walls are put up, files are hashed, a run is timed.
-// Threads   Diagnose() blocks for tens of milliseconds. Not on the path of a run.
-// Lifetime  A value, true at the moment it was made.
+// Trust     Reports only what it tried: it builds each wall, hashes the files and times a run.
+// Threads   Diagnose() blocks for tens of milliseconds. Do not call it during a run.
+// Lifetime  A value. It describes the moment at which it was made.
 #pragma once
 
 #include <chrono>
@@ -25,12 +26,12 @@ struct BoundaryVerdict {
   std::string why_not;
 };
 
-// Measured, not promised: medians over `fresh_runs` runs of `1+1`.
+// Measured medians over `fresh_runs` runs of `1+1`.
 struct StartLatency {
   std::string tier;
-  std::chrono::nanoseconds engine{};     // From nothing to an engine that is ready.
-  std::chrono::nanoseconds first_run{};  // The first run in it.
-  std::chrono::nanoseconds fresh_run{};  // A later one, each in a fresh cell.
+  std::chrono::nanoseconds engine{};     // Until the engine is ready.
+  std::chrono::nanoseconds first_run{};  // The first run in that engine.
+  std::chrono::nanoseconds fresh_run{};  // A later run, in a fresh cell.
   int fresh_runs = 0;
 };
 
@@ -39,16 +40,16 @@ struct EngineVerdict {
   bool available = false;
   std::string why_not;
   std::string fix;
-  std::optional<StartLatency> latency;     // If it is available.
-  std::vector<std::string> missing_walls;  // Of the measured runs.
-  // Of engine wasm.
+  std::optional<StartLatency> latency;     // Only if it is available.
+  std::vector<std::string> missing_walls;  // Walls that the measured runs lacked.
+  // For engine wasm:
   std::string worker_path;
   std::string build_id;  // Hexadecimal; empty if no worker could be asked.
   std::string base_path;
   std::string base_sha256;  // Empty unless verified.
-  // Of engine native.
+  // For engine native:
   std::string fork_server_path;
-  std::vector<std::string> packages;  // That code may use there by default.
+  std::vector<std::string> packages;  // Packages that code may use by default.
 };
 
 struct Diagnosis {
@@ -57,19 +58,20 @@ struct Diagnosis {
   std::vector<FeatureVerdict> features;
   std::vector<BoundaryVerdict> tiers;  // Strongest first.
   std::string default_tier;
-  std::string
-      best_tier;  // What could be had; weaker than the default must be asked for by name (I12).
-  std::vector<std::string> advice;     // How to run here if the default tier is not available.
+  // The strongest available tier. One weaker than the default must be requested by name (I12).
+  std::string best_tier;
+  std::vector<std::string> advice;     // How to run without the default tier.
   std::vector<EngineVerdict> engines;  // wasm, native.
 
-  // Whether `caisson run` without options works here: that takes engine wasm in the default tier.
+  // Returns whether `caisson run` without options works here. It needs engine wasm in the default
+  // tier.
   bool Healthy() const;
 };
 
-// `installation` as in BackendOptions.
+// `installation`: see BackendOptions.
 Diagnosis Diagnose(const std::string& installation);
 
-// One line of JSON.
+// Returns one line of JSON.
 std::string ToJson(const Diagnosis& diagnosis);
 
 }  // namespace caisson

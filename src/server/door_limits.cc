@@ -8,10 +8,10 @@
 namespace caisson {
 namespace {
 
-// For the engines, the store and tools.
+// Open files of the engines, the store and tools.
 constexpr std::size_t kOtherFiles = 1024;
 
-// Returns how many files may be open.
+// Returns the number of files that may be open.
 std::size_t RaiseOpenFiles(std::size_t wanted) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;

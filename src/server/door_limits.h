@@ -1,8 +1,9 @@
-// The limits of the HTTP door, from the configuration and from what this process may open.
+// Computes the limits of the HTTP door from the configuration and from the process's limit of open
+// files.
 //
-// Trust     The configuration is the operator's.
-// Threads   Before the server starts: the limit of open files is the process's own.
-// Lifetime  Nothing is kept.
+// Trust     The configuration comes from the operator.
+// Threads   Call before the server starts: it changes the limit of open files of the whole process.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include "base/result.h"
@@ -11,8 +12,9 @@
 
 namespace caisson {
 
-// Raises the process's limit of open files as far as the connections need it. kInvalidArgument if the configuration
-// asks for more connections than the machine allows, or names a proxy that is no address.
+// Raises the process's limit of open files as far as the connections need it. Fails with
+// kInvalidArgument if the configuration asks for more connections than the machine allows, or if a
+// proxy is not an address.
 Result<net::ConnectionLimits> DoorLimits(const Config& config);
 
 }  // namespace caisson

@@ -1,13 +1,12 @@
-// A Host is the product without its doors: the store and keys of a configuration, the engine and
-// tools, and the runs over them. `caisson serve`, `caisson mcp`, `caisson run` and `caisson runs
-// resume` open one.
+// A Host is Caisson without its doors: the store and keys of a configuration, the engine, the tools
+// and the runs. `caisson serve`, `caisson mcp`, `caisson run` and `caisson runs resume` open one.
 //
 //   auto host = *Host::Open({.config = config, .code = FromConfig(config), .executor = executor});
 //   co_await host->runs().Start(owner, {.code = "send(to='ann')"});
 //   co_await host->runs().Close();
 //
 // Trust     The operator's configuration.
-// Threads   Open and the destructor block. What it holds, from any thread.
+// Threads   Open and the destructor block. The parts can be used from any thread.
 // Lifetime  The executor outlives it. runs().Close() must have returned before it is destroyed.
 #pragma once
 
@@ -30,14 +29,14 @@ struct HostOptions {
   const Config& config;
   CodeServiceOptions code{};
   std::unique_ptr<CodeService> opened{};  // Used instead of opening `code`, if it is not null.
-  const EnvironmentMap& environment;      // Has the secrets that the configuration names.
-  asio::any_io_executor executor;         // Runs that may wait live here.
+  const EnvironmentMap& environment;      // Has the secrets of the configuration.
+  asio::any_io_executor executor;         // Runs that may wait use it.
   std::function<void(std::string_view)> on_audit_failure{};
 };
 
 class Host {
  public:
-  // Fails as HostState::Open and CodeService::Open.
+  // Fails like HostState::Open and CodeService::Open.
   static Result<std::unique_ptr<Host>> Open(HostOptions options);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;

@@ -1,12 +1,12 @@
-// HostState is all that a host remembers and what goes with it, as the configuration says: the store, its keys, the desk
-// where approvals are asked for and decided, the copy of the audit log.
+// HostState holds the durable state of a host, as configured: the store, its keys, the desk that
+// asks for approvals and records decisions, and the copy of the audit log.
 //
 //   auto state = *HostState::Open(config, CaptureEnvironment());
-//   JournaledRuns runs({.store = state->store(), .desk = state->desk(), .notifier = state->notifier(), .keys = state->keys(), ...});
+//   JournaledRuns runs({.store = state->store(), .desk = state->desk(), ...});
 //
 // Trust     The operator's configuration.
-// Threads   Open blocks. What it holds, from anywhere.
-// Lifetime  Outlives whatever uses what it holds; the store goes last.
+// Threads   Open blocks. The parts can be used from any thread.
+// Lifetime  Outlives all users of its parts. The store is destroyed last.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ namespace caisson {
 
 class HostState {
  public:
-  // `log` hears what goes wrong with the audit file later on.
+  // `log` is called when the audit file cannot be written later.
   static Result<std::unique_ptr<HostState>> Open(const Config& config, const EnvironmentMap& host,
                                                  std::function<void(std::string_view)> log = {});
   HostState(const HostState&) = delete;
@@ -41,10 +41,10 @@ class HostState {
   const KeyRing& keys() const { return keys_; }
   DecisionNotifier& notifier() { return notifier_; }
   ApprovalDesk& desk() { return desk_; }
-  // How runs wait, and how long what has ended is kept.
+  // How runs wait, and how long ended runs are kept.
   const RunSettings& runs() const { return runs_; }
   const Retention& retention() const { return retention_; }
-  // As StoreFiles: what no mount may show.
+  // Files that no mount may show; see StoreFiles.
   const std::vector<std::string>& hidden() const { return hidden_; }
 
  private:

@@ -34,9 +34,9 @@ namespace {
 
 constexpr std::chrono::nanoseconds kUsualDrain = std::chrono::seconds(10);
 
-// /readyz says no for so long after a write has failed.
+// /readyz fails for this long after a write has failed.
 constexpr std::chrono::seconds kRecentFailure{3};
-// /readyz writes to the store unless something else did so within this time.
+// /readyz writes to the store unless there was another write within this time.
 constexpr std::chrono::seconds kFreshWrite{1};
 
 std::size_t ThreadCount() {
@@ -64,7 +64,7 @@ net::AccessRules AccessOf(const Config& config) {
   return rules;
 }
 
-// Clients that have to prove who they are learn where they could get a token.
+// Tells clients that need a token where they can get one.
 mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
   mcp::HttpEndpointOptions options{.tells_metadata = identity.mode == IdentityMode::kKeys ||
                                                      identity.mode == IdentityMode::kJwt};
@@ -80,7 +80,7 @@ net::Response PlainText(int status, std::string text) {
 
 }  // namespace
 
-// In the order they need each other: what is below is gone before what is above.
+// Members use those above them, so they are destroyed in reverse order.
 class HttpServer::Parts {
  public:
   explicit Parts(HttpServerOptions options)
@@ -148,7 +148,7 @@ class HttpServer::Parts {
         {.retention = host_->state().retention(), .log = [this](std::string_view what) {
            log_.Write(Log::Level::kError, "sweep.failure", {{"message", what}});
          }});
-    ready_ = true;  // Whoever is answered is answered the truth.
+    ready_ = true;  // From here on, each response is true.
     server_->Start();
     stop_.get_future().wait();
     ready_ = false;
@@ -172,12 +172,12 @@ class HttpServer::Parts {
     done.get();
   }
 
-  // Requests may wait for runs, and runs for nobody in particular: those still under way when the time is over are
-  // parked or ended, which ends their requests.
+  // Requests may wait for runs, and runs may wait without end. When the time is over, the remaining
+  // runs are parked or ended, which ends their requests.
   asio::awaitable<void> Close() {
     const auto drain = options_.config.server.drain.value_or(kUsualDrain);
     asio::steady_timer time(co_await asio::this_coro::executor, drain);
-    mcp_->Close();  // Streams that would last as long as we do.
+    mcp_->Close();  // Ends streams that would otherwise never end.
     const auto doors = [&]() -> asio::awaitable<void> {
       co_await server_->Close(drain);
       time.cancel();
@@ -242,7 +242,7 @@ class HttpServer::Parts {
   }
 
   void OnServed(const net::Served& served) {
-    // Methods of requests that reached no route are whatever their senders like.
+    // The method of a request without a route is any text that the client chose.
     const bool routed = !served.route.empty();
     metrics_.Count("caisson_http_requests_total", {{"method", routed ? served.method : ""},
                                                    {"route", served.route},

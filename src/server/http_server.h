@@ -1,11 +1,12 @@
-// An HttpServer is all of Caisson behind one address: a configuration opened, its doors mounted, until it is stopped.
+// An HttpServer serves one configuration at one address until it is stopped.
 //
-//   /v1/runs /v1/approvals (protocol/rest)      /mcp (protocol/mcp)      /healthz      /readyz /readiness      /metrics
+//   /v1/runs  /v1/approvals  (protocol/rest)      /mcp  (protocol/mcp)
+//   /healthz  /readyz  /readiness  /metrics
 //
-// Trust     Requests are hostile; who they are for is resolved by the configured mode. In mode local nobody proves
-//           anything, so it serves loopback addresses only, under their own names.
-// Threads   Open, Serve and the destructor block. Stop from anywhere.
-// Lifetime  Owns everything. What was opened is closed in Serve(), or by the destructor if that never ran.
+// Trust     Requests are hostile. The configured mode resolves their identity. Mode local needs no
+//           proof of identity, so it accepts only loopback addresses, under their own host names.
+// Threads   Open, Serve and the destructor block. Stop from any thread.
+// Lifetime  Owns all its parts. Serve() closes them, or the destructor if Serve() was never called.
 #pragma once
 
 #include <functional>
@@ -23,16 +24,17 @@ namespace caisson {
 
 struct HttpServerOptions {
   Config config{};
-  std::string installation{};                        // As BackendOptions.
-  EnvironmentMap environment{};                      // Where the configuration's secrets are.
-  std::function<void(std::string_view line)> log{};  // Lines for the operator (telemetry/log.h).
+  std::string installation{};                        // See BackendOptions.
+  EnvironmentMap environment{};                      // Has the secrets of the configuration.
+  std::function<void(std::string_view line)> log{};  // For the operator (telemetry/log.h).
   AddMcpFeatures add_mcp_features{};
 };
 
 class HttpServer {
  public:
-  // It listens, and answers once Serve() is called. kInvalidArgument: the configuration; kFailedPrecondition: the
-  // address is taken; else as CodeService::Open and OpenStore.
+  // Listens; Serve() answers requests. Fails with kInvalidArgument if the configuration is wrong,
+  // kFailedPrecondition if the address is in use, and otherwise like CodeService::Open and
+  // OpenStore.
   static Result<std::unique_ptr<HttpServer>> Open(HttpServerOptions options);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -40,10 +42,10 @@ class HttpServer {
 
   std::string url() const;
 
-  // Returns after Stop(), when requests under way have finished, or were given up after the configured time, and
-  // runs are parked or ended. Once.
+  // Returns after Stop(), when all requests have finished or were cancelled after the configured
+  // time, and all runs are parked or ended. Call it once.
   void Serve();
-  // Any number of times.
+  // Can be called several times.
   void Stop();
 
  private:

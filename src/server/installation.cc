@@ -37,7 +37,8 @@ Result<Installation> FindInstallation(const std::string& directory) {
                           .base_path = base.string(),
                           .fork_server_path = IsFile(fork_server) ? fork_server.string() : ""};
     }
-    // One of the two in place is a broken installation: say which, and do not mix it with another.
+    // If only one of the two exists, the installation is broken. Name the missing file; do not mix
+    // two installations.
     if (IsFile(worker)) return Error(ErrorCode::kNotFound, "there is no " + base.string());
     if (IsFile(base)) return Error(ErrorCode::kNotFound, "there is no " + worker.string());
     looked += (looked.empty() ? "" : " or ") + place.string();

@@ -1,9 +1,10 @@
-// An Installation is where the files are that a running Caisson is made of.
+// An Installation lists the paths of the files that Caisson needs to run.
 //
-// Trust     Found beside our own program (or where the operator says), never through the environment or
-//           the working directory: whoever can choose the worker chooses what runs as us.
-// Threads   Any; no state.
-// Lifetime  A value. Nothing is opened: the files can be gone by the time somebody does.
+// Trust     Files are searched beside the running program, or in the operator's directory, never
+//           through the environment or the working directory: an attacker who can choose the worker
+//           program can run anything with our rights.
+// Threads   Any thread; no state.
+// Lifetime  A value. No file is opened, so files may be missing when they are used.
 #pragma once
 
 #include <string>
@@ -15,11 +16,12 @@ namespace caisson {
 struct Installation {
   std::string worker_path;
   std::string base_path;
-  std::string fork_server_path;  // Empty: installed without engine native.
+  std::string fork_server_path;  // Empty: engine native is not installed.
 };
 
-// Looks in `directory`; if that is empty, beside the running program (a build tree) and then in
-// ../libexec/caisson (after `make install`). kNotFound names the places that were looked at.
+// Searches `directory`. If that is empty, searches beside the running program (a build tree), then
+// in ../libexec/caisson (after `make install`). Fails with kNotFound and names the places it
+// searched.
 Result<Installation> FindInstallation(const std::string& directory);
 
 }  // namespace caisson

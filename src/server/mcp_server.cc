@@ -32,7 +32,7 @@ mcp::ServerInfo InfoOf(const CodeSetting& setting) {
           .instructions = Instructions(setting, ToolsVisible::kNo)};
 }
 
-// Whoever starts a program on their own machine and talks to it by pipes.
+// The user who started this program and talks to it over pipes.
 IsolationKey LocalOwner() {
   return IsolationKey(*Identity::Create({.user = "local"}));
 }

@@ -1,8 +1,9 @@
-// McpServer puts the MCP door together: what the protocol offers of a service's runs, over pipes and over HTTP.
+// McpServer builds the MCP door: it serves the runs of a RunService over pipes and over HTTP.
 //
-// Trust     The client on a pipe is the local user; over HTTP it is whoever the resolver says.
-// Threads   ServeLines on the executor of the lines, HTTP on that of `io`; any number at once.
-// Lifetime  Runs and keys outlive it; it outlives the servers it is mounted on.
+// Trust     The client on a pipe is the local user. Over HTTP the resolver states the identity.
+// Threads   ServeLines on the executor of the lines, HTTP on `io`. Both can serve several clients
+//           at once.
+// Lifetime  Runs and keys outlive it. It outlives the servers that it is mounted on.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,12 +26,12 @@
 
 namespace caisson {
 
-// Adds to what clients are offered, or replaces parts of it. The keys seal the state of requests.
+// Adds or replaces features that clients are offered. The keys seal the state of requests.
 using AddMcpFeatures = std::function<void(const KeyRing& keys, mcp::Features& features)>;
 
 struct McpOptions {
   SettingSource setting;
-  CallerHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
+  CallerHost* sessions = nullptr;  // null: runs act without a caller.
   AddMcpFeatures add_features{};
 };
 
@@ -38,13 +39,14 @@ class McpServer {
  public:
   McpServer(RunService& runs, const KeyRing& keys, McpOptions options);
 
-  // Speaks with one client until it is gone and nothing of it runs any more.
+  // Serves one client. Returns when the client has disconnected and all its runs have ended or
+  // sleep in the store.
   asio::awaitable<void> ServeLines(LineStream& lines);
 
-  // Ends the streams that clients only listen to.
+  // Ends the streams on which clients only listen.
   void Close() { server_.changes().Close(); }
 
-  // Adds /mcp, once.
+  // Adds /mcp. Call it once.
   void Mount(net::Router& router, const IdentityResolver& resolver, asio::any_io_executor io,
              mcp::HttpEndpointOptions options = {});
 

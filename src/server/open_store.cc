@@ -18,13 +18,13 @@ std::string Beside(const Config& config, std::string_view path) {
   return (std::filesystem::path(config.directory) / path).string();
 }
 
-// Of the database, if it is a file.
+// Returns the path of the database, if it is a file.
 std::optional<std::string> DatabaseFile(const Config& config) {
   if (!config.store.url.starts_with(kSqlite)) return std::nullopt;
   return Beside(config, config.store.url.substr(kSqlite.size()));
 }
 
-// Where keys are, if they are in a file.
+// Returns the path of the keys, if they are in a file.
 std::optional<std::string> KeyFile(const Config& config) {
   if (!config.store.keys.file.empty()) return Beside(config, config.store.keys.file);
   if (!config.store.keys.environment.empty() || config.store.url == kMemory) return std::nullopt;
@@ -37,7 +37,9 @@ std::optional<std::string> KeyFile(const Config& config) {
 Result<std::unique_ptr<Store>> OpenStore(const Config& config, MissingStore missing) {
   if (config.store.url == kMemory) {
     if (missing == MissingStore::kRefuse) {
-      return Error(ErrorCode::kNotFound, "a store in memory is its own process's alone");
+      return Error(
+          ErrorCode::kNotFound,
+          "a store in memory (store.url = \"memory:\") cannot be opened by another process");
     }
     return OpenMemoryStore();
   }
@@ -69,7 +71,7 @@ Result<KeyRing> OpenKeys(const Config& config, const EnvironmentMap& host) {
 
 std::vector<std::string> StoreFiles(const Config& config) {
   std::vector<std::string> files;
-  // SQLite keeps what was written last beside the database.
+  // SQLite keeps the latest writes in files beside the database.
   if (const auto database = DatabaseFile(config)) {
     for (const std::string_view suffix : {"", "-wal", "-shm", "-journal"}) {
       files.push_back(*database + std::string(suffix));

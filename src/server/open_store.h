@@ -1,11 +1,12 @@
-// What a configuration says about what survives: the store, and the keys that what lies in it is sealed with.
+// Opens the store of a configuration, and the keys that seal the data in it.
 //
-//   [store]  url = "sqlite:caisson.db"      # relative to the configuration file
-//            keys_file = "caisson.keys"     # or keys_env; by default caisson.db.keys, made on the first start
+//   [store]
+//   url = "sqlite:caisson.db"      # relative to the configuration file
+//   keys_file = "caisson.keys"     # or keys_env; default: caisson.db.keys, made on the first start
 //
 // Trust     The operator's configuration.
-// Threads   At start-up; blocks.
-// Lifetime  The caller owns both.
+// Threads   Call at start-up. Blocks.
+// Lifetime  The caller owns the store and the keys.
 #pragma once
 
 #include <memory>
@@ -20,18 +21,20 @@
 
 namespace caisson {
 
-// Whether a database that is not there is made.
+// What to do if the database does not exist.
 enum class MissingStore { kCreate, kRefuse };
 
-// kNotFound: it is not there and was to be. Else as OpenSqliteStore and OpenPostgresStore.
+// Fails with kNotFound if the database does not exist and `missing` is kRefuse. Otherwise fails
+// like OpenSqliteStore and OpenPostgresStore.
 Result<std::unique_ptr<Store>> OpenStore(const Config& config,
                                          MissingStore missing = MissingStore::kCreate);
 
-// Keys that nobody named are made where the database is; of a store in memory they are gone with the process.
+// If no keys are configured, creates a key file beside the database. Keys of a store in memory end
+// with the process.
 Result<KeyRing> OpenKeys(const Config& config, const EnvironmentMap& host);
 
-// Files of the host's own that code may see through no mount: the database, keys, the audit file. Of a store that nobody has
-// configured, those that are there.
+// Returns the host's own files that no mount may show: the database, the keys and the audit file.
+// If no store is configured, returns those default files that exist.
 std::vector<std::string> StoreFiles(const Config& config);
 
 }  // namespace caisson

@@ -42,7 +42,7 @@ TEST_F(OpenStoreTest, TheDatabaseAndItsKeysAreMadeBesideTheConfiguration) {
   EXPECT_THAT(StoreFiles(config_), Contains(directory_ / "caisson.db.keys"));
 }
 
-TEST_F(OpenStoreTest, WhoOnlyLooksMakesNothing) {
+TEST_F(OpenStoreTest, LookingAtAMissingStoreCreatesNothing) {
   const auto store = OpenStore(config_, MissingStore::kRefuse);
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code(), ErrorCode::kNotFound);

@@ -1,8 +1,9 @@
-// Does a piece of work at once and then again and again, a while after it was last done, on a thread of its own.
+// A Periodic repeats a piece of work on a thread of its own: at once, and then `interval` after
+// each end.
 //
-// Trust     None of its own.
-// Threads   The work is done on the thread that it has, and may block it.
-// Lifetime  The destructor waits for work under way; none begins after that.
+// Trust     Handles no data.
+// Threads   The work runs on that thread and may block it.
+// Lifetime  The destructor waits for the current work. No work begins after that.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,7 +31,7 @@ class Periodic {
   const std::function<asio::awaitable<void>()> work_;
   asio::io_context context_{1};
   asio::steady_timer next_{context_};
-  bool stopped_ = false;  // Both are used on the thread alone.
+  bool stopped_ = false;  // next_ and stopped_ are used only on thread_.
   std::thread thread_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace caisson {
 
-// In the order they need each other: what is below is gone before what is above.
+// Members use those above them, so they are destroyed in reverse order.
 class PipeServer::Parts {
  public:
   Result<void> Open(PipeServerOptions options) {

@@ -1,8 +1,9 @@
-// A PipeServer is all of Caisson for the one MCP client that started it: code, runs and approvals behind two pipes.
+// A PipeServer serves the one MCP client that started it over two pipes: code, runs and approvals.
 //
-// Trust     The client is the local user. Its messages are checked all the same.
-// Threads   Open, Serve and the destructor block. Stop from anywhere.
-// Lifetime  Owns everything. When Serve() has returned nothing runs any more: waiting runs sleep in the store.
+// Trust     The client is the local user. Its messages are checked like those of any client.
+// Threads   Open, Serve and the destructor block. Stop from any thread.
+// Lifetime  Owns all its parts. When Serve() has returned, no code runs any more, and waiting runs
+//           sleep in the store.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ namespace caisson {
 struct PipeServerOptions {
   Config config{};  // For the store and its keys.
   CodeServiceOptions code{};
-  EnvironmentMap environment{};  // Where the configuration's secrets are.
+  EnvironmentMap environment{};  // Has the secrets of the configuration.
   UniqueFd input{};
   UniqueFd output{};
 };
@@ -30,9 +31,9 @@ class PipeServer {
   PipeServer& operator=(const PipeServer&) = delete;
   ~PipeServer();
 
-  // Returns when the client has closed its end, or after Stop(). Once.
+  // Returns when the client has closed its end, or after Stop(). Call it once.
   void Serve();
-  // Any number of times.
+  // Can be called several times.
   void Stop();
 
  private:

@@ -1,8 +1,9 @@
-// Secrets are fetched from where the configuration says they are.
+// Fetches secrets from the places that the configuration names.
 //
-// Trust     The operator's references. What is fetched is not for logs, messages or children.
-// Threads   At start-up; files are read.
-// Lifetime  Nothing is kept.
+// Trust     References come from the operator. Secrets must not reach logs, messages or child
+//           processes.
+// Threads   Call at start-up. Reads files.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string>
@@ -13,11 +14,12 @@
 
 namespace caisson {
 
-// Relative files are relative to `directory`; line ends at the end are not part of the secret.
+// Relative files are relative to `directory`. Line ends at the end of a file are not part of the
+// secret.
 Result<std::string> FetchSecret(const SecretReference& secret, const std::string& directory,
                                 const EnvironmentMap& environment);
 
-// A file beside the configuration, whole.
+// Returns the whole content of a file beside the configuration.
 Result<std::string> ReadBeside(const std::string& directory, const std::string& file);
 
 }  // namespace caisson

@@ -1,10 +1,10 @@
-// A SingleRun executes one piece of code from a plain thread: for programs without an event loop.
+// A SingleRun executes one piece of code from a plain thread, for programs without an event loop.
 //
-// Trust     Output and outcome are the guest's: bounded, not clean.
-// Threads   Perform() blocks its caller; output, and what is posted to executor(), arrives on that same
-//           thread, which may therefore block in it: the engine's lane never does. Cancel() from any thread,
-//           also from OnOutput.
-// Lifetime  Borrows the runner. For one Perform().
+// Trust     Output and outcome come from the guest. They are bounded, but not checked.
+// Threads   Perform() blocks its caller. OnOutput and work posted to executor() run on that thread
+//           and may block it without blocking the engine's lane. Cancel() from any thread, also
+//           from OnOutput.
+// Lifetime  Borrows the runner. Serves one Perform().
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -27,29 +27,30 @@ class SingleRun {
   SingleRun(const SingleRun&) = delete;
   SingleRun& operator=(const SingleRun&) = delete;
 
-  // As CodeRunner::Run. All output has been handed over when this returns.
+  // Same as CodeRunner::Run. All output has been delivered when this returns.
   Result<CodeRun> Perform(CellRun request, OnOutput on_output);
-  // As RunService::Start, for a run that may wait in the store. `start` is given the request.
+  // Same as RunService::Start, for a run that may wait in the store. Calls `start` with the
+  // request.
   using Start = std::function<asio::awaitable<Result<RunView>>(RunSpec request)>;
   Result<RunView> Perform(RunSpec request, const Start& start, OnOutput on_output);
 
-  // Ends the run with a partial outcome; any number of times, before (then nothing is executed), during
-  // and after it.
+  // Ends the run with a partial outcome. Can be called several times, before the run (then nothing
+  // is executed), during it and after it.
   void Cancel();
 
-  // The thread in Perform().
+  // Runs work on the thread that is in Perform().
   asio::any_io_executor executor() { return caller_.get_executor(); }
 
  private:
-  // Hands output on to the thread in Perform(). The queue this makes is bounded by the run's own output limits.
+  // Passes output to the thread in Perform(). The run's output limits bound the queue.
   OnOutput ToCaller(OnOutput& on_output);
-  // Awaits `work` on this thread, unless it was cancelled before.
+  // Awaits `work` on this thread, unless the run is already cancelled.
   void Await(std::function<asio::awaitable<void>()> work);
 
   CodeRunner& runner_;
   asio::io_context caller_{1};
   const Stop stop_{caller_.get_executor()};
-  bool cancelled_ = false;  // Used in caller_ only.
+  bool cancelled_ = false;  // Used on caller_ only.
 };
 
 }  // namespace caisson

@@ -6,7 +6,7 @@
 namespace caisson {
 namespace {
 
-// A tenth of the time that anything is kept: what is swept late is only a little late.
+// A tenth of the shortest retention, so that data is removed only a little late.
 std::chrono::nanoseconds Interval(const StoreSweeperOptions& options) {
   const Retention& kept = options.retention;
   const std::chrono::nanoseconds shortest =

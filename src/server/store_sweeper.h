@@ -1,9 +1,10 @@
-// A StoreSweeper drops from the store what is older than its retention: when it begins, and every hour, or oftener
-// where things are kept for a shorter time.
+// A StoreSweeper removes data from the store that is older than its retention. It sweeps at the
+// start and then every hour, or more often if a retention is short.
 //
-// Trust     Ours. What may go at all is the store's to know (StoreMaintenance::Sweep).
-// Threads   Has one of its own; `log` is called on it.
-// Lifetime  Store and clock outlive it. The destructor waits for a sweep under way.
+// Trust     Handles no hostile data. The store decides what may be removed
+//           (StoreMaintenance::Sweep).
+// Threads   Works on a thread of its own. `log` is called on that thread.
+// Lifetime  Store and clock outlive it. The destructor waits for the current sweep.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,7 +21,7 @@ namespace caisson {
 struct StoreSweeperOptions {
   Retention retention{};
   std::chrono::nanoseconds longest_interval = std::chrono::hours(1);
-  std::function<void(std::string_view problem)> log{};  // It is tried again.
+  std::function<void(std::string_view problem)> log{};  // The sweep is repeated later.
 };
 
 class StoreSweeper {

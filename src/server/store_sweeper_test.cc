@@ -49,7 +49,7 @@ class StoreSweeperTest : public testing::Test {
   const SystemTime start_ = clock_.Now();
 };
 
-TEST_F(StoreSweeperTest, WhatIsOldGoesAndWhatWaitsStays) {
+TEST_F(StoreSweeperTest, OldRunsAreRemovedAndWaitingRunsStay) {
   Finish("done", start_);
   const Lease lease = StartRun("waits", start_);
   Now(store_->runs().Wait(owner_, RunId("waits"), lease, SavedRun{0, "b", "x"}, start_));

@@ -1,4 +1,4 @@
-// Which Caisson this is.
+// The version of this Caisson.
 //
 // Trust     A constant of the build.
 // Threads   Any.

@@ -1,4 +1,8 @@
 // The ids of stored objects. Unique within one owner and chosen by the creator.
+//
+// Trust     Ids may come from clients: an id does not prove that its object exists.
+// Threads   Values.
+// Lifetime  Values.
 #pragma once
 
 #include "base/strong_id.h"

@@ -1,4 +1,8 @@
 // Lists are returned in pages, newest first.
+//
+// Trust     Queries come from clients; the limit is bounded.
+// Threads   Values.
+// Lifetime  Values.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,8 @@
 // Checks which names can be a function or a parameter in Python code.
+//
+// Trust     Names may come from an upstream.
+// Threads   Pure functions.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <string_view>

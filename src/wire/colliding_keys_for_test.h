@@ -4,6 +4,10 @@
 // libstdc++ hashes strings with MurmurHash64A and a fixed seed. After any eight-byte block, the
 // next block can be chosen so that the hash state becomes a given one. So each stage has two pairs
 // of blocks that lead to the same state, and n stages make 2^n keys.
+//
+// Trust     For tests only.
+// Threads   Pure functions.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include <array>

@@ -292,7 +292,7 @@ class AtATerminal(harness.CliTest):
         said = stored("run", code="send(to='ann')", start_new_session=True)
         self.assertEqual((said.status, said.out), (3, b""), said)
         self.assertRegex(said.err.decode(), "approvals approve apr_.* --config stored.toml .*\n"
-                         "caisson: then go on with: caisson runs resume run_.* --config stored.toml\n$")
+                         "caisson: then continue with: caisson runs resume run_.* --config stored.toml\n$")
         self.assertEqual(stored("run", code="6*7", start_new_session=True).out, b"42\n")
 
     def test_the_configuration_on_the_page_about_approvals_does_what_the_page_says(self):

@@ -58,7 +58,7 @@ class MaxLimits(harness.CliTest):
         self.assertIn(REFUSED.encode(), done.err)
         done = self.run_code(TOO_MUCH, "--config", "caisson.toml")
         self.assertEqual((done.status, done.out), (1, b""), done)
-        self.assertIn(b"no run may have more (limits.max.memory_bytes)", done.err)
+        self.assertIn(b"this is the maximum of every run (limits.max.memory_bytes)", done.err)
         done = self.run_code("while True: pass", "--config", "caisson.toml", "--limit", "wall_seconds=0.2")
         self.assertIn(b"--limit wall_seconds=N (at most 20)", done.err)
         done = self.caisson("repl", "--config", "caisson.toml", "--limit", "memory_bytes=4000000000", code="1\n")

@@ -1,6 +1,8 @@
 // A server with the fixtures that MCP's conformance suite expects, and a store in memory.
 //
-//   fixture_server INSTALLATION     prints where it listens, as `caisson serve` does; SIGTERM ends it
+//   fixture_server INSTALLATION
+//
+// Prints its address as `caisson serve` does. SIGTERM ends it.
 #include <signal.h>
 
 #include <cstdio>

@@ -140,7 +140,7 @@ TEST_F(RunJournalTest, ACallWithoutRoomInTheJournalEndsTheRunBeforeItHasARow) {
   EXPECT_TRUE(Rows().empty());
 }
 
-TEST_F(RunJournalTest, WhatIsRecordedTakesRoomInTheJournal) {
+TEST_F(RunJournalTest, RecordedCallsTakeRoomInTheJournal) {
   auto journal = Open();
   Perform(*journal, Call(0, read_, 7));
   ASSERT_TRUE(Now(journal->After(0, Value(std::string(1000, 'x')))));

@@ -1,8 +1,8 @@
 # Looks for traces of an earlier run. In a clean cell all of this is the same every time, including
 # addresses, because every cell starts as the same bytes; only random values may differ, and must.
 # Native cells start from the same interpreter, but the addresses of later imports depend on what
-# the fork server was doing. A foreign interpreter is started for each cell: its addresses differ, and
-# so does the order of hashed objects.
+# the fork server was doing. A foreign interpreter is started for each cell: its addresses differ,
+# and so does the order of hashed objects.
 import sys
 
 _names = sorted(globals())

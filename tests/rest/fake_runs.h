@@ -1,9 +1,12 @@
 // A RunService for tests: the code says how its run goes.
 //
-//   "wait"   waits for an approval of a call send(to="ann")      "hang"   goes on until it is cancelled
-//   "busy"   kResourceExhausted                                  "bug"    kInternal, with a secret
-//   in its message "full"   kNoSpace                                            "down"
-//   kUnavailable anything else prints "hé" in two pieces, leaves a file, and returns 42
+//   "wait"          waits for an approval of a call send(to="ann")
+//   "hang"          continues until it is cancelled
+//   "busy"          fails with kResourceExhausted
+//   "bug"           fails with kInternal and a secret in its message
+//   "full"          fails with kNoSpace
+//   "down"          fails with kUnavailable
+//   anything else   prints "hé" in two pieces, leaves a file, and returns 42
 //
 // Trust     For tests.
 // Threads   Any; one lock.

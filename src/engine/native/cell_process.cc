@@ -43,7 +43,7 @@ constexpr std::size_t kMaxUnsentBytes = 256u << 20;
 // The clock of file systems may be late; it is read again after this time.
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::size_t kKeptBufferBytes = 1u << 20;
-// For cells in a scratch space; the same as for cells with a namespace (fork server/cell.h).
+// For cells in a scratch space; the same as for cells with a namespace (forkserver/cell.h).
 constexpr std::size_t kThreads = 16;
 // A pool of processes needs two for itself and two for each process.
 constexpr std::size_t kPipes = 12;
@@ -341,8 +341,8 @@ Result<void> CellProcess::OnAskProcessMap() {
   return SendProcessMap();
 }
 
-// The host tells the cell what it cannot see itself. The cell waits, so the process map is still true
-// when it reads it.
+// The host tells the cell what it cannot see itself. The cell waits, so the process map is still
+// true when it reads it.
 Result<void> CellProcess::SendProcessMap() {
   struct stat out{};
   struct stat error_out{};

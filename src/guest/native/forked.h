@@ -1,5 +1,5 @@
-// The functions of the guest that a fork server needs in addition to abi.h: an interpreter from which
-// cells are forked.
+// The functions of the guest that a fork server needs in addition to abi.h: an interpreter from
+// which cells are forked.
 //
 // Trust     Until caisson_run, only our own code and the operator's modules have run.
 // Threads   One: the interpreter must not have started any when it is forked.

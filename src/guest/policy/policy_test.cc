@@ -107,11 +107,11 @@ void ExpectRefused(const std::vector<std::string>& codes, const HolderOptions& o
 
 TEST(PolicyReference, AllowsBasicPrograms) {
   ExpectAllowed({
-      "x = 1 + 2\nx * 3",                                                  // basic_arithmetic
-      "result = await compute(a=1, b=2)\nresult",                          // tool_calls
-      "call_tool('compute', a=1)\nawait call_tool('compute', {'a': 1})",   // call_tool_fallback
-      "import asyncio\nawait asyncio.gather(compute(a=1), compute(a=2))",  // asyncio_gather
-      "from pathlib import Path\np = Path('/output/x')\np.write_text('a')\n"  // pathlib_file_operations
+      "x = 1 + 2\nx * 3",                                                     // basic_arithmetic
+      "result = await compute(a=1, b=2)\nresult",                             // tool_calls
+      "call_tool('compute', a=1)\nawait call_tool('compute', {'a': 1})",      // call_tool_fallback
+      "import asyncio\nawait asyncio.gather(compute(a=1), compute(a=2))",     // asyncio_gather
+      "from pathlib import Path\np = Path('/output/x')\np.write_text('a')\n"  // pathlib_files
       "p.read_text()\np.open().read()\nlist(Path('/input').glob('*.csv'))",
       "print('hello', 1, sep=',')",                                  // print
       "import json\njson.loads(json.dumps({'a': [1]}))",             // json_operations

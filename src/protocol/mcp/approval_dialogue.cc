@@ -11,7 +11,7 @@ namespace caisson::mcp {
 namespace {
 
 constexpr std::string_view kSchema = R"({"type":"object","properties":{"approved":{"type":"boolean",
-"title":"Approve this call","description":"Yes lets exactly this call happen, once."}},"required":["approved"]})";
+"title":"Approve this call","description":"true approves exactly this call, once."}},"required":["approved"]})";
 
 // Returns the verdict of an answer. nullopt: it decides nothing, and the run continues to wait.
 std::optional<ApprovalState> VerdictOf(const Value* response) {
@@ -117,8 +117,8 @@ asio::awaitable<Result<ApprovalDialogue::Answers>> ApprovalDialogue::TakeAnswers
 
 void AddOtherWays(const RunView& run, Dict& result) {
   std::string text =
-      "The run waits for a person's approval, and this client cannot be asked for one. Somebody "
-      "may decide with one of these, the first with this server's --config if it has one:";
+      "The run waits for a person's approval, and this client cannot be asked for one. Decide "
+      "with one of these (add this server's --config to the first, if it has one):";
   for (const OutcomeApproval& approval : run.outcome.approvals) {
     text.append("\n  caisson approvals approve " + approval.id + "    (" + approval.tool +
                 "; or deny)    or POST /v1/approvals/" + approval.id);

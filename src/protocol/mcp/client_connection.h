@@ -1,9 +1,9 @@
-// A Session holds state that outlives one request: a stdio connection, or a legacy client's session
-// over HTTP. It knows the client's `initialize`, the current requests, and the open questions to
-// the client.
+// A ClientConnection holds the state of one client that outlives a request: of a stdio connection,
+// or of a legacy client's session over HTTP. It knows the client's `initialize`, the current
+// requests, and the open questions to the client.
 //
-// Trust     Ids are the client's. An answer counts only for an open question of this session, a
-//           cancellation only for a request of this session.
+// Trust     Ids are the client's. An answer counts only for an open question of this connection, a
+//           cancellation only for a request of this connection.
 // Threads   One serial executor.
 // Lifetime  Shared by its requests and outlives them.
 #pragma once
@@ -53,7 +53,7 @@ class ClientConnection {
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
-  // Returns the caller of legacy requests in this session.
+  // Returns the caller of legacy requests on this connection.
   Caller LegacyCaller() const {
     return {.principal = principal,
             .era = Era::kLegacy,

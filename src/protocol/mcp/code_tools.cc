@@ -25,9 +25,9 @@ constexpr std::string_view kExecuteCodeInput = R"({
 "properties":{
  "code":{"type":"string","description":"Python to execute."},
  "session":{"type":"string","description":"Run in the session of this name: variables, imports and files are kept between runs."},
- "restart":{"type":"boolean","description":"Begin the session afresh if it was lost."},
- "fork_of":{"type":"string","description":"Begin the session, a new one, as a copy of this one."},
- "limits":{"type":"object","description":"Other limits for this run.","properties":{
+ "restart":{"type":"boolean","description":"Start the session again, empty, if it was lost."},
+ "fork_of":{"type":"string","description":"Create the session as a copy of this session."},
+ "limits":{"type":"object","description":"Limits of this run that differ from the defaults.","properties":{
   "wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},
   "additionalProperties":false}},
 "additionalProperties":false,
@@ -36,8 +36,8 @@ constexpr std::string_view kExecuteCodeInput = R"({
 constexpr std::string_view kWaitForRunInput = R"({
 "type":"object",
 "properties":{
- "run_id":{"type":"string","description":"The run_id that execute_code gave."},
- "timeout_seconds":{"type":"number","minimum":0,"maximum":60,"description":"How long to wait; 20 if nothing is said."}},
+ "run_id":{"type":"string","description":"The run_id that execute_code returned."},
+ "timeout_seconds":{"type":"number","minimum":0,"maximum":60,"description":"Maximum time to wait. Default: 20."}},
 "additionalProperties":false,
 "required":["run_id"]})";
 

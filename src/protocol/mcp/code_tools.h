@@ -1,7 +1,7 @@
 // The tools that run code: execute_code, and wait_for_run for runs that wait for a decision.
 //
-// Trust     Code, names and limits are a model's. It can lower limits, raise them up to the
-//           ceiling, and name sessions and runs of its own owner. Those of other owners are not
+// Trust     Code, names and limits come from a model. It can lower limits, raise them to the
+//           maximum, and name sessions and runs of its own owner. Those of other owners are not
 //           found (I4).
 // Threads   Same as UseHandler.
 // Lifetime  The service and the dialogue outlive the tools.

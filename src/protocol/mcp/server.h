@@ -43,7 +43,7 @@ class Server {
   asio::awaitable<Reply> Handle(const Request& request, Exchange& exchange) const;
   // For clients that are notified without a subscription, as in the legacy era.
   ToolChanges& changes() const { return *changes_; }
-  // Processes a notification of a session's client.
+  // Processes a notification of a connection's client.
   static void Notice(const Notification& notification, ClientConnection& session);
 
  private:

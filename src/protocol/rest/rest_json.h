@@ -16,12 +16,12 @@
 
 namespace caisson::rest {
 
-// Includes the outcome; null for a running one.
+// Includes the outcome; null: the run has not ended.
 std::string ToJson(const RunView& run);
 // Returns the approximate number of bytes that ToJson reads. Large outcomes are not written on an
 // event loop.
 std::size_t JsonWork(const RunView& run);
-// For lists: the ending, without output.
+// For lists: shows how the run ended, without its output.
 std::string Summary(const RunView& run);
 // Returns {"items":[...],"next":"…"}; `next` is null on the last page.
 template <typename T, typename F>

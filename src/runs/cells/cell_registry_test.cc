@@ -151,7 +151,7 @@ TEST_F(CellRegistryTest, AllTogetherHaveABoundToo) {
   EXPECT_TRUE(Take(Key(OwnerId("3"))));
 }
 
-TEST_F(CellRegistryTest, WhoComesOnceOnlyIsNotRememberedWithoutBound) {
+TEST_F(CellRegistryTest, OwnersOfOneRunAreNotRememberedWithoutBound) {
   Registry();
   Foresee(Key(kAnn));
   now_ -= 1s;

@@ -103,7 +103,7 @@ TEST_F(SessionRegistryTest, TurnsAreTakenOneAtATimeInOrder) {
   EXPECT_THAT(order, ElementsAre(1, 2, 3));
 }
 
-TEST_F(SessionRegistryTest, WhoeverStopsWaitingIsPassedOver) {
+TEST_F(SessionRegistryTest, AWaiterThatGivesUpIsPassedOver) {
   Registry();
   Use({kAnn, "a"});
   std::optional<Result<SessionRegistry::Entered>> first = Enter({kAnn, "a"});
@@ -163,7 +163,7 @@ TEST_F(SessionRegistryTest, ALostSessionIsReportedUntilItIsRestarted) {
   EXPECT_TRUE(std::holds_alternative<SessionRegistry::Turn>(*restarted));
 }
 
-TEST_F(SessionRegistryTest, WhoeverWaitsForASessionThatIsLostIsTold) {
+TEST_F(SessionRegistryTest, WaitersOfALostSessionAreTold) {
   Registry();
   Use({kAnn, "a"});
   std::optional<Result<SessionRegistry::Entered>> first = Enter({kAnn, "a"});

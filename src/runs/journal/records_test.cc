@@ -105,7 +105,7 @@ TEST(RecordsTest, AnOutcomeComesBackAllButItsFilesContents) {
   EXPECT_EQ(ToJson(*back, FileData::kInclude), ToJson(outcome, FileData::kInclude));
 }
 
-TEST(RecordsTest, WhatIsNoRecordIsRefused) {
+TEST(RecordsTest, TextThatIsNoRecordIsRefused) {
   const std::string good = Encode(RunRecord{.code = "1"});
   for (std::size_t size = 0; size < good.size(); ++size) {
     EXPECT_FALSE(DecodeRunRecord(good.substr(0, size))) << size;

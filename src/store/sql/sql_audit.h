@@ -1,4 +1,8 @@
 // Appends to the audit log within the transaction of the audited change.
+//
+// Trust     Details may contain hostile text; it is written as JSON.
+// Threads   The thread of the connection. Blocks.
+// Lifetime  Keeps nothing.
 #pragma once
 
 #include "base/result.h"

@@ -763,8 +763,8 @@ TEST(ForkServerStart, SaysWhyItCannot) {
 }  // namespace
 }  // namespace caisson::forkserver
 
-// Runs every test as an ordinary user and then, if the program is root, as root. A list of the tests
-// is printed once: ctest registers each line of it.
+// Runs every test as an ordinary user and then, if the program is root, as root. A list of the
+// tests is printed once: ctest registers each line of it.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (::getuid() == 0 && !GTEST_FLAG_GET(list_tests)) {
