@@ -79,6 +79,13 @@ class RunTests(unittest.TestCase):
         self.assertRegex(ran.stdout, r"2 skipped:\n +2  no root\n")
         self.assertNotIn("did not run", ran.stdout)
 
+    def test_skipped_parts_of_a_test_that_ran_are_counted_too(self):
+        ran = self.run_tests(
+            """add_test(suite /bin/sh -c [=[echo "test_a (m.A) ... skipped 'no disk'"]=])\n"""
+            "add_test(program /bin/sh -c [=[echo a.cc:5: Skipped; echo no root; echo a.cc:9: Skipped; echo no disk]=])\n")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertRegex(ran.stdout, r"3 skipped:\n +2  no disk\n +1  no root\n")
+
     def test_arguments_select_tests(self):
         ran = self.run_tests("add_test(one /bin/false)\nadd_test(two /bin/true)\n", "-R", "two")
         self.assertEqual(ran.returncode, 0, ran.stdout)
