@@ -113,6 +113,8 @@ class Container:
         """Makes the root file system that mounts() fills with directories of the machine. Returns its path."""
         root = bundle / "root"
         root.mkdir()
+        if self.profile.own_users:  # Its root makes the mount points.
+            os.chown(root, FIRST_USER, FIRST_USER)
         for link in LINKS:
             (root / link).symlink_to(f"usr/{link}")
         return root
