@@ -146,7 +146,8 @@ class Container:
             mounts.append({"destination": target, "type": "bind", "source": str(source), "options": ["rbind", "rw"]})
         for path in self.tmpfs:
             mounts.append({"destination": str(path), "type": "tmpfs", "source": "tmpfs",
-                           "options": ["nosuid", "nodev", "mode=1777"]})
+                           # runc gives it the mode of the directory below.
+                           "options": ["nosuid", "nodev", f"uid={self.uid}", f"gid={self.uid}"]})
         return mounts
 
     def config(self, root, command, environment):
