@@ -23,8 +23,6 @@ SLOWDOWN = float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))
 NOBODY = 65534
 PR_SET_CHILD_SUBREAPER = 36
 SKIPPED = 77  # ctest counts the suite as skipped.
-# What a run in a tier that tests.tier chose prints in addition.
-TIER_NOTE = f"caisson: ran in tier {tier.NAME}, which is weaker than the default\n".encode()
 
 
 def run_suite(module):
@@ -42,11 +40,6 @@ def skip_suite(reason):
     """Ends the program; tools/run-tests shows the reason."""
     print("SKIPPED: " + reason)
     sys.exit(SKIPPED)
-
-
-def without_tier_note(err):
-    """Returns what the program wrote to stderr, as in the default tier."""
-    return err.replace(TIER_NOTE, b"") if tier.REFUSED and err else err
 
 
 class Done:
@@ -122,7 +115,7 @@ class CliTest(unittest.TestCase):
             code = code if isinstance(code, bytes) else code.encode()
         process = self.start(*arguments, **options)
         out, err = process.communicate(code, timeout=PATIENCE)
-        done = Done(process.returncode, out, err if "--tier" in arguments else without_tier_note(err))
+        done = Done(process.returncode, out, err if "--tier" in arguments else tier.without_note(err))
         self.assertGreaterEqual(done.status, 0, f"killed by a signal: {done}")
         self.assertNotIn(b"internal error", done.err or b"", done)
         return done

@@ -82,7 +82,7 @@ class Streams(harness.CliTest):
         process.stdout.read(1)
         process.stdout.close()
         process.stdout = None
-        err = harness.without_tier_note(process.communicate(timeout=harness.PATIENCE)[1])
+        err = harness.tier.without_note(process.communicate(timeout=harness.PATIENCE)[1])
         self.assertEqual((process.returncode, err.splitlines()[-1:]), (1, [b"caisson: cancelled"]), err)
         # Otherwise the code may have printed everything before we notice.
         if harness.SLOWDOWN == 1:
@@ -95,7 +95,7 @@ class Streams(harness.CliTest):
             os.close(reader)
             process = self.start("run", "value.py", *flags, stdout=writer)
             os.close(writer)
-            err = harness.without_tier_note(process.communicate(timeout=harness.PATIENCE)[1])
+            err = harness.tier.without_note(process.communicate(timeout=harness.PATIENCE)[1])
             self.assertEqual((process.returncode, err), (1, b""), flags)
 
     def test_closed_stdout(self):

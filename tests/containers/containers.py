@@ -45,7 +45,8 @@ ESCAPES = [
 
 # Profile, user, which tests, and a reason for which some of them must be skipped there.
 SUITES = [
-    (container.DOCKER, "user", ["--label-regex", "^unit$"], "namespaces are refused here"),
+    # Stores ask nothing of a container, and take a while.
+    (container.DOCKER, "user", ["--label-regex", "^unit$", "--exclude-regex", "^store_"], "namespaces are refused here"),
     (container.DOCKER, "root", ["--tests-regex", "^cli[.](files|engines|good_runs|ordinary_user|full_disk|doctor)$|^examples$"],
      "namespaces are refused here"),
     (container.PODMAN, "root", ["--tests-regex", "^TreeTest|^cli[.](files|engines|good_runs|ordinary_user|streams|repl|doctor)$"],
