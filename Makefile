@@ -28,16 +28,7 @@ help: ## list these targets
 	@echo "First time here: make run"
 
 run: programs ## install packages, build the programs, run two examples
-	@echo
-	@echo "== $(caisson) run examples/hello/hello.py"
-	@$(caisson) run examples/hello/hello.py
-	@echo
-	@echo "== $(caisson) run --limit wall_seconds=1 examples/limits/limits.py   (never ends by itself)"
-	@$(caisson) run --limit wall_seconds=1 examples/limits/limits.py; status=$$?; \
-	  echo "exit status $$status"; test $$status -eq 1
-	@echo
-	@echo "Next, try:  echo 'print(\"hi\"); 6*7' | $(caisson) run --json"
-	@echo "What protects you on this machine:  $(caisson) doctor"
+	@tools/first-run $(caisson)
 
 # The programs that `make run` needs, without the tests, which are half of the code to compile.
 programs: build/.packages

@@ -79,6 +79,22 @@ class RunTests(unittest.TestCase):
         self.assertRegex(ran.stdout, r"2 skipped:\n +2  no root\n")
         self.assertNotIn("did not run", ran.stdout)
 
+    def test_no_skips_makes_a_skipped_test_a_failure(self):
+        skipping = ('add_test(one /bin/sh -c "echo no runc; exit 77")\n'
+                    'set_tests_properties(one PROPERTIES SKIP_RETURN_CODE 77)\n')
+        ran = self.run_tests(skipping, "--no-skips")
+        self.assertEqual(ran.returncode, 1, ran.stdout)
+        self.assertRegex(ran.stdout, r"1 skipped:\n +1  no runc\n")
+        self.assertIn("FAILED: none of these tests may be skipped", ran.stdout)
+        self.assertEqual(self.run_tests("add_test(one /bin/true)\n", "--no-skips").returncode, 0)
+
+    def test_skipped_parts_of_a_test_that_ran_are_counted_too(self):
+        ran = self.run_tests(
+            """add_test(suite /bin/sh -c [=[echo "test_a (m.A) ... skipped 'no disk'"]=])\n"""
+            "add_test(program /bin/sh -c [=[echo a.cc:5: Skipped; echo no root; echo a.cc:9: Skipped; echo no disk]=])\n")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertRegex(ran.stdout, r"3 skipped:\n +2  no disk\n +1  no root\n")
+
     def test_arguments_select_tests(self):
         ran = self.run_tests("add_test(one /bin/false)\nadd_test(two /bin/true)\n", "-R", "two")
         self.assertEqual(ran.returncode, 0, ran.stdout)

@@ -3,6 +3,8 @@
 //
 //   cmake -S . -B build -DCMAKE_PREFIX_PATH=/usr/local -DCMAKE_CXX_COMPILER=clang++-19
 //   cmake --build build && build/embed
+//
+// An argument names the tier, for containers that refuse the default: build/embed landlock
 #include <caisson/caisson.h>
 
 #include <iostream>
@@ -42,9 +44,10 @@ std::shared_ptr<const caisson::Tool> ReserveTool() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   caisson::CodeServiceOptions options;
   options.backend.installation = CAISSON_LIBEXEC_DIR;
+  if (argc > 1) options.backend.tier = argv[1];
   options.setting.tools =
       std::make_shared<caisson::ToolSet>(std::vector{PriceTool(), ReserveTool()});
 

@@ -17,6 +17,7 @@
 #include "jail/kernel_identity.h"
 #include "jail/mount_tree.h"
 #include "jail/owners.h"
+#include "jail/testing/namespaces.h"
 
 namespace caisson::jail {
 namespace {
@@ -26,7 +27,7 @@ using ::testing::HasSubstr;
 class TreeTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    SkipWithoutSysAdmin();
     std::string pattern = (std::filesystem::temp_directory_path() / "tree_XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     path_ = pattern;

@@ -277,7 +277,7 @@ class AtATerminal(harness.CliTest):
 
     def test_without_a_terminal_the_run_waits_in_the_store(self):
         config = (self.work / "caisson.toml").read_text()
-        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n' + harness.tier.CONFIG)
         self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm"}
         stored = lambda *arguments, **options: self.caisson(*arguments, "--config", "stored.toml", **options)
         done = stored("run", "--json", code="print('before')\nsend(to='ann')", start_new_session=True)
@@ -297,7 +297,7 @@ class AtATerminal(harness.CliTest):
 
     def test_the_configuration_on_the_page_about_approvals_does_what_the_page_says(self):
         page = (pathlib.Path(__file__).parents[2] / "docs/approvals.md").read_text()
-        self.put("page.toml", re.search("```toml\n(.*?)```", page, re.DOTALL).group(1))
+        self.put("page.toml", re.search("```toml\n(.*?)```", page, re.DOTALL).group(1) + harness.tier.CONFIG)
         (self.work / "send.sh").rename(self.work / "send.py")
         self.kept |= {"send.py", "caisson.db", "caisson.db.keys", "caisson.db-wal", "caisson.db-shm", "audit.jsonl"}
         for to, status in (("ann@acme.example", 0), ("ann@else.example", 3)):
@@ -306,7 +306,7 @@ class AtATerminal(harness.CliTest):
 
     def test_output_options_are_kept_when_a_run_waits(self):
         config = (self.work / "caisson.toml").read_text()
-        self.put("a store.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.put("a store.toml", config + '[store]\nurl = "sqlite:runs.db"\n' + harness.tier.CONFIG)
         self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm", "out", "out/a.txt"}
         self.put("task.py", "print('before')\nopen('/output/a.txt', 'w').write(send(to='ann'))\nprint('after')\n6*7")
         for arguments in ([], ["--json", "--file-data"]):
@@ -333,7 +333,7 @@ class AtATerminal(harness.CliTest):
         if not harness.has_package("numpy"):
             self.skipTest("no numpy here")
         config = (self.work / "caisson.toml").read_text()
-        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n' + harness.tier.CONFIG)
         self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm"}
         for arguments, code in ((["--engine", "native"], "send(to='ann')"), ([], "import numpy\nsend(to='ann')")):
             done = self.caisson("run", "--json", "--config", "stored.toml", *arguments, code=code, start_new_session=True)
@@ -345,7 +345,7 @@ class AtATerminal(harness.CliTest):
         if not harness.has_package("numpy"):
             self.skipTest("no numpy here")
         config = (self.work / "caisson.toml").read_text()
-        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n')
+        self.put("stored.toml", config + '[store]\nurl = "sqlite:runs.db"\n' + harness.tier.CONFIG)
         self.kept |= {"runs.db", "runs.db.keys", "runs.db-wal", "runs.db-shm", "out", "out/a.txt"}
         code = ("import numpy\nprint('before')\ntry:\n    send(to='ann')\nexcept Exception: print('denied')\n"
                 "with open('/output/a.txt', 'w') as f: print('kept', file=f)\n")

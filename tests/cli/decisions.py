@@ -56,9 +56,10 @@ class Decisions(serve.ServeSend):
             self.assertFalse(is_asked())
             self.assertEqual(len(self.sent()), before + 2)
             # A copy of the session is another session.
-            run = self.run_code("send(to='a')", session="copy" + engine, fork_of="s")
-            self.assertEqual(run["state"], "waiting", run)
-            self.ask("POST", f"/v1/runs/{run['id']}/cancel")
+            if engine == "wasm" or not harness.tier.REFUSED:
+                run = self.run_code("send(to='a')", session="copy" + engine, fork_of="s")
+                self.assertEqual(run["state"], "waiting", run)
+                self.ask("POST", f"/v1/runs/{run['id']}/cancel")
             # It crashes, and starts afresh.
             self.run_code("while True: pass", session="s", limits={"wall_seconds": 0.2})
             self.assertTrue(is_asked(restart=True))

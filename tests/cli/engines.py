@@ -42,11 +42,13 @@ class Native(harness.CliTest):
                 "[t.start() for t in threads]\n[t.join() for t in threads]\nsorted(seen)")
         self.assertEqual(self.native(code)["result"], list(range(8)))
 
+    @harness.tier.needs_namespaces
     def test_processes_where_the_limit_allows_them(self):
         code = "import os\npid = os.fork()\nif pid == 0: os._exit(7)\nos.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])"
         self.assertEqual(self.native(code, "--limit", "processes=4")["result"], 7)
         self.assertEqual(self.native(code)["status"], "failed")
 
+    @harness.tier.needs_namespaces
     def test_an_orphan_does_not_outlive_its_run(self):
         code = "import os, time\nif os.fork() == 0:\n    time.sleep(600)\n1"
         # tearDown checks that it is gone.
@@ -89,6 +91,7 @@ class Native(harness.CliTest):
                 self.assertIn("<&A", plain, way)
                 self.assertEqual(["undefined entity" in found for found in declared], [True] * 3, (way, declared))
 
+    @harness.tier.needs_native_rw
     def test_mounts(self):
         data = self.top / "data"
         data.mkdir()
@@ -119,7 +122,7 @@ class Native(harness.CliTest):
         self.assertIn(b"contains no Python", done.err)
 
     def test_another_python(self):
-        prefix = harness.pathlib.Path(harness.PROGRAM).parent / "pythons/3.9"
+        prefix = harness.INSTALLED / "pythons/3.9"
         if not prefix.exists():
             self.skipTest("foreign.fetch has brought no Python 3.9")
         self.put("c.toml", f'[python]\nprefix = "{prefix}"\n')
@@ -140,7 +143,7 @@ class Native(harness.CliTest):
         parts = self.top / "parts"
         parts.mkdir()
         for name in ("caisson-worker", "caisson.base"):
-            (parts / name).symlink_to((harness.pathlib.Path(harness.PROGRAM).parent / name).resolve())
+            (parts / name).symlink_to((harness.INSTALLED / name).resolve())
         return parts
 
 

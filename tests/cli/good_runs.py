@@ -49,7 +49,7 @@ class GoodRuns(harness.CliTest):
         self.assertIsNone(outcome["error"])
         for name in ("findings", "files", "calls", "approvals"):
             self.assertEqual(outcome[name], [], name)
-        self.assertEqual((outcome["boundary"]["engine"], outcome["boundary"]["tier"]), ("wasm", "namespace"))
+        self.assertEqual((outcome["boundary"]["engine"], outcome["boundary"]["tier"]), ("wasm", harness.tier.NAME))
         self.assertGreater(outcome["usage"]["wall_us"], 0)
         self.assertGreater(outcome["usage"]["peak_memory_bytes"], 0)
 

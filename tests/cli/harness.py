@@ -12,22 +12,34 @@ import tempfile
 import time
 import unittest
 
-PROGRAM = None
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import tier  # noqa: E402
+
+PROGRAM = None    # Chooses the tier (tests/tier.py).
+INSTALLED = None  # The folder of the real program.
 PATIENCE = 60  # Seconds until a waiting test gives up. Generous, because machines are busy.
 # Factor by which sanitizers may be slower (CMakePresets.json).
 SLOWDOWN = float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))
 NOBODY = 65534
 PR_SET_CHILD_SUBREAPER = 36
+SKIPPED = 77  # ctest counts the suite as skipped.
 
 
 def run_suite(module):
     """The main program of a suite: SUITE.py PROGRAM [unittest arguments]."""
-    global PROGRAM
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    global PROGRAM, INSTALLED
+    INSTALLED = pathlib.Path(sys.argv[1]).resolve().parent
+    PROGRAM = tier.program(sys.argv.pop(1))
     # Orphans of the program become our children, so that we see everything that it leaves running.
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     unittest.main(module=module, verbosity=2)
+
+
+def skip_suite(reason):
+    """Ends the program; tools/run-tests shows the reason."""
+    print("SKIPPED: " + reason)
+    sys.exit(SKIPPED)
 
 
 class Done:
@@ -103,7 +115,7 @@ class CliTest(unittest.TestCase):
             code = code if isinstance(code, bytes) else code.encode()
         process = self.start(*arguments, **options)
         out, err = process.communicate(code, timeout=PATIENCE)
-        done = Done(process.returncode, out, err)
+        done = Done(process.returncode, out, err if "--tier" in arguments else tier.without_note(err))
         self.assertGreaterEqual(done.status, 0, f"killed by a signal: {done}")
         self.assertNotIn(b"internal error", done.err or b"", done)
         return done

@@ -133,7 +133,7 @@ class Runs(serve.Serve):
         self.assertEqual(self.effects(), [])
 
     def test_after_an_upgrade_kept_workers_take_it_up_and_others_replay_it(self):
-        installed = pathlib.Path(harness.PROGRAM).parent
+        installed = harness.INSTALLED
         newest, older = self.top / "newest", self.top / "kept" / "older"
         install(installed, newest)
         install(installed, older, another_build=True)

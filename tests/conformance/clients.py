@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import tier  # noqa: E402
 from npm import HERE, Packages
 from suite import Server
 
@@ -70,6 +72,6 @@ class Clients(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    PROGRAM = tier.program(sys.argv.pop(1))
     PACKAGES = Packages(sys.argv.pop(1))
     unittest.main(verbosity=2)

@@ -14,6 +14,8 @@ import tempfile
 import tomllib
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import tier  # noqa: E402
 from npm import HERE, Packages
 
 PATIENCE = 120
@@ -120,6 +122,6 @@ class CodeMode(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    PROGRAM = tier.program(sys.argv.pop(1))
     PACKAGES = Packages(sys.argv.pop(1))
     unittest.main(verbosity=2)

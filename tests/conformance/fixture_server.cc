@@ -1,6 +1,6 @@
 // A server with the fixtures that MCP's conformance suite expects, and a store in memory.
 //
-//   fixture_server INSTALLATION
+//   fixture_server INSTALLATION [TIER]
 //
 // Prints its address as `caisson serve` does. SIGTERM ends it.
 #include <signal.h>
@@ -20,7 +20,7 @@
 namespace caisson {
 namespace {
 
-int Serve(std::string installation) {
+int Serve(std::string installation, const std::string& tier) {
   // Blocked in every thread, so that only sigwait below takes it.
   sigset_t terminated;
   ::sigemptyset(&terminated);
@@ -34,6 +34,7 @@ int Serve(std::string installation) {
       .add_mcp_features = mcp::AddConformanceFixtures};
   options.config.server.listen = "127.0.0.1:0";
   options.config.store.url = "memory:";
+  if (!tier.empty()) options.config.engine.tier = tier;
   auto server = HttpServer::Open(std::move(options));
   if (!server) {
     std::fprintf(stderr, "%s\n", server.error().message().c_str());
@@ -54,5 +55,5 @@ int Serve(std::string installation) {
 }  // namespace caisson
 
 int main(int argc, char** argv) {
-  return caisson::Serve(argc > 1 ? argv[1] : "");
+  return caisson::Serve(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
 }

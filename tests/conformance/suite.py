@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import tier  # noqa: E402
 from npm import HERE, Packages
 
 PATIENCE = 300
@@ -64,9 +66,9 @@ def run(packages, url, *arguments):
 
 
 def main():
-    program, packages = str(pathlib.Path(sys.argv[1]).resolve()), Packages(sys.argv[2])
+    program, packages = tier.program(sys.argv[1]), Packages(sys.argv[2])
     content = True
-    with Listener(os.environ["FIXTURE_SERVER"], pathlib.Path(program).parent) as server:
+    with Listener(os.environ["FIXTURE_SERVER"], pathlib.Path(sys.argv[1]).resolve().parent, tier.NAME) as server:
         for version in ("2026-07-28", "2025-11-25"):
             content &= run(packages, server.url, "--requirements", version)
     with Server(program) as server:

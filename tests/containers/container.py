@@ -4,6 +4,7 @@ A Profile is one way to start a container. Profiles have the format that Docker 
 runc: each rule counts if its conditions hold (capabilities, architecture, kernel).
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -63,15 +64,30 @@ def for_runc(profile, capabilities):
 
 
 class Profile:
-    """A seccomp profile with the capabilities that go with it."""
+    """A seccomp profile with what goes with it.
 
-    def __init__(self, name, file, capabilities):
+    capabilities        what root has.
+    no_new_privileges   as allowPrivilegeEscalation: false in Kubernetes, or Docker's no-new-privileges.
+    own_users           the container has a user namespace, as with hostUsers: false in Kubernetes.
+    """
+
+    def __init__(self, name, file, capabilities, no_new_privileges=False, own_users=False):
         self.name, self.file, self.capabilities = name, file, capabilities
+        self.no_new_privileges, self.own_users = no_new_privileges, own_users
 
 
+DOCKER_FILE = HERE / "profiles/docker.json"
+CAISSON_FILE = HERE.parent.parent / "packaging/caisson.seccomp.json"
 PODMAN = Profile("podman", HERE / "profiles/podman.json", PODMAN_CAPABILITIES)
-DOCKER = Profile("docker", HERE / "profiles/docker.json", DOCKER_CAPABILITIES)
-CAISSON = Profile("caisson", HERE.parent.parent / "packaging/caisson.seccomp.json", DOCKER_CAPABILITIES)
+DOCKER = Profile("docker", DOCKER_FILE, DOCKER_CAPABILITIES)
+CAISSON = Profile("caisson", CAISSON_FILE, DOCKER_CAPABILITIES)
+# A restricted pod. RuntimeDefault is the profile of containerd, which was made from Docker's.
+KUBERNETES = Profile("kubernetes", DOCKER_FILE, [], no_new_privileges=True)
+# The pod of packaging/kubernetes.
+OWN_USERS = Profile("own_users", CAISSON_FILE, [], no_new_privileges=True, own_users=True)
+
+# Which users of the machine the users of a container with own_users are.
+FIRST_USER, USERS = 100_000, 65_536
 
 
 def why_not():
@@ -86,16 +102,19 @@ class Container:
 
     root    a directory with a root file system; None: the machine's own /usr and /etc, which cost no time to make.
     binds   directories of the machine that can be written: {source: path in the container}.
+    tmpfs   paths that get an empty file system of their own.
     """
 
-    def __init__(self, root, profile, uid, binds):
-        self.root, self.profile, self.uid, self.binds = root, profile, uid, binds
+    def __init__(self, root, profile, uid, binds, tmpfs=()):
+        self.root, self.profile, self.uid, self.binds, self.tmpfs = root, profile, uid, binds, tmpfs
         self.capabilities = profile.capabilities if uid == 0 else []
 
     def make_root(self, bundle):
         """Makes the root file system that mounts() fills with directories of the machine. Returns its path."""
         root = bundle / "root"
         root.mkdir()
+        if self.profile.own_users:  # Its root makes the mount points.
+            os.chown(root, FIRST_USER, FIRST_USER)
         for link in LINKS:
             (root / link).symlink_to(f"usr/{link}")
         return root
@@ -103,9 +122,10 @@ class Container:
     def remove_root(self, root):
         """Removes what make_root() and runc made: links and empty directories. Never files, in case a mount is left."""
         for link in LINKS:
-            (root / link).unlink()
+            (root / link).unlink(missing_ok=True)
         for folder, _, _ in os.walk(root, topdown=False):
-            os.rmdir(folder)
+            with contextlib.suppress(OSError):  # What is busy stays: an error here would hide the test's own.
+                os.rmdir(folder)
 
     def mounts(self):
         mounts = [
@@ -118,32 +138,41 @@ class Container:
             {"destination": "/dev/mqueue", "type": "mqueue", "source": "mqueue", "options": ["nosuid", "noexec", "nodev"]},
             {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},
             {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777"]},
+            {"destination": "/var/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777"]},
         ]
         for path in ("/usr", "/etc") if self.root is None else ():
             mounts.append({"destination": path, "type": "bind", "source": path, "options": ["bind", "ro", "nosuid"]})
         for source, target in self.binds.items():
             mounts.append({"destination": target, "type": "bind", "source": str(source), "options": ["rbind", "rw"]})
+        for path in self.tmpfs:
+            mounts.append({"destination": str(path), "type": "tmpfs", "source": "tmpfs",
+                           # runc gives it the mode of the directory below.
+                           "options": ["nosuid", "nodev", f"uid={self.uid}", f"gid={self.uid}"]})
         return mounts
 
     def config(self, root, command, environment):
         capabilities = {kind: self.capabilities for kind in ("bounding", "effective", "permitted")}
         seccomp = for_runc(json.loads(self.profile.file.read_text()), self.capabilities)
+        namespaces = ["pid", "network", "ipc", "uts", "mount"] + (["user"] if self.profile.own_users else [])
+        mappings = [{"containerID": 0, "hostID": FIRST_USER, "size": USERS}] if self.profile.own_users else []
         return {
             "ociVersion": "1.0.2",
             "process": {"terminal": False, "user": {"uid": self.uid, "gid": self.uid}, "args": command,
                         "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "container=oci", "HOME=/tmp",
                                 *(f"{k}={v}" for k, v in environment.items())],
-                        "cwd": "/tmp", "capabilities": capabilities, "noNewPrivileges": False},
+                        "cwd": "/tmp", "capabilities": capabilities, "noNewPrivileges": self.profile.no_new_privileges},
             "root": {"path": str(root), "readonly": True},
             "hostname": "container",
             "mounts": self.mounts(),
-            "linux": {"namespaces": [{"type": kind} for kind in ("pid", "network", "ipc", "uts", "mount")],
+            "linux": {"namespaces": [{"type": kind} for kind in namespaces],
+                      "uidMappings": mappings, "gidMappings": mappings,
                       "maskedPaths": MASKED, "readonlyPaths": READ_ONLY, "seccomp": seccomp},
         }
 
     def run(self, command, stdin=b"", timeout=120, environment=None):
         """Runs the command to its end; the result of subprocess.run."""
         bundle = pathlib.Path(tempfile.mkdtemp(prefix="caisson-bundle-"))
+        bundle.chmod(0o711)  # Root of a container with own_users is an ordinary user here.
         name = f"caisson-{uuid.uuid4().hex[:12]}"
         try:
             root = self.root or self.make_root(bundle)
@@ -154,4 +183,6 @@ class Container:
             subprocess.run(["runc", "delete", "--force", name], capture_output=True)
             if self.root is None:
                 self.remove_root(bundle / "root")
-            shutil.rmtree(bundle)
+            (bundle / "config.json").unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                bundle.rmdir()

@@ -1,8 +1,9 @@
 """Run inside a container: what a user does first, in the tier that this container offers.
 
-    python3 inside.py CAISSON TIER
+    python3 inside.py CAISSON TIER MISSING
 
 CAISSON is the program. TIER is the strongest tier that the container must offer; every command is given it by name.
+MISSING is "host_name" if boundary.missing must name it there, else empty.
 """
 
 import http.client
@@ -16,7 +17,8 @@ import tempfile
 import time
 import unittest
 
-CAISSON, TIER = sys.argv[1:3]
+CAISSON, TIER, MISSING = sys.argv[1:4]
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 120
 # Generous, because other work shares the machine; what is tested here is not speed.
 LIMITS = ["--limit", "wall_seconds=100", "--limit", "cpu_seconds=100"]
@@ -85,6 +87,22 @@ class Inside(unittest.TestCase):
     def test_a_first_run(self):
         self.assertEqual(self.run_code("1+1")["result"], 2)
 
+    def test_what_is_missing_of_the_walls(self):
+        for engine in ("wasm", "native"):
+            missing = self.run_code("1", "--engine", engine)["boundary"]["missing"]
+            self.assertEqual("host_name" in missing, MISSING == "host_name", (engine, missing))
+
+    def test_make_runs_examples_run_and_the_tier_is_named_if_it_is_weaker(self):
+        done = subprocess.run(["tools/first-run", CAISSON], capture_output=True, timeout=PATIENCE, cwd=SOURCE)
+        said = done.stdout.decode()
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("exit status 1\n", said)
+        if TIER == "namespace":
+            self.assertNotIn("tier", said)
+        else:
+            self.assertIn(f"Uses tier {TIER}, which is weaker: tier namespace is not available here (no user_namespaces", said)
+            self.assertIn(f"caisson run --tier {TIER} examples/hello/hello.py", said)
+
     def test_numpy(self):
         self.assertEqual(self.run_code("import numpy as np; float(np.ones((60, 60)).dot(np.ones((60, 60))).sum())")["result"],
                          216000.0)
@@ -107,6 +125,29 @@ class Inside(unittest.TestCase):
                 outcome = self.run_code('open("/input/note.txt").read()', "--engine", engine,
                                         "--mount", f"{self.work}/data:/input:ro")
                 self.assertEqual(outcome["result"], "from the host")
+
+    def rw_mount(self, engine):
+        """Runs code that writes to an rw mount; returns the process and what is in the file then."""
+        data = self.work / engine
+        data.mkdir()
+        (data / "note.txt").write_text("old")
+        done = self.caisson("run", "--json", "--tier", TIER, *LIMITS, "--engine", engine, "--mount", f"{data}:/data:rw", "-",
+                            code='open("/data/note.txt", "w").write("new")')
+        return done, (data / "note.txt").read_text()
+
+    def test_a_directory_that_code_writes_to(self):
+        done, text = self.rw_mount("wasm")
+        self.assertEqual((done.returncode, text), (0, "new"), done)
+        done, text = self.rw_mount("native")
+        if TIER == "namespace" and os.getuid() != 0:
+            self.assertEqual((done.returncode, text), (0, "new"), done)
+        else:
+            # Refused before anything runs, with the reason and what to do instead.
+            why = b"cannot write to a directory of user 0" if TIER == "namespace" else b"need tier namespace"
+            self.assertEqual((done.stdout, text), (b"", "old"), done)
+            self.assertNotEqual(done.returncode, 0, done)
+            self.assertIn(why, done.stderr)
+            self.assertIn(b"engine wasm", done.stderr)
 
     def test_a_call_over_mcp(self):
         messages = [
@@ -179,8 +220,11 @@ class Inside(unittest.TestCase):
         for tier in report["tiers"]:
             done = self.caisson("run", "--tier", tier["tier"], "-", code="1+1")
             self.assertEqual(tier["available"], done.returncode == 0, (tier, done))
-        if TIER != "namespace":
-            self.assertTrue(any("seccomp=" in line for line in report["advice"]), report["advice"])
+        for engine in report["engines"]:  # What it reports of them is about the best tier.
+            done = self.caisson("run", "--tier", TIER, "--engine", engine["name"], "-", code="1+1")
+            self.assertEqual(engine["available"], done.returncode == 0, (engine, done))
+        for advice in ("seccomp=", "hostUsers: false", "procMount", "--tier landlock", "[engine]"):
+            self.assertEqual(any(advice in line for line in report["advice"]), TIER != "namespace", (advice, report["advice"]))
 
     def test_nothing_is_left_behind(self):
         def left():

@@ -169,7 +169,13 @@ class Canary {
 class Shared {
  public:
   Shared() {
-    for (const auto* directory : {&ro_, &rw_, &overlay_}) directory->Put("host.txt", "host");
+    for (const auto* directory : {&ro_, &rw_, &overlay_}) {
+      directory->Put("host.txt", "host");
+      // Root of a container can only share what is everybody's with a native cell.
+      if (!jail::IsRootWithoutSysAdmin()) continue;
+      fs::permissions(directory->path(), fs::perms::all);
+      fs::permissions(directory->path() / "host.txt", fs::perms::all);
+    }
   }
   std::shared_ptr<HostFiles> Open() {
     auto opened = workspace::Workspace::Open(

@@ -10,6 +10,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import tier  # noqa: E402
+
 OPTIONS = None
 EXPECTED = 'reserved: {"apple":3,"pear":2}\nthat makes 12\n\n"R-1"\n'
 
@@ -38,7 +41,7 @@ class Embed(unittest.TestCase):
         call(OPTIONS.cmake, "-S", OPTIONS.example, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
              f"-DCMAKE_CXX_COMPILER={OPTIONS.compiler}")
         call(OPTIONS.cmake, "--build", build)
-        self.assertEqual(call(build / "embed"), EXPECTED)
+        self.assertEqual(call(build / "embed", tier.NAME), EXPECTED)
 
     def test_the_pkg_config_file(self):
         environment = dict(os.environ, PKG_CONFIG_PATH=str(next(self.prefix.glob("**/pkgconfig"))))
@@ -46,7 +49,7 @@ class Embed(unittest.TestCase):
         compile_flags = [flag for flag in flags if not flag.startswith(("-l", "-L"))]
         link_flags = [flag for flag in flags if flag.startswith(("-l", "-L"))]
         call(OPTIONS.compiler, *compile_flags, f"{OPTIONS.example}/main.cc", "-o", self.work / "embed", *link_flags)
-        self.assertEqual(call(self.work / "embed"), EXPECTED)
+        self.assertEqual(call(self.work / "embed", tier.NAME), EXPECTED)
 
 
 if __name__ == "__main__":

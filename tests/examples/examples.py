@@ -9,6 +9,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import tier  # noqa: E402
+
 PROGRAM = None
 EXAMPLES = None
 COMMAND = re.compile(r"^#   caisson (run .*?)(?:\s+# exit status (\d+))?$", re.MULTILINE)
@@ -54,5 +57,6 @@ class Examples(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM, EXAMPLES = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
+    PROGRAM = tier.program(sys.argv.pop(1))
+    EXAMPLES = pathlib.Path(sys.argv.pop(1)).resolve()
     unittest.main(verbosity=2)

@@ -18,6 +18,9 @@ import time
 
 import hogs
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import tier  # noqa: E402
+
 ANN, EVE = "the-key-of-ann-0123456789", "the-key-of-eve-0123456789"
 MOST_SECONDS = 0.020 * float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))
 SAMPLES = 300
@@ -134,7 +137,7 @@ def measure_beside(program, engine, hog):
 
 def main():
     program, engine, *chosen = sys.argv[1:]
-    program = str(pathlib.Path(program).resolve())
+    program = tier.program(program)
     try:
         be_as_nice_as(USUAL_NICENESS - 10)
     except PermissionError:

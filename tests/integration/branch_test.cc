@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/sanitized.h"
+#include "jail/testing/namespaces.h"
 #include "tests/integration/census.h"
 #include "tests/integration/guest.h"
 #include "workspace/testing/test_directory.h"
@@ -464,6 +465,7 @@ TEST_P(BranchTest, GoesOnBesideMounts) {
   host.Put("a.txt", "alpha");
   boost::asio::thread_pool pool{1};
   const auto files = [&](MountMode mode) -> std::shared_ptr<HostFiles> {
+    jail::SkipIfOwnersCannotBeMapped();
     auto opened = workspace::Workspace::Open(
         {{.host = host.path().string(), .point = {.guest_path = "/input/data", .mode = mode}}},
         {.pool = pool.get_executor()});

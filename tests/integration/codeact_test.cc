@@ -9,6 +9,7 @@
 
 #include "agent/provider.h"
 #include "base/spawn.h"
+#include "jail/testing/namespaces.h"
 #include "runs/cells/code_runner.h"
 #include "tests/integration/census.h"
 #include "tests/integration/engines.h"
@@ -224,6 +225,7 @@ TEST_P(CodeActTest, AForkGoesItsOwnWayWhereTheEngineCanCopy) {
 }
 
 TEST_P(CodeActTest, FilesOfARunWithAMountComeBack) {
+  if (GetParam() != EngineKind::kWasm) jail::SkipIfOwnersCannotBeMapped();
   workspace::TestDirectory host;
   host.Put("a.txt", "alpha");
   CodeSetting setting;

@@ -6,11 +6,14 @@
 
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
+#include "workspace/testing/test_directory.h"
 
 namespace caisson::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 namespace fs = std::filesystem;
 
 class LandlockTest : public ::testing::Test {
@@ -21,17 +24,16 @@ class LandlockTest : public ::testing::Test {
     return guest.End();
   }
 
-  std::unique_ptr<Engine> engine_ =
-      StartEngine(EngineKind::kNative, {.tier = jail::Tier::kLandlock});
-};
-
-std::size_t Leftovers() {
-  std::size_t found = 0;
-  for (const auto& entry : fs::directory_iterator("/tmp")) {
-    found += entry.path().filename().string().starts_with("caisson-cells-") ? 1 : 0;
+  std::unique_ptr<Engine> Start() const {
+    fs::permissions(scratch_.path(), fs::perms::owner_all | fs::perms::others_exec);
+    NativeEngineOptions options = NativeOptions({.tier = jail::Tier::kLandlock});
+    options.scratch = scratch_.path();
+    return StartNative(std::move(options));
   }
-  return found;
-}
+
+  workspace::TestDirectory scratch_;
+  std::unique_ptr<Engine> engine_ = Start();
+};
 
 TEST_F(LandlockTest, CellsHaveFilesOfTheirOwn) {
   const Outcome outcome = Run(R"(
@@ -117,11 +119,18 @@ for i in range(4000):
 }
 
 TEST_F(LandlockTest, NothingIsLeftOnTheDisk) {
-  const std::size_t before = Leftovers();
+  EXPECT_NE(scratch_.Tree(), "");
   Run("open('/tmp/x', 'w').write('x')");
   Run("import os; open('/tmp/x', 'w').write('x'); os.abort()");
   engine_.reset();
-  EXPECT_EQ(Leftovers(), before - 1);
+  EXPECT_EQ(scratch_.Tree(), "");
+}
+
+TEST(ForeignLandlockTest, CellsWithoutFilesLackNoWallAroundFiles) {
+  const auto engine = StartEngine(EngineKind::kForeign, {.tier = jail::Tier::kLandlock});
+  Guest guest = Guest::Open(*engine, "ann");
+  guest.Start({.code = "1"});
+  EXPECT_THAT(guest.End().boundary.missing, Not(Contains("noexec_files")));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "jail/testing/namespaces.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
 #include "workspace/testing/test_directory.h"
@@ -41,6 +42,7 @@ class MountsTest : public OnEachEngine {
 
   std::shared_ptr<HostFiles> Files(MountMode mode, std::uint64_t write_bytes_limit = 0,
                                    const std::string& at = "/data") {
+    if (GetParam() != EngineKind::kWasm) jail::SkipIfOwnersCannotBeMapped();
     auto opened = Workspace::Open(
         {{.host = host_.path().string(),
           .point = {.guest_path = at, .mode = mode, .write_bytes_limit = write_bytes_limit}}},
@@ -141,7 +143,7 @@ TEST_P(MountsTest, AnRwMountHasTheChangesWhenTheRunHasCompleted) {
 }
 
 TEST_P(MountsTest, RootsRunsChangeFilesOfEveryOwner) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  jail::SkipWithoutSysAdmin();
   host_.Put("all", "all\n");
   host_.Put("theirs/one", "one\n");
   const auto path = [this](const char* name) { return (host_.path() / name).string(); };

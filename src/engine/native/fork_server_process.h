@@ -52,8 +52,9 @@ class ForkServerProcess : public std::enable_shared_from_this<ForkServerProcess>
     std::size_t lane = 0;
     std::optional<int> cpu{};
     bool cgroups = false;  // Whether cells with several processes can have a cgroup.
-    ScratchSpace* scratch =
-        nullptr;  // Where its cells keep their files; null: in their own namespaces.
+    // Where its cells keep their files; null: in their own namespaces. Cells of a foreign
+    // interpreter have no files without a namespace.
+    ScratchSpace* scratch = nullptr;
     PipeBudget* pipes = nullptr;  // Shared by all cells.
     std::chrono::nanoseconds ready_within = std::chrono::seconds(20);
     // Time to make a cell, or to answer.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <functional>
@@ -196,7 +197,9 @@ class FaultTest : public ContextTest {
  protected:
   static void LoadFilter() {
     const auto filter = jail::Filter::Compile(jail::WorkerSyscalls({.writable = {STDERR_FILENO}}));
-    if (!filter || !filter->Load()) ::_exit(EXIT_FAILURE);
+    // An ordinary user may load a filter only then.
+    const bool may_load = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    if (!may_load || !filter || !filter->Load()) ::_exit(EXIT_FAILURE);
   }
   // Runs it as a guest, or as one of its host functions.
   static void Fault(std::function<void()> fault, bool in_host_code) {
