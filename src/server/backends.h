@@ -22,9 +22,8 @@ inline constexpr std::string_view kDefaultTier = "namespace";
 struct BackendOptions {
   std::string engine = "auto";     // "auto", "wasm" or "native".
   std::string tier{kDefaultTier};  // "namespace", "landlock" or "none".
-  std::string
-      scratch{};  // Where native cells keep files in the other tiers; empty: $TMPDIR or /tmp.
-  std::string installation = {};  // A directory; empty: where FindInstallation looks.
+  std::string scratch{};           // See ScratchPlace().
+  std::string installation = {};   // A directory; empty: where FindInstallation looks.
   std::vector<std::string>
       native_packages{};        // What code may use of engine native; empty: the usual.
   std::string python_prefix{};  // A virtual environment for engine native; empty: none.
@@ -45,6 +44,10 @@ struct BackendOptions {
   std::vector<std::vector<std::string>> preloads = {
       {}, {"asyncio"}, {"numpy"}, {"numpy", "pandas"}};
 };
+
+// Returns the directory for the files of native cells in tiers without a mount namespace: the
+// configured one, else $TMPDIR, else /dev/shm if files there cannot be mapped as code, else /tmp.
+std::string ScratchPlace(const std::string& configured);
 
 // Returns when the engine can take its first run. kInvalidArgument: no such name; kNotFound: parts are
 // missing; anything else: the boundary or a worker could not be had.

@@ -1,7 +1,7 @@
 // A Diagnosis says what this machine and this installation can do, and what would make them do more.
 //
 // Trust     Tries rather than believes: walls are put up, files are hashed, a run is timed.
-// Threads   Diagnose() blocks for tens of milliseconds. Not on the path of a run.
+// Threads   Diagnose() starts engines, which takes up to seconds. Not on the path of a run.
 // Lifetime  A value, true at the moment it was made.
 #pragma once
 
@@ -21,8 +21,10 @@ struct FeatureVerdict {
 
 struct BoundaryVerdict {
   std::string tier;
-  bool available = false;
+  bool available = false;  // Engine wasm starts in it.
   std::string why_not;
+  bool native_available = false;  // Engine native starts in it.
+  std::string native_why_not{};
 };
 
 // Measured, not promised: medians over `fresh_runs` runs of `1+1`.
