@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/tree.h"
 #include "engine/native/captured_files.h"
 #include "engine/native/cell_process_map.h"
 #include "engine/native/cell_verdict.h"
@@ -615,7 +616,8 @@ void CellProcess::SetTimer() {
         std::max<std::chrono::nanoseconds>(cpu_left / Parallelism(), kShortestLook);
     next = std::min(next, look);
   }
-  if (parent_.scratch != nullptr) next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
+  if (parent_.scratch != nullptr)
+    next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
   timer_.expires_at(next);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error && !self->gone_ && !self->killed_at_) self->OnTimer();
