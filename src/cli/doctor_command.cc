@@ -52,6 +52,9 @@ void AppendBoundary(const Diagnosis& diagnosis, std::string& out) {
     Line(out, tier.available, tier.tier,
          tier.tier == "none" ? "promises no wall; used only if requested by name" : tier.why_not,
          "");
+    if (tier.available && !tier.native_available) {
+      out += "      engine native does not start in it: " + tier.native_why_not + "\n";
+    }
   }
   const auto has = [&](const std::string& name) {
     return std::ranges::any_of(diagnosis.tiers, [&](const BoundaryVerdict& tier) {

@@ -58,11 +58,17 @@ void Newborn::Run() {
   if (plan_.pin) {
     Must(Step::kAffinity, ::syscall(SYS_sched_setaffinity, 0, sizeof plan_.cpus, &plan_.cpus));
   }
-  DropBoundingSet();
-  SwitchIds();
+  if (!plan_.outlives) {
+    DropBoundingSet();
+    SwitchIds();
+  }
   Must(Step::kNoNewPrivileges, ::syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
   if (plan_.tier == Tier::kNamespace) KeepTwoCapabilities();
-  DieWithParent();  // Again, because changing ids or capabilities clears it.
+  if (plan_.outlives) {
+    OutliveParent();
+  } else {
+    DieWithParent();  // Again, because changing ids or capabilities clears it.
+  }
   PlaceDescriptors();
   Exec();
 }
@@ -146,6 +152,10 @@ void Newborn::DieWithParent() const {
   const long ended = ::syscall(SYS_ppoll, &parent, 1, &now, nullptr, 0);
   Must(Step::kParentDeath, ended);
   if (ended != 0) Fail(Step::kParentDeath, ESRCH);
+}
+
+void Newborn::OutliveParent() const {
+  Must(Step::kParentDeath, ::syscall(SYS_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0));
 }
 
 void Newborn::PlaceDescriptors() {

@@ -60,6 +60,7 @@ struct Plan {
   int log = -1;
   std::vector<int> passed;
   std::vector<char*> argv;
+  bool outlives = false;  // The parent; see Bond.
   bool pin = false;
   cpu_set_t cpus{};
 };
@@ -80,6 +81,7 @@ class Newborn {
   void SwitchIds() const;
   void KeepTwoCapabilities() const;
   void DieWithParent() const;
+  void OutliveParent() const;
   void PlaceDescriptors();
   [[noreturn]] void Exec() const;
 

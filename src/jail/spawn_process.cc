@@ -73,7 +73,7 @@ class Starter {
     TRY(Prepare());
     TRY_ASSIGN(Child child, Clone());
     if (spec_.tier == Tier::kNamespace) TRY(WriteIdMaps(child.pid(), plan_.ids));
-    PreferAsOomVictim(child.pid());
+    if (spec_.bond == Bond::kDiesWithUs) PreferAsOomVictim(child.pid());
     TRY(Release(child));
     return child;
   }
@@ -83,7 +83,11 @@ class Starter {
     if (spec_.program == nullptr || !spec_.program->is_open() || spec_.argv.empty()) {
       return Error(ErrorCode::kInvalidArgument, "spawn needs a program and argv[0]");
     }
+    if (spec_.bond == Bond::kOutlivesUs && spec_.tier == Tier::kNamespace) {
+      return Error(ErrorCode::kInvalidArgument, "a process in namespaces cannot outlive us");
+    }
     plan_.tier = spec_.tier;
+    plan_.outlives = spec_.bond == Bond::kOutlivesUs;
     plan_.ids = ChooseIds();
     for (const std::string& argument : spec_.argv) {
       plan_.argv.push_back(const_cast<char*>(argument.c_str()));  // execve takes char*, reads only.

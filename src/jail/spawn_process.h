@@ -5,7 +5,8 @@
 // Threads   Any thread may spawn. The child dies with the *thread* that spawned it (the kernel's
 //           parent-death signal follows the thread), so spawn from a thread that lives as long as
 //           the child should. A Child is used by one thread at a time, except Kill().
-// Lifetime  A Child is owned; its destructor kills and reaps. It also dies if this process does.
+// Lifetime  A Child is owned; its destructor kills and reaps. It also dies if this process does,
+//           unless its Bond says otherwise.
 //
 // This is the only way to start a program that will become hostile. Program (program.h) is for the
 // operator's own programs. No code outside this folder calls exec (I1).
@@ -63,6 +64,13 @@ class Child {
   std::optional<Exit> exit_;
 };
 
+enum class Bond {
+  kDiesWithUs,
+  // Continues when this process has ended, with our ids and capabilities. For a program that no
+  // hostile code ever reaches. Not in tier kNamespace.
+  kOutlivesUs,
+};
+
 struct SpawnSpec {
   Tier tier = Tier::kNamespace;
   // A static ELF program, open for reading. If the host is root, others must be able to execute it,
@@ -75,6 +83,7 @@ struct SpawnSpec {
   // Becomes descriptor 2; null: /dev/null. Use a pipe, not a file: Enter() forbids growing files.
   const UniqueFd* log = nullptr;
   std::optional<int> cpu = {};  // Pin to this core.
+  Bond bond = Bond::kDiesWithUs;
 };
 
 // Returns once the program runs. After a failure nothing is left behind. If the tier is

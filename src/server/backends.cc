@@ -90,18 +90,6 @@ std::shared_ptr<const std::vector<std::string>> PackagesOf(const BackendOptions&
   return std::make_shared<const std::vector<std::string>>(std::move(packages));
 }
 
-std::string ScratchOf(const BackendOptions& options) {
-  if (!options.scratch.empty()) return options.scratch;
-  const char* const temporary =
-      ::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): only read here.
-  if (temporary != nullptr && *temporary != '\0') return temporary;
-  // Containers mount it noexec, so files in it cannot be mapped as code.
-  struct statvfs mount{};
-  const bool is_better = ::statvfs("/dev/shm", &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0 &&
-                         ::access("/dev/shm", W_OK) == 0;
-  return is_better ? "/dev/shm" : "/tmp";
-}
-
 Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const Installation& found,
                                            jail::Tier tier) {
   if (found.fork_server_path.empty()) {
@@ -110,7 +98,7 @@ Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const 
   }
   return AsEngine(NativeEngine::Create({.fork_server_path = found.fork_server_path,
                                         .tier = tier,
-                                        .scratch = ScratchOf(options),
+                                        .scratch = ScratchPlace(options.scratch),
                                         .lanes = options.lanes,
                                         .pin = options.pin,
                                         .ceiling = options.ceiling,
@@ -131,6 +119,18 @@ Result<std::unique_ptr<Engine>> MakeAuto(const BackendOptions& options, const In
 }
 
 }  // namespace
+
+std::string ScratchPlace(const std::string& configured) {
+  if (!configured.empty()) return configured;
+  const char* const temporary =
+      ::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): only read here.
+  if (temporary != nullptr && *temporary != '\0') return temporary;
+  // Containers mount it so that files in it cannot be mapped as code.
+  struct statvfs mount{};
+  const bool is_better = ::statvfs("/dev/shm", &mount) == 0 && (mount.f_flag & ST_NOEXEC) != 0 &&
+                         ::access("/dev/shm", W_OK) == 0;
+  return is_better ? "/dev/shm" : "/tmp";
+}
 
 Result<std::unique_ptr<Engine>> MakeEngine(const BackendOptions& options) {
   if (options.engine != "auto" && options.engine != "wasm" && options.engine != "native") {

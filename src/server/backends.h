@@ -22,9 +22,7 @@ inline constexpr std::string_view kDefaultTier = "namespace";
 struct BackendOptions {
   std::string engine = "auto";     // "auto", "wasm" or "native".
   std::string tier{kDefaultTier};  // "namespace", "landlock" or "none".
-  // Directory of native cells' files in tiers other than namespace; empty: $TMPDIR, else /dev/shm
-  // if it is mounted noexec, else /tmp.
-  std::string scratch{};
+  std::string scratch{};           // See ScratchPlace().
   std::string installation = {};  // A directory; empty: FindInstallation searches.
   // Packages that code may use in engine native; empty: the default list.
   std::vector<std::string> native_packages{};
@@ -48,6 +46,10 @@ struct BackendOptions {
   std::vector<std::vector<std::string>> preloads = {
       {}, {"asyncio"}, {"numpy"}, {"numpy", "pandas"}};
 };
+
+// Returns the directory for the files of native cells in tiers without a mount namespace: the
+// configured one, else $TMPDIR, else /dev/shm if files there cannot be mapped as code, else /tmp.
+std::string ScratchPlace(const std::string& configured);
 
 // Returns when the engine can take its first run. Fails with kInvalidArgument if there is no engine
 // or tier of that name, kNotFound if parts are missing, and with other codes if the boundary or a

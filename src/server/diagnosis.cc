@@ -134,8 +134,10 @@ Result<void> ExamineNative(const std::string& installation, jail::Tier tier, int
                     ? ""
                     : "apt-get install python3.11 libpython3.11-stdlib";
   TRY(TryEngine<NativeEngine>(tier, runs, verdict, [&] {
-    return NativeEngine::Create(
-        {.fork_server_path = found.fork_server_path, .tier = tier, .lanes = 1});
+    return NativeEngine::Create({.fork_server_path = found.fork_server_path,
+                                 .tier = tier,
+                                 .scratch = ScratchPlace(""),
+                                 .lanes = 1});
   }));
   const bool has_numpy = std::ranges::binary_search(verdict.packages, std::string("numpy"));
   verdict.fix = has_numpy ? "" : "apt-get install python3-numpy python3-pandas python3-matplotlib";
@@ -154,22 +156,25 @@ EngineVerdict DiagnoseEngine(std::string name, const std::string& installation, 
 }
 
 // The probes try single walls. Only a real start shows that all walls work together, so each tier
-// that the probes allow is started once. The strongest that starts is the best.
-jail::Tier StartTiers(std::vector<jail::TierVerdict>& tiers, const std::string& installation) {
-  jail::Tier best = jail::Tier::kNone;
-  for (jail::TierVerdict& verdict : tiers) {
-    if (!verdict.available) continue;
-    const EngineVerdict started =
-        DiagnoseEngine("wasm", installation, verdict.tier, kTierRuns, ExamineWasm);
-    const bool files_are_wrong = !started.fix.empty();
-    if (!started.available && !files_are_wrong) {
-      verdict.available = false;
-      verdict.why_not = started.why_not;
-    } else if (best == jail::Tier::kNone) {
-      best = verdict.tier;
-    }
+// that the probes allow is started once, with each engine.
+BoundaryVerdict StartTier(jail::TierVerdict probed, const std::string& installation) {
+  BoundaryVerdict verdict{.tier = std::string(jail::ToString(probed.tier)),
+                          .available = probed.available,
+                          .why_not = probed.why_not,
+                          .native_why_not = std::move(probed.why_not)};
+  if (!probed.available) return verdict;
+  const EngineVerdict wasm =
+      DiagnoseEngine("wasm", installation, probed.tier, kTierRuns, ExamineWasm);
+  const bool files_are_wrong = !wasm.fix.empty();
+  if (!wasm.available && !files_are_wrong) {
+    verdict.available = false;
+    verdict.why_not = wasm.why_not;
   }
-  return best;
+  const EngineVerdict native =
+      DiagnoseEngine("native", installation, probed.tier, kTierRuns, ExamineNative);
+  verdict.native_available = native.available;
+  verdict.native_why_not = native.why_not;
+  return verdict;
 }
 
 // For a machine without tier namespace. Each line is one alternative, the strongest first.
@@ -219,7 +224,9 @@ Value FeatureFields(const FeatureVerdict& feature) {
 Value TierFields(const BoundaryVerdict& tier) {
   return Object({{Key("tier"), tier.tier},
                  {Key("available"), tier.available},
-                 {Key("why_not"), Text(tier.why_not)}});
+                 {Key("why_not"), Text(tier.why_not)},
+                 {Key("native_available"), tier.native_available},
+                 {Key("native_why_not"), Text(tier.native_why_not)}});
 }
 
 Value LatencyFields(const std::optional<StartLatency>& latency) {
@@ -244,7 +251,7 @@ Value EngineFields(const EngineVerdict& engine) {
                  {Key("build_id"), Text(engine.build_id)},
                  {Key("base"), Text(engine.base_path)},
                  {Key("base_sha256"), Text(engine.base_sha256)},
-                 {Key("fork server"), Text(engine.fork_server_path)},
+                 {Key("fork_server"), Text(engine.fork_server_path)},
                  {Key("packages"), Texts(engine.packages)},
                  {Key("missing_walls"), Texts(engine.missing_walls)},
                  {Key("start_latency"), LatencyFields(engine.latency)}});
@@ -269,11 +276,11 @@ Diagnosis Diagnose(const std::string& installation) {
                                   .detail = std::move(feature.detail),
                                   .fix = std::move(feature.fix)});
   }
-  const jail::Tier best = StartTiers(probe.tiers, installation);
-  for (jail::TierVerdict& tier : probe.tiers) {
-    diagnosis.tiers.push_back({.tier = std::string(jail::ToString(tier.tier)),
-                               .available = tier.available,
-                               .why_not = std::move(tier.why_not)});
+  jail::Tier best = jail::Tier::kNone;
+  for (jail::TierVerdict& probed : probe.tiers) {
+    const jail::Tier tier = probed.tier;
+    diagnosis.tiers.push_back(StartTier(std::move(probed), installation));
+    if (diagnosis.tiers.back().available && best == jail::Tier::kNone) best = tier;
   }
   diagnosis.default_tier = kDefaultTier;
   diagnosis.best_tier = jail::ToString(best);

@@ -2,7 +2,7 @@
 // more.
 //
 // Trust     Reports only what it tried: it builds each wall, hashes the files and times a run.
-// Threads   Diagnose() blocks for tens of milliseconds. Do not call it during a run.
+// Threads   Diagnose() starts engines and blocks for up to seconds. Do not call it during a run.
 // Lifetime  A value. It describes the moment at which it was made.
 #pragma once
 
@@ -22,8 +22,10 @@ struct FeatureVerdict {
 
 struct BoundaryVerdict {
   std::string tier;
-  bool available = false;
+  bool available = false;  // Engine wasm starts in it.
   std::string why_not;
+  bool native_available = false;  // Engine native starts in it.
+  std::string native_why_not{};
 };
 
 // Measured medians over `fresh_runs` runs of `1+1`.

@@ -37,6 +37,30 @@ class Doctor(harness.CliTest):
         for tier in report["tiers"]:
             done = self.run_code("1+1", "--tier", tier["tier"])
             self.assertEqual(tier["available"], done.status == 0, (tier, done))
+            done = self.run_code("1+1", "--engine", "native", "--tier", tier["tier"])
+            self.assertEqual(tier["native_available"], done.status == 0, (tier, done))
+            self.assertEqual(tier["native_why_not"] is None, tier["native_available"], tier)
+
+    def test_it_tries_the_place_where_runs_keep_the_files_of_native_cells(self):
+        missing = {"TMPDIR": str(self.top / "missing")}
+        ran = self.run_code("1+1", "--engine", "native", "--tier", "landlock", variables=missing)
+        self.assertEqual(ran.status, 2, ran)
+        done = self.caisson("doctor", "--json", variables=missing)
+        tiers = {tier["tier"]: tier for tier in json.loads(done.out)["tiers"]}
+        self.assertFalse(tiers["landlock"]["native_available"], tiers)
+        self.assertIn(missing["TMPDIR"], tiers["landlock"]["native_why_not"])
+        words = self.caisson("doctor", variables=missing).out.decode()
+        self.assertIn("engine native does not start in it: make a directory for cells in", words)
+
+    def test_the_report_has_snake_case_keys_alone(self):
+        def keys(value):
+            if isinstance(value, dict):
+                return set(value).union(*map(keys, value.values()))
+            return set().union(*map(keys, value)) if isinstance(value, list) else set()
+        found = keys(self.diagnose()[1])
+        self.assertIn("fork_server", found)
+        for key in found:
+            self.assertRegex(key, "^[a-z][a-z0-9_]*$")
 
     def test_a_healthy_machine(self):
         status, report = self.diagnose()

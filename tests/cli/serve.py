@@ -113,6 +113,19 @@ class Server(Serve):
         self.assertIn('caisson_http_request_seconds_count{route="/v1/runs"} 1\n', metrics)
         self.stop(process)
 
+    def test_a_killed_host_leaves_no_files_of_cells(self):
+        process = self.serve(MEMORY + '[engine]\ndefault = "native"\n[policy]\npreset = "open"\n', tier="landlock")
+        code = ("import os, time\n"
+                "os.mkdir('/tmp/hidden', 0o300)\n"
+                "for name in ('/tmp/hidden/a', '/output/b'): open(name, 'w').write('x')\n"
+                "while True: time.sleep(0.001); open('/tmp/c', 'w').close()\n")
+        self.run_code(code, wait=False, limits={"wall_seconds": 60})
+        self.wait_until(lambda: list(self.tmp.glob("caisson-cells-*/*/output/b")), "the run writes")
+        process.kill()
+        process.wait()
+        self.wait_until(lambda: not list(self.tmp.iterdir()), "the files are removed")
+        # tearDown() expects that no process is left.
+
     def test_the_tier_comes_from_the_configuration_and_the_flag_overrides_it(self):
         configured = MEMORY + '[engine]\ntier = "landlock"\n'
         for tier, expected in ((None, "landlock"), ("none", "none")):

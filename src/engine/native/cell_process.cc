@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/tree.h"
 #include "engine/native/captured_files.h"
 #include "engine/native/cell_process_map.h"
 #include "engine/native/cell_verdict.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine/native/process_id.h"
-#include "engine/native/scratch_space.h"
+#include "base/tree.h"
 
 namespace caisson {
 namespace {

@@ -23,6 +23,7 @@ Result<std::unique_ptr<NativeEngine>> NativeEngine::Create(NativeEngineOptions o
   std::unique_ptr<ScratchSpace> scratch;
   if (options.tier != jail::Tier::kNamespace) {
     TRY_ASSIGN(scratch, ScratchSpace::Open(options.scratch));
+    TRY(scratch->SweepIfKilled(options.fork_server_path));
   }
   TRY_ASSIGN(auto launcher, MakeForkServerLauncher(options.fork_server_path, options.tier,
                                                    scratch ? scratch->path() : std::string()));

@@ -1,18 +1,20 @@
 #include "engine/native/scratch_space.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
-#include <functional>
 #include <string_view>
 #include <utility>
 
+#include "base/tree.h"
 #include "jail/kernel_identity.h"
 
 namespace caisson {
@@ -20,85 +22,15 @@ namespace {
 
 constexpr std::string_view kPrefix = "caisson-cells-";
 constexpr const char* kLock = "lock";
-constexpr int kDeepest = 64;
-constexpr std::size_t kFewEntries = 64;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using Directory = std::unique_ptr<DIR, CloseDirectory>;
-
-// Opens a separate stream, so that it starts at the beginning; the descriptor may be O_PATH.
-Directory List(int parent, const char* name) {
-  const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  DIR* const directory = fd >= 0 ? ::fdopendir(fd) : nullptr;
-  if (directory == nullptr && fd >= 0) ::close(fd);
-  return Directory(directory);
-}
-
-// Calls `visit` for each entry until it returns false.
-void Each(DIR* directory, const std::function<bool(const char* name)>& visit) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own.
-  while (const dirent* entry = ::readdir(directory)) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != ".." && !visit(entry->d_name)) return;
-  }
-}
-
-void Measure(int parent, const char* name, std::size_t most, int depth, TreeSize& size) {
-  const Directory directory = List(parent, name);
-  if (directory == nullptr) return;
-  const int here = ::dirfd(directory.get());
-  Each(directory.get(), [&](const char* entry) {
-    if (size.entries == most || depth == kDeepest) {
-      size.whole = false;
-      return false;
-    }
-    struct stat status{};
-    if (::fstatat(here, entry, &status, AT_SYMLINK_NOFOLLOW) != 0) return true;
-    ++size.entries;
-    size.bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
-    if (S_ISDIR(status.st_mode)) Measure(here, entry, most, depth + 1, size);
-    return size.whole;
-  });
-}
-
-// Empties a directory. Entries that are too deep are first moved up to `top` and then removed.
-void Empty(int parent, const char* name, int top, int depth, int& moved) {
-  const Directory directory = List(parent, name);
-  if (directory == nullptr) return;
-  const int here = ::dirfd(directory.get());
-  Each(directory.get(), [&](const char* entry) {
-    if (::unlinkat(here, entry, 0) == 0) return true;
-    if (::unlinkat(here, entry, AT_REMOVEDIR) == 0) return true;
-    if (depth == kDeepest) {
-      const std::string up = "deep" + std::to_string(++moved);
-      static_cast<void>(::renameat(here, entry, top, up.c_str()));
-    } else {
-      Empty(here, entry, top, depth + 1, moved);
-      static_cast<void>(::unlinkat(here, entry, AT_REMOVEDIR));
-    }
-    return true;
-  });
-}
-
-void RemoveTree(int parent, const char* name) {
-  const UniqueFd top(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  int moved = 0;
-  // Each round removes at least one level that was too deep.
-  for (int before = -1; moved != before;) {
-    before = moved;
-    Empty(parent, name, top.get(), 0, moved);
-  }
-  static_cast<void>(::unlinkat(parent, name, AT_REMOVEDIR));
-}
+// Directories that wait to be removed, each with an open descriptor.
+constexpr std::size_t kMostDoomed = 64;
 
 // Removes directories of hosts that are gone.
 void RemoveLeftovers(const std::string& place, const jail::Ids& ids) {
-  const Directory directory = List(AT_FDCWD, place.c_str());
+  const DirectoryStream directory = OpenToList(AT_FDCWD, place.c_str());
   if (directory == nullptr) return;
   const int here = ::dirfd(directory.get());
-  Each(directory.get(), [&](const char* name) {
+  EachEntry(directory.get(), [&](const char* name) {
     if (!std::string_view(name).starts_with(kPrefix)) return true;
     // Any user may have made it, if the place is shared.
     const UniqueFd left(::openat(here, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -120,16 +52,14 @@ Error Unusable(const std::string& place, int error_number) {
 
 }  // namespace
 
-TreeSize MeasureTree(const UniqueFd& directory, std::size_t most) {
-  TreeSize size;
-  Measure(directory.get(), ".", most, 0, size);
-  return size;
-}
-
 Result<std::unique_ptr<ScratchSpace>> ScratchSpace::Open(const std::string& place) {
   const jail::Ids ids = jail::ChooseIds();
-  RemoveLeftovers(place, ids);
-  std::string path = place + "/" + std::string(kPrefix) + "XXXXXX";
+  // RemoveNow() compares paths with those that the kernel reports, and the sweeper has another
+  // working directory.
+  std::array<char, PATH_MAX> real{};
+  if (::realpath(place.c_str(), real.data()) == nullptr) return Unusable(place, errno);
+  RemoveLeftovers(real.data(), ids);
+  std::string path = std::string(real.data()) + "/" + std::string(kPrefix) + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return Unusable(place, errno);
   UniqueFd lock(::open((path + "/" + kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!lock.is_open() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -150,6 +80,21 @@ ScratchSpace::ScratchSpace(std::string path, UniqueFd lock, bool is_noexec)
       is_noexec_(is_noexec),
       remover_([this] { RemoveUntilStopped(); }) {}
 
+Result<void> ScratchSpace::SweepIfKilled(const std::string& program_path) {
+  const UniqueFd program(::open(program_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!program.is_open()) return Error::FromErrno(errno, "open " + program_path);
+  const UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  if (!self.is_open()) return Error::FromErrno(errno, "pidfd of this process");
+  auto sweeper = jail::Spawn({.tier = jail::Tier::kNone,
+                              .program = &program,
+                              .argv = {"caisson-sweeper", "--sweep=" + path_},
+                              .descriptors = {&self},
+                              .bond = jail::Bond::kOutlivesUs});
+  if (!sweeper) return std::move(sweeper).error().Context("start the sweeper of " + path_);
+  sweeper_ = *std::move(sweeper);
+  return {};
+}
+
 ScratchSpace::~ScratchSpace() {
   {
     const std::lock_guard held(mutex_);
@@ -161,12 +106,11 @@ ScratchSpace::~ScratchSpace() {
 }
 
 void ScratchSpace::Remove(UniqueFd directory) {
-  // Removing few files takes less time than waking another thread.
-  if (MeasureTree(directory, kFewEntries).whole) return RemoveNow(directory);
   {
     const std::lock_guard held(mutex_);
-    doomed_.push_back(std::move(directory));
+    if (doomed_.size() < kMostDoomed) doomed_.push_back(std::exchange(directory, {}));
   }
+  if (directory.is_open()) return RemoveNow(directory);  // The other thread cannot keep up.
   changed_.notify_one();
 }
 

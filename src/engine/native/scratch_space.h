@@ -3,34 +3,25 @@
 //
 // Trust     Files that cells leave there are hostile. They are removed beneath a descriptor,
 //           without following links.
-// Threads   Any. Remove() returns soon; a separate thread removes large trees.
-// Lifetime  The destructor removes everything. A host that was killed leaves its directory behind;
-//           the next Open() in the same place removes it, because its lock is no longer held.
+// Threads   Any. A separate thread removes what Remove() is given: even few files take longer, on a
+//           disk, than a cell may take to end.
+// Lifetime  The destructor removes everything. If the host is killed, its sweeper does. If both are
+//           killed, the next Open() in the same place does, because the lock is no longer held.
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "jail/spawn_process.h"
 
 namespace caisson {
-
-struct TreeSize {
-  std::size_t entries = 0;
-  std::uint64_t bytes = 0;  // Disk space.
-  bool whole = true;        // False: there was more than `most` entries or 64 levels.
-};
-
-// Returns the size of the tree beneath a directory. Looks at no more than `most` entries and 64
-// levels.
-TreeSize MeasureTree(const UniqueFd& directory, std::size_t most);
 
 class ScratchSpace {
  public:
@@ -40,6 +31,10 @@ class ScratchSpace {
   ScratchSpace(const ScratchSpace&) = delete;
   ScratchSpace& operator=(const ScratchSpace&) = delete;
   ~ScratchSpace();
+
+  // Starts the sweeper: a process that removes the directory as soon as this process has ended
+  // without doing so. `program_path`: caisson-forkserver.
+  Result<void> SweepIfKilled(const std::string& program_path);
 
   const std::string& path() const { return path_; }
   // Returns whether it lies on a mount whose files cannot be mapped as code.
@@ -56,6 +51,7 @@ class ScratchSpace {
   const std::string path_;
   const UniqueFd lock_;  // Held as long as this process lives.
   const bool is_noexec_;
+  std::optional<jail::Child> sweeper_;  // Killed after the directory has been removed.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<UniqueFd> doomed_;  // Guarded by mutex_.

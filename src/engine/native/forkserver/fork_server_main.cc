@@ -4,6 +4,9 @@
 //
 //   caisson-forkserver --tier=NAME [--preload=MODULE,...] [--prefix=PREFIX [--foreign]]
 //                   [--see=PATH]... [--scratch=PATH]
+//   caisson-forkserver --sweep=PATH
+//
+// The second form removes the files of cells when the host has ended (sweeper.h).
 //
 // SCRATCH is a directory in which each cell makes a directory for its files, for tiers without a
 // mount namespace.
@@ -29,6 +32,7 @@
 #include "engine/native/forkserver/page_tables.h"
 #include "engine/native/forkserver/rehearsal.h"
 #include "engine/native/forkserver/runner.h"
+#include "engine/native/forkserver/sweeper.h"
 #include "guest/native/forked.h"
 
 #if __has_feature(address_sanitizer)
@@ -52,6 +56,7 @@ struct Arguments {
   jail::Tier tier = jail::Tier::kNamespace;
   std::string preload;
   std::string scratch;
+  std::string sweep;
   LibraryOptions library;
 };
 
@@ -69,6 +74,8 @@ Result<Arguments> Parse(int argc, char** argv) {
       std::ranges::replace(arguments.preload, ',', ' ');
     } else if (name == "--scratch") {
       arguments.scratch = value;
+    } else if (name == "--sweep") {
+      arguments.sweep = value;
     } else if (name == "--prefix") {
       arguments.library.prefix = value;
     } else if (argument == "--foreign") {
@@ -126,6 +133,7 @@ Result<void> BringPythonUp(const jail::Enclosure& enclosure, const Library& libr
 
 Result<void> Main(int argc, char** argv) {
   TRY_ASSIGN(const Arguments arguments, Parse(argc, argv));
+  if (!arguments.sweep.empty()) return Sweep(arguments.sweep, UniqueFd(wire::kControlFd));
   SetUpProcess();
   TRY_ASSIGN(const Library library, MakeLibrary(arguments.tier, arguments.library));
   TRY_ASSIGN(jail::Enclosure enclosure,
