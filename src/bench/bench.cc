@@ -24,6 +24,7 @@
 #include "engine/native/native_engine.h"
 #include "engine/wasm/wasm_engine.h"
 #include "jail/tier.h"
+#include "server/backends.h"
 #include "server/installation.h"
 
 namespace caisson::bench {
@@ -256,6 +257,7 @@ class Measurement {
                                                   std::vector<std::string> preload = {}) {
     return NativeEngine::Create({.fork_server_path = found_.fork_server_path,
                                  .tier = tier_,
+                                 .scratch = ScratchPlace(""),
                                  .lanes = lanes,
                                  .kinds = {{.preload = std::move(preload)}},
                                  .spare_cells = spare_cells});

@@ -1,9 +1,10 @@
 """Builds the container image with and without numpy, pandas and matplotlib, and checks its size and that it works.
 
-    image.py BUILD SOURCE [unittest options]
+    image.py BUILD SOURCE [--real-build] [unittest options]
 
 The base is a Debian 12 made with debootstrap, because no registry is asked for one. The programs come from BUILD instead of
-the Dockerfile's stage `build`, which would compile them again; everything else is done as packaging/Dockerfile says.
+the Dockerfile's stage `build`, which would compile them again; everything else is done as packaging/Dockerfile says. With
+--real-build, that stage compiles them, which takes as long as `make programs` on a new machine.
 A size is the sum of the layers as a registry stores them, compressed with gzip.
 """
 
@@ -15,9 +16,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import container
+import containers
 
 HERE = pathlib.Path(__file__).resolve().parent
 SKIPPED = 77  # ctest counts the test as skipped.
@@ -80,8 +83,9 @@ class Storage:
         # become part of the image.
         apt = [f"--volume={path}:{path}:ro" for path in map(pathlib.Path, (
             "/etc/apt/sources.list.d", "/etc/apt/apt.conf.d", "/etc/apt/auth.conf.d")) if path.is_dir()]
-        self("build", "--isolation=chroot", "--network=host", *apt, f"--build-arg=DEBIAN={BASE}",
-             f"--build-context=build={programs}", *options, f"--file={source}/packaging/Dockerfile", f"--tag={image}", source)
+        stage = [f"--build-context=build={programs}"] if programs else []
+        self("build", "--isolation=chroot", "--network=host", *apt, f"--build-arg=DEBIAN={BASE}", *stage, *options,
+             f"--file={source}/packaging/Dockerfile", f"--tag={image}", source)
 
     def compressed_bytes(self, image):
         with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +115,9 @@ def make_root(folder):
 class Image(unittest.TestCase):
     def build(self, name, options=()):
         image = f"localhost/caisson-test:{name}"
+        begun = time.monotonic()
         STORAGE.build(image, PROGRAMS, SOURCE, options)
+        print(f"{image}: built in {time.monotonic() - begun:.0f} s")
         self.addCleanup(STORAGE, "rmi", image)
         return image
 
@@ -143,10 +149,24 @@ class Image(unittest.TestCase):
             self.assertIn("HTTP/1.1 200", served)
             self.assertIn('"result":42', served.replace(" ", ""))
 
+    def check_profiles(self, image):
+        """Runs inside.py in the image's root: under each profile, as root and as an ordinary user."""
+        with STORAGE.root_of(image) as root:
+            for profile, tier in containers.PROFILES:
+                for uid in (0, 1000):
+                    begun = time.monotonic()
+                    with self.subTest(profile=profile.name, uid=uid):
+                        started = container.Container(root, profile, uid, {HERE: str(HERE)})
+                        command = ["/usr/bin/python3.11", str(HERE / "inside.py"), "/usr/local/bin/caisson", tier]
+                        done = started.run(command, timeout=600)
+                        self.assertEqual(done.returncode, 0, "\n" + (done.stdout + done.stderr).decode(errors="replace"))
+                    print(f"{profile.name}, user {uid}: {time.monotonic() - begun:.0f} s")
+
     def test_the_full_image_is_small_enough_and_works(self):
         image = self.build("full")
         self.check_size(image, FULL_BYTES)
         self.check_programs(image, [("wasm", b"6*7", "42"), ("native", PANDAS, "6")])
+        self.check_profiles(image)
 
     def test_the_image_without_packages_is_small_enough_and_works(self):
         image = self.build("small", ["--build-arg=PACKAGES="])
@@ -161,21 +181,26 @@ def skip(reason):
 
 def main():
     global PROGRAMS, SOURCE, STORAGE
-    build, SOURCE = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+    arguments = sys.argv[1:]
+    real_build = "--real-build" in arguments
+    if real_build:
+        arguments.remove("--real-build")
+    build, SOURCE = (pathlib.Path(path).resolve() for path in arguments[:2])
     if os.getuid() != 0:
         skip("images are built by root here")
     for program in ("buildah", "debootstrap", "runc"):
         if shutil.which(program) is None:
             skip(f"{program} is not installed")
     work = build / "image-test"
-    PROGRAMS = work / "programs"
-    shutil.rmtree(PROGRAMS, ignore_errors=True)
-    subprocess.run(["cmake", "--install", build, "--prefix", "/usr/local", "--component", "runtime", "--strip"], check=True,
-                   stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": str(PROGRAMS)})
+    PROGRAMS = None if real_build else work / "programs"
+    if PROGRAMS:
+        shutil.rmtree(PROGRAMS, ignore_errors=True)
+        subprocess.run(["cmake", "--install", build, "--prefix", "/usr/local", "--component", "runtime", "--strip"], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "DESTDIR": str(PROGRAMS)})
     make_root(work / "debian")
     STORAGE = Storage(work)
     STORAGE.make_base(work / "debian")
-    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0], "-v", *arguments[2:]])
 
 
 if __name__ == "__main__":

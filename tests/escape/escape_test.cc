@@ -6,12 +6,16 @@
 //   # harm: what would be lost
 //   # expect: the ways it may end, "limit" or "limit/memory" ...
 //   # never: words it must not print
+//   # never landlock: the same for native cells in that tier
 //   # limit: name=value
 //   # repeat: times, SEED counting up
-//   # engines: where to run it ("wasm", "native", "landlock": native in that tier); default: all
+//   # engines: the only engine to run it in ("wasm" or "native"); default: both
+//   # not landlock: why it does not apply to native cells in tier landlock
+//   # not foreign landlock: why it does not apply there with a Python that is started for each run
 //   # expect native: if that engine ends it in another way than `expect` says
+//   # expect landlock: if native cells in that tier end it in another way
 //   # mounts: "yes" if it needs /ro, /rw and /overlay, directories of the host with host.txt in
-//   them
+//   them; in tier landlock there is only /ro
 // It gets CANARY_FILE and CANARY_DIR on the host, PORT where the host listens, and SEED.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -91,6 +95,7 @@ struct Attack {
   Limits limits;
   int repeat = 1;
   bool mounts = false;
+  bool applies = true;
 };
 
 void PrintTo(const Attack& attack, std::ostream* out) {
@@ -102,6 +107,35 @@ std::vector<std::string> Words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
+constexpr std::size_t kWordsOfAReason = 4;
+
+// One line of the head of an attack.
+void ReadHead(const std::string& key, const std::vector<std::string>& words, Attack& attack) {
+  const bool on_native = attack.target.kind != EngineKind::kWasm;
+  const bool in_landlock = on_native && attack.target.tier == jail::Tier::kLandlock;
+  const bool is_foreign = attack.target.kind == EngineKind::kForeign;
+  if (key == "engines") {
+    EXPECT_THAT(words, ::testing::Each(::testing::AnyOf("wasm", "native"))) << attack.name;
+    attack.applies &= std::ranges::find(words, on_native ? "native" : "wasm") != words.end();
+  }
+  if (key == "not landlock" || key == "not foreign landlock") {
+    EXPECT_GE(words.size(), kWordsOfAReason) << attack.name << " does not say why";
+    attack.applies &= !in_landlock || (key == "not foreign landlock" && !is_foreign);
+  }
+  if (key == "expect") attack.expect = words;
+  if (key == "expect native" && on_native) attack.expect = words;
+  if (key == "expect landlock" && in_landlock) attack.expect = words;
+  if (key == "never" || (key == "never landlock" && in_landlock)) attack.never = words;
+  if (key == "repeat") attack.repeat = std::stoi(words.at(0));
+  if (key == "mounts") attack.mounts = true;
+  if (key != "limit") return;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    const auto set = SetLimit(attack.limits, word.substr(0, equals), word.substr(equals + 1));
+    EXPECT_TRUE(set) << attack.name;
+  }
+}
+
 // Returns the attack for `target`; nullopt if it does not apply there.
 std::optional<Attack> Load(const fs::path& path, const Target& target) {
   Attack attack{.name = path.stem(),
@@ -110,26 +144,14 @@ std::optional<Attack> Load(const fs::path& path, const Target& target) {
                 .expect = {},
                 .never = {},
                 .limits = {}};
-  std::vector<std::string> engines{"wasm", "native", "landlock"};
   std::istringstream lines(attack.code);
   std::string line;
   while (std::getline(lines, line) && line.starts_with("# ")) {
     const std::size_t colon = line.find(": ");
-    const std::string key = line.substr(2, colon - 2);
-    const auto words = Words(line.substr(colon + 1));
-    if (key == "engines") engines = words;
-    if (key == "expect") attack.expect = words;
-    if (key == "expect native" && target.kind != EngineKind::kWasm) attack.expect = words;
-    if (key == "never") attack.never = words;
-    if (key == "repeat") attack.repeat = std::stoi(words.at(0));
-    if (key == "mounts") attack.mounts = true;
-    for (const std::string& word : key == "limit" ? words : std::vector<std::string>()) {
-      const std::size_t equals = word.find('=');
-      const auto set = SetLimit(attack.limits, word.substr(0, equals), word.substr(equals + 1));
-      EXPECT_TRUE(set) << path;
-    }
+    if (colon == line.npos) continue;
+    ReadHead(line.substr(2, colon - 2), Words(line.substr(colon + 1)), attack);
   }
-  if (std::ranges::find(engines, target.name) == engines.end()) return std::nullopt;
+  if (!attack.applies) return std::nullopt;
   return attack;
 }
 
@@ -177,13 +199,17 @@ class Shared {
       fs::permissions(directory->path() / "host.txt", fs::perms::all);
     }
   }
-  std::shared_ptr<HostFiles> Open() {
-    auto opened = workspace::Workspace::Open(
-        {{.host = ro_.path(), .point = {.guest_path = "/ro"}},
-         {.host = rw_.path(), .point = {.guest_path = "/rw", .mode = MountMode::kReadWrite}},
-         {.host = overlay_.path(),
-          .point = {.guest_path = "/overlay", .mode = MountMode::kOverlay}}},
-        {.pool = pool_.get_executor()});
+  std::shared_ptr<HostFiles> Open(const Target& target) {
+    std::vector<workspace::MountSpec> mounts = {
+        {.host = ro_.path(), .point = {.guest_path = "/ro"}},
+        {.host = rw_.path(), .point = {.guest_path = "/rw", .mode = MountMode::kReadWrite}},
+        {.host = overlay_.path(),
+         .point = {.guest_path = "/overlay", .mode = MountMode::kOverlay}}};
+    // Native cells without a mount namespace can only read.
+    if (target.kind != EngineKind::kWasm && target.tier != jail::Tier::kNamespace) {
+      mounts.resize(1);
+    }
+    auto opened = workspace::Workspace::Open(std::move(mounts), {.pool = pool_.get_executor()});
     EXPECT_TRUE(opened) << opened.error().message();
     return opened ? *opened : nullptr;
   }
@@ -273,7 +299,8 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
     std::string known = "CANARY_FILE = '" + canary_.file() + "'; CANARY_DIR = '" +
                         canary_.folder() + "'; PORT = " + std::to_string(listener_.port()) +
                         "; SEED = " + std::to_string(seed) + "\n";
-    Guest guest = Guest::Open(*engine_, "mallory", attack.mounts ? shared_.Open() : nullptr);
+    Guest guest =
+        Guest::Open(*engine_, "mallory", attack.mounts ? shared_.Open(attack.target) : nullptr);
     guest.Start({.code = known + attack.code, .limits = attack.limits, .tools = {"tool"}});
     return guest.Serve([](const ToolCall& call) {
       const auto* bytes =
@@ -352,7 +379,10 @@ TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
   shared_.ExpectUnharmed();
   EXPECT_FALSE(listener_.anybody_came());
   EXPECT_EQ(engine_->stats().workers_lost, lost);
-  EXPECT_EQ(TakeCensus(), before);
+  // A thread of the engine may still be removing thousands of files.
+  Census after = TakeCensus();
+  for (int i = 0; after != before && i < 1000; ++i) after = TakeCensus();
+  EXPECT_EQ(after, before);
   EXPECT_LE(OwnResidentMemory(), memory + kGrowthBytes);
   const Clean now = Probe();
   EXPECT_EQ(now.state, clean_.state);
@@ -380,7 +410,8 @@ TEST(EscapeSuite, NativesBoundaryHoldsForAnOrdinaryUser) {
   ExpectPassAsNobody(
       "Native/*/process_*:Native/*/signals_*:Native/*/syscalls_*:Native/*/native_files_*:Native/*/"
       "mounts_*:"
-      "Native/*/network_*:Native/*/descriptors_*:Native/*/leftover_*:Native/*/fault_*");
+      "Native/*/network_*:Native/*/descriptors_*:Native/*/leftover_*:Native/*/fault_*:"
+      "NativeLandlock/*/native_files_*:NativeLandlock/*/signals_*:NativeLandlock/*/syscalls_*");
 }
 
 // A probe that finds nothing must be able to find something.
@@ -408,6 +439,11 @@ TEST_P(ProbeTest, FindsWhatASessionLeaves) {
         "import atexit; atexit.register(print)"}) {
     EXPECT_NE(state(leftover), clean) << leftover;
   }
+}
+
+TEST(EscapeSuite, MostAttacksOnNativeRunInTierLandlockToo) {
+  // Each of the others says why not (ReadHead).
+  EXPECT_GE(LoadAll(kLandlock).size(), LoadAll(kNative).size() * 4 / 5);
 }
 
 TEST(EscapeSuite, HasAtLeastFortyAttacksOnWasmAndSixtyMoreOnNative) {

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <string>
 
-#include "engine/native/process_id.h"
 #include "base/tree.h"
+#include "engine/native/process_id.h"
 
 namespace caisson {
 namespace {

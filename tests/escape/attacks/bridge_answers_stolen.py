@@ -1,5 +1,5 @@
 # harm: answers are taken before the guest logic sees them
-# engines: native landlock
+# engines: native
 # expect: completed failed limit
 # limit: wall_seconds=0.5
 import os, struct

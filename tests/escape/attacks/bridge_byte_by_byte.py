@@ -1,5 +1,5 @@
 # harm: frames that arrive one byte at a time hold up the lane
-# engines: native landlock
+# engines: native
 # expect: limit/wall_time failed
 # limit: wall_seconds=0.5
 import os, struct

@@ -1,5 +1,5 @@
 # harm: calls that nobody reads the answers of fill the host
-# engines: native landlock
+# engines: native
 # expect: failed limit
 # limit: wall_seconds=3
 import os, struct

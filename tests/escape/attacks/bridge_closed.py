@@ -1,5 +1,5 @@
 # harm: without its bridge a cell runs on where nobody hears it
-# engines: native landlock
+# engines: native
 # expect: failed limit/wall_time
 # limit: wall_seconds=0.5
 import os, struct

@@ -1,5 +1,5 @@
 # harm: calls with numbers out of order, twice, or of another run are answered
-# engines: native landlock
+# engines: native
 # expect: failed limit
 # repeat: 5
 # limit: wall_seconds=0.5

@@ -1,5 +1,5 @@
 # harm: a forged report ends the run with limits, calls or files that it did not have
-# engines: native landlock
+# engines: native
 # expect: completed failed limit cancelled
 # repeat: 30
 # limit: wall_seconds=0.5 memory_bytes=67108864

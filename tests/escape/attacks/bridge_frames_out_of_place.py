@@ -1,5 +1,5 @@
 # harm: frames that no cell may send are believed: ready, output, file, saved, restored, refused
-# engines: native landlock
+# engines: native
 # expect: completed failed limit/wall_time
 # repeat: 20
 # limit: wall_seconds=0.3

@@ -1,5 +1,5 @@
 # harm: random bytes confuse whoever reads the bridge
-# engines: native landlock
+# engines: native
 # expect: completed failed limit
 # repeat: 30
 # limit: wall_seconds=0.3

@@ -1,5 +1,5 @@
 # harm: a length beyond what is sent makes the host allocate, wait or read past the end
-# engines: native landlock
+# engines: native
 # expect: failed limit
 # repeat: 6
 # limit: wall_seconds=0.3

@@ -1,5 +1,5 @@
 # harm: a message of which another part always follows grows in the host for ever
-# engines: native landlock
+# engines: native
 # expect: failed limit/wall_time
 # repeat: 2
 # limit: wall_seconds=2

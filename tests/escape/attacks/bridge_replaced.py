@@ -1,5 +1,5 @@
 # harm: another file in the place of the bridge takes what was meant for the host
-# engines: native landlock
+# engines: native
 # expect: completed failed limit/wall_time
 # limit: wall_seconds=0.5
 import os, struct

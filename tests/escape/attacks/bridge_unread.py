@@ -1,5 +1,5 @@
 # harm: a cell that reads nothing keeps the host from writing, or makes it keep everything
-# engines: native landlock
+# engines: native
 # expect: limit
 # limit: wall_seconds=0.5
 import os, struct

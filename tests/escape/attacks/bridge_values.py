@@ -1,5 +1,5 @@
 # harm: values nested too deep, too long, with keys twice, in no encoding
-# engines: native landlock
+# engines: native
 # expect: failed limit
 # repeat: 9
 # limit: wall_seconds=0.3

@@ -1,5 +1,5 @@
 # harm: descriptors without end
-# engines: native landlock
+# engines: native
 # expect: completed failed
 import os
 held = []

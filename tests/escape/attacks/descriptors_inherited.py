@@ -1,5 +1,5 @@
 # harm: a descriptor of the fork server or of the host is open in the cell
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: open
 import os

@@ -1,5 +1,5 @@
 # harm: descriptors, memory or environments of the host or of another cell are opened through /proc
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: opened
 import os

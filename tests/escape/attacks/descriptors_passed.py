@@ -1,5 +1,5 @@
 # harm: a descriptor goes out over the bridge, and the host holds or opens it
-# engines: native landlock
+# engines: native
 # expect: completed failed
 # never: sent
 import array, ctypes, os, socket

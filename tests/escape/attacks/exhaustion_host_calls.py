@@ -1,4 +1,5 @@
 # harm: code that is always in a function of the host is never taken off, and outlives its limit
+# not foreign landlock: another Python has no files of its own there
 # expect: limit/wall_time
 # limit: wall_seconds=0.5
 import collections, itertools, os

@@ -1,5 +1,5 @@
 # harm: without any descriptor the report goes nowhere and the host waits
-# engines: native landlock
+# engines: native
 # expect: completed failed limit/wall_time
 # limit: wall_seconds=0.5
 import os

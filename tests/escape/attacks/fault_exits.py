@@ -1,5 +1,5 @@
 # harm: the process ends in every way but the guest logic's, and something of it stays
-# engines: native landlock
+# engines: native
 # expect: completed failed
 # repeat: 5
 import ctypes, os, sys

@@ -1,5 +1,5 @@
 # harm: a fault of the interpreter's takes the fork server or the host along
-# engines: native landlock
+# engines: native
 # expect: failed/crashed
 # repeat: 6
 import ctypes, os

@@ -1,5 +1,4 @@
 # harm: folders nested without end, names without end
-# engines: wasm native
 # expect: completed failed limit
 # limit: wall_seconds=5
 import os

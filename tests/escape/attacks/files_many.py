@@ -1,5 +1,4 @@
 # harm: a hundred thousand files fill the worker, or drown the host's capture
-# engines: wasm native
 # expect: completed failed limit
 # limit: wall_seconds=5
 made = 0

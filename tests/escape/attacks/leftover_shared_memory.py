@@ -1,5 +1,5 @@
 # harm: shared memory, queues and semaphores stay, or are another cell's
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: shared
 import ctypes

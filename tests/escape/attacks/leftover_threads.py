@@ -1,5 +1,6 @@
 # harm: threads outlive their run
 # engines: native
+# not foreign landlock: another Python has no threads there
 # expect: completed
 import _thread, threading
 def stay():

@@ -1,5 +1,5 @@
 # harm: the file that the interpreter's memory is mapped from is changed, for every cell that comes after
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: done
 import ctypes, json

@@ -1,6 +1,7 @@
 # harm: a library in a mount becomes machine code that nobody has checked
 # mounts: yes
 # engines: native
+# not landlock: it depends on the mount of the scratch directory there (docs/engines.md, noexec_files)
 # expect: completed
 # never: loaded
 import ctypes, mmap, os, shutil

@@ -1,6 +1,6 @@
 # harm: a file that is all holes fills the host's memory when it is captured, or its disk when it is applied
-# engines: wasm native
 # mounts: yes
+# not foreign landlock: another Python has no files of its own there
 # expect: completed failed/files
 import os
 for at in ("/ro", "/rw", "/overlay"):

@@ -1,6 +1,6 @@
 # harm: a link in a mount leads the cell, or the host that applies it, to another file
-# engines: wasm native
 # mounts: yes
+# not foreign landlock: another Python has no files of its own there
 # expect: completed
 import os
 def attempt(f, *a, **k):

@@ -1,5 +1,5 @@
 # harm: extended attributes hold memory that nobody counts, or labels that others obey
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: set
 import os

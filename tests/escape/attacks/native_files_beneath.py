@@ -1,10 +1,14 @@
 # harm: a directory descriptor and ".." lead out of the private files
 # engines: native
+# not foreign landlock: another Python has no files of its own there
 # expect: completed
 # never: reached
 import os
 for folder in ("/output", "/tmp", "/input", "/dev"):
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        continue
     os.makedirs("/tmp/deep/er", exist_ok=True)
     for path in ("../" * 30 + CANARY_FILE.lstrip("/"), "../../etc/shadow", "../" * 30 + "proc/1/environ"):
         try:

@@ -1,5 +1,6 @@
 # harm: a device node, a FIFO or a socket in /output is opened by the host, which then hangs
 # engines: native
+# not foreign landlock: another Python has no files of its own there
 # expect: completed
 # limit: wall_seconds=5
 # never: made

@@ -1,7 +1,9 @@
 # harm: private files grow beyond their quota and take the machine's memory
 # engines: native
+# not foreign landlock: another Python has no files of its own there
 # expect: completed
-# limit: wall_seconds=5
+# expect landlock: limit/files
+# limit: wall_seconds=20
 import os
 total = 0
 for folder in ("/tmp", "/output", "/input"):

@@ -1,5 +1,5 @@
 # harm: pages of a library that all cells share are written through a mapping
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: written
 import _ctypes, json, mmap, os, re

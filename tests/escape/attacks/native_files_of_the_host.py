@@ -1,5 +1,5 @@
 # harm: a file of the host that is no library is read, listed or written
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: reached
 import os

@@ -1,5 +1,6 @@
 # harm: /output becomes a link to the host's files, and the host captures those
 # engines: native
+# not foreign landlock: another Python has no files of its own there
 # expect: completed
 import os, shutil
 for folder in ("/output", "/tmp", "/input"):

@@ -1,5 +1,5 @@
 # harm: what is in the page cache tells which library files other cells have read
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: told
 import ctypes, json, mmap, os

@@ -1,5 +1,5 @@
 # harm: a shared library of the attacker's own is loaded
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: loaded
 import _ctypes, ctypes, importlib.machinery, importlib.util, os, shutil

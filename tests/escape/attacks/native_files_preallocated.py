@@ -1,5 +1,6 @@
 # harm: room is taken without writing: fallocate, holes, mappings of files
 # engines: native
+# not foreign landlock: another Python has no files of its own there
 # expect: completed
 # limit: wall_seconds=5
 # never: was

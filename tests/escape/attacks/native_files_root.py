@@ -1,5 +1,6 @@
 # harm: there is more in the root than was put there, or it can be written
 # engines: native
+# not landlock: the host's root is visible there, and Landlock decides what of it can be used
 # expect: completed
 # never: unexpected
 import os

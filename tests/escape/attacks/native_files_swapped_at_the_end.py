@@ -1,5 +1,6 @@
 # harm: names that change between the host's look and its read
 # engines: native
+# not foreign landlock: another Python has no files of its own there
 # expect: completed
 # limit: wall_seconds=5
 import os, threading

@@ -1,5 +1,6 @@
 # harm: a mapping whose file shrinks takes more than its own process along
 # engines: native
+# not foreign landlock: another Python has no files of its own there
 # expect: failed/crashed
 import mmap, os
 fd = os.open("/tmp/shrinks", os.O_CREAT | os.O_RDWR)

@@ -1,5 +1,5 @@
 # harm: the one socket a cell has is turned into another: connected, bound, listening, its peer asked for
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: done
 import ctypes, struct

@@ -1,5 +1,5 @@
 # harm: a socket of any family
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: socket
 import ctypes

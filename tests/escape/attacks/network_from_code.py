@@ -1,5 +1,5 @@
 # harm: a connection is made by what programs use every day
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: connected
 import asyncio, ftplib, http.client, multiprocessing.connection, smtplib, socket, ssl, urllib.request, xmlrpc.client

@@ -1,5 +1,5 @@
 # harm: a crash writes the process's memory to disk
-# engines: native landlock
+# engines: native
 # expect: failed/crashed
 import ctypes, os, resource
 try:

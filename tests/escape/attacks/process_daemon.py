@@ -1,5 +1,6 @@
 # harm: a grandchild in a session of its own outlives its run
 # engines: native
+# not landlock: a cell is one process there, and a limit of more processes is refused
 # expect: completed
 # limit: processes=8
 import os, signal, time

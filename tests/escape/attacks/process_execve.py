@@ -1,5 +1,5 @@
 # harm: a program of the system runs in the cell's place
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: executed
 import ctypes, os, sys

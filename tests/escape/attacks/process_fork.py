@@ -1,5 +1,5 @@
 # harm: code that may have one process makes another
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: child
 import ctypes, os

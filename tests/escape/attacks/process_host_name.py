@@ -1,5 +1,6 @@
 # harm: the machine's own name is told
 # engines: native
+# not landlock: the machine's name can be read there (docs/engines.md)
 # expect: completed
 # never: had
 import os, socket

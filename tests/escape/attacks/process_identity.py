@@ -1,5 +1,5 @@
 # harm: another user, a group, a capability or a security bit is had
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: had
 import ctypes, os

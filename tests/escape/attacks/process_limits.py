@@ -1,5 +1,5 @@
 # harm: limits are raised, or those of others are changed
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: raised
 import ctypes, os, resource

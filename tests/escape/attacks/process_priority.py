@@ -1,5 +1,5 @@
 # harm: code takes the processor from others: real-time class, other cores, better priority
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: taken
 import ctypes, os

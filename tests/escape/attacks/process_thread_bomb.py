@@ -1,5 +1,6 @@
 # harm: threads without end
 # engines: native
+# not foreign landlock: another Python has no threads there
 # expect: completed
 # limit: wall_seconds=5
 import threading

@@ -1,5 +1,6 @@
 # harm: a child goes on writing to the bridge after its parent has reported
 # engines: native
+# not landlock: a cell is one process there, and a limit of more processes is refused
 # expect: completed failed
 # limit: processes=4 wall_seconds=5
 import os

@@ -1,5 +1,6 @@
 # harm: each process has a memory limit of its own, and together they have none
 # engines: native
+# not landlock: a cell is one process there, and a limit of more processes is refused
 # expect: completed failed limit
 # limit: processes=8 memory_bytes=33554432 wall_seconds=5
 import os

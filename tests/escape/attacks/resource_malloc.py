@@ -1,5 +1,5 @@
 # harm: memory taken by C code is counted by nobody
-# engines: native landlock
+# engines: native
 # expect: completed failed limit/memory
 # limit: memory_bytes=100000000 wall_seconds=5
 import ctypes

@@ -1,5 +1,5 @@
 # harm: mappings, touched and untouched, go beyond the memory limit
-# engines: native landlock
+# engines: native
 # expect: completed failed limit/memory
 # limit: memory_bytes=100000000 wall_seconds=5
 import mmap

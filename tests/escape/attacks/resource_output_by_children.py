@@ -1,5 +1,6 @@
 # harm: output of many processes at once goes beyond its cap
 # engines: native
+# not landlock: a cell is one process there, and a limit of more processes is refused
 # expect: completed failed limit/wall_time
 # limit: processes=8 wall_seconds=0.7
 import os

@@ -1,5 +1,5 @@
 # harm: signals that nobody takes use up the number of them that the kernel grants the user of all cells
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: many
 import os, signal

@@ -1,5 +1,5 @@
 # harm: the kernel's buffers are memory that no limit counts
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: enlarged
 import fcntl, os

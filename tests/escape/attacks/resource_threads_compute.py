@@ -1,5 +1,6 @@
 # harm: threads that compute in C use more processor time than the run may
 # engines: native
+# not foreign landlock: another Python has no threads there
 # expect: limit/cpu_time
 # limit: cpu_seconds=0.4 wall_seconds=10
 import hashlib, threading

@@ -1,5 +1,5 @@
 # harm: the kernel is made to send signals for a descriptor: F_SETOWN, F_SETSIG, leases, directory notices
-# engines: native landlock
+# engines: native
 # expect: completed
 # never: set
 import fcntl, os

@@ -1,5 +1,5 @@
 # harm: a signal reaches a process that is not the cell's
-# engines: native landlock
+# engines: native
 # expect: completed failed limit
 # limit: wall_seconds=2
 import ctypes, os, signal

@@ -1,5 +1,5 @@
 # harm: the process group is the host's, and a signal to it kills the host
-# engines: native landlock
+# engines: native
 # expect: completed failed limit
 # limit: wall_seconds=2
 import os, signal

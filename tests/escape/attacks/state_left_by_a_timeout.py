@@ -1,4 +1,5 @@
 # harm: a run cut off in the middle leaves half-made state, open files, a held lock
+# not foreign landlock: another Python has no files of its own there
 # expect: limit/wall_time
 # limit: wall_seconds=0.3
 import builtins, sys

@@ -1,4 +1,5 @@
 # harm: a run that crashed leaves its memory to the next
+# not foreign landlock: another Python has no files of its own there
 # expect: failed/crashed
 import builtins, os
 builtins.leftover = "SECRET-OF-THE-CRASHED"

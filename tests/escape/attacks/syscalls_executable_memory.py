@@ -1,8 +1,8 @@
 # harm: bytes of the code's own are executed as machine code
 # engines: native
+# not landlock: it depends on the mount of the scratch directory there (docs/engines.md, noexec_files)
 # expect: completed
 # never: executable
-# Not in tier landlock: there it depends on the mount of the scratch directory (docs/engines.md, noexec_files).
 import ctypes, mmap, os
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p

@@ -1,5 +1,5 @@
 # harm: files are opened by handle, past every path
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 3

@@ -1,5 +1,5 @@
 # harm: arguments whose upper halves a filter does not look at pass its checks
-# engines: native landlock
+# engines: native
 # expect: completed failed/denied_syscall
 # never: passed
 # repeat: 4

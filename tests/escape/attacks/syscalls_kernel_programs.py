@@ -1,5 +1,5 @@
 # harm: code or queues are put into the kernel: bpf, perf, io_uring, userfaultfd
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 10

@@ -1,5 +1,5 @@
 # harm: the kernel's keyrings, which namespaces do not part, carry messages or hold memory
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 5

@@ -1,5 +1,5 @@
 # harm: the machine itself is changed: modules, kexec, reboot, ports, clocks, accounting
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 14

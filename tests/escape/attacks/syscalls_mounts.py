@@ -1,5 +1,5 @@
 # harm: mounts are changed, by the old calls or the new
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 13

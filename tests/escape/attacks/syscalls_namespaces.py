@@ -1,5 +1,5 @@
 # harm: a namespace in which the code has every capability, and the kernel code that only those reach
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 11

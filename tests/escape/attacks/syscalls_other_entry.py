@@ -1,5 +1,5 @@
 # harm: int 0x80, sysenter and vsyscalls reach the kernel beside the filter
-# engines: native landlock
+# engines: native
 # expect: completed failed/denied_syscall failed/crashed
 # never: returned
 # repeat: 3

@@ -1,5 +1,5 @@
 # harm: memory layout and segments are made as no compiler expects them
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 8

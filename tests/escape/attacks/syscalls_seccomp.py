@@ -1,5 +1,5 @@
 # harm: a filter of the code's own, with a listener, answers for system calls
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 7

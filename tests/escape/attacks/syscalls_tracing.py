@@ -1,5 +1,5 @@
 # harm: another process, or this one, is traced, read or written from outside
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 9

@@ -1,5 +1,5 @@
 # harm: a call that this kernel has and the filter does not know is let through
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 10

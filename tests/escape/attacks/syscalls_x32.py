@@ -1,5 +1,5 @@
 # harm: the x32 ABI reaches the same kernel under other numbers
-# engines: native landlock
+# engines: native
 # expect: failed/denied_syscall
 # never: returned
 # repeat: 9
