@@ -19,6 +19,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <iostream>
 
+#include "jail/testing/namespaces.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "tests/durable/host.h"
@@ -83,6 +84,11 @@ std::shared_ptr<const Tool> Effect(const std::string& file, std::string name, Ap
       }));
 }
 
+// What is tested is the store: any tier will do, and containers may refuse namespaces.
+jail::Tier UsualTier() {
+  return jail::ErrorOfNamespaces() == 0 ? jail::Tier::kNamespace : jail::Tier::kLandlock;
+}
+
 int Main(const std::string& mode, const std::string& url, const std::string& keys_file,
          const std::string& effects, const std::string& window) {
   auto keys = KeyRing::LoadOrCreate(keys_file);
@@ -96,8 +102,9 @@ int Main(const std::string& mode, const std::string& url, const std::string& key
   const bool lives = mode == "parked" || mode == "asleep";
   RunSettings settings{.lease = 1s, .poll = 20ms};
   if (mode == "asleep") settings.keep_parked = 0ns;
-  Host host(MakeKillingEngine(StartEngine(EngineKind::kWasm)), MakeKillingStore(OpenByUrl(url)),
-            *keys, std::make_shared<const CodeSetting>(std::move(setting)), settings);
+  Host host(MakeKillingEngine(StartEngine(EngineKind::kWasm, {.tier = UsualTier()})),
+            MakeKillingStore(OpenByUrl(url)), *keys,
+            std::make_shared<const CodeSetting>(std::move(setting)), settings);
   const IsolationKey ann(*Identity::Create({.user = "ann"}));
   SetWindow(window, lives ? Victim::kWorkers : Victim::kHost);
   if (mode != "go") host.Start(ann, {.code = mode == "nap" ? kNap : kCode});

@@ -18,9 +18,9 @@ using ::testing::HasSubstr;
 
 class SaveTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    here_ = StartWasm();
-    there_ = StartWasm();
+  void SetUp() override {
+    if (!here_) here_ = StartWasm();
+    if (!there_) there_ = StartWasm();
   }
   static void TearDownTestSuite() {
     here_.reset();

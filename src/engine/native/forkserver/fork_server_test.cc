@@ -400,6 +400,9 @@ TEST_P(EmbeddedTest, WaitingCellsMapWhatRunsUse) {
   ASSERT_EQ(::uname(&kernel), 0);
   ASSERT_EQ(std::sscanf(kernel.release, "%d.%d", &major, &minor), 2);
   if (std::pair(major, minor) < std::pair(6, 7)) GTEST_SKIP() << "an older userfaultfd";
+  constexpr int kUserModeOnly = 1;
+  const UniqueFd faults(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly)));
+  if (!faults.is_open()) GTEST_SKIP() << "userfaultfd is refused here";
   DrivenCell cell = fork_server().Make();
   ASSERT_TRUE(cell.prepared) << cell.failed;
   std::ifstream statm("/proc/" + std::to_string(cell.HostPid()) + "/statm");
@@ -744,6 +747,7 @@ TEST(ForkServerStart, TierNoneRunsToo) {
 }
 
 TEST(ForkServerStart, SaysWhyItCannot) {
+  jail::SkipWithoutNamespaces();
   auto unknown = Driver::Start(Tier::kNamespace, {"--preload=no_such_module_anywhere"});
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message(), HasSubstr("No module named 'no_such_module_anywhere'"));
