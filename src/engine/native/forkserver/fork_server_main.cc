@@ -23,6 +23,7 @@
 #include <string_view>
 
 #include "engine/native/forkserver/environment.h"
+#include "engine/native/forkserver/foreign_judge.h"
 #include "engine/native/forkserver/fork_server.h"
 #include "engine/native/forkserver/heap_gaps.h"
 #include "engine/native/forkserver/library.h"
@@ -128,6 +129,7 @@ Result<void> Main(int argc, char** argv) {
   TRY_ASSIGN(const Arguments arguments, Parse(argc, argv));
   SetUpProcess();
   TRY_ASSIGN(const Library library, MakeLibrary(arguments.tier, arguments.library));
+  if (library.foreign) TRY(ForeignJudge::Boot());
   TRY_ASSIGN(jail::Enclosure enclosure,
              jail::Enclosure::Open(
                  {.tier = arguments.tier, .name = "caisson-forkserver", .root = library.root}));
