@@ -15,6 +15,7 @@ _RUNNER = _ROOT / "src/guest/runner"
 _START, _AGAIN = 1, 6
 _DONE = 4
 _KEEP_CELL = 1
+_JUDGE = 1022
 _MAX_PAYLOAD = 64 << 10
 
 
@@ -36,13 +37,15 @@ def _memory_file(data=b""):
 
 
 class Interpreter:
-    def __init__(self, program):
+    def __init__(self, program, judge):
+        """`judge`: the command that starts one, without its socket's number."""
+        self._judge = judge
         code = "import sys; print(':'.join(sys.path[1:]))"
         path = subprocess.run([program, "-I", "-S", "-c", code], check=True, capture_output=True, text=True)
         self._path = path.stdout.strip()
         bootstrap = (_RUNNER / "bootstrap.py").read_text()
         self._argv = [program, "-I", "-S", "-B", "-X", "utf8", "-c", bootstrap]
-        packed = _pack.packed(_RUNNER, _ROOT / "src/guest/python/caisson", _ROOT / "src/policy/lists.c")
+        packed = _pack.packed(_RUNNER, _ROOT / "src/guest/python/caisson")
         self._code = _memory_file()
         size = os.open("/proc/self/statm", os.O_RDONLY)
         process = self._start("compile", {4: _memory_file(packed), 5: self._code, 6: size})
@@ -63,8 +66,11 @@ class Interpreter:
     def runs(self, requests):
         """The reports of one session."""
         ours, its = socket.socketpair()
-        process = self._start("run", {3: its.fileno(), 4: self._code})
-        its.close()
+        asking, judging = socket.socketpair()
+        judge = subprocess.Popen([*self._judge, str(judging.fileno())], pass_fds=[judging.fileno()])
+        process = self._start("run", {3: its.fileno(), 4: self._code, _JUDGE: asking.fileno()})
+        for end in (its, asking, judging):
+            end.close()
         try:
             for i, request in enumerate(requests):
                 self._send(ours, _AGAIN if i else _START, values.encode(request))
@@ -73,6 +79,8 @@ class Interpreter:
             ours.close()
             process.kill()
             process.wait()
+            judge.kill()
+            judge.wait()
 
     @staticmethod
     def _send(channel, kind, request):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the strict policy of foreign interpreters on the programs for the C implementation
-(tests/policy).
+"""Checks the strict policy of foreign interpreters on the programs of tests/policy.
 
-    policy.py PROGRAM [PYTHONS_DIRECTORY]
+    policy.py JUDGE LIBRARY PROGRAM [PYTHONS_DIRECTORY]
+
+JUDGE is the program of judge_main.c, LIBRARY the standard library of the built-in Python.
 
 Honest programs pass, refused ones are refused, hidden attributes are not shown at run time. Other
 versions in PYTHONS_DIRECTORY may support less syntax and fewer modules, so only the second is
@@ -62,15 +63,15 @@ def passed(python, is_wrong=lambda found: not found):
     yield from wrongly_run(python, lines("hidden"), is_hidden)
 
 
-def main(program, pythons=None):
-    own = host.Interpreter(program)
+def main(judge, library, program, pythons=None):
+    own = host.Interpreter(program, [judge, library])
     wrong = list(wrongly_judged(own, honest() + list(lines("allowed")), bool))
     wrong += wrongly_judged(own, list(lines("allowed_packages")), bool, native_packages=_PACKAGES)
     wrong += wrongly_run(own, lines("shown"), is_shown)
     wrong += passed(own, lambda found: not found or found[0]["rule"] == "syntax")
     for other in sorted(pathlib.Path(pythons).glob("*/bin/python3.[0-9]*")) if pythons else ():
         if other.name.count("-") == 0:
-            wrong += (f"{other.name}: {one}" for one in passed(host.Interpreter(str(other))))
+            wrong += (f"{other.name}: {one}" for one in passed(host.Interpreter(str(other), [judge, library])))
     count = sum(len(list(lines(folder))) for folder in ("refused", "refused_packages", "hidden"))
     print(f"{count} refused or hidden, {len(wrong)} judged wrongly", *wrong, sep="\n")
     return 1 if wrong or not count else 0

@@ -156,7 +156,9 @@ TEST_P(PreparedTest, ARunIsServedByTheCellThatWaitsForIt) {
   std::vector<pid_t> running;
   meanwhile_ = [&] { running = Descendants(); };
   EXPECT_EQ(RunCode("meanwhile()").status, RunStatus::kCompleted);
-  EXPECT_EQ(running, waiting);  // No other process was started.
+  // No other process was started. The judge of a foreign interpreter ends before code runs.
+  EXPECT_GT(running.size(), fork_server.size());
+  EXPECT_THAT(running, ::testing::IsSubsetOf(waiting));
   AwaitPrepared();
   const auto next = Descendants();
   EXPECT_EQ(next.size(), waiting.size());
@@ -182,7 +184,8 @@ TEST_P(PreparedTest, TheDirectoryIsSeenAsItIsWhenTheRunBegins) {
     EXPECT_EQ(
         ResultJson(outcome),
         R"([["a.txt","d","new"],"changed meanwhile\n",18,[["a.txt"],["c.txt"],["x"]],false])");
-    EXPECT_EQ(running, waiting);
+    EXPECT_FALSE(running.empty());
+    EXPECT_THAT(running, ::testing::IsSubsetOf(waiting));
     std::filesystem::remove(host_.path() / "d/c.txt");
   }
 }

@@ -1,75 +1,121 @@
-"""Checks the tree that will be executed, before anything is (guest/policy/judgement.h)."""
+"""Has the tree judged that will be executed, before anything is (guest/native/judge.h)."""
 
-import sys
+import os
+import struct
 
-from caisson.imports import is_missing
-from caisson.runner import values
-from caisson.runner.findings import Findings
+from caisson.runner import described, serialised, tools
+from caisson.runner.trees import called, given
+from caisson.runner.values import decode, encode
 
-# The maximum depth of trees, with a few frames for each level.
-_RECURSION_LIMIT = 4000
+_SOCKET = 1022
+_WALL = 0x40000000  # Also a child that sends no signal when it ends.
+_WRAPPERS = {
+    "awaitable": tools.AWAITABLE,
+    "taking": tools.TAKING,
+    "pending": tools.PENDING,
+    "returned": tools.RETURNED,
+    "twin": tools.TWIN,
+}
 
 
 class Judgement:
-    def __init__(self):
-        self.findings = Findings()
-        self.imports = []  # The top-level modules that the code imports.
-        self.native = []  # Those of native_packages among them that are missing here.
-        self.absent = set()  # Those that neither engine has.
+    def __init__(self, may_run, report, edits):
+        self.may_run, self.report = may_run, report
+        self._edits = edits
 
-    def may_run(self):
-        return not self.findings and not self.native
-
-    def report(self, request, source):
-        findings = self.findings.listed(source)
-        if request.is_check:
-            report = {"end": "checked", "imports": self.imports, "modules": self.native}
-            return values.encode({**report, "findings": findings})
-        if findings:
-            return values.encode({"end": "rejected", "findings": findings})
-        return values.encode({"end": "needs_native", "modules": self.native})
+    def apply(self, tree, nodes):
+        """Puts the functions around the values that they are called with."""
+        wrappers = {}
+        for number, what in reversed(self._edits):
+            if isinstance(what, list):
+                _name_parts(nodes[number], what)
+            else:
+                wrappers.setdefault(id(nodes[number]), []).append(what)
+        if wrappers:
+            for node in [tree, *nodes]:
+                _wrap_in(node, wrappers)
 
 
-def judge(tree, request):
-    judgement = Judgement()
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+def _name_parts(pattern, names):
+    pattern.kwd_patterns = pattern.patterns + pattern.kwd_patterns
+    pattern.patterns, pattern.kwd_attrs = [], names
+
+
+def _wrap(value, wrappers):
+    for name in wrappers.get(id(value), ()):
+        value = given(value) if name == "given" else called(_WRAPPERS[name], value)
+    return value
+
+
+def _wrap_in(node, wrappers):
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            value[:] = [_wrap(item, wrappers) for item in value]
+        elif id(value) in wrappers:
+            setattr(node, field, _wrap(value, wrappers))
+
+
+def _receive(size):
+    data = b""
+    while len(data) < size:
+        part = os.read(_SOCKET, size - len(data))
+        if not part:
+            raise SyntaxError("the code could not be checked: it is too large, or the judge is gone")
+        data += part
+    return data
+
+
+def _send(value):
+    data = encode(value)
+    data = memoryview(struct.pack("<I", len(data)) + data)
+    while data:
+        data = data[os.write(_SOCKET, data) :]
+
+
+def _ask(message, interpreter):
+    """Answers what the judge asks, until it has judged."""
+    while True:
+        _send(message)
+        (size,) = struct.unpack("<I", _receive(4))
+        what, *answer = decode(_receive(size))
+        if what == "judged":
+            return Judgement(*answer)
+        if what == "nested":
+            raise RecursionError
+        if what == "failed":
+            raise SyntaxError(f"the code could not be checked: {answer[0]}")
+        message = interpreter.missing(*answer) if what == "missing" else interpreter.module(*answer)
+
+
+def judge(tree, request, may_await, main_globals):
+    is_described = any(isinstance(entry, tuple) for entry in request.tools)
+    has_rules = request.policy != 0 or request.is_check or request.native_packages is not None
+    if not has_rules and not is_described and not may_await:
+        return None
+    serial = serialised.Tree(tree)
+    interpreter = described.Interpreter(serial, main_globals)
+    asked = {
+        "code": request.code,
+        "tools": request.tools,
+        "policy": request.policy,
+        "native_packages": request.native_packages,
+        "check": request.is_check,
+        "awaits": may_await,
+    }
     try:
-        _judge(judgement, tree, request)
-    finally:
-        sys.setrecursionlimit(limit)
+        judgement = _ask({**asked, **serial.message(), **interpreter.message()}, interpreter)
+    except OSError:
+        raise SyntaxError("the code could not be checked: the judge is gone") from None
+    if judgement.may_run:
+        judgement.apply(tree, serial.nodes)
     return judgement
 
 
-def _judge(judgement, tree, request):
-    # Each part is loaded when it is needed: most code does not need all of them.
-    is_strict = request.policy != 0
-    is_asked = is_strict or request.is_check or request.native_packages is not None
-    if is_asked and b"import" in request.code:
-        from caisson.runner import check_imports
-
-        check_imports.find(judgement, tree, request, is_missing)
-    if any(isinstance(entry, tuple) for entry in request.tools):
-        from caisson.runner import check_tools
-
-        check_tools.check(tree, request.tools, judgement.findings)
-    if is_strict:
-        _check_strict(judgement, tree, request)
-
-
-def _check_strict(judgement, tree, request):
-    from caisson.runner import check, modules, walk
-
-    rules = modules.Rules(request.policy if isinstance(request.policy, dict) else None)
-    known = modules.Modules(rules, request.native_packages)
-    checker = check.Checker(rules, known, request, judgement)
+def dismiss():
+    """No other code will be judged."""
     try:
-        checker.check(tree)
-    except walk.Unknown as unknown:
-        judgement.findings.add_at(
-            "node",
-            getattr(unknown.node, "lineno", 1),
-            getattr(unknown.node, "col_offset", 0),
-            "write it as Python 3.11 would have it",
-            f"the policy knows no {unknown}",
-        )
+        os.close(_SOCKET)
+        os.waitpid(-1, _WALL)
+    except OSError:
+        pass  # It is gone already.

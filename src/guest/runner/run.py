@@ -8,7 +8,7 @@ import sys
 from opcode import opmap
 
 from caisson import environment, lazy
-from caisson.runner import awaits, ending, judge, reports, tools, trees
+from caisson.runner import ending, judge, reports, tools, trees
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CO_COROUTINE = 0x80
@@ -116,6 +116,8 @@ class Runs:
         except (SyntaxError, ValueError) as error:
             end = "checked" if request.is_check else "rejected"
             return reports.refused(error, request.file, end), False
+        if not request.keeps_cell:
+            judge.dismiss()
         tools.guard_exceptions(is_strict=request.policy != 0)
         try:
             try:
@@ -140,18 +142,15 @@ class Runs:
         linecache.cache[request.file] = (lambda: source,)
         try:
             tree = compile(source, request.file, "exec", _FLAGS | ast.PyCF_ONLY_AST, True)
-            judgement = judge.judge(tree, request)
-            if judgement.findings or not (judgement.may_run() or request.is_check):
-                raise _Judged(judgement.report(request, source))
+            judgement = judge.judge(tree, request, _may_await_tools(request), self._globals)
+            if judgement is not None and not judgement.may_run:
+                raise _Judged(judgement.report)
             if request.policy != 0:
                 trees.rewrite_own_attributes(tree)
-            if _may_await_tools(request):
-                functions = {tools.name_of(entry) for entry in request.tools if tools.is_function(entry)}
-                awaits.rewrite_awaited_calls(tree, functions, self._globals)
             is_function = trees.rewrite_for_result(tree, request.file)
             code = compile(tree, request.file, "exec", _FLAGS, True)
             if request.is_check:
-                raise _Judged(judgement.report(request, source))
+                raise _Judged(judgement.report)
             return code, is_function
         except (MemoryError, RecursionError):
             raise SyntaxError("the code is nested too deeply, or too large to compile") from None

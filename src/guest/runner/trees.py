@@ -2,7 +2,7 @@
 
 import ast
 
-from caisson.runner.tools import EVALUATORS, OWN, OWN_ATTRIBUTES
+from caisson.runner.tools import EVALUATORS, GIVEN, OWN, OWN_ATTRIBUTES
 
 RESULT = "<result>"  # Names that code cannot write.
 BODY = "<module>"  # As tracebacks call it.
@@ -14,6 +14,11 @@ def called(name, value):
     """<name>(value)"""
     function = ast.copy_location(ast.Name(name, ast.Load()), value)
     return ast.copy_location(ast.Call(function, [value], []), value)
+
+
+def given(value):
+    """await <given>(value)"""
+    return ast.copy_location(ast.Await(called(GIVEN, value)), value)
 
 
 class _OwnAttributes(ast.NodeTransformer):

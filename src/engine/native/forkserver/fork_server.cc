@@ -44,8 +44,8 @@ Result<void> ForkServer::Prepare() {
   const bool asks = scratch_.is_open();
   const bool counted = enclosure_.tier() == jail::Tier::kNamespace;
   if (asks || counted) {
-    TRY_ASSIGN(questions_, jail::Filter::CompileQuestions(
-                               jail::CountedSyscalls({.threads_and_names = asks})));
+    TRY_ASSIGN(questions_,
+               jail::Filter::CompileQuestions(jail::CountedSyscalls({.threads_and_names = asks})));
   }
   jail::InterpreterFilter filter{.own_pids = counted,
                                  .own_files = counted,
@@ -61,6 +61,7 @@ Result<void> ForkServer::Prepare() {
   several_ = std::move(several.second);
   if (runner_) {
     address_space_bytes_ = runner_->address_space_bytes();
+    TRY_ASSIGN(judge_, ForeignJudge::Prepare(enclosure_));
   } else {
     TRY(TakeBaseline());
     TRY_ASSIGN(address_space_bytes_, enclosure_.AddressSpace());
@@ -114,6 +115,7 @@ Result<void> ForkServer::Make(const CellRequest& request) {
                                 rules_,
                                 control_,
                                 runner_ ? &*runner_ : nullptr,
+                                judge_ ? &*judge_ : nullptr,
                                 address_space_bytes_,
                                 baseline_ ? &*baseline_ : nullptr,
                                 scratch_.is_open() ? &scratch_ : nullptr,

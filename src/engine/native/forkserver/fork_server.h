@@ -52,6 +52,7 @@ class ForkServer {
   const Control control_;
   const std::vector<jail::PathRule> rules_;
   const std::optional<Runner> runner_;
+  std::optional<ForeignJudge> judge_;  // If there is a runner.
   const UniqueFd scratch_;
   std::optional<jail::Filter> questions_;  // The calls that cells must ask for.
   // The last filters of cells with one process, and with several.

@@ -26,6 +26,7 @@
 #include <string_view>
 
 #include "engine/native/forkserver/environment.h"
+#include "engine/native/forkserver/foreign_judge.h"
 #include "engine/native/forkserver/fork_server.h"
 #include "engine/native/forkserver/heap_gaps.h"
 #include "engine/native/forkserver/library.h"
@@ -136,6 +137,7 @@ Result<void> Main(int argc, char** argv) {
   if (!arguments.sweep.empty()) return Sweep(arguments.sweep, UniqueFd(wire::kControlFd));
   SetUpProcess();
   TRY_ASSIGN(const Library library, MakeLibrary(arguments.tier, arguments.library));
+  if (library.foreign) TRY(ForeignJudge::Boot());
   TRY_ASSIGN(jail::Enclosure enclosure,
              jail::Enclosure::Open(
                  {.tier = arguments.tier, .name = "caisson-forkserver", .root = library.root}));

@@ -219,7 +219,10 @@ std::vector<jail::PathRule> ForkedCell::Rules() const {
 }
 
 Result<void> ForkedCell::WarmUp() {
-  if (fork_server_.runner != nullptr) return {};
+  if (fork_server_.runner != nullptr) {
+    TRY_ASSIGN(judge_, fork_server_.judge->Start(fork_server_.enclosure));
+    return {};
+  }
   if (caisson_reseed() != 0)
     return Error(ErrorCode::kInternal, "the cell cannot seed its random numbers");
   if (request_.kind != wire::ToForkServer::kMake) return {};
@@ -249,7 +252,7 @@ Result<void> ForkedCell::Announce() {
 // that the fork server holds.
 Result<void> ForkedCell::CloseAllElse() {
   if (fork_server_.runner != nullptr) {
-    return fork_server_.runner->PlaceDescriptors(socket_.cell.get(), kSocket);
+    return fork_server_.runner->PlaceDescriptors(socket_.cell.get(), kSocket, judge_.get());
   }
   TRY(Place(socket_.cell, kSocket));
   TRY(ShowOwnFiles());

@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "engine/native/forkserver/baseline.h"
 #include "engine/native/forkserver/control.h"
+#include "engine/native/forkserver/foreign_judge.h"
 #include "engine/native/forkserver/holder.h"
 #include "engine/native/forkserver/runner.h"
 #include "jail/enclosure.h"
@@ -45,6 +46,7 @@ struct Inheritance {
   const std::vector<jail::PathRule>& rules;
   const Control& control;
   const Runner* runner;               // Null: the interpreter is in this process.
+  const ForeignJudge* judge;          // Null if there is no runner.
   std::uint64_t address_space_bytes;  // Of an interpreter that has run no code.
   const Baseline* baseline;           // Null: cells cannot be copied.
   const UniqueFd*
@@ -94,6 +96,7 @@ class ForkedCell {
   UniqueFd stderr_;
   UniqueFd files_;
   UniqueFd listener_;  // The host's.
+  UniqueFd judge_;
   std::vector<UniqueFd> layers_;
   // The paths that code sees without a mount namespace. Mounts come first because they may lie
   // below the others.

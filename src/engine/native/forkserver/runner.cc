@@ -26,6 +26,9 @@ namespace {
 constexpr int kCode = 4;
 constexpr int kCompiled = 5;
 constexpr int kSize = 6;
+// The number that judge.py uses. It is above the limit on open files, so it is not one of those that
+// code may open.
+constexpr int kJudge = jail::kSuccessor - 1;
 constexpr int kAboveAll = 64;
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
 // Memory that the interpreter's start needs now and then, which its limit must allow.
@@ -168,11 +171,13 @@ Result<Runner> Runner::Prepare(const jail::Enclosure& enclosure, const Interpret
   return runner;
 }
 
-Result<void> Runner::PlaceDescriptors(int socket, int number) const {
-  const Placed placed[] = {
-      {socket, number}, {code_.get(), kCode}, {program_.get(), jail::kSuccessor, O_CLOEXEC}};
+Result<void> Runner::PlaceDescriptors(int socket, int number, int judge) const {
+  const Placed placed[] = {{socket, number},
+                           {code_.get(), kCode},
+                           {judge, kJudge},
+                           {program_.get(), jail::kSuccessor, O_CLOEXEC}};
   TRY(Place(placed));
-  TRY(Close(kCode + 1, jail::kSuccessor - 1));
+  TRY(Close(kCode + 1, kJudge - 1));
   return Close(jail::kSuccessor + 1, ~0U);
 }
 

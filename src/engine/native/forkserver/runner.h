@@ -29,9 +29,9 @@ class Runner {
   // Memory that the interpreter uses before it runs any code.
   std::uint64_t address_space_bytes() const { return address_space_bytes_; }
 
-  // In a cell: puts `socket` and the descriptors for Become() in their places, and closes all
-  // others.
-  Result<void> PlaceDescriptors(int socket, int number) const;
+  // In a cell: puts `socket`, the socket of its judge and the descriptors for Become() in their
+  // places, and closes all others.
+  Result<void> PlaceDescriptors(int socket, int number, int judge) const;
   // Returns only if it failed.
   Error Become() const;
 
