@@ -615,7 +615,8 @@ void CellProcess::SetTimer() {
         std::max<std::chrono::nanoseconds>(cpu_left / Parallelism(), kShortestLook);
     next = std::min(next, look);
   }
-  if (parent_.scratch != nullptr) next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
+  if (parent_.scratch != nullptr)
+    next = std::min(next, std::chrono::steady_clock::now() + kLookAtFiles);
   timer_.expires_at(next);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error && !self->gone_ && !self->killed_at_) self->OnTimer();
