@@ -42,6 +42,10 @@ std::optional<SleepRecord> OpenSleep(const RunResources& resources, const Isolat
                                      const RunId& id, const SavedRun& saved);
 
 Outcome FailedOutcome(RunReason reason, std::string why);
+// Returns what is stored of a run that ends like this. Encodes large outcomes in the pool.
+// `outcome` must live until this has returned.
+asio::awaitable<std::shared_ptr<const RunEnd>> Encode(const RunResources& resources,
+                                                      const Outcome& outcome);
 // How a run that cannot go on ends.
 asio::awaitable<Result<void>> EndTaken(const RunResources& resources, LiveRunStart start,
                                        Outcome outcome);
