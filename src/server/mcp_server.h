@@ -32,6 +32,8 @@ struct McpOptions {
   SettingSource setting;
   CallerHost* sessions = nullptr;  // Without one, runs act for nobody in particular.
   AddMcpFeatures add_features{};
+  // Makes and writes large results; without it, this is done on the executors of their requests.
+  std::optional<asio::any_io_executor> cpu_pool{};
 };
 
 class McpServer {
