@@ -201,7 +201,8 @@ class HttpServer::Parts {
     mcp_.emplace(host_->runs(), host_->state().keys(),
                  McpOptions{.setting = host_->code().settings(),
                             .sessions = &host_->code().sessions(),
-                            .add_features = options_.add_mcp_features});
+                            .add_features = options_.add_mcp_features,
+                            .cpu_pool = host_->code().cpu_pool()});
     mcp::HttpEndpointOptions door = McpDoor(options_.config.identity);
     door.cpu_pool = host_->code().cpu_pool();
     mcp_->Mount(router, *identity_, io_.get_executor(), std::move(door));

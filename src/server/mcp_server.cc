@@ -18,9 +18,9 @@ namespace {
 mcp::Features MakeFeatures(RunService& runs, const mcp::ApprovalDialogue& approvals,
                            const KeyRing& keys, const McpOptions& options) {
   mcp::Features features;
-  features.tools = mcp::MakeCodeTools(runs, approvals, options.setting);
+  features.tools = mcp::MakeCodeTools(runs, approvals, options.setting, options.cpu_pool);
   features.tools_changed = options.setting.changes();
-  features.resources = std::make_unique<mcp::RunFiles>(runs);
+  features.resources = std::make_unique<mcp::RunFiles>(runs, options.cpu_pool);
   if (options.add_features) options.add_features(keys, features);
   return features;
 }
@@ -42,7 +42,7 @@ IsolationKey LocalOwner() {
 McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
     : sessions_(options.sessions),
       states_(keys, clock_),
-      approvals_(runs, states_),
+      approvals_(runs, states_, options.cpu_pool),
       server_(InfoOf(*options.setting.For(nullptr)),
               MakeFeatures(runs, approvals_, keys, options)) {}
 

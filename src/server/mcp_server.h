@@ -33,6 +33,8 @@ struct McpOptions {
   SettingSource setting;
   CallerHost* sessions = nullptr;  // null: runs act without a caller.
   AddMcpFeatures add_features{};
+  // Makes and writes large results; without it, this is done on the executors of their requests.
+  std::optional<asio::any_io_executor> cpu_pool{};
 };
 
 class McpServer {

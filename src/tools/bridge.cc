@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "base/low_priority_pool.h"
 #include "base/spawn.h"
 #include "base/utf8.h"
+#include "engine/unread_answers.h"
 #include "tools/arguments.h"
 #include "tools/call_reader.h"
 
@@ -26,6 +28,13 @@ namespace {
 constexpr std::size_t kMaxMessageBytes = 16u << 10;
 // The limit of the canonical texts of a run's open journaled calls.
 constexpr std::size_t kMaxTextBytes = 16u << 20;
+// While the cell has this much to read, it gets no further answers and no call is begun.
+constexpr std::size_t kMaxUnreadBytes = 1u << 20;
+// The same for answers that the bridge holds.
+constexpr std::size_t kManyAnswerBytes = 8u << 20;
+// How often a cell that has much to read is looked at.
+constexpr std::chrono::milliseconds kLook{1};
+constexpr std::chrono::milliseconds kLongestLook{16};
 
 bool HoldsOnlyText(const Value& value) {
   const auto all = [](const std::vector<Value>& items) {
@@ -76,8 +85,10 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         executor_(cell.executor()),
         tools_(std::move(tools)),
         options_(std::move(options)),
+        unread_(dynamic_cast<const UnreadAnswers*>(&cell)),
         run_(options_.trace, options_.session, options_.on_progress),
-        all_landed_(executor_, asio::steady_timer::time_point::max()) {}
+        all_landed_(executor_, asio::steady_timer::time_point::max()),
+        look_(executor_) {}
 
   const ToolBridgeOptions& options() const { return options_; }
   std::size_t argument_bytes() const { return argument_bytes_; }
@@ -110,6 +121,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     cell_ = nullptr;
     waiting_.clear();
     ready_.clear();
+    outgoing_.clear();
+    look_.cancel();
     for (const Flight& flight : flights_) flight.Request();
   }
 
@@ -159,11 +172,31 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     CallJournal::GoAhead go;
   };
 
-  // One call is always admitted, of any size.
+  std::size_t held_bytes() const { return argument_bytes_ + text_bytes_ + answer_bytes_; }
+
+  // Without other arguments and answers, one call is always admitted, of any size.
   bool Reserve(std::size_t bytes) {
     if (argument_bytes_ > 0 && argument_bytes_ + bytes > kMaxArgumentBytes) return false;
+    const bool is_alone = argument_bytes_ == 0 && answer_bytes_ == 0;
+    if (!is_alone && held_bytes() + bytes > kMaxHeldBytes) return false;
     argument_bytes_ += bytes;
     return true;
+  }
+
+  // Returns whether the code has much to read. Then calls wait, because their answers would.
+  bool IsBehind() const {
+    return !outgoing_.empty() || answer_bytes_ > kManyAnswerBytes || HasMuchToRead();
+  }
+  bool HasMuchToRead() const {
+    return cell_ != nullptr && unread_ != nullptr &&
+           unread_->unread_answer_bytes() > kMaxUnreadBytes;
+  }
+
+  asio::awaitable<void> AwaitRoomForAnswers() {
+    while (cell_ != nullptr && IsBehind()) {
+      asio::steady_timer pause(executor_, kLook);
+      co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
   }
 
   // Answers a call that takes no time and needs no approval. Returns false for other calls.
@@ -174,7 +207,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
       return true;
     }
     if (!tool->is_immediate() || tool->definition().approval.mode() != Approval::Mode::kNever ||
-        call.packed.size() > kSmallMessageBytes) {
+        call.packed.size() > kSmallMessageBytes || IsBehind()) {
       return false;
     }
     if (auto unpacked = Unpack(call); !unpacked) {
@@ -203,6 +236,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
 
   void LaunchWaiting() {
     while (!waiting_.empty() && begun_calls() < options_.side_by_side) {
+      if (IsBehind()) return LookLater();
       const std::size_t most = MostDecodedBytes(waiting_.front().packed.size());
       if (!Reserve(most)) return;
       ToolCall call = std::move(waiting_.front());
@@ -218,6 +252,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
 
   void LaunchReady() {
     while (!ready_.empty() && effects_ < options_.side_by_side) {
+      if (IsBehind()) return LookLater();
       const std::size_t most = MostDecodedBytes(ready_.front().call.arguments->text.size());
       if (!Reserve(most)) return;
       ReadyCall ready = std::move(ready_.front());
@@ -261,6 +296,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
           });
       if (!read) co_return;
       load.ShrinkTo(read->decoded_bytes);
+      co_await self->AwaitRoomForAnswers();
+      if (self->cell_ == nullptr) co_return;
       self->Answer(seq, co_await self->Perform(seq, *std::move(read)));
     } catch (const std::exception& thrown) {  // Thrown by Asio on cancellation.
       self->Answer(seq, ToolRaised{.type = "CancelledError", .message = thrown.what()});
@@ -314,6 +351,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     if (held == texts_.end()) return;
     text_bytes_ -= held->second;
     texts_.erase(held);
+    LaunchSoon();
   }
 
   static asio::awaitable<void> ServeJournaled(std::shared_ptr<Traffic> self, JournaledCall call) {
@@ -322,7 +360,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     auto ruling = co_await self->options_.journal->Before(call);
     if (auto* recorded = std::get_if<CallJournal::Recorded>(&ruling)) {
       if (!call.refused) self->run_.Count(call.name);
-      self->Answer(seq, std::move(recorded->answer), recorded->at);
+      self->Deliver({seq, std::move(recorded->answer), recorded->at});
     } else if (auto* instead = std::get_if<CallJournal::Instead>(&ruling)) {
       self->WriteDown(seq, std::move(instead->answer));
     } else if (auto* go = std::get_if<CallJournal::GoAhead>(&ruling)) {
@@ -346,6 +384,9 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
       if (arguments && !*arguments) answer = ToRaised(arguments->error());
       if (arguments && *arguments && self->cell_ != nullptr) {
         load.ShrinkTo(DecodedBytes(**arguments));
+        co_await self->AwaitRoomForAnswers();
+      }
+      if (arguments && *arguments && self->cell_ != nullptr) {
         answer = co_await self->Invoke(std::move(ready), **std::move(arguments));
       }
       --self->effects_;
@@ -400,33 +441,50 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   // order. A write that was begun is finished even if the run ends.
   void WriteDown(std::uint32_t seq, ToolAnswer answer) {
     answer = Sendable(std::move(answer));
-    std::size_t bytes = 0;
-    if (const auto* value = std::get_if<Value>(&answer)) bytes = DecodedBytes(*value);
-    if (bytes > kMaxAnswerBytes - answer_bytes_) {
-      answer = NoRoom();
-      bytes = 0;
-    }
-    answer_bytes_ += bytes;
-    unwritten_.push_back({seq, std::move(answer), bytes});
+    const std::size_t bytes = Hold(answer);
+    unwritten_.push_back({.seq = seq, .answer = std::move(answer), .bytes = bytes});
     if (std::exchange(writing_, true)) return;
     Spawn(executor_, WriteAll(shared_from_this()));
+  }
+
+  // Charges an answer that has to wait, and returns its size. Replaces it if there is no room.
+  std::size_t Hold(ToolAnswer& answer) {
+    const auto* value = std::get_if<Value>(&answer);
+    if (value == nullptr) return 0;
+    const std::size_t bytes = DecodedBytes(*value);
+    if (bytes > kMaxHeldBytes - std::min(held_bytes(), kMaxHeldBytes)) {
+      answer = NoRoom();
+      return 0;
+    }
+    answer_bytes_ += bytes;
+    return bytes;
+  }
+
+  void Release(std::size_t answer_bytes) {
+    answer_bytes_ -= answer_bytes;
+    if (answer_bytes > 0) LaunchSoon();
   }
 
   static ToolRaised NoRoom() {
     return {.type = "LimitError",
             .message =
-                "the tool was called, but its answer and those before it that are still to be "
-                "recorded take more than " +
-                std::to_string(kMaxAnswerBytes) + " bytes; call fewer tools at once"};
+                "the tool was called, but its answer has no room: the arguments and answers "
+                "of a run's open calls can take " +
+                std::to_string(kMaxHeldBytes) +
+                " bytes; call fewer tools at once, and read their answers sooner"};
   }
 
   static asio::awaitable<void> WriteAll(std::shared_ptr<Traffic> self) {
     while (!self->unwritten_.empty()) {
-      auto [seq, answer, bytes] = std::move(self->unwritten_.front());
+      Given given = std::move(self->unwritten_.front());
       self->unwritten_.pop_front();
-      const auto at = co_await self->options_.journal->After(seq, answer);
-      self->answer_bytes_ -= bytes;
-      if (at) self->Answer(seq, std::move(answer), *at);
+      const auto at = co_await self->options_.journal->After(given.seq, given.answer);
+      if (at) {
+        given.at = *at;
+        self->Deliver(std::move(given));
+      } else {
+        self->Release(given.bytes);
+      }
     }
     self->writing_ = false;
     if (self->flights_.empty()) self->all_landed_.cancel();
@@ -458,11 +516,51 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     co_return co_await options_.gate(std::move(call));
   }
 
+  struct Given {
+    std::uint32_t seq;
+    ToolAnswer answer;
+    SystemTime at{};
+    std::size_t bytes = 0;  // What Hold() charged.
+  };
+
   void Answer(std::uint32_t seq, ToolAnswer answer) {
-    Answer(seq, Sendable(std::move(answer)), std::chrono::system_clock::now());
+    answer = Sendable(std::move(answer));
+    const std::size_t bytes = IsBehind() ? Hold(answer) : 0;
+    Deliver({seq, std::move(answer), std::chrono::system_clock::now(), bytes});
   }
-  void Answer(std::uint32_t seq, ToolAnswer answer, SystemTime at) {
-    ReleaseText(seq);
+
+  // Passes answers to the cell, in order, as fast as it reads them.
+  void Deliver(Given given) {
+    ReleaseText(given.seq);
+    outgoing_.push_back(std::move(given));
+    SendOutgoing();
+  }
+
+  void SendOutgoing() {
+    while (!outgoing_.empty() && (cell_ == nullptr || !HasMuchToRead())) {
+      Given given = std::move(outgoing_.front());
+      outgoing_.pop_front();
+      Release(given.bytes);
+      Send(given.seq, std::move(given.answer), given.at);
+    }
+    if (!outgoing_.empty()) LookLater();
+  }
+
+  // The engine does not say when the code has read something.
+  void LookLater() {
+    if (std::exchange(looking_, true)) return;
+    look_.expires_after(pause_);
+    look_.async_wait([self = shared_from_this()](const boost::system::error_code&) {
+      self->looking_ = false;
+      if (self->cell_ == nullptr) return;
+      self->pause_ = self->HasMuchToRead() ? std::min(2 * self->pause_, kLongestLook) : kLook;
+      self->SendOutgoing();
+      self->LaunchReady();
+      self->LaunchWaiting();
+    });
+  }
+
+  void Send(std::uint32_t seq, ToolAnswer answer, SystemTime at) {
     if (cell_ == nullptr) return;
     const auto sent = cell_->AnswerAt(seq, std::move(answer), at);
     // Refused because the run ended meanwhile; nothing waits for it.
@@ -477,25 +575,25 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   const asio::any_io_executor executor_;
   const std::shared_ptr<const ToolSet> tools_;
   const ToolBridgeOptions options_;
+  const UnreadAnswers* const unread_;  // Of the cell; null if it cannot tell.
   ToolRun run_;
   std::deque<ToolCall> waiting_;  // In encoded form.
   std::deque<ReadyCall> ready_;   // Journaled calls that may be executed, as text.
   std::vector<Flight> flights_;
   std::set<std::uint32_t> begun_;  // Calls whose tools were started and have no answer.
   asio::steady_timer all_landed_;  // Cancelled when no call is left.
-  struct Unwritten {
-    std::uint32_t seq;
-    ToolAnswer answer;
-    std::size_t bytes;
-  };
-  std::deque<Unwritten> unwritten_;
+  std::deque<Given> unwritten_;
+  std::deque<Given> outgoing_;  // Recorded, or not to be recorded.
+  asio::steady_timer look_;     // Runs while `looking_`.
+  std::chrono::milliseconds pause_ = kLook;
+  bool looking_ = false;
   bool writing_ = false;
   bool launching_ = false;   // LaunchSoon() has posted.
   std::size_t reading_ = 0;  // Journaled calls that are being read.
   std::size_t effects_ = 0;  // Journaled calls whose tools are running.
   std::size_t argument_bytes_ =
       0;  // Decoded size of the arguments of current calls, or its upper bound.
-  std::size_t answer_bytes_ = 0;                // Size of answers that are not yet written.
+  std::size_t answer_bytes_ = 0;                // What Hold() charged for answers that wait.
   std::size_t text_bytes_ = 0;                  // The sum of texts_.
   std::map<std::uint32_t, std::size_t> texts_;  // The size of the text of each open journaled call.
 };

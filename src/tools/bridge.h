@@ -9,8 +9,10 @@
 // call only.
 //
 // The memory of a run's calls is bounded: kMaxArgumentBytes for the decoded arguments of all
-// current calls together, kMaxAnswerBytes for answers that the code has not taken yet. A call waits
-// until there is room for its arguments. An answer without room becomes a LimitError.
+// current calls together, kMaxHeldBytes for these, for texts of calls that wait for a person, and
+// for answers that are not recorded or not read yet. A call waits until there is room for its
+// arguments, and until the code has read most of the answers before it. An answer for which there
+// is no room, because many calls ended at once, becomes a LimitError.
 //
 // Trust     Calls were written by an attacker. Names and arguments are checked here, and nothing is
 //           done for a call that fails a check. Answers are the tools'; text that is not UTF-8 is
@@ -52,7 +54,7 @@ ToolGate OpenGate();
 
 // For one run; see above.
 inline constexpr std::size_t kMaxArgumentBytes = kMaxDecodedBytes + (8u << 20);
-inline constexpr std::size_t kMaxAnswerBytes = 32u << 20;
+inline constexpr std::size_t kMaxHeldBytes = 38u << 20;
 
 struct ToolBridgeOptions {
   std::size_t side_by_side = 32;

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/spawn.h"
+#include "engine/unread_answers.h"
 #include "wire/json.h"
 
 namespace caisson {
@@ -20,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A cell that records its answers. Refuses answers of more than `max_bytes`, as engines do.
-class RecordingCell final : public Cell {
+class RecordingCell final : public Cell, public UnreadAnswers {
  public:
   explicit RecordingCell(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
@@ -46,6 +47,9 @@ class RecordingCell final : public Cell {
     return {};
   }
 
+  std::size_t unread_answer_bytes() const override { return unread; }
+
+  std::size_t unread = 0;
   std::map<std::uint32_t, ToolAnswer> answers;
   std::vector<std::uint32_t> order;
 
@@ -134,6 +138,54 @@ class ToolBridgeTest : public ::testing::Test {
   int running_ = 0;
   int most_running_ = 0;
 };
+
+TEST_F(ToolBridgeTest, CallsAndAnswersWaitWhileTheCodeDoesNotRead) {
+  int calls = 0;
+  Add({.name = "held"}, Held());
+  Add({.name = "now"}, Inline([&](const Dict&) {
+        ++calls;
+        return Value(true);
+      }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  Call(bridge, 0, "held");
+  Poll();
+  cell_.unread = 2u << 20;
+  Call(bridge, 1, "now");
+  Release(0);
+  Poll();
+  EXPECT_EQ(calls, 0);
+  EXPECT_TRUE(cell_.answers.empty());
+  cell_.unread = 0;
+  context_.restart();
+  context_.run();
+  EXPECT_EQ(calls, 1);
+  EXPECT_THAT(cell_.order, ElementsAre(0, 1));
+  Close(bridge);
+}
+
+TEST_F(ToolBridgeTest, AnswersThatWaitAreBounded) {
+  Add({.name = "large"}, Awaitable([this](Dict) -> asio::awaitable<Value> {
+        auto timer = std::make_shared<asio::steady_timer>(co_await asio::this_coro::executor,
+                                                          asio::steady_timer::time_point::max());
+        held_.push_back(timer);
+        co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
+        co_return Value(std::string(15u << 20, 'x'));
+      }));
+  ToolBridge bridge(cell_, registry_.Snapshot(), {});
+  for (std::uint32_t seq = 0; seq < 3; ++seq) Call(bridge, seq, "large");
+  Poll();
+  cell_.unread = 2u << 20;
+  for (std::size_t call = 0; call < 3; ++call) Release(call);
+  Poll();
+  EXPECT_TRUE(cell_.answers.empty());
+  cell_.unread = 0;
+  context_.restart();
+  context_.run();
+  EXPECT_THAT(cell_.order, ElementsAre(0, 1, 2));
+  EXPECT_EQ(Shown(1), "LimitError: too long");  // This cell takes only short ones.
+  EXPECT_THAT(Shown(2), HasSubstr("LimitError: the tool was called, but its answer has no room"));
+  Close(bridge);
+}
 
 // A lane that watches its worker ends runs between two turns of its loop. The end of a call may be
 // in the queue at that time.
@@ -579,22 +631,26 @@ TEST_F(LargeCallTest, AThousandJournaledCallsRunAFewAtATimeAndEachIsAnswered) {
   EXPECT_EQ(most_running_, 4);
 }
 
-TEST_F(LargeCallTest, AnswersThatPileUpBecauseTheyCannotBeRecordedAreBounded) {
-  AddAny({.name = "list"},
-         Inline([](const Dict&) { return Value(List{std::vector<Value>(300'000)}); }));
+TEST_F(LargeCallTest, CallsWaitForLargeAnswersThatAreNotRecordedYet) {
+  int calls = 0;
+  AddAny({.name = "list"}, Inline([&](const Dict&) {
+           ++calls;
+           return Value(List{std::vector<Value>(300'000)});
+         }));
   const auto journal = std::make_shared<HoldingJournal>(context_.get_executor());
   journal->writes = false;
   journal->Decide();
   ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal});
   for (std::uint32_t seq = 0; seq < 6; ++seq) bridge.OnCall(Nones(seq, "list", 1));
   Poll();
+  EXPECT_EQ(calls, 1);
   journal->writes = true;
   journal->Decide();
-  Poll();
-  ASSERT_EQ(cell_.answers.size(), 6u);
-  // Two answers have room; those here are too long for the cell, which is another error.
-  EXPECT_THAT(Shown(0), HasSubstr("too long"));
-  EXPECT_THAT(Shown(5), HasSubstr("call fewer tools at once"));
+  context_.restart();
+  while (cell_.answers.size() < 6 && context_.run_one_for(10s) > 0) continue;
+  EXPECT_EQ(calls, 6);
+  // All had room; they are too long for this cell.
+  for (std::uint32_t seq = 0; seq < 6; ++seq) EXPECT_EQ(Shown(seq), "LimitError: too long");
   Close(bridge);
 }
 

@@ -125,7 +125,9 @@ enum class Ending : std::uint32_t {
   kExit = 5,  // os._exit; `detail`: the exit status.
   kResultTooBig = 6,
   kToolCalls = 7,
+  kMemory = 8,  // The answers that the code does not read take too much memory.
 };
+inline constexpr Ending kLastEnding = Ending::kMemory;
 
 enum class Trap : std::uint32_t {
   kOther = 0,

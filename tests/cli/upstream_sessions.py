@@ -31,7 +31,9 @@ for line in sys.stdin:
     elif method == "tools/call":
         name = params["name"]
         if name == "crash": os._exit(3)
-        if name == "hang": continue
+        if name == "hang":
+            with open("effects", "a") as log: print(name, file=log)
+            continue
         if name == "grow": tools["new"] = "A new tool."
         if name == "change": tools["gated"] = "Another tool."
         if name == "drop": del tools["who"]
@@ -42,6 +44,15 @@ for line in sys.stdin:
     else:
         send(id=m["id"], error={"code": -32601, "message": "no"})
 '''
+CHATS = """
+[identity]
+mode = "headers"
+[identity.headers]
+user = "x-user"
+tenant = "x-tenant"
+chat = "x-chat"
+proxies = ["127.0.0.0/8"]
+"""
 UPSTREAM = f'[[upstream]]\nname = "up"\ncommand = ["{sys.executable}", "server.py"]\n'
 
 
@@ -137,10 +148,56 @@ class UpstreamSessions(serve.Serve):
 
     def test_there_are_only_so_many(self):
         self.serve_with("max_instances = 1")
-        pid = self.value("up_who()")["pid"]
+        self.hang_in_the_background(self.as_key(serve.ANN))
         self.assertIn('all 1 instances of the server "up" are in use by other sessions',
                       self.error("up_who()", serve.BOB))
-        self.assertEqual(self.value("up_who()")["pid"], pid)
+
+    def test_an_idle_one_makes_room_for_another_user(self):
+        self.serve_with("max_instances = 1")
+        ann = self.value("up_who()")["pid"]
+        self.value("up_who()", serve.BOB)
+        self.wait_until(lambda: not is_alive(ann), "ann's ends")
+        self.assertNotEqual(self.value("up_who()")["pid"], ann)
+
+    def test_the_user_with_most_chats_makes_room(self):
+        self.serve_with("max_instances = 4", identity=CHATS)
+        other = self.value_in_chat("bob", "1")
+        chats = [self.value_in_chat("ann", str(chat)) for chat in range(3)]
+        self.assertEqual(len({other, *chats}), 4)
+        self.value_in_chat("eve", "1")
+        self.wait_until(lambda: not is_alive(chats[0]), "ann's oldest ends")
+        self.assertEqual(self.value_in_chat("bob", "1"), other)
+        self.assertEqual([self.value_in_chat("ann", str(chat)) for chat in (1, 2)], chats[1:])
+
+    def test_the_calls_of_one_user_use_half_at_most(self):
+        self.serve_with("max_instances = 4", identity=CHATS)
+        for chat in range(2):
+            self.hang_in_the_background(self.in_chat("ann", str(chat)))
+        refused = self.ask("POST", "/v1/runs", {"code": "up_who()"}, headers=self.in_chat("ann", "2")).json["outcome"]
+        self.assertIn("one user can use at most half of all (max_instances = 4)", refused["error"]["message"])
+        for chat in range(3):
+            self.value_in_chat("bob", str(chat))
+
+    def as_key(self, key):
+        return {"Authorization": "Bearer " + key}
+
+    def in_chat(self, user, chat):
+        return {"x-tenant": "acme", "x-user": user, "x-chat": chat}
+
+    def value_in_chat(self, user, chat):
+        answer = self.ask("POST", "/v1/runs", {"code": "up_who()['pid']"}, headers=self.in_chat(user, chat))
+        self.assertEqual(answer.json["outcome"]["status"], "completed", answer)
+        return answer.json["outcome"]["result"]
+
+    def hang_in_the_background(self, headers):
+        before = self.effects().count("hang")
+        run = {"code": "up_hang()", "wait": False, "limits": {"wall_seconds": 100}}
+        self.assertEqual(self.ask("POST", "/v1/runs", run, headers=headers).status, 202)
+        self.wait_until(lambda: self.effects().count("hang") > before, "the call hangs")
+
+    def effects(self):
+        effects = self.work / "effects"
+        return effects.read_text() if effects.exists() else ""
 
     def test_a_crash_harms_its_own_user_only(self):
         self.serve_with()

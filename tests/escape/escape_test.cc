@@ -294,7 +294,21 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
     return {.state = *pair->items.at(0).If<std::string>(), .chance = *ToJson(pair->items.at(1))};
   }
 
-  // Runs the attack, with a tool that returns the length of its argument.
+  // Returns the length of the argument; for ("answer", n), as many characters.
+  static Value AnswerTo(const ToolCall& call) {
+    const auto& given = call.positional.items;
+    if (given.size() == 2 && given[0] == Value("answer")) {
+      const auto* length = given[1].If<std::int64_t>();
+      constexpr std::int64_t kMost = 8 << 20;
+      if (length != nullptr && *length >= 0 && *length <= kMost) {
+        return Value(std::string(static_cast<std::size_t>(*length), 'x'));
+      }
+    }
+    const auto* bytes = given.empty() ? nullptr : given[0].If<Bytes>();
+    return bytes == nullptr ? Value() : Value(static_cast<std::int64_t>(bytes->data.size()));
+  }
+
+  // Runs the attack, with a tool that answers as AnswerTo().
   Outcome Perform(const Attack& attack, int seed) {
     std::string known = "CANARY_FILE = '" + canary_.file() + "'; CANARY_DIR = '" +
                         canary_.folder() + "'; PORT = " + std::to_string(listener_.port()) +
@@ -302,11 +316,7 @@ class EscapeTest : public ::testing::TestWithParam<Attack> {
     Guest guest =
         Guest::Open(*engine_, "mallory", attack.mounts ? shared_.Open(attack.target) : nullptr);
     guest.Start({.code = known + attack.code, .limits = attack.limits, .tools = {"tool"}});
-    return guest.Serve([](const ToolCall& call) {
-      const auto* bytes =
-          call.positional.items.empty() ? nullptr : call.positional.items[0].If<Bytes>();
-      return bytes == nullptr ? Value() : Value(static_cast<std::int64_t>(bytes->data.size()));
-    });
+    return guest.Serve([](const ToolCall& call) { return AnswerTo(call); });
   }
 
   void CheckOutcome(const Attack& attack, const Outcome& outcome) {

@@ -31,6 +31,9 @@ CONFIG = """
 url = "memory:"
 [engine]
 default = "{engine}"
+[limits]
+stdout_bytes = 4194304
+result_bytes = 4194304
 [policy]
 preset = "open"
 [identity]
@@ -55,6 +58,12 @@ kind = "command"
 command = ["/usr/bin/wc", "-c"]
 approval = "never"
 input_schema = {{ type = "object", properties = {{ x = {{}} }} }}
+[[tool]]
+name = "large"
+kind = "command"
+command = ["/usr/bin/head", "-c", "1000000", "/dev/zero"]
+approval = "never"
+input_schema = {{ type = "object" }}
 """
 
 

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <fstream>
@@ -13,6 +15,7 @@
 
 #include "base/sanitized.h"
 #include "base/spawn.h"
+#include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
 #include "tools/command/command_tool.h"
 #include "wire/json.h"
@@ -207,6 +210,95 @@ TEST_F(BridgeTest, MoreOpenCallsThanARunMayHaveRaiseLimitError) {
                limits)),
       R"([1500,true,"LimitError: a run can have 1024 calls open at once; wait for some of )"
       R"(them before you call again",3])");
+}
+
+// Answers to code that reads them, and to code that does not.
+class AnswersTest : public OnEachEngine {
+ protected:
+  static constexpr std::size_t kAnswerBytes = 1u << 20;
+
+  void SetUp() override {
+    if (GetParam() == EngineKind::kWasm) {
+      auto engine = StartWasm();
+      executor_ = engine->lane_executor(0);
+      engine_ = std::move(engine);
+    } else {
+      auto engine =
+          StartNative(GetParam() == EngineKind::kForeign ? ForeignOptions() : NativeOptions());
+      executor_ = engine->lane_executor(0);
+      engine_ = std::move(engine);
+    }
+    const auto large = [this](const Dict&) {
+      ++made_;
+      return Value(std::string(kAnswerBytes, 'x'));
+    };
+    Add("soon", Awaitable([large](const Dict& given) -> asio::awaitable<Value> {
+          asio::steady_timer timer(co_await asio::this_coro::executor, 1ms);
+          co_await timer.async_wait(asio::use_awaitable);
+          co_return large(given);
+        }));
+    Add("now", Inline(large));
+  }
+
+  void Add(std::string name, ToolBody body) {
+    ASSERT_TRUE(registry_.Add(
+        *Tool::Make({.name = std::move(name), .input_schema = Value(Dict())}, std::move(body))));
+  }
+
+  Outcome Run(std::string code, std::chrono::seconds wall_time) {
+    RunRequest request{.code = std::move(code), .tools = {"soon", "now"}};
+    request.limits.wall_time = request.limits.cpu_time = wall_time;
+    request.limits.tool_calls = 2000;
+    std::promise<Outcome> outcome;
+    Spawn(executor_, [&]() -> asio::awaitable<void> {
+      auto cell = co_await engine_->Open({.owner = OwnerId("ann")});
+      ToolBridge bridge(**cell, registry_.Snapshot(), {.pool = io_.get_executor()});
+      auto result = co_await (*cell)->Run(std::move(request), bridge, AfterRun::kDiscard);
+      co_await bridge.Close();
+      outcome.set_value(*std::move(result));
+    });
+    return outcome.get_future().get();
+  }
+
+  std::unique_ptr<Engine> engine_;
+  asio::any_io_executor executor_;
+  asio::thread_pool io_{1};
+  ToolRegistry registry_;
+  std::atomic<int> made_ = 0;
+};
+INSTANTIATE_ON_BOTH_ENGINES(AnswersTest);
+
+TEST_P(AnswersTest, ThatNobodyReadsTakeOnlyWhatARunMayTake) {
+  for (const std::string tool : {"soon", "now"}) {
+    EXPECT_EQ(ResultJson(Run("len(" + tool + "())", 10s)), std::to_string(kAnswerBytes));
+    made_ = 0;
+    PeakMemory::Reset();
+    const std::uint64_t before = PeakMemory::Bytes();
+    const Outcome outcome =
+        Run("import asyncio, time\n"
+            "calls = [asyncio.ensure_future(" +
+                tool +
+                "()) for _ in range(1024)]\n"
+                "await asyncio.sleep(0.01)\n"
+                "while True: pass",
+            4s);
+    EXPECT_EQ(outcome.status, RunStatus::kLimit) << Ending(outcome);
+    if (!kIsSanitized) EXPECT_LE(PeakMemory::Bytes() - before, kMaxGrowthPerRun);
+    EXPECT_GT(made_, 1);
+    // Calls are not made for answers that wait in the host.
+    if (GetParam() != EngineKind::kWasm) EXPECT_LT(made_, 64);
+  }
+  EXPECT_EQ(engine_->stats().workers_lost, 0u);
+}
+
+TEST_P(AnswersTest, ThatAreReadAreNotLimitedTogether) {
+  for (const std::string tool : {"soon", "now"}) {
+    EXPECT_EQ(ResultJson(Run("import asyncio\n"
+                             "sum(map(len, await asyncio.gather(*[" +
+                                 tool + "() for _ in range(80)])))",
+                             30s)),
+              std::to_string(80 * kAnswerBytes));
+  }
 }
 
 }  // namespace

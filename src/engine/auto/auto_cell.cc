@@ -1,6 +1,7 @@
 #include "engine/auto/auto_cell.h"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -54,7 +55,12 @@ class AutoCell::Relay final : public RunEvents, public std::enable_shared_from_t
       return Error(ErrorCode::kFailedPrecondition, "no call with this number is open");
     }
     open_.erase(open);
-    asio::post(cell->executor(), [weak = cell_, seq, answer = std::move(answer), now]() mutable {
+    const auto* value = std::get_if<Value>(&answer);
+    const std::size_t bytes = value == nullptr ? 0 : DecodedBytes(*value);
+    *posted_bytes_ += bytes;
+    asio::post(cell->executor(), [weak = cell_, posted = posted_bytes_, bytes, seq,
+                                  answer = std::move(answer), now]() mutable {
+      *posted -= bytes;
       const auto there = weak.lock();
       if (there == nullptr) return;
       auto given = there->AnswerAt(seq, std::move(answer), now);
@@ -66,12 +72,17 @@ class AutoCell::Relay final : public RunEvents, public std::enable_shared_from_t
     return {};
   }
   void End() { events_ = nullptr; }
+  // The size of the answers on their way to the cell's lane.
+  std::size_t posted_bytes() const { return *posted_bytes_; }
 
  private:
   const asio::any_io_executor executor_;
   RunEvents* events_;  // Null once the run has ended.
   const std::weak_ptr<Cell> cell_;
   std::vector<std::uint32_t> open_;
+  // Shared with the answers on their way.
+  const std::shared_ptr<std::atomic<std::size_t>> posted_bytes_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 AutoCell::AutoCell(AutoEngine& engine, OpenOptions options, std::unique_ptr<Cell> cell, State state)
@@ -149,6 +160,13 @@ Result<void> AutoCell::AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime n
   if (!native_) return cell()->AnswerAt(seq, std::move(answer), now);
   if (relay_) return relay_->Answer(seq, std::move(answer), now);
   return Error(ErrorCode::kFailedPrecondition, "no call with this number is open");
+}
+
+std::size_t AutoCell::unread_answer_bytes() const {
+  const auto there = cell();
+  const auto* unread = dynamic_cast<const UnreadAnswers*>(there.get());
+  return (relay_ ? relay_->posted_bytes() : 0) +
+         (unread != nullptr ? unread->unread_answer_bytes() : 0);
 }
 
 asio::awaitable<Result<SavedCell>> AutoCell::Save(AfterSave after) {

@@ -6,6 +6,7 @@
 // Lifetime  As Cell.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -13,10 +14,11 @@
 #include "base/result.h"
 #include "engine/auto/auto_engine.h"
 #include "engine/engine.h"
+#include "engine/unread_answers.h"
 
 namespace caisson {
 
-class AutoCell final : public Cell {
+class AutoCell final : public Cell, public UnreadAnswers {
  public:
   enum class State {
     kFresh,
@@ -36,6 +38,7 @@ class AutoCell final : public Cell {
   Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) override;
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override;
   void Cancel() override;
+  std::size_t unread_answer_bytes() const override;
 
  private:
   class Relay;

@@ -8,10 +8,12 @@
 //           is destroyed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -23,6 +25,26 @@ namespace caisson {
 
 class CellProtocol;
 
+// The limit of the answers to one cell that wait in its link, and what is left above it for short
+// ones, which say that another did not fit.
+inline constexpr std::size_t kMaxUnsentAnswerBytes = 16u << 20;
+inline constexpr std::size_t kUnsentReserveBytes = 1u << 20;
+inline constexpr std::size_t kShortAnswerBytes = 16u << 10;
+
+// Returns whether an answer of `length` bytes may wait behind `unsent` bytes for the same cell.
+constexpr bool HasRoomForAnswer(std::size_t length, std::size_t unsent) {
+  const std::size_t most =
+      kMaxUnsentAnswerBytes + (length <= kShortAnswerBytes ? kUnsentReserveBytes : 0);
+  return length <= most && unsent <= most - length;
+}
+
+inline Error TooManyAnswers() {
+  return Error(ErrorCode::kResourceExhausted,
+               "the answers that the code has not read have more than " +
+                   std::to_string(kMaxUnsentAnswerBytes) +
+                   " bytes; read some before you make more calls");
+}
+
 class CellLink {
  public:
   virtual ~CellLink() = default;
@@ -30,7 +52,7 @@ class CellLink {
   CellLink& operator=(const CellLink&) = delete;
 
   // Sends one message, `head` then `body`, to the cell. Fails with kResourceExhausted if too much
-  // is queued.
+  // is queued. Tells the cell's session (SetUnsent) how much waits for it.
   virtual Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                             std::string_view body) = 0;
 

@@ -215,7 +215,14 @@ Result<void> CellProtocol::SendAnswer(std::uint32_t seq, const ToolAnswer& answe
                      std::to_string(limits_.message_bytes) + " are allowed");
   }
   const wire::AnswerHeader header{.seq = seq, .reserved = 0, .clock_ns = UnixNanoseconds(now)};
-  return link_->Send(ToWorker::kAnswer, id_, AsBytes(header), body);
+  auto sent = link_->Send(ToWorker::kAnswer, id_, AsBytes(header), body);
+  // Not even the news that an answer did not fit has room.
+  if (!sent && sent.error().code() == ErrorCode::kResourceExhausted &&
+      body.size() + sizeof header <= kShortAnswerBytes) {
+    Distrust("it does not read the answers to its calls");
+    return Refused("the run has ended");
+  }
+  return sent;
 }
 
 Result<void> CellProtocol::Save(AfterSave after, std::uint64_t max_bytes, SaveDone&& done) {

@@ -11,8 +11,10 @@
 //           of them to release it destroys it and gives its place in the engine back.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -120,6 +122,10 @@ class CellProtocol : public std::enable_shared_from_this<CellProtocol> {
   void OnDied(const wire::DoneHeader& measured, Verdict verdict);
   // The worker or fork server is gone. What was under way ends with `reason`.
   void OnLost(RunReason reason, const std::string& why);
+  // The link holds this much that the cell has not read.
+  void SetUnsent(std::size_t bytes) { unsent_bytes_.store(bytes, std::memory_order_relaxed); }
+  // May be called from any thread.
+  std::size_t unsent_bytes() const { return unsent_bytes_.load(std::memory_order_relaxed); }
   // Returns whether the worker has missed its deadline for a message (see kGrace).
   bool overdue(SteadyTime now) const { return now >= deadline_; }
 
@@ -207,6 +213,7 @@ class CellProtocol : public std::enable_shared_from_this<CellProtocol> {
   std::uint64_t max_saved_bytes_ = 0;
   SteadyTime deadline_ = SteadyTime::max();
 
+  std::atomic<std::size_t> unsent_bytes_ = 0;
   Limits limits_;
   RunEvents* events_ = nullptr;
   RunDone run_done_;

@@ -328,7 +328,7 @@ void CellProtocol::AddFile(OutcomeFile file) {
 
 Result<void> CellProtocol::OnDone(std::string_view message) {
   const auto parts = Split<wire::DoneHeader>(message);
-  if (!parts || parts->first.ending > wire::Ending::kToolCalls) return Violation("a bad end");
+  if (!parts || parts->first.ending > wire::kLastEnding) return Violation("a bad end");
   const bool kept = (parts->first.flags & wire::kCellKept) != 0;
   if (kept && !may_keep_) return Violation("a cell kept unasked");
 
@@ -517,6 +517,7 @@ void CellProtocol::Detach() {
   partial_.clear();
   partial_kind_.reset();
   std::exchange(link_, nullptr)->Detach(*this);
+  SetUnsent(0);
 }
 
 void CellProtocol::OnDied(const wire::DoneHeader& measured, Verdict verdict) {
@@ -552,6 +553,7 @@ void CellProtocol::OnLost(RunReason reason, const std::string& why) {
   deadline_ = SteadyTime::max();
   CloseCalls();
   link_ = nullptr;
+  SetUnsent(0);
 }
 
 void CellProtocol::SetDeadline() {

@@ -240,6 +240,9 @@ Result<void> ApplyReport(const wire::DoneHeader& header, std::string_view report
     case Ending::kToolCalls:
       End(outcome, RunStatus::kLimit, RunReason::kToolCalls);
       break;
+    case Ending::kMemory:
+      End(outcome, RunStatus::kLimit, RunReason::kMemory);
+      break;
   }
   return {};
 }

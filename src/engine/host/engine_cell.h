@@ -7,16 +7,18 @@
 // Lifetime  Destroying it frees the cell and cancels a run in progress.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 
 #include "engine/engine.h"
 #include "engine/host/cell_protocol.h"
 #include "engine/host/engine_lane.h"
+#include "engine/unread_answers.h"
 
 namespace caisson {
 
-class EngineCell : public Cell {
+class EngineCell : public Cell, public UnreadAnswers {
  public:
   EngineCell(EngineLane& lane, OwnerId owner, Admission::Place place,
              std::chrono::nanoseconds queued);
@@ -37,6 +39,8 @@ class EngineCell : public Cell {
   void Cancel() override;
   bool holds_state() const override { return session_->idle(); }
   std::optional<Preparation> preparation() const override { return session_->preparation(); }
+
+  std::size_t unread_answer_bytes() const override { return session_->unsent_bytes(); }
 
   const std::shared_ptr<CellProtocol>& session() const { return session_; }
 

@@ -40,10 +40,10 @@ constexpr std::uint64_t kMemoryWhileMade = 256u << 20;
 constexpr int kReadsPerTurn = 4;
 // Maximum content of a pipe or socket whose writers are dead: its buffer.
 constexpr int kReadsAtTheEnd = 256;
-constexpr std::size_t kMaxUnsentBytes = 256u << 20;
+// Short messages are sent together, in parts of this size.
+constexpr std::size_t kPartBytes = 64u << 10;
 // The clock of file systems may be late; it is read again after this time.
 constexpr std::chrono::microseconds kShortestNap{100};
-constexpr std::size_t kKeptBufferBytes = 1u << 20;
 // For cells in a scratch space; the same as for cells with a namespace (forkserver/cell.h).
 constexpr std::size_t kThreads = 16;
 // A pool of processes needs two for itself and two for each process.
@@ -303,8 +303,8 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
     return {};
   }
   if (kind == ToWorker::kSave) TRY(RequireCopies());
-  if (head.size() + body.size() > kMaxUnsentBytes - std::min(unsent_.size(), kMaxUnsentBytes)) {
-    return Error(ErrorCode::kResourceExhausted, "too much waits to be sent to the cell");
+  if (kind == ToWorker::kAnswer && !HasRoomForAnswer(head.size() + body.size(), unsent_bytes_)) {
+    return TooManyAnswers();
   }
   if (kind == ToWorker::kSave) {
     may_ask_process_map_ = true;
@@ -321,10 +321,22 @@ Result<void> CellProcess::Send(ToWorker kind, std::uint64_t /*cell*/, std::strin
     BeginRun(start);
     if (kind == ToWorker::kRestore) AwaitAnswer();
   }
-  unsent_.reserve(unsent_.size() + sizeof(wire::StreamFrame) + head.size() + body.size());
-  AppendFrames(kind, head, body, unsent_);
+  Queue(kind, head, body);
   if (!is_corked_) Flush();
   return {};
+}
+
+void CellProcess::Queue(ToWorker kind, std::string_view head, std::string_view body) {
+  const std::size_t length = head.size() + body.size();
+  if (unsent_.empty() || unsent_.back().size() + length > kPartBytes) unsent_.emplace_back();
+  std::string& part = unsent_.back();
+  const std::size_t before = part.size();
+  if (length > kPartBytes) {
+    part.reserve(length + (length / wire::kMaxFramePayload + 1) * sizeof(wire::StreamFrame));
+  }
+  AppendFrames(kind, head, body, part);
+  unsent_bytes_ += part.size() - before;
+  if (session_) session_->SetUnsent(unsent_bytes_);
 }
 
 Result<void> CellProcess::RequireCopies() const {
@@ -361,7 +373,7 @@ Result<void> CellProcess::SendProcessMap() {
                             "), and they cannot be copied; let them end first");
   }
   thread_watch_.reset();
-  AppendFrames(ToWorker::kSave, {}, process_map ? process_map->bytes : std::string_view(), unsent_);
+  Queue(ToWorker::kSave, {}, process_map ? process_map->bytes : std::string_view());
   if (!is_corked_) Flush();
   if (!process_map) return session_->OnMessage(ToHost::kRefused, process_map.error().message());
   AwaitAnswer();
@@ -426,24 +438,27 @@ void CellProcess::BeginRun(const wire::StartHeader& start) {
 
 void CellProcess::Flush() {
   if (awaits_room_) return;
-  while (sent_ < unsent_.size()) {
-    const ssize_t n = ::send(socket_.native_handle(), unsent_.data() + sent_,
-                             unsent_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+  while (!unsent_.empty()) {
+    const std::string& part = unsent_.front();
+    const ssize_t n = ::send(socket_.native_handle(), part.data() + sent_, part.size() - sent_,
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n >= 0) {
       sent_ += static_cast<std::size_t>(n);
+      unsent_bytes_ -= static_cast<std::size_t>(n);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       break;
     } else if (errno != EINTR) {
       // The cell is dead: the fork server reports how, and nothing else matters.
-      sent_ = unsent_.size();
+      unsent_.clear();
+      unsent_bytes_ = sent_ = 0;
+      break;
     }
-  }
-  if (sent_ == unsent_.size()) {
-    unsent_.clear();
-    if (sent_ > kKeptBufferBytes) unsent_.shrink_to_fit();
+    if (sent_ < part.size()) continue;
+    unsent_.pop_front();
     sent_ = 0;
-    return;
   }
+  if (session_) session_->SetUnsent(unsent_bytes_);
+  if (unsent_.empty()) return;
   awaits_room_ = true;
   socket_.async_wait(Descriptor::wait_write,
                      [self = shared_from_this()](const boost::system::error_code& error) {

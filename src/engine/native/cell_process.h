@@ -16,7 +16,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -145,6 +147,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   Result<void> FinishKept();
   bool ReadOutput(Output& output);
   void ReadOutputs();
+  void Queue(wire::ToWorker kind, std::string_view head, std::string_view body);
   void Flush();
 
   void AwaitQuestions();
@@ -181,10 +184,11 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   Output out_;
   Output err_;
   StreamFrames frames_;
-  std::string unsent_;
-  std::size_t sent_ = 0;      // Bytes of it that are sent.
-  bool is_corked_ = false;    // Messages are collected and sent together.
-  bool awaits_room_ = false;  // A handler waits until the socket accepts more of unsent_.
+  std::deque<std::string> unsent_;  // Frames. The first part is being sent.
+  std::size_t sent_ = 0;            // Bytes of the first part that are sent.
+  std::size_t unsent_bytes_ = 0;    // Of all parts, without what is sent.
+  bool is_corked_ = false;          // Messages are collected and sent together.
+  bool awaits_room_ = false;        // A handler waits until the socket accepts more of unsent_.
 
   std::shared_ptr<CellProtocol> session_;
   bool reserved_ = false;

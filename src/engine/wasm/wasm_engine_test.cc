@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -99,6 +100,65 @@ TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
   });
   context.run();
   EXPECT_EQ(ended, 10);
+}
+
+TEST(WasmEngineTest, ACellThatReadsNothingIsLimitedAloneAndDelaysNobody) {
+  std::atomic<bool> reads = false;
+  std::vector<std::pair<std::uint64_t, ToWorker>> received;
+  std::uint64_t hog = 0;
+  auto engine = MakeEngine([&](WorkerEnd& end, int) -> WorkerExit {
+    end.Ready();
+    const auto start = end.Receive();
+    if (!start) return {};
+    hog = start->cell;
+    for (std::uint32_t seq = 0; seq < 3; ++seq) end.Call(hog, seq, "large");
+    reads.wait(false);
+    while (received.size() < 4) {
+      const auto message = end.Receive();
+      if (!message) return {};
+      received.emplace_back(message->cell, message->kind);
+      if (message->kind == ToWorker::kStart) end.Return(message->cell, message->Code());
+    }
+    end.Return(hog, Value(true));
+    end.Receive();
+    return {};
+  });
+  Recorder events;
+  Recorder other_events;
+  std::promise<Result<Outcome>> other;
+  OnLane(*engine, [&]() -> asio::awaitable<void> {
+    const auto lane = engine->lane_executor(0);
+    auto cell = *co_await engine->Open({.owner = OwnerId("a")});
+    events.on_call = [&](const ToolCall& call) {
+      const Value large(std::string(7u << 20, 'x'));
+      const auto answered = cell->Answer(call.seq, large);
+      if (call.seq < 2) {
+        EXPECT_TRUE(answered) << answered.error().message();
+        return;
+      }
+      ASSERT_FALSE(answered);
+      EXPECT_EQ(answered.error().code(), ErrorCode::kResourceExhausted);
+      EXPECT_THAT(answered.error().message(), HasSubstr("16777216 bytes"));
+      EXPECT_TRUE(cell->Answer(call.seq, ToolRaised{"LimitError", "too much"}));
+      Spawn(lane, [&]() -> asio::awaitable<void> {
+        other.set_value(co_await RunOnce(*engine, "other", other_events));
+      });
+      asio::post(lane, [&] {
+        reads = true;
+        reads.notify_all();
+      });
+    };
+    auto outcome = co_await cell->Run({.code = "x"}, events, AfterRun::kDiscard);
+    EXPECT_TRUE(outcome && outcome->status == RunStatus::kCompleted);
+  });
+  const auto outcome = other.get_future().get();
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  EXPECT_EQ(*outcome->result, Value("other"));
+  ASSERT_EQ(received.size(), 4u);
+  EXPECT_EQ(received[0], std::pair(hog, ToWorker::kAnswer));
+  EXPECT_EQ(received[1].second, ToWorker::kStart);  // Before what else waits for the first cell.
+  EXPECT_EQ(received[2], std::pair(hog, ToWorker::kAnswer));
+  EXPECT_EQ(received[3], std::pair(hog, ToWorker::kAnswer));
 }
 
 TEST(WasmEngineTest, CarriesCallsAndAnswers) {
@@ -255,6 +315,7 @@ TEST(WasmEngineTest, MapsEveryEndingToItsOutcome) {
       {Ending::kExit, 3, RunStatus::kFailed, RunReason::kRaised, "SystemExit"},
       {Ending::kResultTooBig, 0, RunStatus::kLimit, RunReason::kResult, ""},
       {Ending::kToolCalls, 0, RunStatus::kLimit, RunReason::kToolCalls, ""},
+      {Ending::kMemory, 0, RunStatus::kLimit, RunReason::kMemory, ""},
   };
   for (const Case& c : cases) {
     const Outcome outcome = FirstOutcome([&](WorkerEnd& end, const Received& start) {

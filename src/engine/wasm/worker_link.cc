@@ -13,7 +13,8 @@ using wire::ToWorker;
 // Maximum number of frames, and maximum time, per turn for a worker that floods its ring.
 constexpr int kFramesPerTurn = 256;
 constexpr std::chrono::microseconds kTurn{500};
-// Maximum size of messages to the worker that wait for space in the ring.
+// Maximum size of messages to the worker that wait for space in the ring, except answers, which are
+// limited for each cell. Starts have the size of their files; a cell has one.
 constexpr std::size_t kMaxQueuedBytes = 256u << 20;
 constexpr std::size_t kMaxStraySaves = 64;
 constexpr std::size_t kMaxMissingWalls = 64;
@@ -60,7 +61,7 @@ Result<bool> WorkerLink::Pump() {
   }
   if (reader_.TakeWriterWaits()) wire::FutexWake(reader_.header().head);
   RunDeferred();
-  if (good && !queue_.empty()) good = WriteQueued();
+  if (good && !turns_.empty()) good = WriteQueued();
   in_turn_ = false;
   if (wrote_) WakeReader();
   if (!good || broken_) {
@@ -134,7 +135,7 @@ Result<void> WorkerLink::Send(ToWorker kind, std::uint64_t cell, std::string_vie
                               std::string_view body) {
   if (broken_) return Error(ErrorCode::kUnavailable, "the worker is being replaced");
   const std::size_t length = head.size() + body.size();
-  if (queue_.empty() && length <= wire::kMaxFramePayload) {
+  if (turns_.empty() && length <= wire::kMaxFramePayload) {
     auto written = writer_.Write(std::to_underlying(kind), 0, cell, head, body);
     if (written) {
       wrote_ = true;
@@ -147,14 +148,23 @@ Result<void> WorkerLink::Send(ToWorker kind, std::uint64_t cell, std::string_vie
       return written;
     }
   }
-  if (length > kMaxQueuedBytes - queued_bytes_) {
+  const auto queue = queues_.find(cell);
+  if (kind == ToWorker::kAnswer) {
+    const std::size_t unsent = queue == queues_.end() ? 0 : queue->second.bytes;
+    if (!HasRoomForAnswer(length, unsent)) return TooManyAnswers();
+  } else if (length > kMaxQueuedBytes - queued_bytes_) {
     return Error(ErrorCode::kResourceExhausted, "too much waits to be sent to the worker");
+  } else {
+    queued_bytes_ += length;
   }
   std::string bytes;
   bytes.reserve(length);
   bytes.append(head).append(body);
-  queue_.push_back({.kind = kind, .cell = cell, .bytes = std::move(bytes)});
-  queued_bytes_ += length;
+  if (queue == queues_.end()) turns_.push_back(cell);
+  Queue& waiting = queues_[cell];
+  waiting.messages.push_back({.kind = kind, .bytes = std::move(bytes)});
+  waiting.bytes += length;
+  TellUnsent(cell, waiting.bytes);
   if (in_turn_) return {};
   auto written = WriteQueued();
   if (wrote_) WakeReader();
@@ -163,12 +173,14 @@ Result<void> WorkerLink::Send(ToWorker kind, std::uint64_t cell, std::string_vie
 }
 
 Result<void> WorkerLink::WriteQueued() {
-  while (!queue_.empty()) {
-    Outgoing& message = queue_.front();
+  while (!turns_.empty()) {
+    const std::uint64_t cell = turns_.front();
+    Queue& queue = queues_.at(cell);
+    Outgoing& message = queue.messages.front();
     const std::string_view rest = std::string_view(message.bytes).substr(message.sent);
     const std::string_view part = rest.substr(0, wire::kMaxFramePayload);
     const std::uint16_t flags = part.size() < rest.size() ? wire::kMoreFollows : 0;
-    auto written = writer_.Write(std::to_underlying(message.kind), flags, message.cell, part);
+    auto written = writer_.Write(std::to_underlying(message.kind), flags, cell, part);
     if (!written) {
       // Full: the worker notifies us when there is space, which leads to Pump.
       if (written.error().code() == ErrorCode::kResourceExhausted) return {};
@@ -178,10 +190,24 @@ Result<void> WorkerLink::WriteQueued() {
     wrote_ = true;
     message.sent += part.size();
     if (flags != 0) continue;
-    queued_bytes_ -= message.bytes.size();
-    queue_.pop_front();
+    const std::size_t length = message.bytes.size();
+    if (message.kind != ToWorker::kAnswer) queued_bytes_ -= length;
+    queue.bytes -= length;
+    queue.messages.pop_front();
+    TellUnsent(cell, queue.bytes);
+    turns_.pop_front();
+    if (queue.messages.empty()) {
+      queues_.erase(cell);
+    } else {
+      turns_.push_back(cell);
+    }
   }
   return {};
+}
+
+void WorkerLink::TellUnsent(std::uint64_t cell, std::size_t bytes) const {
+  const auto session = sessions_.find(cell);
+  if (session != sessions_.end()) session->second->SetUnsent(bytes);
 }
 
 void WorkerLink::WakeReader() {
@@ -212,7 +238,8 @@ void WorkerLink::LoseAll(RunReason reason, const std::string& why) {
   broken_ = true;
   in_turn_ = true;
   for (auto& [id, session] : std::exchange(sessions_, {})) session->OnLost(reason, why);
-  queue_.clear();
+  queues_.clear();
+  turns_.clear();
   while (!deferred_.empty()) {
     for (auto& completion : std::exchange(deferred_, {})) completion();
   }

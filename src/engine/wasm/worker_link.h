@@ -85,14 +85,19 @@ class WorkerLink final : public CellLink {
  private:
   struct Outgoing {
     wire::ToWorker kind;
-    std::uint64_t cell;
     std::string bytes;
     std::size_t sent = 0;
+  };
+  // What waits for one cell, in order.
+  struct Queue {
+    std::deque<Outgoing> messages;
+    std::size_t bytes = 0;
   };
 
   Result<void> OnFrame(const wire::Frame& frame);
   Result<void> OnReady(const wire::Frame& frame);
   Result<void> WriteQueued();
+  void TellUnsent(std::uint64_t cell, std::size_t bytes) const;
   void RunDeferred();
   void WakeReader();
 
@@ -103,8 +108,11 @@ class WorkerLink final : public CellLink {
   std::optional<WorkerReady> ready_;
   std::unordered_map<std::uint64_t, std::shared_ptr<CellProtocol>> sessions_;
   std::deque<std::uint64_t> stray_saves_;
-  std::deque<Outgoing> queue_;
-  std::size_t queued_bytes_ = 0;
+  std::unordered_map<std::uint64_t, Queue> queues_;  // Of cells for which something waits.
+  // The same cells. The first one's first message is being written; then it is the next one's turn,
+  // so that a cell with much to read does not delay the others.
+  std::deque<std::uint64_t> turns_;
+  std::size_t queued_bytes_ = 0;  // All messages except answers.
   std::vector<std::move_only_function<void()>> deferred_;
   bool in_turn_ = false;
   bool wrote_ = false;

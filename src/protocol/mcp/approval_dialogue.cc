@@ -4,11 +4,15 @@
 #include <utility>
 
 #include "approval/presentation.h"
+#include "base/low_priority_pool.h"
 #include "wire/json.h"
 #include "wire/object.h"
 
 namespace caisson::mcp {
 namespace {
+
+// A person cannot read a longer question, and clients may not show it.
+constexpr std::size_t kMaxQuestionBytes = 256u << 10;
 
 constexpr std::string_view kSchema = R"({"type":"object","properties":{"approved":{"type":"boolean",
 "title":"Approve this call","description":"true approves exactly this call, once."}},"required":["approved"]})";
@@ -33,16 +37,23 @@ asio::awaitable<Result<Dict>> ApprovalDialogue::Elicitation(const IsolationKey& 
                                                             const Caller& caller) const {
   const auto stored = co_await runs_.FindApproval(owner, ApprovalId(approval));
   if (!stored) co_return stored.error();
-  const auto shown = Present(stored->asked);
+  const auto shown =
+      co_await CallAside(cpu_pool_, stored->asked.arguments.size(), [&]() -> Result<std::string> {
+        TRY_ASSIGN(const auto presented, Present(stored->asked));
+        return ToText(presented);
+      });
   if (!shown) co_return shown.error();
+  if (shown->size() > kMaxQuestionBytes) {
+    co_return Error(ErrorCode::kResourceExhausted, "the arguments are too long for a question");
+  }
   Dict params;
   // Earlier versions had only forms, without a name for them.
   if (caller.era == Era::kModern || caller.version == kNewestLegacyVersion) {
     Append(params, "mode", "form");
   }
   Append(params, "message",
-         "The running code wants to call " + stored->asked.binding.tool + " with\n" +
-             ToText(*shown) + "Let it?");
+         "The running code wants to call " + stored->asked.binding.tool + " with\n" + *shown +
+             "Let it?");
   Append(params, "requestedSchema", *ParseJson(kSchema));
   co_return params;
 }

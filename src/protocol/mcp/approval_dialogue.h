@@ -4,14 +4,18 @@
 //
 // Trust     The shown text is the one that was hashed (I5), with nothing hidden. The client's
 //           answer is accepted, because the client acts for the owner of the run. Only an explicit
-//           approval counts as one.
+//           approval counts as one. Nobody is asked about arguments that are too long for a
+//           question; AddOtherWays names the doors that show them.
 // Threads   The exchange's executor.
 // Lifetime  The service, the states and the clock outlive it.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/mcp/features.h"
@@ -23,7 +27,10 @@ namespace caisson::mcp {
 
 class ApprovalDialogue {
  public:
-  ApprovalDialogue(RunService& runs, const RequestStates& states) : runs_(runs), states_(states) {}
+  // Long arguments are read in `cpu_pool`; without it, on the executor of the exchange.
+  ApprovalDialogue(RunService& runs, const RequestStates& states,
+                   std::optional<asio::any_io_executor> cpu_pool = {})
+      : runs_(runs), states_(states), cpu_pool_(std::move(cpu_pool)) {}
 
   enum class Answered { kAll, kNotAll };
 
@@ -53,6 +60,7 @@ class ApprovalDialogue {
 
   RunService& runs_;
   const RequestStates& states_;
+  const std::optional<asio::any_io_executor> cpu_pool_;
 };
 
 // For a client that cannot be asked: adds to the result who else can decide, and how to continue

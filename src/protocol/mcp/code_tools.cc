@@ -11,6 +11,7 @@
 #include "agent/execute_code.h"
 #include "agent/instructions.h"
 #include "base/guarded.h"
+#include "base/low_priority_pool.h"
 #include "protocol/mcp/outcome_result.h"
 #include "protocol/mcp/output_feed.h"
 #include "runs/door_session.h"
@@ -77,8 +78,12 @@ std::string TextOf(const Value& id) {
 
 class CodeTools {
  public:
-  CodeTools(RunService& runs, const ApprovalDialogue& approvals, SettingSource setting)
-      : runs_(runs), approvals_(approvals), setting_(std::move(setting)) {}
+  CodeTools(RunService& runs, const ApprovalDialogue& approvals, SettingSource setting,
+            std::optional<asio::any_io_executor> cpu_pool)
+      : runs_(runs),
+        approvals_(approvals),
+        setting_(std::move(setting)),
+        cpu_pool_(std::move(cpu_pool)) {}
 
   std::string DescribeFor(const Caller& caller) const { return Description(*SettingOf(caller)); }
 
@@ -173,9 +178,13 @@ class CodeTools {
     }
     if (!run) co_return FailureReply(run.error());
     Remember(caller.owner(), *run);
-    Dict result = OutcomeResult(*run, caller.version);
-    if (run->state == RunState::kWaiting) AddOtherWays(*run, result);
-    co_return result;
+    const std::size_t work = OutcomeWork(*run);
+    co_return co_await CallAside(cpu_pool_, work,
+                                 [run = *std::move(run), version = caller.version] {
+                                   Dict result = OutcomeResult(run, version);
+                                   if (run.state == RunState::kWaiting) AddOtherWays(run, result);
+                                   return result;
+                                 });
   }
 
   // A modern client repeats the request with the answers.
@@ -217,6 +226,7 @@ class CodeTools {
   RunService& runs_;
   const ApprovalDialogue& approvals_;
   const SettingSource setting_;
+  const std::optional<asio::any_io_executor> cpu_pool_;
   // The approvals that the owner's clients were told of. The oldest are dropped when there are
   // many; then one is reported again.
   mutable Guarded<std::map<std::pair<IsolationKey, RunId>, std::set<std::string>>> told_;
@@ -225,9 +235,10 @@ class CodeTools {
 }  // namespace
 
 std::vector<ToolFeature> MakeCodeTools(RunService& runs, const ApprovalDialogue& approvals,
-                                       SettingSource setting) {
-  const auto tools =
-      std::make_shared<const CodeTools>(runs, approvals, std::move(setting));  // Shared by both.
+                                       SettingSource setting,
+                                       std::optional<asio::any_io_executor> cpu_pool) {
+  const auto tools = std::make_shared<const CodeTools>(runs, approvals, std::move(setting),
+                                                       std::move(cpu_pool));  // Shared by both.
   std::vector<ToolFeature> features;
   features.push_back(
       {.definition = Definition(

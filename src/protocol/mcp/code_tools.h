@@ -7,6 +7,8 @@
 // Lifetime  The service and the dialogue outlive the tools.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
+#include <optional>
 #include <vector>
 
 #include "protocol/mcp/approval_dialogue.h"
@@ -18,7 +20,9 @@ namespace caisson::mcp {
 
 // `setting` is that of the service: its tools are described, and its limits are the defaults of a
 // request.
+// Large results are made in `cpu_pool`; without it, on the executor of their exchange.
 std::vector<ToolFeature> MakeCodeTools(RunService& runs, const ApprovalDialogue& approvals,
-                                       SettingSource setting);
+                                       SettingSource setting,
+                                       std::optional<asio::any_io_executor> cpu_pool = {});
 
 }  // namespace caisson::mcp

@@ -66,7 +66,7 @@ class AskingRuns final : public RunService {
     if (owner != owner_ || id != ApprovalId("apr_1")) {
       co_return Error(ErrorCode::kNotFound, "no approval");
     }
-    const auto arguments = Canonicalize(Object({{"to", "bob\u202e"}}));
+    const auto arguments = Canonicalize(call_arguments);
     StoredApproval stored{.asked = {.id = id,
                                     .binding = {.run = RunId("run_1"),
                                                 .tool = "send",
@@ -97,6 +97,7 @@ class AskingRuns final : public RunService {
   std::optional<Error> failure;  // The error of starting a run.
   std::optional<ApprovalState> verdict;
   std::vector<OutcomeFile> files;
+  Dict call_arguments = Object({{"to", "bob\u202e"}});
   bool cancelled = false;
   std::optional<std::set<std::string>> awaited_with;  // The approvals that the caller named.
 
@@ -277,6 +278,51 @@ TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndRepeatTheRequest) {
   // A state is valid once.
   const Reply replayed = Call(CallerOf(Era::kModern, can_ask_), Execute(again));
   EXPECT_EQ(std::get<RpcError>(replayed).code, RpcCode::kInvalidParams);
+}
+
+TEST_F(CodeToolsTest, LargeOutcomesAreWrittenInThePool) {
+  asio::io_context pool;
+  Features features;
+  features.tools = MakeCodeTools(runs_, dialogue_, std::make_shared<const CodeSetting>(),
+                                 pool.get_executor());
+  server_.emplace(ServerInfo{.name = "test", .version = "1"}, std::move(features));
+  runs_.verdict = ApprovalState::kApproved;
+  runs_.files = {{.path = "/output/large.txt",
+                  .change = "created",
+                  .size = 100'000,
+                  .contents = std::string(100'000, 'x')}};
+  const Caller caller = CallerOf(Era::kModern, {});
+  TestExchange exchange(
+      caller, std::make_shared<ClientConnection>(caller.principal, context_.get_executor()), {},
+      context_.get_executor());
+  const Request request{
+      .id = Value(1),
+      .method = "tools/call",
+      .params = Object({{"name", "wait_for_run"}, {"arguments", Object({{"run_id", "run_1"}})}})};
+  std::optional<Reply> reply;
+  const auto call = [&]() -> asio::awaitable<void> {
+    reply = co_await server_->Handle(request, exchange);
+  };
+  Spawn(context_.get_executor(), call);
+  context_.poll();
+  EXPECT_FALSE(reply);
+  pool.poll();
+  context_.restart();
+  context_.poll();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(ResultOf(*reply), Value("sent"));
+}
+
+TEST_F(CodeToolsTest, NobodyIsAskedAboutArgumentsThatAreTooLong) {
+  for (int number = 0; number < 10'000; ++number) {
+    runs_.call_arguments.items.emplace_back("argument" + std::to_string(number), "some text");
+  }
+  for (const Era era : {Era::kLegacy, Era::kModern}) {
+    const Reply reply = Call(CallerOf(era, can_ask_), Execute(), {Form("accept", true)});
+    EXPECT_THAT(TextOf(reply), HasSubstr("caisson approvals approve apr_1"));
+    EXPECT_TRUE(sent_.empty());
+    EXPECT_FALSE(runs_.verdict);
+  }
 }
 
 TEST_F(CodeToolsTest, FilesOfARunThatEndedBeforeAreShownWithTheirContents) {

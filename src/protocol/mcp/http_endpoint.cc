@@ -111,14 +111,23 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
       self->wake_.cancel();
     });
   }
-  void Finish(const Value& id, Reply reply) {
+  void Finish(const Value& id, RpcError error) {
+    const Reply reply(std::move(error));
     const int status = StatusOf(reply, shape_.era);
-    asio::post(wake_.get_executor(), [self = shared_from_this(), status,
-                                      text = ReplyText(id, std::move(reply))]() mutable {
-      self->answers_.push_back(std::move(text));
-      self->status_ = status;
-      self->wake_.cancel();
-    });
+    Finish(ReplyText(id, reply), status);
+  }
+  // Writes a large reply in the pool.
+  static asio::awaitable<void> Finish(std::shared_ptr<Conversation> self,
+                                      std::optional<asio::any_io_executor> pool, Value id,
+                                      Reply reply) {
+    const int status = StatusOf(reply, self->shape_.era);
+    const auto* result = std::get_if<Dict>(&reply);
+    const std::size_t work = result == nullptr ? 0 : DecodedBytes(*result);
+    std::string text = co_await CallAside(std::move(pool), work,
+                                          [id = std::move(id), reply = std::move(reply)]() mutable {
+                                            return ReplyText(id, std::move(reply));
+                                          });
+    self->Finish(std::move(text), status);
   }
 
   // Runs on the connection. Returns when all was answered, or when it ended and the client
@@ -159,6 +168,15 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
   }
 
  private:
+  void Finish(std::string text, int status) {
+    asio::post(wake_.get_executor(),
+               [self = shared_from_this(), status, text = std::move(text)]() mutable {
+                 self->answers_.push_back(std::move(text));
+                 self->status_ = status;
+                 self->wake_.cancel();
+               });
+  }
+
   const Shape shape_;
   asio::steady_timer wake_;  // Never expires; it is cancelled when there is something to do.
   std::deque<std::string> unsaid_;
@@ -293,7 +311,8 @@ asio::awaitable<void> HttpEndpoint::TakeModern(Message message, Principal princi
                         underway);
   const auto work = [&]() -> asio::awaitable<void> {
     co_await asio::this_coro::throw_if_cancelled(false);
-    conversation->Finish(request->id, co_await server_.Handle(*request, exchange));
+    Reply reply = co_await server_.Handle(*request, exchange);
+    co_await Conversation::Finish(conversation, options_.cpu_pool, request->id, std::move(reply));
   };
   Spawn(underway->stop, work());
   co_await conversation->Answer(http, [&] {
@@ -304,22 +323,16 @@ asio::awaitable<void> HttpEndpoint::TakeModern(Message message, Principal princi
 
 asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, Principal principal,
                                                    net::Exchange& http) {
-  auto begun = sessions_.Begin(principal);
-  if (!begun) {
-    co_return co_await Tell(
-        http,
-        net::ToResponse(
-            {.status = 503, .detail = "too many sessions are open; end one or try again later"}));
-  }
+  const auto begun = sessions_.Begin(principal);
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto conversation = std::make_shared<Conversation>(executor, Conversation::Shape());
-  HttpExchange exchange(begun->session->session->LegacyCaller(), request, begun->session->session,
+  HttpExchange exchange(begun.session->session->LegacyCaller(), request, begun.session->session,
                         conversation, std::make_shared<RequestsUnderWay::Underway>(Stop(executor)));
   // Nobody else knows the session yet, so its strand is not needed.
   Reply reply = co_await server_.Handle(request, exchange);
-  if (std::holds_alternative<RpcError>(reply)) sessions_.End(principal.owner, begun->id);
+  if (std::holds_alternative<RpcError>(reply)) sessions_.End(principal.owner, begun.id);
   net::Response response = net::JsonResponse(200, ReplyText(request.id, std::move(reply)));
-  response.headers.Add(std::string(kSessionHeader), begun->id);
+  response.headers.Add(std::string(kSessionHeader), begun.id);
   co_await Tell(http, std::move(response));
 }
 
@@ -424,7 +437,8 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
   }
   Reply reply = co_await server_.Handle(request, *exchange);
   requests.End(request.id);
-  conversation->Finish(request.id, std::move(reply));
+  co_await Conversation::Finish(conversation, options_.cpu_pool, std::move(request.id),
+                                std::move(reply));
 }
 
 // Opens the stream for notifications to a session's client.

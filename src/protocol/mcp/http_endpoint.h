@@ -37,7 +37,7 @@ struct HttpEndpointOptions {
   bool tells_metadata = false;
   CallerHost* sessions = nullptr;  // Null: runs have no session context.
   std::optional<asio::any_io_executor>
-      cpu_pool{};  // Reads large bodies; without it they are read on their strands.
+      cpu_pool{};  // Reads and writes large bodies; without it their strands do.
 };
 
 class HttpEndpoint {

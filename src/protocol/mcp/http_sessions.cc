@@ -8,8 +8,6 @@
 namespace caisson::mcp {
 namespace {
 
-constexpr std::size_t kMaxSessions = 10'000;
-constexpr std::size_t kMaxSessionsOfOne = 1'000;
 constexpr std::chrono::hours kIdleTime{1};
 
 std::string NewSessionId() {
@@ -18,54 +16,89 @@ std::string NewSessionId() {
   return EncodeBase64Url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-}  // namespace
-
-std::optional<HttpSessions::Begun> HttpSessions::Begin(const Principal& principal) {
-  Begun begun{.id = NewSessionId(), .session = std::make_shared<HttpSession>(principal, io_)};
-  const Time now = std::chrono::steady_clock::now();
-  auto entries = entries_.Lock();
-  if (!MakeRoom(*entries, principal.owner, now)) return std::nullopt;
-  entries->emplace(begun.id, Entry{.session = begun.session, .used = now});
-  return begun;
+const IsolationKey& OwnerOf(const HttpSession& session) {
+  return session.session->principal.owner;
 }
 
-// An owner with too many sessions loses the least recently used one; a full server loses the idle
-// ones.
-bool HttpSessions::MakeRoom(Entries& entries, const IsolationKey& owner, Time now) {
-  if (entries.size() >= kMaxSessions) {
-    std::erase_if(entries, [&](const auto& entry) { return now - entry.second.used > kIdleTime; });
+}  // namespace
+
+void HttpSessions::Table::Add(const std::string& id, std::shared_ptr<HttpSession> session,
+                              Time now) {
+  const IsolationKey& owner = OwnerOf(*session);
+  Ids& ids = owners_[owner];
+  const auto place = ids.insert(ids.end(), id);
+  Recount(owner, ids.size() - 1, ids.size());
+  entries_.emplace(id, Entry{.session = std::move(session), .used = now, .place = place});
+}
+
+HttpSessions::Entry* HttpSessions::Table::Find(const IsolationKey& owner, const std::string& id) {
+  const auto found = entries_.find(id);
+  if (found == entries_.end() || OwnerOf(*found->second.session) != owner) return nullptr;
+  return &found->second;
+}
+
+void HttpSessions::Table::Use(Entry& entry, Time now) {
+  entry.used = now;
+  Ids& ids = owners_.at(OwnerOf(*entry.session));
+  ids.splice(ids.end(), ids, entry.place);
+}
+
+void HttpSessions::Table::Remove(const std::string& id) {
+  const auto found = entries_.find(id);
+  const std::shared_ptr<HttpSession> session = std::move(found->second.session);
+  const IsolationKey& owner = OwnerOf(*session);
+  Ids& ids = owners_.at(owner);
+  Recount(owner, ids.size(), ids.size() - 1);
+  ids.erase(found->second.place);
+  entries_.erase(found);
+  if (ids.empty()) owners_.erase(owner);
+}
+
+void HttpSessions::Table::RemoveOldest(const IsolationKey& owner) {
+  Remove(std::string(owners_.at(owner).front()));
+}
+
+std::size_t HttpSessions::Table::CountOf(const IsolationKey& owner) const {
+  const auto found = owners_.find(owner);
+  return found == owners_.end() ? 0 : found->second.size();
+}
+
+void HttpSessions::Table::Recount(const IsolationKey& owner, std::size_t before,
+                                  std::size_t after) {
+  if (before > 0) counts_.erase({before, owner});
+  if (after > 0) counts_.emplace(after, owner);
+}
+
+HttpSessions::Begun HttpSessions::Begin(const Principal& principal) {
+  Begun begun{.id = NewSessionId(), .session = std::make_shared<HttpSession>(principal, io_)};
+  const Time now = std::chrono::steady_clock::now();
+  auto table = table_.Lock();
+  if (table->CountOf(principal.owner) >= limits_.of_one_owner) {
+    table->RemoveOldest(principal.owner);
+  } else if (table->size() >= limits_.sessions) {
+    table->RemoveOldest(IsolationKey(table->owner_of_most()));
   }
-  auto oldest = entries.end();
-  std::size_t own = 0;
-  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-    if (entry->second.session->session->principal.owner != owner) continue;
-    ++own;
-    if (oldest == entries.end() || entry->second.used < oldest->second.used) oldest = entry;
-  }
-  if (own >= kMaxSessionsOfOne) entries.erase(oldest);
-  return entries.size() < kMaxSessions;
+  table->Add(begun.id, begun.session, now);
+  return begun;
 }
 
 std::shared_ptr<HttpSession> HttpSessions::Find(const IsolationKey& owner, const std::string& id) {
   const Time now = std::chrono::steady_clock::now();
-  auto entries = entries_.Lock();
-  const auto found = entries->find(id);
-  if (found == entries->end() || found->second.session->session->principal.owner != owner)
-    return nullptr;
-  if (now - found->second.used > kIdleTime) {
-    entries->erase(found);
+  auto table = table_.Lock();
+  Entry* const entry = table->Find(owner, id);
+  if (entry == nullptr) return nullptr;
+  if (now - entry->used > kIdleTime) {
+    table->Remove(id);
     return nullptr;
   }
-  found->second.used = now;
-  return found->second.session;
+  table->Use(*entry, now);
+  return entry->session;
 }
 
 bool HttpSessions::End(const IsolationKey& owner, const std::string& id) {
-  auto entries = entries_.Lock();
-  const auto found = entries->find(id);
-  if (found == entries->end() || found->second.session->session->principal.owner != owner)
-    return false;
-  entries->erase(found);
+  auto table = table_.Lock();
+  if (table->Find(owner, id) == nullptr) return false;
+  table->Remove(id);
   return true;
 }
 

@@ -17,6 +17,8 @@ constexpr std::string_view kUriPrefix = "caisson://runs/";
 constexpr std::string_view kFiles = "/files/";
 // Larger images are links only, because clients send shown images to a model.
 constexpr std::size_t kMaxShownImageBytes = 1u << 20;
+// The text of a call or a file, without arguments and contents.
+constexpr std::size_t kRecordBytes = 256;
 
 constexpr std::string_view kSchema = R"({
 "type":"object",
@@ -152,6 +154,18 @@ Dict OutcomeResult(const RunView& run, std::string_view version) {
   const RunStatus status = run.outcome.status;
   Append(result, "isError", status != RunStatus::kCompleted && status != RunStatus::kWaiting);
   return result;
+}
+
+std::size_t OutcomeWork(const RunView& run) {
+  const Outcome& outcome = run.outcome;
+  std::size_t bytes = outcome.stdout_text.size() + outcome.stderr_text.size();
+  if (outcome.result) bytes += DecodedBytes(*outcome.result);
+  if (outcome.result_repr) bytes += outcome.result_repr->size();
+  for (const OutcomeCall& call : outcome.calls) {
+    bytes += kRecordBytes + DecodedBytes(call.arguments);
+  }
+  for (const OutcomeFile& file : outcome.files) bytes += kRecordBytes + file.contents.size();
+  return bytes;
 }
 
 std::string FileUri(const FileAddress& address, std::string_view path) {

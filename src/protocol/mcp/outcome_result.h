@@ -6,6 +6,7 @@
 // Lifetime  Pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ Value OutcomeSchema();
 
 // Returns the fields of a tool's result, for a client of protocol `version`.
 Dict OutcomeResult(const RunView& run, std::string_view version);
+
+// Returns about how many bytes OutcomeResult writes: a large result is made in a pool.
+std::size_t OutcomeWork(const RunView& run);
 
 // Converts the address of a captured file to a resource URI and back.
 struct FileAddress {

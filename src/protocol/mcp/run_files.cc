@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/low_priority_pool.h"
 #include "base/utf8.h"
 #include "protocol/mcp/outcome_result.h"
 #include "wire/object.h"
@@ -73,11 +74,14 @@ asio::awaitable<std::optional<caisson::List>> RunFiles::Read(std::string uri, Ex
   if (!contents) co_return std::nullopt;
   const std::string_view media_type = MediaType(file.path);
   Dict entry = Object({{"uri", uri}, {"mimeType", std::string(media_type)}});
-  if (IsText(media_type) && IsUtf8(*contents)) {
-    Append(entry, "text", *std::move(contents));
-  } else {
-    Append(entry, "blob", EncodeBase64(*contents));
-  }
+  const bool is_text = IsText(media_type);
+  const std::size_t bytes = contents->size();
+  auto [name, text] =
+      co_await CallAside(cpu_pool_, bytes, [is_text, contents = *std::move(contents)]() mutable {
+        return is_text && IsUtf8(contents) ? std::pair("text", std::move(contents))
+                                           : std::pair("blob", EncodeBase64(contents));
+      });
+  Append(entry, name, std::move(text));
   co_return caisson::List{{Value(std::move(entry))}};
 }
 

@@ -9,6 +9,10 @@
 // Lifetime  The service outlives it.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
+#include <optional>
+#include <utility>
+
 #include "protocol/mcp/features.h"
 #include "runs/run_service.h"
 
@@ -16,7 +20,9 @@ namespace caisson::mcp {
 
 class RunFiles final : public ResourceFeature {
  public:
-  explicit RunFiles(RunService& runs) : runs_(runs) {}
+  // Large files are encoded in `cpu_pool`; without it, on the executor of the exchange.
+  explicit RunFiles(RunService& runs, std::optional<asio::any_io_executor> cpu_pool = {})
+      : runs_(runs), cpu_pool_(std::move(cpu_pool)) {}
 
   asio::awaitable<Reply> List(std::optional<std::string> cursor, Exchange& exchange) override;
   caisson::List Templates() const override;
@@ -24,6 +30,7 @@ class RunFiles final : public ResourceFeature {
 
  private:
   RunService& runs_;
+  const std::optional<asio::any_io_executor> cpu_pool_;
 };
 
 }  // namespace caisson::mcp

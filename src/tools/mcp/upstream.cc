@@ -38,6 +38,14 @@ std::string KeyOf(const std::optional<ChildEnvironment>& environment) {
   return key;
 }
 
+// Returns the user that a session acts for. Sessions of one user differ, for example in their chat.
+std::string UserOf(const CallerContext* session) {
+  if (session == nullptr) return "";
+  using enum CallerVariable;
+  const std::string user = session->Get(kScopeId) + '\0' + session->Get(kUserId);
+  return user.size() > 1 ? user : session->Get(kPrincipal);
+}
+
 std::string OriginOf(const UpstreamSpec& spec) {
   List words;
   for (const std::string& word : spec.argv) words.items.emplace_back(word);
@@ -115,7 +123,8 @@ Result<std::shared_ptr<UpstreamLink>> Upstream::Connect(
 }
 
 Upstream::Place Upstream::MakePlace(const std::string& key,
-                                    const std::optional<ChildEnvironment>& environment) {
+                                    const std::optional<ChildEnvironment>& environment,
+                                    const std::string& user) {
   UpstreamInstanceOptions options{.name = spec_.name};
   options.connect = [weak = weak_from_this(),
                      environment](OnListChanged changed) -> Result<std::shared_ptr<UpstreamLink>> {
@@ -131,28 +140,74 @@ Upstream::Place Upstream::MakePlace(const std::string& key,
     options.list_lasts = kListLasts;
   }
   return {.instance = std::make_shared<UpstreamInstance>(resources_.io, std::move(options)),
+          .user = user,
           .idle = asio::steady_timer(resources_.io)};
 }
 
 Result<std::shared_ptr<Upstream::Use>> Upstream::Enter(
-    const std::optional<ChildEnvironment>& environment) {
+    const std::optional<ChildEnvironment>& environment, const std::string& user) {
   std::string key = KeyOf(environment);
-  auto state = state_.Lock();
-  if (state->closed) return Error(ErrorCode::kUnavailable, "this upstream is closed");
-  auto found = state->places.find(key);
-  if (found == state->places.end()) {
-    const std::size_t others = state->places.size() - state->places.count("");
-    if (!key.empty() && others >= spec_.max_instances) {
-      return Error(ErrorCode::kResourceExhausted,
-                   "all " + std::to_string(spec_.max_instances) + " instances of the server \"" +
-                       spec_.name + "\" are in use by other sessions; try again later");
+  std::shared_ptr<UpstreamInstance> ended;
+  std::shared_ptr<Use> use;
+  {
+    auto state = state_.Lock();
+    if (state->closed) return Error(ErrorCode::kUnavailable, "this upstream is closed");
+    auto found = state->places.find(key);
+    if (found == state->places.end()) {
+      if (!key.empty()) {
+        TRY_ASSIGN(ended, MakeRoom(*state, user));
+      }
+      found = state->places.emplace(key, MakePlace(key, environment, user)).first;
     }
-    found = state->places.emplace(key, MakePlace(key, environment)).first;
+    Place& place = found->second;
+    ++place.calls;
+    place.idle.cancel();
+    use = std::make_shared<Use>(shared_from_this(), std::move(key), place.instance);
   }
-  Place& place = found->second;
-  ++place.calls;
-  place.idle.cancel();
-  return std::make_shared<Use>(shared_from_this(), std::move(key), place.instance);
+  if (ended != nullptr) {
+    ended->Close();
+    if (resources_.on_change) resources_.on_change();  // Its session now sees the common list.
+  }
+  return use;
+}
+
+// A user whose calls use half of the instances gets no more, so that there is always something left
+// for others.
+Result<std::shared_ptr<UpstreamInstance>> Upstream::MakeRoom(State& state,
+                                                             const std::string& user) const {
+  const std::size_t others = state.places.size() - state.places.count("");
+  std::map<std::string, std::size_t> counts;
+  std::size_t in_use = 0;
+  for (const auto& [key, place] : state.places) {
+    if (key.empty()) continue;
+    ++counts[place.user];
+    if (place.user == user && place.calls > 0) ++in_use;
+  }
+  if (in_use >= std::max<std::size_t>(spec_.max_instances / 2, 1)) {
+    return Error(ErrorCode::kResourceExhausted,
+                 "calls of your other sessions use " + std::to_string(in_use) +
+                     " instances of the server \"" + spec_.name +
+                     "\", and one user can use at most half of all (max_instances = " +
+                     std::to_string(spec_.max_instances) + "); try again when some have ended");
+  }
+  if (others < spec_.max_instances) return std::shared_ptr<UpstreamInstance>();
+  // Of the user with the most instances, the one that was not used for the longest time.
+  auto victim = state.places.end();
+  for (auto place = state.places.begin(); place != state.places.end(); ++place) {
+    if (place->first.empty() || place->second.calls > 0) continue;
+    const auto rank = [&](const Place& each) {
+      return std::pair(counts[each.user], -each.used.time_since_epoch());
+    };
+    if (victim == state.places.end() || rank(place->second) > rank(victim->second)) victim = place;
+  }
+  if (victim == state.places.end()) {
+    return Error(ErrorCode::kResourceExhausted,
+                 "all " + std::to_string(spec_.max_instances) + " instances of the server \"" +
+                     spec_.name + "\" are in use by other sessions; try again later");
+  }
+  auto ended = std::move(victim->second.instance);
+  state.places.erase(victim);
+  return ended;
 }
 
 void Upstream::Leave(const std::string& key) {
@@ -196,7 +251,7 @@ void Upstream::Close() {
 }
 
 asio::awaitable<Result<void>> Upstream::Open() {
-  const auto use = Enter(std::nullopt);
+  const auto use = Enter(std::nullopt, "");
   if (!use) co_return use.error();
   co_return co_await (*use)->instance().Prepare();
 }
@@ -299,7 +354,7 @@ asio::awaitable<ToolAnswer> Upstream::Call(std::weak_ptr<Upstream> upstream, std
   if (self == nullptr) co_return Refused(Error(ErrorCode::kUnavailable, "this upstream is closed"));
   const auto environment = self->EnvironmentFor(call.session.get());
   if (!environment) co_return Refused(environment.error());
-  const auto use = self->Enter(*environment);
+  const auto use = self->Enter(*environment, UserOf(call.session.get()));
   if (!use) co_return Refused(use.error());
   co_return co_await (*use)->instance().Call(std::move(tool), std::move(definition),
                                              std::move(arguments), std::move(call.on_progress));

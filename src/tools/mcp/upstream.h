@@ -8,8 +8,10 @@
 //   upstream->Close();
 //
 // Each calling session has its own instance of the server, with that session's variables in its
-// environment (I1, I2). It starts on first use and ends when idle. One more instance, without a
-// session, lists the tools for all; it serves calls only if the operator allows sharing.
+// environment (I1, I2). It starts on first use and ends when idle. If there are too many, an idle
+// one of the user with the most instances ends. One user's calls can use half of them. One more
+// instance, without a session, lists the tools for all; it serves calls only if the operator allows
+// sharing.
 //
 // Trust     The server may be hostile: it can harm only the calls of its own session, and its tool
 //           list for one session is not used for another. Names become Python names, tools with
@@ -94,6 +96,7 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
   // An instance and its number of users.
   struct Place {
     std::shared_ptr<UpstreamInstance> instance;
+    std::string user;  // Whose it is; a user can have several.
     asio::steady_timer idle;
     std::size_t calls = 0;
     std::chrono::steady_clock::time_point used{};
@@ -111,8 +114,12 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
   // Returns the environment of the session's instance; nullopt: the instance without a session
   // serves it.
   Result<std::optional<ChildEnvironment>> EnvironmentFor(const CallerContext* session) const;
-  Result<std::shared_ptr<Use>> Enter(const std::optional<ChildEnvironment>& environment);
-  Place MakePlace(const std::string& key, const std::optional<ChildEnvironment>& environment);
+  Result<std::shared_ptr<Use>> Enter(const std::optional<ChildEnvironment>& environment,
+                                     const std::string& user);
+  // Makes room for one more instance of this user. Returns the instance that must end, or null.
+  Result<std::shared_ptr<UpstreamInstance>> MakeRoom(State& state, const std::string& user) const;
+  Place MakePlace(const std::string& key, const std::optional<ChildEnvironment>& environment,
+                  const std::string& user);
   Result<std::shared_ptr<UpstreamLink>> Connect(const std::optional<ChildEnvironment>& environment,
                                                 OnListChanged on_list_changed) const;
   void Leave(const std::string& key);

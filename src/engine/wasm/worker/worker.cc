@@ -228,6 +228,9 @@ void Worker::Answer(std::uint64_t id, std::string_view payload) {
   if (cell == nullptr) return;  // The cell ended while the answer was on its way.
   const bool was_parked = cell->state() == CellState::kParked;
   const std::uint64_t wake = cell->wake_ns();
+  if (cell->state() != CellState::kEnding && !cell->HasRoomFor(payload.size())) {
+    return End(*cell, wire::Ending::kMemory, 0);
+  }
   if (!cell->Answer(header, payload)) return;
   if (was_parked && cell->state() == CellState::kReady) {
     if (wake != 0) timers_.erase({wake, cell->id()});

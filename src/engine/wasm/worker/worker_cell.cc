@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kOutputFlushBytes = 16 << 10;
 // Space for scratch files beyond the files that are captured.
+// Answers that the guest has not read may take this much even if its memory is used up.
+constexpr std::uint64_t kMinUnreadBytes = 16 << 20;
 constexpr std::uint64_t kScratchFileBytes = 32 << 20;
 constexpr std::uint64_t kScratchTotalBytes = 64 << 20;
 constexpr std::uint32_t kScratchInodes = 4096;
@@ -206,6 +208,13 @@ void WorkerCell::EndWait(TraceEntry how) {
   if (!std::exchange(told_sleep_, false)) return;
   const wire::SleepHeader header{.wake_ns = 0};
   channel_.Send(wire::ToHost::kSleep, id_, AsBytes(header), {});
+}
+
+bool WorkerCell::HasRoomFor(std::size_t answer_bytes) const {
+  std::uint64_t waiting = answer_bytes;
+  for (const std::string& message : messages_) waiting += message.size();
+  for (const ReceivedAnswer& answer : answers_) waiting += answer.bytes.size();
+  return waiting <= kMinUnreadBytes || waiting + memory_.bytes() <= start_.memory_bytes;
 }
 
 bool WorkerCell::Answer(const wire::AnswerHeader& header, std::string_view answer) {

@@ -58,6 +58,10 @@ class WorkerCell final : public GuestHost {
   // Runs until the guest leaves, and updates state().
   Left Go();
 
+  // Returns whether an answer of this size may wait here until the guest reads it. What waits is
+  // counted as memory of the cell.
+  bool HasRoomFor(std::size_t answer_bytes) const;
+
   // Takes an answer to an open call. Returns false if there is no such call. A parked cell that
   // waited for the answer becomes ready.
   bool Answer(const wire::AnswerHeader& header, std::string_view answer);
