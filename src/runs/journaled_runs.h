@@ -120,6 +120,7 @@ class JournaledRuns final : public RunService {
 
   asio::awaitable<Result<RunView>> FindStored(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> ToView(IsolationKey owner, StoredRun stored);
+  asio::awaitable<Result<std::string>> SummaryOf(IsolationKey owner, RunId id);
   // As Await, until `enough` says so.
   asio::awaitable<Result<RunView>> AwaitView(IsolationKey owner, RunId id,
                                              std::function<bool(const RunView&)> enough,
