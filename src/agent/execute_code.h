@@ -32,7 +32,8 @@ struct ExecuteCodeOptions {
   std::shared_ptr<const CodeSetting> setting;
   std::string description;
   Approval approval{};
-  ToolGate gate{};  // Who is asked about calls the code makes, once execute_code itself may run.
+  // kGiven: the calls that the code makes are approved with execute_code itself.
+  Consent consent = Consent::kNone;
   Sessions sessions = Sessions::kNotOffered;
   ToolRun::Trace trace{};  // Of the calls the code makes.
 };

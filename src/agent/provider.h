@@ -32,14 +32,13 @@ std::string_view ToString(ApprovalMode mode);
 // Who is asked when code calls a tool that needs approval.
 enum class Gating {
   kBundled,  // execute_code as a whole, before anything runs: one yes covers what the code does.
-  kPerCall,  // At the call, inside the running code: whoever is behind `gate`.
+  kPerCall,  // Nobody: a call that needs approval is denied inside the running code.
 };
 
 struct ProviderOptions {
   CodeSetting setting{};                                // Its tools are where the provider begins.
   ApprovalMode approval = ApprovalMode::kNeverRequire;  // Of execute_code, whatever its tools say.
   Gating gating = Gating::kBundled;
-  ToolGate gate{};  // For kPerCall; without one, calls that need approval are denied.
   ExecuteCodeOptions::Sessions sessions = ExecuteCodeOptions::Sessions::kNotOffered;
   ToolRun::Trace trace{};
 };
@@ -90,7 +89,6 @@ class CodeActProvider {
   CodeRunner& runner_;
   const ApprovalMode base_approval_;
   const Gating gating_;
-  const ToolGate gate_;
   const ExecuteCodeOptions::Sessions sessions_;
   const ToolRun::Trace trace_;
   mutable Guarded<State> state_;

@@ -3,18 +3,16 @@
 // Trust     Arguments are the guest's: shown as approval/presentation.h does, so that they cannot
 //           forge the question. Only "y" or "yes" is a yes. The terminal is opened by its own name:
 //           code and answers of a script come through stdin and are nobody's consent.
-// Threads   The question blocks the thread of the gate's executor, so that nothing else is written
-//           meanwhile. GiveUp() from any.
-// Lifetime  For one run: what was given up stays so. Outlives its gates, and their executors the
-//           calls.
+// Threads   Ask() blocks its thread, so that nothing else is written meanwhile. GiveUp() from any.
+// Lifetime  For one run: what was given up stays so.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
+#include <optional>
 #include <utility>
 
+#include "approval/desk.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "tools/bridge.h"
 
 namespace caisson::cli {
 
@@ -25,10 +23,11 @@ class TerminalQuestion {
   // Whether there is anybody to ask.
   static bool IsPossible();
 
-  ToolGate Gate(asio::any_io_executor executor);
+  // Returns what the person answers; a denial if there is no terminal; nullopt after GiveUp().
+  std::optional<Answer> Ask(const StoredApproval& approval) const;
 
-  // For who cancels the run: a question that is open is left without an answer, and so is its call.
-  // Later ones are not asked.
+  // For the one who cancels the run: an open question is left without an answer, and later ones are
+  // not asked.
   void GiveUp();
 
  private:

@@ -100,6 +100,7 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
                      .total = &resources_.total,
                      .patience = &resources_.patience,
                      .recorded = start_.recorded,
+                     .on_ask = start_.on_ask,
                      .on_change = [weak = weak_from_this()] {
                        if (const auto self = weak.lock()) self->OnChange();
                      }});
@@ -107,7 +108,8 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
 
 // Workers count all the time that passes, so they are given more; what counts is counted here.
 std::chrono::nanoseconds LiveRun::SpareWallTime() const {
-  return start_.setting->ceiling.wall_time - start_.record.limits.wall_time;
+  const auto left = start_.setting->ceiling.wall_time - start_.record.limits.wall_time;
+  return std::max(left, resources_.settings.min_patience);
 }
 
 CellRun LiveRun::MakeRequest(bool from_sleep) {
@@ -115,6 +117,8 @@ CellRun LiveRun::MakeRequest(bool from_sleep) {
                   .code = start_.record.code,
                   .setting = start_.setting,
                   .limits = start_.record.limits,
+                  .purpose = start_.purpose,
+                  .consent = start_.consent,
                   .context = start_.context};
   if (start_.record.session) {
     request.session = SessionRequest{
@@ -241,11 +245,13 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
     });
     co_return;
   }
+  const SessionFate session = run->session;
   const Outcome outcome = Complete(std::move(run->outcome));
   const auto publish = [&] {
     Publish([&](Awaited& news) {
       news.view.state = RunState::kFinished;
       news.view.outcome = outcome;
+      news.view.session = session;
       news.view.saved_bytes = 0;
       news.ended = true;
     });
@@ -302,6 +308,7 @@ Outcome LiveRun::Complete(Outcome outcome) const {
 asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
   RunStore& runs = resources_.store.runs();
   const SystemTime now = resources_.clock.Now();
+  if (!start_.lease && !resources_.settings.keeps_ended) co_return;
   if (!start_.lease) {
     const auto create = [&](Try) {
       return runs.Create(start_.owner,
@@ -319,10 +326,15 @@ asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
     start_.lease = *std::move(created);
   }
   std::vector<std::string> files;
-  for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
+  std::string encoded;
+  if (resources_.settings.keeps_ended) {
+    for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
+    encoded = EncodeOutcome(outcome);
+  } else {
+    encoded = EncodeOutcome({.run_id = outcome.run_id, .status = outcome.status});
+  }
   static_cast<void>(co_await resources_.patience.Insist<void>([&](Try which) {
-    return runs.Finish(start_.owner, start_.id, For(*start_.lease, which), EncodeOutcome(outcome),
-                       files, now);
+    return runs.Finish(start_.owner, start_.id, For(*start_.lease, which), encoded, files, now);
   }));
 }
 

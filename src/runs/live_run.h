@@ -61,6 +61,11 @@ struct LiveRunStart {
   std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
+  // Of a new run, as in RunSpec. A run whose calls may be asked about has no consent, so consent is
+  // never taken along to another process.
+  std::function<void(const StoredApproval&)> on_ask{};
+  Consent consent = Consent::kNone;
+  Purpose purpose = Purpose::kRun;
   std::optional<RunKey> key{};  // Of a new run.
 };
 

@@ -32,6 +32,11 @@ struct RunSettings {
   std::uint64_t max_parked_bytes = std::uint64_t{256} << 20;
   // Runs of one owner that wait for a cell, beyond as many as the owner may hold cells. Further ones are refused.
   std::size_t max_queued = 100;
+  // How much longer than its wall limit a run may stay in memory while it waits for a decision, at
+  // least. A run may always stay as long as the ceiling of its setting allows.
+  std::chrono::nanoseconds min_patience{};
+  // False: nobody looks at a run that has ended, so its outcome is not stored.
+  bool keeps_ended = true;
   // What one run's calls may take in the store; more ends the run.
   std::uint64_t max_journal_bytes = kMaxJournalBytes;
   // What the runs of one owner may take in the store, until they are swept. Beyond it new ones are refused.

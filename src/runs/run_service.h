@@ -33,6 +33,13 @@
 
 namespace caisson {
 
+// How the calls of a run that need approval get one.
+enum class Approvals {
+  kAsk,   // Each waits for a decision, from any door.
+  kAll,   // The caller has approved all calls of the run beforehand.
+  kNone,  // They are denied.
+};
+
 struct RunSpec {
   std::string code;
   std::optional<std::string> session{};          // A stateful session of this owner.
@@ -44,7 +51,13 @@ struct RunSpec {
   std::shared_ptr<const CallerContext> context{};
   // Stored together with the run. A run with a key goes on when its client leaves: the client can find it again.
   std::optional<RunKey> key{};
+  Approvals approvals = Approvals::kAsk;
+  Purpose purpose = Purpose::kRun;
   std::function<void(const RunId& id)> on_start{};  // Before anything is executed.
+  // For a caller that answers approvals itself, with Decide: called once for each call that begins
+  // to wait, as early as possible. With it, Start returns only when the run has ended, and output
+  // is streamed until then.
+  std::function<void(const StoredApproval&)> on_ask{};
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
 };
@@ -65,6 +78,8 @@ struct RunView {
   std::uint64_t saved_bytes = 0;        // Of a run that sleeps in the store.
   std::string saved_build{};            // And which build's workers can take it up from there.
   std::optional<SystemTime> wake_at{};  // And when it goes on by itself, if it sleeps.
+  // What the run did to its session. kNone for a run that has not ended here.
+  SessionFate session = SessionFate::kNone;
 };
 
 // The approvals that the run waits for.

@@ -1,13 +1,12 @@
-// A CodeService is all it takes to run code in this process: an engine, the threads that wait for disks and programs,
-// the configured tools, and the runner on top. A program that links us opens one and is done.
-//
-//   auto service = *CodeService::Open({.setting = {.tools = tools}});
-//   auto run = service->Run("add(1, 2)");                       // run->outcome.result
+// A CodeService has what is needed to run code in this process: an engine, the threads that wait for
+// disks and programs, the configured tools, and the runner on top. A Host opens one and adds the
+// runs.
 //
 // Trust     Options are the operator's.
-// Threads   Open, Run and the destructor block: not on an executor that serves others. runner() from anywhere.
-// Lifetime  Owns everything. The destructor cancels what runs and returns when no process, thread or descriptor is
-//           left.
+// Threads   Open and the destructor block: do not call them on an executor that serves others.
+//           runner() from any thread.
+// Lifetime  Owns everything. The destructor cancels what runs and returns when no process, thread or
+//           descriptor is left.
 #pragma once
 
 #include <functional>
@@ -69,9 +68,6 @@ class CodeService {
 
   // Where large messages are parsed. As long as the service.
   asio::any_io_executor cpu_pool() { return cpu_pool_.executor(); }
-
-  // One run for the owner "local", with the service's setting.
-  Result<CodeRun> Run(std::string code);
 
  private:
   static constexpr int kPoolNice = 5;

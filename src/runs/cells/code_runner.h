@@ -79,14 +79,15 @@ struct CellRun {
   std::optional<Limits> limits{};  // Instead of the setting's.
   Purpose purpose = Purpose::kRun;
   std::optional<SessionRequest> session{};
-  ToolGate gate{};  // Who is asked about calls that need approval; without one they are denied.
+  // kGiven: all calls are approved beforehand. kNone: calls that need approval are denied, unless
+  // `resume` has a journal that asks.
+  Consent consent = Consent::kNone;
   std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
   ToolRun::Trace trace{};
   std::shared_ptr<const CallerContext> context{};  // Whom its tools act for.
-  std::optional<ResumeState>
-      resume{};  // For a run that may wait for somebody, in place of the gate.
+  std::optional<ResumeState> resume{};             // For a run that may wait for a decision.
 };
 
 // What has become of the session a run was in.

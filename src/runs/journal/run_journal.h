@@ -64,6 +64,9 @@ struct JournalOptions {
   TotalUsage* total = nullptr;        // Null: nothing is bounded in all.
   StorePatience* patience = nullptr;  // Null: a failure of the store is the end (Fault::kLost).
   std::vector<StoredCall> recorded{};
+  // Called once for each call that begins to wait for a decision, on the cell's executor. Must not
+  // block. The approval has its arguments.
+  std::function<void(const StoredApproval&)> on_ask{};
   // After anything that changes what the run waits for; on the cell's executor, and not from within Park.
   std::function<void()> on_change{};
 };
@@ -85,7 +88,7 @@ class RunJournal final : public CallJournal {
   explicit RunJournal(JournalOptions options);
 
   void Expect(std::uint32_t seq) override;
-  asio::awaitable<Ruling> Before(JournaledCall call) override;
+  asio::awaitable<CallDecision> Before(JournaledCall call) override;
   asio::awaitable<bool> Start(std::uint32_t seq) override;
   asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
                                                    const ToolAnswer& answer) override;
@@ -167,23 +170,23 @@ class RunJournal final : public CallJournal {
 
   std::string IdempotencyKeyOf(std::uint32_t seq) const;
   Written Write(const JournaledCall& call);
-  asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
-  asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
-  asio::awaitable<Ruling> BeginRefused(Written written,
-                                       std::shared_ptr<const CanonicalArguments> arguments);
+  asio::awaitable<CallDecision> BeginNew(const JournaledCall& call, Written written);
+  asio::awaitable<CallDecision> BeginAgain(const JournaledCall& call, const Written& written);
+  asio::awaitable<CallDecision> BeginRefused(Written written,
+                                             std::shared_ptr<const CanonicalArguments> arguments);
   // Charges bytes that are about to be stored. False: there is no room for them, and nothing is charged.
   bool Charge(std::uint64_t bytes);
-  Ruling FailFull();
+  CallDecision FailFull();
   asio::awaitable<Result<void>> AddRow(NewCall call,
                                        std::shared_ptr<const CanonicalArguments> arguments);
   std::string TakeTrace(std::uint32_t seq);
-  asio::awaitable<Ruling> Retry(const JournaledCall& call);
+  asio::awaitable<CallDecision> Retry(const JournaledCall& call);
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
-  asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
+  asio::awaitable<CallDecision> AskAndWait(std::uint32_t seq);
   asio::awaitable<Result<void>> CheckWaiting();
-  Ruling NotAsked(const Error& why);
+  CallDecision NotAsked(const Error& why);
   asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
-  asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
+  asio::awaitable<CallDecision> GiveRecorded(std::uint32_t seq);
 
   // Repeats a store operation until the store can do it. Gives up when the run has ended or has a fault, unless the
   // operation must be done all the same.
@@ -196,8 +199,8 @@ class RunJournal final : public CallJournal {
   void Decide(const StoredApproval& approval);
   // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.
   asio::awaitable<bool> Until(std::function<bool(const State&)> ready);
-  Ruling Fail(Fault fault, std::string why);
-  Ruling Lose(const Error& error);
+  CallDecision Fail(Fault fault, std::string why);
+  CallDecision Lose(const Error& error);
   void Wake();
   void Changed();
   static void Open(State& state, std::uint32_t seq);
