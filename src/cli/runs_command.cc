@@ -88,9 +88,11 @@ Result<std::string> List(const RunsFlags& flags) {
   PageQuery query;
   if (!flags.after.empty()) query.after = flags.after;
   const auto state = flags.waiting ? std::optional(RunState::kWaiting) : std::nullopt;
-  TRY_ASSIGN(Page<StoredRun> page, RunHere(opened.store->runs().List(opened.owner, state, query)));
+  TRY_ASSIGN(const Page<ListedRun> page,
+             RunHere(opened.store->runs().List(opened.owner, state, query)));
   std::string text;
-  for (StoredRun& run : page.items) {
+  for (const ListedRun& listed : page.items) {
+    TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(opened.owner, listed.id)));
     TRY_ASSIGN(const RunView view,
                RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
     text += flags.report.json ? Json(view) + "\n" : Headline(view);

@@ -8,6 +8,8 @@
 
 #include "approval/binding.h"
 #include "base/aead.h"
+#include "base/low_priority_pool.h"
+#include "runs/journal/outcome_record.h"
 #include "runs/stored_view.h"
 
 namespace caisson {
@@ -334,12 +336,28 @@ asio::awaitable<Result<Page<RunView>>> JournaledRuns::List(IsolationKey owner,
   auto stored = co_await options_.store.runs().List(owner, state, std::move(query));
   if (!stored) co_return std::move(stored).error();
   Page<RunView> page{.items = {}, .next = std::move(stored->next)};
-  for (StoredRun& run : stored->items) {
-    auto view = co_await ToView(owner, std::move(run));
+  for (ListedRun& run : stored->items) {
+    if (run.state == RunState::kFinished && run.summary.empty()) {
+      auto summary = co_await SummaryOf(owner, run.id);
+      if (!summary) co_return std::move(summary).error();
+      run.summary = *std::move(summary);
+    }
+    auto view = ViewListed(std::move(run));
     if (!view) co_return std::move(view).error();
     page.items.push_back(*std::move(view));
   }
   co_return page;
+}
+
+// Of a run that a version without summaries has finished.
+asio::awaitable<Result<std::string>> JournaledRuns::SummaryOf(IsolationKey owner, RunId id) {
+  const auto stored = co_await options_.store.runs().Find(std::move(owner), std::move(id));
+  if (!stored) co_return stored.error();
+  co_return co_await CallAside(options_.runner.cpu_pool(), stored->outcome.size(),
+                               [&]() -> Result<std::string> {
+                                 TRY_ASSIGN(const Outcome outcome, DecodeOutcome(stored->outcome));
+                                 return EncodeSummary(outcome);
+                               });
 }
 
 asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(

@@ -123,6 +123,7 @@ class JournaledRuns final : public RunService {
 
   asio::awaitable<Result<RunView>> FindStored(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> ToView(IsolationKey owner, StoredRun stored);
+  asio::awaitable<Result<std::string>> SummaryOf(IsolationKey owner, RunId id);
   // As Await, but returns when `enough` is true.
   asio::awaitable<Result<RunView>> AwaitView(IsolationKey owner, RunId id,
                                              std::function<bool(const RunView&)> enough,

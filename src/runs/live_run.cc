@@ -240,7 +240,7 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
   }
   if (!run) {
     const Outcome failed = Complete(FailedOutcome(RunReason::kLost, run.error().message()));
-    if (start_.lease) co_await Store(failed);
+    if (start_.lease) co_await Store(co_await Encode(resources_, failed));
     if (start_.key && NeverBegan(run.error().code())) co_await ForgetKey();
     Publish([&](Awaited& news) {
       news.view.state = RunState::kFinished;
@@ -251,20 +251,21 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
     co_return;
   }
   const SessionFate session = run->session;
-  const Outcome outcome = Complete(std::move(run->outcome));
+  Outcome outcome = Complete(std::move(run->outcome));
+  auto end = co_await Encode(resources_, outcome);
   const auto publish = [&] {
     Publish([&](Awaited& news) {
       news.view.state = RunState::kFinished;
-      news.view.outcome = outcome;
+      news.view.outcome = std::move(outcome);
       news.view.session = session;
       news.view.saved_bytes = 0;
       news.ended = true;
     });
   };
   // Of a run that could not wait nothing was promised: whoever started it need not wait for the disk.
-  if (!start_.lease) publish();
-  co_await Store(outcome);
-  if (start_.lease && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
+  if (!stored_first_) publish();
+  co_await Store(std::move(end));
+  if (stored_first_ && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
   Publish([](Awaited& news) { news.gone = true; });
 }
 
@@ -310,7 +311,7 @@ Outcome LiveRun::Complete(Outcome outcome) const {
   return outcome;
 }
 
-asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
+asio::awaitable<void> LiveRun::Store(std::shared_ptr<const RunEnd> end) {
   RunStore& runs = resources_.store.runs();
   const SystemTime now = resources_.clock.Now();
   if (!start_.lease && !resources_.settings.keeps_ended) co_return;
@@ -330,16 +331,8 @@ asio::awaitable<void> LiveRun::Store(const Outcome& outcome) {
     if (!created) co_return;  // It has ended all the same, and whoever started it knows.
     start_.lease = *std::move(created);
   }
-  std::vector<std::string> files;
-  std::string encoded;
-  if (resources_.settings.keeps_ended) {
-    for (const OutcomeFile& file : outcome.files) files.push_back(file.contents);
-    encoded = EncodeOutcome(outcome);
-  } else {
-    encoded = EncodeOutcome({.run_id = outcome.run_id, .status = outcome.status});
-  }
   static_cast<void>(co_await resources_.patience.Insist<void>([&](Try which) {
-    return runs.Finish(start_.owner, start_.id, For(*start_.lease, which), encoded, files, now);
+    return runs.Finish(start_.owner, start_.id, For(*start_.lease, which), end, now);
   }));
 }
 

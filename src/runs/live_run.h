@@ -157,7 +157,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   asio::awaitable<bool> Recover();
   asio::awaitable<void> Conclude(Result<CodeRun> run);
   Outcome Complete(Outcome outcome) const;
-  asio::awaitable<void> Store(const Outcome& outcome);
+  asio::awaitable<void> Store(std::shared_ptr<const RunEnd> end);
   asio::awaitable<void> ForgetKey();
   asio::awaitable<void> GiveBack();
   asio::awaitable<void> TryLater(Setback setback);

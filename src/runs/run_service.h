@@ -108,6 +108,7 @@ class RunService {
   virtual asio::awaitable<Result<RunView>> Find(IsolationKey owner, RunId id) = 0;
   // Returns the run that was started with this key. Fails with kNotFound if there is none.
   virtual asio::awaitable<Result<KeyedRun>> FindByKey(IsolationKey owner, IdempotencyKey key) = 0;
+  // Of each run only its state, its times, how it ended and its first files (without contents).
   virtual asio::awaitable<Result<Page<RunView>>> List(IsolationKey owner,
                                                       std::optional<RunState> state,
                                                       PageQuery query) = 0;
@@ -125,6 +126,7 @@ class RunService {
 
   virtual asio::awaitable<Result<StoredApproval>> FindApproval(IsolationKey owner,
                                                                ApprovalId id) = 0;
+  // As ApprovalStore::List: long arguments are omitted.
   virtual asio::awaitable<Result<Page<StoredApproval>>> ListApprovals(
       IsolationKey owner, std::optional<ApprovalState> state, PageQuery query) = 0;
   // As ApprovalDesk::Decide. The run continues by itself, here or on the replica that holds it.

@@ -116,6 +116,7 @@ class CodeRunner {
 
   SessionRegistry& sessions() { return sessions_; }
   CellRegistry& cells() { return cells_; }
+  const std::optional<asio::any_io_executor>& cpu_pool() const { return options_.cpu_pool; }
 
   // As SessionRegistry::Fork; `setting` is the one the session has run with.
   asio::awaitable<Result<void>> Fork(SessionKey from, std::string to,

@@ -13,10 +13,6 @@ namespace {
 constexpr std::size_t kMaxShownBytes = kMaxOutcomeArgumentBytes;
 constexpr std::size_t kMaxKeptBytes = kMaxOutcomeArgumentsBytes;
 
-std::string_view IfShown(std::string_view text) {
-  return text.size() <= kMaxShownBytes ? text : std::string_view();
-}
-
 bool IsAnswered(CallState state) {
   return state == CallState::kReturned || state == CallState::kRaised ||
          state == CallState::kDenied;
@@ -46,12 +42,6 @@ ToolDenied Denial(const StoredApproval& approval) {
   return {text};
 }
 
-}  // namespace
-
-OutcomeCall ToOutcome(const StoredCall& call) {
-  return ToOutcome(call, IfShown(call.call.arguments));
-}
-
 OutcomeCall ToOutcome(const StoredCall& call, std::string_view text) {
   static constexpr const char* kOutcomes[] = {"pending", "uncertain", "returned",
                                               "raised",  "denied",    "uncertain"};
@@ -63,9 +53,26 @@ OutcomeCall ToOutcome(const StoredCall& call, std::string_view text) {
           .duration = call.updated_at - call.begun_at};
 }
 
-OutcomeApproval ToOutcome(const StoredApproval& approval) {
+}  // namespace
+
+std::string_view ShownArguments::Show(std::string_view text) {
+  if (text.size() > std::min(kMaxShownBytes, left_)) return {};
+  left_ -= text.size();
+  return text;
+}
+
+std::vector<OutcomeCall> ToOutcome(const std::vector<StoredCall>& calls) {
+  std::vector<OutcomeCall> shown;
+  ShownArguments arguments;
+  for (const StoredCall& call : calls) {
+    shown.push_back(ToOutcome(call, arguments.Show(call.call.arguments)));
+  }
+  return shown;
+}
+
+OutcomeApproval ToOutcome(const StoredApproval& approval, std::string_view text) {
   const CallBinding& binding = approval.asked.binding;
-  auto arguments = ParseArguments(IfShown(approval.asked.arguments), binding.arguments_digest);
+  auto arguments = ParseArguments(text, binding.arguments_digest);
   return {.id = approval.asked.id.str(),
           .seq = binding.seq,
           .tool = binding.tool,
@@ -673,28 +680,20 @@ bool RunJournal::caught_up() const {
 std::vector<OutcomeCall> RunJournal::calls() const {
   std::vector<OutcomeCall> calls;
   auto state = state_.Lock();
-  std::size_t shown_bytes = 0;
+  ShownArguments arguments;
   for (const auto& [seq, entry] : state->entries) {
-    std::string_view text = entry.text();
-    if (text.size() > std::min(kMaxShownBytes, kMaxKeptBytes - shown_bytes)) text = {};
-    shown_bytes += text.size();
-    calls.push_back(ToOutcome(entry.stored, text));
+    calls.push_back(ToOutcome(entry.stored, arguments.Show(entry.text())));
   }
   return calls;
 }
 
 std::vector<OutcomeApproval> RunJournal::approvals() const {
   std::vector<OutcomeApproval> approvals;
-  std::size_t shown_bytes = 0;
+  ShownArguments arguments;
   auto state = state_.Lock();
   for (const auto& [seq, entry] : state->entries) {
     if (entry.waits && entry.approval && entry.approval->state == ApprovalState::kPending) {
-      StoredApproval shown = *entry.approval;
-      if (entry.text().size() <= std::min(kMaxShownBytes, kMaxKeptBytes - shown_bytes)) {
-        shown.asked.arguments = entry.text();
-        shown_bytes += entry.text().size();
-      }
-      approvals.push_back(ToOutcome(shown));
+      approvals.push_back(ToOutcome(*entry.approval, arguments.Show(entry.text())));
     }
   }
   return approvals;

@@ -72,10 +72,21 @@ struct JournalOptions {
   std::function<void()> on_change{};
 };
 
-// A stored call as an outcome shows it, without arguments that are too long for it.
-OutcomeCall ToOutcome(const StoredCall& call);
-OutcomeCall ToOutcome(const StoredCall& call, std::string_view arguments);
-OutcomeApproval ToOutcome(const StoredApproval& approval);
+// Chooses the arguments that one outcome shows: of each call only so many bytes, and of all calls
+// together (engine/outcome.h).
+class ShownArguments {
+ public:
+  // Returns the text, or nothing if it is too long or there is no room left for it.
+  std::string_view Show(std::string_view text);
+
+ private:
+  std::size_t left_ = kMaxOutcomeArgumentsBytes;
+};
+
+// The calls as an outcome shows them.
+std::vector<OutcomeCall> ToOutcome(const std::vector<StoredCall>& calls);
+// The approval as an outcome shows it, with these arguments.
+OutcomeApproval ToOutcome(const StoredApproval& approval, std::string_view arguments);
 
 class RunJournal final : public CallJournal {
  public:
