@@ -43,17 +43,18 @@ std::shared_ptr<const caisson::Tool> ReserveTool() {
 }  // namespace
 
 int main() {
-  caisson::CodeServiceOptions options;
-  options.backend.installation = CAISSON_LIBEXEC_DIR;
-  options.setting.tools =
+  caisson::HostOptions options;
+  options.keeps = caisson::HostOptions::Keeps::kNothing;
+  options.code.backend.installation = CAISSON_LIBEXEC_DIR;
+  options.code.setting.tools =
       std::make_shared<caisson::ToolSet>(std::vector{PriceTool(), ReserveTool()});
 
-  const auto service = caisson::CodeService::Open(options);
-  if (!service) {
-    std::cerr << service.error().message() << "\n";
+  const auto host = caisson::Host::Open(std::move(options));
+  if (!host) {
+    std::cerr << host.error().message() << "\n";
     return 1;
   }
-  const auto run = (*service)->Run(kCode);
+  const auto run = (*host)->Run(kCode);
   if (!run) {
     std::cerr << run.error().message() << "\n";
     return 1;

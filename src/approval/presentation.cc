@@ -89,14 +89,21 @@ std::string ToText(const Presentation& presentation) {
 
 std::string ToJson(const StoredApproval& approval) {
   const NewApproval& asked = approval.asked;
-  const auto hashed = ParseArguments(asked.arguments, asked.binding.arguments_digest);
+  const bool omitted = approval.arguments_omitted;
+  std::optional<Error> problem;
+  if (!omitted) {
+    auto hashed = ParseArguments(asked.arguments, asked.binding.arguments_digest);
+    if (!hashed) problem = std::move(hashed).error();
+  }
   std::string object;
   Put("id", asked.id.str(), object);
   Put("run_id", asked.binding.run.str(), object);
   Put("seq", std::int64_t{asked.binding.seq}, object);
   Put("tool", asked.binding.tool, object);
-  object += ",\"arguments\":" + (hashed ? SpellOutDeceptive(asked.arguments) : "null");
-  if (!hashed) Put("problem", hashed.error().message(), object);
+  object += ",\"arguments\":";
+  object += omitted || problem ? "null" : SpellOutDeceptive(asked.arguments);
+  if (omitted) Put("arguments_omitted", true, object);
+  if (problem) Put("problem", problem->message(), object);
   Put("arguments_sha256", asked.binding.arguments_digest, object);
   Put("state", std::string(ToString(approval.state)), object);
   Put("created_at", ToRfc3339(asked.created_at), object);

@@ -47,7 +47,8 @@ std::string ToText(const Presentation& presentation);
 // Returns the approval as every door shows it, with all of its arguments:
 //   {"id","run_id","seq","tool","arguments","arguments_sha256","state","created_at","expires_at",
 //    "session","decision"}
-// If Present fails, "arguments" is null and there is a "problem".
+// If Present fails, "arguments" is null and there is a "problem". If a list omitted the arguments,
+// they are null, with "arguments_omitted": true.
 std::string ToJson(const StoredApproval& approval);
 // Returns a grant in the same way: {"id","tool","scope","pattern","granted_by","granted_at"}
 std::string ToJson(const Grant& grant);

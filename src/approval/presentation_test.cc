@@ -107,6 +107,15 @@ TEST(PresentationTest, AsJsonItIsTheSameWithEverythingAroundIt) {
   EXPECT_EQ(*fields->Find("created_at"), Value("1970-01-01T00:00:00.000Z"));
 }
 
+TEST(PresentationTest, ArgumentsThatAListOmitsAreMarked) {
+  StoredApproval approval{.asked = Asked(Dict{{{"to", "ann"}}}), .arguments_omitted = true};
+  approval.asked.arguments.clear();
+  const std::string json = ToJson(approval);
+  EXPECT_TRUE(ParseJson(json));
+  EXPECT_THAT(json, HasSubstr(R"("arguments":null,"arguments_omitted":true,"arguments_sha256":")"));
+  EXPECT_THAT(json, Not(HasSubstr("problem")));
+}
+
 TEST(PresentationTest, TextThatWasNotHashedIsNotShown) {
   NewApproval asked = Asked(Dict{{{"to", "ann"}}});
   asked.arguments = R"({"to":"bob"})";

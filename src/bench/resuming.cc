@@ -110,7 +110,10 @@ class Service {
     if (done) {
       done = co_await runs.FinishCall(owner_, run, lease, 0, CallState::kReturned, "1", now);
     }
-    if (done) done = co_await runs.Finish(owner_, run, lease, "outcome", {}, now);
+    if (done) {
+      auto end = std::make_shared<const RunEnd>(RunEnd{.outcome = "outcome"});
+      done = co_await runs.Finish(owner_, run, lease, std::move(end), now);
+    }
     co_return done;
   }
 

@@ -118,7 +118,11 @@ class Approvals {
     }
     std::string text;
     for (const StoredApproval& approval : page.items) {
-      text += Headline(approval) + Arguments(approval, kShownInLists);
+      text += Headline(approval);
+      text += approval.arguments_omitted
+                  ? "    arguments too long for a list: caisson approvals show " +
+                        approval.asked.id.str() + "\n"
+                  : Arguments(approval, kShownInLists);
     }
     if (text.empty())
       return std::string(state == ApprovalState::kPending ? "no approvals are waiting\n"

@@ -8,7 +8,6 @@
 #include "base/json_quote.h"
 #include "base/rfc3339.h"
 #include "base/run_here.h"
-#include "base/run_on.h"
 #include "base/visible.h"
 #include "caller/caller_context.h"
 #include "cli/code_flags.h"
@@ -18,7 +17,6 @@
 #include "cli/store_flags.h"
 #include "cli/tell.h"
 #include "runs/stored_view.h"
-#include "server/background_loop.h"
 #include "server/host.h"
 
 namespace caisson::cli {
@@ -91,9 +89,11 @@ Result<std::string> List(const RunsFlags& flags) {
   PageQuery query;
   if (!flags.after.empty()) query.after = flags.after;
   const auto state = flags.waiting ? std::optional(RunState::kWaiting) : std::nullopt;
-  TRY_ASSIGN(Page<StoredRun> page, RunHere(opened.store->runs().List(opened.owner, state, query)));
+  TRY_ASSIGN(const Page<ListedRun> page,
+             RunHere(opened.store->runs().List(opened.owner, state, query)));
   std::string text;
-  for (StoredRun& run : page.items) {
+  for (const ListedRun& listed : page.items) {
+    TRY_ASSIGN(StoredRun run, RunHere(opened.store->runs().Find(opened.owner, listed.id)));
     TRY_ASSIGN(const RunView view,
                RunHere(ViewStored(*opened.store, opened.owner, std::move(run))));
     text += flags.report.json ? Json(view) + "\n" : Headline(view);
@@ -149,13 +149,10 @@ Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
   opened.store.reset();
   CodeServiceOptions options = FromConfig(opened.config);
   if (!flags.tier.empty()) options.backend.tier = flags.tier;
-  BackgroundLoop background;
   TRY_ASSIGN(const auto host, Host::Open({.config = opened.config,
                                           .code = std::move(options),
-                                          .environment = CaptureEnvironment(),
-                                          .executor = background.executor()}));
-  auto view = WaitFor(background.executor(), ResumeAndWait(host->runs(), owner, RunId(flags.id)));
-  WaitFor(background.executor(), host->runs().Close());
+                                          .environment = CaptureEnvironment()}));
+  auto view = RunHere(ResumeAndWait(host->runs(), owner, RunId(flags.id)));
   if (!view) return std::move(view).error();
   return WithStoredFiles(host->state().store(), owner, *std::move(view));
 }

@@ -8,7 +8,8 @@
 
 #include "approval/binding.h"
 #include "base/aead.h"
-#include "runs/cells/asking_keeper.h"
+#include "base/low_priority_pool.h"
+#include "runs/journal/outcome_record.h"
 #include "runs/stored_view.h"
 
 namespace caisson {
@@ -177,16 +178,20 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
 
 Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& request) const {
   const auto usual = options_.setting.For(request.context.get());
-  LiveRunStart start{.owner = std::move(owner),
-                     .id = RunId(NewRunId()),
-                     .setting = request.setting ? request.setting : usual,
-                     .context = std::move(request.context),
-                     .created_at = resources_.clock.Now(),
-                     .restart = request.restart,
-                     .fork_of = std::move(request.fork_of),
-                     .on_output = std::move(request.on_output),
-                     .on_progress = std::move(request.on_progress),
-                     .key = request.key};
+  LiveRunStart start{
+      .owner = std::move(owner),
+      .id = RunId(NewRunId()),
+      .setting = request.setting ? request.setting : usual,
+      .context = std::move(request.context),
+      .created_at = resources_.clock.Now(),
+      .restart = request.restart,
+      .fork_of = std::move(request.fork_of),
+      .on_output = std::move(request.on_output),
+      .on_progress = std::move(request.on_progress),
+      .on_ask = request.on_ask,
+      .consent = request.approvals == Approvals::kAll ? Consent::kGiven : Consent::kNone,
+      .purpose = request.purpose,
+      .key = request.key};
   start.record = {.code = std::move(request.code),
                   .session = std::move(request.session),
                   .limits = request.limits.value_or(start.setting->limits)};
@@ -198,7 +203,7 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
     // One that nobody knows by name is gone with this process; no name of ours has a space.
     start.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
   }
-  if (MayAsk(*start.setting->tools)) {
+  if (request.approvals == Approvals::kAsk && MayAsk(*start.setting->tools)) {
     const AeadKey random = AeadKey::Random();
     start.record.seed = std::string(random.bytes().begin(), random.bytes().end());
   }
@@ -252,10 +257,14 @@ asio::awaitable<Result<RunView>> JournaledRuns::Start(IsolationKey owner, RunSpe
   }
   const auto run = *std::move(begun);
   LiveRun::News news = run->news();
-  while (!news.ended && !news.gone && news.view.state == RunState::kRunning) {
+  const auto stays = [&] {
+    return news.view.state == RunState::kRunning ||
+           (request.on_ask && news.view.state == RunState::kWaiting);
+  };
+  while (!news.ended && !news.gone && stays()) {
     const auto why = co_await run->AwaitNews(news.version, RunClock::Time::max());
     news = run->news();
-    if (why != Wakeup::Reason::kCancelled || news.view.state != RunState::kRunning) continue;
+    if (why != Wakeup::Reason::kCancelled || !stays()) continue;
     if (request.key) break;
     run->Cancel();
   }
@@ -327,12 +336,28 @@ asio::awaitable<Result<Page<RunView>>> JournaledRuns::List(IsolationKey owner,
   auto stored = co_await options_.store.runs().List(owner, state, std::move(query));
   if (!stored) co_return std::move(stored).error();
   Page<RunView> page{.items = {}, .next = std::move(stored->next)};
-  for (StoredRun& run : stored->items) {
-    auto view = co_await ToView(owner, std::move(run));
+  for (ListedRun& run : stored->items) {
+    if (run.state == RunState::kFinished && run.summary.empty()) {
+      auto summary = co_await SummaryOf(owner, run.id);
+      if (!summary) co_return std::move(summary).error();
+      run.summary = *std::move(summary);
+    }
+    auto view = ViewListed(std::move(run));
     if (!view) co_return std::move(view).error();
     page.items.push_back(*std::move(view));
   }
   co_return page;
+}
+
+// Of a run that a version without summaries has finished.
+asio::awaitable<Result<std::string>> JournaledRuns::SummaryOf(IsolationKey owner, RunId id) {
+  const auto stored = co_await options_.store.runs().Find(std::move(owner), std::move(id));
+  if (!stored) co_return stored.error();
+  co_return co_await CallAside(options_.runner.cpu_pool(), stored->outcome.size(),
+                               [&]() -> Result<std::string> {
+                                 TRY_ASSIGN(const Outcome outcome, DecodeOutcome(stored->outcome));
+                                 return EncodeSummary(outcome);
+                               });
 }
 
 asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(

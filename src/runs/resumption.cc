@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/low_priority_pool.h"
 #include "runs/build_text.h"
 #include "runs/journal/outcome_record.h"
 
@@ -36,35 +37,38 @@ void ReadTrace(LiveRunStart& start) {
   for (auto& [seq, bytes] : parts) start.trace.push_back({.seq = seq, .bytes = std::move(bytes)});
 }
 
-// Whatever was under way when the run stopped may have happened; the times of such doubts come after all others.
-asio::awaitable<Result<void>> ReadCalls(const RunResources& resources, LiveRunStart& start) {
+// Loads the calls of the run, and what was saved of it. Whatever was under way when it stopped may have happened; the
+// times of such doubts come after all others. Noting the doubts comes last: it is the first change under this lease, with
+// which the attempt counts (RunStore::Claim). A store that fails before that costs no attempt. Whatever may take this
+// process down, such as decoding, comes after it.
+asio::awaitable<Result<std::optional<SavedRun>>> Load(const RunResources& resources,
+                                                      LiveRunStart& start) {
   RunStore& runs = resources.store.runs();
   auto calls = co_await runs.Calls(start.owner, start.id);
   if (!calls) co_return std::move(calls).error();
-  SystemTime last = resources.clock.Now();
+  auto saved = co_await runs.LoadSaved(start.owner, start.id);
+  if (!saved && saved.error().code() != ErrorCode::kNotFound) co_return std::move(saved).error();
+  SystemTime last = std::chrono::floor<std::chrono::microseconds>(resources.clock.Now());
   for (const StoredCall& call : *calls) {
     last = std::max<SystemTime>(last, call.updated_at + std::chrono::microseconds(1));
   }
   auto doubted = co_await runs.DoubtStartedCalls(start.owner, start.id, *start.lease, last);
   if (!doubted) co_return std::move(doubted).error();
-  if (*doubted > 0) calls = co_await runs.Calls(start.owner, start.id);
-  if (!calls) co_return std::move(calls).error();
+  for (StoredCall& call : *calls) {
+    if (call.call.state != CallState::kStarted) continue;
+    call.call.state = CallState::kUncertain;
+    call.updated_at = last;
+  }
   start.recorded = *std::move(calls);
-  ReadTrace(start);
-  co_return Result<void>();
+  co_return saved ? std::optional(*std::move(saved)) : std::nullopt;
 }
 
 // Why the run cannot go on; nothing: it can, from where it sleeps or from the beginning.
-asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const RunResources& resources,
-                                                              LiveRunStart& start) {
-  using Why = std::optional<std::string>;
-  auto saved = co_await resources.store.runs().LoadSaved(start.owner, start.id);
-  if (!saved) {
-    if (saved.error().code() == ErrorCode::kNotFound) co_return Why();
-    co_return std::move(saved).error();
-  }
+std::optional<std::string> ReadSleep(const RunResources& resources, LiveRunStart& start,
+                                     const std::optional<SavedRun>& saved) {
+  if (!saved) return std::nullopt;
   if (saved->sealed.empty()) {
-    co_return Why("it waited in the memory of a process that is gone, where it could not be saved");
+    return "it waited in the memory of a process that is gone, where it could not be saved";
   }
   auto sleep = Open(resources, start.owner, start.id, *saved);
   if (sleep) {
@@ -72,9 +76,9 @@ asio::awaitable<Result<std::optional<std::string>>> ReadSleep(const RunResources
     start.sleep_seq = saved->seq;
     start.sleep_build = ParseBuild(saved->build);
   } else if (sleep.error().code() != ErrorCode::kFailedPrecondition) {
-    co_return Why("what was saved of it has been changed");
+    return "what was saved of it has been changed";
   }
-  co_return Why();
+  return std::nullopt;
 }
 
 }  // namespace
@@ -100,10 +104,10 @@ asio::awaitable<Result<TakenRun>> Read(const RunResources& resources, SettingByN
                            .resumed = true,
                            .attempts = stored->attempts}};
   LiveRunStart& start = taken.start;
+  const auto saved = co_await Load(resources, start);
+  if (!saved) co_return saved.error();
+  ReadTrace(start);
   auto record = DecodeRunRecord(stored->request);
-  if (auto read = co_await ReadCalls(resources, start); !read) {
-    co_return std::move(read).error();
-  }
   if (stored->cancel_asked) {
     taken.end = Outcome{.status = RunStatus::kCancelled, .reason = RunReason::kKilled};
     co_return taken;
@@ -133,9 +137,7 @@ asio::awaitable<Result<TakenRun>> Read(const RunResources& resources, SettingByN
   } else if (!start.record.seed || start.record.session) {
     lost = "the process it ran in is gone";
   } else {
-    auto why = co_await ReadSleep(resources, start);
-    if (!why) co_return std::move(why).error();
-    lost = *std::move(why);
+    lost = ReadSleep(resources, start, *saved);
   }
   // The operator may have lowered the maximum while it slept.
   if (start.setting) start.record.limits = LowerTo(start.setting->ceiling, start.record.limits);
@@ -154,7 +156,7 @@ asio::awaitable<Result<TakenRun>> TakeUp(const RunResources& resources, SettingB
   if (!lease) co_return std::move(lease).error();
   auto taken = co_await Read(resources, std::move(settings), owner, id, *lease);
   if (taken || !IsStoreFailure(taken.error())) co_return taken;
-  // No attempt of the run's. If this fails too, its lease ends, and this process takes it up again.
+  // No attempt of the run's. If this fails too, its lease ends, and whoever claims it then counts none for this one.
   static_cast<void>(co_await runs.Postpone(owner, id, *lease, {.counts = false}));
   co_return taken;
 }
@@ -163,10 +165,10 @@ asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const RunResources
                                                               LiveRunStart& start) {
   start.resumed = true;
   start.sleep.reset();
-  if (auto read = co_await ReadCalls(resources, start); !read) {
-    co_return std::move(read).error();
-  }
-  co_return co_await ReadSleep(resources, start);
+  const auto saved = co_await Load(resources, start);
+  if (!saved) co_return saved.error();
+  ReadTrace(start);
+  co_return ReadSleep(resources, start, *saved);
 }
 
 Outcome FailedOutcome(RunReason reason, std::string why) {
@@ -180,13 +182,25 @@ Outcome FailedOutcome(RunReason reason, std::string why) {
 asio::awaitable<Result<void>> EndTaken(const RunResources& resources, LiveRunStart start,
                                        Outcome outcome) {
   outcome.run_id = start.id.str();
-  for (const StoredCall& call : start.recorded) outcome.calls.push_back(ToOutcome(call));
+  outcome.calls = ToOutcome(start.recorded);
   if (start.sleep) {
     outcome.stdout_text = start.sleep->stdout_text;
     outcome.stderr_text = start.sleep->stderr_text;
   }
-  return resources.store.runs().Finish(start.owner, start.id, *start.lease, EncodeOutcome(outcome),
-                                       {}, resources.clock.Now());
+  auto end = co_await Encode(resources, outcome);
+  co_return co_await resources.store.runs().Finish(start.owner, start.id, *start.lease,
+                                                   std::move(end), resources.clock.Now());
+}
+
+asio::awaitable<std::shared_ptr<const RunEnd>> Encode(const RunResources& resources,
+                                                      const Outcome& outcome) {
+  const bool keeps = resources.settings.keeps_ended;
+  return CallAside(resources.runner.cpu_pool(), keeps ? OutcomeBytes(outcome) : 0,
+                   [&outcome, keeps] {
+                     if (keeps) return std::make_shared<const RunEnd>(ToRunEnd(outcome));
+                     return std::make_shared<const RunEnd>(
+                         ToRunEnd({.run_id = outcome.run_id, .status = outcome.status}));
+                   });
 }
 
 }  // namespace caisson

@@ -8,6 +8,18 @@
 #include "runs/journal/run_journal.h"
 
 namespace caisson {
+namespace {
+
+Outcome Unfinished(const RunId& id, RunState state) {
+  Outcome outcome{.run_id = id.str()};
+  if (state == RunState::kWaiting) {
+    outcome.status = RunStatus::kWaiting;
+    outcome.reason = RunReason::kApproval;
+  }
+  return outcome;
+}
+
+}  // namespace
 
 asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, StoredRun stored) {
   RunView view{.id = stored.id,
@@ -24,19 +36,17 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
     view.outcome = *std::move(outcome);
     co_return view;
   }
-  view.outcome.run_id = stored.id.str();
-  if (stored.state == RunState::kWaiting) {
-    view.outcome.status = RunStatus::kWaiting;
-    view.outcome.reason = RunReason::kApproval;
-  }
+  view.outcome = Unfinished(stored.id, stored.state);
   auto calls = co_await store.runs().Calls(owner, stored.id);
   if (!calls) co_return std::move(calls).error();
+  view.outcome.calls = ToOutcome(*calls);
+  ShownArguments arguments;
   for (const StoredCall& call : *calls) {
-    view.outcome.calls.push_back(ToOutcome(call));
     if (call.call.state != CallState::kPending) continue;
     auto approval = co_await store.approvals().Find(owner, ApprovalIdOf(stored.id, call.call.seq));
     if (approval && approval->state == ApprovalState::kPending) {
-      view.outcome.approvals.push_back(ToOutcome(*approval));
+      view.outcome.approvals.push_back(
+          ToOutcome(*approval, arguments.Show(approval->asked.arguments)));
     }
   }
   if (auto saved = co_await store.runs().LoadSaved(owner, stored.id)) {
@@ -45,6 +55,22 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
     view.wake_at = saved->wake_at;
   }
   co_return view;
+}
+
+Result<RunView> ViewListed(ListedRun listed) {
+  Outcome outcome = Unfinished(listed.id, listed.state);
+  if (listed.state == RunState::kFinished) {
+    TRY_ASSIGN(outcome, DecodeSummary(listed.summary));
+    outcome.run_id = listed.id.str();
+  }
+  return RunView{.id = std::move(listed.id),
+                 .state = listed.state,
+                 .outcome = std::move(outcome),
+                 .created_at = listed.created_at,
+                 .updated_at = listed.updated_at,
+                 .saved_bytes = listed.saved_bytes,
+                 .saved_build = std::move(listed.saved_build),
+                 .wake_at = listed.wake_at};
 }
 
 }  // namespace caisson

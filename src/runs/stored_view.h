@@ -16,4 +16,7 @@ namespace caisson {
 // Without what a sleeping run has printed: that is sealed.
 asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, StoredRun stored);
 
+// What a list knows of a run: no code, output, result, calls or approvals.
+Result<RunView> ViewListed(ListedRun listed);
+
 }  // namespace caisson

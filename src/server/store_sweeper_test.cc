@@ -24,11 +24,12 @@ class StoreSweeperTest : public testing::Test {
                                      {.holder = "host", .now = at, .until = at}));
   }
   void Finish(const char* id, SystemTime at) {
-    Now(store_->runs().Finish(owner_, RunId(id), StartRun(id, at), "{}", {}, at));
+    Now(store_->runs().Finish(owner_, RunId(id), StartRun(id, at),
+                               std::make_shared<const RunEnd>(), at));
   }
   std::string Left() {
     std::string ids;
-    for (const StoredRun& run : Now(store_->runs().List(owner_, {}, {})).items) {
+    for (const ListedRun& run : Now(store_->runs().List(owner_, {}, {})).items) {
       ids += run.id.str() + " ";
     }
     return ids;

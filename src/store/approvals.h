@@ -16,6 +16,7 @@
 
 #include <array>
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -76,7 +77,14 @@ struct StoredApproval {
   NewApproval asked;
   ApprovalState state = ApprovalState::kPending;
   std::optional<Decision> decision{};  // Who, when and why; for an expired approval, when.
+  // A list left out the arguments. Find has them.
+  bool arguments_omitted = false;
 };
+
+// Bounds of the arguments in one page of a list, so that a page cannot fill the host's memory: of
+// one approval, and of all of them.
+inline constexpr std::size_t kMaxListedArgumentBytes = 64u << 10;
+inline constexpr std::size_t kMaxListedPageBytes = 1u << 20;
 
 // A standing approval for calls of one tool whose arguments match a pattern.
 struct Grant {
@@ -97,6 +105,7 @@ class ApprovalStore {
   virtual asio::awaitable<Result<void>> Create(IsolationKey owner, NewApproval approval,
                                                std::uint32_t max_pending) = 0;
   virtual asio::awaitable<Result<StoredApproval>> Find(IsolationKey owner, ApprovalId id) = 0;
+  // Long arguments are omitted (StoredApproval::arguments_omitted).
   virtual asio::awaitable<Result<Page<StoredApproval>>> List(IsolationKey owner,
                                                              std::optional<ApprovalState> state,
                                                              PageQuery query) = 0;

@@ -18,6 +18,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,9 +84,31 @@ struct StoredRun {
   SystemTime created_at{};
   SystemTime updated_at{};
   bool cancel_asked = false;  // The current or next holder must end the run.
-  // How often another replica claimed it since it last waited. A high number means that the run
+  // How often another replica took it up since it last waited. A high number means that the run
   // crashes its replicas.
   std::uint32_t attempts = 0;
+};
+
+// What a list shows of a run.
+struct ListedRun {
+  RunId id;
+  RunState state = RunState::kRunning;
+  // RunEnd::summary. Empty for a run that has not finished, or that was finished by a version
+  // without summaries.
+  std::string summary{};
+  SystemTime created_at{};
+  SystemTime updated_at{};
+  std::uint64_t saved_bytes = 0;  // Size of SavedRun::sealed.
+  std::string saved_build{};
+  std::optional<SystemTime> wake_at{};
+};
+
+// What is kept of a finished run.
+struct RunEnd {
+  std::string outcome{};
+  // A short extract of the outcome for lists, which never load the outcome itself.
+  std::string summary{};
+  std::vector<std::string> files{};
 };
 
 struct Setback {
@@ -145,12 +168,14 @@ class RunStore {
   // Frees the key of a run that could not begin. Does nothing if the key belongs to another run.
   virtual asio::awaitable<Result<void>> ForgetKey(IsolationKey owner, IdempotencyKey key,
                                                   RunId run) = 0;
-  virtual asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner,
+  virtual asio::awaitable<Result<Page<ListedRun>>> List(IsolationKey owner,
                                                         std::optional<RunState> state,
                                                         PageQuery query) = 0;
 
-  // Takes a run whose lease has expired or was given back, and counts an attempt. Fails with
-  // kFailedPrecondition if it is held or finished.
+  // Takes a run whose lease has expired or was given back, and counts an attempt. The attempt stays
+  // counted once the holder has changed the run. Until then another claim does not count: the
+  // holder could not use the store, or died before it did anything with the run. Fails with
+  // kFailedPrecondition if the run is held or finished.
   virtual asio::awaitable<Result<Lease>> Claim(IsolationKey owner, RunId id, LeaseTerm term) = 0;
   virtual asio::awaitable<Result<void>> Release(IsolationKey owner, RunId id, Lease lease) = 0;
   // The same for a holder that made no progress.
@@ -171,8 +196,9 @@ class RunStore {
   virtual asio::awaitable<Result<SavedRun>> LoadSaved(IsolationKey owner, RunId id) = 0;
   // Ends the run in one step: keeps outcome and files, removes saved bytes and the lease, cancels
   // pending approvals.
+  // `end` is shared because it can be large and the operation may be repeated.
   virtual asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
-                                               std::string outcome, std::vector<std::string> files,
+                                               std::shared_ptr<const RunEnd> end,
                                                SystemTime now) = 0;
   virtual asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
                                                         std::uint32_t number) = 0;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runs/journal/outcome_record.h"
 #include "runs/journaled_runs.h"
 #include "tests/durable/replica.h"
 
@@ -455,9 +456,12 @@ TEST_F(SetbackTest, ARestoreThatBringsItsWorkerDownIsTriedAFewTimesEachTimeLater
 TEST_F(SetbackTest, HostsThatDieOfARunAreCountedToo) {
   const RunView view = Decided();
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(loop_.Await(store_->runs().Claim(
+    const auto lease = loop_.Await(store_->runs().Claim(
         ann_, view.id,
-        {.holder = "dead" + std::to_string(i), .now = clock_.Now(), .until = clock_.Now() + 1s})));
+        {.holder = "dead" + std::to_string(i), .now = clock_.Now(), .until = clock_.Now() + 1s}));
+    ASSERT_TRUE(lease);
+    ASSERT_TRUE(
+        loop_.Await(store_->runs().DoubtStartedCalls(ann_, view.id, *lease, clock_.Now())));
     Elapse();
   }
   Tend({});
@@ -519,6 +523,43 @@ TEST_F(DurableRunsTest, ACancelIsNotForgottenWhenTheHolderDies) {
   Elapse();
   loop_.Await(there->runs().TendOnce());
   EXPECT_EQ(loop_.Await(there->runs().Find(ann_, view.id))->outcome.status, RunStatus::kCancelled);
+}
+
+TEST_F(DurableRunsTest, AListShowsHowRunsEndedAndReadsNoOutcome) {
+  const auto finish = [&](const char* id, RunEnd end) {
+    const auto lease = loop_.Await(store_->runs().Create(
+        ann_, {.id = RunId(id)}, {.holder = "x", .now = clock_.Now(), .until = clock_.Now() + 1s}));
+    ASSERT_TRUE(loop_.Await(store_->runs().Finish(
+        ann_, RunId(id), *lease, std::make_shared<const RunEnd>(std::move(end)), clock_.Now())));
+  };
+  const Outcome limit{.status = RunStatus::kLimit, .reason = RunReason::kWallTime};
+  finish("a", {.outcome = "unreadable", .summary = EncodeSummary(limit)});
+  finish("b", {.outcome = EncodeOutcome(limit)});  // An older version has written it.
+  FakeScript script = Script({FakeOutput{.text = "text"}});
+  script.outcome.files = {{.path = "/output/f", .change = "created", .size = 2, .contents = "ab"}};
+  const RunView ended = Start(script);
+  const RunView waiting = Start(Script({FakeCall{.tool = "send"}}));
+  const auto page = loop_.Await(here_->runs().List(ann_, {}, {}));
+  ASSERT_TRUE(page) << page.error().message();
+  ASSERT_EQ(page->items.size(), 4u);
+  for (const RunView& view : page->items) {
+    EXPECT_EQ(view.outcome.run_id, view.id.str());
+    EXPECT_EQ(view.outcome.stdout_text, "");
+    if (view.id == waiting.id) {
+      EXPECT_EQ(view.state, RunState::kWaiting);
+      EXPECT_EQ(view.outcome.reason, RunReason::kApproval);
+      EXPECT_GT(view.saved_bytes, 0u);
+      EXPECT_NE(view.saved_build, "");
+      continue;
+    }
+    EXPECT_EQ(view.state, RunState::kFinished);
+    const bool ours = view.id == ended.id;
+    EXPECT_EQ(view.outcome.status, ours ? RunStatus::kCompleted : RunStatus::kLimit);
+    EXPECT_EQ(view.outcome.reason, ours ? RunReason::kReturned : RunReason::kWallTime);
+    ASSERT_EQ(view.outcome.files.size(), ours ? 1u : 0u);
+    if (ours) EXPECT_EQ(view.outcome.files[0].path, "/output/f");
+  }
+  EXPECT_FALSE(loop_.Await(here_->runs().Find(ann_, RunId("a"))));
 }
 
 TEST_F(DurableRunsTest, AnothersRunIsLikeNone) {

@@ -26,7 +26,7 @@ class KillingRuns final : public RunStore {
                                           RunId run) override {
     return runs_.ForgetKey(std::move(owner), std::move(key), std::move(run));
   }
-  asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner, std::optional<RunState> state,
+  asio::awaitable<Result<Page<ListedRun>>> List(IsolationKey owner, std::optional<RunState> state,
                                                 PageQuery query) override {
     return runs_.List(std::move(owner), state, std::move(query));
   }
@@ -56,10 +56,10 @@ class KillingRuns final : public RunStore {
     return Around("LoadSaved", runs_.LoadSaved(std::move(owner), std::move(id)));
   }
   asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
-                                       std::string outcome, std::vector<std::string> files,
+                                       std::shared_ptr<const RunEnd> end,
                                        SystemTime now) override {
     return Around("Finish", runs_.Finish(std::move(owner), std::move(id), std::move(lease),
-                                         std::move(outcome), std::move(files), now));
+                                         std::move(end), now));
   }
   asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
                                                 std::uint32_t number) override {

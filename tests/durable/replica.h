@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 
 inline constexpr auto kPatience = 30s;  // A test that waits longer hangs.
 
-inline FakeScript Script(std::vector<std::variant<FakeOutput, FakeCall>> steps) {
+inline FakeScript Script(std::vector<std::variant<FakeOutput, FakeCall, FakeSleep>> steps) {
   return {.steps = std::move(steps),
           .outcome = {.status = RunStatus::kCompleted, .reason = RunReason::kReturned}};
 }

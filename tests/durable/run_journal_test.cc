@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 
@@ -16,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-using Ruling = CallJournal::Ruling;
+using CallDecision = CallJournal::CallDecision;
 
 class RunJournalTest : public ::testing::Test {
  protected:
@@ -83,9 +84,9 @@ class RunJournalTest : public ::testing::Test {
             .needs_approval = tool->NeedsApproval(arguments)};
   }
   // Begins the call and leaves it waiting.
-  std::shared_ptr<std::optional<Ruling>> Begin(std::shared_ptr<RunJournal> journal,
-                                               JournaledCall call) {
-    auto ruling = std::make_shared<std::optional<Ruling>>();
+  std::shared_ptr<std::optional<CallDecision>> Begin(std::shared_ptr<RunJournal> journal,
+                                                     JournaledCall call) {
+    auto ruling = std::make_shared<std::optional<CallDecision>>();
     const auto ask = [](auto shared, auto asked, auto out) -> asio::awaitable<void> {
       *out = co_await shared->Before(std::move(asked));
     };
@@ -273,6 +274,24 @@ TEST_F(RunJournalTest, LongArgumentsAreStoredAndAskedAboutButNotShownInTheOutcom
   EXPECT_TRUE(journal->approvals().at(0).arguments.is_none());
   EXPECT_EQ(*ToJson(journal->calls().at(1).arguments), R"({"x":7})");
   EXPECT_EQ(*ToJson(journal->approvals().at(1).arguments), R"({"x":7})");
+}
+
+// Arguments that a view shows are parsed: those of one call and of all calls are bounded.
+TEST(ShownArgumentsTest, ManyLongArgumentsOfStoredCallsAreNotAllShown) {
+  const CanonicalArguments arguments =
+      *Canonicalize(Dict{{{"x", std::string(60'000, 'a')}}});
+  std::vector<StoredCall> calls;
+  for (std::uint32_t seq = 0; seq < 50; ++seq) {
+    calls.push_back({.call = {.seq = seq,
+                              .tool = "read",
+                              .arguments = arguments.text,
+                              .arguments_digest = arguments.digest}});
+  }
+  const std::vector<OutcomeCall> shown = ToOutcome(calls);
+  ASSERT_EQ(shown.size(), 50u);
+  const auto kept = std::ranges::count_if(
+      shown, [](const OutcomeCall& call) { return !call.arguments.is_none(); });
+  EXPECT_EQ(static_cast<std::size_t>(kept), kMaxOutcomeArgumentsBytes / arguments.text.size());
 }
 
 TEST_F(RunJournalTest, ARecordedCallIsNotDoneAgain) {

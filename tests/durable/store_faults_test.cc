@@ -1,7 +1,7 @@
 // Every statement of the store fails once, while runs start, wait for a person, sleep, continue,
-// are denied or cancelled: with a full disk, an I/O error, a busy database, a connection lost
-// before or after the statement. No run is lost, each effect happens once, and nothing is left
-// behind.
+// are denied or cancelled, expire, have a key, a standing grant or files: with a full disk, an I/O
+// error, a busy database, a connection lost before or after the statement. No run is lost, each
+// effect happens once, and nothing is left behind.
 //
 // Without CAISSON_ALL_FAULTS each statement fails in one of these ways; with it, in each.
 #include <gmock/gmock.h>
@@ -46,21 +46,65 @@ class Life {
             .outcome = {.status = RunStatus::kCompleted, .reason = RunReason::kReturned}};
   }
 
-  RunView Start(Replica& replica, RunSpec request = {.code = "code"}) {
+  RunView Start(Replica& replica, RunSpec request = {.code = "code"},
+                const FakeScript& script = Script()) {
     return Again<RunView>([&] {
-      replica.engine().Push(Script());
+      replica.engine().Push(script);
+      const auto before = effects_;
       auto view = loop_.Await(replica.runs().Start(owner_, request));
-      if (!view) EXPECT_THAT(effects_, IsEmpty()) << "told that it did not start";
+      if (!view) EXPECT_EQ(effects_, before) << "told that it did not start";
       return view;
     });
   }
-  void Decide(Replica& replica, const RunView& view,
-              ApprovalState verdict = ApprovalState::kApproved) {
-    Again<StoredApproval>([&] {
-      return loop_.Await(replica.runs().Decide(owner_, ApprovalId(view.outcome.approvals.at(0).id),
-                                               {.verdict = verdict, .by = "ann"}));
+  // Starts a run as a client with a key does: if the answer is an error, it looks for its run, and
+  // sends the same request again.
+  RunId StartWithKey(Replica& replica) {
+    const RunKey key{
+        .id = IdempotencyKey("k"), .fingerprint = "f", .expires_at = clock_.Now() + 24h};
+    return Again<RunId>([&]() -> Result<RunId> {
+      replica.engine().Push(Script());
+      auto view = loop_.Await(replica.runs().Start(owner_, {.code = "code", .key = key}));
+      if (view) return view->id;
+      auto found = FindByKey(replica);
+      if (found) return found->run;
+      EXPECT_EQ(found.error().code() == ErrorCode::kNotFound, IsStoreFailure(view.error()));
+      return std::move(view).error();
     });
   }
+  Result<KeyedRun> FindByKey(Replica& replica) {
+    return loop_.Await(replica.runs().FindByKey(owner_, IdempotencyKey("k")));
+  }
+  // Starts a run and returns before it has ended or waits.
+  RunId StartDetached(Replica& replica, const FakeScript& script) {
+    return Again<RunView>([&] {
+             replica.engine().Push(script);
+             return loop_.Await(replica.runs().StartDetached(owner_, {.code = "code"}));
+           })
+        .id;
+  }
+  RunView Find(Replica& replica, const RunId& id) {
+    return Again<RunView>([&] { return loop_.Await(replica.runs().Find(owner_, id)); });
+  }
+  void Decide(Replica& replica, const RunView& view,
+              ApprovalState verdict = ApprovalState::kApproved,
+              std::optional<StandingYes> standing = std::nullopt) {
+    Again<StoredApproval>([&] {
+      return loop_.Await(
+          replica.runs().Decide(owner_, ApprovalId(view.outcome.approvals.at(0).id),
+                                {.verdict = verdict, .by = "ann", .standing = standing}));
+    });
+  }
+  std::string File(Replica& replica, const RunId& id, std::uint32_t number) {
+    return Again<std::string>([&] { return loop_.Await(replica.runs().File(owner_, id, number)); });
+  }
+  ApprovalState StateOf(const std::string& approval) {
+    return Again<StoredApproval>([&] {
+             return loop_.Await(store_.approvals().Find(owner_, ApprovalId(approval)));
+           })
+        .state;
+  }
+  void Advance(std::chrono::seconds time) { clock_.Advance(time); }
+  SystemTime Now() const { return clock_.Now(); }
   void Cancel(Replica& replica, const RunId& id) {
     Again<RunView>([&] {
       auto view = loop_.Await(replica.runs().Cancel(owner_, id));
@@ -86,16 +130,16 @@ class Life {
   }
   Outcome Ended(Replica& replica, const RunId& id) {
     Await(replica, id, RunState::kFinished);
-    return Again<RunView>([&] { return loop_.Await(replica.runs().Find(owner_, id)); }).outcome;
+    return Find(replica, id).outcome;
   }
 
   // Checks the rows that are left once the run has ended.
-  void ExpectNothingLeft(const RunId& id) {
+  void ExpectNothingLeft(const RunId& id, std::size_t runs_made = 1) {
     statements_ = plan_.statements();
     plan_.Stop();
     const auto runs = loop_.Await(store_.runs().List(owner_, {}, {}));
     ASSERT_TRUE(runs);
-    EXPECT_EQ(runs->items.size(), 1u);
+    EXPECT_EQ(runs->items.size(), runs_made);
     EXPECT_EQ(loop_.Await(store_.runs().LoadSaved(owner_, id)).error().code(),
               ErrorCode::kNotFound);
     const auto usage = loop_.Await(store_.runs().Usage(owner_));
@@ -212,11 +256,86 @@ void Cancelled(Life& life) {
   life.ExpectNothingLeft(view.id);
 }
 
+// The code sleeps for long between two calls; the timer is in the store.
+void Sleeping(Life& life) {
+  auto here = life.Make(0ns);
+  FakeScript script = Life::Script();
+  script.steps.insert(script.steps.begin() + 2, FakeSleep{.until = life.Now() + 5s});
+  const RunId id = life.StartDetached(*here, script);
+  life.Await(*here, id, RunState::kWaiting);
+  EXPECT_GE(life.Now(), std::get<FakeSleep>(script.steps[2]).until);
+  life.Decide(*here, life.Find(*here, id));
+  ExpectCompleted(life, life.Ended(*here, id));
+  life.ExpectNothingLeft(id);
+}
+
+// The client has an Idempotency-Key and sends its request until it knows its run.
+void Keyed(Life& life) {
+  auto here = life.Make();
+  const RunId id = life.StartWithKey(*here);
+  life.Await(*here, id, RunState::kWaiting);
+  life.Decide(*here, life.Find(*here, id));
+  ExpectCompleted(life, life.Ended(*here, id));
+  life.ExpectNothingLeft(id);
+  EXPECT_EQ(life.FindByKey(*here)->run, id);
+}
+
+// A yes for the session: the next run in it asks nobody.
+void Granted(Life& life) {
+  auto here = life.Make();
+  const RunSpec request{.code = "code", .session = "s"};
+  const RunView first = life.Start(*here, request);
+  life.Decide(*here, first, ApprovalState::kApproved,
+              StandingYes{.scope = StandingYes::Scope::kSession,
+                          .arguments = StandingYes::Arguments::kAny});
+  ExpectCompleted(life, life.Ended(*here, first.id));
+  const RunView second = life.Start(*here, request);
+  EXPECT_EQ(second.outcome.status, RunStatus::kCompleted);
+  EXPECT_THAT(life.effects(), ElementsAre(Pair("put", 2), Pair("read", 2), Pair("send", 2)));
+  life.Await(*here, second.id, RunState::kFinished);
+  life.ExpectNothingLeft(second.id, 2);
+}
+
+// Nobody decides in time.
+void Expired(Life& life) {
+  auto here = life.Make();
+  const RunView view = life.Start(*here);
+  life.Advance(std::chrono::days(8));
+  const Outcome outcome = life.Ended(*here, view.id);
+  EXPECT_EQ(outcome.status, RunStatus::kCompleted);
+  EXPECT_EQ(outcome.calls.back().outcome, "denied");
+  EXPECT_EQ(life.StateOf(view.outcome.approvals.at(0).id), ApprovalState::kExpired);
+  EXPECT_THAT(life.effects(), ElementsAre(Pair("put", 1), Pair("read", 1)));
+  life.ExpectNothingLeft(view.id);
+}
+
+// The run leaves files, which another process shows.
+void LeavesFiles(Life& life) {
+  auto here = life.Make();
+  FakeScript script = Life::Script();
+  script.outcome.files = {
+      {.path = "/output/a", .change = "created", .size = 3, .contents = "abc"},
+      {.path = "/output/b", .change = "created", .size = 100'000, .contents = std::string(100'000, 'b')}};
+  const RunView view = life.Start(*here, {.code = "code"}, script);
+  life.Decide(*here, view);
+  ExpectCompleted(life, life.Ended(*here, view.id));
+  here = life.Make();
+  EXPECT_EQ(life.File(*here, view.id, 0), "abc");
+  EXPECT_EQ(life.File(*here, view.id, 1), std::string(100'000, 'b'));
+  EXPECT_EQ(life.Find(*here, view.id).outcome.files.size(), 2u);
+  life.ExpectNothingLeft(view.id);
+}
+
 constexpr Scenario kScenarios[] = {{"Parked", Parked},
                                    {"Asleep", Asleep},
                                    {"Elsewhere", Elsewhere},
                                    {"Denied", Denied},
-                                   {"Cancelled", Cancelled}};
+                                   {"Cancelled", Cancelled},
+                                   {"Sleeping", Sleeping},
+                                   {"Keyed", Keyed},
+                                   {"Granted", Granted},
+                                   {"Expired", Expired},
+                                   {"LeavesFiles", LeavesFiles}};
 
 class StoreFaultsTest : public testing::TestWithParam<std::tuple<BackendKind, Scenario>> {
  protected:
@@ -251,6 +370,45 @@ TEST_P(StoreFaultsTest, EveryStatementFailsOnce) {
     }
   }
 }
+
+// Two replicas claim a run in turn, and the store fails as soon as they have it: reading the run
+// fails, and giving it back too. No host died, so these are no attempts.
+class ClaimFaultsTest : public testing::TestWithParam<BackendKind> {};
+
+TEST_P(ClaimFaultsTest, AStoreThatFailsAfterEveryClaimCostsNoAttempt) {
+  TestLoop loop;
+  ManualClock clock;
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto backend = MakeBackend(GetParam());
+  const auto store = OpenFaulty(*backend, plan);
+  const IsolationKey owner = OwnerNamed("ann");
+  Life life(loop, *store, clock, *plan, owner);
+  auto here = life.Make(0ns);
+  const RunView view = life.Start(*here);
+  life.Await(*here, view.id, RunState::kWaiting);
+  const auto one = life.Make();
+  const auto other = life.Make();
+  for (Replica* each : {one.get(), other.get()}) each->engine().AdoptSaved(here->engine());
+  here.reset();
+  ASSERT_TRUE(loop.Await(
+      store->approvals().Decide(owner, ApprovalId(view.outcome.approvals.at(0).id),
+                                {.verdict = ApprovalState::kApproved, .by = "ann", .at = life.Now()})));
+  const std::string reading[] = {"o.outcome", "trace FROM calls", "wake_at FROM saved_runs",
+                                 "SET state = 'uncertain'"};
+  for (int i = 0; i < 12; ++i) {
+    plan->FailFrom(reading[i % 4], Fault::kIo);
+    loop.Await((i % 2 == 0 ? one : other)->runs().TendOnce());
+    EXPECT_NE(plan->failed(), "") << "round " << i << ": nobody has claimed the run";
+    plan->Stop();
+    life.Advance(20s);
+  }
+  EXPECT_LE(loop.Await(store->runs().Find(owner, view.id))->attempts, 1u);
+  ExpectCompleted(life, life.Ended(*one, view.id));
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, ClaimFaultsTest,
+                         testing::Values(BackendKind::kSqlite, BackendKind::kPostgres),
+                         [](const auto& info) { return ToString(info.param); });
 
 INSTANTIATE_TEST_SUITE_P(Over, StoreFaultsTest,
                          testing::Combine(testing::Values(BackendKind::kSqlite,

@@ -1,6 +1,7 @@
 // A RunService for tests: the code says how its run goes.
 //
 //   "wait"          waits for an approval of a call send(to="ann")
+//   "wait lots"     the same, with long arguments
 //   "hang"          continues until it is cancelled
 //   "busy"          fails with kResourceExhausted
 //   "bug"           fails with kInternal and a secret in its message
@@ -59,7 +60,7 @@ class FakeRuns final : public RunService {
       request.on_output(OutputStream::kStdout, "h\xc3");
       request.on_output(OutputStream::kStdout, "\xa9");
     }
-    request.code == "wait" ? Park(owner, run) : Finish(run);
+    request.code.starts_with("wait") ? Park(owner, run) : Finish(run);
     state_.Lock()->runs.insert_or_assign({owner, run.id}, run);
     co_return run;
   }
@@ -205,8 +206,9 @@ class FakeRuns final : public RunService {
   }
   void Park(const IsolationKey& owner, RunView& run) {
     const ApprovalId id("apr_" + run.id.str());
+    const std::string text = run.code == "wait lots" ? std::string(100'000, 'a') : "";
     const auto arguments =
-        *Canonicalize({.items = {{Value(std::string("to")), Value(std::string("ann\u202e"))}}});
+        *Canonicalize({.items = {{Value(std::string("to")), Value("ann\u202e" + text)}}});
     const CallBinding binding{.run = run.id, .tool = "send", .arguments_digest = arguments.digest};
     state_.Lock()->approvals.emplace(
         std::pair(owner, id),

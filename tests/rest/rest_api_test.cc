@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "base/sha256.h"
@@ -109,6 +110,34 @@ TEST_F(RestTest, ADetachedOrWaitingRunIsAccepted) {
                               HasSubstr(R"("state":"running")")));
   EXPECT_THAT(Post("/v1/runs", R"({"code":"wait"})"),
               AllOf(StartsWith("HTTP/1.1 202 "), HasSubstr(R"("status":"waiting")")));
+}
+
+// Event loops serve everybody: they do not write long arguments.
+TEST_F(RestTest, LongApprovalsAreWrittenInThePool) {
+  asio::io_context pool;
+  const auto kept = asio::make_work_guard(pool);
+  const RestApi api({.runs = runs_, .identity = identity_, .clock = clock_,
+                     .cpu_pool = pool.get_executor()},
+                    {}, DefaultCeiling());
+  net::TestServer server{Routes(api)};
+  const auto ask = [&](std::string_view method, std::string_view path, std::string_view body,
+                       std::size_t work) {
+    net::TestClient client(server.endpoint());
+    client.Send(Text(method, path, kAnn, body));
+    for (std::size_t done = 0; done < work; ++done) {
+      EXPECT_EQ(pool.run_one_for(std::chrono::seconds(30)), 1u) << method << " " << path;
+    }
+    return client.ReadAnswer();
+  };
+  const std::string_view approve = R"({"decision":"approve"})";
+  EXPECT_THAT(ask("POST", "/v1/runs", R"({"code":"wait"})", 0), StartsWith("HTTP/1.1 202 "));
+  EXPECT_THAT(ask("GET", "/v1/approvals", "", 0), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("GET", "/v1/approvals/apr_run_100", "", 0), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST", "/v1/approvals/apr_run_100", approve, 0), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST", "/v1/runs", R"({"code":"wait lots"})", 0), StartsWith("HTTP/1.1 202 "));
+  EXPECT_THAT(ask("GET", "/v1/approvals", "", 1), HasSubstr("aaaa"));
+  EXPECT_THAT(ask("GET", "/v1/approvals/apr_run_101", "", 1), HasSubstr("aaaa"));
+  EXPECT_THAT(ask("POST", "/v1/approvals/apr_run_101", approve, 1), HasSubstr("aaaa"));
 }
 
 TEST_F(RestTest, ARequestWithoutAnIdentityLearnsNothing) {

@@ -222,7 +222,7 @@ TEST_P(ApprovalStoreTest, ANoIsListedAsWhatItWasAfterTheCodeHasBeenTold) {
 TEST_P(ApprovalStoreTest, NothingIsLeftToDecideAboutARunThatHasEnded) {
   const Lease lease = PendingCall();
   ASSERT_TRUE(Ask(Asked("a")));
-  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, Ended("{}"), kNow)));
   EXPECT_EQ(StateOf("a"), ApprovalState::kCancelled);
   EXPECT_FALSE(Decide("a", ApprovalState::kApproved));
   EXPECT_THAT(AuditKinds(), ElementsAre("approval.cancelled"));
@@ -300,6 +300,45 @@ TEST_P(ApprovalStoreTest, ListsCanBeOfOneState) {
   EXPECT_EQ(ids({}, {}), "cba");
   EXPECT_EQ(ids(ApprovalState::kPending, {}), "ca");
   EXPECT_EQ(ids({}, {.after = "c", .limit = 1}), "b");
+}
+
+// A page has at most 64 KiB of arguments of each approval and 1 MiB of all, from journaled calls or
+// not.
+TEST_P(ApprovalStoreTest, ListsOmitLongArguments) {
+  const Lease lease = StartRun("r");
+  const auto ask = [&](std::uint32_t seq, std::size_t bytes, bool journaled) {
+    NewCall call{.seq = seq,
+                 .tool = "send",
+                 .tool_digest = "tool",
+                 .arguments = std::string(bytes, 'x'),
+                 .arguments_digest = "arguments",
+                 .state = CallState::kPending};
+    NewApproval approval = Asked(("a" + std::to_string(10 + seq)).c_str(), seq);
+    approval.arguments = call.arguments;
+    if (journaled) {
+      ASSERT_TRUE(Now(store_->runs().BeginCall(ann_, RunId("r"), lease, std::move(call), kNow)));
+    }
+    ASSERT_TRUE(Ask(approval));
+  };
+  const auto shown = [&] {
+    std::vector<std::size_t> bytes;  // Oldest first; 0: omitted.
+    for (const StoredApproval& each : Now(approvals().List(ann_, {}, {.limit = 500}))->items) {
+      EXPECT_EQ(each.arguments_omitted, each.asked.arguments.empty()) << each.asked.id.str();
+      bytes.insert(bytes.begin(), each.asked.arguments.size());
+    }
+    return bytes;
+  };
+  ask(0, kMaxListedArgumentBytes, true);
+  ask(1, kMaxListedArgumentBytes + 1, true);
+  ask(2, kMaxListedArgumentBytes, false);
+  ask(3, kMaxListedArgumentBytes + 1, false);
+  EXPECT_THAT(shown(), ElementsAre(65536, 0, 65536, 0));
+  EXPECT_EQ(Now(approvals().Find(ann_, ApprovalId("a11")))->asked.arguments.size(), 65537u);
+  EXPECT_FALSE(Now(approvals().Find(ann_, ApprovalId("a11")))->arguments_omitted);
+  for (std::uint32_t seq = 4; seq < 20; ++seq) ask(seq, kMaxListedArgumentBytes, true);
+  std::vector<std::size_t> expected(4, 0);
+  expected.resize(20, kMaxListedArgumentBytes);
+  EXPECT_THAT(shown(), testing::ElementsAreArray(expected));  // The newest ones take the 1 MiB.
 }
 
 TEST_P(ApprovalStoreTest, GrantsAreGivenListedAndRevoked) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/run_here.h"
@@ -46,6 +47,12 @@ inline std::string Why(const auto& result) {
 
 inline IsolationKey OwnerNamed(const char* user) {
   return IsolationKey(*Identity::Create({.tenant = "acme", .user = user}));
+}
+
+inline std::shared_ptr<const RunEnd> Ended(std::string outcome,
+                                           std::vector<std::string> files = {}) {
+  return std::make_shared<const RunEnd>(
+      RunEnd{.outcome = std::move(outcome), .files = std::move(files)});
 }
 
 class StoreTest : public ::testing::TestWithParam<BackendKind> {

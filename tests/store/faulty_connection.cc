@@ -1,5 +1,6 @@
 #include "tests/store/faulty_connection.h"
 
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -72,6 +73,11 @@ std::string ToString(Fault fault) {
 std::optional<Fault> FaultPlan::Next(std::string_view sql) {
   auto state = state_.Lock();
   const int number = ++state->statements;
+  if (!state->from.empty() && sql.contains(state->from)) {
+    state->from.clear();
+    state->first = number;
+    state->last = std::numeric_limits<int>::max();
+  }
   if (number < state->first || number > state->last) return std::nullopt;
   if (state->failed.empty()) state->failed = sql;
   return state->fault;

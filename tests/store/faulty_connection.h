@@ -43,6 +43,10 @@ class FaultPlan {
   void FailAll(int first, int last, Fault fault) {
     *state_.Lock() = {.first = first, .last = last, .fault = fault};
   }
+  // Every statement from the next one that contains `text` fails, until Stop().
+  void FailFrom(std::string text, Fault fault) {
+    *state_.Lock() = {.fault = fault, .from = std::move(text)};
+  }
   void Stop() { *state_.Lock() = {}; }
   // Statements since the last Fail or Stop.
   int statements() { return state_.Lock()->statements; }
@@ -58,6 +62,7 @@ class FaultPlan {
     int first = 0;
     int last = -1;
     Fault fault = Fault::kFull;
+    std::string from{};
     std::string failed{};
   };
   Guarded<State> state_;

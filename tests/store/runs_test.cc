@@ -64,7 +64,7 @@ TEST_P(RunStoreTest, TheBytesOfAnOwnersRunsAreCountedOnceEach) {
             R"({"to":"x"})");  // and shows them.
   ASSERT_TRUE(
       Now(runs().FinishCall(ann_, RunId("r"), *lease, 0, CallState::kRaised, "1234567", kNow)));
-  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), *lease, "outcome", {"abc", "d"}, kNow)));
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), *lease, Ended("outcome", {"abc", "d"}), kNow)));
   EXPECT_EQ(*Now(runs().StoredBytes(ann_)), 15u + 7 + 7 + 4);
   EXPECT_EQ(*Now(runs().StoredBytes(bob_)), 0u);
 }
@@ -93,7 +93,7 @@ TEST_P(RunStoreTest, AnothersRunIsLikeNone) {
   }));
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().LoadSaved(bob_, id)); }));
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().LoadFile(bob_, id, 0)); }));
-  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Finish(bob_, id, lease, "", {}, kNow)); }));
+  EXPECT_TRUE(same([&](RunId id) { return Now(runs().Finish(bob_, id, lease, Ended(""), kNow)); }));
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().Wait(bob_, id, lease, {}, kNow)); }));
   EXPECT_EQ(Now(store_->maintenance().Renew({{bob_, RunId("r"), lease}}, kNow))->size(), 1u);
   EXPECT_TRUE(same([&](RunId id) { return Now(runs().Release(bob_, id, lease)); }));
@@ -111,12 +111,38 @@ TEST_P(RunStoreTest, ListsComeInPagesNewestFirst) {
   for (int pages = 0; pages < 2; ++pages) {
     const auto page = Now(runs().List(ann_, RunState::kRunning, query));
     ASSERT_TRUE(page) << Why(page);
-    for (const StoredRun& run : page->items) seen += run.id.str();
+    for (const ListedRun& run : page->items) seen += run.id.str();
     query.after = page->next;
   }
   EXPECT_EQ(seen, "cbaB");  // By bytes: capitals before the others, whatever the server's locale.
   EXPECT_EQ(query.after, std::nullopt);
   EXPECT_THAT(Now(runs().List(ann_, RunState::kFinished, {}))->items, IsEmpty());
+}
+
+TEST_P(RunStoreTest, AListShowsSummariesAndWhatIsSaved) {
+  const Lease done = StartRun("done");
+  const auto end = std::make_shared<const RunEnd>(
+      RunEnd{.outcome = std::string(1'000'000, 'o'), .summary = "in short"});
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("done"), done, end, After(std::chrono::seconds(1)))));
+  const Lease asleep = StartRun("asleep");
+  const SavedRun saved{.build = "build", .sealed = "sealed", .wake_at = After(std::chrono::hours(1))};
+  ASSERT_TRUE(Now(runs().Wait(ann_, RunId("asleep"), asleep, saved, kNow)));
+  const auto page = Now(runs().List(ann_, {}, {}));
+  ASSERT_TRUE(page) << Why(page);
+  ASSERT_THAT(page->items, SizeIs(2));
+  EXPECT_EQ(page->items[0].id.str(), "done");
+  EXPECT_EQ(page->items[0].state, RunState::kFinished);
+  EXPECT_EQ(page->items[0].summary, "in short");
+  EXPECT_EQ(page->items[0].created_at, kNow);
+  EXPECT_EQ(page->items[0].updated_at, After(std::chrono::seconds(1)));
+  EXPECT_EQ(page->items[0].saved_bytes, 0u);
+  EXPECT_EQ(page->items[0].wake_at, std::nullopt);
+  EXPECT_EQ(page->items[1].state, RunState::kWaiting);
+  EXPECT_EQ(page->items[1].summary, "");
+  EXPECT_EQ(page->items[1].saved_bytes, 6u);
+  EXPECT_EQ(page->items[1].saved_build, "build");
+  EXPECT_EQ(page->items[1].wake_at, After(std::chrono::hours(1)));
+  EXPECT_EQ(Now(runs().Find(ann_, RunId("done")))->outcome.size(), 1'000'000u);
 }
 
 TEST_P(RunStoreTest, ALeaseHoldsUntilItIsOver) {
@@ -147,7 +173,7 @@ TEST_P(RunStoreTest, AReplicaThatLostItsLeaseChangesNothing) {
       *Now(store_->maintenance().Renew({{ann_, RunId("r"), old}}, After(std::chrono::hours(1)))),
       SizeIs(1));
   EXPECT_FALSE(Now(runs().Release(ann_, RunId("r"), old)));
-  EXPECT_FALSE(Now(runs().Finish(ann_, RunId("r"), old, "", {}, kNow)));
+  EXPECT_FALSE(Now(runs().Finish(ann_, RunId("r"), old, Ended(""), kNow)));
   EXPECT_EQ(StateOf(0), CallState::kStarted);
   EXPECT_THAT(*Now(runs().Calls(ann_, RunId("r"))), SizeIs(1));
 }
@@ -177,6 +203,30 @@ TEST_P(RunStoreTest, AttemptsCountUntilTheRunWaitsAgain) {
   EXPECT_EQ(attempts(), 0U);
 }
 
+TEST_P(RunStoreTest, AClaimWithoutAChangeIsNoAttemptOfTheNextHolder) {
+  const RunId id("r");
+  StartRun("r");
+  const auto attempts = [&] { return Now(runs().Find(ann_, id))->attempts; };
+  SystemTime now = kNow;
+  const auto claim = [&](const char* holder) {
+    now += std::chrono::minutes(1);
+    return *Now(runs().Claim(ann_, id, Term(holder, now)));
+  };
+  claim("a");
+  EXPECT_EQ(attempts(), 1U);
+  for (const char* holder : {"b", "a", "b", "c"}) claim(holder);  // None of them could go on.
+  EXPECT_EQ(attempts(), 1U);
+  Lease lease = claim("d");
+  ASSERT_TRUE(Now(runs().DoubtStartedCalls(ann_, id, lease, now)));
+  claim("e");  // "d" is lost.
+  EXPECT_EQ(attempts(), 2U);
+  lease = claim("f");
+  ASSERT_TRUE(Now(runs().Postpone(ann_, id, lease, {.counts = false})));
+  EXPECT_EQ(attempts(), 1U);
+  claim("g");
+  EXPECT_EQ(attempts(), 2U);
+}
+
 TEST_P(RunStoreTest, SavedBytesAreReplacedAndGoWithTheEnd) {
   const Lease lease = StartRun("r");
   EXPECT_EQ(Now(runs().LoadSaved(ann_, RunId("r"))).error().code(), ErrorCode::kNotFound);
@@ -193,7 +243,7 @@ TEST_P(RunStoreTest, SavedBytesAreReplacedAndGoWithTheEnd) {
   EXPECT_EQ(Now(runs().Usage(ann_))->waiting_runs, 0U);
   EXPECT_TRUE(Now(runs().LoadSaved(ann_, RunId("r"))));
   ASSERT_TRUE(Now(
-      runs().Finish(ann_, RunId("r"), lease, "{}", {"one", ""}, After(std::chrono::seconds(1)))));
+      runs().Finish(ann_, RunId("r"), lease, Ended("{}", {"one", ""}), After(std::chrono::seconds(1)))));
   EXPECT_FALSE(Now(runs().LoadSaved(ann_, RunId("r"))));
   EXPECT_EQ(*Now(runs().LoadFile(ann_, RunId("r"), 0)), "one");
   EXPECT_EQ(*Now(runs().LoadFile(ann_, RunId("r"), 1)), "");
@@ -206,8 +256,8 @@ TEST_P(RunStoreTest, SavedBytesAreReplacedAndGoWithTheEnd) {
 
 TEST_P(RunStoreTest, AFinishedRunStaysAsItIs) {
   const Lease lease = StartRun("r");
-  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
-  EXPECT_FALSE(Now(runs().Finish(ann_, RunId("r"), lease, "again", {}, kNow)));
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), lease, Ended("{}"), kNow)));
+  EXPECT_FALSE(Now(runs().Finish(ann_, RunId("r"), lease, Ended("again"), kNow)));
   EXPECT_FALSE(Now(runs().Claim(ann_, RunId("r"), Term("x", After(std::chrono::hours(1))))));
   EXPECT_FALSE(Begin(lease, 0, CallState::kStarted));
 }
@@ -260,7 +310,7 @@ TEST_P(RunStoreTest, ATraceIsKeptWithItsCallUntilTheRunHasEnded) {
     return found;
   };
   EXPECT_THAT(traces(), testing::ElementsAre(trace, ""));
-  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), lease, Ended("{}"), kNow)));
   EXPECT_THAT(traces(), testing::ElementsAre("", ""));
 }
 

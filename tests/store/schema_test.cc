@@ -83,6 +83,34 @@ TEST_P(SchemaTest, AnOlderSchemaGoesForwardStepByStep) {
   EXPECT_EQ(MigrateTo(Migrations()).error().code(), ErrorCode::kFailedPrecondition);
 }
 
+// The step that gave outcomes a table of their own.
+TEST_P(SchemaTest, OutcomesOfAnOlderSchemaAreKept) {
+  constexpr std::size_t kStepsBefore = 7;
+  const auto drop = [&] {
+    for (const char* table :
+         {"documents", "caisson_schema", "runs", "saved_runs", "run_files", "calls", "approvals",
+          "grants", "audit", "audit_heads", "checkpoints", "checkpoint_heads", "responses",
+          "conversations", "conversation_items", "idempotency", "run_outcomes"}) {
+      ASSERT_TRUE(Run("DROP TABLE " + std::string(table)));
+    }
+  };
+  drop();
+  ASSERT_TRUE(MigrateTo(Migrations().first(kStepsBefore)));
+  const bool sqlite = GetParam() == BackendKind::kSqlite;
+  const std::string bytes = sqlite ? "CAST('out' AS BLOB)" : "CAST('out' AS BYTEA)";
+  ASSERT_TRUE(Run("INSERT INTO runs (owner, id, state, fence, lease_until, code_digest, request, "
+                  "outcome, created_at, updated_at) VALUES ('" +
+                  ann_.str() + "', 'r', 'finished', 1, 0, 'code', " + bytes + ", " + bytes +
+                  ", 0, 0)"));
+  const auto store = backend_->Open();
+  EXPECT_EQ(Now(store->runs().Find(ann_, RunId("r")))->outcome, "out");
+  const auto page = Now(store->runs().List(ann_, RunState::kFinished, {}));
+  ASSERT_TRUE(page) << Why(page);
+  ASSERT_EQ(page->items.size(), 1u);
+  EXPECT_EQ(page->items[0].summary, "");  // Its outcome must be read.
+  EXPECT_EQ(Now(store->runs().Find(ann_, RunId("r")))->attempts, 0u);
+}
+
 TEST_P(SchemaTest, AStepThatFailsLeavesTheSchemaAsItWas) {
   std::vector<Migration> next(Migrations().begin(), Migrations().end());
   next.push_back("CREATE TABLE half (owner {text} NOT NULL); SELECT * FROM nowhere;");
@@ -101,7 +129,7 @@ TEST_P(SchemaTest, ReplicasThatStartTogetherUpgradeOnce) {
   ASSERT_TRUE(Run("DROP TABLE caisson_schema"));
   for (const char* table : {"runs", "saved_runs", "run_files", "calls", "approvals", "grants",
                             "audit", "audit_heads", "checkpoints", "checkpoint_heads", "responses",
-                            "conversations", "conversation_items", "idempotency"}) {
+                            "conversations", "conversation_items", "idempotency", "run_outcomes"}) {
     ASSERT_TRUE(Run("DROP TABLE " + std::string(table)));
   }
   std::vector<std::jthread> replicas;

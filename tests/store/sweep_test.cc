@@ -43,7 +43,7 @@ class SweepTest : public StoreTest {
 TEST_P(SweepTest, OldThingsGo) {
   const Lease lease = StartRun("old");
   ASSERT_TRUE(Now(store_->runs().BeginCall(ann_, RunId("old"), lease, {.seq = 0}, kNow)));
-  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("old"), lease, "{}", {"file"}, kNow)));
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("old"), lease, Ended("{}", {"file"}), kNow)));
   ASSERT_TRUE(Now(store_->responses().Create(ann_, {.id = ResponseId("r"), .created_at = kNow})));
   ASSERT_TRUE(Now(store_->responses().CreateConversation(
       ann_, {.id = ConversationId("c"), .created_at = kNow})));
@@ -85,7 +85,7 @@ TEST_P(SweepTest, WaitingRunsAndTheirApprovalsStay) {
 
 TEST_P(SweepTest, APendingApprovalKeepsItsRun) {
   const Lease lease = StartRun("r");
-  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, "{}", {}, kNow)));
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, Ended("{}"), kNow)));
   AskFor("r", "late");  // A request of a run that is over.
   EXPECT_EQ(Now(store_->maintenance().Sweep(kDay, After(std::chrono::hours(25))))->runs, 0);
   EXPECT_TRUE(Now(store_->approvals().Find(ann_, ApprovalId("late"))));
@@ -107,7 +107,7 @@ TEST_P(SweepTest, RunsOfADeadReplicaCanGoOn) {
   const auto lease =
       Now(store_->runs().Claim(ann_, RunId("r"), Term("next", After(std::chrono::seconds(30)))));
   EXPECT_THAT(Resumable(After(std::chrono::seconds(31))), IsEmpty());
-  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), *lease, "", {}, kNow)));
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), *lease, Ended(""), kNow)));
   EXPECT_THAT(Resumable(After(std::chrono::hours(1))), IsEmpty());
 }
 
@@ -190,7 +190,7 @@ TEST_P(SweepTest, ARunThatIsToBeCancelledIsShownToItsHolderAndThenToAnybody) {
   ASSERT_TRUE(Now(store_->runs().Wait(ann_, RunId("r"), lease, SavedRun{1, "b", "x"}, kNow)));
   EXPECT_THAT(Resumable(kNow), IsEmpty());
   EXPECT_THAT(Resumable(After(std::chrono::seconds(30))), testing::ElementsAre("r"));
-  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, "", {}, kNow)));
+  ASSERT_TRUE(Now(store_->runs().Finish(ann_, RunId("r"), lease, Ended(""), kNow)));
   EXPECT_EQ(unwanted(lease.holder), 0u);
   EXPECT_THAT(Resumable(After(std::chrono::hours(1))), IsEmpty());
 }

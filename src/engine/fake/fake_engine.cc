@@ -26,7 +26,7 @@ class FakeCell final : public Cell {
         signal_(engine.executor_),
         kept_(state == State::kKept) {
     ++engine_.stats_.cells_live;
-    if (play_) open_seq_ = play_->next_seq - 1;
+    if (play_ && !std::exchange(play_->sleeps_until, std::nullopt)) open_seq_ = play_->next_seq - 1;
   }
   ~FakeCell() override { --engine_.stats_.cells_live; }
 
@@ -60,7 +60,8 @@ class FakeCell final : public Cell {
   }
 
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override {
-    if (running_ && !open_seq_)
+    const auto wake_at = play_ ? play_->sleeps_until : std::nullopt;
+    if (running_ && !open_seq_ && !wake_at)
       co_return Error(ErrorCode::kFailedPrecondition, "the cell is computing");
     const std::string name = "fake cell " + std::to_string(engine_.saved_.size()) + " of build " +
                              std::to_string(engine_.build_.build_id[0]);
@@ -69,7 +70,7 @@ class FakeCell final : public Cell {
       saved_away_ = true;
       signal_.cancel();
     }
-    co_return SavedCell{name};
+    co_return SavedCell{.bytes = name, .wake_at = wake_at};
   }
 
   void Cancel() override {
@@ -101,6 +102,12 @@ class FakeCell final : public Cell {
       if (const auto* output = std::get_if<FakeOutput>(&step)) {
         (output->stream == OutputStream::kStdout ? out : err) += output->text;
         events.OnOutput(output->stream, output->text);
+        continue;
+      }
+      if (const auto* sleep = std::get_if<FakeSleep>(&step)) {
+        play_->sleeps_until = sleep->until;
+        events.OnSleep(sleep->until);
+        co_await Answered();
         continue;
       }
       const auto& call = std::get<FakeCall>(step);
@@ -138,7 +145,7 @@ class FakeCell final : public Cell {
   bool Stopped() const { return cancelled_ || saved_away_; }
 
   asio::awaitable<void> Answered() {
-    while (open_seq_ && !Stopped()) {
+    while ((open_seq_ || play_->sleeps_until) && !Stopped()) {
       signal_.expires_at(asio::steady_timer::time_point::max());
       co_await signal_.async_wait(asio::as_tuple(asio::use_awaitable));
       const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();

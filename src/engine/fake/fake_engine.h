@@ -37,8 +37,14 @@ struct FakeCall {
   Dict keywords{};
 };
 
+// A long sleep until this time. The script continues when the cell, saved in its sleep, is
+// restored.
+struct FakeSleep {
+  HostTime until{};
+};
+
 struct FakeScript {
-  std::vector<std::variant<FakeOutput, FakeCall>> steps{};
+  std::vector<std::variant<FakeOutput, FakeCall, FakeSleep>> steps{};
   Outcome outcome{};         // How the run ends. Output and calls are filled in.
   bool loses_state = false;  // The cell keeps no state, whatever AfterRun says.
 };
@@ -48,6 +54,7 @@ struct FakePlay {
   FakeScript script;
   std::size_t next_step = 0;
   std::uint32_t next_seq = 0;
+  std::optional<HostTime> sleeps_until{};
 };
 
 class FakeEngine final : public Engine {

@@ -182,15 +182,26 @@ RestApi::Reply RestApi::ListApprovals(Caller caller, net::Request request) const
   if (!state) co_return state.error();
   const auto page = co_await services_.runs.ListApprovals(caller.owner, *state, query->page);
   if (!page) co_return page.error();
+  std::size_t bytes = 0;
+  for (const StoredApproval& approval : page->items) bytes += approval.asked.arguments.size();
+  co_return net::JsonResponse(200, co_await CallAside(services_.cpu_pool, bytes, [&] {
+                                return ToJson(*page, [](const StoredApproval& approval) {
+                                  return caisson::ToJson(approval);
+                                });
+                              }));
+}
+
+RestApi::Reply RestApi::Show(const StoredApproval& approval) const {
   co_return net::JsonResponse(
-      200, ToJson(*page, [](const StoredApproval& approval) { return caisson::ToJson(approval); }));
+      200, co_await CallAside(services_.cpu_pool, approval.asked.arguments.size(),
+                              [&] { return caisson::ToJson(approval); }));
 }
 
 RestApi::Reply RestApi::ShowApproval(Caller caller, net::Request request) const {
   const auto approval =
       co_await services_.runs.FindApproval(caller.owner, ApprovalId(request.Parameter("id")));
   if (!approval) co_return approval.error();
-  co_return net::JsonResponse(200, caisson::ToJson(*approval));
+  co_return co_await Show(*approval);
 }
 
 RestApi::Reply RestApi::Decide(Caller caller, net::Request request) const {
@@ -202,7 +213,7 @@ RestApi::Reply RestApi::Decide(Caller caller, net::Request request) const {
   const auto approval = co_await services_.runs.Decide(
       caller.owner, ApprovalId(request.Parameter("id")), *std::move(answer));
   if (!approval) co_return approval.error();
-  co_return net::JsonResponse(200, caisson::ToJson(*approval));
+  co_return co_await Show(*approval);
 }
 
 RestApi::Reply RestApi::ListGrants(Caller caller, net::Request request) const {

@@ -66,6 +66,7 @@ class RestApi {
   Reply ListApprovals(Caller caller, net::Request request) const;
   Reply ShowApproval(Caller caller, net::Request request) const;
   Reply Decide(Caller caller, net::Request request) const;
+  Reply Show(const StoredApproval& approval) const;
   Reply ListGrants(Caller caller, net::Request request) const;
   Reply RevokeGrant(Caller caller, net::Request request) const;
 

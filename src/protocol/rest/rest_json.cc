@@ -50,6 +50,10 @@ std::size_t JsonWork(const RunView& run) {
   std::size_t bytes = run.code.size() + outcome.stdout_text.size() + outcome.stderr_text.size();
   if (outcome.result) bytes += DecodedBytes(*outcome.result);
   if (outcome.result_repr) bytes += outcome.result_repr->size();
+  for (const OutcomeCall& call : outcome.calls) bytes += DecodedBytes(call.arguments);
+  for (const OutcomeApproval& approval : outcome.approvals) {
+    bytes += DecodedBytes(approval.arguments);
+  }
   return bytes + (outcome.calls.size() + outcome.files.size()) * kRecordBytes;
 }
 

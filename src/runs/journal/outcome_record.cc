@@ -208,4 +208,50 @@ Result<Outcome> DecodeOutcome(std::string_view bytes) {
   return outcome;
 }
 
+std::string EncodeSummary(const Outcome& outcome) {
+  constexpr std::size_t kMostFileBytes = 64u << 10;
+  constexpr std::size_t kFieldBytes = 64;  // Names and numbers of one file.
+  List files;
+  std::size_t left = kMostFileBytes;
+  for (const OutcomeFile& file : outcome.files) {
+    const std::size_t size = file.path.size() + file.omitted.size() + kFieldBytes;
+    if (size > left) break;  // Files are known by their number, so none is skipped.
+    left -= size;
+    files.items.emplace_back(FileToDict(file));
+  }
+  Dict dict{{{"status", static_cast<std::int64_t>(outcome.status)},
+             {"reason", static_cast<std::int64_t>(outcome.reason)},
+             {"files", std::move(files)}}};
+  std::string bytes;
+  if (!EncodeValue(Value(std::move(dict)), bytes)) std::abort();  // A few levels, all our own.
+  return bytes;
+}
+
+Result<Outcome> DecodeSummary(std::string_view bytes) {
+  TRY_ASSIGN(const Dict dict, DecodeDict(bytes, "summary of the run"));
+  Fields fields(dict);
+  Outcome outcome;
+  outcome.status = ToEnum(fields, "status", RunStatus::kCancelled);
+  outcome.reason = ToEnum(fields, "reason", RunReason::kLost);
+  outcome.files = FromList(fields, "files", ToFile);
+  if (!fields.good()) return Unreadable("summary of the run");
+  return outcome;
+}
+
+RunEnd ToRunEnd(const Outcome& outcome) {
+  RunEnd end{.outcome = EncodeOutcome(outcome), .summary = EncodeSummary(outcome)};
+  for (const OutcomeFile& file : outcome.files) end.files.push_back(file.contents);
+  return end;
+}
+
+std::size_t OutcomeBytes(const Outcome& outcome) {
+  constexpr std::size_t kRecordBytes = 200;  // A call or a file, without arguments and contents.
+  std::size_t bytes = outcome.stdout_text.size() + outcome.stderr_text.size();
+  if (outcome.result) bytes += DecodedBytes(*outcome.result);
+  if (outcome.result_repr) bytes += outcome.result_repr->size();
+  for (const OutcomeFile& file : outcome.files) bytes += kRecordBytes + file.contents.size();
+  for (const OutcomeCall& call : outcome.calls) bytes += kRecordBytes + DecodedBytes(call.arguments);
+  return bytes;
+}
+
 }  // namespace caisson

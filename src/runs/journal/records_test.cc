@@ -105,6 +105,36 @@ TEST(RecordsTest, AnOutcomeComesBackAllButItsFilesContents) {
   EXPECT_EQ(ToJson(*back, FileData::kInclude), ToJson(outcome, FileData::kInclude));
 }
 
+TEST(RecordsTest, ASummaryIsShortWhateverTheOutcomeHas) {
+  Outcome outcome{.status = RunStatus::kLimit, .reason = RunReason::kFiles};
+  outcome.stdout_text = outcome.stderr_text = std::string(1'000'000, 'x');
+  outcome.result = Value(std::string(1'000'000, 'r'));
+  for (int i = 0; i < 5000; ++i) {
+    outcome.files.push_back({.path = "/output/" + std::to_string(i) + std::string(100, 'p'),
+                             .change = "created",
+                             .size = 3,
+                             .contents = "abc"});
+  }
+  const std::string summary = EncodeSummary(outcome);
+  EXPECT_LT(summary.size(), 70'000u);
+  const auto back = DecodeSummary(summary);
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(back->status, RunStatus::kLimit);
+  EXPECT_EQ(back->reason, RunReason::kFiles);
+  ASSERT_GT(back->files.size(), 300u);
+  EXPECT_EQ(back->files[300].path, outcome.files[300].path);
+  EXPECT_EQ(back->files[300].size, 3u);
+  EXPECT_EQ(back->files[300].contents, "");
+  for (std::size_t size = 0; size < 30; ++size) {
+    EXPECT_FALSE(DecodeSummary(summary.substr(0, size))) << size;
+  }
+  const RunEnd end = ToRunEnd(outcome);
+  EXPECT_EQ(end.summary, summary);
+  EXPECT_EQ(end.files.size(), 5000u);
+  EXPECT_EQ(end.files[4999], "abc");
+  EXPECT_EQ(DecodeOutcome(end.outcome)->files.size(), 5000u);
+}
+
 TEST(RecordsTest, TextThatIsNoRecordIsRefused) {
   const std::string good = Encode(RunRecord{.code = "1"});
   for (std::size_t size = 0; size < good.size(); ++size) {

@@ -20,9 +20,20 @@ constexpr std::string_view kArguments =
     "WHERE c.owner = approvals.owner AND c.run = approvals.run AND c.seq = approvals.seq "
     "AND c.arguments_digest = approvals.arguments_digest), arguments) END";
 
-std::string Select(std::string_view rest) {
+// The same for lists: NULL instead of long ones. LENGTH reads no contents. It comes before the
+// digest, which SQLite finds only by reading past the arguments.
+std::string ListedArguments() {
+  const std::string fits = " <= " + std::to_string(kMaxListedArgumentBytes);
+  return "CASE WHEN LENGTH(arguments) > 0 THEN CASE WHEN LENGTH(arguments)" + fits +
+         " THEN arguments END ELSE (SELECT c.arguments FROM calls c "
+         "WHERE c.owner = approvals.owner AND c.run = approvals.run AND c.seq = approvals.seq "
+         "AND LENGTH(c.arguments)" +
+         fits + " AND c.arguments_digest = approvals.arguments_digest) END";
+}
+
+std::string Select(std::string_view arguments, std::string_view rest) {
   return "SELECT id, run, seq, tool, tool_digest, arguments_digest, code_digest, " +
-         std::string(kArguments) + ", created_at, expires_at, " + std::string(kState) +
+         std::string(arguments) + ", created_at, expires_at, " + std::string(kState) +
          ", verdict, decided_by, reason, decided_at, session, session_id FROM approvals " +
          std::string(rest);
 }
@@ -64,10 +75,21 @@ StoredApproval ToApproval(const SqlRow& row) {
   return approval;
 }
 
+// `left`: bytes of arguments that the page still has room for.
+StoredApproval ToListed(const SqlRow& row, std::size_t& left) {
+  StoredApproval approval = ToApproval(row);
+  std::string& arguments = approval.asked.arguments;
+  approval.arguments_omitted = row.is_null(7) || arguments.size() > left;
+  if (approval.arguments_omitted) arguments = {};
+  left -= arguments.size();
+  return approval;
+}
+
 Result<StoredApproval> FindApproval(Connection& connection, const IsolationKey& owner,
                                     const ApprovalId& id) {
   TRY_ASSIGN(const SqlResult found,
-             connection.Run(Select("WHERE owner = $1 AND id = $2"), {owner.str(), id.str()}));
+             connection.Run(Select(kArguments, "WHERE owner = $1 AND id = $2"),
+                            {owner.str(), id.str()}));
   if (found.rows.empty()) return NoSuchApproval();
   return ToApproval(found.rows[0]);
 }
@@ -134,13 +156,15 @@ class SqlApprovals final : public ApprovalStore {
           const SqlValue wanted = state ? SqlValue(std::string(ToString(*state))) : SqlValue();
           TRY_ASSIGN(
               const SqlResult found,
-              connection.Run(Select("WHERE owner = $1 AND (CAST($2 AS TEXT) IS NULL OR " +
-                                    std::string(kState) +
-                                    " = $2) AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
-                                    "ORDER BY id DESC LIMIT $4"),
+              connection.Run(Select(ListedArguments(),
+                                    "WHERE owner = $1 AND (CAST($2 AS TEXT) IS NULL OR " +
+                                        std::string(kState) +
+                                        " = $2) AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
+                                        "ORDER BY id DESC LIMIT $4"),
                              {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
           Approvals page;
-          for (const SqlRow& row : found.rows) page.items.push_back(ToApproval(row));
+          std::size_t left = kMaxListedPageBytes;
+          for (const SqlRow& row : found.rows) page.items.push_back(ToListed(row, left));
           if (page.items.size() > limit) {
             page.items.pop_back();
             if (!page.items.empty()) page.next = page.items.back().asked.id.str();

@@ -9,7 +9,8 @@ namespace caisson {
 namespace {
 
 constexpr std::string_view kRunColumns =
-    "id, state, code_digest, request, outcome, created_at, updated_at, cancel_asked_at, attempts";
+    "r.id, r.state, r.code_digest, r.request, o.outcome, r.created_at, r.updated_at, "
+    "r.cancel_asked_at, r.attempts";
 
 Error NoSuchRun() {
   return Error(ErrorCode::kNotFound, "no such run");
@@ -47,6 +48,22 @@ StoredRun ToRun(const SqlRow& row) {
           .attempts = static_cast<std::uint32_t>(row.Int(8))};
 }
 
+constexpr std::string_view kListedColumns =
+    "r.id, r.state, r.summary, r.created_at, r.updated_at, s.sealed_bytes, s.build, s.wake_at";
+
+ListedRun ToListed(const SqlRow& row) {
+  ListedRun run{.id = RunId(row.Text(0)),
+                .state = Parse(row.Text(1), RunState::kFinished),
+                .summary = row.Blob(2),
+                .created_at = row.Time(3),
+                .updated_at = row.Time(4)};
+  if (row.is_null(5)) return run;
+  run.saved_bytes = static_cast<std::uint64_t>(row.Int(5));
+  run.saved_build = row.Text(6);
+  if (!row.is_null(7)) run.wake_at = row.Time(7);
+  return run;
+}
+
 StoredCall ToCall(const SqlRow& row) {
   return {.call = {.seq = static_cast<std::uint32_t>(row.Int(0)),
                    .tool = row.Text(1),
@@ -61,11 +78,13 @@ StoredCall ToCall(const SqlRow& row) {
           .updated_at = row.Time(9)};
 }
 
-// Writing the row locks it to the end of the transaction, so no claim can come in between.
+// Writing the row locks it to the end of the transaction, so no claim can come in between. A holder
+// that changes the run has taken it up.
 Result<void> CheckLease(Connection& connection, const IsolationKey& owner, const RunId& id,
                         const Lease& lease, SystemTime now) {
   TRY_ASSIGN(const SqlResult held,
-             connection.Run("UPDATE runs SET updated_at = $5 WHERE owner = $1 AND id = $2 "
+             connection.Run("UPDATE runs SET updated_at = $5, taken_up = 1 "
+                            "WHERE owner = $1 AND id = $2 "
                             "AND fence = $3 AND holder = $4 AND state <> 'finished'",
                             {owner.str(), id.str(), lease.fence, lease.holder, ToSql(now)}));
   if (held.changed == 1) return {};
@@ -81,7 +100,9 @@ Result<void> SetUnderWay(Connection& connection, const IsolationKey& owner, cons
 // Counts what the run takes in the store. LENGTH reads no contents.
 Result<void> CountBytes(Connection& connection, const IsolationKey& owner, const RunId& id) {
   TRY(connection.Run(
-      "UPDATE runs SET stored_bytes = LENGTH(request) + COALESCE(LENGTH(outcome), 0) "
+      "UPDATE runs SET stored_bytes = LENGTH(request) + COALESCE(LENGTH(summary), 0) "
+      "+ COALESCE((SELECT CAST(SUM(LENGTH(outcome)) AS BIGINT) FROM run_outcomes "
+      "WHERE run_outcomes.owner = $1 AND run_outcomes.run = $2), 0) "
       "+ COALESCE((SELECT CAST(SUM(LENGTH(arguments) + COALESCE(LENGTH(result), 0) "
       "+ COALESCE(LENGTH(trace), 0)) AS BIGINT) FROM calls "
       "WHERE calls.owner = $1 AND calls.run = $2), 0) "
@@ -258,29 +279,32 @@ class SqlRuns final : public RunStore {
         Access::kRead, [=](Connection& connection) -> Result<StoredRun> {
           TRY_ASSIGN(const SqlResult found,
                      connection.Run("SELECT " + std::string(kRunColumns) +
-                                        " FROM runs WHERE owner = $1 AND id = $2",
+                                        " FROM runs r LEFT JOIN run_outcomes o "
+                                        "ON o.owner = r.owner AND o.run = r.id "
+                                        "WHERE r.owner = $1 AND r.id = $2",
                                     {owner.str(), id.str()}));
           if (found.rows.empty()) return NoSuchRun();
           return ToRun(found.rows[0]);
         });
   }
 
-  asio::awaitable<Result<Page<StoredRun>>> List(IsolationKey owner, std::optional<RunState> state,
+  asio::awaitable<Result<Page<ListedRun>>> List(IsolationKey owner, std::optional<RunState> state,
                                                 PageQuery query) override {
-    using Runs = Page<StoredRun>;
+    using Runs = Page<ListedRun>;
     const std::uint32_t limit = std::min(query.limit, kMaxPageSize);
     return database_.Transact<Runs>(Access::kRead, [=](Connection& connection) -> Result<Runs> {
       const SqlValue wanted = state ? SqlValue(Text(*state)) : SqlValue();
       TRY_ASSIGN(
           const SqlResult found,
-          connection.Run("SELECT " + std::string(kRunColumns) +
-                             " FROM runs WHERE owner = $1 "
-                             "AND (CAST($2 AS TEXT) IS NULL OR state = $2) "
-                             "AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
-                             "ORDER BY id DESC LIMIT $4",
+          connection.Run("SELECT " + std::string(kListedColumns) +
+                             " FROM runs r LEFT JOIN saved_runs s "
+                             "ON s.owner = r.owner AND s.run = r.id WHERE r.owner = $1 "
+                             "AND (CAST($2 AS TEXT) IS NULL OR r.state = $2) "
+                             "AND (CAST($3 AS TEXT) IS NULL OR r.id < $3) "
+                             "ORDER BY r.id DESC LIMIT $4",
                          {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
       Runs page;
-      for (const SqlRow& row : found.rows) page.items.push_back(ToRun(row));
+      for (const SqlRow& row : found.rows) page.items.push_back(ToListed(row));
       if (page.items.size() > limit) {
         page.items.pop_back();
         page.next = page.items.empty() ? std::nullopt : std::optional(page.items.back().id.str());
@@ -294,7 +318,8 @@ class SqlRuns final : public RunStore {
       TRY_ASSIGN(
           const SqlResult claimed,
           connection.Run("UPDATE runs SET fence = fence + 1, holder = $3, lease_until = $4, "
-                         "attempts = attempts + CASE WHEN holder = $3 THEN 0 ELSE 1 END "
+                         "attempts = attempts + CASE WHEN holder = $3 OR taken_up = 0 THEN 0 "
+                         "ELSE 1 END, taken_up = 0 "
                          "WHERE owner = $1 AND id = $2 AND state <> 'finished' "
                          "AND (holder IS NULL OR lease_until <= $5) RETURNING fence",
                          {owner.str(), id.str(), term.holder, ToSql(term.until), ToSql(term.now)}));
@@ -316,7 +341,7 @@ class SqlRuns final : public RunStore {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY_ASSIGN(const SqlResult released,
                  connection.Run("UPDATE runs SET holder = NULL, lease_until = 0, retry_at = $5, "
-                                "attempts = attempts - $6 WHERE owner = $1 "
+                                "attempts = attempts - $6, taken_up = 1 WHERE owner = $1 "
                                 "AND id = $2 AND fence = $3 AND holder = $4",
                                 {owner.str(), id.str(), lease.fence, lease.holder,
                                  ToSql(setback.retry_at), std::int64_t{setback.counts ? 0 : 1}}));
@@ -382,7 +407,7 @@ class SqlRuns final : public RunStore {
   }
 
   asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
-                                       std::string outcome, std::vector<std::string> files,
+                                       std::shared_ptr<const RunEnd> end,
                                        SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       if (auto held = CheckLease(connection, owner, id, lease, now); !held) {
@@ -395,8 +420,10 @@ class SqlRuns final : public RunStore {
       }
       TRY(
           connection.Run("UPDATE runs SET state = 'finished', holder = NULL, lease_until = 0, "
-                         "outcome = $3 WHERE owner = $1 AND id = $2",
-                         {owner.str(), id.str(), Bytes{outcome}}));
+                         "summary = $3 WHERE owner = $1 AND id = $2",
+                         {owner.str(), id.str(), Bytes{end->summary}}));
+      TRY(connection.Run("INSERT INTO run_outcomes (owner, run, outcome) VALUES ($1, $2, $3)",
+                         {owner.str(), id.str(), Bytes{end->outcome}}));
       TRY(connection.Run("DELETE FROM saved_runs WHERE owner = $1 AND run = $2",
                          {owner.str(), id.str()}));
       // A finished run is never replayed.
@@ -405,11 +432,10 @@ class SqlRuns final : public RunStore {
                          "WHERE owner = $1 AND run = $2 AND trace IS NOT NULL",
                          {owner.str(), id.str()}));
       TRY(CancelPending(connection, owner, id, now));
-      for (std::size_t i = 0; i < files.size(); ++i) {
-        TRY(
-            connection.Run("INSERT INTO run_files (owner, run, number, contents) "
-                           "VALUES ($1, $2, $3, $4)",
-                           {owner.str(), id.str(), static_cast<std::int64_t>(i), Bytes{files[i]}}));
+      for (std::size_t i = 0; i < end->files.size(); ++i) {
+        TRY(connection.Run(
+            "INSERT INTO run_files (owner, run, number, contents) VALUES ($1, $2, $3, $4)",
+            {owner.str(), id.str(), static_cast<std::int64_t>(i), Bytes{end->files[i]}}));
       }
       return CountBytes(connection, owner, id);
     });

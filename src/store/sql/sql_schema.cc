@@ -134,9 +134,22 @@ UPDATE runs SET stored_bytes = LENGTH(request) + COALESCE(LENGTH(outcome), 0)
 CREATE INDEX run_sizes ON runs (owner, stored_bytes);
 )";
 
+// SQLite reads a row from its beginning. Outcomes have a table of their own, so that a list of runs
+// does not read them. `taken_up`: the holder has changed the run since it claimed it.
+constexpr Migration kSummaries = R"(
+CREATE TABLE run_outcomes (
+  owner {text} NOT NULL, run {text} NOT NULL, outcome {bytes} NOT NULL,
+  PRIMARY KEY (owner, run));
+INSERT INTO run_outcomes (owner, run, outcome)
+  SELECT owner, id, outcome FROM runs WHERE outcome IS NOT NULL;
+ALTER TABLE runs DROP COLUMN outcome;
+ALTER TABLE runs ADD COLUMN summary {bytes};
+ALTER TABLE runs ADD COLUMN taken_up BIGINT NOT NULL DEFAULT 1;
+)";
+
 constexpr std::array kMigrations = {
     kFirst,    kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants, kSessionIdOfApprovals,
-    kRealTime, kStoredBytes};
+    kRealTime, kStoredBytes,        kSummaries};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {
