@@ -42,16 +42,17 @@ install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
 
 # The umbrella header and the headers it includes; those of engines, jail and protocols are not
 # installed.
-foreach(module base wire policy caller identity store workspace tools config runs runs/cells agent)
+foreach(module base wire policy caller identity store workspace tools config approval runs runs/cells
+        runs/journal agent)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})
 endforeach()
-foreach(header engine host_files limits outcome)
+foreach(header engine host_files limits outcome seal)
   install(FILES "${PROJECT_SOURCE_DIR}/src/engine/${header}.h"
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/engine)
 endforeach()
-foreach(header backends code_service single_run version)
+foreach(header audit_copier backends background_loop code_service host host_state periodic version)
   install(FILES "${PROJECT_SOURCE_DIR}/src/server/${header}.h"
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/server)
 endforeach()

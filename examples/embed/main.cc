@@ -45,18 +45,19 @@ std::shared_ptr<const caisson::Tool> ReserveTool() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  caisson::CodeServiceOptions options;
-  options.backend.installation = CAISSON_LIBEXEC_DIR;
-  if (argc > 1) options.backend.tier = argv[1];
-  options.setting.tools =
+  caisson::HostOptions options;
+  options.keeps = caisson::HostOptions::Keeps::kNothing;
+  options.code.backend.installation = CAISSON_LIBEXEC_DIR;
+  if (argc > 1) options.code.backend.tier = argv[1];
+  options.code.setting.tools =
       std::make_shared<caisson::ToolSet>(std::vector{PriceTool(), ReserveTool()});
 
-  const auto service = caisson::CodeService::Open(options);
-  if (!service) {
-    std::cerr << service.error().message() << "\n";
+  const auto host = caisson::Host::Open(std::move(options));
+  if (!host) {
+    std::cerr << host.error().message() << "\n";
     return 1;
   }
-  const auto run = (*service)->Run(kCode);
+  const auto run = (*host)->Run(kCode);
   if (!run) {
     std::cerr << run.error().message() << "\n";
     return 1;

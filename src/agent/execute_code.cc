@@ -37,7 +37,7 @@ Result<CellRun> ToRequest(const ExecuteCodeOptions& options, const Dict& given) 
   CellRun request{.owner = options.owner,
                   .code = *given.Find("code")->If<std::string>(),
                   .setting = options.setting,
-                  .gate = options.gate,
+                  .consent = options.consent,
                   .trace = options.trace};
   TRY_ASSIGN(request.limits, RequestedLimits(given, options.setting->limits));
   if (const Value* session = given.Find("session")) {

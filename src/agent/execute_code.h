@@ -34,7 +34,8 @@ struct ExecuteCodeOptions {
   std::shared_ptr<const CodeSetting> setting;
   std::string description;
   Approval approval{};
-  ToolGate gate{};  // Decides about the calls that the code makes.
+  // kGiven: the calls that the code makes are approved with execute_code itself.
+  Consent consent = Consent::kNone;
   Sessions sessions = Sessions::kNotOffered;
   ToolRun::Trace trace{};  // Reports the calls that the code makes.
 };

@@ -67,7 +67,6 @@ CodeActProvider::CodeActProvider(CodeRunner& runner, ProviderOptions options)
     : runner_(runner),
       base_approval_(options.approval),
       gating_(options.gating),
-      gate_(options.gating == Gating::kBundled ? OpenGate() : std::move(options.gate)),
       sessions_(options.sessions),
       trace_(std::move(options.trace)),
       state_(State{std::make_shared<const CodeSetting>(std::move(options.setting))}) {}
@@ -189,7 +188,8 @@ Result<CodeActScope> CodeActProvider::BeginRun(OwnerId owner) const {
                                       .setting = now,
                                       .description = caisson::Description(*now),
                                       .approval = gated ? Approval::Always() : Approval::Never(),
-                                      .gate = gate_,
+                                      .consent = gating_ == Gating::kBundled ? Consent::kGiven
+                                                                             : Consent::kNone,
                                       .sessions = sessions_,
                                       .trace = trace_}));
   return CodeActScope{.tool = std::move(tool),

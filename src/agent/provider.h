@@ -33,14 +33,13 @@ std::string_view ToString(ApprovalMode mode);
 // When approval is asked for if code calls a tool that needs approval.
 enum class Gating {
   kBundled,  // For execute_code as a whole, before it runs; covers all its calls.
-  kPerCall,  // At each call of the running code; `gate` decides.
+  kPerCall,  // Never: calls that need approval are denied in the running code.
 };
 
 struct ProviderOptions {
   CodeSetting setting{};  // Its tools are the first tools of the provider.
   ApprovalMode approval = ApprovalMode::kNeverRequire;  // Of execute_code, besides its tools'.
   Gating gating = Gating::kBundled;
-  ToolGate gate{};  // For kPerCall; null: such calls are denied.
   ExecuteCodeOptions::Sessions sessions = ExecuteCodeOptions::Sessions::kNotOffered;
   ToolRun::Trace trace{};
 };
@@ -92,7 +91,6 @@ class CodeActProvider {
   CodeRunner& runner_;
   const ApprovalMode base_approval_;
   const Gating gating_;
-  const ToolGate gate_;
   const ExecuteCodeOptions::Sessions sessions_;
   const ToolRun::Trace trace_;
   mutable Guarded<State> state_;

@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/source_input.h"
 #include "cli/tell.h"
-#include "server/code_service.h"
+#include "identity/local_resolver.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -84,13 +84,12 @@ Result<Outcome> Check(const CheckFlags& flags) {
   if (code.size() > limits.code_bytes) {
     return RefusedForLength(limits, {.engine = "wasm", .tier = options.backend.tier});
   }
-  TRY_ASSIGN(const auto service, CodeService::Open(std::move(options)));
-  SingleRun run(service->runner());
-  TRY_ASSIGN(CodeRun checked, run.Perform({.owner = OwnerId("local"),
-                                           .code = std::move(code),
-                                           .setting = service->setting(),
-                                           .purpose = Purpose::kCheck},
-                                          [](OutputStream, std::string_view) {}));
+  TRY_ASSIGN(const auto host, OpenHost(flags.code, std::move(options)));
+  TRY_ASSIGN(RunView checked, SingleRun(host->runs(), IsolationKey(LocalIdentity()))
+                                  .Perform({.code = std::move(code),
+                                            .approvals = Approvals::kNone,
+                                            .purpose = Purpose::kCheck},
+                                           [](OutputStream, std::string_view) {}));
   return std::move(checked.outcome);
 }
 

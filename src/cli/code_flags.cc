@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "caller/caller_context.h"
 #include "cli/output.h"
 #include "cli/source_input.h"
 #include "policy/toml.h"
@@ -124,13 +125,26 @@ Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
   return options;
 }
 
-Result<ToolGate> ToGate(const CodeFlags& flags, TerminalQuestion& question,
-                        const asio::any_io_executor& executor) {
-  if (flags.approve == "all") return OpenGate();
-  if (flags.approve == "none") return ToolGate();
-  if (flags.approve == "ask") return question.Gate(executor);
+Result<Approvals> ToApprovals(const CodeFlags& flags) {
+  if (flags.approve == "ask") return Approvals::kAsk;
+  if (flags.approve == "all") return Approvals::kAll;
+  if (flags.approve == "none") return Approvals::kNone;
   return Error(ErrorCode::kInvalidArgument,
                "--approve takes ask, all or none; got \"" + flags.approve + "\"");
+}
+
+Result<std::unique_ptr<Host>> OpenHost(const CodeFlags& flags, CodeServiceOptions options,
+                                       HostOptions::Keeps keeps) {
+  Config config;
+  if (!flags.config.empty()) {
+    TRY_ASSIGN(config, LoadConfig(flags.config));
+  }
+  const bool has_store = config.store.is_configured && config.store.url != "memory:";
+  if (!has_store) keeps = HostOptions::Keeps::kNothing;
+  return Host::Open({.config = std::move(config),
+                     .code = std::move(options),
+                     .environment = CaptureEnvironment(),
+                     .keeps = keeps});
 }
 
 }  // namespace caisson::cli

@@ -5,14 +5,15 @@
 // Lifetime  Values.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/command.h"
-#include "cli/terminal_question.h"
-#include "runs/cells/code_runner.h"
+#include "runs/run_service.h"
 #include "server/code_service.h"
+#include "server/host.h"
 
 namespace caisson::cli {
 
@@ -38,9 +39,12 @@ void AddApproveFlag(Command command, CodeFlags& flags);
 // these programs run one piece of code at a time.
 Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags);
 
-// Returns the gate that --approve selects. `ask` asks the person at the terminal with `question` on
-// the thread of `executor`; calls are denied if there is no terminal.
-Result<ToolGate> ToGate(const CodeFlags& flags, TerminalQuestion& question,
-                        const asio::any_io_executor& executor);
+// Fails with kInvalidArgument if --approve is none of ask, all and none.
+Result<Approvals> ToApprovals(const CodeFlags& flags);
+
+// Opens the host of a command that runs code. If the configuration names no store that outlives the
+// process, the host keeps nothing.
+Result<std::unique_ptr<Host>> OpenHost(const CodeFlags& flags, CodeServiceOptions options,
+                                       HostOptions::Keeps keeps = HostOptions::Keeps::kNothing);
 
 }  // namespace caisson::cli

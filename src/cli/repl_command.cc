@@ -21,8 +21,8 @@
 #include "cli/tell.h"
 #include "cli/terminal_question.h"
 #include "engine/outcome.h"
+#include "identity/local_resolver.h"
 #include "runs/door_session.h"
-#include "server/code_service.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -70,7 +70,7 @@ class ReplCommand {
   // What is typed up to the end of a statement; nothing when the input ends.
   std::optional<std::string> ReadStatement();
   void RunStatement(const std::string& code);
-  void Show(const CodeRun& run);
+  void Show(const RunView& run);
   void OnSignal(int signal);
   void End(const Error& error);
   int Fail(const Error& error);
@@ -81,7 +81,8 @@ class ReplCommand {
   const bool prompts_ = ::isatty(STDIN_FILENO) == 1;
   std::optional<LineReader> reader_;
   ReportedLimits limits_;
-  std::unique_ptr<CodeService> service_;
+  Approvals approvals_ = Approvals::kAsk;
+  std::unique_ptr<Host> host_;
   const std::string session_ = "repl" + NewRunId().substr(3);  // What tools are told: ours alone.
   int status_ = kExitCompleted;
   std::atomic<bool> ended_ = false;
@@ -94,7 +95,8 @@ Result<void> ReplCommand::Prepare() {
   limits_ = {.given = options.setting.limits, .most = options.setting.ceiling};
   TRY_ASSIGN(reader_, LineReader::Make());
   TRY(interrupts_.ListenAlways([this](int signal) { OnSignal(signal); }));
-  TRY_ASSIGN(service_, CodeService::Open(std::move(options)));
+  TRY_ASSIGN(approvals_, ToApprovals(flags_));
+  TRY_ASSIGN(host_, OpenHost(flags_, std::move(options)));
   if (prompts_) out_.Write("A session in a cell. Ctrl-D or exit() ends it.\n");
   return {};
 }
@@ -130,31 +132,29 @@ std::optional<std::string> ReplCommand::ReadStatement() {
 }
 
 void ReplCommand::RunStatement(const std::string& code) {
-  SingleRun run(service_->runner());
+  SingleRun run(host_->runs(), IsolationKey(LocalIdentity()));
   auto question = TerminalQuestion::Make();
   if (!question) return End(question.error());
-  auto gate = ToGate(flags_, *question, run.executor());
-  if (!gate) return End(gate.error());
   Running running{.run = run, .question = *question};
   *running_.Lock() = &running;
   // A session that was lost has been reported when it was.
   const auto done = run.Perform(
-      {.owner = OwnerId("local"),
-       .code = code,
-       .setting = service_->setting(),
-       .session = SessionRequest{.name = session_, .restart = Restart::kIfLost},
-       .gate = *std::move(gate),
-       .context = ForRequest(LocalSession(service_->sessions(), "cli"), {.session = session_})},
+      {.code = code,
+       .session = session_,
+       .restart = Restart::kIfLost,
+       .context = ForRequest(LocalSession(host_->code().sessions(), "cli"), {.session = session_}),
+       .approvals = approvals_},
       [&](OutputStream stream, std::string_view bytes) {
         (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);
         if (out_.failed() != 0) run.Cancel();
-      });
+      },
+      [&](const StoredApproval& approval) { return question->Ask(approval); });
   *running_.Lock() = nullptr;
   if (out_.failed() != 0) ended_ = true;
   return done ? Show(*done) : End(done.error());
 }
 
-void ReplCommand::Show(const CodeRun& run) {
+void ReplCommand::Show(const RunView& run) {
   ReportOutcome(run.outcome, limits_, out_, err_);
   out_.FinishLine();
   if (run.session != SessionFate::kLost || ended_) return;

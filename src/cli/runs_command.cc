@@ -8,7 +8,6 @@
 #include "base/json_quote.h"
 #include "base/rfc3339.h"
 #include "base/run_here.h"
-#include "base/run_on.h"
 #include "base/visible.h"
 #include "caller/caller_context.h"
 #include "cli/code_flags.h"
@@ -18,7 +17,6 @@
 #include "cli/store_flags.h"
 #include "cli/tell.h"
 #include "runs/stored_view.h"
-#include "server/background_loop.h"
 #include "server/host.h"
 
 namespace caisson::cli {
@@ -151,13 +149,10 @@ Result<RunView> GoOn(const RunsFlags& flags, Limits& most) {
   opened.store.reset();
   CodeServiceOptions options = FromConfig(opened.config);
   if (!flags.tier.empty()) options.backend.tier = flags.tier;
-  BackgroundLoop background;
   TRY_ASSIGN(const auto host, Host::Open({.config = opened.config,
                                           .code = std::move(options),
-                                          .environment = CaptureEnvironment(),
-                                          .executor = background.executor()}));
-  auto view = WaitFor(background.executor(), ResumeAndWait(host->runs(), owner, RunId(flags.id)));
-  WaitFor(background.executor(), host->runs().Close());
+                                          .environment = CaptureEnvironment()}));
+  auto view = RunHere(ResumeAndWait(host->runs(), owner, RunId(flags.id)));
   if (!view) return std::move(view).error();
   return WithStoredFiles(host->state().store(), owner, *std::move(view));
 }

@@ -4,18 +4,17 @@
 //           they cannot forge the question. Only "y" or "yes" approves. The terminal is opened by
 //           its own name, because stdin may carry code or a script's answers, which are not a
 //           person's consent.
-// Threads   The question blocks the thread of the gate's executor, so that nothing else is written
-//           meanwhile. GiveUp() from any thread.
-// Lifetime  Serves one run: after GiveUp() it asks nothing more. It outlives its gates, and their
-//           executors outlive the calls.
+// Threads   Ask() blocks its thread, so that nothing else is written meanwhile. GiveUp() from any
+//           thread.
+// Lifetime  Serves one run: after GiveUp() it asks nothing more.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
+#include <optional>
 #include <utility>
 
+#include "approval/desk.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "tools/bridge.h"
 
 namespace caisson::cli {
 
@@ -26,10 +25,11 @@ class TerminalQuestion {
   // Returns whether there is a terminal to ask at.
   static bool IsPossible();
 
-  ToolGate Gate(asio::any_io_executor executor);
+  // Returns what the person answers; a denial if there is no terminal; nullopt after GiveUp().
+  std::optional<Answer> Ask(const StoredApproval& approval) const;
 
-  // Call it to cancel the run. An open question and its call stay without an answer. Later
-  // questions are not asked.
+  // Call it to cancel the run. An open question stays without an answer. Later questions are not
+  // asked.
   void GiveUp();
 
  private:

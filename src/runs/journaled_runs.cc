@@ -9,7 +9,6 @@
 #include "approval/binding.h"
 #include "base/aead.h"
 #include "base/low_priority_pool.h"
-#include "runs/cells/asking_keeper.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/stored_view.h"
 
@@ -179,16 +178,20 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
 
 Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& request) const {
   const auto usual = options_.setting.For(request.context.get());
-  LiveRunStart start{.owner = std::move(owner),
-                     .id = RunId(NewRunId()),
-                     .setting = request.setting ? request.setting : usual,
-                     .context = std::move(request.context),
-                     .created_at = resources_.clock.Now(),
-                     .restart = request.restart,
-                     .fork_of = std::move(request.fork_of),
-                     .on_output = std::move(request.on_output),
-                     .on_progress = std::move(request.on_progress),
-                     .key = request.key};
+  LiveRunStart start{
+      .owner = std::move(owner),
+      .id = RunId(NewRunId()),
+      .setting = request.setting ? request.setting : usual,
+      .context = std::move(request.context),
+      .created_at = resources_.clock.Now(),
+      .restart = request.restart,
+      .fork_of = std::move(request.fork_of),
+      .on_output = std::move(request.on_output),
+      .on_progress = std::move(request.on_progress),
+      .on_ask = request.on_ask,
+      .consent = request.approvals == Approvals::kAll ? Consent::kGiven : Consent::kNone,
+      .purpose = request.purpose,
+      .key = request.key};
   start.record = {.code = std::move(request.code),
                   .session = std::move(request.session),
                   .limits = request.limits.value_or(start.setting->limits)};
@@ -200,7 +203,7 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
     // One that nobody knows by name is gone with this process; no name of ours has a space.
     start.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
   }
-  if (MayAsk(*start.setting->tools)) {
+  if (request.approvals == Approvals::kAsk && MayAsk(*start.setting->tools)) {
     const AeadKey random = AeadKey::Random();
     start.record.seed = std::string(random.bytes().begin(), random.bytes().end());
   }
@@ -254,10 +257,14 @@ asio::awaitable<Result<RunView>> JournaledRuns::Start(IsolationKey owner, RunSpe
   }
   const auto run = *std::move(begun);
   LiveRun::News news = run->news();
-  while (!news.ended && !news.gone && news.view.state == RunState::kRunning) {
+  const auto stays = [&] {
+    return news.view.state == RunState::kRunning ||
+           (request.on_ask && news.view.state == RunState::kWaiting);
+  };
+  while (!news.ended && !news.gone && stays()) {
     const auto why = co_await run->AwaitNews(news.version, RunClock::Time::max());
     news = run->news();
-    if (why != Wakeup::Reason::kCancelled || news.view.state != RunState::kRunning) continue;
+    if (why != Wakeup::Reason::kCancelled || !stays()) continue;
     if (request.key) break;
     run->Cancel();
   }

@@ -1,17 +1,18 @@
-// JournaledRuns are runs that wait for people through restarts: the RunService over an engine, a store and keys.
+// JournaledRuns is the RunService over an engine, a store and keys. Its runs can wait for decisions
+// through restarts.
 //
 //   JournaledRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .notifier = notifier, .keys = keys,
 //                     .executor = executor, .setting = setting});
-//   runs.Tend();                                     // goes on with what others left, watches leases and expiries
+//   runs.Tend();                // resumes runs that others left, renews leases, expires approvals
 //   ...
 //   co_await runs.Close();
 //
-// A run whose setting has a tool that may need approval is recorded and has a journal, can be parked, put to sleep and taken
-// up by any replica. Any other runs as CodeRunner runs it, and is stored when it has ended.
+// A run whose calls may have to wait for a decision is recorded and has a journal. It can be parked,
+// sleep in the store and be resumed by any replica. Any other run is only stored when it has ended.
 //
 // Trust     As RunService.
-// Threads   Any. Runs that may wait live on `executor`, which must outlive them; the others on their caller's.
-// Lifetime  Close() must have returned before it goes. All that Options name outlives it.
+// Threads   Any. Runs that may wait live on `executor`, the others on the executor of their caller.
+// Lifetime  Close() must have returned before it is destroyed. The objects in Options outlive it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -45,10 +46,10 @@ struct JournaledRunsOptions {
   const KeyRing& keys;
   asio::any_io_executor executor;
   SettingSource setting;
-  // Others that RunSpec may name by pointer. Only a run whose setting has a name here, or is the service's own, is
-  // taken up again after a restart.
+  // Other settings that a RunSpec may point to. After a restart, only runs with one of these or with
+  // the service's own setting are resumed.
   std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
-  CallerHost* sessions = nullptr;  // Without one, runs that act for somebody are not taken up.
+  CallerHost* sessions = nullptr;  // Null: runs that act for a caller are not resumed.
   const Clock* clock = nullptr;    // Null: the system's.
   RunSettings settings{};
 };
@@ -58,12 +59,12 @@ class JournaledRuns final : public RunService {
   explicit JournaledRuns(JournaledRunsOptions options);
   ~JournaledRuns() override;
 
-  // Begins to look after what others left in the store, until Close().
+  // Begins to look after the runs that others left in the store, until Close().
   void Tend();
   // One round of that.
   asio::awaitable<void> TendOnce();
-  // Takes the run up if it can go on and nobody holds it. kFailedPrecondition: it is held, waits for somebody, or
-  // has ended.
+  // Resumes the run. Fails with kFailedPrecondition if another process holds it, it waits for a
+  // decision, or it has ended.
   asio::awaitable<Result<void>> Resume(IsolationKey owner, RunId id);
 
   asio::awaitable<Result<RunView>> Start(IsolationKey owner, RunSpec request) override;
@@ -95,15 +96,17 @@ class JournaledRuns final : public RunService {
     std::map<Key, std::shared_ptr<LiveRun>> live;
     std::map<IsolationKey, std::size_t> starting;  // Runs that are being stored. None is 0.
     SystemTime next_renewal{};
-    // Until then runs stay with replicas whose leases are over: the store failed, and they could not renew them.
+    // Until then runs stay with replicas whose leases are over: the store failed, so the replicas could
+    // not renew them.
     SystemTime no_resuming_until{};
-    std::vector<std::shared_ptr<Wakeup>> tending;  // To be woken when it is enough.
-    std::set<std::shared_ptr<Wakeup>> alarms;      // The same, of runs that sleep in the store.
+    // Woken by Close(): the tending loop, and the timers of runs that sleep in the store.
+    std::vector<std::shared_ptr<Wakeup>> tending;
+    std::set<std::shared_ptr<Wakeup>> alarms;
   };
 
   // Counts a run of the owner from its request until it is live.
   class Starting;
-  // kResourceExhausted: too many runs of this owner run or wait for a cell.
+  // Fails with kResourceExhausted if too many runs of this owner run or wait for a cell.
   Result<Starting> CountStart(const IsolationKey& owner);
   asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, RunSpec& request,
                                                           bool stored_first);
@@ -121,13 +124,13 @@ class JournaledRuns final : public RunService {
   asio::awaitable<Result<RunView>> FindStored(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> ToView(IsolationKey owner, StoredRun stored);
   asio::awaitable<Result<std::string>> SummaryOf(IsolationKey owner, RunId id);
-  // As Await, until `enough` says so.
+  // As Await, but returns when `enough` is true.
   asio::awaitable<Result<RunView>> AwaitView(IsolationKey owner, RunId id,
                                              std::function<bool(const RunView&)> enough,
                                              RunClock::Time deadline);
   asio::awaitable<Result<RunView>> AwaitWaking(IsolationKey owner, RunId id);
   asio::awaitable<Result<RunView>> CancelElsewhere(IsolationKey owner, RunId id);
-  // The run could not go on here through no fault of its own: this was no attempt.
+  // Returns a run that could not continue here. This does not count as an attempt.
   asio::awaitable<void> GiveBack(IsolationKey owner, RunId id, Lease lease);
   void InBackground(asio::awaitable<void> work);
   asio::awaitable<void> TendUntilClosed();

@@ -100,6 +100,7 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
                      .total = &resources_.total,
                      .patience = &resources_.patience,
                      .recorded = start_.recorded,
+                     .on_ask = start_.on_ask,
                      .on_change = [weak = weak_from_this()] {
                        if (const auto self = weak.lock()) self->OnChange();
                      }});
@@ -107,7 +108,8 @@ std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
 
 // Workers count all the time that passes, so they are given more; what counts is counted here.
 std::chrono::nanoseconds LiveRun::SpareWallTime() const {
-  return start_.setting->ceiling.wall_time - start_.record.limits.wall_time;
+  const auto left = start_.setting->ceiling.wall_time - start_.record.limits.wall_time;
+  return std::max(left, resources_.settings.min_patience);
 }
 
 CellRun LiveRun::MakeRequest(bool from_sleep) {
@@ -115,6 +117,8 @@ CellRun LiveRun::MakeRequest(bool from_sleep) {
                   .code = start_.record.code,
                   .setting = start_.setting,
                   .limits = start_.record.limits,
+                  .purpose = start_.purpose,
+                  .consent = start_.consent,
                   .context = start_.context};
   if (start_.record.session) {
     request.session = SessionRequest{
@@ -168,13 +172,16 @@ asio::awaitable<void> LiveRun::Live() {
   // Once: if it is the run itself that brings workers down, it does so twice.
   if (LostItsWorker(run) && !waits_in_store() && co_await Recover()) run = co_await RunInCell();
   // What it did is in the store by now; it goes on from there.
-  while (outlasted_ && co_await Recover()) run = co_await RunInCell();
-  if (LostItsWorker(run) && waits_in_store()) asleep_ = true;
+  while (state_.last_end() == CellEnd::kOutlasted && co_await Recover()) {
+    run = co_await RunInCell();
+  }
+  if (LostItsWorker(run) && waits_in_store()) state_.Leave(Leaving::kAsleep);
+  if (wrong_step_) run = *wrong_step_;
   co_await Conclude(std::move(run));
 }
 
 asio::awaitable<Result<CodeRun>> LiveRun::RunInCell() {
-  outlasted_ = false;
+  state_.EndCell(CellEnd::kPlain);
   if (start_.sleep) {
     auto run = co_await resources_.runner.Run(MakeRequest(true));
     if (run || run.error().code() != ErrorCode::kFailedPrecondition) co_return run;
@@ -205,7 +212,8 @@ std::optional<std::string> LiveRun::WhyNotReplayed() const {
 
 // The worker is gone, the store is not. True: the run can go on from there.
 asio::awaitable<bool> LiveRun::Recover() {
-  const bool ours = !abandoned_ && journal_ && journal_->fault() == RunJournal::Fault::kNone;
+  const bool ours =
+      !is_abandoned() && !wrong_step_ && journal_ && journal_->fault() == RunJournal::Fault::kNone;
   if (!can_be_saved() || !ours) co_return false;
   const auto why = co_await resources_.patience.Insist<std::optional<std::string>>(
       [this](Try) { return ReadAgain(resources_, start_); });
@@ -214,7 +222,8 @@ asio::awaitable<bool> LiveRun::Recover() {
 }
 
 asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
-  if (asleep_ || abandoned_ || (journal_ && journal_->fault() == RunJournal::Fault::kLost)) {
+  if (state_.leaving() != Leaving::kNo ||
+      (journal_ && journal_->fault() == RunJournal::Fault::kLost)) {
     co_return co_await GiveBack();
   }
   if (!run && start_.resumed) {
@@ -241,12 +250,14 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
     });
     co_return;
   }
+  const SessionFate session = run->session;
   Outcome outcome = Complete(std::move(run->outcome));
   auto end = co_await Encode(resources_, outcome);
   const auto publish = [&] {
     Publish([&](Awaited& news) {
       news.view.state = RunState::kFinished;
       news.view.outcome = std::move(outcome);
+      news.view.session = session;
       news.view.saved_bytes = 0;
       news.ended = true;
     });
@@ -303,6 +314,7 @@ Outcome LiveRun::Complete(Outcome outcome) const {
 asio::awaitable<void> LiveRun::Store(std::shared_ptr<const RunEnd> end) {
   RunStore& runs = resources_.store.runs();
   const SystemTime now = resources_.clock.Now();
+  if (!start_.lease && !resources_.settings.keeps_ended) co_return;
   if (!start_.lease) {
     const auto create = [&](Try) {
       return runs.Create(start_.owner,
@@ -332,7 +344,7 @@ asio::awaitable<void> LiveRun::ForgetKey() {
 
 asio::awaitable<void> LiveRun::GiveBack() {
   Setback setback;
-  if (asleep_ && wake_by_) setback.retry_at = *wake_by_;
+  if (fell_asleep() && wake_by_) setback.retry_at = *wake_by_;
   // Refused if another has it already: then there is nothing to give.
   static_cast<void>(
       co_await resources_.store.runs().Postpone(start_.owner, start_.id, *start_.lease, setback));
@@ -347,8 +359,16 @@ asio::awaitable<void> LiveRun::TryLater(Setback setback) {
 
 // ---- With a cell ----
 
+void LiveRun::Step(LiveEvent event) {
+  auto done = state_.Apply(event);
+  if (done || wrong_step_) return;
+  wrong_step_ = std::move(done).error();
+  Cancel();
+}
+
 void LiveRun::OnCell(Cell& cell, const std::optional<SessionId>& session) {
   cell_ = &cell;
+  Step(LiveEvent::kCellComes);
   if (session) journal_->EnterSession({*start_.record.session, *session});
   sleep_timer_.emplace(cell.executor());
   *cell_executor_.Lock() = cell.executor();
@@ -367,10 +387,12 @@ void LiveRun::OnSleep(std::optional<HostTime> until) {
 }
 
 void LiveRun::OnEnd(Result<Outcome>& outcome) {
-  ended_waiting_ = parked_;
-  if (parked_ && !asleep_) GoOn();
+  const bool waited = state_.is_waiting();
+  if (waited && !fell_asleep()) GoOn();
   // Workers count all the time that passes: more than is the run's own only if that waited for the store.
-  outlasted_ = outcome && outcome->reason == RunReason::kWallTime && wall_limit_->is_paused();
+  const bool outlasted =
+      outcome && outcome->reason == RunReason::kWallTime && wall_limit_->is_paused();
+  state_.EndCell(outlasted ? CellEnd::kOutlasted : waited ? CellEnd::kWaiting : CellEnd::kPlain);
   wall_limit_->LetGo();
   if (outcome) wall_limit_->Correct(*outcome);
   journal_->Stop();
@@ -378,22 +400,23 @@ void LiveRun::OnEnd(Result<Outcome>& outcome) {
 
 asio::awaitable<void> LiveRun::LetGo() {
   *cell_executor_.Lock() = std::nullopt;
-  if (settling_) {
+  if (state_.is_settling()) {
     settled_ = std::make_shared<Wakeup>();
     while (co_await settled_->Sleep() != Wakeup::Reason::kWoken) {
     }
   }
   cell_ = nullptr;
+  Step(LiveEvent::kCellGoes);
   sleep_timer_.reset();
 }
 
 void LiveRun::OnChange() {
   if (cell_ == nullptr) return;
   if (journal_->fault() != RunJournal::Fault::kNone) return cell_->Cancel();
-  if (parked_ && changes() != parked_changes_) GoOn();
+  if (state_.is_waiting() && changes() != parked_changes_) GoOn();
   CountTime();
-  if (parked_ || settling_ || !is_settled()) return;
-  settling_ = true;
+  if (state_.phase() != LivePhase::kActive || !is_settled()) return;
+  Step(LiveEvent::kSettle);
   Spawn(cell_->executor(), Settle());
 }
 
@@ -407,7 +430,7 @@ asio::awaitable<void> LiveRun::Settle() {
   std::chrono::milliseconds ask_again = kAskAgain;
   std::optional<StoreHealth::Waiting> waiting;
   auto pause = resources_.patience.pace().first / 2;
-  while (cell_ != nullptr && !parked_ && !abandoned_ && is_settled()) {
+  while (cell_ != nullptr && !state_.is_waiting() && !is_abandoned() && is_settled()) {
     const std::uint64_t before = changes();
     Result<SavedCell> saved = Error(ErrorCode::kInvalidArgument, "a session's run is not saved");
     if (can_be_saved()) saved = co_await cell_->Save(AfterSave::kKeep);
@@ -423,20 +446,19 @@ asio::awaitable<void> LiveRun::Settle() {
     if (co_await Park(std::move(saved))) continue;
     // Whoever is asked may decide all the same.
     if (!waiting) waiting.emplace(resources_.patience.health());
-    unstored_ = true;
     CountTime();
     pause = std::min(pause * 2, resources_.patience.pace().longest);
     co_await resources_.patience.Sleep(pause);
     if (resources_.patience.is_closed()) break;
   }
-  settling_ = unstored_ = false;
+  if (state_.is_settling()) Step(LiveEvent::kUnsettle);
   CountTime();
   if (settled_) settled_->Wake();
 }
 
 asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
   const bool for_somebody = journal_->waits();
-  parked_ = true;
+  Step(LiveEvent::kStore);
   parked_changes_ = changes();
   wake_by_.reset();
   if (!for_somebody && sleeps_until_) {
@@ -454,16 +476,17 @@ asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
   Result<void> parked = Error(ErrorCode::kInternal, "it could not be sealed");
   if (sealed) parked = co_await journal_->Park(*std::move(sealed));
   if (!parked && IsStoreFailure(parked.error())) {
-    parked_ = false;
+    Step(LiveEvent::kStoreFails);
     co_return false;
   }
+  Step(LiveEvent::kStored);
   if (parked) {
     stored_bytes_ = bytes;
   } else {
-    abandoned_ = true;
+    state_.Leave(Leaving::kAbandoned);
     if (cell_ != nullptr) cell_->Cancel();
   }
-  if (!parked || cell_ == nullptr || !parked_)
+  if (!parked || cell_ == nullptr || !state_.is_waiting())
     co_return true;  // Perhaps somebody was quick to decide.
   Publish([&](Awaited& news) {
     news.view.saved_bytes = bytes;
@@ -483,8 +506,9 @@ asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
 // Waiting for people or for the store is not the run's own time. Sleeping is.
 void LiveRun::CountTime() {
   if (cell_ == nullptr) return;
-  const bool waits =
-      (parked_ && !wake_by_) || (unstored_ && journal_->waits()) || journal_->stalls();
+  const bool waits = (state_.is_waiting() && !wake_by_) ||
+                     (state_.phase() == LivePhase::kUnstored && journal_->waits()) ||
+                     journal_->stalls();
   if (waits == wall_limit_->is_paused()) return;
   waits ? wall_limit_->Pause() : wall_limit_->Continue();
 }
@@ -517,7 +541,7 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell, bool for_somebody) const {
 
 // Somebody has decided, or the code has slept enough.
 void LiveRun::GoOn() {
-  parked_ = false;
+  Step(LiveEvent::kGoOn);
   CountTime();
   sleep_timer_->cancel();
   Publish([&](Awaited& news) {
@@ -540,9 +564,9 @@ void LiveRun::SleepSoon() {
 
 // What is in the store is as good as what is here: this copy ends.
 void LiveRun::SleepNow() {
-  if (cell_ == nullptr || !parked_ || !parked() || changes() != parked_changes_) return;
+  if (state_.phase() != LivePhase::kParked || !parked() || changes() != parked_changes_) return;
   journal_->Freeze();
-  asleep_ = true;
+  state_.Leave(Leaving::kAsleep);
   cell_->Cancel();
 }
 
@@ -558,7 +582,7 @@ void LiveRun::Evict() {
 void LiveRun::Abandon() {
   if (!is_durable()) return Cancel();  // It has no journal that would keep it from going on.
   OnCellExecutor([self = shared_from_this()] {
-    self->abandoned_ = true;
+    self->state_.Leave(Leaving::kAbandoned);
     if (self->cell_ != nullptr) self->cell_->Cancel();
   });
 }

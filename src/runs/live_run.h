@@ -1,20 +1,21 @@
-// A LiveRun is one run while this process holds it: it has a cell, or waits for one, and everybody who asks about the run
-// asks here.
+// A LiveRun is one run while this process holds it: it has a cell or waits for one. All questions
+// about the run are answered here.
 //
-// When all its open calls wait for a person, the cell is copied into the store, sealed, and stays in memory as well: from
-// then on the run outlives this process, and a decision that comes soon finds it warm. A run whose cell cannot be copied
-// (engine native, a session) waits in memory alone and is lost with it. The same is done when the code begins a long sleep.
+// When all its open calls wait for a decision, a sealed copy of the cell is stored, and the cell stays
+// in memory as well. From then on the run outlives this process, and a decision that comes soon finds
+// the cell warm. A cell that cannot be copied (engine native, a session) waits in memory alone and is
+// lost with the process. A long sleep of the code is handled in the same way. See live_run_state.h.
 //
-// The wall limit counts while the code computes, sleeps or awaits a tool. It does not count while the code awaits nothing
-// but people, even if it has set a time-out beside that. A sleep counts in full and never more, whether or not a host was up
-// meanwhile.
+// The wall limit counts while the code computes, sleeps or awaits a tool. It does not count while the
+// code awaits nothing but decisions, even if it has set a time-out as well. A sleep counts in full and
+// never more, whether or not a host was up meanwhile.
 //
-// When its worker is lost, by whichever run's fault, a run that waited sleeps in the store, and one that was under way goes
-// on from there, once: what it had called is not done again. A second worker lost ends it as `crashed`.
+// When its worker is lost, a run that waited sleeps in the store. A run that was under way continues
+// from the store, once, and does no call again. If a second worker is lost, it ends as `crashed`.
 //
 // Trust     What the cell says is hostile; see ToolBridge. What is saved is sealed before it leaves.
-// Threads   Any, unless said otherwise. The cell is touched on its own executor alone.
-// Lifetime  Shared by the service and those who wait; Live() keeps it.
+// Threads   Any, unless said otherwise. The cell is used only on its own executor.
+// Lifetime  Shared by the service and the waiting callers; Live() keeps it.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -35,19 +36,20 @@
 #include "runs/cells/wall_limit.h"
 #include "runs/journal/records.h"
 #include "runs/journal/run_journal.h"
+#include "runs/live_run_state.h"
 #include "runs/run_resources.h"
 #include "runs/run_service.h"
 
 namespace caisson {
 
-// What a run is and how it comes to be here.
+// A run and the way it came here: new, or resumed from the store.
 struct LiveRunStart {
   IsolationKey owner;
   RunId id;
   RunRecord record{};
   std::shared_ptr<const CodeSetting> setting{};
   std::shared_ptr<const CallerContext> context{};
-  std::optional<Lease> lease{};  // Nothing: not in the store yet.
+  std::optional<Lease> lease{};  // nullopt: not in the store yet.
   SystemTime created_at{};
   Restart restart = Restart::kNo;        // Of the record's session.
   std::optional<std::string> fork_of{};  // The same.
@@ -61,6 +63,11 @@ struct LiveRunStart {
   std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
+  // Of a new run, as in RunSpec. A run whose calls may be asked about has no consent, so consent is
+  // never taken along to another process.
+  std::function<void(const StoredApproval&)> on_ask{};
+  Consent consent = Consent::kNone;
+  Purpose purpose = Purpose::kRun;
   std::optional<RunKey> key{};  // Of a new run.
 };
 
@@ -69,23 +76,24 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   struct News {
     RunView view;
     std::uint64_t version = 0;
-    bool gone = false;  // Not here any more; without an end, it is in the store.
+    bool gone = false;  // This process no longer holds it. If it has not ended, it is in the store.
     bool ended = false;
     std::optional<Error> error{};  // It could not be run at all.
   };
 
   struct Parked {
     SystemTime since{};
-    std::uint64_t bytes = 0;  // What it changed in memory, as it was saved.
+    std::uint64_t bytes = 0;  // Size of its saved memory.
   };
 
   LiveRun(const RunResources& resources, LiveRunStart start, const asio::any_io_executor& executor);
 
-  // From where it is to its end, or until it is elsewhere. Once.
+  // Runs to the end of the run, or until this process no longer holds it. Called once.
   asio::awaitable<void> Live();
 
   News news() const;
-  // Returns when there is news after `version`, or at `deadline`. kCancelled: so was the waiting coroutine.
+  // Returns when there is news after `version`, at `deadline`, or with kCancelled when the waiting
+  // coroutine is cancelled.
   asio::awaitable<Wakeup::Reason> AwaitNews(std::uint64_t version, RunClock::Time deadline);
   void StopStreaming() {
     *on_output_.Lock() = nullptr;
@@ -95,19 +103,20 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   // Reads decisions on the approvals of `run` from the store; the run continues if it can.
   static asio::awaitable<void> ReadDecisions(std::shared_ptr<LiveRun> run);
   void Cancel();
-  // To sleep, if it waits and was saved. Nothing otherwise.
+  // Puts the run to sleep if it waits and is saved. Otherwise does nothing.
   void Evict();
-  // Another has it: nothing more happens to it here.
+  // Another process holds the run: nothing more is done for it here.
   void Abandon();
 
-  // If it waits in memory and could sleep.
+  // Set if the run waits in memory and could sleep in the store.
   std::optional<Parked> parked() const;
-  // It has a cell that computes, or waits for one. Not: it waits for a person, or has ended.
+  // Whether it has a cell that computes, or waits for one. False if it waits for a decision or has ended.
   bool needs_cell() const;
   const LiveRunStart& start() const { return start_; }
   bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
-  bool fell_asleep() const { return asleep_; }             // Once Live() has returned.
-  // The same: it waits for time alone, and must be taken up again then.
+  // Once Live() has returned.
+  bool fell_asleep() const { return state_.leaving() == Leaving::kAsleep; }
+  // Once Live() has returned: the time at which the run must be resumed, if it waits for time alone.
   std::optional<SystemTime> wake_by() const { return wake_by_; }
   const Stop& stop() const { return stop_; }  // Of Live().
 
@@ -126,14 +135,19 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
     bool ended = false;
     std::optional<Error> error{};
     std::vector<std::shared_ptr<Wakeup>> waiting{};
-    std::size_t heard_stdout = 0;  // How much of its output whoever listens has been told.
+    std::size_t heard_stdout = 0;  // Bytes that were streamed to the caller.
     std::size_t heard_stderr = 0;
   };
 
   bool is_durable() const { return start_.lease && start_.record.seed; }
   bool can_be_saved() const { return is_durable() && !start_.record.session; }
-  // When its cell went it was parked, and is in the store as it was then.
-  bool waits_in_store() const { return ended_waiting_ && stored_bytes_ > 0 && !abandoned_; }
+  // The last cell ended while the run was parked, and the store has the run as it was then.
+  bool waits_in_store() const {
+    return state_.last_end() == CellEnd::kWaiting && stored_bytes_ > 0 && !is_abandoned();
+  }
+  bool is_abandoned() const { return state_.leaving() == Leaving::kAbandoned; }
+  // A step that is not allowed ends the run with the error.
+  void Step(LiveEvent event);
   std::shared_ptr<RunJournal> MakeJournal();
   CellRun MakeRequest(bool from_sleep);
   void AddRecording(ResumeState& resume, bool from_sleep);
@@ -151,7 +165,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
 
   // On the cell's executor.
   void OnChange();
-  // Whether the code waits for people, or sleeps for long, and for nothing else.
+  // Whether the code waits for decisions, or sleeps for long, and does nothing else.
   bool is_settled() const;
   std::uint64_t changes() const { return journal_->changes() + turns_; }
   asio::awaitable<void> Settle();
@@ -176,7 +190,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   Guarded<std::function<void(OutputStream, std::string_view)>> on_output_;
   Guarded<OnToolProgress> on_progress_;
   Guarded<std::optional<asio::any_io_executor>> cell_executor_;  // While there is a cell.
-  std::optional<CellBuild> cell_build_;                          // What that can be saved for.
+  std::optional<CellBuild> cell_build_;                          // The build that can restore it.
 
   // On the cell's executor.
   Cell* cell_ = nullptr;
@@ -185,15 +199,10 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   std::optional<HostTime> sleeps_until_;  // The cell is in a long sleep.
   std::uint64_t turns_ = 0;               // How often that changed.
   std::uint64_t parked_changes_ = 0;      // changes(), when the run was parked last.
-  std::optional<SystemTime> wake_by_;     // When it must go on; nothing: when somebody has decided.
-  std::size_t stored_bytes_ = 0;          // Of what was saved then.
-  bool parked_ = false;
-  bool ended_waiting_ = false;  // The cell went while it was parked.
-  bool settling_ = false;
-  bool unstored_ = false;   // It waits for people, and the store cannot take it.
-  bool outlasted_ = false;  // Its cell ended because it had waited for the store for too long.
-  bool asleep_ = false;
-  bool abandoned_ = false;
+  std::optional<SystemTime> wake_by_;     // When it must continue; nullopt: after a decision.
+  std::size_t stored_bytes_ = 0;          // Size of the saved cell.
+  LiveRunState state_;
+  std::optional<Error> wrong_step_;
   std::shared_ptr<Wakeup> settled_;
 };
 

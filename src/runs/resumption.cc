@@ -197,8 +197,13 @@ asio::awaitable<Result<void>> EndTaken(const RunResources& resources, LiveRunSta
 
 asio::awaitable<std::shared_ptr<const RunEnd>> Encode(const RunResources& resources,
                                                       const Outcome& outcome) {
-  return CallAside(resources.runner.cpu_pool(), OutcomeBytes(outcome),
-                   [&outcome] { return std::make_shared<const RunEnd>(ToRunEnd(outcome)); });
+  const bool keeps = resources.settings.keeps_ended;
+  return CallAside(resources.runner.cpu_pool(), keeps ? OutcomeBytes(outcome) : 0,
+                   [&outcome, keeps] {
+                     if (keeps) return std::make_shared<const RunEnd>(ToRunEnd(outcome));
+                     return std::make_shared<const RunEnd>(
+                         ToRunEnd({.run_id = outcome.run_id, .status = outcome.status}));
+                   });
 }
 
 }  // namespace caisson

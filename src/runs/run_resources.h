@@ -1,4 +1,4 @@
-// What all runs of a service share.
+// The resources that all runs of a service share, and their settings.
 //
 // Trust     Ours.
 // Threads   Any.
@@ -24,25 +24,31 @@ namespace caisson {
 
 struct RunSettings {
   WaitingLimits waiting{};
-  // How long, in all, a run may wait in memory; then it sleeps in the store.
+  // The longest time that a run waits in memory. Then it sleeps in the store.
   std::chrono::nanoseconds keep_parked = std::chrono::seconds(60);
-  // Runs that wait in memory, and what they changed there, as far as they could sleep. More than that, or somebody waits
-  // for a cell, and the oldest sleep.
+  // Limits of the runs that wait in memory and could sleep in the store: their number and the memory
+  // that they changed. Above them, or if a run waits for a cell, the oldest sleep.
   std::size_t max_parked = 256;
   std::uint64_t max_parked_bytes = std::uint64_t{256} << 20;
-  // Runs of one owner that wait for a cell, beyond as many as the owner may hold cells. Further ones are refused.
+  // Runs of one owner that may wait for a cell, besides those that have one. Others are refused.
   std::size_t max_queued = 100;
-  // What one run's calls may take in the store; more ends the run.
+  // How much longer than its wall limit a run may stay in memory while it waits for a decision, at
+  // least. A run may always stay as long as the ceiling of its setting allows.
+  std::chrono::nanoseconds min_patience{};
+  // False: nobody looks at a run that has ended, so its outcome is not stored.
+  bool keeps_ended = true;
+  // Bytes that the calls of one run may take in the store. More ends the run.
   std::uint64_t max_journal_bytes = kMaxJournalBytes;
-  // What the runs of one owner may take in the store, until they are swept. Beyond it new ones are refused.
+  // Bytes that the runs of one owner may take in the store until they are swept. Above it new runs are
+  // refused.
   std::uint64_t max_stored_bytes = std::uint64_t{4} << 30;
-  // How often a run is taken up without getting anywhere, until it is the run's fault.
+  // A run that is resumed more often than this without progress ends as crashed.
   std::uint32_t max_attempts = 5;
-  // How a run that the store cannot take waits for it.
+  // The pace at which a failed store operation is repeated.
   StorePatience::Pace pace{};
-  // How long a run stays with a replica that does not answer. Renewed three times as often.
+  // A replica that does not renew its lease for this long loses its runs. Renewed three times as often.
   std::chrono::milliseconds lease{5000};
-  std::chrono::milliseconds poll{250};  // How often the store is asked what others did.
+  std::chrono::milliseconds poll{250};  // Interval of looking into the store for what others did.
 };
 
 struct RunResources {
@@ -56,7 +62,7 @@ struct RunResources {
   const std::string holder;  // This process, in leases.
   TotalUsage& total;
   StorePatience& patience;
-  CallerHost* const sessions = nullptr;  // For runs that act for somebody and are taken up here.
+  CallerHost* const sessions = nullptr;  // For runs with a caller that are resumed here.
 };
 
 }  // namespace caisson

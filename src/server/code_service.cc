@@ -8,7 +8,6 @@
 #include "caller/child_environment.h"
 #include "server/configured_tools.h"
 #include "server/configured_upstreams.h"
-#include "server/single_run.h"
 #include "tools/mcp/upstream.h"
 
 namespace caisson {
@@ -135,12 +134,6 @@ CodeService::~CodeService() {
   for (const auto& upstream : upstreams_) upstream->Close();
   pool_.Join();
   cpu_pool_.Join();
-}
-
-Result<CodeRun> CodeService::Run(std::string code) {
-  return SingleRun(*runner_).Perform(
-      {.owner = OwnerId("local"), .code = std::move(code), .setting = setting()},
-      [](OutputStream, std::string_view) {});
 }
 
 }  // namespace caisson

@@ -1,13 +1,11 @@
-// A CodeService holds everything that running code in this process needs: an engine, threads that
-// may block, the configured tools, and the runner. A program that links libcaisson opens one.
+// A CodeService has what is needed to run code in this process: an engine, the threads that wait
+// for disks and programs, the configured tools, and the runner on top. A Host opens one and adds
+// the runs.
 //
-//   auto service = *CodeService::Open({.setting = {.tools = tools}});
-//   auto run = service->Run("add(1, 2)");                       // run->outcome.result
-//
-// Trust     The options come from the operator.
-// Threads   Open, Run and the destructor block: do not call them on an executor that serves others.
+// Trust     Options are the operator's.
+// Threads   Open and the destructor block: do not call them on an executor that serves others.
 //           runner() from any thread.
-// Lifetime  Owns all its parts. The destructor cancels all runs and returns when no process, thread
+// Lifetime  Owns everything. The destructor cancels what runs and returns when no process, thread
 //           or descriptor is left.
 #pragma once
 
@@ -72,9 +70,6 @@ class CodeService {
 
   // Large messages are parsed on this executor. It lives as long as the service.
   asio::any_io_executor cpu_pool() { return cpu_pool_.executor(); }
-
-  // Runs `code` for the owner "local" with the setting of the service.
-  Result<CodeRun> Run(std::string code);
 
  private:
   static constexpr int kPoolNice = 5;

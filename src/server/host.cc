@@ -2,11 +2,16 @@
 
 #include <utility>
 
+#include "base/run_here.h"
+#include "identity/local_resolver.h"
+#include "server/single_run.h"
+
 namespace caisson {
 
-Host::Host(std::unique_ptr<HostState> state, std::unique_ptr<CodeService> code,
-           asio::any_io_executor executor)
-    : state_(std::move(state)),
+Host::Host(std::unique_ptr<BackgroundLoop> loop, std::unique_ptr<HostState> state,
+           std::unique_ptr<CodeService> code, asio::any_io_executor executor)
+    : loop_(std::move(loop)),
+      state_(std::move(state)),
       code_(std::move(code)),
       runs_({.engine = code_->engine(),
              .runner = code_->runner(),
@@ -19,16 +24,43 @@ Host::Host(std::unique_ptr<HostState> state, std::unique_ptr<CodeService> code,
              .sessions = &code_->sessions(),
              .settings = state_->runs()}) {}
 
+Host::~Host() {
+  if (loop_ != nullptr) RunHere(runs_.Close());
+}
+
 Result<std::unique_ptr<Host>> Host::Open(HostOptions options) {
-  TRY_ASSIGN(auto state, HostState::Open(options.config, options.environment,
-                                         std::move(options.on_audit_failure)));
-  auto code = std::move(options.opened);
-  if (code == nullptr) {
+  using Keeps = HostOptions::Keeps;
+  const auto open_state = [&] {
+    return options.keeps == Keeps::kNothing ? HostState::OpenInMemory(options.config)
+                                            : HostState::Open(options.config, options.environment,
+                                                              std::move(options.on_audit_failure));
+  };
+  std::unique_ptr<HostState> state;
+  if (options.keeps == Keeps::kAll) {
+    TRY_ASSIGN(state, open_state());
     options.code.hidden = state->hidden();
-    TRY_ASSIGN(code, CodeService::Open(std::move(options.code)));
+  }
+  TRY_ASSIGN(auto code, CodeService::Open(std::move(options.code)));
+  if (options.keeps == Keeps::kRunsThatMayAsk && !MayAsk(*code->setting()->tools)) {
+    options.keeps = Keeps::kNothing;
+  }
+  if (state == nullptr) {
+    TRY_ASSIGN(state, open_state());
+  }
+  std::unique_ptr<BackgroundLoop> loop;
+  if (!options.executor) {
+    loop = std::make_unique<BackgroundLoop>();
+    options.executor = loop->executor();
   }
   return std::unique_ptr<Host>(
-      new Host(std::move(state), std::move(code), std::move(options.executor)));
+      new Host(std::move(loop), std::move(state), std::move(code), *std::move(options.executor)));
+}
+
+Result<CodeRun> Host::Run(std::string code) {
+  TRY_ASSIGN(RunView view, SingleRun(runs_, IsolationKey(LocalIdentity()))
+                               .Perform({.code = std::move(code), .approvals = Approvals::kNone},
+                                        [](OutputStream, std::string_view) {}));
+  return CodeRun{.outcome = std::move(view.outcome), .session = view.session};
 }
 
 }  // namespace caisson

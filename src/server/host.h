@@ -1,18 +1,25 @@
 // A Host is Caisson without its doors: the store and keys of a configuration, the engine, the tools
-// and the runs. `caisson serve`, `caisson mcp`, `caisson run` and `caisson runs resume` open one.
+// and the runs. Every command that runs code and every server opens one, and so
+// does a program that links libcaisson:
 //
-//   auto host = *Host::Open({.config = config, .code = FromConfig(config), .executor = executor});
+//   auto host = *Host::Open(
+//       {.code = {.setting = {.tools = tools}}, .keeps = HostOptions::Keeps::kNothing});
+//   auto run = host->Run("add(1, 2)");                            // run->outcome.result
 //   co_await host->runs().Start(owner, {.code = "send(to='ann')"});
-//   co_await host->runs().Close();
 //
 // Trust     The operator's configuration.
-// Threads   Open and the destructor block. The parts can be used from any thread.
-// Lifetime  The executor outlives it. runs().Close() must have returned before it is destroyed.
+// Threads   Open, Run and the destructor block: do not call them on an executor that serves others.
+//           Use what it holds from any thread.
+// Lifetime  Owns everything. With an executor of the caller, that outlives it, and runs().Close()
+//           must have returned before it is destroyed. Otherwise the destructor cancels what runs
+//           and returns when no process, thread or descriptor is left.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -20,18 +27,26 @@
 #include "caller/caller_context.h"
 #include "config/config.h"
 #include "runs/journaled_runs.h"
+#include "server/background_loop.h"
 #include "server/code_service.h"
 #include "server/host_state.h"
 
 namespace caisson {
 
 struct HostOptions {
-  const Config& config;
+  enum class Keeps {
+    kAll,             // Runs are stored as the configuration says.
+    kRunsThatMayAsk,  // Only if a tool may need an approval; otherwise kNothing.
+    kNothing,         // Runs are in memory and gone with this process.
+  };
+
+  Config config{};
   CodeServiceOptions code{};
-  std::unique_ptr<CodeService> opened{};  // Used instead of opening `code`, if it is not null.
-  const EnvironmentMap& environment;      // Has the secrets of the configuration.
-  asio::any_io_executor executor;         // Runs that may wait use it.
+  EnvironmentMap environment{};  // Has the secrets that the configuration names.
+  // Runs that may wait live here. nullopt: on a thread of the host.
+  std::optional<asio::any_io_executor> executor{};
   std::function<void(std::string_view)> on_audit_failure{};
+  Keeps keeps = Keeps::kAll;
 };
 
 class Host {
@@ -40,15 +55,22 @@ class Host {
   static Result<std::unique_ptr<Host>> Open(HostOptions options);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
+  ~Host();
 
   HostState& state() { return *state_; }
   CodeService& code() { return *code_; }
   JournaledRuns& runs() { return runs_; }
+  // Whether runs outlive this process.
+  bool keeps_runs() const { return state_->keeps_runs(); }
+
+  // One run of the local user, whose calls that need approval are denied.
+  Result<CodeRun> Run(std::string code);
 
  private:
-  Host(std::unique_ptr<HostState> state, std::unique_ptr<CodeService> code,
-       asio::any_io_executor executor);
+  Host(std::unique_ptr<BackgroundLoop> loop, std::unique_ptr<HostState> state,
+       std::unique_ptr<CodeService> code, asio::any_io_executor executor);
 
+  const std::unique_ptr<BackgroundLoop> loop_;  // Null if the caller has an executor.
   const std::unique_ptr<HostState> state_;
   const std::unique_ptr<CodeService> code_;
   JournaledRuns runs_;

@@ -10,6 +10,9 @@
 namespace caisson {
 namespace {
 
+// The longest that a run in memory waits for all its answers together.
+constexpr std::chrono::hours kPatience{24};
+
 template <typename T>
 void Take(T& setting, const std::optional<std::uint64_t>& given) {
   if (given) setting = static_cast<T>(*given);
@@ -58,19 +61,35 @@ DeskOptions DeskOptionsOf(const ApprovalsConfig& approvals) {
 
 }  // namespace
 
-HostState::HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& config)
+HostState::HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& config,
+                     RunSettings runs)
     : store_(std::move(store)),
       keys_(std::move(keys)),
       desk_(*store_, notifier_, clock_, DeskOptionsOf(config.approvals)),
-      runs_(RunSettingsOf(config)),
+      runs_(std::move(runs)),
       retention_(RetentionOf(config.retention)),
       hidden_(StoreFiles(config)) {}
+
+Result<std::unique_ptr<HostState>> HostState::OpenInMemory(const Config& config) {
+  Config in_memory = config;
+  in_memory.store = {.url = "memory:"};
+  in_memory.approvals = {};
+  in_memory.audit = {};
+  RunSettings runs = RunSettingsOf(in_memory);
+  runs.keep_parked = kPatience;
+  runs.min_patience = kPatience;
+  runs.keeps_ended = false;
+  TRY_ASSIGN(auto store, OpenStore(in_memory));
+  return std::unique_ptr<HostState>(
+      new HostState(std::move(store), KeyRing::Generate(), in_memory, runs));
+}
 
 Result<std::unique_ptr<HostState>> HostState::Open(const Config& config, const EnvironmentMap& host,
                                                    std::function<void(std::string_view)> log) {
   TRY_ASSIGN(auto store, OpenStore(config));
   TRY_ASSIGN(KeyRing keys, OpenKeys(config, host));
-  std::unique_ptr<HostState> state(new HostState(std::move(store), std::move(keys), config));
+  std::unique_ptr<HostState> state(
+      new HostState(std::move(store), std::move(keys), config, RunSettingsOf(config)));
   if (!config.audit.file.empty()) {
     const auto path = std::filesystem::path(config.directory) / config.audit.file;
     TRY_ASSIGN(state->audit_, AuditCopier::Start(*state->store_, {.path = path.string(),

@@ -34,6 +34,9 @@ class HostState {
   // `log` is called when the audit file cannot be written later.
   static Result<std::unique_ptr<HostState>> Open(const Config& config, const EnvironmentMap& host,
                                                  std::function<void(std::string_view)> log = {});
+  // Nothing outlives the process: a store in memory, without keys, audit file or expiry of what the
+  // configuration names. Runs wait in memory, and what has ended is forgotten.
+  static Result<std::unique_ptr<HostState>> OpenInMemory(const Config& config);
   HostState(const HostState&) = delete;
   HostState& operator=(const HostState&) = delete;
 
@@ -41,14 +44,15 @@ class HostState {
   const KeyRing& keys() const { return keys_; }
   DecisionNotifier& notifier() { return notifier_; }
   ApprovalDesk& desk() { return desk_; }
-  // How runs wait, and how long ended runs are kept.
+  bool keeps_runs() const { return runs_.keeps_ended; }
+  // How runs wait, and how long what has ended is kept.
   const RunSettings& runs() const { return runs_; }
   const Retention& retention() const { return retention_; }
   // Files that no mount may show; see StoreFiles.
   const std::vector<std::string>& hidden() const { return hidden_; }
 
  private:
-  HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& config);
+  HostState(std::unique_ptr<Store> store, KeyRing keys, const Config& config, RunSettings runs);
 
   const std::unique_ptr<Store> store_;
   const KeyRing keys_;

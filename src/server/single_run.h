@@ -1,20 +1,26 @@
-// A SingleRun executes one piece of code from a plain thread, for programs without an event loop.
+// A SingleRun takes one run from its start to its end on a plain thread, for programs without an
+// event loop.
+//
+//   SingleRun run(host->runs(), owner);
+//   auto view = run.Perform({.code = "send(to='ann')"}, Print, AskAtTheTerminal);
 //
 // Trust     Output and outcome come from the guest. They are bounded, but not checked.
-// Threads   Perform() blocks its caller. OnOutput and work posted to executor() run on that thread
-//           and may block it without blocking the engine's lane. Cancel() from any thread, also
-//           from OnOutput.
-// Lifetime  Borrows the runner. Serves one Perform().
+// Threads   Perform() blocks its caller. Output and questions arrive on that same thread, which may
+//           block in them: the engine's lane never does. Cancel() from any thread, also from
+//           OnOutput.
+// Lifetime  Borrows the runs. Serves one Perform().
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/result.h"
 #include "base/spawn.h"
-#include "runs/cells/code_runner.h"
 #include "runs/run_service.h"
 
 namespace caisson {
@@ -22,35 +28,40 @@ namespace caisson {
 class SingleRun {
  public:
   using OnOutput = std::function<void(OutputStream stream, std::string_view bytes)>;
+  // Decides about one call. nullopt: there is no answer, because the run is being cancelled.
+  using Ask = std::function<std::optional<Answer>(const StoredApproval& approval)>;
+  // kAtOnce: each call is asked about. kIfLost: only if the run cannot be stored while it waits; a
+  // stored run is left waiting, to be decided elsewhere.
+  enum class Asks { kAtOnce, kIfLost };
 
-  explicit SingleRun(CodeRunner& runner) : runner_(runner) {}
+  SingleRun(RunService& runs, IsolationKey owner) : runs_(runs), owner_(std::move(owner)) {}
   SingleRun(const SingleRun&) = delete;
   SingleRun& operator=(const SingleRun&) = delete;
 
-  // Same as CodeRunner::Run. All output has been delivered when this returns.
-  Result<CodeRun> Perform(CellRun request, OnOutput on_output);
-  // Same as RunService::Start, for a run that may wait in the store. Calls `start` with the
-  // request.
-  using Start = std::function<asio::awaitable<Result<RunView>>(RunSpec request)>;
-  Result<RunView> Perform(RunSpec request, const Start& start, OnOutput on_output);
+  // As RunService::Start, with the contents of all files. All output has been handed over on
+  // return. Without `ask` the run must not ask (RunSpec::approvals).
+  Result<RunView> Perform(RunSpec request, OnOutput on_output, Ask ask = {},
+                          Asks asks = Asks::kAtOnce);
 
-  // Ends the run with a partial outcome. Can be called several times, before the run (then nothing
-  // is executed), during it and after it.
+  // Ends the run with a partial outcome. Can be called any number of times: before Perform (then
+  // nothing is executed), during it and after it.
   void Cancel();
 
-  // Runs work on the thread that is in Perform().
-  asio::any_io_executor executor() { return caller_.get_executor(); }
-
  private:
-  // Passes output to the thread in Perform(). The run's output limits bound the queue.
-  OnOutput ToCaller(OnOutput& on_output);
-  // Awaits `work` on this thread, unless the run is already cancelled.
-  void Await(std::function<asio::awaitable<void>()> work);
+  asio::awaitable<Result<RunView>> Run(RunSpec request, const Ask& ask);
+  void Decide(const StoredApproval& approval, const Ask& ask);
+  asio::awaitable<void> Send(ApprovalId id, Answer answer);
+  // Hands output over to the thread in Perform(). The run's output limits bound the queue.
+  void Tell(OutputStream stream, std::string_view bytes, const OnOutput& on_output);
 
-  CodeRunner& runner_;
+  RunService& runs_;
+  const IsolationKey owner_;
   asio::io_context caller_{1};
   const Stop stop_{caller_.get_executor()};
-  bool cancelled_ = false;  // Used on caller_ only.
+  // Used in caller_ only.
+  bool cancelled_ = false;
+  std::map<OutputStream, std::size_t> told_;  // Bytes of each.
+  std::set<ApprovalId> asked_;
 };
 
 }  // namespace caisson

@@ -357,13 +357,13 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   static asio::awaitable<void> ServeJournaled(std::shared_ptr<Traffic> self, JournaledCall call) {
     co_await asio::this_coro::throw_if_cancelled(false);
     const std::uint32_t seq = call.seq;
-    auto ruling = co_await self->options_.journal->Before(call);
-    if (auto* recorded = std::get_if<CallJournal::Recorded>(&ruling)) {
+    auto decision = co_await self->options_.journal->Before(call);
+    if (auto* recorded = std::get_if<CallJournal::Recorded>(&decision)) {
       if (!call.refused) self->run_.Count(call.name);
       self->Deliver({seq, std::move(recorded->answer), recorded->at});
-    } else if (auto* instead = std::get_if<CallJournal::Instead>(&ruling)) {
+    } else if (auto* instead = std::get_if<CallJournal::Instead>(&decision)) {
       self->WriteDown(seq, std::move(instead->answer));
-    } else if (auto* go = std::get_if<CallJournal::GoAhead>(&ruling)) {
+    } else if (auto* go = std::get_if<CallJournal::GoAhead>(&decision)) {
       if (call.refused) co_return self->WriteDown(seq, *std::move(call.refused));
       if (self->cell_ == nullptr) co_return;
       self->ready_.push_back({std::move(call), std::move(*go)});
@@ -500,20 +500,15 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     }
     Invocation invocation{.keywords = std::move(call.arguments), .bound = true};
     if (call.needs_approval) {
-      if (auto denied = co_await Ask({seq, call.tool, invocation.keywords})) co_return *denied;
-      invocation.consent = Consent::kGiven;
+      if (options_.consent == Consent::kNone) {
+        co_return ToolDenied{call.tool->name() +
+                             " needs an approval, and this run has no way to ask for one"};
+      }
+      invocation.consent = options_.consent;
     }
     begun_.insert(seq);
     auto answer = co_await call.tool->InvokeRaw(std::move(invocation), run_);
     co_return Flatten(std::move(answer));
-  }
-
-  asio::awaitable<std::optional<ToolDenied>> Ask(GatedCall call) {
-    if (!options_.gate) {
-      co_return ToolDenied{call.tool->name() +
-                           " needs an approval, and this run has no way to ask for one"};
-    }
-    co_return co_await options_.gate(std::move(call));
   }
 
   struct Given {
@@ -597,10 +592,6 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   std::size_t text_bytes_ = 0;                  // The sum of texts_.
   std::map<std::uint32_t, std::size_t> texts_;  // The size of the text of each open journaled call.
 };
-
-ToolGate OpenGate() {
-  return [](GatedCall) -> asio::awaitable<std::optional<ToolDenied>> { co_return std::nullopt; };
-}
 
 ToolBridge::ToolBridge(Cell& cell, std::shared_ptr<const ToolSet> tools, ToolBridgeOptions options)
     : traffic_(std::make_shared<Traffic>(cell, std::move(tools), std::move(options))) {}

@@ -39,19 +39,6 @@
 
 namespace caisson {
 
-// A call that waits for an approval: the shown call is the one that will be executed (I5).
-struct GatedCall {
-  std::uint32_t seq = 0;
-  std::shared_ptr<const Tool> tool{};
-  Dict arguments{};
-};
-
-// Asks the approver. nullopt: the call may go ahead.
-using ToolGate = std::function<asio::awaitable<std::optional<ToolDenied>>(GatedCall)>;
-
-// A gate that allows every call, for a caller who has approved all calls of a run beforehand.
-ToolGate OpenGate();
-
 // For one run; see above.
 inline constexpr std::size_t kMaxArgumentBytes = kMaxDecodedBytes + (8u << 20);
 inline constexpr std::size_t kMaxHeldBytes = 38u << 20;
@@ -59,15 +46,16 @@ inline constexpr std::size_t kMaxHeldBytes = 38u << 20;
 struct ToolBridgeOptions {
   std::size_t side_by_side = 32;
   std::optional<asio::any_io_executor>
-      pool{};       // For large calls; without it they are read on the executor.
-  ToolGate gate{};  // Without it, calls that need approval are denied.
+      pool{};  // For large calls; without it they are read on the executor.
+  // kGiven: the caller has approved all calls of the run beforehand. kNone: calls that need
+  // approval are denied, unless there is a journal.
+  Consent consent = Consent::kNone;
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
   std::function<void(std::optional<HostTime>)> on_sleep{};  // Same as RunEvents::OnSleep.
   ToolRun::Trace trace{};
   std::shared_ptr<const CallerContext> session{};  // The session that the calls act for.
-  // Sees every call, and decides about approvals instead of the gate. Answers are then delivered
-  // one after the other.
+  // Sees every call and asks for approvals. Answers are then delivered one after the other.
   std::shared_ptr<CallJournal> journal{};
 };
 

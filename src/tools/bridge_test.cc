@@ -61,7 +61,13 @@ class RecordingCell final : public Cell, public UnreadAnswers {
 class RecordingJournal final : public CallJournal {
  public:
   void Expect(std::uint32_t) override {}
-  asio::awaitable<Ruling> Before(JournaledCall) override { co_return GoAhead{}; }
+  asio::awaitable<CallDecision> Before(JournaledCall call) override {
+    if (call.refused) co_return Instead{*std::move(call.refused)};
+    if (!call.needs_approval) co_return GoAhead{};
+    asked.push_back(std::to_string(call.seq) + call.arguments->text);
+    if (call.arguments->text == denied) co_return Instead{ToolDenied{"not two"}};
+    co_return GoAhead{.consent = Consent::kGiven};
+  }
   asio::awaitable<bool> Start(std::uint32_t seq) override {
     started.push_back(seq);
     co_return seq != refused;
@@ -71,7 +77,9 @@ class RecordingJournal final : public CallJournal {
   }
 
   std::vector<std::uint32_t> started;
+  std::vector<std::string> asked;  // "SEQ{arguments}" of the calls that need approval.
   std::optional<std::uint32_t> refused;
+  std::string denied;
 };
 
 class ToolBridgeTest : public ::testing::Test {
@@ -410,7 +418,7 @@ TEST_F(ToolBridgeTest, AnAnswerThatCannotBeSentIsRaised) {
   EXPECT_LT(Shown(2).size(), 20'000u);
 }
 
-TEST_F(ToolBridgeTest, GatedCallsAreDeniedWithoutAGate) {
+TEST_F(ToolBridgeTest, GatedCallsAreDeniedWithoutConsentAndJournal) {
   int done = 0;
   Add({.name = "gated", .approval = Approval::Always()}, Inline([&](const Dict&) {
         ++done;
@@ -423,23 +431,31 @@ TEST_F(ToolBridgeTest, GatedCallsAreDeniedWithoutAGate) {
   EXPECT_EQ(done, 0);
 }
 
-TEST_F(ToolBridgeTest, TheGateSeesExactlyTheCallThatIsExecuted) {
-  std::vector<std::string> seen;
+TEST_F(ToolBridgeTest, ConsentGivenBeforehandCoversEveryCallThatCanBeExecuted) {
   Add({.name = "gated", .approval = Approval::Always()},
       Inline([&](const Dict& given) { return Value(given); }));
-  ToolBridgeOptions options;
-  options.gate = [&](GatedCall call) -> asio::awaitable<std::optional<ToolDenied>> {
-    seen.push_back(std::to_string(call.seq) + *ToJson(Value(call.arguments)));
-    if (*call.arguments.Find("x") == Value(std::int64_t{2})) co_return ToolDenied{"not two"};
-    co_return std::nullopt;
-  };
-  ToolBridge bridge(cell_, registry_.Snapshot(), options);
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.consent = Consent::kGiven});
+  bridge.OnCall({.seq = 0, .tool = "gated", .positional = {{Value(std::int64_t{1})}}});
+  Call(bridge, 1, "gated", R"({"x":2})");
+  Call(bridge, 2, "gated", R"({"x":"bad"})");
+  Poll();
+  EXPECT_EQ(Shown(0), R"({"x":1})");
+  EXPECT_EQ(Shown(1), R"({"x":2})");
+  EXPECT_THAT(Shown(2), HasSubstr("TypeError"));
+}
+
+TEST_F(ToolBridgeTest, TheJournalSeesExactlyTheCallThatIsExecuted) {
+  Add({.name = "gated", .approval = Approval::Always()},
+      Inline([&](const Dict& given) { return Value(given); }));
+  const auto journal = std::make_shared<RecordingJournal>();
+  journal->denied = R"({"x":2})";
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal});
   bridge.OnCall({.seq = 0, .tool = "gated", .positional = {{Value(std::int64_t{1})}}});
   Call(bridge, 1, "gated", R"({"x":2})");
   // No approval is requested for a call that cannot be executed.
   Call(bridge, 2, "gated", R"({"x":"bad"})");
   Poll();
-  EXPECT_THAT(seen, ElementsAre(R"(0{"x":1})", R"(1{"x":2})"));
+  EXPECT_THAT(journal->asked, ElementsAre(R"(0{"x":1})", R"(1{"x":2})"));
   EXPECT_EQ(Shown(0), R"({"x":1})");
   EXPECT_EQ(Shown(1), "denied: not two");
   EXPECT_THAT(Shown(2), HasSubstr("TypeError"));
@@ -453,21 +469,16 @@ TEST_F(ToolBridgeTest, NoApprovalIsRequestedForArgumentsThatTheBodyRefuses) {
         if (*given.Find("x") == Value(std::int64_t{1})) return {};
         return Error(ErrorCode::kInvalidArgument, "x must be 1");
       }));
-  int asked = 0;
-  ToolBridgeOptions options;
-  options.gate = [&](GatedCall) -> asio::awaitable<std::optional<ToolDenied>> {
-    ++asked;
-    co_return std::nullopt;
-  };
-  ToolBridge bridge(cell_, registry_.Snapshot(), options);
+  const auto journal = std::make_shared<RecordingJournal>();
+  ToolBridge bridge(cell_, registry_.Snapshot(), {.journal = journal});
   Call(bridge, 0, "gated", R"({"x":2})");
   Poll();
   EXPECT_EQ(Shown(0), "TypeError: x must be 1");
-  EXPECT_EQ(asked, 0);
+  EXPECT_TRUE(journal->asked.empty());
   Call(bridge, 1, "gated", R"({"x":1})");
   Poll();
   EXPECT_EQ(Shown(1), R"({"x":1})");
-  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(journal->asked.size(), 1u);
 }
 
 TEST_F(ToolBridgeTest, OutputPassesThrough) {
@@ -545,7 +556,7 @@ class HoldingJournal final : public CallJournal {
       : decided_(executor, asio::steady_timer::time_point::max()) {}
 
   void Expect(std::uint32_t seq) override { expected.push_back(seq); }
-  asio::awaitable<Ruling> Before(JournaledCall call) override {
+  asio::awaitable<CallDecision> Before(JournaledCall call) override {
     seen.push_back(call.seq);
     if (call.refused) refused.push_back(call.seq);
     while (!open_) co_await decided_.async_wait(asio::as_tuple(asio::use_awaitable));

@@ -58,13 +58,13 @@ class CallJournal {
   };
   // The call is neither executed nor answered: the run continues elsewhere, later, or not at all.
   struct Left {};
-  using Ruling = std::variant<GoAhead, Instead, Recorded, Left>;
+  using CallDecision = std::variant<GoAhead, Instead, Recorded, Left>;
 
   virtual ~CallJournal() = default;
 
   // A call has been made. Before() follows for it, possibly after other calls, unless the run ends.
   virtual void Expect(std::uint32_t seq) = 0;
-  virtual asio::awaitable<Ruling> Before(JournaledCall call) = 0;
+  virtual asio::awaitable<CallDecision> Before(JournaledCall call) = 0;
   // Records that the effect of an allowed call begins now. The record is durable on return. Returns
   // false if the effect must not begin here.
   virtual asio::awaitable<bool> Start(std::uint32_t seq) = 0;

@@ -48,6 +48,12 @@ const Tool* ToolSet::Find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
+bool MayAsk(const ToolSet& tools) {
+  return std::ranges::any_of(tools.tools(), [](const auto& tool) {
+    return tool->definition().approval.mode() != Approval::Mode::kNever;
+  });
+}
+
 Error ToolSet::NoSuchTool(std::string_view name) const {
   std::vector<std::string_view> names;
   std::string list;

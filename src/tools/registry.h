@@ -40,6 +40,9 @@ class ToolSet {
   std::shared_ptr<const std::string> signatures_;
 };
 
+// Whether a call of one of the tools may need an approval.
+bool MayAsk(const ToolSet& tools);
+
 class ToolRegistry {
  public:
   // Adds the tool at the end. Refuses a name that exists.

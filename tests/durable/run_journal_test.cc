@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-using Ruling = CallJournal::Ruling;
+using CallDecision = CallJournal::CallDecision;
 
 class RunJournalTest : public ::testing::Test {
  protected:
@@ -84,9 +84,9 @@ class RunJournalTest : public ::testing::Test {
             .needs_approval = tool->NeedsApproval(arguments)};
   }
   // Begins the call and leaves it waiting.
-  std::shared_ptr<std::optional<Ruling>> Begin(std::shared_ptr<RunJournal> journal,
-                                               JournaledCall call) {
-    auto ruling = std::make_shared<std::optional<Ruling>>();
+  std::shared_ptr<std::optional<CallDecision>> Begin(std::shared_ptr<RunJournal> journal,
+                                                     JournaledCall call) {
+    auto ruling = std::make_shared<std::optional<CallDecision>>();
     const auto ask = [](auto shared, auto asked, auto out) -> asio::awaitable<void> {
       *out = co_await shared->Before(std::move(asked));
     };

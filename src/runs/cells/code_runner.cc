@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "base/run_on.h"
-#include "runs/cells/asking_keeper.h"
 #include "workspace/workspace.h"
 
 namespace caisson {
@@ -69,7 +68,7 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CellRun& request, AfterRu
   };
   ToolBridge bridge(cell, request.setting->tools,
                     {.pool = std::move(cpu_pool),
-                     .gate = std::move(request.gate),
+                     .consent = request.consent,
                      .on_output = std::move(request.on_output),
                      .on_progress = std::move(request.on_progress),
                      .on_sleep = on_sleep,
@@ -86,15 +85,6 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CellRun& request, AfterRu
   if (outcome) bridge.Explain(outcome->calls);
   if (resume.observer) co_await resume.observer->LetGo();
   co_return outcome;
-}
-
-// Somebody may be asked while the code waits: that is not the run's time.
-void KeepTimeWhileAsking(CellRun& request) {
-  if (!request.gate || request.resume || !MayAsk(*request.setting->tools)) return;
-  const Limits& limits = request.limits ? *request.limits : request.setting->limits;
-  const auto observer = std::make_shared<AskingKeeper>(limits.wall_time);
-  request.gate = observer->Watch(std::move(request.gate));
-  request.resume = ResumeState{.observer = observer, .spare_wall_time = AskingKeeper::kPatience};
 }
 
 std::string WhyLost(const Outcome& outcome) {
@@ -283,8 +273,6 @@ asio::awaitable<Result<CodeRun>> CodeRunner::Run(CellRun request) {
   const Registration registration(*this, stop);
   if (!registration) co_return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
   if (request.code.size() > limits.code_bytes) co_return CodeRun{RefusedForLength(limits)};
-  KeepTimeWhileAsking(request);
-
   co_return co_await RunOn(stop, RunUntilStopped(std::move(request)));
 }
 

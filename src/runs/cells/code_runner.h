@@ -1,15 +1,16 @@
-// A CodeRunner takes one run from end to end: checked, a cell found for it, its calls answered, its end told.
-// Every door runs code through one (command line, MCP, REST, a program that links us).
+// A CodeRunner executes runs in cells: it checks a run, gets a cell for it, answers its calls and
+// returns its outcome. All runs of a RunService go through one.
 //
 //   CodeRunner runner(engine);
 //   auto run = co_await runner.Run({.owner = owner, .code = "add(1, 2)", .setting = setting});
 //   co_await runner.Close();
 //
-// Trust     Code is hostile, names and limits are the client's. What a run leaves behind is nothing, or a session
-//           of its own owner.
-// Threads   Any. Output, traces and inline tools are called on the executor of the run's cell and must not block.
-// Lifetime  The engine outlives it. Close() must have returned before it goes. Whatever its coroutines are awaited on
-//           outlives the engine, whose threads wake who waits.
+// Trust     Code is hostile, names and limits are the client's. A run leaves nothing behind, or a
+//           session of its own owner.
+// Threads   Any. Output, traces and inline tools are called on the executor of the run's cell and must
+//           not block.
+// Lifetime  The engine outlives it. Close() must have returned before it is destroyed. The executors
+//           that await its coroutines outlive the engine, whose threads resume them.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -40,7 +41,7 @@
 
 namespace caisson {
 
-// What code runs with, whoever wrote it. Runs share it; it never changes, so neither does a run's.
+// The tools, limits, policy and files that code runs with. Runs share it, and it never changes.
 struct CodeSetting {
   std::shared_ptr<const ToolSet> tools = std::make_shared<const ToolSet>();
   Limits limits{};                    // Of a run that asks for nothing else.
@@ -58,9 +59,9 @@ struct CodeSetting {
 struct CodeRunnerOptions {
   SessionOptions sessions{};
   CellRegistryOptions cells{};
-  // Threads that may wait for the disk, for runs with mounts. Gone before the engine is.
+  // Threads that may wait for the disk, for runs with mounts. They end before the engine does.
   std::optional<asio::any_io_executor> pool{};
-  // Threads that compute for long: they read the large calls of runs. Gone before the engine is.
+  // Threads that compute for long: they read the large calls of runs. They end before the engine does.
   std::optional<asio::any_io_executor> cpu_pool{};
   std::vector<std::string> hidden{};  // Directories that no mount may show, such as the store's.
 };
@@ -68,7 +69,7 @@ struct CodeRunnerOptions {
 struct SessionRequest {
   std::string name;
   Restart restart = Restart::kNo;
-  // It is new, and begins as a copy of this one, which has run with the same setting; both go on apart.
+  // The session is new and begins as a copy of this one, which has run with the same setting.
   std::optional<std::string> fork_of{};
 };
 
@@ -79,17 +80,18 @@ struct CellRun {
   std::optional<Limits> limits{};  // Instead of the setting's.
   Purpose purpose = Purpose::kRun;
   std::optional<SessionRequest> session{};
-  ToolGate gate{};  // Who is asked about calls that need approval; without one they are denied.
+  // kGiven: all calls are approved beforehand. kNone: calls that need approval are denied, unless
+  // `resume` has a journal that asks.
+  Consent consent = Consent::kNone;
   std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
   ToolRun::Trace trace{};
-  std::shared_ptr<const CallerContext> context{};  // Whom its tools act for.
-  std::optional<ResumeState>
-      resume{};  // For a run that may wait for somebody, in place of the gate.
+  std::shared_ptr<const CallerContext> context{};  // The caller that its tools act for.
+  std::optional<ResumeState> resume{};             // For a run that may wait for a decision.
 };
 
-// What has become of the session a run was in.
+// The fate of the session that a run was in.
 enum class SessionFate { kNone, kKept, kLost };
 
 struct CodeRun {

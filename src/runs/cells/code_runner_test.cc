@@ -102,13 +102,13 @@ TEST_F(CodeRunnerTest, MountsNeedThreadsThatMayWait) {
   EXPECT_EQ(run.error().code(), ErrorCode::kFailedPrecondition);
 }
 
-TEST_F(CodeRunnerTest, AGatedCallIsDeniedWithoutAGate) {
+TEST_F(CodeRunnerTest, AGatedCallIsDeniedWithoutConsent) {
   const auto setting = WithTools({TestTool("send", Approval::Always())});
   engine_.Push(Calls("send"));
   EXPECT_EQ(Run({.owner = kAnn, .code = "send()", .setting = setting})->outcome.calls.at(0).outcome,
             "denied");
   engine_.Push(Calls("send"));
-  EXPECT_EQ(Run({.owner = kAnn, .code = "send()", .setting = setting, .gate = OpenGate()})
+  EXPECT_EQ(Run({.owner = kAnn, .code = "send()", .setting = setting, .consent = Consent::kGiven})
                 ->outcome.calls.at(0)
                 .outcome,
             "returned");

@@ -1,9 +1,9 @@
-// ResumeState is what a run needs besides its code so that it can wait for somebody, be put to sleep and go on
-// elsewhere: a recording of what its clocks told it, a journal of its calls, and a observer of its cell.
+// ResumeState has what a run needs besides its code to wait for a decision, sleep, and continue
+// elsewhere: a recording of its clock readings, a journal of its calls, and an observer of its cell.
 //
-// Trust     Saved cells have been unsealed by whoever gives them: they are ours.
+// Trust     Saved cells have been unsealed by the caller, so they are ours.
 // Threads   The observer is called on the executor of the run's cell.
-// Lifetime  Keeper and journal are shared with the run and stay until it has ended.
+// Lifetime  Observer and journal are shared with the run and stay until it has ended.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -18,7 +18,7 @@
 
 namespace caisson {
 
-// Has the cell of a run in its hands while the run is under way, and so can save or cancel it.
+// Can use the cell of a run while the run is under way, to save it or to cancel it.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -26,10 +26,10 @@ class RunObserver {
   virtual void OnCell(Cell& cell, const std::optional<SessionId>& session) = 0;
   // As RunEvents::OnSleep.
   virtual void OnSleep(std::optional<HostTime> /*until*/) {}
-  // Nothing is answered any more; calls under way are cancelled next. Before anybody else sees the outcome, the observer
-  // says in it what the cell cannot know.
+  // No call is answered any more, and open calls are cancelled next. The observer completes the outcome
+  // with what the cell cannot know.
   virtual void OnEnd(Result<Outcome>& outcome) = 0;
-  // Returns when the cell is not used any more: it goes then.
+  // Returns when the observer no longer uses the cell, which is destroyed then.
   virtual asio::awaitable<void> LetGo() = 0;
 };
 
@@ -37,9 +37,10 @@ struct ResumeState {
   std::optional<Recording> recording{};
   std::shared_ptr<CallJournal> journal{};
   std::shared_ptr<RunObserver> observer{};
-  std::optional<SavedCell> saved{};   // Goes on from here; never in a session.
-  std::vector<RecordedCall> calls{};  // What it had called by then, answered or not.
-  // More than the limits say, because the observer counts: waiting for somebody is not the run's time.
+  std::optional<SavedCell> saved{};   // The run continues from here. Never set in a session.
+  std::vector<RecordedCall> calls{};  // The calls it had made by then, answered or not.
+  // Added to the wall limit of the cell. The observer enforces the limit itself, because waiting for a
+  // decision does not count.
   std::chrono::nanoseconds spare_wall_time{};
 };
 

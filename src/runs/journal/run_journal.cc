@@ -1,22 +1,13 @@
 #include "runs/journal/run_journal.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <utility>
 
 #include "approval/binding.h"
+#include "base/rfc3339.h"
 
 namespace caisson {
 namespace {
-
-std::string Rfc3339(SystemTime time) {
-  const std::time_t seconds = SystemTime::clock::to_time_t(time);
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%FT%TZ", &parts)};
-}
 
 // Arguments in memory for the outcome. One call's, and those of all calls together; the store has them all.
 constexpr std::size_t kMaxShownBytes = kMaxOutcomeArgumentBytes;
@@ -86,7 +77,7 @@ OutcomeApproval ToOutcome(const StoredApproval& approval, std::string_view text)
           .seq = binding.seq,
           .tool = binding.tool,
           .arguments = arguments ? Value(*std::move(arguments)) : Value(),
-          .expires_at = Rfc3339(approval.asked.expires_at)};
+          .expires_at = ToRfc3339(approval.asked.expires_at)};
 }
 
 RunJournal::RunJournal(JournalOptions options) : options_(std::move(options)) {
@@ -146,7 +137,7 @@ void RunJournal::Expect(std::uint32_t seq) {
   Open(*state, seq);
 }
 
-asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
+asio::awaitable<CallJournal::CallDecision> RunJournal::Before(JournaledCall call) {
   Written written = Write(call);
   bool again = false;
   {
@@ -158,8 +149,8 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Before(JournaledCall call) {
     if (again && !std::exchange(found->second.asked, true)) --state->unasked;
     if (!again && !call.trace.empty()) state->unstored.emplace(call.seq, call.trace);
   }
-  auto ruling = again ? BeginAgain(call, written) : BeginNew(call, std::move(written));
-  co_return co_await std::move(ruling);
+  auto decision = again ? BeginAgain(call, written) : BeginNew(call, std::move(written));
+  co_return co_await std::move(decision);
 }
 
 // It begins as pending if somebody must be asked.
@@ -174,13 +165,13 @@ asio::awaitable<Result<void>> RunJournal::Judge(const JournaledCall& call, NewCa
        .needs_approval = call.needs_approval,
        .session = session});
   if (!judged) co_return std::move(judged).error();
-  if (judged->kind == caisson::Ruling::Kind::kAsk) row.state = CallState::kPending;
+  if (judged->kind == Ruling::Kind::kAsk) row.state = CallState::kPending;
   row.grant = std::move(judged->grant);
   co_return Result<void>();
 }
 
-asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& call,
-                                                          Written written) {
+asio::awaitable<CallJournal::CallDecision> RunJournal::BeginNew(const JournaledCall& call,
+                                                                Written written) {
   // Nothing new is done by code that may turn out to be other code.
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
@@ -209,7 +200,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginNew(const JournaledCall& c
 }
 
 // Nothing is done for it, so it is never started.
-asio::awaitable<CallJournal::Ruling> RunJournal::BeginRefused(
+asio::awaitable<CallJournal::CallDecision> RunJournal::BeginRefused(
     Written written, std::shared_ptr<const CanonicalArguments> arguments) {
   written.call.state = CallState::kPending;
   auto begun = co_await AddRow(std::move(written.call), std::move(arguments));
@@ -283,8 +274,8 @@ asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
   co_return true;
 }
 
-asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall& call,
-                                                            const Written& written) {
+asio::awaitable<CallJournal::CallDecision> RunJournal::BeginAgain(const JournaledCall& call,
+                                                                  const Written& written) {
   const StoredCall stored = [&] {
     auto state = state_.Lock();
     Entry& entry = state->entries.at(call.seq);
@@ -308,8 +299,8 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall&
                          stored.call.tool_digest == written.call.tool_digest;
   if (stored.call.state == CallState::kUncertain) {
     const bool repeatable = same_tool && call.tool->definition().repeat == Repeat::kIdempotent;
-    auto ruling = repeatable ? Retry(call) : GiveRecorded(call.seq);
-    co_return co_await std::move(ruling);
+    auto decision = repeatable ? Retry(call) : GiveRecorded(call.seq);
+    co_return co_await std::move(decision);
   }
   if (written.refused && stored.call.tool_digest == written.call.tool_digest) {
     co_return Instead{*written.refused};
@@ -320,7 +311,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::BeginAgain(const JournaledCall&
   co_return co_await AskAndWait(call.seq);
 }
 
-asio::awaitable<CallJournal::Ruling> RunJournal::Retry(const JournaledCall& call) {
+asio::awaitable<CallJournal::CallDecision> RunJournal::Retry(const JournaledCall& call) {
   {
     auto state = state_.Lock();
     std::erase(state->order, call.seq);  // Its answer comes when it comes.
@@ -332,7 +323,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::Retry(const JournaledCall& call
   co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
 }
 
-asio::awaitable<CallJournal::Ruling> RunJournal::GiveRecorded(std::uint32_t seq) {
+asio::awaitable<CallJournal::CallDecision> RunJournal::GiveRecorded(std::uint32_t seq) {
   const bool our_turn = co_await Until([seq](const State& state) {
     return state.given < state.order.size() && state.order[state.given] == seq;
   });
@@ -370,7 +361,7 @@ asio::awaitable<Result<void>> RunJournal::CheckWaiting() {
   co_return Result<void>();
 }
 
-CallJournal::Ruling RunJournal::NotAsked(const Error& why) {
+CallJournal::CallDecision RunJournal::NotAsked(const Error& why) {
   if (why.code() != ErrorCode::kResourceExhausted) return Lose(why);
   return Instead{ToolDenied{"nobody can be asked now: " + why.message()}};
 }
@@ -395,12 +386,14 @@ asio::awaitable<Result<StoredApproval>> RunJournal::Ask(std::uint32_t seq) {
                                         .session = session});
 }
 
-asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
+asio::awaitable<CallJournal::CallDecision> RunJournal::AskAndWait(std::uint32_t seq) {
   // A decision can be stored before Ask returns: ReadDecisions looks for it from here on.
   state_.Lock()->entries.at(seq).asking = true;
   auto approval = co_await Insist<StoredApproval>([&](Try) { return Ask(seq); });
   state_.Lock()->entries.at(seq).asking = false;
   if (!approval) co_return NotAsked(approval.error());
+  std::optional<StoredApproval> question;
+  if (options_.on_ask && approval->state == ApprovalState::kPending) question = *approval;
   {
     auto state = state_.Lock();
     Entry& entry = state->entries.at(seq);
@@ -408,6 +401,7 @@ asio::awaitable<CallJournal::Ruling> RunJournal::AskAndWait(std::uint32_t seq) {
     entry.waits = true;
     ++state->waiting;
   }
+  if (question) options_.on_ask(*question);
   Changed();
   const bool decided = co_await Until([seq](const State& state) {
     return state.frozen ||
@@ -528,7 +522,7 @@ bool RunJournal::Charge(std::uint64_t bytes) {
   return true;
 }
 
-CallJournal::Ruling RunJournal::FailFull() {
+CallJournal::CallDecision RunJournal::FailFull() {
   return Fail(Fault::kLimit, "the arguments and answers of the run's calls have more than " +
                                  std::to_string(options_.max_bytes) +
                                  " bytes (runs.max_journal_bytes)");
@@ -587,12 +581,12 @@ asio::awaitable<bool> RunJournal::Until(std::function<bool(const State&)> ready)
 }
 
 // A run that has ended while the store failed has no fault: how it ended is stored when the store works.
-CallJournal::Ruling RunJournal::Lose(const Error& error) {
+CallJournal::CallDecision RunJournal::Lose(const Error& error) {
   if (IsStoreFailure(error) && state_.Lock()->stopped) return Left{};
   return Fail(Fault::kLost, error.message());
 }
 
-CallJournal::Ruling RunJournal::Fail(Fault fault, std::string why) {
+CallJournal::CallDecision RunJournal::Fail(Fault fault, std::string why) {
   {
     auto state = state_.Lock();
     if (state->fault == Fault::kNone) {

@@ -1,15 +1,15 @@
-// A RunJournal rules over the calls of one run, under one lease: each is in the store before it has an effect, its answer
-// is there before the code has it (I6); one that needs a person's yes waits for it; one that was recorded before is not
-// done again.
+// A RunJournal records the calls of one run, under one lease. A call is stored before it has an effect,
+// and its answer is stored before the code gets it (I6). A call that needs an approval waits for it. A
+// call that was recorded before is not executed again.
 //
-// A run that begins anew, or goes on from an older copy of its cell, makes the calls it made before. They must be the
-// recorded ones, in tool and arguments, and are answered as then, in the order of then. The first one that is not makes the
-// run `diverged`: nothing is done for it any more. What the record does not have is done only when all of the record has
-// been asked for.
+// A run that is replayed, or continues from an older copy of its cell, repeats its calls. They must have
+// the recorded tools and arguments, and get the recorded answers in the recorded order. The first call
+// that differs makes the run `diverged`: nothing more is done for it. New calls are executed only when
+// all recorded calls have been made again.
 //
-// Trust     Calls are an attacker's. The store is believed about what happened; approvals are checked there, against
-//           exactly this call (I5).
-// Threads   Before, Start, After, Park and Freeze on the executor of the run's cell; the others from anywhere.
+// Trust     Calls are an attacker's. The store is trusted about what happened. Approvals are checked
+//           there, against exactly this call (I5).
+// Threads   Before, Start, After, Park and Freeze on the executor of the run's cell; the others on any.
 // Lifetime  Shared by the run and its calls. The stores outlive it.
 #pragma once
 
@@ -40,7 +40,7 @@
 
 namespace caisson {
 
-// What waiting runs may take; beyond it nobody is asked, and the code is told so.
+// Limits of waiting runs. Above them no approval is requested, and the code gets a denial.
 struct WaitingLimits {
   std::uint64_t runs = 10'000;  // Of one owner.
   std::uint64_t saved_bytes = std::uint64_t{1} << 30;
@@ -48,7 +48,8 @@ struct WaitingLimits {
   std::uint64_t saved_bytes_in_all = std::uint64_t{16} << 30;
 };
 
-// Arguments, answers and traces of one run's calls in the store ([runs] max_journal_bytes). Beyond it the run ends.
+// Limit of the arguments, answers and traces of one run's calls in the store ([runs]
+// max_journal_bytes). Above it the run ends.
 inline constexpr std::uint64_t kMaxJournalBytes = std::uint64_t{64} << 20;
 
 struct JournalOptions {
@@ -61,10 +62,13 @@ struct JournalOptions {
   std::string code_digest{};
   WaitingLimits waiting{};
   std::uint64_t max_bytes = kMaxJournalBytes;
-  TotalUsage* total = nullptr;        // Null: nothing is bounded in all.
+  TotalUsage* total = nullptr;        // Null: the totals of all owners are not bounded.
   StorePatience* patience = nullptr;  // Null: a failure of the store is the end (Fault::kLost).
   std::vector<StoredCall> recorded{};
-  // After anything that changes what the run waits for; on the cell's executor, and not from within Park.
+  // Called once for each call that begins to wait for a decision, on the cell's executor. Must not
+  // block. The approval has its arguments.
+  std::function<void(const StoredApproval&)> on_ask{};
+  // Called after each change of what the run waits for, on the cell's executor, and not from Park.
   std::function<void()> on_change{};
 };
 
@@ -88,36 +92,37 @@ class RunJournal final : public CallJournal {
  public:
   enum class Fault {
     kNone,
-    kDiverged,  // The code asked for something else than it did before.
-    kLimit,     // Its calls have more than JournalOptions::max_bytes.
-    kLost,      // Another has the run, or we close while the store cannot be written.
+    kDiverged,  // The code made another call than the recorded one.
+    kLimit,     // Its calls exceed JournalOptions::max_bytes.
+    kLost,      // Another process holds the run, or we close while the store cannot be written.
   };
 
   explicit RunJournal(JournalOptions options);
 
   void Expect(std::uint32_t seq) override;
-  asio::awaitable<Ruling> Before(JournaledCall call) override;
+  asio::awaitable<CallDecision> Before(JournaledCall call) override;
   asio::awaitable<bool> Start(std::uint32_t seq) override;
   asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
                                                    const ToolAnswer& answer) override;
 
-  // The run is in this session: a person's yes may hold as long as the session does. Before the first call.
+  // The run is in this session, so an approval may hold for the session. Called before the first call.
   void EnterSession(CallSession session);
 
-  // Whether the run is under way and every open call waits for a person; waits(): and there is one.
+  // Whether the run is under way and every open call waits for a decision. waits(): there is at least
+  // one such call.
   bool quiet() const;
   bool waits() const;
-  // Whether open calls wait for nothing but the store, or for it and for people.
+  // Whether open calls wait only for the store, or for the store and for decisions.
   bool stalls() const;
-  // Grows with every change of what is open.
+  // Grows with every change of the open calls.
   std::uint64_t changes() const;
-  // How many calls the run has made.
+  // The number of calls that the run has made.
   std::uint32_t made() const;
-  // The store knows that the run waits, and has `saved`. Decisions take effect before it or after, not meanwhile.
+  // Stores that the run waits, and `saved`. Decisions take effect before or after this, not meanwhile.
   asio::awaitable<Result<void>> Park(std::optional<SavedRun> saved);
-  // From here on no call that waits for a person goes on here, whatever is decided.
+  // From now on no waiting call continues in this process, whatever is decided.
   void Freeze();
-  // The run has ended: nobody waits for the record any more.
+  // The run has ended: calls no longer wait for the record.
   void Stop();
 
   // Reads from the store whether the approvals that calls wait for have been decided; such calls continue.
@@ -125,7 +130,7 @@ class RunJournal final : public CallJournal {
 
   Fault fault() const;
   std::string fault_text() const;
-  // Whether all that was recorded has been asked for again.
+  // Whether all recorded calls have been made again.
   bool caught_up() const;
   std::vector<OutcomeCall> calls() const;
   std::vector<OutcomeApproval> approvals() const;  // That are pending.
@@ -178,23 +183,23 @@ class RunJournal final : public CallJournal {
 
   std::string IdempotencyKeyOf(std::uint32_t seq) const;
   Written Write(const JournaledCall& call);
-  asio::awaitable<Ruling> BeginNew(const JournaledCall& call, Written written);
-  asio::awaitable<Ruling> BeginAgain(const JournaledCall& call, const Written& written);
-  asio::awaitable<Ruling> BeginRefused(Written written,
-                                       std::shared_ptr<const CanonicalArguments> arguments);
+  asio::awaitable<CallDecision> BeginNew(const JournaledCall& call, Written written);
+  asio::awaitable<CallDecision> BeginAgain(const JournaledCall& call, const Written& written);
+  asio::awaitable<CallDecision> BeginRefused(Written written,
+                                             std::shared_ptr<const CanonicalArguments> arguments);
   // Charges bytes that are about to be stored. False: there is no room for them, and nothing is charged.
   bool Charge(std::uint64_t bytes);
-  Ruling FailFull();
+  CallDecision FailFull();
   asio::awaitable<Result<void>> AddRow(NewCall call,
                                        std::shared_ptr<const CanonicalArguments> arguments);
   std::string TakeTrace(std::uint32_t seq);
-  asio::awaitable<Ruling> Retry(const JournaledCall& call);
+  asio::awaitable<CallDecision> Retry(const JournaledCall& call);
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
-  asio::awaitable<Ruling> AskAndWait(std::uint32_t seq);
+  asio::awaitable<CallDecision> AskAndWait(std::uint32_t seq);
   asio::awaitable<Result<void>> CheckWaiting();
-  Ruling NotAsked(const Error& why);
+  CallDecision NotAsked(const Error& why);
   asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
-  asio::awaitable<Ruling> GiveRecorded(std::uint32_t seq);
+  asio::awaitable<CallDecision> GiveRecorded(std::uint32_t seq);
 
   // Repeats a store operation until the store can do it. Gives up when the run has ended or has a fault, unless the
   // operation must be done all the same.
@@ -207,8 +212,8 @@ class RunJournal final : public CallJournal {
   void Decide(const StoredApproval& approval);
   // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.
   asio::awaitable<bool> Until(std::function<bool(const State&)> ready);
-  Ruling Fail(Fault fault, std::string why);
-  Ruling Lose(const Error& error);
+  CallDecision Fail(Fault fault, std::string why);
+  CallDecision Lose(const Error& error);
   void Wake();
   void Changed();
   static void Open(State& state, std::uint32_t seq);
