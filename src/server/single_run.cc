@@ -1,6 +1,7 @@
 #include "server/single_run.h"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -47,6 +48,7 @@ Result<RunView> SingleRun::Perform(RunSpec request, OnOutput on_output, Ask ask,
 }
 
 asio::awaitable<Result<RunView>> SingleRun::Run(RunSpec request, const Ask& ask) {
+  co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
   auto view = co_await runs_.Start(owner_, std::move(request));
   while (ask && view && view->state == RunState::kWaiting && view->saved_bytes == 0) {
     for (const OutcomeApproval& each : view->outcome.approvals) {
