@@ -21,11 +21,11 @@
 //             (line, offset, and of statements the line and offset of the end) and the value of
 //             each field.
 //
-// Nodes are numbered in this order, from 0. Each expression and pattern of the result has its number
-// as end_col_offset: nothing here needs the end of either.
+// Nodes are numbered in this order, from 0. Each expression and pattern of the result has its
+// number as end_col_offset: nothing here needs the end of either.
 //
-// Kinds of nodes and fields that Python 3.11 does not have are added to `unknown`, a list, as tuples
-// (line, offset, str). Their expressions stay in the tree in another form, which is good enough to
+// Kinds of nodes and fields that Python 3.11 does not have are added to `unknown`, a list, as
+// tuples (line, offset, str). Their expressions stay in the tree in another form, which is good enough to
 // follow values and to find imports, but not to judge them.
 //
 // Returns null with a Python error set if it fails.

@@ -1,8 +1,8 @@
-// The judge of foreign interpreters: applies the policy and the analysis of awaits to the trees that
-// they parsed (ADR 28). A confined process per cell, forked from a fork server, runs it.
+// The judge of foreign interpreters: applies the policy and the analysis of awaits to the trees
+// that they parsed (ADR 28). A confined process per cell, forked from a fork server, runs it.
 //
-// Trust     Everything that is read was written by a foreign interpreter, which is hostile once code
-//           has run in it. The judge ends at the first thing that is malformed.
+// Trust     Everything that is read was written by a foreign interpreter, which is hostile once
+//           code has run in it. The judge ends at the first thing that is malformed.
 // Threads   One.
 // Lifetime  Boot once, before forking; the mirror of a foreign interpreter lives as long as the
 //           process.
@@ -20,8 +20,8 @@ int32_t caisson_judge_boot(const char* library);
 
 // Answers what is asked over the socket until the other end is closed.
 //
-// Each message is its length, 4 bytes in little-endian order, and one encoded Value. A question is a
-// dict with the tree (foreign_tree.h), what is known of the interpreter (mirror.h) and
+// Each message is its length, 4 bytes in little-endian order, and one encoded Value. A question is
+// a dict with the tree (foreign_tree.h), what is known of the interpreter (mirror.h) and
 //   "code"             bytes: its text, UTF-8
 //   "tools", "policy", "native_packages", "check"   as in the request (guest/abi.h)
 //   "awaits"           bool: whether its awaits are analysed

@@ -27,9 +27,9 @@ int MirrorStart(void);
 
 // Forgets all modules and takes over the rest of what the foreign interpreter sent with a tree:
 //   "loaded"     dict of modules that are not of the standard library, described as above
-//   "globals"    dict: of the names in the tree, those that are bound in __main__, each described as
-//                a tuple ("other",), ("function",), ("type",), ("fixed",), ("object",) for an object of
-//                a class of the code, ("module", __name__, name in sys.modules or None),
+//   "globals"    dict: of the names in the tree, those that are bound in __main__, each described
+//                as a tuple ("other",), ("function",), ("type",), ("fixed",), ("object",) for an
+//                object of a class of the code, ("module", __name__, name in sys.modules or None),
 //                ("class", has fields, names or None), or ("member", module, name)
 //   "builtins"   str: the names of all builtins, one per line
 //   "standard"   str: the top-level names of the standard library, one per line

@@ -1,4 +1,5 @@
-"""The modules and variables of this interpreter, as the judge is told of them (guest/native/mirror.h)."""
+"""The modules and variables of this interpreter, as the judge is told of them
+(guest/native/mirror.h)."""
 
 import builtins
 import sys

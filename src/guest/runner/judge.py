@@ -61,7 +61,7 @@ def _receive(size):
     while len(data) < size:
         part = os.read(_SOCKET, size - len(data))
         if not part:
-            raise SyntaxError("the code could not be checked: it is too large, or the judge is gone")
+            raise SyntaxError("the code could not be checked: the judge is gone")
         data += part
     return data
 
