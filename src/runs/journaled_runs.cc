@@ -305,6 +305,7 @@ asio::awaitable<Result<RunView>> JournaledRuns::ToView(IsolationKey owner, Store
   auto view = co_await ViewStored(options_.store, owner, std::move(stored));
   if (!view || view->saved_bytes == 0) co_return view;
   auto saved = co_await options_.store.runs().LoadSaved(owner, view->id);
+  if (!saved && IsStoreFailure(saved.error())) co_return std::move(saved).error();
   auto sleep = saved ? OpenSleep(resources_, owner, view->id, *saved) : std::nullopt;
   if (!sleep) co_return view;
   view->outcome.stdout_text = std::move(sleep->stdout_text);

@@ -37,10 +37,12 @@ void ReadTrace(LiveRunStart& start) {
   for (auto& [seq, bytes] : parts) start.trace.push_back({.seq = seq, .bytes = std::move(bytes)});
 }
 
-// Loads the calls of the run, and what was saved of it. Whatever was under way when it stopped may have happened; the
-// times of such doubts come after all others. Noting the doubts comes last: it is the first change under this lease, with
-// which the attempt counts (RunStore::Claim). A store that fails before that costs no attempt. Whatever may take this
-// process down, such as decoding, comes after it.
+// Loads the calls of the run and what was saved of it. A call that was under way when the run
+// stopped may have happened; the times of such doubts come after all others.
+//
+// Noting the doubts comes last. It is the first change under this lease, and with it the attempt
+// counts (RunStore::Claim): a store that fails before costs no attempt. Nothing is decoded before,
+// in case that takes this process down.
 asio::awaitable<Result<std::optional<SavedRun>>> Load(const RunResources& resources,
                                                       LiveRunStart& start) {
   RunStore& runs = resources.store.runs();
@@ -156,7 +158,8 @@ asio::awaitable<Result<TakenRun>> TakeUp(const RunResources& resources, SettingB
   if (!lease) co_return std::move(lease).error();
   auto taken = co_await Read(resources, std::move(settings), owner, id, *lease);
   if (taken || !IsStoreFailure(taken.error())) co_return taken;
-  // No attempt of the run's. If this fails too, its lease ends, and whoever claims it then counts none for this one.
+  // Not an attempt of the run. If this fails too, the lease expires, and the next claim does not
+  // count this one.
   static_cast<void>(co_await runs.Postpone(owner, id, *lease, {.counts = false}));
   co_return taken;
 }

@@ -42,7 +42,8 @@ std::optional<SleepRecord> OpenSleep(const RunResources& resources, const Isolat
                                      const RunId& id, const SavedRun& saved);
 
 Outcome FailedOutcome(RunReason reason, std::string why);
-// What is stored of a run that ends like this; `outcome` must live until then. Large ones are encoded in the pool.
+// Returns what is stored of a run that ends like this. Encodes large outcomes in the pool.
+// `outcome` must live until this has returned.
 asio::awaitable<std::shared_ptr<const RunEnd>> Encode(const RunResources& resources,
                                                       const Outcome& outcome);
 // How a run that cannot go on ends.

@@ -44,12 +44,17 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
   for (const StoredCall& call : *calls) {
     if (call.call.state != CallState::kPending) continue;
     auto approval = co_await store.approvals().Find(owner, ApprovalIdOf(stored.id, call.call.seq));
+    if (!approval && approval.error().code() != ErrorCode::kNotFound) {
+      co_return std::move(approval).error();
+    }
     if (approval && approval->state == ApprovalState::kPending) {
       view.outcome.approvals.push_back(
           ToOutcome(*approval, arguments.Show(approval->asked.arguments)));
     }
   }
-  if (auto saved = co_await store.runs().LoadSaved(owner, stored.id)) {
+  auto saved = co_await store.runs().LoadSaved(owner, stored.id);
+  if (!saved && saved.error().code() != ErrorCode::kNotFound) co_return std::move(saved).error();
+  if (saved) {
     view.saved_bytes = saved->sealed.size();
     view.saved_build = std::move(saved->build);
     view.wake_at = saved->wake_at;

@@ -24,8 +24,8 @@ class StoreSweeperTest : public testing::Test {
                                      {.holder = "host", .now = at, .until = at}));
   }
   void Finish(const char* id, SystemTime at) {
-    Now(store_->runs().Finish(owner_, RunId(id), StartRun(id, at),
-                               std::make_shared<const RunEnd>(), at));
+    Now(store_->runs().Finish(owner_, RunId(id), StartRun(id, at), std::make_shared<const RunEnd>(),
+                              at));
   }
   std::string Left() {
     std::string ids;

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import harness
 import serve
@@ -32,6 +33,7 @@ approval = "always"
 input_schema = { type = "object", properties = { id = { type = "string" } } }
 """
 NOTE = "#!/bin/sh\ncat >> effects\necho >> effects\necho null\n"
+SLOW_NOTE = NOTE.replace("\n", "\n: > begun\nsleep 1\n", 1)
 # The state that it holds while it waits does not fit.
 BIG = "import random; x = random.randbytes(3000000); free(id='1'); effect(id='2'); len(x)"
 
@@ -53,12 +55,15 @@ class FullDisk(serve.Serve):
     def mount(self, options):
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.disk)], check=True)
 
-    def fill(self):
-        """Fills the rest of the disk."""
+    def fill(self, leave=0):
+        """Fills the disk until `leave` bytes are free."""
+        def free():
+            space = os.statvfs(self.disk)
+            return space.f_bavail * space.f_frsize
         with open(self.disk / "filler", "wb", buffering=0) as filler:
             for size in (65536, 4096, 1):
                 try:
-                    while True:
+                    while leave == 0 or free() - size >= leave:
                         filler.write(b"x" * size)
                 except OSError:
                     pass
@@ -88,6 +93,35 @@ class FullDisk(serve.Serve):
         self.assertEqual(self.effects(), ["1", "2"])
         process.terminate()
         self.assertIn(b'"event":"store.failure"', process.communicate()[1])
+
+    def test_the_disk_fills_up_while_a_tool_is_called(self):
+        """The run parks with 150 kB free: the call's end fits, the 3 MB that it holds do not."""
+        self.mount("remount,size=64m")
+        self.kept.add("begun")
+        (self.work / self.put("slow.sh", SLOW_NOTE)).chmod(0o755)
+        process = self.serve(CONFIG.replace("./note.sh", "./slow.sh", 1))
+        run = self.run_code("import random; bulk=random.randbytes(3000000); free(id='f'); effect(id='s'); len(bulk)",
+                            wait=False)["id"]
+        self.wait_until((self.work / "begun").exists, "the first call has begun")
+        self.fill(leave=150_000)
+        self.wait_until(lambda: not self.ready(), "the store is reported")
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            self.assertIsNone(process.poll(), "the server has died")
+            self.assertEqual(self.ask("GET", f"/v1/runs/{run}").json["state"], "running")
+            time.sleep(0.05)
+        self.assertFalse(self.ready())
+        (self.disk / "filler").unlink()
+        self.wait_until(lambda: self.ask("GET", f"/v1/runs/{run}").json["state"] == "waiting", "the run is stored")
+        self.wait_until(self.ready, "the server is ready again")
+        asked = self.ask("GET", "/v1/approvals").json["items"]
+        self.ask("POST", f"/v1/approvals/{asked[0]['id']}", {"decision": "approve"})
+        outcome = self.await_run(run)["outcome"]
+        self.assertEqual((outcome["status"], outcome["result"]), ("completed", 3000000), outcome)
+        self.assertEqual(self.effects(), ["f", "s"])
+        process.terminate()
+        self.assertIn(b'"event":"store.failure"', process.communicate()[1])
+        self.assertEqual(process.returncode, 0)
 
     def test_every_door_says_that_the_server_has_no_room(self):
         process = self.serve(CONFIG)

@@ -460,8 +460,7 @@ TEST_F(SetbackTest, HostsThatDieOfARunAreCountedToo) {
         ann_, view.id,
         {.holder = "dead" + std::to_string(i), .now = clock_.Now(), .until = clock_.Now() + 1s}));
     ASSERT_TRUE(lease);
-    ASSERT_TRUE(
-        loop_.Await(store_->runs().DoubtStartedCalls(ann_, view.id, *lease, clock_.Now())));
+    ASSERT_TRUE(loop_.Await(store_->runs().DoubtStartedCalls(ann_, view.id, *lease, clock_.Now())));
     Elapse();
   }
   Tend({});

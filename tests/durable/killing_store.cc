@@ -56,8 +56,7 @@ class KillingRuns final : public RunStore {
     return Around("LoadSaved", runs_.LoadSaved(std::move(owner), std::move(id)));
   }
   asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
-                                       std::shared_ptr<const RunEnd> end,
-                                       SystemTime now) override {
+                                       std::shared_ptr<const RunEnd> end, SystemTime now) override {
     return Around("Finish", runs_.Finish(std::move(owner), std::move(id), std::move(lease),
                                          std::move(end), now));
   }

@@ -278,8 +278,7 @@ TEST_F(RunJournalTest, LongArgumentsAreStoredAndAskedAboutButNotShownInTheOutcom
 
 // Arguments that a view shows are parsed: those of one call and of all calls are bounded.
 TEST(ShownArgumentsTest, ManyLongArgumentsOfStoredCallsAreNotAllShown) {
-  const CanonicalArguments arguments =
-      *Canonicalize(Dict{{{"x", std::string(60'000, 'a')}}});
+  const CanonicalArguments arguments = *Canonicalize(Dict{{{"x", std::string(60'000, 'a')}}});
   std::vector<StoredCall> calls;
   for (std::uint32_t seq = 0; seq < 50; ++seq) {
     calls.push_back({.call = {.seq = seq,

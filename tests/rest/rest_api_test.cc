@@ -116,9 +116,9 @@ TEST_F(RestTest, ADetachedOrWaitingRunIsAccepted) {
 TEST_F(RestTest, LongApprovalsAreWrittenInThePool) {
   asio::io_context pool;
   const auto kept = asio::make_work_guard(pool);
-  const RestApi api({.runs = runs_, .identity = identity_, .clock = clock_,
-                     .cpu_pool = pool.get_executor()},
-                    {}, DefaultCeiling());
+  const RestApi api(
+      {.runs = runs_, .identity = identity_, .clock = clock_, .cpu_pool = pool.get_executor()}, {},
+      DefaultCeiling());
   net::TestServer server{Routes(api)};
   const auto ask = [&](std::string_view method, std::string_view path, std::string_view body,
                        std::size_t work) {

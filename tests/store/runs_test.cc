@@ -125,7 +125,8 @@ TEST_P(RunStoreTest, AListShowsSummariesAndWhatIsSaved) {
       RunEnd{.outcome = std::string(1'000'000, 'o'), .summary = "in short"});
   ASSERT_TRUE(Now(runs().Finish(ann_, RunId("done"), done, end, After(std::chrono::seconds(1)))));
   const Lease asleep = StartRun("asleep");
-  const SavedRun saved{.build = "build", .sealed = "sealed", .wake_at = After(std::chrono::hours(1))};
+  const SavedRun saved{
+      .build = "build", .sealed = "sealed", .wake_at = After(std::chrono::hours(1))};
   ASSERT_TRUE(Now(runs().Wait(ann_, RunId("asleep"), asleep, saved, kNow)));
   const auto page = Now(runs().List(ann_, {}, {}));
   ASSERT_TRUE(page) << Why(page);
@@ -242,8 +243,8 @@ TEST_P(RunStoreTest, SavedBytesAreReplacedAndGoWithTheEnd) {
   ASSERT_TRUE(Now(runs().Resume(ann_, RunId("r"), lease, kNow)));
   EXPECT_EQ(Now(runs().Usage(ann_))->waiting_runs, 0U);
   EXPECT_TRUE(Now(runs().LoadSaved(ann_, RunId("r"))));
-  ASSERT_TRUE(Now(
-      runs().Finish(ann_, RunId("r"), lease, Ended("{}", {"one", ""}), After(std::chrono::seconds(1)))));
+  ASSERT_TRUE(Now(runs().Finish(ann_, RunId("r"), lease, Ended("{}", {"one", ""}),
+                                After(std::chrono::seconds(1)))));
   EXPECT_FALSE(Now(runs().LoadSaved(ann_, RunId("r"))));
   EXPECT_EQ(*Now(runs().LoadFile(ann_, RunId("r"), 0)), "one");
   EXPECT_EQ(*Now(runs().LoadFile(ann_, RunId("r"), 1)), "");

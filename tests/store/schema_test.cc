@@ -98,10 +98,10 @@ TEST_P(SchemaTest, OutcomesOfAnOlderSchemaAreKept) {
   ASSERT_TRUE(MigrateTo(Migrations().first(kStepsBefore)));
   const bool sqlite = GetParam() == BackendKind::kSqlite;
   const std::string bytes = sqlite ? "CAST('out' AS BLOB)" : "CAST('out' AS BYTEA)";
-  ASSERT_TRUE(Run("INSERT INTO runs (owner, id, state, fence, lease_until, code_digest, request, "
-                  "outcome, created_at, updated_at) VALUES ('" +
-                  ann_.str() + "', 'r', 'finished', 1, 0, 'code', " + bytes + ", " + bytes +
-                  ", 0, 0)"));
+  ASSERT_TRUE(
+      Run("INSERT INTO runs (owner, id, state, fence, lease_until, code_digest, request, "
+          "outcome, created_at, updated_at) VALUES ('" +
+          ann_.str() + "', 'r', 'finished', 1, 0, 'code', " + bytes + ", " + bytes + ", 0, 0)"));
   const auto store = backend_->Open();
   EXPECT_EQ(Now(store->runs().Find(ann_, RunId("r")))->outcome, "out");
   const auto page = Now(store->runs().List(ann_, RunState::kFinished, {}));

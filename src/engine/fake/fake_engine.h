@@ -37,7 +37,7 @@ struct FakeCall {
   Dict keywords{};
 };
 
-// A long sleep until this time. The script continues when the cell, saved in its sleep, is restored.
+// A long sleep until this time. The script continues when the cell, saved asleep, is restored.
 struct FakeSleep {
   HostTime until{};
 };

@@ -250,7 +250,8 @@ std::size_t OutcomeBytes(const Outcome& outcome) {
   if (outcome.result) bytes += DecodedBytes(*outcome.result);
   if (outcome.result_repr) bytes += outcome.result_repr->size();
   for (const OutcomeFile& file : outcome.files) bytes += kRecordBytes + file.contents.size();
-  for (const OutcomeCall& call : outcome.calls) bytes += kRecordBytes + DecodedBytes(call.arguments);
+  for (const OutcomeCall& call : outcome.calls)
+    bytes += kRecordBytes + DecodedBytes(call.arguments);
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-// What a store keeps of a finished run: the outcome as bytes, all but the contents of its files, which are
-// stored beside it by number, and a short summary for lists.
+// What a store keeps of a finished run: the outcome as bytes, a short summary for lists, and the
+// contents of its files, by number.
 //
 // Trust     As records.h. Outcomes stay hostile content.
 // Threads   Pure functions.
@@ -25,7 +25,8 @@ Result<Outcome> DecodeSummary(std::string_view bytes);
 
 // All that is stored of a run with this outcome.
 RunEnd ToRunEnd(const Outcome& outcome);
-// About how many bytes ToRunEnd and the text of an outcome copy. Large ones do not belong on an event loop.
+// Returns the approximate number of bytes that ToRunEnd reads. Large outcomes are not encoded on an
+// event loop.
 std::size_t OutcomeBytes(const Outcome& outcome);
 
 }  // namespace caisson

@@ -87,9 +87,9 @@ StoredApproval ToListed(const SqlRow& row, std::size_t& left) {
 
 Result<StoredApproval> FindApproval(Connection& connection, const IsolationKey& owner,
                                     const ApprovalId& id) {
-  TRY_ASSIGN(const SqlResult found,
-             connection.Run(Select(kArguments, "WHERE owner = $1 AND id = $2"),
-                            {owner.str(), id.str()}));
+  TRY_ASSIGN(
+      const SqlResult found,
+      connection.Run(Select(kArguments, "WHERE owner = $1 AND id = $2"), {owner.str(), id.str()}));
   if (found.rows.empty()) return NoSuchApproval();
   return ToApproval(found.rows[0]);
 }
@@ -156,12 +156,12 @@ class SqlApprovals final : public ApprovalStore {
           const SqlValue wanted = state ? SqlValue(std::string(ToString(*state))) : SqlValue();
           TRY_ASSIGN(
               const SqlResult found,
-              connection.Run(Select(ListedArguments(),
-                                    "WHERE owner = $1 AND (CAST($2 AS TEXT) IS NULL OR " +
-                                        std::string(kState) +
-                                        " = $2) AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
-                                        "ORDER BY id DESC LIMIT $4"),
-                             {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
+              connection.Run(
+                  Select(ListedArguments(), "WHERE owner = $1 AND (CAST($2 AS TEXT) IS NULL OR " +
+                                                std::string(kState) +
+                                                " = $2) AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
+                                                "ORDER BY id DESC LIMIT $4"),
+                  {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
           Approvals page;
           std::size_t left = kMaxListedPageBytes;
           for (const SqlRow& row : found.rows) page.items.push_back(ToListed(row, left));

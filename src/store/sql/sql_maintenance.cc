@@ -15,7 +15,8 @@ Result<std::int64_t> SweepRuns(Connection& connection, const SqlValue& before) {
       "SELECT r.owner, r.id FROM runs r WHERE r.state = 'finished' AND r.updated_at < $1 "
       "AND NOT EXISTS (SELECT 1 FROM approvals p WHERE p.owner = r.owner AND p.run = r.id "
       "AND p.state = 'pending')";
-  for (const std::string_view table : {"calls", "run_files", "run_outcomes", "saved_runs", "approvals"}) {
+  for (const std::string_view table :
+       {"calls", "run_files", "run_outcomes", "saved_runs", "approvals"}) {
     std::string sql = "DELETE FROM " + std::string(table) + " WHERE (owner, run) IN (";
     TRY(connection.Run(sql.append(kOld).append(")"), {before}));
   }

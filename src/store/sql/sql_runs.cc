@@ -407,8 +407,7 @@ class SqlRuns final : public RunStore {
   }
 
   asio::awaitable<Result<void>> Finish(IsolationKey owner, RunId id, Lease lease,
-                                       std::shared_ptr<const RunEnd> end,
-                                       SystemTime now) override {
+                                       std::shared_ptr<const RunEnd> end, SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       if (auto held = CheckLease(connection, owner, id, lease, now); !held) {
         // Only the holder of this lease can have finished a run of this fence.
