@@ -177,7 +177,7 @@ int ReplCommand::Fail(const Error& error) {
 void AddReplCommand(Command program) {
   auto flags = std::make_shared<CodeFlags>();  // Shared by the parser and the callback.
   Command command = program.AddSubcommand(
-      "repl", "A session at the terminal: each statement goes on where the last ended");
+      "repl", "Run statements in a session at the terminal; variables are kept");
   command.SetFooter(kExamples);
   AddCodeFlags(command, *flags);
   AddApproveFlag(command, *flags);

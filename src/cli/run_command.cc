@@ -33,7 +33,7 @@ constexpr const char* kExamples = R"(Examples:
 
 What the code prints appears as it comes, then the value of its last expression, as JSON.
 With a configured [store] and no terminal to ask at, a call that needs approval waits there: exit
-status 3, and the commands to go on with.
+status 3, and the commands that continue it.
 Limits: wall_seconds cpu_seconds memory_bytes processes open_files code_bytes stdout_bytes
 stderr_bytes result_bytes file_bytes total_file_bytes files tool_calls.)";
 
@@ -159,7 +159,7 @@ void AddRunCommand(Command program) {
   Command command =
       program.AddSubcommand("run", "Run Python code in a fresh, isolated interpreter");
   command.SetFooter(kExamples);
-  command.AddOption("FILE", flags->file, "The code; - or nothing: from stdin");
+  command.AddOption("FILE", flags->file, "The code to run; - or no FILE: read stdin");
   AddReportFlags(command, flags->report);
   AddCodeFlags(command, flags->code);
   AddApproveFlag(command, flags->code);

@@ -1,6 +1,8 @@
-// The build of a saved run as the store keeps it, for those who look whether they can take it up.
+// The text form of a saved run's build. A replica reads it to decide whether it can restore the
+// run.
 //
-// Trust     Read back from the store: what it says counts only once the bytes it came with have been opened for it.
+// Trust     Text of the store may be forged. It counts only after the saved bytes have been opened
+//           with it.
 // Threads   Pure functions.
 // Lifetime  Values.
 #pragma once

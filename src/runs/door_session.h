@@ -1,10 +1,11 @@
-// The session that a run belongs to, as the door knows it that somebody came through: who they are and how they came.
+// Makes the CallerContext of a run from the facts that its door knows: the identity, the door and
+// the names of the request.
 //
 //   const CallerContext ann = RemoteSession(host, identity, "rest");
 //   runs.Start(owner, {.code = code, .context = ForRequest(ann, {.message_id = "m7"})});
 //
-// Trust     Identities were resolved (I2). What a request says of itself is data; what no environment could hold of it is
-//           left out, so that it spoils nobody's call.
+// Trust     Identities are resolved (I2). Names in a request are data. A name that no environment
+//           can hold is left out, so that calls do not fail because of it.
 // Threads   Pure functions.
 // Lifetime  The host outlives the contexts.
 #pragma once
@@ -18,18 +19,19 @@
 
 namespace caisson {
 
-// Somebody whom a request named. `door` is what it is called in CAISSON_SESSION_PLATFORM: "rest", "mcp".
+// Returns the caller with the identity of a request. `door` is the value of
+// CAISSON_SESSION_PLATFORM: "rest", "mcp".
 CallerContext RemoteSession(CallerHost& host, const Identity& identity, std::string_view door);
 
-// Whoever started this program, in the session that they started it in, if it was one; what that one does not say, the
-// door does.
+// Returns the caller that started this program. Its variables are those of the environment; the
+// door sets the missing ones.
 CallerContext LocalSession(CallerHost& host, std::string_view door);
 
 struct RequestNames {
-  std::string message_id{};  // As the client calls its request.
-  std::string session{};     // The stateful session that it is for.
+  std::string message_id{};  // The client's id of its request.
+  std::string session{};     // Its stateful session.
 };
-// The same for one request of theirs.
+// Returns a copy for one request of this caller.
 std::shared_ptr<const CallerContext> ForRequest(const CallerContext& session, RequestNames names);
 
 }  // namespace caisson

@@ -22,7 +22,7 @@ constexpr int kCreateAgain = 2;   // How often a new run that may be stored is s
 constexpr int kCancelRounds = 4;  // Of looking into the store, until a holder has surely seen it.
 
 Error Closed() {
-  return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
+  return Error(ErrorCode::kUnavailable, "shutting down: new runs are not accepted");
 }
 
 bool IsFinished(const RunView& view) {
@@ -109,8 +109,8 @@ void JournaledRuns::InBackground(asio::awaitable<void> work) {
   Spawn(options_.executor, std::move(work), [pass = *std::move(pass)] {});
 }
 
-// Memory is for those who are decided soon: of too many, or too big ones, those that wait longest sleep. So do as many
-// as are in the way of somebody who waits for a cell.
+// Memory is for those who are decided soon: of too many, or too big ones, those that wait longest
+// sleep. So do as many as are in the way of somebody who waits for a cell.
 void JournaledRuns::RelievePressure() {
   std::vector<std::pair<LiveRun::Parked, std::shared_ptr<LiveRun>>> parked;
   std::uint64_t bytes = 0;
@@ -164,7 +164,8 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
        own != state->live.end() && own->first.first == owner; ++own) {
     if (own->second->needs_cell()) ++under_way;
   }
-  // Sessions that nobody uses hold cells, too; their owner waits then. No sum: `cells` may be without limit.
+  // Sessions that nobody uses hold cells, too; their owner waits then. No sum: `cells` may be
+  // without limit.
   if (under_way >= queued && under_way - queued >= cells) {
     return Error(ErrorCode::kResourceExhausted,
                  "you have " + std::to_string(under_way) + " runs under way already; at most " +
@@ -377,7 +378,8 @@ asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(
       }
       continue;
     }
-    // Another replica has it, or it sleeps. Most that are awaited have just been decided and are on their way.
+    // Another replica has it, or it sleeps. Most that are awaited have just been decided and are on
+    // their way.
     asio::steady_timer timer(co_await asio::this_coro::executor);
     timer.expires_at(std::min(deadline, std::chrono::steady_clock::now() + look_again));
     look_again = std::min(look_again * 2, kLookAgain);
@@ -476,8 +478,8 @@ asio::awaitable<Result<RunView>> JournaledRuns::Cancel(IsolationKey owner, RunId
   co_return co_await FindStored(std::move(owner), std::move(id));
 }
 
-// The one who holds it looks into the store now and then. If it is dead, so is its lease before long, and whoever tends the
-// store next ends the run.
+// The one who holds it looks into the store now and then. If it is dead, so is its lease before
+// long, and whoever tends the store next ends the run.
 asio::awaitable<Result<RunView>> JournaledRuns::CancelElsewhere(IsolationKey owner, RunId id) {
   auto asked = co_await options_.store.runs().AskToCancel(owner, id, resources_.clock.Now());
   if (!asked) co_return std::move(asked).error();
@@ -580,7 +582,8 @@ void JournaledRuns::Abandon(const std::vector<HeldRun>& lost) {
   }
 }
 
-// While the store fails nobody can renew a lease, and whoever holds one is not lost: its holder gets time for that.
+// While the store fails nobody can renew a lease, and whoever holds one is not lost: its holder
+// gets time for that.
 asio::awaitable<bool> JournaledRuns::StoreFailedLately() {
   const bool fails =
       options_.store.health().fails() && !(co_await options_.store.maintenance().CheckWritable());

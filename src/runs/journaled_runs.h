@@ -1,16 +1,16 @@
 // JournaledRuns is the RunService over an engine, a store and keys. Its runs can wait for decisions
 // through restarts.
 //
-//   JournaledRuns runs({.engine = engine, .runner = runner, .store = store, .desk = desk, .notifier = notifier, .keys = keys,
-//                     .executor = executor, .setting = setting});
-//   runs.Tend();                // resumes runs that others left, renews leases, expires approvals
+//   JournaledRuns runs({.engine = engine, .runner = runner, .store = store, ...});
+//   runs.Tend();                 // resumes runs of other replicas, watches leases and expiries
 //   ...
 //   co_await runs.Close();
 //
-// A run whose calls may have to wait for a decision is recorded and has a journal. It can be parked,
-// sleep in the store and be resumed by any replica. Any other run is only stored when it has ended.
+// A run whose calls may have to wait for a decision is recorded and has a journal. It can be
+// parked, sleep in the store and be resumed by any replica. Any other run is only stored when it
+// has ended.
 //
-// Trust     As RunService.
+// Trust     Same as RunService.
 // Threads   Any. Runs that may wait live on `executor`, the others on the executor of their caller.
 // Lifetime  Close() must have returned before it is destroyed. The objects in Options outlive it.
 #pragma once
@@ -46,11 +46,11 @@ struct JournaledRunsOptions {
   const KeyRing& keys;
   asio::any_io_executor executor;
   SettingSource setting;
-  // Other settings that a RunSpec may point to. After a restart, only runs with one of these or with
-  // the service's own setting are resumed.
+  // Other settings that a RunSpec may point to. After a restart, only runs with one of these or
+  // with the service's own setting are resumed.
   std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
   CallerHost* sessions = nullptr;  // Null: runs that act for a caller are not resumed.
-  const Clock* clock = nullptr;    // Null: the system's.
+  const Clock* clock = nullptr;    // null: the system's clock.
   RunSettings settings{};
 };
 
@@ -61,7 +61,7 @@ class JournaledRuns final : public RunService {
 
   // Begins to look after the runs that others left in the store, until Close().
   void Tend();
-  // One round of that.
+  // Does one round of that work.
   asio::awaitable<void> TendOnce();
   // Resumes the run. Fails with kFailedPrecondition if another process holds it, it waits for a
   // decision, or it has ended.
@@ -94,10 +94,10 @@ class JournaledRuns final : public RunService {
   struct State {
     bool closed = false;
     std::map<Key, std::shared_ptr<LiveRun>> live;
-    std::map<IsolationKey, std::size_t> starting;  // Runs that are being stored. None is 0.
+    std::map<IsolationKey, std::size_t> starting;  // Runs that are being stored. No value is 0.
     SystemTime next_renewal{};
-    // Until then runs stay with replicas whose leases are over: the store failed, so the replicas could
-    // not renew them.
+    // Until then runs stay with replicas whose leases are over: the store failed, so the replicas
+    // could not renew them.
     SystemTime no_resuming_until{};
     // Woken by Close(): the tending loop, and the timers of runs that sleep in the store.
     std::vector<std::shared_ptr<Wakeup>> tending;
@@ -114,7 +114,7 @@ class JournaledRuns final : public RunService {
   std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name,
                                                   const CallerContext* session) const;
   asio::awaitable<Result<TakenRun>> Take(IsolationKey owner, RunId id);
-  // False: closed.
+  // Returns false after Close().
   bool Launch(std::shared_ptr<LiveRun> run);
   std::shared_ptr<LiveRun> FindLive(const IsolationKey& owner, const RunId& id);
   std::vector<std::shared_ptr<LiveRun>> AllLive();

@@ -17,11 +17,12 @@
 namespace caisson {
 namespace {
 
-// A cell that computes is asked again after this, whether it waits now; then twice as long each time, up to kAskAgainAtMost.
+// A cell that computes is asked again after this, whether it waits now; then twice as long each
+// time, up to kAskAgainAtMost.
 constexpr std::chrono::milliseconds kAskAgain{20};
 constexpr std::chrono::milliseconds kAskAgainAtMost{100};
-// How soon a run is tried again that could not be tried just now; and one that brought its worker down, after the
-// first time. Four times as long each time after that.
+// How soon a run is tried again that could not be tried just now; and one that brought its worker
+// down, after the first time. Four times as long each time after that.
 constexpr std::chrono::seconds kTryAgain{1};
 
 // Runs that have ended and wait for a store that cannot be written.
@@ -50,7 +51,8 @@ std::string TooMuchToRecord() {
          std::to_string(wire::kMaxTraceBytes >> 10) + " KiB, about 100,000 readings)";
 }
 
-// How long a sleeping run has slept since it was saved. The time after it should have gone on is not the run's.
+// How long a sleeping run has slept since it was saved. The time after it should have gone on is
+// not the run's.
 std::chrono::nanoseconds SleptSince(const SleepRecord& sleep, SystemTime now) {
   if (!sleep.sleeps_since || !sleep.cell.wake_at) return {};
   const SystemTime end = std::min(now, *sleep.cell.wake_at);
@@ -262,7 +264,8 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
       news.ended = true;
     });
   };
-  // Of a run that could not wait nothing was promised: whoever started it need not wait for the disk.
+  // Of a run that could not wait nothing was promised: whoever started it need not wait for the
+  // disk.
   if (!stored_first_) publish();
   co_await Store(std::move(end));
   if (stored_first_ && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
@@ -389,7 +392,8 @@ void LiveRun::OnSleep(std::optional<HostTime> until) {
 void LiveRun::OnEnd(Result<Outcome>& outcome) {
   const bool waited = state_.is_waiting();
   if (waited && !fell_asleep()) GoOn();
-  // Workers count all the time that passes: more than is the run's own only if that waited for the store.
+  // Workers count all the time that passes: more than is the run's own only if that waited for the
+  // store.
   const bool outlasted =
       outcome && outcome->reason == RunReason::kWallTime && wall_limit_->is_paused();
   state_.EndCell(outlasted ? CellEnd::kOutlasted : waited ? CellEnd::kWaiting : CellEnd::kPlain);

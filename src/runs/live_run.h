@@ -1,19 +1,22 @@
 // A LiveRun is one run while this process holds it: it has a cell or waits for one. All questions
 // about the run are answered here.
 //
-// When all its open calls wait for a decision, a sealed copy of the cell is stored, and the cell stays
-// in memory as well. From then on the run outlives this process, and a decision that comes soon finds
-// the cell warm. A cell that cannot be copied (engine native, a session) waits in memory alone and is
-// lost with the process. A long sleep of the code is handled in the same way. See live_run_state.h.
+// When all its open calls wait for a decision, a sealed copy of the cell is stored, and the cell
+// stays in memory as well. From then on the run outlives this process, and a decision that comes
+// soon finds the cell warm. A cell that cannot be copied (engine native, a session) waits in memory
+// alone and is lost with the process. A long sleep of the code is handled in the same way. See
+// live_run_state.h.
 //
-// The wall limit counts while the code computes, sleeps or awaits a tool. It does not count while the
-// code awaits nothing but decisions, even if it has set a time-out as well. A sleep counts in full and
-// never more, whether or not a host was up meanwhile.
+// The wall limit counts while the code computes, sleeps or awaits a tool. It does not count while
+// the code awaits nothing but decisions, even if it has set a time-out as well. A sleep counts in
+// full and never more, whether or not a host was up meanwhile.
 //
-// When its worker is lost, a run that waited sleeps in the store. A run that was under way continues
-// from the store, once, and does no call again. If a second worker is lost, it ends as `crashed`.
+// When its worker is lost, a run that waited sleeps in the store. A run that was under way
+// continues from the store, once, and does no call again. If a second worker is lost, it ends as
+// `crashed`.
 //
-// Trust     What the cell says is hostile; see ToolBridge. What is saved is sealed before it leaves.
+// Trust     Messages of the cell are hostile; see ToolBridge. Saved cells are sealed before they
+//           are stored.
 // Threads   Any, unless said otherwise. The cell is used only on its own executor.
 // Lifetime  Shared by the service and the waiting callers; Live() keeps it.
 #pragma once
@@ -51,16 +54,16 @@ struct LiveRunStart {
   std::shared_ptr<const CallerContext> context{};
   std::optional<Lease> lease{};  // nullopt: not in the store yet.
   SystemTime created_at{};
-  Restart restart = Restart::kNo;        // Of the record's session.
-  std::optional<std::string> fork_of{};  // The same.
-  // Of a run that was under way before.
+  Restart restart = Restart::kNo;        // For the session in `record`.
+  std::optional<std::string> fork_of{};  // For the session in `record`.
+  // For a resumed run:
   bool resumed = false;
-  std::uint32_t attempts = 0;  // At taking it up; see StoredRun.
+  std::uint32_t attempts = 0;  // Attempts to resume it; see StoredRun.
   std::vector<StoredCall> recorded{};
-  std::vector<TracePart> trace{};  // What the code was told before these calls, in order.
+  std::vector<TracePart> trace{};  // Clock readings before these calls, in order.
   std::optional<SleepRecord> sleep{};
-  std::uint32_t sleep_seq = 0;             // How many calls it had made when it fell asleep.
-  std::optional<CellBuild> sleep_build{};  // Whose cell it slept in.
+  std::uint32_t sleep_seq = 0;             // Number of its calls when it fell asleep.
+  std::optional<CellBuild> sleep_build{};  // The build of the cell that it slept in.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
   // Of a new run, as in RunSpec. A run whose calls may be asked about has no consent, so consent is
@@ -68,7 +71,7 @@ struct LiveRunStart {
   std::function<void(const StoredApproval&)> on_ask{};
   Consent consent = Consent::kNone;
   Purpose purpose = Purpose::kRun;
-  std::optional<RunKey> key{};  // Of a new run.
+  std::optional<RunKey> key{};  // For a new run.
 };
 
 class LiveRun final : public RunObserver, public std::enable_shared_from_this<LiveRun> {
@@ -78,7 +81,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
     std::uint64_t version = 0;
     bool gone = false;  // This process no longer holds it. If it has not ended, it is in the store.
     bool ended = false;
-    std::optional<Error> error{};  // It could not be run at all.
+    std::optional<Error> error{};  // Set if it could not run at all.
   };
 
   struct Parked {
@@ -110,13 +113,15 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
 
   // Set if the run waits in memory and could sleep in the store.
   std::optional<Parked> parked() const;
-  // Whether it has a cell that computes, or waits for one. False if it waits for a decision or has ended.
+  // Whether it has a cell that computes, or waits for one. False if it waits for a decision or has
+  // ended.
   bool needs_cell() const;
   const LiveRunStart& start() const { return start_; }
-  bool was_stored_first() const { return stored_first_; }  // And has its lease all the time.
-  // Once Live() has returned.
+  bool was_stored_first() const { return stored_first_; }  // Then it has always had its lease.
+  // After Live() has returned.
   bool fell_asleep() const { return state_.leaving() == Leaving::kAsleep; }
-  // Once Live() has returned: the time at which the run must be resumed, if it waits for time alone.
+  // Once Live() has returned: the time at which the run must be resumed, if it waits for time
+  // alone.
   std::optional<SystemTime> wake_by() const { return wake_by_; }
   const Stop& stop() const { return stop_; }  // Of Live().
 
@@ -128,8 +133,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
  private:
   struct Awaited {
     RunView view;
-    bool sleeps =
-        false;  // The view says that it is under way; it waits for time alone, and could sleep.
+    bool sleeps = false;  // It only waits for time. The view shows it as running.
     std::uint64_t version = 1;
     bool gone = false;
     bool ended = false;
@@ -169,7 +173,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   bool is_settled() const;
   std::uint64_t changes() const { return journal_->changes() + turns_; }
   asio::awaitable<void> Settle();
-  // False: the store cannot take it now.
+  // Returns false if the store cannot save it now.
   asio::awaitable<bool> Park(Result<SavedCell> saved);
   void CountTime();
   Result<SavedRun> Seal(SavedCell cell, bool for_somebody) const;
@@ -197,7 +201,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   std::shared_ptr<WallLimit> wall_limit_;
   std::optional<asio::steady_timer> sleep_timer_;
   std::optional<HostTime> sleeps_until_;  // The cell is in a long sleep.
-  std::uint64_t turns_ = 0;               // How often that changed.
+  std::uint64_t turns_ = 0;               // Number of changes of sleeps_until_.
   std::uint64_t parked_changes_ = 0;      // changes(), when the run was parked last.
   std::optional<SystemTime> wake_by_;     // When it must continue; nullopt: after a decision.
   std::size_t stored_bytes_ = 0;          // Size of the saved cell.

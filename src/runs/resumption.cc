@@ -16,7 +16,9 @@ namespace {
 Result<SleepRecord> Open(const RunResources& resources, const IsolationKey& owner, const RunId& id,
                          const SavedRun& saved) {
   const auto build = ParseBuild(saved.build);
-  if (!build) return Error(ErrorCode::kFailedPrecondition, "it was saved by a build without name");
+  if (!build)
+    return Error(ErrorCode::kFailedPrecondition,
+                 "it was saved by a build whose name cannot be read");
   TRY_ASSIGN(const SavedCell opened, resources.keys.OpenCell({.owner = OwnerId(owner.str()),
                                                               .run = id.str(),
                                                               .call_seq = saved.seq,

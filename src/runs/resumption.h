@@ -1,7 +1,8 @@
-// Resumption is how a run that nobody holds is taken up again: claimed, read, and told whether it can go on.
+// Resumes a run that no process holds: claims it, reads it from the store, and decides whether it
+// can continue.
 //
-// Trust     What the store gives back may have been changed by others: a sleeping run is used only if it opens;
-//           what does not is never shown to a worker.
+// Trust     Data in the store may have been changed by others. A sleeping run is used only if it
+//           can be opened with the keys; other data never reaches a worker.
 // Threads   Any.
 // Lifetime  The resources outlive it.
 #pragma once
@@ -18,26 +19,26 @@
 
 namespace caisson {
 
-// The setting of that name, for that session; null if there is none here.
+// Returns the setting of that name for that caller; null: there is none.
 using SettingByName = std::function<std::shared_ptr<const CodeSetting>(
     const std::string& name, const CallerContext* session)>;
 
 struct TakenRun {
   LiveRunStart start;
-  std::optional<Outcome>
-      end{};  // It is to be ended like this: somebody asked for that, or it cannot go on.
+  std::optional<Outcome> end{};  // Set if the run must end: it was cancelled, or cannot continue.
 };
 
-// kFailedPrecondition: another holds it, or it has ended. kNotFound: there is none.
+// Fails with kFailedPrecondition if another replica holds the run or it has ended, kNotFound if
+// there is no such run.
 asio::awaitable<Result<TakenRun>> TakeUp(const RunResources& resources, SettingByName settings,
                                          IsolationKey owner, RunId id);
 
-// The same of a run that is held already and has lost its cell: `start` is what the store has of it now. Tells why it
-// cannot go on; nothing: it can.
+// Reads a run again that this process holds and that has lost its cell. Fills in `start`. Returns
+// the reason why it cannot continue; nullopt: it can.
 asio::awaitable<Result<std::optional<std::string>>> ReadAgain(const RunResources& resources,
                                                               LiveRunStart& start);
 
-// What a sleeping run had said so far; nothing if that cannot be read here.
+// Opens a sleeping run; nullopt: it cannot be read here.
 std::optional<SleepRecord> OpenSleep(const RunResources& resources, const IsolationKey& owner,
                                      const RunId& id, const SavedRun& saved);
 
@@ -46,7 +47,7 @@ Outcome FailedOutcome(RunReason reason, std::string why);
 // `outcome` must live until this has returned.
 asio::awaitable<std::shared_ptr<const RunEnd>> Encode(const RunResources& resources,
                                                       const Outcome& outcome);
-// How a run that cannot go on ends.
+// Ends a run that cannot continue.
 asio::awaitable<Result<void>> EndTaken(const RunResources& resources, LiveRunStart start,
                                        Outcome outcome);
 

@@ -26,8 +26,8 @@ struct RunSettings {
   WaitingLimits waiting{};
   // The longest time that a run waits in memory. Then it sleeps in the store.
   std::chrono::nanoseconds keep_parked = std::chrono::seconds(60);
-  // Limits of the runs that wait in memory and could sleep in the store: their number and the memory
-  // that they changed. Above them, or if a run waits for a cell, the oldest sleep.
+  // Limits of the runs that wait in memory and could sleep in the store: their number and the
+  // memory that they changed. Above them, or if a run waits for a cell, the oldest sleep.
   std::size_t max_parked = 256;
   std::uint64_t max_parked_bytes = std::uint64_t{256} << 20;
   // Runs of one owner that may wait for a cell, besides those that have one. Others are refused.
@@ -39,14 +39,15 @@ struct RunSettings {
   bool keeps_ended = true;
   // Bytes that the calls of one run may take in the store. More ends the run.
   std::uint64_t max_journal_bytes = kMaxJournalBytes;
-  // Bytes that the runs of one owner may take in the store until they are swept. Above it new runs are
-  // refused.
+  // Bytes that the runs of one owner may take in the store until they are swept. Above it new runs
+  // are refused.
   std::uint64_t max_stored_bytes = std::uint64_t{4} << 30;
   // A run that is resumed more often than this without progress ends as crashed.
   std::uint32_t max_attempts = 5;
   // The pace at which a failed store operation is repeated.
   StorePatience::Pace pace{};
-  // A replica that does not renew its lease for this long loses its runs. Renewed three times as often.
+  // A replica that does not renew its lease for this long loses its runs. Renewed three times as
+  // often.
   std::chrono::milliseconds lease{5000};
   std::chrono::milliseconds poll{250};  // Interval of looking into the store for what others did.
 };
@@ -59,7 +60,7 @@ struct RunResources {
   const KeyRing& keys;
   const Clock& clock;
   const RunSettings settings;
-  const std::string holder;  // This process, in leases.
+  const std::string holder;  // The name of this process in leases.
   TotalUsage& total;
   StorePatience& patience;
   CallerHost* const sessions = nullptr;  // For runs with a caller that are resumed here.

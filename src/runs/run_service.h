@@ -1,11 +1,15 @@
 // A RunService is the interface of every door to runs: start one, look at it, decide its approvals,
-// wait for it, load its files. Each call names the owner; runs of other owners are not found (I3, I4).
+// wait for it, load its files. Each call names the owner; runs of other owners are not found (I3,
+// I4).
 //
-//   auto run = co_await runs.Start(owner, {.code = "send(to='ann')"});     // finished, or waiting for a decision
-//   co_await runs.Decide(owner, run->outcome.approvals[0].id, decision);   // it goes on by itself
+//   // Returns when the run has finished or waits for a decision.
+//   auto run = co_await runs.Start(owner, {.code = "send(to='ann')"});
+//   // The run then continues by itself.
+//   co_await runs.Decide(owner, run->outcome.approvals[0].id, decision);
 //   run = co_await runs.Await(owner, run->id, deadline);
 //
-// Trust     Ids, code and names come from clients and are checked here. Outcomes are hostile content.
+// Trust     Ids, code and names come from clients and are checked here. Outcomes are hostile
+//           content.
 // Threads   Any executor. Callbacks arrive on the executor of the run and must not block.
 // Lifetime  Close() must have returned before it is destroyed.
 #pragma once
@@ -43,17 +47,18 @@ enum class Approvals {
 struct RunSpec {
   std::string code;
   std::optional<std::string> session{};          // A stateful session of this owner.
-  Restart restart = Restart::kNo;                // Of that session.
+  Restart restart = Restart::kNo;                // For that session.
   std::optional<std::string> fork_of{};          // The session begins as a copy of this one.
-  std::optional<Limits> limits{};                // Never above the setting's ceiling.
+  std::optional<Limits> limits{};                // Never above the setting's maximum.
   std::shared_ptr<const CodeSetting> setting{};  // Null: the service's own.
   // The caller that its tools act for. Null: no caller in particular.
   std::shared_ptr<const CallerContext> context{};
-  // Stored together with the run. A run with a key goes on when its client leaves: the client can find it again.
+  // Stored with the run. A run with a key continues if its client disconnects, because the client
+  // can find it again by the key.
   std::optional<RunKey> key{};
   Approvals approvals = Approvals::kAsk;
   Purpose purpose = Purpose::kRun;
-  std::function<void(const RunId& id)> on_start{};  // Before anything is executed.
+  std::function<void(const RunId& id)> on_start{};  // Called before code runs.
   // For a caller that answers approvals itself, with Decide: called once for each call that begins
   // to wait, as early as possible. With it, Start returns only when the run has ended, and output
   // is streamed until then.
@@ -84,11 +89,11 @@ struct RunView {
   SessionFate session = SessionFate::kNone;
 };
 
-// The approvals that the run waits for.
+// Returns the approvals that the run waits for.
 std::set<std::string> ApprovalIds(const RunView& view);
 
-// Returns the view with the contents of all files. A view of a run that this process holds has them.
-// Otherwise each file is loaded by its number: RunService::File, or a store's LoadFile.
+// Returns the view with the contents of all files. A view of a run that this process holds has
+// them. Otherwise each file is loaded by its number: RunService::File, or a store's LoadFile.
 using LoadFile = std::function<asio::awaitable<Result<std::string>>(std::uint32_t number)>;
 asio::awaitable<Result<RunView>> WithFiles(RunView view, LoadFile load);
 
@@ -97,9 +102,9 @@ class RunService {
   virtual ~RunService() = default;
 
   // Returns when the run has finished or waits for a decision. Cancelling the awaiting coroutine
-  // cancels the run, unless it waits already or has a key. Fails with kInvalidArgument for limits or
-  // names, kResourceExhausted if too many runs are under way, kFailedPrecondition if a run was started
-  // with this key before (see FindByKey).
+  // cancels the run, unless it waits already or has a key. Fails with kInvalidArgument for limits
+  // or names, kResourceExhausted if too many runs are under way, kFailedPrecondition if a run was
+  // started with this key before (see FindByKey).
   virtual asio::awaitable<Result<RunView>> Start(IsolationKey owner, RunSpec request) = 0;
   // As Start, but returns as soon as the run is stored.
   virtual asio::awaitable<Result<RunView>> StartDetached(IsolationKey owner, RunSpec request) = 0;
@@ -113,8 +118,8 @@ class RunService {
                                                       std::optional<RunState> state,
                                                       PageQuery query) = 0;
   // As Find, but returns only when the run has finished, waits for an approval that is not among
-  // `known`, or `deadline` has come. `known` are the approvals that this caller has seen; what another
-  // caller has seen never delays this one.
+  // `known`, or `deadline` has come. `known` are the approvals that this caller has seen; what
+  // another caller has seen never delays this one.
   virtual asio::awaitable<Result<RunView>> Await(
       IsolationKey owner, RunId id, std::set<std::string> known,
       std::chrono::steady_clock::time_point deadline) = 0;
@@ -137,8 +142,8 @@ class RunService {
   virtual asio::awaitable<Result<void>> RevokeGrant(IsolationKey owner, GrantId id,
                                                     std::string by) = 0;
 
-  // Parks runs in the store if they can be saved, and cancels the others. Can be called any number of
-  // times.
+  // Parks runs in the store if they can be saved, and cancels the others. Can be called any number
+  // of times.
   virtual asio::awaitable<void> Close() = 0;
 };
 

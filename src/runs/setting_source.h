@@ -1,9 +1,9 @@
-// A SettingSource says what code of a session runs with now: tools of other servers come and go, and one session may have
-// others than the next.
+// A SettingSource returns the current setting for a caller. Tools of upstreams can change, and can
+// differ between callers.
 //
 // Trust     Ours.
 // Threads   Any.
-// Lifetime  What it asks outlives it.
+// Lifetime  The function that it calls outlives it.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ namespace caisson {
 
 class SettingSource {
  public:
-  // The same pointer as long as nothing has changed; never null. A null session: nobody in particular.
+  // Returns the same pointer until the setting changes; never null. A null caller means no caller.
   using Ask = std::function<std::shared_ptr<const CodeSetting>(const CallerContext* session)>;
 
-  // Always the same for everybody.
+  // Returns the same setting for all callers.
   SettingSource(std::shared_ptr<const CodeSetting> fixed)  // NOLINT(google-explicit-constructor)
       : ask_([fixed = std::move(fixed)](const CallerContext*) { return fixed; }) {}
-  // `changes` rings when it may be another for somebody; null: it never is.
+  // `changes` notifies when a setting may have changed; null: settings never change.
   explicit SettingSource(Ask ask, Notifier<>* changes = nullptr)
       : ask_(std::move(ask)), changes_(changes) {}
 

@@ -1,6 +1,6 @@
-// What a store alone knows of a run: for those who look from outside the process that runs it.
+// Shows a run from its data in the store, for processes that do not run it.
 //
-// Trust     As RunService. Outcomes stay hostile content.
+// Trust     Same as RunService. Outcomes are hostile content.
 // Threads   Any.
 // Lifetime  The store outlives it.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace caisson {
 
-// Without what a sleeping run has printed: that is sealed.
+// Returns the view without the output of a sleeping run, which is sealed.
 asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, StoredRun stored);
 
 // What a list knows of a run: no code, output, result, calls or approvals.

@@ -411,7 +411,7 @@ class Approvals(ServeSend):
         self.stop(process)
         process = self.serve(MEMORY + KEYS + SEND + "[runs]\nmax_waiting_in_all = 1\n")
         self.assertEqual(start(ANN)["state"], "waiting")
-        self.assertIn("of everybody", start(BOB)["outcome"]["error"]["message"])
+        self.assertIn("the server has too many waiting runs", start(BOB)["outcome"]["error"]["message"])
         self.stop(process)
 
     def test_without_strict_isolation_nobody_is_somebody_of_their_own(self):

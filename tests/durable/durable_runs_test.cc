@@ -606,8 +606,9 @@ TEST_F(DurableRunsTest, WaitingRunsAreBoundedPerOwnerAndInAll) {
   const std::uint64_t bytes = waiting.saved_bytes;
   EXPECT_THAT(told({.runs = 1}, ann_), HasSubstr("too many of your runs"));
   EXPECT_THAT(told({.saved_bytes = bytes}, ann_), HasSubstr("too much room"));
-  EXPECT_THAT(told({.runs_in_all = 1}, bob_), HasSubstr("of everybody"));
-  EXPECT_THAT(told({.saved_bytes_in_all = bytes}, bob_), HasSubstr("of everybody"));
+  EXPECT_THAT(told({.runs_in_all = 1}, bob_), HasSubstr("the server has too many waiting runs"));
+  EXPECT_THAT(told({.saved_bytes_in_all = bytes}, bob_),
+              HasSubstr("the server has too many waiting runs"));
   EXPECT_EQ(told({.runs = 1, .saved_bytes = bytes, .runs_in_all = 2}, bob_), "asked");
   EXPECT_THAT(effects_, IsEmpty());
   EXPECT_EQ(Find(waiting.id).state, RunState::kWaiting);  // No waiting run is dropped for it.

@@ -38,8 +38,8 @@ void CellRegistry::LetGoIdle(State& state, Cells& gone) const {
   });
 }
 
-// Those that were not used for longest make room for `entry`, if they are of another configuration: of the same
-// owner where that has its share already.
+// Those that were not used for longest make room for `entry`, if they are of another configuration:
+// of the same owner where that has its share already.
 bool CellRegistry::MakeRoom(State& state, const Entry& entry, Cells& gone) const {
   std::size_t own = 0;
   std::size_t all = 0;

@@ -1,19 +1,20 @@
-// A CellRegistry keeps cells that are made before their runs come, by owner and configuration.
+// A CellRegistry makes cells ahead of their runs and keeps them by owner and configuration.
 //
 //   auto prepared = cells.Take(key);              // when a run begins
 //   cells.Foresee(key, *cell.preparation(), ...); // when it has ended
 //
-// Most cells need none of this: they take microseconds, or wait warm for whoever comes. A cell that shows directories
-// of the host or has several processes can only be made for somebody, which takes milliseconds; so when such a
-// configuration comes again, the cell of its next run is made while nobody waits. What a prepared cell is made of is all
-// that the key holds. Code, tools, policy and environment come with the run, and whether the cell is still what the
-// run needs, its directories the very same, is judged by the engine when the run begins: no configuration can be stale.
+// Most cells do not need this: they are made in microseconds, or any owner can use a warm one. A
+// cell with mounts or several processes is made for one owner, which takes milliseconds. So if an
+// owner uses such a configuration again, the cell for its next run is made ahead. The key has
+// everything that a prepared cell is made of. Code, tools, policy and environment come with the
+// run. When the run begins, the engine checks that the cell still fits it, including the identity
+// of its directories, so no configuration can be stale.
 //
-// Trust     A prepared cell has executed nothing, is given to runs of the owner it was made for alone, and to one run (I8).
-//           Owners can push out each other's prepared cells, which costs time; they can make nobody wait, since such
-//           cells take no place in the engine.
-// Threads   Any. A prepared cell is touched on its own lane alone.
-// Lifetime  Close() must have returned before it goes; the engine outlives it.
+// Trust     A prepared cell has executed nothing, and is used for one run of its owner only (I8).
+//           Owners can displace each other's prepared cells, which costs time. They cannot make
+//           other runs wait, because these cells take no place in the engine.
+// Threads   Any. A prepared cell is used on its own lane only.
+// Lifetime  Close() must have returned before it is destroyed. The engine outlives it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -34,7 +35,7 @@
 
 namespace caisson {
 
-// What shapes a cell before there is a run in it.
+// The properties of a cell that are fixed before its run.
 struct CellKey {
   OwnerId owner;
   std::vector<workspace::MountSpec> mounts{};
@@ -46,9 +47,10 @@ struct CellKey {
 };
 
 struct CellRegistryOptions {
-  std::size_t most = 16;  // That wait at once, each with a process of a megabyte; 0: none is made.
+  std::size_t most = 16;  // Cells that wait; 0: none is made. Each is a process of a megabyte.
   std::size_t most_per_owner = 4;
-  // How long one waits, and with it the host's directories it shows; about what a model thinks between two runs.
+  // How long a cell waits and keeps the host's directories open. About the time that a model needs
+  // between two runs.
   std::chrono::nanoseconds idle = std::chrono::minutes(1);
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
@@ -60,29 +62,29 @@ class CellRegistry {
   CellRegistry(const CellRegistry&) = delete;
   CellRegistry& operator=(const CellRegistry&) = delete;
 
-  // Whether there can be anything to take.
+  // Returns false if Take() may find a cell.
   bool empty();
-  // How many wait just now, as far as the engine has not ended any.
+  // Returns the number of waiting cells, including those that the engine has ended meanwhile.
   std::size_t waiting();
-  // One that was made for this, for OpenOptions::prepared; null if there is none.
+  // Returns a cell that was made for this key, for OpenOptions::prepared; null: there is none.
   std::shared_ptr<PreparedCell> Take(const CellKey& key);
 
-  // A run of this configuration has ended, and `preparation` would have helped it. If it was not the first within
-  // `idle`, there is room and no run waits for the engine, a cell is made on `executor`, which must last until
-  // Close() has returned.
+  // A run of this configuration has ended, and `preparation` would have helped it. If it was not
+  // the first within `idle`, there is room and no run waits for the engine, a cell is made on
+  // `executor`, which must last until Close() has returned.
   void Foresee(CellKey key, Preparation preparation, const asio::any_io_executor& executor);
 
-  // Hands out and makes no more, from now on.
+  // From now on no cell is made or returned.
   void Shut();
-  // The same; returns when those that wait, and those that are being made, are gone without a trace. Any number
-  // of times, also while runs are under way.
+  // Same as Shut(), but returns when all waiting cells, and those that are being made, are
+  // destroyed. Can be called several times, also during runs.
   asio::awaitable<void> Close();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
   using Cells = std::vector<std::shared_ptr<PreparedCell>>;
   struct Waiting {
-    std::shared_ptr<PreparedCell> cell;  // Ours, until it is taken.
+    std::shared_ptr<PreparedCell> cell;  // Owned until it is taken.
     Time since;
   };
   // A configuration that has been seen.

@@ -143,7 +143,8 @@ asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
     std::shared_ptr<const CodeSetting> setting) {
   if (setting->mounts.empty()) co_return std::shared_ptr<HostFiles>();
   if (!options_.pool) {
-    co_return Error(ErrorCode::kFailedPrecondition, "mounts are not served here");
+    co_return Error(ErrorCode::kFailedPrecondition,
+                    "mounts need CodeRunnerOptions::pool, threads that may wait for the disk");
   }
   auto opened = co_await CallOn(*options_.pool, [&] {
     return workspace::Workspace::Open(setting->mounts,
@@ -271,7 +272,8 @@ asio::awaitable<Result<CodeRun>> CodeRunner::Run(CellRun request) {
   }
   const Stop stop(asio::make_strand(co_await asio::this_coro::executor));
   const Registration registration(*this, stop);
-  if (!registration) co_return Error(ErrorCode::kUnavailable, "no runs any more: we are closing");
+  if (!registration)
+    co_return Error(ErrorCode::kUnavailable, "shutting down: new runs are not accepted");
   if (request.code.size() > limits.code_bytes) co_return CodeRun{RefusedForLength(limits)};
   co_return co_await RunOn(stop, RunUntilStopped(std::move(request)));
 }
@@ -279,7 +281,7 @@ asio::awaitable<Result<CodeRun>> CodeRunner::Run(CellRun request) {
 asio::awaitable<Result<void>> CodeRunner::Fork(SessionKey from, std::string to,
                                                std::shared_ptr<const CodeSetting> setting) {
   const auto pass = gate_.Enter();
-  if (!pass) co_return Error(ErrorCode::kUnavailable, "no sessions any more: we are closing");
+  if (!pass) co_return Error(ErrorCode::kUnavailable, "shutting down: sessions are not accepted");
   auto host_files = co_await OpenMounts(setting);
   if (!host_files) co_return std::move(host_files).error();
   co_return co_await sessions_.Fork(

@@ -7,10 +7,10 @@
 //
 // Trust     Code is hostile, names and limits are the client's. A run leaves nothing behind, or a
 //           session of its own owner.
-// Threads   Any. Output, traces and inline tools are called on the executor of the run's cell and must
-//           not block.
-// Lifetime  The engine outlives it. Close() must have returned before it is destroyed. The executors
-//           that await its coroutines outlive the engine, whose threads resume them.
+// Threads   Any. Output, traces and inline tools are called on the executor of the run's cell and
+//           must not block.
+// Lifetime  The engine outlives it. Close() must have returned before it is destroyed. The
+//           executors that await its coroutines outlive the engine, whose threads resume them.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -44,14 +44,14 @@ namespace caisson {
 // The tools, limits, policy and files that code runs with. Runs share it, and it never changes.
 struct CodeSetting {
   std::shared_ptr<const ToolSet> tools = std::make_shared<const ToolSet>();
-  Limits limits{};                    // Of a run that asks for nothing else.
-  Limits ceiling = DefaultCeiling();  // The most that a run may ask for.
+  Limits limits{};                    // Defaults of a run.
+  Limits ceiling = DefaultCeiling();  // The maximum that a run can ask for.
   Policy policy{};
-  // Packages that the engine has; told to models, and shared by the settings.
+  // Packages of the engine, for the descriptions that models read. Shared by the settings.
   std::shared_ptr<const std::vector<std::string>> packages{};
   std::vector<workspace::MountSpec> mounts{};
   std::vector<InputFile> files{};
-  // All that os.environ holds; shared with the runs.
+  // The whole os.environ of the code. Shared with the runs.
   std::shared_ptr<const std::map<std::string, std::string>> environment =
       std::make_shared<const std::map<std::string, std::string>>();
 };
@@ -61,7 +61,8 @@ struct CodeRunnerOptions {
   CellRegistryOptions cells{};
   // Threads that may wait for the disk, for runs with mounts. They end before the engine does.
   std::optional<asio::any_io_executor> pool{};
-  // Threads that compute for long: they read the large calls of runs. They end before the engine does.
+  // Threads that compute for long: they read the large calls of runs. They end before the engine
+  //         does.
   std::optional<asio::any_io_executor> cpu_pool{};
   std::vector<std::string> hidden{};  // Directories that no mount may show, such as the store's.
 };
@@ -77,13 +78,13 @@ struct CellRun {
   OwnerId owner;
   std::string code;
   std::shared_ptr<const CodeSetting> setting = std::make_shared<const CodeSetting>();
-  std::optional<Limits> limits{};  // Instead of the setting's.
+  std::optional<Limits> limits{};  // nullopt: the setting's.
   Purpose purpose = Purpose::kRun;
   std::optional<SessionRequest> session{};
   // kGiven: all calls are approved beforehand. kNone: calls that need approval are denied, unless
   // `resume` has a journal that asks.
   Consent consent = Consent::kNone;
-  std::chrono::nanoseconds wait = std::chrono::seconds(30);  // For a cell.
+  std::chrono::nanoseconds wait = std::chrono::seconds(30);  // Maximum wait for a cell.
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
   ToolRun::Trace trace{};
@@ -109,21 +110,21 @@ class CodeRunner {
   CodeRunner(const CodeRunner&) = delete;
   CodeRunner& operator=(const CodeRunner&) = delete;
 
-  // The guest's fate is in the outcome, and so are a refusal, a session that was lost (kLost: nothing was
-  // executed) and being cancelled at any point. An Error means that we could not run it: bad limits or
-  // names, no cell within `wait`, no boundary, closed.
+  // The outcome says how the code ended, also if it was refused, cancelled, or not executed because
+  // its session is lost (kLost). Fails if the code could not be run: limits or names are wrong,
+  // there was no cell within `wait`, the boundary is not available, or Close() was called.
   asio::awaitable<Result<CodeRun>> Run(CellRun request);
 
   SessionRegistry& sessions() { return sessions_; }
   CellRegistry& cells() { return cells_; }
   const std::optional<asio::any_io_executor>& cpu_pool() const { return options_.cpu_pool; }
 
-  // As SessionRegistry::Fork; `setting` is the one the session has run with.
+  // Same as SessionRegistry::Fork. `setting` is the one that the session has used.
   asio::awaitable<Result<void>> Fork(SessionKey from, std::string to,
                                      std::shared_ptr<const CodeSetting> setting);
 
-  // Starts nothing more, cancels what runs and returns when all of it, sessions and prepared cells too, is
-  // gone. Any number of times.
+  // Refuses new runs, cancels current ones, and returns when all runs, sessions and prepared cells
+  // are gone. Can be called several times.
   asio::awaitable<void> Close();
 
  private:
@@ -156,11 +157,11 @@ class CodeRunner {
   Guarded<Running> running_;
 };
 
-// A run that was cancelled before anything of it was executed.
+// Returns the result of a run that was cancelled before it executed anything.
 CodeRun CancelledRun();
 
-// The outcome of code that is refused for its length, before any cell saw it: all doors show the same.
-// `boundary` is what it would have run in, where that is known.
+// Returns the outcome of code that is refused for its length before it reaches a cell. `boundary`
+// is the boundary that it would have had, if known.
 Outcome RefusedForLength(const Limits& limits, Boundary boundary = {});
 
 }  // namespace caisson

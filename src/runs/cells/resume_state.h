@@ -1,5 +1,6 @@
 // ResumeState has what a run needs besides its code to wait for a decision, sleep, and continue
-// elsewhere: a recording of its clock readings, a journal of its calls, and an observer of its cell.
+// elsewhere: a recording of its clock readings, a journal of its calls, and an observer of its
+// cell.
 //
 // Trust     Saved cells have been unsealed by the caller, so they are ours.
 // Threads   The observer is called on the executor of the run's cell.
@@ -22,12 +23,12 @@ namespace caisson {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // Before the first instruction. `session`: the session that the cell belongs to, if any.
+  // Called before the code starts. `session` is the session of the cell, if there is one.
   virtual void OnCell(Cell& cell, const std::optional<SessionId>& session) = 0;
-  // As RunEvents::OnSleep.
+  // Same as RunEvents::OnSleep.
   virtual void OnSleep(std::optional<HostTime> /*until*/) {}
-  // No call is answered any more, and open calls are cancelled next. The observer completes the outcome
-  // with what the cell cannot know.
+  // No call is answered any more, and open calls are cancelled next. The observer completes the
+  // outcome with what the cell cannot know.
   virtual void OnEnd(Result<Outcome>& outcome) = 0;
   // Returns when the observer no longer uses the cell, which is destroyed then.
   virtual asio::awaitable<void> LetGo() = 0;
@@ -39,8 +40,8 @@ struct ResumeState {
   std::shared_ptr<RunObserver> observer{};
   std::optional<SavedCell> saved{};   // The run continues from here. Never set in a session.
   std::vector<RecordedCall> calls{};  // The calls it had made by then, answered or not.
-  // Added to the wall limit of the cell. The observer enforces the limit itself, because waiting for a
-  // decision does not count.
+  // Added to the wall limit of the cell. The observer enforces the limit itself, because waiting
+  // for a decision does not count.
   std::chrono::nanoseconds spare_wall_time{};
 };
 

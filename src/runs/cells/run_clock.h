@@ -1,4 +1,4 @@
-// A RunClock counts the time that is a run's own: not what it spends waiting for somebody.
+// A RunClock counts the active time of a run, without the time that it waits for people.
 //
 // Trust     Ours.
 // Threads   One.
@@ -20,7 +20,7 @@ class RunClock {
     counts_ = true;
     since_ = std::chrono::steady_clock::now();
   }
-  // Since then it waits, or is under way again.
+  // The run begins to wait; the run continues.
   void Pause() { Turn(false); }
   void Continue() { Turn(true); }
 

@@ -32,7 +32,7 @@ SessionId NewSessionId() {
 }
 
 Error Closed() {
-  return Error(ErrorCode::kUnavailable, "no sessions any more: we are closing");
+  return Error(ErrorCode::kUnavailable, "shutting down: sessions are not accepted");
 }
 
 }  // namespace
@@ -78,8 +78,8 @@ void SessionRegistry::Turn::End(std::optional<std::string> why) {
   Finish(std::move(afterwards));
 }
 
-// Cells go where they lived. The last thing that goes with one is its pass, so nothing here may touch the
-// registry: it can be gone by then.
+// Cells go where they lived. The last thing that goes with one is its pass, so nothing here may
+// touch the registry: it can be gone by then.
 void SessionRegistry::Finish(Afterwards afterwards) {
   for (const auto& wakeup : afterwards.woken) wakeup->Wake();
   for (std::shared_ptr<Session>& session : afterwards.gone) {

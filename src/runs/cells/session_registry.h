@@ -1,17 +1,18 @@
-// A SessionRegistry keeps stateful cells by owner and name: one run at a time in each, a bounded number of
-// them, and none for longer than it is used.
+// A SessionRegistry keeps stateful cells by owner and name. Each serves one run at a time. Their
+// number is limited, and idle ones are ended.
 //
-//   auto entered = co_await sessions.Enter({owner, "analysis"});      // waits for its turn
+//   auto entered = co_await sessions.Enter({owner, "analysis"});      // waits for the earlier runs
 //
-// A session ends when it is told to, when nobody used it for a while, when others need the room, or when a run
-// takes its state along (a limit, a crash, a cancel). All but the first are losses its user did not ask for:
-// the name is remembered, and whoever comes next is told, until somebody begins afresh on purpose.
+// A session ends on request, when it is idle for too long, when others need the room, or when a run
+// destroys its state (a limit, a crash, a cancellation). Except on request, the session counts as
+// lost: its name is remembered, and the next run with that name gets an error, until a client
+// restarts the session explicitly.
 //
-// Trust     Names are the client's. An owner reaches its own sessions only; there is no way to ask for others'
-//           (I3, I4), and no number of them costs another owner its turn. If there are too many in all, an idle one of
-//           the owner that has most of them makes room.
-// Threads   Any. A cell is touched only on its own executor, by whoever has the turn.
-// Lifetime  Close() must have returned before it goes; the engine outlives it.
+// Trust     Names come from the client. An owner reaches only its own sessions (I3, I4), and cannot
+//           delay other owners by their number. If there are too many in total, an idle session of
+//           the owner with the most sessions is ended.
+// Threads   Any. A cell is used only on its own executor, by the holder of the turn.
+// Lifetime  Close() must have returned before it is destroyed. The engine outlives it.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -48,13 +49,13 @@ struct SessionOptions {
   std::size_t most_per_owner = 16;
   std::size_t most_in_line = 64;  // Runs that wait for one session.
   std::chrono::nanoseconds idle = std::chrono::minutes(30);
-  std::chrono::nanoseconds remembered = std::chrono::hours(24);  // That a session was lost.
+  std::chrono::nanoseconds remembered = std::chrono::hours(24);  // How long a loss is remembered.
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 enum class Restart { kNo, kIfLost };
 
-// The session that was there is not, and why.
+// The session was lost, and the reason.
 struct SessionLost {
   std::string why;
 };
@@ -71,13 +72,13 @@ class SessionRegistry {
     Turn& operator=(Turn&&) = delete;
     ~Turn();
 
-    // Random, made when the session begins and gone with it. Never told to the code: what a person allows "in this
-    // session" is bound to it, and a later session of the same name has another one.
+    // A random id of this session; a later session of the same name has another one. Grants for a
+    // session are bound to it. The code never learns it.
     const SessionId& id() const;
-    // Null in a session that has just begun. Used on its own executor only.
+    // null: the session is new. Use the cell on its own executor only.
     Cell* cell() const;
     void Adopt(std::unique_ptr<Cell> cell);
-    // The session is no more. With a reason it is remembered as lost, without it is forgotten.
+    // Ends the session. With a reason it is remembered as lost; without one it is forgotten.
     void End(std::optional<std::string> why);
 
    private:
@@ -95,31 +96,33 @@ class SessionRegistry {
   SessionRegistry(const SessionRegistry&) = delete;
   SessionRegistry& operator=(const SessionRegistry&) = delete;
 
-  // Waits for its turn in the session, which is begun if there is none of this name.
-  // kInvalidArgument: no name for a session. kResourceExhausted: too many wait for this session, or there
-  // is no room and nothing idle to make some. kCancelled, kUnavailable: cancelled, closed.
+  // Waits for the turn in the session, and creates the session if it does not exist. Fails with
+  // kInvalidArgument if the name is not valid, kResourceExhausted if too many runs wait for this
+  // session or there is no room and no idle session, kCancelled if it was cancelled, kUnavailable
+  // after Close().
   asio::awaitable<Result<Entered>> Enter(SessionKey key, Restart restart = Restart::kNo);
 
-  // Begins session `to` where `from` is now; both go their own ways from there. `to` has an id of its own, so what a
-  // person allowed in `from` is not allowed in `to`. kNotFound: there is no
-  // `from`. kFailedPrecondition: `to` is there already, or the engine cannot copy a cell.
+  // Creates session `to` as a copy of `from`. The two are independent afterwards. `to` has its own
+  // id, so grants for `from` do not apply to it. Fails with kNotFound if there is no `from`,
+  // kFailedPrecondition if `to` exists or the engine cannot copy the cell.
   struct ForkOptions {
     std::shared_ptr<HostFiles> host_files{};  // Mounts like those of `from`, for `to` alone.
     Limits limits{};
   };
   asio::awaitable<Result<void>> Fork(SessionKey from, std::string to, ForkOptions options);
 
-  // Ends a session, after the runs that came before. One that is not there is ended already.
+  // Ends a session after the runs that already wait for it. Succeeds if there is no such session.
   asio::awaitable<Result<void>> End(SessionKey key);
 
-  // Ends those that nobody has used for `options.idle`. Enter() does so too, now and then; a server
-  // calls it for the time when nobody enters.
+  // Ends sessions that were idle for `options.idle`. Enter() does so too; a server also calls it
+  // regularly.
   void EndIdle();
 
-  // The names of an owner's sessions, in order.
+  // Returns the names of an owner's sessions, sorted.
   std::vector<std::string> Names(const OwnerId& owner);
 
-  // Lets nobody in, sends home who waits, and returns when the turns are over and all cells are gone.
+  // Refuses new and waiting runs, and returns when all turns have ended and all cells are
+  // destroyed.
   asio::awaitable<void> Close();
 
  private:
@@ -132,7 +135,7 @@ class SessionRegistry {
   };
   struct Owner {
     std::map<std::string, std::shared_ptr<Session>> sessions;
-    std::deque<Lost> lost;  // The oldest in front.
+    std::deque<Lost> lost;  // The oldest first.
   };
   struct State {
     std::map<OwnerId, Owner> owners;
@@ -140,13 +143,13 @@ class SessionRegistry {
     Time next_sweep{};
     bool closed = false;
   };
-  // What is left to do once the lock is released.
+  // Work to do after the lock is released.
   struct Afterwards {
     std::vector<std::shared_ptr<Session>> gone;
     std::vector<std::shared_ptr<Wakeup>> woken;
   };
 
-  // Nothing: `waiter` stands in line now.
+  // Returns nullopt if `waiter` now waits in line.
   Result<std::optional<Entered>> TryEnter(const SessionKey& key, Restart restart,
                                           const std::shared_ptr<Waiter>& waiter,
                                           ShutdownGate::Pass pass, Afterwards& afterwards);

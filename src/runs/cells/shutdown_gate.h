@@ -1,6 +1,7 @@
-// A ShutdownGate stops work for good: after Shut() no work enters, and Close() waits until all work has left.
+// A ShutdownGate stops work for good: after Shut() no work enters, and Close() waits until all work
+// has left.
 //
-// Trust     Ours.
+// Trust     Handles no data.
 // Threads   Any.
 // Lifetime  Must exist until Close() has returned, and longer than its passes.
 #pragma once

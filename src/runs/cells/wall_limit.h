@@ -1,9 +1,10 @@
-// A WallLimit counts the wall time that is a run's own, and cancels the run's cell when that is used up. Waiting for a
-// person does not count, which is why it is not left to the worker: that counts all the time that passes.
+// A WallLimit counts the wall time of a run and cancels its cell when the limit is reached. Time in
+// which the run waits for a person does not count. The worker cannot do this, because it counts all
+// the time that passes.
 //
 // Trust     Ours.
-// Threads   The executor of the cell; what it counted can be read anywhere once the cell is let go.
-// Lifetime  Shared with its own timer. LetGo() before the cell goes.
+// Threads   The executor of the cell. The counts can be read on any thread after LetGo().
+// Lifetime  Shared with its own timer. Call LetGo() before the cell is destroyed.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -21,17 +22,17 @@ class WallLimit : public std::enable_shared_from_this<WallLimit> {
     RunClock::Duration active{};
     RunClock::Duration waited{};
   };
-  // `before`: what a run that goes on here has spent elsewhere.
+  // `before`: the time that a resumed run has used in other processes.
   static std::shared_ptr<WallLimit> Begin(Cell& cell, RunClock::Duration most, const Spent& before);
 
-  // Somebody is asked, or has answered.
+  // Call these when a person is asked, and when the answer has come.
   void Pause();
   void Continue();
   void LetGo();
 
   bool is_paused() const { return !clock_.counts(); }
   const RunClock& clock() const { return clock_; }
-  // Says in the outcome what the cell cannot know: how long the run took, and that it was this which ended it.
+  // Adds to the outcome the wall time of the run, and that this limit ended it.
   void Correct(Outcome& outcome) const;
 
  private:

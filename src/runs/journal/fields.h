@@ -1,6 +1,7 @@
-// Reading a Value that we wrote: fields by name, all of a known type.
+// Fields reads a Dict that this program wrote: fields by name, of known types.
 //
-// Trust     A store may give back anything; the first field that is not what it should be makes good() false.
+// Trust     A store may return anything. A missing field, or one of another type, makes good()
+//           false.
 // Threads   Values.
 // Lifetime  Borrows the Dict.
 #pragma once
@@ -29,7 +30,7 @@ class Fields {
     good_ = false;
     return T{};
   }
-  // Nothing if there is no such field.
+  // Returns nullopt if there is no such field.
   template <typename T>
   std::optional<T> GetOptional(std::string_view name) {
     if (dict_.Find(name) == nullptr) return std::nullopt;
@@ -51,7 +52,8 @@ inline Error Unreadable(std::string_view what) {
   return Error(ErrorCode::kFailedPrecondition, "the " + std::string(what) + " cannot be read");
 }
 
-// The dict that `bytes` encode. They are ours: a saved cell in them is longer than any message.
+// Returns the dict that `bytes` encode. Its size is not limited, because a saved cell can be longer
+// than any message.
 inline Result<Dict> DecodeDict(std::string_view bytes, std::string_view what) {
   DecodeBudget budget(kAnyDecodedBytes);
   auto value = DecodeValue(bytes, budget);

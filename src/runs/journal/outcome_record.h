@@ -1,7 +1,7 @@
 // What a store keeps of a finished run: the outcome as bytes, a short summary for lists, and the
 // contents of its files, by number.
 //
-// Trust     As records.h. Outcomes stay hostile content.
+// Trust     Same as records.h. Outcomes are hostile content.
 // Threads   Pure functions.
 // Lifetime  Values.
 #pragma once

@@ -1,4 +1,4 @@
-// OwnerUsage is how many bytes an owner's runs take in the store: counted there at most once a second.
+// OwnerUsage counts the bytes that an owner's runs take in the store, at most once a second.
 //
 // Trust     Ours.
 // Threads   Any.
@@ -22,9 +22,9 @@ class OwnerUsage {
  public:
   OwnerUsage(RunStore& store, std::uint64_t max_bytes) : store_(store), max_bytes_(max_bytes) {}
 
-  // Fails with kResourceExhausted if the owner has no room for another run. While the store fails nothing is known, and nothing
-  // can be stored; the run may start. Runs under way are not counted while they hold a
-  // cell, so that an owner may get above the limit by what those may store.
+  // Fails with kResourceExhausted if the owner has no room for another run. Succeeds while the
+  // store fails, because then nothing is known and nothing can be stored. Runs that hold a cell are
+  // not counted, so an owner can exceed the limit by the amount that these runs may store.
   asio::awaitable<Result<void>> BeforeOneMore(IsolationKey owner);
 
  private:

@@ -1,7 +1,8 @@
-// What is written about a run, as bytes: its request, the answers to its calls, and itself when it sleeps.
+// Encodes the stored parts of a run as bytes: its request, the answers to its calls, and its
+// sleeping cell.
 //
-// Trust     Decode takes what a store gave back; whatever cannot be is refused. A sleeping run is opened (approval/
-//           key_ring.h) before it comes here.
+// Trust     Decode reads data of the store and refuses data that is not valid. A sleeping run is
+//           opened (approval/ key_ring.h) before it comes here.
 // Threads   Pure functions.
 // Lifetime  Values.
 #pragma once
@@ -22,38 +23,38 @@
 
 namespace caisson {
 
-// All that beginning the run again needs.
+// Everything that is needed to start the run again.
 struct RunRecord {
   std::string code;
   std::optional<std::string> session{};
   Limits limits{};
-  std::string setting{};                  // Its name; empty: the service's own.
-  std::optional<std::string> seed{};      // Recording::seed. Nothing: the run has no journal.
-  std::optional<CallerRecord> context{};  // Whom its tools act for; nothing: nobody in particular.
+  std::string setting{};                  // Name; empty: the service's own.
+  std::optional<std::string> seed{};      // Recording::seed; nullopt: the run has no journal.
+  std::optional<CallerRecord> context{};  // Its tools act for it; nullopt: no caller.
 };
 std::string Encode(const RunRecord& record);
 Result<RunRecord> DecodeRunRecord(std::string_view bytes);
 
-// What the code was told, and which time with it.
+// The answer that the code received, and the time that it was told with it.
 struct AnswerRecord {
   ToolAnswer answer;
   SystemTime at{};
 };
-// Fails only on what no guest could have been sent (nesting).
+// Fails only if the value is nested too deeply to be sent to a guest.
 Result<std::string> Encode(const AnswerRecord& record);
 Result<AnswerRecord> DecodeAnswerRecord(std::string_view bytes);
 
-// What the code was told by its clocks. In any order, and a part perhaps more than once.
+// The clock readings of the code. Parts can be in any order and repeated.
 std::string Encode(std::span<const TracePart> parts);
 Result<std::vector<TracePart>> DecodeTrace(std::string_view bytes);
 
-// A cell, and what the host knows about its run that the cell does not.
+// A saved cell, and the facts about its run that only the host knows.
 struct SleepRecord {
   std::string stdout_text{};
   std::string stderr_text{};
-  std::chrono::nanoseconds active{};  // Wall time that counts.
-  std::chrono::nanoseconds waited{};  // Spent parked in memory, which does not.
-  // A run that waits for time alone: `active` goes on from here until its cell's wake_at.
+  std::chrono::nanoseconds active{};  // Wall time that counts against the limit.
+  std::chrono::nanoseconds waited{};  // Time parked in memory; does not count.
+  // Set if the run only sleeps: `active` grows from this time until the cell's wake_at.
   std::optional<SystemTime> sleeps_since{};
   SavedCell cell{};
 };

@@ -9,7 +9,8 @@
 namespace caisson {
 namespace {
 
-// Arguments in memory for the outcome. One call's, and those of all calls together; the store has them all.
+// Arguments in memory for the outcome. One call's, and those of all calls together; the store has
+// them all.
 constexpr std::size_t kMaxShownBytes = kMaxOutcomeArgumentBytes;
 constexpr std::size_t kMaxKeptBytes = kMaxOutcomeArgumentsBytes;
 
@@ -182,7 +183,8 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::BeginNew(const JournaledC
   if (written.call.state == CallState::kPending) {
     auto begun = co_await AddRow(std::move(written.call), call.arguments);
     if (!begun) co_return Lose(begun.error());
-    // Only here: what was asked once stays asked, however many wait by the time the run is taken up.
+    // Only here: what was asked once stays asked, however many wait by the time the run is taken
+    // up.
     auto room = co_await Insist<void>([&](Try) { return CheckWaiting(); });
     if (!room) co_return NotAsked(room.error());
     co_return co_await AskAndWait(call.seq);
@@ -208,7 +210,8 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::BeginRefused(
   co_return Instead{*std::move(written.refused)};
 }
 
-// What the code was told before a call is in the store when the call is, whether or not the calls before it are.
+// What the code was told before a call is in the store when the call is, whether or not the calls
+// before it are.
 std::string RunJournal::TakeTrace(std::uint32_t seq) {
   auto state = state_.Lock();
   std::vector<TracePart> parts;
@@ -347,16 +350,21 @@ asio::awaitable<Result<void>> RunJournal::CheckWaiting() {
   const auto usage = co_await runs().Usage(options_.owner);
   if (!usage) co_return usage.error();
   if (usage->waiting_runs >= most.runs) {
-    co_return Error(ErrorCode::kResourceExhausted, "too many of your runs wait already");
+    co_return Error(ErrorCode::kResourceExhausted,
+                    "too many of your runs wait already (limit " + std::to_string(most.runs) +
+                        ", runs.max_waiting); decide or cancel one first");
   }
   if (usage->saved_bytes >= most.saved_bytes) {
-    co_return Error(ErrorCode::kResourceExhausted, "your waiting runs take too much room already");
+    co_return Error(ErrorCode::kResourceExhausted,
+                    "your waiting runs take too much room already (limit " +
+                        std::to_string(most.saved_bytes) + " bytes); decide or cancel one first");
   }
   if (options_.total == nullptr) co_return Result<void>();
   const auto all = co_await options_.total->BeforeOneMore();
   if (!all) co_return all.error();
   if (all->waiting_runs >= most.runs_in_all || all->saved_bytes >= most.saved_bytes_in_all) {
-    co_return Error(ErrorCode::kResourceExhausted, "too many runs wait already, of everybody");
+    co_return Error(ErrorCode::kResourceExhausted,
+                    "the server has too many waiting runs; try again later");
   }
   co_return Result<void>();
 }
@@ -484,7 +492,8 @@ asio::awaitable<std::optional<SystemTime>> RunJournal::After(std::uint32_t seq,
   const AnswerRecord record{.answer = answer, .at = at};
   auto bytes = Encode(record);
   if (!bytes) bytes = Encode(AnswerRecord{.answer = ToRaised(bytes.error()), .at = at});
-  // The call happened, so it has an end in the journal; its answer is not kept, and the code does not get it.
+  // The call happened, so it has an end in the journal; its answer is not kept, and the code does
+  // not get it.
   const bool fits = Charge(bytes->size());
   if (!fits) {
     end = end == CallState::kDenied ? end : CallState::kRaised;
@@ -580,7 +589,8 @@ asio::awaitable<bool> RunJournal::Until(std::function<bool(const State&)> ready)
   }
 }
 
-// A run that has ended while the store failed has no fault: how it ended is stored when the store works.
+// A run that has ended while the store failed has no fault: how it ended is stored when the store
+// works.
 CallJournal::CallDecision RunJournal::Lose(const Error& error) {
   if (IsStoreFailure(error) && state_.Lock()->stopped) return Left{};
   return Fail(Fault::kLost, error.message());

@@ -1,15 +1,16 @@
-// A RunJournal records the calls of one run, under one lease. A call is stored before it has an effect,
-// and its answer is stored before the code gets it (I6). A call that needs an approval waits for it. A
-// call that was recorded before is not executed again.
+// A RunJournal records the calls of one run, under one lease. A call is stored before it has an
+// effect, and its answer is stored before the code gets it (I6). A call that needs an approval
+// waits for it. A call that was recorded before is not executed again.
 //
-// A run that is replayed, or continues from an older copy of its cell, repeats its calls. They must have
-// the recorded tools and arguments, and get the recorded answers in the recorded order. The first call
-// that differs makes the run `diverged`: nothing more is done for it. New calls are executed only when
-// all recorded calls have been made again.
+// A run that is replayed, or continues from an older copy of its cell, repeats its calls. They must
+// have the recorded tools and arguments, and get the recorded answers in the recorded order. The
+// first call that differs makes the run `diverged`: nothing more is done for it. New calls are
+// executed only when all recorded calls have been made again.
 //
-// Trust     Calls are an attacker's. The store is trusted about what happened. Approvals are checked
-//           there, against exactly this call (I5).
-// Threads   Before, Start, After, Park and Freeze on the executor of the run's cell; the others on any.
+// Trust     Calls are an attacker's. The store is trusted about what happened. Approvals are
+//           checked there, against exactly this call (I5).
+// Threads   Before, Start, After, Park and Freeze on the executor of the run's cell; the others on
+//           any.
 // Lifetime  Shared by the run and its calls. The stores outlive it.
 #pragma once
 
@@ -42,7 +43,7 @@ namespace caisson {
 
 // Limits of waiting runs. Above them no approval is requested, and the code gets a denial.
 struct WaitingLimits {
-  std::uint64_t runs = 10'000;  // Of one owner.
+  std::uint64_t runs = 10'000;  // For one owner.
   std::uint64_t saved_bytes = std::uint64_t{1} << 30;
   std::uint64_t runs_in_all = 100'000;
   std::uint64_t saved_bytes_in_all = std::uint64_t{16} << 30;
@@ -63,7 +64,7 @@ struct JournalOptions {
   WaitingLimits waiting{};
   std::uint64_t max_bytes = kMaxJournalBytes;
   TotalUsage* total = nullptr;        // Null: the totals of all owners are not bounded.
-  StorePatience* patience = nullptr;  // Null: a failure of the store is the end (Fault::kLost).
+  StorePatience* patience = nullptr;  // null: a store failure ends the run (kLost).
   std::vector<StoredCall> recorded{};
   // Called once for each call that begins to wait for a decision, on the cell's executor. Must not
   // block. The approval has its arguments.
@@ -105,11 +106,12 @@ class RunJournal final : public CallJournal {
   asio::awaitable<std::optional<SystemTime>> After(std::uint32_t seq,
                                                    const ToolAnswer& answer) override;
 
-  // The run is in this session, so an approval may hold for the session. Called before the first call.
+  // The run is in this session, so an approval may hold for the session. Called before the first
+  // call.
   void EnterSession(CallSession session);
 
-  // Whether the run is under way and every open call waits for a decision. waits(): there is at least
-  // one such call.
+  // Whether the run is under way and every open call waits for a decision. waits(): there is at
+  // least one such call.
   bool quiet() const;
   bool waits() const;
   // Whether open calls wait only for the store, or for the store and for decisions.
@@ -118,14 +120,16 @@ class RunJournal final : public CallJournal {
   std::uint64_t changes() const;
   // The number of calls that the run has made.
   std::uint32_t made() const;
-  // Stores that the run waits, and `saved`. Decisions take effect before or after this, not meanwhile.
+  // Stores that the run waits, and `saved`. Decisions take effect before or after this, not
+  // meanwhile.
   asio::awaitable<Result<void>> Park(std::optional<SavedRun> saved);
   // From now on no waiting call continues in this process, whatever is decided.
   void Freeze();
   // The run has ended: calls no longer wait for the record.
   void Stop();
 
-  // Reads from the store whether the approvals that calls wait for have been decided; such calls continue.
+  // Reads from the store whether the approvals that calls wait for have been decided; such calls
+  // continue.
   asio::awaitable<void> ReadDecisions();
 
   Fault fault() const;
@@ -133,18 +137,18 @@ class RunJournal final : public CallJournal {
   // Whether all recorded calls have been made again.
   bool caught_up() const;
   std::vector<OutcomeCall> calls() const;
-  std::vector<OutcomeApproval> approvals() const;  // That are pending.
+  std::vector<OutcomeApproval> approvals() const;  // The pending ones.
 
  private:
   struct Entry {
-    // Without its arguments, once the code has made the call here. A new call that needs nobody's yes has no row before
-    // Start().
+    // Has no arguments once the code has made the call in this process. A new call that needs no
+    // approval has no row before Start().
     StoredCall stored{};
     std::shared_ptr<const CanonicalArguments> arguments{};  // Shared with the bridge.
-    bool asked = false;                                     // By the code, since we are here.
+    bool asked = false;                                     // The code has made it in this process.
     bool asking = false;                                    // Its approval is being stored.
     bool waits = false;                                     // For a person.
-    std::optional<StoredApproval> approval{};               // Without the arguments.
+    std::optional<StoredApproval> approval{};               // Has no arguments.
 
     std::string_view text() const {
       return arguments ? std::string_view(arguments->text) : stored.call.arguments;
@@ -152,8 +156,8 @@ class RunJournal final : public CallJournal {
   };
   struct State {
     std::map<std::uint32_t, Entry> entries;
-    std::vector<std::uint32_t> order;  // Of the recorded answers.
-    std::size_t given = 0;             // How many of those the code has.
+    std::vector<std::uint32_t> order;  // Order of the recorded answers.
+    std::size_t given = 0;             // Number of them that the code has received.
     std::size_t unasked = 0;           // Recorded calls that the code has not made again yet.
     std::set<std::uint32_t> expected;  // Calls made that Before has not seen yet.
     std::size_t open = 0;              // Calls made and not answered.
@@ -161,7 +165,7 @@ class RunJournal final : public CallJournal {
     std::size_t stalled = 0;           // Those of them that wait until the store can be written.
     std::uint32_t made = 0;
     std::uint64_t changes = 0;
-    std::uint64_t stored_bytes = 0;                 // Of max_bytes.
+    std::uint64_t stored_bytes = 0;                 // Counts against max_bytes.
     std::size_t kept_bytes = 0;                     // Arguments of answered calls, for the outcome.
     SystemTime last{};                              // The newest time the code was told.
     std::map<std::uint32_t, std::string> unstored;  // The traces of calls that have no row yet.
@@ -172,10 +176,10 @@ class RunJournal final : public CallJournal {
     std::string fault_text;
     std::optional<CallSession> session;
     std::vector<std::shared_ptr<Wakeup>> sleepers;
-    // By tool: a definition is hashed once, not for each of a thousand calls.
+    // Per tool, so that a definition is hashed once and not for each call.
     std::map<std::shared_ptr<const Tool>, Result<std::string>> tool_digests;
   };
-  // What the code made of a call, in the form it is recorded in.
+  // A call in the form in which it is recorded.
   struct Written {
     NewCall call;
     std::optional<ToolRaised> refused;
@@ -187,7 +191,8 @@ class RunJournal final : public CallJournal {
   asio::awaitable<CallDecision> BeginAgain(const JournaledCall& call, const Written& written);
   asio::awaitable<CallDecision> BeginRefused(Written written,
                                              std::shared_ptr<const CanonicalArguments> arguments);
-  // Charges bytes that are about to be stored. False: there is no room for them, and nothing is charged.
+  // Counts bytes that will be stored. Returns false, and counts nothing, if there is no room for
+  // them.
   bool Charge(std::uint64_t bytes);
   CallDecision FailFull();
   asio::awaitable<Result<void>> AddRow(NewCall call,
@@ -201,8 +206,8 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Result<StoredApproval>> Ask(std::uint32_t seq);
   asio::awaitable<CallDecision> GiveRecorded(std::uint32_t seq);
 
-  // Repeats a store operation until the store can do it. Gives up when the run has ended or has a fault, unless the
-  // operation must be done all the same.
+  // Repeats a store operation until it succeeds. Gives up when the run has ended or has a fault,
+  // unless `need` is kAlways.
   enum class Need { kWhileUnderWay, kAlways };
   template <typename T>
   asio::awaitable<Result<T>> Insist(StorePatience::Operation<T> operation,
@@ -210,7 +215,8 @@ class RunJournal final : public CallJournal {
   void Stall(bool begins);
   std::vector<ApprovalId> Undecided() const;
   void Decide(const StoredApproval& approval);
-  // Sleeps until `ready`. False: the run has ended, has a fault, or the call was cancelled.
+  // Waits until `ready`. Returns false if the run has ended, has a fault, or the call was
+  // cancelled.
   asio::awaitable<bool> Until(std::function<bool(const State&)> ready);
   CallDecision Fail(Fault fault, std::string why);
   CallDecision Lose(const Error& error);

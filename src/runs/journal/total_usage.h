@@ -1,4 +1,5 @@
-// TotalUsage is how much waits, of everybody: counted in the store now and then, and estimated between.
+// TotalUsage is the number and size of the waiting runs of all owners. It is counted in the store
+// at times, and estimated in between.
 //
 // Trust     Ours.
 // Threads   Any.
@@ -18,8 +19,8 @@ class TotalUsage {
  public:
   explicit TotalUsage(StoreMaintenance& store) : store_(store) {}
 
-  // For somebody who asks because one more is about to wait. Never less than what waited a second ago: counting takes
-  // as long as there is much to count.
+  // Call it before one more run waits. Returns at least the usage of a second ago; it is not
+  // counted each time, because counting many runs takes long.
   asio::awaitable<Result<RunUsage>> BeforeOneMore();
 
  private:
