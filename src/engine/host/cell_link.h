@@ -4,7 +4,7 @@
 // Trust     Everything that comes back is hostile. Implementations pass it to CellProtocol in
 //           bounded pieces (Allowed, OnMessage).
 // Threads   The thread of its lane.
-// Lifetime  Outlives the sessions attached to it, or notifies them (CellProtocol::OnLost) before it
+// Lifetime  Outlives the protocols attached to it, or notifies them (CellProtocol::OnLost) before it
 //           is destroyed.
 #pragma once
 
@@ -56,8 +56,8 @@ class CellLink {
   virtual Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                             std::string_view body) = 0;
 
-  virtual void Attach(std::shared_ptr<CellProtocol> session) = 0;
-  virtual void Detach(CellProtocol& session) = 0;
+  virtual void Attach(std::shared_ptr<CellProtocol> protocol) = 0;
+  virtual void Detach(CellProtocol& protocol) = 0;
   // A save can race with the end of its cell. The link must then ignore the late reply instead of
   // treating it as a violation.
   virtual void ExpectStraySaveAnswer(std::uint64_t cell) = 0;

@@ -66,7 +66,7 @@ class CellProtocol : public std::enable_shared_from_this<CellProtocol> {
 
   // Requests from the EngineCell. If one succeeds, `done` is taken and called once, after the call
   // has returned. If it fails, `done` is left untouched.
-  // Start and Restore attach the session to `link` under the number `id`. Again continues on the
+  // Start and Restore attach the protocol to `link` under the number `id`. Again continues on the
   // same link.
   Result<void> Start(CellLink& link, std::uint64_t id, RunRequest request, RunEvents& events,
                      AfterRun after, RunDone&& done);

@@ -62,7 +62,7 @@ std::move_only_function<void(FileError, std::string)> CellProtocol::FileAnswerer
   return [weak = weak_from_this(), lane = lane_, request = open_file_request_, number](
              FileError error, std::string bytes) {
     asio::post(lane, [weak, request, number, error, bytes = std::move(bytes)] {
-      if (auto session = weak.lock()) session->AnswerFile(request, number, error, bytes);
+      if (auto protocol = weak.lock()) protocol->AnswerFile(request, number, error, bytes);
     });
   };
 }

@@ -1,4 +1,4 @@
-// Handles the messages of a cell and the end of a session.
+// Handles the messages of a cell and the end of its runs.
 #include <algorithm>
 #include <cstring>
 #include <utility>

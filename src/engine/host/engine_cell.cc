@@ -8,7 +8,7 @@
 namespace caisson {
 namespace {
 
-using Session = std::shared_ptr<CellProtocol>;
+using Protocol = std::shared_ptr<CellProtocol>;
 
 // Counts a run from its start to its end, however it ends.
 class RunCount {
@@ -61,25 +61,25 @@ Done<Outcome> Counted(EngineLane& lane, Done<Outcome> done) {
 }
 
 // Starts the run in a fresh cell of the lane as soon as there is one.
-void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents& events,
+void StartFresh(EngineLane& lane, Protocol protocol, RunRequest request, RunEvents& events,
                 AfterRun after, Done<Outcome> done) {
-  session->BeginStarting();
+  protocol->BeginStarting();
   CellNeeds needs{.processes = request.limits.processes,
                   .total_file_bytes = request.limits.total_file_bytes,
                   .files = request.limits.files,
                   .modules = request.modules,
-                  .host_files = session->host_files(),
-                  .prepared = session->TakePrepared()};
+                  .host_files = protocol->host_files(),
+                  .prepared = protocol->TakePrepared()};
   if (lane.MakesOnDemand(needs)) {
-    session->SetPreparation({.limits = request.limits, .modules = request.modules});
+    protocol->SetPreparation({.limits = request.limits, .modules = request.modules});
   }
-  const OwnerId owner = session->owner();
+  const OwnerId owner = protocol->owner();
   lane.WithFreshCell(
       owner, std::move(needs),
-      [&lane, &events, session, request = std::move(request), after,
+      [&lane, &events, protocol, request = std::move(request), after,
        done = std::move(done)](Result<CellLink*> link) mutable {
-        if (!session->EndStarting()) {
-          if (session->abandoned()) return;
+        if (!protocol->EndStarting()) {
+          if (protocol->abandoned()) return;
           Outcome outcome;
           outcome.run_id = NewRunId();
           outcome.status = RunStatus::kCancelled;
@@ -93,7 +93,7 @@ void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents
         if (!link) return FailLater(lane, std::move(done), std::move(link).error());
         const std::uint64_t id = lane.state().next_cell.fetch_add(1, std::memory_order_relaxed);
         auto started =
-            session->Start(**link, id, std::move(request), events, after, std::move(done));
+            protocol->Start(**link, id, std::move(request), events, after, std::move(done));
         if (!started) FailLater(lane, std::move(done), std::move(started).error());
       });
 }
@@ -103,22 +103,22 @@ void StartFresh(EngineLane& lane, Session session, RunRequest request, RunEvents
 EngineCell::EngineCell(EngineLane& lane, OwnerId owner, Admission::Place place,
                        std::chrono::nanoseconds queued)
     : lane_(lane),
-      session_(std::make_shared<CellProtocol>(std::move(owner), std::move(place), queued)) {}
+      protocol_(std::make_shared<CellProtocol>(std::move(owner), std::move(place), queued)) {}
 
 EngineCell::~EngineCell() {
   if (lane_.is_current()) {
-    session_->Abandon();
+    protocol_->Abandon();
   } else {
-    asio::post(lane_.context(), [session = std::move(session_)] { session->Abandon(); });
+    asio::post(lane_.context(), [protocol = std::move(protocol_)] { protocol->Abandon(); });
   }
 }
 
 void EngineCell::UseHostFiles(std::shared_ptr<HostFiles> files) {
-  session_->UseHostFiles(std::move(files), lane_.executor());
+  protocol_->UseHostFiles(std::move(files), lane_.executor());
 }
 
 void EngineCell::UsePrepared(std::shared_ptr<PreparedCell> prepared) {
-  session_->UsePrepared(std::move(prepared));
+  protocol_->UsePrepared(std::move(prepared));
 }
 
 asio::any_io_executor EngineCell::executor() const {
@@ -128,8 +128,8 @@ asio::any_io_executor EngineCell::executor() const {
 asio::awaitable<Result<Outcome>> EngineCell::Run(RunRequest request, RunEvents& events,
                                                  AfterRun after) {
   return OnLane<Outcome>(
-      lane_, session_,
-      [&lane = lane_, &events, request = std::move(request), after](Session session,
+      lane_, protocol_,
+      [&lane = lane_, &events, request = std::move(request), after](Protocol protocol,
                                                                     Done<Outcome> done) mutable {
         if (auto good = CheckRequest(request, lane.state().ceiling); !good) {
           return FailLater(lane, std::move(done), std::move(good).error());
@@ -145,63 +145,63 @@ asio::awaitable<Result<Outcome>> EngineCell::Run(RunRequest request, RunEvents& 
         if (!request.native_packages && HasPolicy(request)) {
           request.native_packages = lane.state().packages;
         }
-        if (session->run_under_way() || session->starting()) {
+        if (protocol->run_under_way() || protocol->starting()) {
           return FailLater(
               lane, std::move(done),
               Error(ErrorCode::kFailedPrecondition, "a run is under way in this cell"));
         }
-        if (session->empty()) {
-          return StartFresh(lane, std::move(session), std::move(request), events, after,
+        if (protocol->empty()) {
+          return StartFresh(lane, std::move(protocol), std::move(request), events, after,
                             Counted(lane, std::move(done)));
         }
         Done<Outcome> counted = Counted(lane, std::move(done));
-        auto again = session->Again(std::move(request), events, after, std::move(counted));
+        auto again = protocol->Again(std::move(request), events, after, std::move(counted));
         if (!again) FailLater(lane, std::move(counted), std::move(again).error());
       });
 }
 
 asio::awaitable<Result<Outcome>> EngineCell::Continue(RunEvents& events, AfterRun after) {
   return OnLane<Outcome>(
-      lane_, session_,
-      [&lane = lane_, &events, after](const Session& session, Done<Outcome> done) mutable {
+      lane_, protocol_,
+      [&lane = lane_, &events, after](const Protocol& protocol, Done<Outcome> done) mutable {
         Done<Outcome> counted = Counted(lane, std::move(done));
-        if (auto ended = session->TakeEarlyEnd()) {
-          asio::post(lane.context(), [&events, session, ended = *std::move(ended),
+        if (auto ended = protocol->TakeEarlyEnd()) {
+          asio::post(lane.context(), [&events, protocol, ended = *std::move(ended),
                                       counted = std::move(counted)]() mutable {
             events.OnOutput(OutputStream::kStdout, ended.stdout_text);
             events.OnOutput(OutputStream::kStderr, ended.stderr_text);
-            session->Settle(std::move(ended), std::move(counted));
+            protocol->Settle(std::move(ended), std::move(counted));
           });
           return;
         }
-        auto good = session->Continue(events, after, std::move(counted));
+        auto good = protocol->Continue(events, after, std::move(counted));
         if (!good) FailLater(lane, std::move(counted), std::move(good).error());
       });
 }
 
 Result<void> EngineCell::AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) {
-  return session_->Answer(seq, std::move(answer), now);
+  return protocol_->Answer(seq, std::move(answer), now);
 }
 
 asio::awaitable<Result<SavedCell>> EngineCell::Save(AfterSave after) {
   return OnLane<SavedCell>(
-      lane_, session_,
-      [&lane = lane_, after](const Session& session, Done<SavedCell> done) mutable {
+      lane_, protocol_,
+      [&lane = lane_, after](const Protocol& protocol, Done<SavedCell> done) mutable {
         if (lane.state().max_saved_bytes == 0 ||
-            (session->run_under_way() && !CanSaveRuns(lane.state()))) {
+            (protocol->run_under_way() && !CanSaveRuns(lane.state()))) {
           return FailLater(
               lane, std::move(done),
               Error(ErrorCode::kInvalidArgument,
                     "this engine cannot save a cell while it runs; run the code in engine wasm"));
         }
-        auto good = session->Save(after, lane.state().max_saved_bytes, std::move(done));
+        auto good = protocol->Save(after, lane.state().max_saved_bytes, std::move(done));
         if (!good) FailLater(lane, std::move(done), std::move(good).error());
       });
 }
 
 void EngineCell::Cancel() {
-  if (lane_.is_current()) return session_->Cancel();
-  asio::post(lane_.context(), [session = session_] { session->Cancel(); });
+  if (lane_.is_current()) return protocol_->Cancel();
+  asio::post(lane_.context(), [protocol = protocol_] { protocol->Cancel(); });
 }
 
 }  // namespace caisson

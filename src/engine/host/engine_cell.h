@@ -37,16 +37,16 @@ class EngineCell : public Cell, public UnreadAnswers {
   Result<void> AnswerAt(std::uint32_t seq, ToolAnswer answer, HostTime now) override;
   asio::awaitable<Result<SavedCell>> Save(AfterSave after) override;
   void Cancel() override;
-  bool holds_state() const override { return session_->idle(); }
-  std::optional<Preparation> preparation() const override { return session_->preparation(); }
+  bool holds_state() const override { return protocol_->idle(); }
+  std::optional<Preparation> preparation() const override { return protocol_->preparation(); }
 
-  std::size_t unread_answer_bytes() const override { return session_->unsent_bytes(); }
+  std::size_t unread_answer_bytes() const override { return protocol_->unsent_bytes(); }
 
-  const std::shared_ptr<CellProtocol>& session() const { return session_; }
+  const std::shared_ptr<CellProtocol>& protocol() const { return protocol_; }
 
  private:
   EngineLane& lane_;
-  std::shared_ptr<CellProtocol> session_;  // Shared with the link.
+  std::shared_ptr<CellProtocol> protocol_;  // Shared with the link.
 };
 
 }  // namespace caisson

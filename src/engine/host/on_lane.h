@@ -43,27 +43,27 @@ Done<T> OnItsExecutor(EngineLane& lane, Handler handler) {
 // Calls `action` on the lane with a Done for the awaiting coroutine. Cancelling a coroutine that
 // awaits an outcome ends the run.
 template <typename T, typename Action>
-asio::awaitable<Result<T>> OnLane(EngineLane& lane, std::shared_ptr<CellProtocol> session,
+asio::awaitable<Result<T>> OnLane(EngineLane& lane, std::shared_ptr<CellProtocol> protocol,
                                   Action action) {
-  using Session = std::shared_ptr<CellProtocol>;
+  using Protocol = std::shared_ptr<CellProtocol>;
   return asio::async_initiate<const asio::use_awaitable_t<>, void(Result<T>)>(
-      [](auto handler, EngineLane* lane, Session session, Action action) {
+      [](auto handler, EngineLane* lane, Protocol protocol, Action action) {
         auto slot = asio::get_associated_cancellation_slot(handler);
         if (std::is_same_v<T, Outcome> && slot.is_connected()) {
-          slot.assign([lane, weak = std::weak_ptr(session)](asio::cancellation_type) {
+          slot.assign([lane, weak = std::weak_ptr(protocol)](asio::cancellation_type) {
             asio::dispatch(lane->context(), [weak] {
-              if (auto session = weak.lock()) session->Cancel();
+              if (auto protocol = weak.lock()) protocol->Cancel();
             });
           });
         }
         Done<T> done = OnItsExecutor<T>(*lane, std::move(handler));
-        if (lane->is_current()) return action(std::move(session), std::move(done));
-        asio::post(lane->context(), [session = std::move(session), action = std::move(action),
+        if (lane->is_current()) return action(std::move(protocol), std::move(done));
+        asio::post(lane->context(), [protocol = std::move(protocol), action = std::move(action),
                                      done = std::move(done)]() mutable {
-          action(std::move(session), std::move(done));
+          action(std::move(protocol), std::move(done));
         });
       },
-      asio::use_awaitable, &lane, std::move(session), std::move(action));
+      asio::use_awaitable, &lane, std::move(protocol), std::move(action));
 }
 
 // An awaiting coroutine must not be resumed before it is suspended.

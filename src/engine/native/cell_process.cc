@@ -251,7 +251,7 @@ void CellProcess::OnGone(const wire::CellGone& gone) {
       std::max(tree, std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX)));
   peak_memory_bytes_ = gone.peak_memory_bytes;
   if (gone.files_untouched != 0) files_ = UniqueFd();  // They belong to the next cell now.
-  if (session_) Conclude(gone);
+  if (protocol_) Conclude(gone);
   CloseAll();
 }
 
@@ -259,7 +259,7 @@ void CellProcess::OnLost(RunReason reason, const std::string& why) {
   const auto self = shared_from_this();
   gone_ = true;
   timer_.cancel();
-  if (auto session = std::exchange(session_, nullptr)) session->OnLost(reason, why);
+  if (auto protocol = std::exchange(protocol_, nullptr)) protocol->OnLost(reason, why);
   CloseAll();
 }
 
@@ -277,14 +277,14 @@ void CellProcess::CloseAll() {
   group_.reset();
 }
 
-// --- Requests of the session.
+// --- Requests of the protocol.
 
-void CellProcess::Attach(std::shared_ptr<CellProtocol> session) {
-  session_ = std::move(session);
+void CellProcess::Attach(std::shared_ptr<CellProtocol> protocol) {
+  protocol_ = std::move(protocol);
 }
 
 void CellProcess::Detach(CellProtocol& /*session*/) {
-  session_.reset();
+  protocol_.reset();
   Kill();
 }
 
@@ -336,7 +336,7 @@ void CellProcess::Queue(ToWorker kind, std::string_view head, std::string_view b
   }
   AppendFrames(kind, head, body, part);
   unsent_bytes_ += part.size() - before;
-  if (session_) session_->SetUnsent(unsent_bytes_);
+  if (protocol_) protocol_->SetUnsent(unsent_bytes_);
 }
 
 Result<void> CellProcess::RequireCopies() const {
@@ -375,7 +375,7 @@ Result<void> CellProcess::SendProcessMap() {
   thread_watch_.reset();
   Queue(ToWorker::kSave, {}, process_map ? process_map->bytes : std::string_view());
   if (!is_corked_) Flush();
-  if (!process_map) return session_->OnMessage(ToHost::kRefused, process_map.error().message());
+  if (!process_map) return protocol_->OnMessage(ToHost::kRefused, process_map.error().message());
   AwaitAnswer();
   return {};
 }
@@ -457,7 +457,7 @@ void CellProcess::Flush() {
     unsent_.pop_front();
     sent_ = 0;
   }
-  if (session_) session_->SetUnsent(unsent_bytes_);
+  if (protocol_) protocol_->SetUnsent(unsent_bytes_);
   if (unsent_.empty()) return;
   awaits_room_ = true;
   socket_.async_wait(Descriptor::wait_write,
@@ -486,7 +486,7 @@ void CellProcess::AwaitSocket() {
 
 void CellProcess::OnSocketReadable() {
   // It was asked nothing: it died, or is misbehaving.
-  if (!session_) return Kill();
+  if (!protocol_) return Kill();
   if (killed_at_) return;
   Pending pending = Pending::kMore;
   for (int reads = 0; pending == Pending::kMore && reads < kReadsPerTurn; ++reads) {
@@ -498,7 +498,7 @@ void CellProcess::OnSocketReadable() {
     const auto good = HandleFrames();
     is_corked_ = false;
     if (!good) return End(BrokenProtocol(good.error().message()));
-    if (killed_at_ || !session_) return;
+    if (killed_at_ || !protocol_) return;
     Flush();
   }
   if (pending != Pending::kEnd) AwaitSocket();  // The fork server reports the end as well.
@@ -515,7 +515,7 @@ CellProcess::Pending CellProcess::ReadSocket() {
 }
 
 Result<void> CellProcess::HandleFrames() {
-  while (session_ && !reported_) {
+  while (protocol_ && !reported_) {
     TRY_ASSIGN(const auto frame, frames_.Next());
     if (!frame) return {};
     TRY(OnFrame(*frame));
@@ -534,7 +534,7 @@ Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
       answer_by_.reset();
       thread_watch_.reset();
     }
-    return session_->OnFrame(kind, frame.flags, frame.payload);
+    return protocol_->OnFrame(kind, frame.flags, frame.payload);
   }
   if (!answer_by_ || (kind != ToHost::kSaved && kind != ToHost::kRestored)) {
     return Violation("frame kind " + std::to_string(frame.kind) + " out of place");
@@ -544,12 +544,12 @@ Result<void> CellProcess::OnFrame(const StreamedFrame& frame) {
     timer_.cancel();
     reported_at_ = std::chrono::steady_clock::now();
   }
-  return session_->OnFrame(kind, frame.flags, frame.payload);
+  return protocol_->OnFrame(kind, frame.flags, frame.payload);
 }
 
 Result<void> CellProcess::OnDoneFrame(const StreamedFrame& frame) {
-  const auto allowed = session_->Allowed(ToHost::kDone);
-  if (!allowed || session_->mid_message()) return Violation("an end out of place");
+  const auto allowed = protocol_->Allowed(ToHost::kDone);
+  if (!allowed || protocol_->mid_message()) return Violation("an end out of place");
   if (done_.size() + frame.payload.size() > *allowed) return Violation("a report is too long");
   done_.append(frame.payload);
   if ((frame.flags & wire::kMoreFollows) != 0) return {};
@@ -576,7 +576,7 @@ Result<void> CellProcess::FinishKept() {
   header.flags |= wire::kCellKept;
   std::string message = std::exchange(done_, {});
   std::memcpy(message.data(), &header, sizeof header);
-  return session_->OnMessage(ToHost::kDone, message);
+  return protocol_->OnMessage(ToHost::kDone, message);
 }
 
 void CellProcess::AwaitOutput(Output& output) {
@@ -597,12 +597,12 @@ bool CellProcess::ReadOutput(Output& output) {
   buffer[0] = output.stream;
   const ssize_t n = ::read(output.fd(), buffer.data() + 1, buffer.size() - 1);
   if (n <= 0) return n < 0 && errno == EINTR;
-  if (!session_ || !session_->run_may_speak()) return true;  // Between two runs of a session.
+  if (!protocol_ || !protocol_->run_may_speak()) return true;  // Between two runs of a session.
   const auto kept = std::min<std::uint64_t>(static_cast<std::uint64_t>(n), output.room);
   output.room -= kept;
   output.truncated = output.truncated || kept < static_cast<std::uint64_t>(n);
   if (kept > 0) {
-    const auto good = session_->OnMessage(ToHost::kOutput, {buffer.data(), kept + 1});
+    const auto good = protocol_->OnMessage(ToHost::kOutput, {buffer.data(), kept + 1});
     if (!good) End(BrokenProtocol(good.error().message()));
   }
   return static_cast<std::size_t>(n) == buffer.size() - 1;
@@ -649,7 +649,7 @@ void CellProcess::OnTimer() {
   if (answer_by_ && std::chrono::steady_clock::now() >= *answer_by_) {
     return End(BrokenProtocol("it did not answer when it was to be copied"));
   }
-  if (!session_ || reported_at_ || answer_by_) return;
+  if (!protocol_ || reported_at_ || answer_by_) return;
   if (std::chrono::steady_clock::now() >= started_at_ + std::chrono::nanoseconds(start_.wall_ns)) {
     return End({.status = RunStatus::kLimit, .reason = RunReason::kWallTime});
   }
@@ -695,7 +695,7 @@ wire::DoneHeader CellProcess::Measured() const {
 void CellProcess::CaptureFiles() {
   FileCapture capture(start_);
   if (files_.is_open()) {
-    for (OutcomeFile& file : capture.Output(files_)) session_->AddFile(std::move(file));
+    for (OutcomeFile& file : capture.Output(files_)) protocol_->AddFile(std::move(file));
   }
   if (layers_.empty()) return;
   Layer layer{.entries = {},
@@ -707,7 +707,7 @@ void CellProcess::CaptureFiles() {
     if (points[i].mode == MountMode::kReadOnly) continue;
     capture.AddLayer(layers_[next++], i, points[i].guest_path, layer.entries);
   }
-  session_->AddLayer(std::move(layer));
+  protocol_->AddLayer(std::move(layer));
 }
 
 void CellProcess::Conclude(const wire::CellGone& gone) {
@@ -717,7 +717,7 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
     if (verdict_ || reported_) break;
     pending = ReadSocket();
     if (auto good = HandleFrames(); !good) verdict_ = BrokenProtocol(good.error().message());
-    if (!session_) return;
+    if (!protocol_) return;
   }
   for (Output* output : {&out_, &err_}) {
     for (int reads = 0; reads < kReadsAtTheEnd && ReadOutput(*output); ++reads) {
@@ -725,26 +725,26 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
   }
   CaptureFiles();
   wire::DoneHeader header = Measured();
-  const auto session = session_;  // Keeps it alive: it releases this object.
+  const auto protocol = protocol_;  // Keeps it alive: it releases this object.
   if (reported_ && !verdict_) {
     std::memcpy(done_.data(), &header, sizeof header);
-    auto good = session->OnMessage(ToHost::kDone, done_);
-    if (!good) session->OnDied(header, BrokenProtocol(good.error().message()));
+    auto good = protocol->OnMessage(ToHost::kDone, done_);
+    if (!good) protocol->OnDied(header, BrokenProtocol(good.error().message()));
     return;
   }
   if (!verdict_ && gone.signal == 0) {
     header.ending = wire::Ending::kExit;
     header.detail = static_cast<std::uint32_t>(gone.status);
     const std::string_view bytes(reinterpret_cast<const char*>(&header), sizeof header);
-    (void)session->OnMessage(ToHost::kDone, bytes).has_value();
+    (void)protocol->OnMessage(ToHost::kDone, bytes).has_value();
     return;
   }
   if (!verdict_ && gone.signal == SIGKILL && group_ && group_->ran_out_of_memory()) {
     verdict_ = Verdict{.status = RunStatus::kLimit, .reason = RunReason::kMemory};
   }
-  session->OnDied(header, verdict_ ? *std::move(verdict_)
-                                   : JudgeSignal(gone.signal, cpu_used_ - cpu_before_,
-                                                 std::chrono::nanoseconds(start_.cpu_ns)));
+  protocol->OnDied(header, verdict_ ? *std::move(verdict_)
+                                    : JudgeSignal(gone.signal, cpu_used_ - cpu_before_,
+                                                  std::chrono::nanoseconds(start_.cpu_ns)));
 }
 
 }  // namespace caisson

@@ -107,8 +107,8 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   // CellLink. There is one cell behind it, so cell numbers are ignored.
   Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                     std::string_view body) override;
-  void Attach(std::shared_ptr<CellProtocol> session) override;
-  void Detach(CellProtocol& session) override;
+  void Attach(std::shared_ptr<CellProtocol> protocol) override;
+  void Detach(CellProtocol& protocol) override;
   void ExpectStraySaveAnswer(std::uint64_t /*cell*/) override {}
   void Defer(std::move_only_function<void()> completion) override;
   std::optional<CellOrigin> origin() const override;
@@ -190,7 +190,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   bool is_corked_ = false;          // Messages are collected and sent together.
   bool awaits_room_ = false;        // A handler waits until the socket accepts more of unsent_.
 
-  std::shared_ptr<CellProtocol> session_;
+  std::shared_ptr<CellProtocol> protocol_;
   bool reserved_ = false;
   bool taken_ = false;
   std::optional<std::chrono::system_clock::time_point> begins_at_;  // After EndReserve().

@@ -236,7 +236,7 @@ bool Lane::MakeRoomForOwner() {
   auto idle = owner_workers_.end();
   for (auto entry = owner_workers_.begin(); entry != owner_workers_.end(); ++entry) {
     WorkerProcess& worker = *entry->second.process;
-    if (!entry->second.waiting.empty() || worker.link().sessions() > 0) continue;
+    if (!entry->second.waiting.empty() || worker.link().protocols() > 0) continue;
     if (idle == owner_workers_.end() || worker.idle_since < idle->second.process->idle_since) {
       idle = entry;
     }
@@ -294,14 +294,14 @@ void Lane::Tick() {
   RetireOwnerWorkers(now);
   ServeWaitingOwners(now);
   placement_.OnTick(kTick);
-  const bool main_busy = main_ && (!main_->ready() || main_->link().sessions() > 0);
+  const bool main_busy = main_ && (!main_->ready() || main_->link().protocols() > 0);
   if (main_busy || main_start_at_ || !owner_workers_.empty()) EnsureTick();
 }
 
 void Lane::RetireOwnerWorkers(SteadyTime now) {
   for (auto entry = owner_workers_.begin(); entry != owner_workers_.end();) {
     WorkerProcess& worker = *entry->second.process;
-    if (!worker.ready() || worker.link().sessions() > 0 || !entry->second.waiting.empty()) {
+    if (!worker.ready() || worker.link().protocols() > 0 || !entry->second.waiting.empty()) {
       worker.idle_since = now;
     } else if (now - worker.idle_since > options_.owner_worker_idle) {
       worker.Stop();

@@ -94,8 +94,8 @@ Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
   if (kind == ToHost::kReady) return OnReady(frame);
   if (!ready_) return Violation("a frame before it was ready");
 
-  const auto found = sessions_.find(frame.cell);
-  if (found == sessions_.end()) {
+  const auto found = protocols_.find(frame.cell);
+  if (found == protocols_.end()) {
     const auto stray = std::ranges::find(stray_saves_, frame.cell);
     if (kind == ToHost::kRefused && frame.flags == 0 && stray != stray_saves_.end()) {
       stray_saves_.erase(stray);
@@ -104,8 +104,8 @@ Result<void> WorkerLink::OnFrame(const wire::Frame& frame) {
     return Violation("a frame of a cell that is not there");
   }
   // Kept alive during the call: the call may remove it from the table.
-  const std::shared_ptr<CellProtocol> session = found->second;
-  return session->OnFrame(kind, frame.flags, frame.payload);
+  const std::shared_ptr<CellProtocol> protocol = found->second;
+  return protocol->OnFrame(kind, frame.flags, frame.payload);
 }
 
 Result<void> WorkerLink::OnReady(const wire::Frame& frame) {
@@ -206,8 +206,8 @@ Result<void> WorkerLink::WriteQueued() {
 }
 
 void WorkerLink::TellUnsent(std::uint64_t cell, std::size_t bytes) const {
-  const auto session = sessions_.find(cell);
-  if (session != sessions_.end()) session->second->SetUnsent(bytes);
+  const auto protocol = protocols_.find(cell);
+  if (protocol != protocols_.end()) protocol->second->SetUnsent(bytes);
 }
 
 void WorkerLink::WakeReader() {
@@ -220,13 +220,13 @@ void WorkerLink::SetWatching(bool watching) {
   reader_.header().reader_waits.store(watching ? 0 : 1, std::memory_order_seq_cst);
 }
 
-void WorkerLink::Attach(std::shared_ptr<CellProtocol> session) {
-  const std::uint64_t id = session->id();
-  sessions_.emplace(id, std::move(session));
+void WorkerLink::Attach(std::shared_ptr<CellProtocol> protocol) {
+  const std::uint64_t id = protocol->id();
+  protocols_.emplace(id, std::move(protocol));
 }
 
-void WorkerLink::Detach(CellProtocol& session) {
-  sessions_.erase(session.id());
+void WorkerLink::Detach(CellProtocol& protocol) {
+  protocols_.erase(protocol.id());
 }
 
 void WorkerLink::ExpectStraySaveAnswer(std::uint64_t cell) {
@@ -237,7 +237,7 @@ void WorkerLink::ExpectStraySaveAnswer(std::uint64_t cell) {
 void WorkerLink::LoseAll(RunReason reason, const std::string& why) {
   broken_ = true;
   in_turn_ = true;
-  for (auto& [id, session] : std::exchange(sessions_, {})) session->OnLost(reason, why);
+  for (auto& [id, protocol] : std::exchange(protocols_, {})) protocol->OnLost(reason, why);
   queues_.clear();
   turns_.clear();
   while (!deferred_.empty()) {
@@ -256,8 +256,8 @@ std::optional<std::string> WorkerLink::Stuck(SteadyTime now) {
   }
   // A worker that still sends messages may have much to clean up; a silent one hangs.
   const bool silent = std::exchange(frames_seen_, frames_read_) == frames_read_;
-  for (const auto& [id, session] : sessions_) {
-    if (session->overdue(silent ? now : now - kPatience)) {
+  for (const auto& [id, protocol] : protocols_) {
+    if (protocol->overdue(silent ? now : now - kPatience)) {
       return "a run went on beyond its time limit";
     }
   }

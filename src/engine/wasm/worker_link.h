@@ -4,7 +4,7 @@
 // Trust     Everything read is hostile. An error of Pump means that the worker broke the protocol
 //           and must be killed (I9).
 // Threads   The worker's lane.
-// Lifetime  Borrows the channel. Attached sessions know the link; LoseAll notifies them before it
+// Lifetime  Borrows the channel. Attached protocols know the link; LoseAll notifies them before it
 //           is destroyed.
 #pragma once
 
@@ -56,8 +56,8 @@ class WorkerLink final : public CellLink {
   Result<void> Send(wire::ToWorker kind, std::uint64_t cell, std::string_view head,
                     std::string_view body) override;
 
-  void Attach(std::shared_ptr<CellProtocol> session) override;
-  void Detach(CellProtocol& session) override;
+  void Attach(std::shared_ptr<CellProtocol> protocol) override;
+  void Detach(CellProtocol& protocol) override;
   void ExpectStraySaveAnswer(std::uint64_t cell) override;
 
   // Calls `completion` at the end of the turn, or soon if there is no turn now.
@@ -79,7 +79,7 @@ class WorkerLink final : public CellLink {
   void LetSleep() { host_watches_.store(0, std::memory_order_relaxed); }
   bool Watch(std::int64_t time_ns) const { return reader_.Watch(time_ns); }
 
-  std::size_t sessions() const { return sessions_.size(); }
+  std::size_t protocols() const { return protocols_.size(); }
   bool broken() const { return broken_; }
 
  private:
@@ -106,7 +106,7 @@ class WorkerLink final : public CellLink {
   wire::RingReader reader_;
   Boundary boundary_;
   std::optional<WorkerReady> ready_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<CellProtocol>> sessions_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<CellProtocol>> protocols_;
   std::deque<std::uint64_t> stray_saves_;
   std::unordered_map<std::uint64_t, Queue> queues_;  // Of cells for which something waits.
   // The same cells. The first one's first message is being written; then it is the next one's turn,
