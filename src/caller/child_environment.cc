@@ -54,15 +54,15 @@ bool MayInherit(std::string_view name, const ChildVariables& variables) {
 }
 
 // Only the session may use this prefix, because programs trust every variable that has it.
-void ApplySession(const CallerContext& session, EnvironmentMap& environment) {
+void ApplySession(const CallerContext& caller, EnvironmentMap& environment) {
   std::erase_if(environment,
                 [](const auto& entry) { return entry.first.starts_with(kSessionPrefix); });
   for (const CallerVariable variable : AllCallerVariables()) {
     const std::string& name = EnvironmentName(variable);
-    if (const auto& said = session.slot(variable)) {
+    if (const auto& said = caller.slot(variable)) {
       environment[name] = *said;
-    } else if (!session.host().engaged()) {
-      const auto& start = session.host().start_environment();
+    } else if (!caller.host().engaged()) {
+      const auto& start = caller.host().start_environment();
       if (const auto found = start.find(name); found != start.end()) environment.insert(*found);
     }
   }
@@ -90,14 +90,14 @@ bool IsCredentialName(std::string_view name) {
          StartsWithAny(upper, kCredentialFamilies);
 }
 
-Result<ChildEnvironment> ChildEnvironment::Build(const CallerContext& session,
+Result<ChildEnvironment> ChildEnvironment::Build(const CallerContext& caller,
                                                  const ChildVariables& variables) {
   EnvironmentMap environment;
-  for (const auto& entry : session.host().start_environment()) {
+  for (const auto& entry : caller.host().start_environment()) {
     if (MayInherit(entry.first, variables)) environment.insert(entry);
   }
   for (const auto& [name, value] : variables.own) environment.insert_or_assign(name, value);
-  ApplySession(session, environment);
+  ApplySession(caller, environment);
 
   std::vector<std::string> entries;
   entries.reserve(environment.size());

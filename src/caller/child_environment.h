@@ -35,7 +35,7 @@ class ChildEnvironment {
  public:
   ChildEnvironment() = default;  // Empty.
   // Fails with kInvalidArgument if an environment cannot hold a name or value.
-  static Result<ChildEnvironment> Build(const CallerContext& session,
+  static Result<ChildEnvironment> Build(const CallerContext& caller,
                                         const ChildVariables& variables);
 
   // Returns "NAME=value" entries, sorted by name, each name once.

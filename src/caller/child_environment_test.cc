@@ -14,8 +14,8 @@ using testing::Not;
 const std::string kChat = EnvironmentName(kChatId);
 const std::string kThread = EnvironmentName(kThreadId);
 
-std::vector<std::string> Built(const CallerContext& session, const ChildVariables& variables = {}) {
-  const auto environment = ChildEnvironment::Build(session, variables);
+std::vector<std::string> Built(const CallerContext& caller, const ChildVariables& variables = {}) {
+  const auto environment = ChildEnvironment::Build(caller, variables);
   EXPECT_TRUE(environment) << environment.error().message();
   return environment->entries();
 }
@@ -23,9 +23,9 @@ std::vector<std::string> Built(const CallerContext& session, const ChildVariable
 TEST(ChildEnvironmentTest, OnlyListedVariablesAreInherited) {
   CallerHost host(
       {{"PATH", "/bin"}, {"LC_ALL", "C"}, {"LCX", "no"}, {"HOME", "/root"}, {"lang", "x"}});
-  const CallerContext session(host);
-  EXPECT_THAT(Built(session), ElementsAre("LC_ALL=C", "PATH=/bin"));
-  EXPECT_THAT(Built(session, {.inherit = {}}), ElementsAre());
+  const CallerContext caller(host);
+  EXPECT_THAT(Built(caller), ElementsAre("LC_ALL=C", "PATH=/bin"));
+  EXPECT_THAT(Built(caller, {.inherit = {}}), ElementsAre());
 }
 
 TEST(ChildEnvironmentTest, OwnVariablesWinOverInheritedOnes) {
@@ -83,17 +83,16 @@ TEST(ChildEnvironmentTest, UnsetVariablesAreRemovedAfterEngagement) {
   CallerHost host({{kChat, "foreign"}});
   CallerContext somebody(host);
   somebody.Bind({});
-  const CallerContext session(host);
-  EXPECT_THAT(Built(session, {.inherit = {"*"}, .own = {{kThread, "also foreign"}}}),
-              ElementsAre());
+  const CallerContext caller(host);
+  EXPECT_THAT(Built(caller, {.inherit = {"*"}, .own = {{kThread, "also foreign"}}}), ElementsAre());
 }
 
 // AC-16, AC-17
 TEST(ChildEnvironmentTest, BoundWinsEvenIfEmpty) {
   CallerHost host({{kChat, "foreign"}, {kThread, "stale"}});
-  CallerContext session(host);
-  session.Bind({.values = {{kChatId, "mine"}}});
-  const auto entries = Built(session, {.inherit = {"*"}, .own = {{kChat, "forged"}}});
+  CallerContext caller(host);
+  caller.Bind({.values = {{kChatId, "mine"}}});
+  const auto entries = Built(caller, {.inherit = {"*"}, .own = {{kChat, "forged"}}});
   EXPECT_THAT(entries, Contains(kChat + "=mine"));
   EXPECT_THAT(entries, Contains(kThread + "="));
 }
@@ -101,9 +100,9 @@ TEST(ChildEnvironmentTest, BoundWinsEvenIfEmpty) {
 // AC-18
 TEST(ChildEnvironmentTest, WithoutEngagementTheStartEnvironmentIsKept) {
   CallerHost host({{kChat, "mine"}, {kThread, "7"}});
-  CallerContext session(host);
-  session.Set(kThreadId, "8");
-  EXPECT_THAT(Built(session), ElementsAre(kChat + "=mine", kThread + "=8"));
+  CallerContext caller(host);
+  caller.Set(kThreadId, "8");
+  EXPECT_THAT(Built(caller), ElementsAre(kChat + "=mine", kThread + "=8"));
 }
 
 TEST(ChildEnvironmentTest, OtherVariablesWithThePrefixAreRemoved) {
@@ -130,23 +129,22 @@ TEST(ChildEnvironmentTest, AHostileNameStaysOneValue) {
   std::string name = "x'; touch /tmp/owned\n$(id)`id`\"\\\nCAISSON_SESSION_USER_ID=root\n";
   while (name.size() < 100'000) name += "'\"\n$&|;<>";
   CallerHost host({});
-  CallerContext session(host);
-  session.Bind({.values = {{kChatName, name}}});
-  const auto entries = Built(session);
+  CallerContext caller(host);
+  caller.Bind({.values = {{kChatName, name}}});
+  const auto entries = Built(caller);
   EXPECT_THAT(entries, Contains(EnvironmentName(kChatName) + "=" + name));
   EXPECT_THAT(entries, Contains(EnvironmentName(kUserId) + "="));
 }
 
 TEST(ChildEnvironmentTest, InvalidNamesAndValuesAreRefused) {
   CallerHost host({});
-  CallerContext session(host);
-  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{"", "x"}}}));
-  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{"A=B", "x"}}}));
-  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{std::string("A\0B", 3), "x"}}}));
-  EXPECT_FALSE(ChildEnvironment::Build(session, {.own = {{"A", std::string("x\0y", 3)}}}));
-  EXPECT_TRUE(ChildEnvironment::Build(session, {.own = {{"A", std::string(128 * 1024 - 3, 'x')}}}));
-  EXPECT_FALSE(
-      ChildEnvironment::Build(session, {.own = {{"A", std::string(128 * 1024 - 2, 'x')}}}));
+  CallerContext caller(host);
+  EXPECT_FALSE(ChildEnvironment::Build(caller, {.own = {{"", "x"}}}));
+  EXPECT_FALSE(ChildEnvironment::Build(caller, {.own = {{"A=B", "x"}}}));
+  EXPECT_FALSE(ChildEnvironment::Build(caller, {.own = {{std::string("A\0B", 3), "x"}}}));
+  EXPECT_FALSE(ChildEnvironment::Build(caller, {.own = {{"A", std::string("x\0y", 3)}}}));
+  EXPECT_TRUE(ChildEnvironment::Build(caller, {.own = {{"A", std::string(128 * 1024 - 3, 'x')}}}));
+  EXPECT_FALSE(ChildEnvironment::Build(caller, {.own = {{"A", std::string(128 * 1024 - 2, 'x')}}}));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@
 #include "cli/terminal_question.h"
 #include "engine/outcome.h"
 #include "identity/local_resolver.h"
-#include "runs/door_session.h"
+#include "runs/door_caller.h"
 #include "server/single_run.h"
 
 namespace caisson::cli {
@@ -142,7 +142,7 @@ void ReplCommand::RunStatement(const std::string& code) {
       {.code = code,
        .session = session_,
        .restart = Restart::kIfLost,
-       .context = ForRequest(LocalSession(host_->code().sessions(), "cli"), {.session = session_}),
+       .caller = ForRequest(LocalCaller(host_->code().caller_host(), "cli"), {.session = session_}),
        .approvals = approvals_},
       [&](OutputStream stream, std::string_view bytes) {
         (stream == OutputStream::kStdout ? out_ : err_).WriteGuest(bytes);

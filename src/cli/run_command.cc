@@ -15,7 +15,7 @@
 #include "cli/source_input.h"
 #include "cli/terminal_question.h"
 #include "identity/local_resolver.h"
-#include "runs/door_session.h"
+#include "runs/door_caller.h"
 #include "server/code_service.h"
 #include "server/host.h"
 #include "server/single_run.h"
@@ -116,8 +116,8 @@ int RunCommand::RunCode() {
   if (interrupts_.signal() != 0) run.Cancel();  // It came before there was anything to cancel.
   const auto view = run.Perform(
       {.code = std::move(code_),
-       .context =
-           std::make_shared<const CallerContext>(LocalSession((*host)->code().sessions(), "cli")),
+       .caller =
+           std::make_shared<const CallerContext>(LocalCaller((*host)->code().caller_host(), "cli")),
        .approvals = approvals_},
       [&](OutputStream stream, std::string_view bytes) { OnOutput(run, stream, bytes); },
       [&](const StoredApproval& approval) { return question_->Ask(approval); },

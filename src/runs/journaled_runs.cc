@@ -46,7 +46,7 @@ JournaledRuns::JournaledRuns(JournaledRunsOptions options)
                  .holder = NewRunId(),
                  .total = total_,
                  .patience = patience_,
-                 .sessions = options_.sessions} {}
+                 .caller_host = options_.caller_host} {}
 
 JournaledRuns::~JournaledRuns() = default;
 
@@ -178,12 +178,12 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
 }
 
 Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& request) const {
-  const auto usual = options_.setting.For(request.context.get());
+  const auto usual = options_.setting.For(request.caller.get());
   LiveRunStart start{
       .owner = std::move(owner),
       .id = RunId(NewRunId()),
       .setting = request.setting ? request.setting : usual,
-      .context = std::move(request.context),
+      .caller = std::move(request.caller),
       .created_at = resources_.clock.Now(),
       .restart = request.restart,
       .fork_of = std::move(request.fork_of),
@@ -196,7 +196,7 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
   start.record = {.code = std::move(request.code),
                   .session = std::move(request.session),
                   .limits = request.limits.value_or(start.setting->limits)};
-  if (start.context) start.record.context = start.context->Record();
+  if (start.caller) start.record.caller = start.caller->Record();
   TRY(CheckLimits(start.record.limits, start.setting->ceiling));
   if (start.setting != usual) {
     const auto named = std::ranges::find(options_.named_settings, start.setting,

@@ -49,8 +49,8 @@ struct JournaledRunsOptions {
   // Other settings that a RunSpec may point to. After a restart, only runs with one of these or
   // with the service's own setting are resumed.
   std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
-  CallerHost* sessions = nullptr;  // Null: runs that act for a caller are not resumed.
-  const Clock* clock = nullptr;    // null: the system's clock.
+  CallerHost* caller_host = nullptr;  // Null: runs that act for a caller are not resumed.
+  const Clock* clock = nullptr;       // null: the system's clock.
   RunSettings settings{};
 };
 

@@ -121,7 +121,7 @@ CellRun LiveRun::MakeRequest(bool from_sleep) {
                   .limits = start_.record.limits,
                   .purpose = start_.purpose,
                   .consent = start_.consent,
-                  .context = start_.context};
+                  .caller = start_.caller};
   if (start_.record.session) {
     request.session = SessionRequest{
         .name = *start_.record.session, .restart = start_.restart, .fork_of = start_.fork_of};

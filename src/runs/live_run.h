@@ -51,7 +51,7 @@ struct LiveRunStart {
   RunId id;
   RunRecord record{};
   std::shared_ptr<const CodeSetting> setting{};
-  std::shared_ptr<const CallerContext> context{};
+  std::shared_ptr<const CallerContext> caller{};
   std::optional<Lease> lease{};  // nullopt: not in the store yet.
   SystemTime created_at{};
   Restart restart = Restart::kNo;        // For the session in `record`.

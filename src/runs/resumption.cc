@@ -128,15 +128,15 @@ asio::awaitable<Result<TakenRun>> Read(const RunResources& resources, SettingByN
     co_return taken;
   }
   start.record = *std::move(record);
-  if (start.record.context && resources.sessions != nullptr) {
-    start.context = std::make_shared<const CallerContext>(
-        CallerContext::FromRecord(*resources.sessions, *start.record.context));
+  if (start.record.caller && resources.caller_host != nullptr) {
+    start.caller = std::make_shared<const CallerContext>(
+        CallerContext::FromRecord(*resources.caller_host, *start.record.caller));
   }
-  start.setting = settings(start.record.setting, start.context.get());
+  start.setting = settings(start.record.setting, start.caller.get());
   std::optional<std::string> lost;
   if (!start.setting) {
     lost = "the tools it was started with are not here";
-  } else if (start.record.context && !start.context) {
+  } else if (start.record.caller && !start.caller) {
     lost = "whom it acts for cannot be told to tools here";
   } else if (!start.record.seed || start.record.session) {
     lost = "the process it ran in is gone";

@@ -63,7 +63,7 @@ struct RunResources {
   const std::string holder;  // The name of this process in leases.
   TotalUsage& total;
   StorePatience& patience;
-  CallerHost* const sessions = nullptr;  // For runs with a caller that are resumed here.
+  CallerHost* const caller_host = nullptr;  // For runs with a caller that are resumed here.
 };
 
 }  // namespace caisson

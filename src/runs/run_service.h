@@ -52,7 +52,7 @@ struct RunSpec {
   std::optional<Limits> limits{};                // Never above the setting's maximum.
   std::shared_ptr<const CodeSetting> setting{};  // Null: the service's own.
   // The caller that its tools act for. Null: no caller in particular.
-  std::shared_ptr<const CallerContext> context{};
+  std::shared_ptr<const CallerContext> caller{};
   // Stored with the run. A run with a key continues if its client disconnects, because the client
   // can find it again by the key.
   std::optional<RunKey> key{};

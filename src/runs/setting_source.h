@@ -19,7 +19,7 @@ namespace caisson {
 class SettingSource {
  public:
   // Returns the same pointer until the setting changes; never null. A null caller means no caller.
-  using Ask = std::function<std::shared_ptr<const CodeSetting>(const CallerContext* session)>;
+  using Ask = std::function<std::shared_ptr<const CodeSetting>(const CallerContext* caller)>;
 
   // Returns the same setting for all callers.
   SettingSource(std::shared_ptr<const CodeSetting> fixed)  // NOLINT(google-explicit-constructor)
@@ -28,9 +28,7 @@ class SettingSource {
   explicit SettingSource(Ask ask, Notifier<>* changes = nullptr)
       : ask_(std::move(ask)), changes_(changes) {}
 
-  std::shared_ptr<const CodeSetting> For(const CallerContext* session) const {
-    return ask_(session);
-  }
+  std::shared_ptr<const CodeSetting> For(const CallerContext* caller) const { return ask_(caller); }
   Notifier<>* changes() const { return changes_; }
 
  private:

@@ -91,7 +91,7 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
     const ToolResources resources{
         .io = pool,
         .pool = pool,
-        .host = service->sessions_,
+        .host = service->caller_host_,
         .log = std::move(options.log),
         .starter = std::move(starter),
         .on_change = [notifier = &service->tools_changed_] { notifier->Notify(); }};
@@ -112,11 +112,11 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
   return service;
 }
 
-std::shared_ptr<const CodeSetting> CodeService::SettingFor(const CallerContext* session) const {
+std::shared_ptr<const CodeSetting> CodeService::SettingFor(const CallerContext* caller) const {
   constexpr std::size_t kMaxSettings = 256;
   if (upstreams_.empty()) return setting_;
   SettingsByTools::key_type offered;
-  for (const auto& upstream : upstreams_) offered.push_back(upstream->ToolsFor(session));
+  for (const auto& upstream : upstreams_) offered.push_back(upstream->ToolsFor(caller));
   auto settings = settings_.Lock();
   if (const auto found = settings->find(offered); found != settings->end()) return found->second;
   auto tools = setting_->tools->tools();

@@ -58,13 +58,13 @@ class CodeService {
 
   Engine& engine() { return *engine_; }
   CodeRunner& runner() { return *runner_; }
-  CallerHost& sessions() { return sessions_; }
+  CallerHost& caller_host() { return caller_host_; }
   // Returns the setting with all tools that a caller has now, including the configured ones. null:
   // without a caller.
-  std::shared_ptr<const CodeSetting> SettingFor(const CallerContext* session) const;
+  std::shared_ptr<const CodeSetting> SettingFor(const CallerContext* caller) const;
   std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
   SettingSource settings() const {
-    return SettingSource([this](const CallerContext* session) { return SettingFor(session); },
+    return SettingSource([this](const CallerContext* caller) { return SettingFor(caller); },
                          upstreams_.empty() ? nullptr : &tools_changed_);
   }
 
@@ -81,7 +81,7 @@ class CodeService {
 
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
-  CallerHost sessions_{CaptureEnvironment()};
+  CallerHost caller_host_{CaptureEnvironment()};
   mutable Notifier<> tools_changed_;  // Notified by upstreams.
   const std::unique_ptr<Engine> engine_;
   // Destroyed before the engine, whose cells they answer.

@@ -194,13 +194,13 @@ class HttpServer::Parts {
     rest_.emplace(rest::RestServices{.runs = host_->runs(),
                                      .identity = *identity_,
                                      .clock = clock_,
-                                     .sessions = &host_->code().sessions(),
+                                     .caller_host = &host_->code().caller_host(),
                                      .cpu_pool = host_->code().cpu_pool()},
                   host_->code().setting()->limits, host_->code().setting()->ceiling);
     rest_->Mount(router);
     mcp_.emplace(host_->runs(), host_->state().keys(),
                  McpOptions{.setting = host_->code().settings(),
-                            .sessions = &host_->code().sessions(),
+                            .caller_host = &host_->code().caller_host(),
                             .add_features = options_.add_mcp_features,
                             .cpu_pool = host_->code().cpu_pool()});
     mcp::HttpEndpointOptions door = McpDoor(options_.config.identity);

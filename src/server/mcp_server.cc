@@ -9,7 +9,7 @@
 #include "protocol/mcp/code_tools.h"
 #include "protocol/mcp/run_files.h"
 #include "protocol/mcp/stdio_server.h"
-#include "runs/door_session.h"
+#include "runs/door_caller.h"
 #include "server/version.h"
 
 namespace caisson {
@@ -40,7 +40,7 @@ IsolationKey LocalOwner() {
 }  // namespace
 
 McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
-    : sessions_(options.sessions),
+    : caller_host_(options.caller_host),
       states_(keys, clock_),
       approvals_(runs, states_, options.cpu_pool),
       server_(InfoOf(*options.setting.For(nullptr)),
@@ -48,8 +48,8 @@ McpServer::McpServer(RunService& runs, const KeyRing& keys, McpOptions options)
 
 asio::awaitable<void> McpServer::ServeLines(LineStream& lines) {
   mcp::Principal user{.owner = LocalOwner()};
-  if (sessions_ != nullptr) {
-    user.session = std::make_shared<const CallerContext>(LocalSession(*sessions_, "mcp"));
+  if (caller_host_ != nullptr) {
+    user.caller = std::make_shared<const CallerContext>(LocalCaller(*caller_host_, "mcp"));
   }
   mcp::StdioServer server(server_, lines, std::move(user), co_await asio::this_coro::executor);
   co_await server.Serve();
@@ -57,7 +57,7 @@ asio::awaitable<void> McpServer::ServeLines(LineStream& lines) {
 
 void McpServer::Mount(net::Router& router, const IdentityResolver& resolver,
                       asio::any_io_executor io, mcp::HttpEndpointOptions options) {
-  options.sessions = sessions_;
+  options.caller_host = caller_host_;
   endpoint_.emplace(server_, resolver, std::move(io), std::move(options));
   endpoint_->Mount(router);
 }

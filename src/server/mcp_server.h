@@ -31,7 +31,7 @@ using AddMcpFeatures = std::function<void(const KeyRing& keys, mcp::Features& fe
 
 struct McpOptions {
   SettingSource setting;
-  CallerHost* sessions = nullptr;  // null: runs act without a caller.
+  CallerHost* caller_host = nullptr;  // null: runs act without a caller.
   AddMcpFeatures add_features{};
   // Makes and writes large results; without it, this is done on the executors of their requests.
   std::optional<asio::any_io_executor> cpu_pool{};
@@ -53,7 +53,7 @@ class McpServer {
              mcp::HttpEndpointOptions options = {});
 
  private:
-  CallerHost* const sessions_;
+  CallerHost* const caller_host_;
   const SystemClock clock_;
   const mcp::RequestStates states_;
   const mcp::ApprovalDialogue approvals_;

@@ -28,7 +28,7 @@ class PipeServer::Parts {
     });
     CodeService& code = host_->code();
     mcp_.emplace(host_->runs(), host_->state().keys(),
-                 McpOptions{.setting = code.settings(), .sessions = &code.sessions()});
+                 McpOptions{.setting = code.settings(), .caller_host = &code.caller_host()});
     lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
                                                          .output = std::move(options.output)});
     return {};

@@ -49,9 +49,9 @@ using StartEffect = std::function<asio::awaitable<bool>()>;
 
 // Data about a call that a body may use besides its arguments.
 struct CallContext {
-  std::shared_ptr<const CallerContext> session{};  // The session it acts for; null: none.
-  std::string idempotency_key{};                   // Equal for repetitions of the same call (I6).
-  OnProgress on_progress{};                        // Receives progress reports; may be empty.
+  std::shared_ptr<const CallerContext> caller{};  // The session it acts for; null: none.
+  std::string idempotency_key{};                  // Equal for repetitions of the same call (I6).
+  OnProgress on_progress{};                       // Receives progress reports; may be empty.
   StartEffect start{};  // For a body that starts itself, before its effect; may be empty.
 };
 

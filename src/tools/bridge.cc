@@ -86,7 +86,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
         tools_(std::move(tools)),
         options_(std::move(options)),
         unread_(dynamic_cast<const UnreadAnswers*>(&cell)),
-        run_(options_.trace, options_.session, options_.on_progress),
+        run_(options_.trace, options_.caller, options_.on_progress),
         all_landed_(executor_, asio::steady_timer::time_point::max()),
         look_(executor_) {}
 

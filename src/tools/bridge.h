@@ -54,7 +54,7 @@ struct ToolBridgeOptions {
   OnToolProgress on_progress{};
   std::function<void(std::optional<HostTime>)> on_sleep{};  // Same as RunEvents::OnSleep.
   ToolRun::Trace trace{};
-  std::shared_ptr<const CallerContext> session{};  // The session that the calls act for.
+  std::shared_ptr<const CallerContext> caller{};  // The session that the calls act for.
   // Sees every call and asks for approvals. Answers are then delivered one after the other.
   std::shared_ptr<CallJournal> journal{};
 };

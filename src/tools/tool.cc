@@ -275,7 +275,7 @@ asio::awaitable<Result<ToolReply>> Tool::Perform(Invocation invocation, ToolRun&
   const auto start = Clock::now();
   const auto deadline = std::make_shared<Deadline>(definition_, start);
   CallContext context{
-      .session = run.session_,
+      .caller = run.caller_,
       .idempotency_key = std::move(invocation.idempotency_key),
       .on_progress =
           [deadline, name = name(), tell = run.on_progress_](const ToolProgress& progress) {

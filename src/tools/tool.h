@@ -83,10 +83,10 @@ struct ToolTrace {
 class ToolRun {
  public:
   using Trace = std::function<void(const ToolTrace&)>;
-  explicit ToolRun(Trace trace = {}, std::shared_ptr<const CallerContext> session = {},
+  explicit ToolRun(Trace trace = {}, std::shared_ptr<const CallerContext> caller = {},
                    OnToolProgress on_progress = {})
       : trace_(std::move(trace)),
-        session_(std::move(session)),
+        caller_(std::move(caller)),
         on_progress_(std::move(on_progress)) {}
 
   // Counts a call that the same run made earlier, elsewhere.
@@ -95,7 +95,7 @@ class ToolRun {
  private:
   friend class Tool;
   Trace trace_;
-  std::shared_ptr<const CallerContext> session_;
+  std::shared_ptr<const CallerContext> caller_;
   OnToolProgress on_progress_;
   std::map<std::string, std::uint64_t> calls_;
 };

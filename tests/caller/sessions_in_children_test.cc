@@ -18,8 +18,8 @@ constexpr int kSessions = 64;
 constexpr int kSpawns = 200;
 
 // Returns the session's variables that `env` prints.
-std::vector<std::string> SeenByChild(const CallerContext& session) {
-  const auto environment = ChildEnvironment::Build(session, {.inherit = {"*"}});
+std::vector<std::string> SeenByChild(const CallerContext& caller) {
+  const auto environment = ChildEnvironment::Build(caller, {.inherit = {"*"}});
   EXPECT_TRUE(environment);
   const auto result =
       jail::RunProgram({.argv = {"/usr/bin/env", "-0"}, .environment = *environment});
@@ -49,12 +49,12 @@ TEST(SessionsInChildrenTest, NoChildShowsAnothersIdentity) {
     sessions.emplace_back([&host, i] {
       const std::string who = std::to_string(i);
       for (int n = 0; n < kSpawns; ++n) {
-        CallerContext session(host);
+        CallerContext caller(host);
         if (n % 20 == 0) {
-          EXPECT_THAT(SeenByChild(session), testing::IsEmpty());
+          EXPECT_THAT(SeenByChild(caller), testing::IsEmpty());
         }
-        session.Bind({.values = {{kKey, "key-" + who}, {kChatId, "chat-" + who}, {kUserId, who}}});
-        const auto seen = SeenByChild(session);
+        caller.Bind({.values = {{kKey, "key-" + who}, {kChatId, "chat-" + who}, {kUserId, who}}});
+        const auto seen = SeenByChild(caller);
         EXPECT_THAT(seen, testing::IsSupersetOf({EnvironmentName(kKey) + "=key-" + who,
                                                  EnvironmentName(kChatId) + "=chat-" + who,
                                                  EnvironmentName(kUserId) + "=" + who}));
@@ -73,9 +73,9 @@ TEST(SessionsInChildrenTest, AHostileNameIsDataInAShell) {
   std::string name = "x'; echo owned >&2\n$(kill $PPID)`kill $PPID`\"\\\nPATH=/evil\n";
   while (name.size() < 100'000) name += "'\"\n$&|;<>";
   CallerHost host({{"PATH", "/usr/bin:/bin"}});
-  CallerContext session(host);
-  session.Bind({.values = {{kChatName, name}, {kUserName, name}}});
-  const auto environment = ChildEnvironment::Build(session, {});
+  CallerContext caller(host);
+  caller.Bind({.values = {{kChatName, name}, {kUserName, name}}});
+  const auto environment = ChildEnvironment::Build(caller, {});
   ASSERT_TRUE(environment);
   const auto result = jail::RunProgram(
       {.argv = {"/bin/sh", "-c", "printf %s \"$CAISSON_SESSION_CHAT_NAME\"; echo \"$PATH\""},

@@ -228,7 +228,7 @@ TEST_F(DurableRunsTest, CallerVariablesDecideNeitherWhoIsAskedNorWhether) {
   session.Set(CallerVariable::kCron, "1");
   const RunView view =
       Start(Script({FakeCall{.tool = "send"}}),
-            {.code = "code", .context = std::make_shared<const CallerContext>(session.Fork())});
+            {.code = "code", .caller = std::make_shared<const CallerContext>(session.Fork())});
   EXPECT_EQ(view.state, RunState::kWaiting);
   EXPECT_EQ(loop_.Await(here_->runs().ListApprovals(ann_, {}, {}))->items.size(), 1u);
   EXPECT_THAT(loop_.Await(here_->runs().ListApprovals(bob_, {}, {}))->items, IsEmpty());

@@ -14,7 +14,7 @@
 #include "base/low_priority_pool.h"
 #include "protocol/mcp/outcome_result.h"
 #include "protocol/mcp/output_feed.h"
-#include "runs/door_session.h"
+#include "runs/door_caller.h"
 #include "wire/json.h"
 #include "wire/object.h"
 
@@ -129,7 +129,7 @@ class CodeTools {
 
  private:
   std::shared_ptr<const CodeSetting> SettingOf(const Caller& caller) const {
-    return setting_.For(caller.principal.session.get());
+    return setting_.For(caller.principal.caller.get());
   }
 
   // The arguments have been checked against the schema.
@@ -142,9 +142,9 @@ class CodeTools {
     if (const auto* fork_of = FindAs<std::string>(arguments, "fork_of")) request.fork_of = *fork_of;
     TRY(CheckSession(request));
     TRY_ASSIGN(request.limits, RequestedLimits(arguments, SettingOf(exchange.caller())->limits));
-    if (const auto& session = exchange.caller().principal.session) {
-      request.context = ForRequest(*session, {.message_id = TextOf(exchange.request_id()),
-                                              .session = request.session.value_or("")});
+    if (const auto& session = exchange.caller().principal.caller) {
+      request.caller = ForRequest(*session, {.message_id = TextOf(exchange.request_id()),
+                                             .session = request.session.value_or("")});
     }
     return request;
   }

@@ -13,7 +13,7 @@
 #include "base/low_priority_pool.h"
 #include "net/sse.h"
 #include "protocol/mcp/http_headers.h"
-#include "runs/door_session.h"
+#include "runs/door_caller.h"
 #include "wire/object.h"
 
 namespace caisson::mcp {
@@ -244,9 +244,9 @@ asio::awaitable<std::optional<net::Response>> HttpEndpoint::Identify(net::Reques
   const auto identity = co_await resolver_.Resolve(OriginOf(request));
   if (identity) {
     Principal principal{.owner = IsolationKey(*identity)};
-    if (options_.sessions != nullptr) {
-      principal.session = std::make_shared<const CallerContext>(
-          RemoteSession(*options_.sessions, *identity, "mcp"));
+    if (options_.caller_host != nullptr) {
+      principal.caller = std::make_shared<const CallerContext>(
+          RemoteCaller(*options_.caller_host, *identity, "mcp"));
     }
     request.account = principal.owner.str();
     request.caller = std::move(principal);

@@ -35,7 +35,7 @@ struct HttpEndpointOptions {
   // of RFC 9728 is served.
   std::vector<std::string> authorization_servers{};
   bool tells_metadata = false;
-  CallerHost* sessions = nullptr;  // Null: runs have no session context.
+  CallerHost* caller_host = nullptr;  // Null: runs have no session context.
   std::optional<asio::any_io_executor>
       cpu_pool{};  // Reads and writes large bodies; without it their strands do.
 };

@@ -52,7 +52,7 @@ std::optional<LogLevel> ParseLogLevel(std::string_view name);
 // For whom requests act, as determined by the transport.
 struct Principal {
   IsolationKey owner;
-  std::shared_ptr<const CallerContext> session{};  // The session of its tools; null: none.
+  std::shared_ptr<const CallerContext> caller{};  // The session of its tools; null: none.
 };
 
 struct Caller {

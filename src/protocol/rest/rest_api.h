@@ -36,7 +36,7 @@ struct RestServices {
   RunService& runs;
   const IdentityResolver& identity;
   const Clock& clock;
-  CallerHost* sessions = nullptr;  // Null: runs have no session context.
+  CallerHost* caller_host = nullptr;  // Null: runs have no session context.
   std::optional<asio::any_io_executor>
       cpu_pool{};  // Reads large bodies; without it they are read on their strands.
 };

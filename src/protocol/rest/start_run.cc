@@ -11,7 +11,7 @@
 #include "protocol/rest/output_text.h"
 #include "protocol/rest/rest_json.h"
 #include "protocol/rest/status.h"
-#include "runs/door_session.h"
+#include "runs/door_caller.h"
 
 namespace caisson::rest {
 namespace {
@@ -26,12 +26,12 @@ Error Bad(std::string what) {
 }
 
 // The key is the client's key for its request, if it has one.
-std::shared_ptr<const CallerContext> ContextFor(CallerHost& sessions, const Caller& caller,
+std::shared_ptr<const CallerContext> ContextFor(CallerHost& caller_host, const Caller& caller,
                                                 const RunRequest& request,
                                                 const net::Request& asked) {
   const std::string* key = asked.headers.Find("Idempotency-Key");
   return ForRequest(
-      RemoteSession(sessions, caller.identity, "rest"),
+      RemoteCaller(caller_host, caller.identity, "rest"),
       {.message_id = key == nullptr ? "" : *key, .session = request.start.session.value_or("")});
 }
 
@@ -82,8 +82,8 @@ asio::awaitable<Result<RunView>> RunStart::Start() {
   auto request = co_await CallAside(services_.cpu_pool, asked.body.size(),
                                     [&] { return ParseRunRequest(asked.body, usual_); });
   if (!request) co_return std::move(request).error();
-  if (services_.sessions != nullptr) {
-    request->start.context = ContextFor(*services_.sessions, caller, *request, asked);
+  if (services_.caller_host != nullptr) {
+    request->start.caller = ContextFor(*services_.caller_host, caller, *request, asked);
   }
   auto key = co_await CallAside(services_.cpu_pool, asked.body.size(), [&] { return ReadKey(); });
   if (!key) co_return std::move(key).error();

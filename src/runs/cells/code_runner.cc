@@ -73,7 +73,7 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CellRun& request, AfterRu
                      .on_progress = std::move(request.on_progress),
                      .on_sleep = on_sleep,
                      .trace = std::move(request.trace),
-                     .session = std::move(request.context),
+                     .caller = std::move(request.caller),
                      .journal = resume.journal});
   if (resume.observer) resume.observer->OnCell(cell, session);
   if (resume.saved) bridge.Reopen(std::move(resume.calls));

@@ -88,8 +88,8 @@ struct CellRun {
   std::function<void(OutputStream, std::string_view)> on_output{};
   OnToolProgress on_progress{};
   ToolRun::Trace trace{};
-  std::shared_ptr<const CallerContext> context{};  // The caller that its tools act for.
-  std::optional<ResumeState> resume{};             // For a run that may wait for a decision.
+  std::shared_ptr<const CallerContext> caller{};  // The caller that its tools act for.
+  std::optional<ResumeState> resume{};            // For a run that may wait for a decision.
 };
 
 // The fate of the session that a run was in.

@@ -98,8 +98,8 @@ std::string Encode(const RunRecord& record) {
              {"setting", record.setting}}};
   if (record.session) dict.items.emplace_back(std::string("session"), *record.session);
   if (record.seed) dict.items.emplace_back(std::string("seed"), Bytes{*record.seed});
-  if (record.context) {
-    dict.items.emplace_back(std::string("context"), ContextToDict(*record.context));
+  if (record.caller) {
+    dict.items.emplace_back(std::string("context"), ContextToDict(*record.caller));
   }
   return MustEncode(std::move(dict));
 }
@@ -112,7 +112,7 @@ Result<RunRecord> DecodeRunRecord(std::string_view bytes) {
   record.setting = fields.Get<std::string>("setting");
   if (auto seed = fields.GetOptional<Bytes>("seed")) record.seed = std::move(seed->data);
   if (const auto context = fields.GetOptional<Dict>("context")) {
-    TRY_ASSIGN(record.context, ContextFromDict(*context));
+    TRY_ASSIGN(record.caller, ContextFromDict(*context));
   }
   TRY_ASSIGN(record.limits, LimitsFromDict(fields.Get<Dict>("limits")));
   if (!fields.good()) return Unreadable("request of the run");

@@ -28,9 +28,9 @@ struct RunRecord {
   std::string code;
   std::optional<std::string> session{};
   Limits limits{};
-  std::string setting{};                  // Name; empty: the service's own.
-  std::optional<std::string> seed{};      // Recording::seed; nullopt: the run has no journal.
-  std::optional<CallerRecord> context{};  // Its tools act for it; nullopt: no caller.
+  std::string setting{};                 // Name; empty: the service's own.
+  std::optional<std::string> seed{};     // Recording::seed; nullopt: the run has no journal.
+  std::optional<CallerRecord> caller{};  // Its tools act for it; nullopt: no caller.
 };
 std::string Encode(const RunRecord& record);
 Result<RunRecord> DecodeRunRecord(std::string_view bytes);

@@ -29,10 +29,10 @@ TEST(RecordsTest, ARunComesBackWithWhomItActsFor) {
   using enum CallerVariable;
   const CallerRecord context{.values = {{kChatId, ""}, {kUserName, "\xff\n\"$(x)"}},
                              .async_delivery = AsyncDelivery::kUnsupported};
-  const auto back = DecodeRunRecord(Encode(RunRecord{.code = "1", .context = context}));
+  const auto back = DecodeRunRecord(Encode(RunRecord{.code = "1", .caller = context}));
   ASSERT_TRUE(back) << back.error().message();
-  EXPECT_EQ(back->context, context);
-  EXPECT_FALSE(DecodeRunRecord(Encode(RunRecord{.code = "1"}))->context);
+  EXPECT_EQ(back->caller, context);
+  EXPECT_FALSE(DecodeRunRecord(Encode(RunRecord{.code = "1"}))->caller);
 }
 
 TEST(RecordsTest, TracesComeBackOrAreRefused) {

@@ -157,7 +157,7 @@ Result<ChildEnvironment> EnvironmentOf(const CommandSpec& spec, const CallContex
   if (!call.idempotency_key.empty()) {
     variables.own["CAISSON_IDEMPOTENCY_KEY"] = call.idempotency_key;
   }
-  if (call.session != nullptr) return ChildEnvironment::Build(*call.session, variables);
+  if (call.caller != nullptr) return ChildEnvironment::Build(*call.caller, variables);
   CallerHost nobody({});
   return ChildEnvironment::Build(CallerContext(spec.host != nullptr ? *spec.host : nobody),
                                  variables);

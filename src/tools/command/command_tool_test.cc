@@ -42,7 +42,7 @@ class CommandTest : public ::testing::Test {
                              .timeout = timeout},
                             Command(std::move(spec), context.get_executor(),
                                     [&](std::string_view text) { log_ += text; }));
-    ToolRun run({}, session_);
+    ToolRun run({}, caller_);
     std::optional<Result<ToolAnswer>> answer;
     Invocation invocation{.keywords = std::get<Dict>(ParseJson(arguments)->variant()),
                           .idempotency_key = idempotency_key_};
@@ -69,7 +69,7 @@ class CommandTest : public ::testing::Test {
     return !log_.empty() && ::kill(std::stoi(log_), 0) != 0 && errno == ESRCH;
   }
 
-  std::shared_ptr<const CallerContext> session_;
+  std::shared_ptr<const CallerContext> caller_;
   std::string idempotency_key_;
   std::string log_;
 
@@ -172,7 +172,7 @@ TEST_F(CommandTest, TheProgramGetsTheVariablesOfItsSession) {
   CallerHost host({});
   CallerContext ann(host);
   ann.Bind({.values = {{CallerVariable::kUserName, "Ann \"$(id)\"\n2"}}});
-  session_ = std::make_shared<const CallerContext>(ann.Fork());
+  caller_ = std::make_shared<const CallerContext>(ann.Fork());
   idempotency_key_ = "run_1/0";
   const std::string script =
       "printf '[\"%s\"]' \"$CAISSON_IDEMPOTENCY_KEY\"; printf %s \"$CAISSON_SESSION_USER_NAME\" "
@@ -188,13 +188,13 @@ TEST_F(CommandTest, EachCallKnowsItsOwnSessionAlone) {
       "printf '[\"%s %s %s\"]' \"$CAISSON_SESSION_KEY\" \"$CAISSON_IDEMPOTENCY_KEY\" \"$MODE\"; "
       "export MODE=left CAISSON_SESSION_KEY=left";
   for (const std::string who : {"a", "b"}) {
-    CallerContext session(host);
-    session.Bind({.values = {{CallerVariable::kKey, who}}});
-    session_ = std::make_shared<const CallerContext>(session.Fork());
+    CallerContext caller(host);
+    caller.Bind({.values = {{CallerVariable::kKey, who}}});
+    caller_ = std::make_shared<const CallerContext>(caller.Fork());
     idempotency_key_ = "key-" + who;
     EXPECT_EQ(Shown(Shell(script)), "[\"" + who + " key-" + who + " \"]");
   }
-  session_.reset();
+  caller_.reset();
   idempotency_key_.clear();
   EXPECT_EQ(Shown(Shell(script)), "[\"  \"]");
 }

@@ -39,11 +39,11 @@ std::string KeyOf(const std::optional<ChildEnvironment>& environment) {
 }
 
 // Returns the user that a session acts for. Sessions of one user differ, for example in their chat.
-std::string UserOf(const CallerContext* session) {
-  if (session == nullptr) return "";
+std::string UserOf(const CallerContext* caller) {
+  if (caller == nullptr) return "";
   using enum CallerVariable;
-  const std::string user = session->Get(kScopeId) + '\0' + session->Get(kUserId);
-  return user.size() > 1 ? user : session->Get(kPrincipal);
+  const std::string user = caller->Get(kScopeId) + '\0' + caller->Get(kUserId);
+  return user.size() > 1 ? user : caller->Get(kPrincipal);
 }
 
 std::string OriginOf(const UpstreamSpec& spec) {
@@ -88,14 +88,14 @@ Upstream::Upstream(UpstreamSpec spec, UpstreamResources resources)
 // ---- Instances ----
 
 Result<std::optional<ChildEnvironment>> Upstream::EnvironmentFor(
-    const CallerContext* session) const {
-  if (spec_.sharing == Sharing::kShared || session == nullptr) {
+    const CallerContext* caller) const {
+  if (spec_.sharing == Sharing::kShared || caller == nullptr) {
     return std::optional<ChildEnvironment>();
   }
   // The environment of the person, not of one request, because the instance also serves later
   // requests.
   TRY_ASSIGN(ChildEnvironment environment,
-             ChildEnvironment::Build(session->WithoutRequest(), spec_.variables));
+             ChildEnvironment::Build(caller->WithoutRequest(), spec_.variables));
   return std::optional(std::move(environment));
 }
 
@@ -258,9 +258,9 @@ asio::awaitable<Result<void>> Upstream::Open() {
 
 // ---- Tools ----
 
-std::shared_ptr<const UpstreamTools> Upstream::ToolsFor(const CallerContext* session) {
+std::shared_ptr<const UpstreamTools> Upstream::ToolsFor(const CallerContext* caller) {
   static const auto kNone = std::make_shared<const UpstreamTools>();
-  const auto environment = EnvironmentFor(session);
+  const auto environment = EnvironmentFor(caller);
   const std::string key = environment ? KeyOf(*environment) : "";
   auto state = state_.Lock();
   auto found = state->places.find(key);
@@ -352,9 +352,9 @@ asio::awaitable<ToolAnswer> Upstream::Call(std::weak_ptr<Upstream> upstream, std
                                            CallContext call) {
   const auto self = upstream.lock();
   if (self == nullptr) co_return Refused(Error(ErrorCode::kUnavailable, "this upstream is closed"));
-  const auto environment = self->EnvironmentFor(call.session.get());
+  const auto environment = self->EnvironmentFor(call.caller.get());
   if (!environment) co_return Refused(environment.error());
-  const auto use = self->Enter(*environment, UserOf(call.session.get()));
+  const auto use = self->Enter(*environment, UserOf(call.caller.get()));
   if (!use) co_return Refused(use.error());
   co_return co_await (*use)->instance().Call(std::move(tool), std::move(definition),
                                              std::move(arguments), std::move(call.on_progress));

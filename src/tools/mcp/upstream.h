@@ -3,7 +3,7 @@
 //
 //   auto upstream = Upstream::Make({.name = "files", .argv = {"npx", "-y", "..."}}, resources);
 //   auto opened = co_await upstream->Open();                 // it has listed its tools
-//   auto tools = upstream->ToolsFor(session);                // for code of that session
+//   auto tools = upstream->ToolsFor(caller);                 // for code of that caller
 //   ...
 //   upstream->Close();
 //
@@ -88,8 +88,8 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
   // Returns when the server has listed its tools. If it has not, it is asked again later.
   asio::awaitable<Result<void>> Open();
   // Returns the server's latest tools, for this session if it has an instance. Returns the same
-  // pointer for the same tools. `session` null: no session.
-  std::shared_ptr<const UpstreamTools> ToolsFor(const CallerContext* session);
+  // pointer for the same tools. `caller` null: no caller.
+  std::shared_ptr<const UpstreamTools> ToolsFor(const CallerContext* caller);
   void Close();
 
  private:
@@ -113,7 +113,7 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
 
   // Returns the environment of the session's instance; nullopt: the instance without a session
   // serves it.
-  Result<std::optional<ChildEnvironment>> EnvironmentFor(const CallerContext* session) const;
+  Result<std::optional<ChildEnvironment>> EnvironmentFor(const CallerContext* caller) const;
   Result<std::shared_ptr<Use>> Enter(const std::optional<ChildEnvironment>& environment,
                                      const std::string& user);
   // Makes room for one more instance of this user. Returns the instance that must end, or null.

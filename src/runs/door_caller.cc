@@ -1,4 +1,4 @@
-#include "runs/door_session.h"
+#include "runs/door_caller.h"
 
 #include <cstddef>
 #include <utility>
@@ -16,7 +16,7 @@ bool IsName(std::string_view text) {
 
 }  // namespace
 
-CallerContext RemoteSession(CallerHost& host, const Identity& identity, std::string_view door) {
+CallerContext RemoteCaller(CallerHost& host, const Identity& identity, std::string_view door) {
   CallerContext context(host);
   context.Bind({.values = {{kPlatform, std::string(door)},
                            {kSource, std::string(door)},
@@ -29,7 +29,7 @@ CallerContext RemoteSession(CallerHost& host, const Identity& identity, std::str
   return context;
 }
 
-CallerContext LocalSession(CallerHost& host, std::string_view door) {
+CallerContext LocalCaller(CallerHost& host, std::string_view door) {
   CallerContext context = CallerContext::OfStart(host);
   for (const auto& [variable, value] :
        {std::pair(kPlatform, door), {kSource, door}, {kUserId, std::string_view("local")}}) {
