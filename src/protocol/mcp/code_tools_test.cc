@@ -126,11 +126,11 @@ class AskingRuns final : public RunService {
 // A client that answers each question at once with the next of `answers`.
 class TestExchange final : public Exchange {
  public:
-  TestExchange(Caller caller, std::shared_ptr<ClientConnection> session, std::deque<Value> answers,
-               asio::any_io_executor executor)
-      : Exchange(std::move(caller), Request{.id = Value(1), .method = "tools/call"}, session),
+  TestExchange(Caller caller, std::shared_ptr<ClientConnection> connection,
+               std::deque<Value> answers, asio::any_io_executor executor)
+      : Exchange(std::move(caller), Request{.id = Value(1), .method = "tools/call"}, connection),
         executor_(std::move(executor)),
-        session_(std::move(session)),
+        connection_(std::move(connection)),
         answers_(std::move(answers)) {}
 
   bool is_unwanted() const override { return false; }
@@ -144,14 +144,14 @@ class TestExchange final : public Exchange {
     if (request == nullptr || answers_.empty()) return;
     Response response{.id = request->id, .outcome = std::move(answers_.front())};
     answers_.pop_front();
-    asio::post(executor_, [session = session_, response]() mutable {
-      session->questions.Answer(std::move(response));
+    asio::post(executor_, [connection = connection_, response]() mutable {
+      connection->questions.Answer(std::move(response));
     });
   }
 
  private:
   const asio::any_io_executor executor_;
-  const std::shared_ptr<ClientConnection> session_;
+  const std::shared_ptr<ClientConnection> connection_;
   std::deque<Value> answers_;
 };
 
@@ -177,9 +177,10 @@ class CodeToolsTest : public testing::Test {
   }
 
   Reply Call(Caller caller, Dict params, std::deque<Value> answers = {}) {
-    const auto session =
+    const auto connection =
         std::make_shared<ClientConnection>(caller.principal, context_.get_executor());
-    TestExchange exchange(std::move(caller), session, std::move(answers), context_.get_executor());
+    TestExchange exchange(std::move(caller), connection, std::move(answers),
+                          context_.get_executor());
     std::optional<Reply> reply;
     const Request request{.id = Value(1), .method = "tools/call", .params = std::move(params)};
     const auto call = [&]() -> asio::awaitable<void> {
@@ -283,8 +284,8 @@ TEST_F(CodeToolsTest, ModernClientsGetTheQuestionAndRepeatTheRequest) {
 TEST_F(CodeToolsTest, LargeOutcomesAreWrittenInThePool) {
   asio::io_context pool;
   Features features;
-  features.tools = MakeCodeTools(runs_, dialogue_, std::make_shared<const CodeSetting>(),
-                                 pool.get_executor());
+  features.tools =
+      MakeCodeTools(runs_, dialogue_, std::make_shared<const CodeSetting>(), pool.get_executor());
   server_.emplace(ServerInfo{.name = "test", .version = "1"}, std::move(features));
   runs_.verdict = ApprovalState::kApproved;
   runs_.files = {{.path = "/output/large.txt",

@@ -70,9 +70,9 @@ std::string BaseUrl(const net::Request& request) {
 void Deliver(Message message, const std::shared_ptr<HttpSession>& session) {
   asio::post(session->strand, [session, message = std::move(message)]() mutable {
     if (auto* notification = std::get_if<Notification>(&message)) {
-      Server::Notice(*notification, *session->session);
+      Server::Notice(*notification, *session->connection);
     } else if (auto* response = std::get_if<Response>(&message)) {
-      session->session->questions.Answer(std::move(*response));
+      session->connection->questions.Answer(std::move(*response));
     }
   });
 }
@@ -188,10 +188,10 @@ class HttpEndpoint::Conversation : public std::enable_shared_from_this<Conversat
 
 class HttpEndpoint::HttpExchange final : public Exchange {
  public:
-  HttpExchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> session,
+  HttpExchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> connection,
                std::shared_ptr<Conversation> conversation,
                std::shared_ptr<RequestsUnderWay::Underway> underway)
-      : Exchange(std::move(caller), request, std::move(session)),
+      : Exchange(std::move(caller), request, std::move(connection)),
         conversation_(std::move(conversation)),
         underway_(std::move(underway)) {}
 
@@ -326,8 +326,9 @@ asio::awaitable<void> HttpEndpoint::TakeInitialize(Request request, Principal pr
   const auto begun = sessions_.Begin(principal);
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   const auto conversation = std::make_shared<Conversation>(executor, Conversation::Shape());
-  HttpExchange exchange(begun.session->session->LegacyCaller(), request, begun.session->session,
-                        conversation, std::make_shared<RequestsUnderWay::Underway>(Stop(executor)));
+  HttpExchange exchange(begun.session->connection->LegacyCaller(), request,
+                        begun.session->connection, conversation,
+                        std::make_shared<RequestsUnderWay::Underway>(Stop(executor)));
   // Nobody else knows the session yet, so its strand is not needed.
   Reply reply = co_await server_.Handle(request, exchange);
   if (std::holds_alternative<RpcError>(reply)) sessions_.End(principal.owner, begun.id);
@@ -367,7 +368,7 @@ asio::awaitable<void> HttpEndpoint::TakeBatch(Batch batch, Principal principal,
     co_return co_await Tell(http, *refusal);
   }
   const auto& session = std::get<std::shared_ptr<HttpSession>>(found);
-  if (session->session->version != kBatchVersion) {
+  if (session->connection->version != kBatchVersion) {
     co_return co_await Tell(http, ErrorResponse(400, {}, NoBatches()));
   }
   std::vector<Request> requests;
@@ -410,8 +411,8 @@ asio::awaitable<void> HttpEndpoint::AnswerInSession(std::vector<Request> request
   std::vector<std::shared_ptr<HttpExchange>> exchanges;
   for (Request& request : requests) {
     const auto underway = std::make_shared<RequestsUnderWay::Underway>(Stop(session->strand));
-    const auto exchange = std::make_shared<HttpExchange>(session->session->LegacyCaller(), request,
-                                                         session->session, conversation, underway);
+    const auto exchange = std::make_shared<HttpExchange>(
+        session->connection->LegacyCaller(), request, session->connection, conversation, underway);
     exchanges.push_back(exchange);
     Spawn(underway->stop,
           WorkInSession(std::move(request), session, exchange, conversation, underway));
@@ -428,7 +429,7 @@ asio::awaitable<void> HttpEndpoint::WorkInSession(
     std::shared_ptr<Conversation> conversation,
     std::shared_ptr<RequestsUnderWay::Underway> underway) const {
   co_await asio::this_coro::throw_if_cancelled(false);
-  RequestsUnderWay& requests = session->session->requests;
+  RequestsUnderWay& requests = session->connection->requests;
   if (requests.size() >= kMaxRequestsPerSession || !requests.Begin(request.id, underway)) {
     conversation->Finish(request.id,
                          RpcError{.code = RpcCode::kInvalidRequest,
@@ -466,7 +467,7 @@ asio::awaitable<void> HttpEndpoint::Get(net::Exchange& http) {
         net::ToResponse({.status = 409, .detail = "this session already has an open stream"}));
   }
   if (auto events = co_await net::EventStream::Open(http)) {
-    co_await server_.changes().Tell(session->session->LegacyCaller(), [&] {
+    co_await server_.changes().Tell(session->connection->LegacyCaller(), [&] {
       events->Post({.name = "message", .data = NotificationText(kToolsChanged, {})});
     });
   }

@@ -27,11 +27,11 @@ namespace caisson::mcp {
 struct HttpSession {
   HttpSession(Principal principal, const asio::any_io_executor& io)
       : strand(asio::make_strand(io)),
-        session(std::make_shared<ClientConnection>(std::move(principal), strand)) {}
+        connection(std::make_shared<ClientConnection>(std::move(principal), strand)) {}
 
   const asio::any_io_executor strand;
-  const std::shared_ptr<ClientConnection> session;  // Shared with the exchanges.
-  std::atomic<bool> listening = false;              // The client has a stream open.
+  const std::shared_ptr<ClientConnection> connection;  // Shared with the exchanges.
+  std::atomic<bool> listening = false;                 // The client has a stream open.
 };
 
 class HttpSessions {

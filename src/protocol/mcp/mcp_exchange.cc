@@ -25,12 +25,12 @@ void Exchange::Log(LogLevel level, std::string_view logger, Value data) {
 }
 
 asio::awaitable<Result<Value>> Exchange::Ask(std::string method, Dict params) {
-  if (caller_.era == Era::kModern || session_ == nullptr) {
+  if (caller_.era == Era::kModern || connection_ == nullptr) {
     co_return Error(ErrorCode::kFailedPrecondition, "this client cannot be asked during a request");
   }
   if (!is_reachable()) co_return Error(ErrorCode::kUnavailable, "the client disconnected");
   asking_ = true;
-  auto answer = co_await session_->questions.Ask([&](const Value& id) {
+  auto answer = co_await connection_->questions.Ask([&](const Value& id) {
     Send(RequestText(id, method, std::move(params)), Delivery::kNeeded);
   });
   asking_ = false;

@@ -23,19 +23,19 @@ namespace caisson::mcp {
 
 class Exchange {
  public:
-  // `session` null: modern requests over HTTP, which leave no state behind.
-  Exchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> session)
+  // `connection` null: modern requests over HTTP, which leave no state behind.
+  Exchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> connection)
       : caller_(std::move(caller)),
         id_(request.id),
         progress_token_(ProgressToken(request.params)),
-        session_(std::move(session)) {}
+        connection_(std::move(connection)) {}
   virtual ~Exchange() = default;
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   const Caller& caller() const { return caller_; }
   const Value& request_id() const { return id_; }
-  ClientConnection* session() const { return session_.get(); }
+  ClientConnection* connection() const { return connection_.get(); }
   // Returns true if the client has cancelled the request, not merely disconnected.
   virtual bool is_unwanted() const = 0;
 
@@ -63,7 +63,7 @@ class Exchange {
   const Caller caller_;
   const Value id_;
   const std::optional<Value> progress_token_;
-  const std::shared_ptr<ClientConnection> session_;
+  const std::shared_ptr<ClientConnection> connection_;
   bool asking_ = false;
 };
 

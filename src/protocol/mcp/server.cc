@@ -166,10 +166,10 @@ Dict Server::Finished(Dict result, const Method& method, Era era) const {
   return result;
 }
 
-void Server::Notice(const Notification& notification, ClientConnection& session) {
-  if (notification.method == "notifications/initialized") session.initialized = true;
+void Server::Notice(const Notification& notification, ClientConnection& connection) {
+  if (notification.method == "notifications/initialized") connection.initialized = true;
   if (notification.method != "notifications/cancelled") return;
-  if (const Value* id = notification.params.Find("requestId")) session.requests.Cancel(*id);
+  if (const Value* id = notification.params.Find("requestId")) connection.requests.Cancel(*id);
 }
 
 Dict Server::Implementation() const {
@@ -193,10 +193,10 @@ Server::Answer Server::Initialize(const Dict& params, Exchange& exchange) const 
   const auto* requested = FindAs<std::string>(params, "protocolVersion");
   if (requested == nullptr) co_return MustBeString("protocolVersion");
   const std::string version(IsLegacyVersion(*requested) ? *requested : kNewestLegacyVersion);
-  if (ClientConnection* session = exchange.session()) {
-    session->version = version;
+  if (ClientConnection* connection = exchange.connection()) {
+    connection->version = version;
     const auto* capabilities = FindAs<Dict>(params, "capabilities");
-    session->capabilities = capabilities == nullptr ? Dict() : *capabilities;
+    connection->capabilities = capabilities == nullptr ? Dict() : *capabilities;
   }
   Dict result = Object({{"protocolVersion", version},
                         {"capabilities", Capabilities(Era::kLegacy)},
@@ -224,7 +224,7 @@ Server::Answer Server::SetLogLevel(const Dict& params, Exchange& exchange) const
   const auto* name = FindAs<std::string>(params, "level");
   const auto level = name == nullptr ? std::nullopt : ParseLogLevel(*name);
   if (!level) co_return InvalidParams("params.level must be a log level");
-  if (ClientConnection* session = exchange.session()) session->log_level = *level;
+  if (ClientConnection* connection = exchange.connection()) connection->log_level = *level;
   co_return Dict();
 }
 
@@ -316,11 +316,11 @@ Server::Answer Server::Subscribe(const Dict& params, Exchange& exchange) const {
   constexpr std::size_t kMaxSubscriptions = 1000;
   const auto* uri = FindAs<std::string>(params, "uri");
   if (uri == nullptr) co_return MustBeString("uri");
-  if (ClientConnection* session = exchange.session()) {
-    if (session->subscriptions.size() >= kMaxSubscriptions) {
-      co_return InvalidParams("this session has too many subscriptions; end one first");
+  if (ClientConnection* connection = exchange.connection()) {
+    if (connection->subscriptions.size() >= kMaxSubscriptions) {
+      co_return InvalidParams("this connection has too many subscriptions; end one first");
     }
-    session->subscriptions.insert(*uri);
+    connection->subscriptions.insert(*uri);
   }
   co_return Dict();
 }
@@ -328,7 +328,7 @@ Server::Answer Server::Subscribe(const Dict& params, Exchange& exchange) const {
 Server::Answer Server::Unsubscribe(const Dict& params, Exchange& exchange) const {
   const auto* uri = FindAs<std::string>(params, "uri");
   if (uri == nullptr) co_return MustBeString("uri");
-  if (ClientConnection* session = exchange.session()) session->subscriptions.erase(*uri);
+  if (ClientConnection* connection = exchange.connection()) connection->subscriptions.erase(*uri);
   co_return Dict();
 }
 

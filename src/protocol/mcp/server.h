@@ -44,7 +44,7 @@ class Server {
   // For clients that are notified without a subscription, as in the legacy era.
   ToolChanges& changes() const { return *changes_; }
   // Processes a notification of a connection's client.
-  static void Notice(const Notification& notification, ClientConnection& session);
+  static void Notice(const Notification& notification, ClientConnection& connection);
 
  private:
   struct Method;

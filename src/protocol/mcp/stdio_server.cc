@@ -22,9 +22,9 @@ constexpr std::chrono::milliseconds kLastAnswers{500};  // After the client has 
 
 class StdioServer::LineExchange final : public Exchange {
  public:
-  LineExchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> session,
+  LineExchange(Caller caller, const Request& request, std::shared_ptr<ClientConnection> connection,
                LineStream& lines, const RequestsUnderWay::Underway& underway)
-      : Exchange(std::move(caller), request, std::move(session)),
+      : Exchange(std::move(caller), request, std::move(connection)),
         lines_(lines),
         underway_(underway) {}
 
@@ -70,7 +70,7 @@ StdioServer::StdioServer(const Server& server, LineStream& lines, Principal prin
                          const asio::any_io_executor& executor)
     : server_(server),
       lines_(lines),
-      session_(std::make_shared<ClientConnection>(std::move(principal), executor)),
+      connection_(std::make_shared<ClientConnection>(std::move(principal), executor)),
       idle_(executor) {}
 
 asio::awaitable<void> StdioServer::Read() {
@@ -82,8 +82,8 @@ asio::awaitable<void> StdioServer::Read() {
 
 // Notifications for legacy clients; a modern client subscribes (subscriptions/listen).
 asio::awaitable<void> StdioServer::TellChanges() {
-  co_await server_.changes().Tell(session_->LegacyCaller(), [this] {
-    if (session_->initialized) lines_.Write(NotificationText(kToolsChanged, {}));
+  co_await server_.changes().Tell(connection_->LegacyCaller(), [this] {
+    if (connection_->initialized) lines_.Write(NotificationText(kToolsChanged, {}));
   });
 }
 
@@ -93,16 +93,16 @@ asio::awaitable<void> StdioServer::Serve() {
   } else {
     co_await Read();
   }
-  session_->questions.GiveUp();
-  session_->requests.StopEndless();
+  connection_->questions.GiveUp();
+  connection_->requests.StopEndless();
   if (!lines_.is_deaf()) co_await WaitForRequests(kLastAnswers);
-  session_->requests.StopAll();
+  connection_->requests.StopAll();
   co_await WaitForRequests(asio::steady_timer::duration::max());
   co_await lines_.Flush();
 }
 
 asio::awaitable<void> StdioServer::WaitForRequests(asio::steady_timer::duration at_most) {
-  if (session_->requests.size() == 0) co_return;
+  if (connection_->requests.size() == 0) co_return;
   using Time = asio::steady_timer::time_point;
   idle_.expires_at(at_most == asio::steady_timer::duration::max()
                        ? Time::max()
@@ -116,7 +116,7 @@ void StdioServer::Take(const Line& line) {
         {}, RpcError{.code = RpcCode::kInvalidRequest, .message = "the message is too long"}));
   } else if (line.text.find_first_not_of(" \t\r") != std::string::npos) {
     Batch batch = ReadBatch(line.text);
-    if (batch.is_array && session_->version != kBatchVersion) {
+    if (batch.is_array && connection_->version != kBatchVersion) {
       return lines_.Write(ReplyText({}, NoBatches()));
     }
     const auto answers = std::make_shared<Answers>(lines_, batch.is_array);
@@ -128,9 +128,9 @@ void StdioServer::TakeMessage(Message message, const std::shared_ptr<Answers>& a
   if (auto* request = std::get_if<Request>(&message)) {
     Begin(std::move(*request), answers);
   } else if (auto* notification = std::get_if<Notification>(&message)) {
-    Server::Notice(*notification, *session_);
+    Server::Notice(*notification, *connection_);
   } else if (auto* response = std::get_if<Response>(&message)) {
-    session_->questions.Answer(std::move(*response));
+    connection_->questions.Answer(std::move(*response));
   } else {
     auto& bad = std::get<BadMessage>(message);
     answers->Give(ReplyText(bad.id, std::move(bad.error)));
@@ -142,11 +142,11 @@ void StdioServer::Begin(Request request, std::shared_ptr<Answers> answers) {
     answers->Give(ReplyText(request.id,
                             RpcError{.code = RpcCode::kInvalidRequest, .message = std::move(why)}));
   };
-  if (session_->requests.size() >= kMaxRequests)
+  if (connection_->requests.size() >= kMaxRequests)
     return refuse("too many requests are running; wait for an answer");
   auto underway = std::make_shared<RequestsUnderWay::Underway>(Stop(idle_.get_executor()));
   underway->endless = request.method == "subscriptions/listen";
-  if (!session_->requests.Begin(request.id, underway)) {
+  if (!connection_->requests.Begin(request.id, underway)) {
     return refuse("a request with this id is already running");
   }
   Spawn(underway->stop, Answer(std::move(request), underway, std::move(answers)));
@@ -156,22 +156,22 @@ asio::awaitable<void> StdioServer::Answer(Request request,
                                           std::shared_ptr<RequestsUnderWay::Underway> underway,
                                           std::shared_ptr<Answers> answers) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  std::variant<Caller, RpcError> caller = session_->LegacyCaller();
+  std::variant<Caller, RpcError> caller = connection_->LegacyCaller();
   const bool modern = MetaVersion(request.params) != nullptr || request.method == "server/discover";
-  if (modern) caller = ReadModernCaller(request.params, session_->principal);
+  if (modern) caller = ReadModernCaller(request.params, connection_->principal);
   Reply reply;
   if (auto* error = std::get_if<RpcError>(&caller)) {
     reply = std::move(*error);
   } else {
-    LineExchange exchange(std::get<Caller>(std::move(caller)), request, session_, lines_,
+    LineExchange exchange(std::get<Caller>(std::move(caller)), request, connection_, lines_,
                           *underway);
     reply = co_await server_.Handle(request, exchange);
   }
   // A cancelled request gets no answer.
   if (!underway->unwanted) answers->Give(ReplyText(request.id, std::move(reply)));
   answers.reset();  // Before the end of the last request is signalled.
-  session_->requests.End(request.id);
-  if (session_->requests.size() == 0) idle_.cancel();
+  connection_->requests.End(request.id);
+  if (connection_->requests.size() == 0) idle_.cancel();
 }
 
 }  // namespace caisson::mcp

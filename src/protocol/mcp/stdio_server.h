@@ -47,8 +47,8 @@ class StdioServer {
 
   const Server& server_;
   LineStream& lines_;
-  const std::shared_ptr<ClientConnection> session_;  // Shared with the exchanges.
-  asio::steady_timer idle_;                          // Cancelled when the last request has ended.
+  const std::shared_ptr<ClientConnection> connection_;  // Shared with the exchanges.
+  asio::steady_timer idle_;  // Cancelled when the last request has ended.
 };
 
 }  // namespace caisson::mcp
