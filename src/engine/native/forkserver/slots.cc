@@ -23,9 +23,9 @@ namespace {
 constexpr std::size_t kMostSlots = 16;
 
 // The process of a slot.
-class Keeper {
+class SlotProcess {
  public:
-  Keeper(const Inheritance& fork_server, UniqueFd requests, UniqueFd news, std::uint8_t number)
+  SlotProcess(const Inheritance& fork_server, UniqueFd requests, UniqueFd news, std::uint8_t number)
       : fork_server_(fork_server),
         requests_(std::move(requests)),
         news_(std::move(news)),
@@ -150,7 +150,7 @@ bool Slots::Add(const Inheritance& inheritance, const wire::MakeCell* first) {
     const auto number = static_cast<std::uint8_t>(places_.size());
     ours = UniqueFd();
     places_.clear();  // Otherwise this process would keep the sockets of the other slots open.
-    Keeper(inheritance, std::move(its), std::move(news_end_), number).Live();
+    SlotProcess(inheritance, std::move(its), std::move(news_end_), number).Live();
   }
   places_.push_back({.pid = forked->pid, .socket = std::move(ours)});
   return true;
