@@ -90,7 +90,7 @@ class CodeTools {
   asio::awaitable<Reply> Execute(Use use, Exchange& exchange) const {
     if (use.request_state)
       co_return co_await Resume(std::string(kExecuteCode), std::move(use), exchange);
-    auto request = ToStartRun(use.arguments, exchange);
+    auto request = ToRunSpec(use.arguments, exchange);
     if (!request) co_return ErrorResult(request.error().message());
     std::shared_ptr<OutputFeed> feed;
     if (OutputFeed::IsWanted(exchange)) {
@@ -133,7 +133,7 @@ class CodeTools {
   }
 
   // The arguments have been checked against the schema.
-  Result<RunSpec> ToStartRun(const Dict& arguments, const Exchange& exchange) const {
+  Result<RunSpec> ToRunSpec(const Dict& arguments, const Exchange& exchange) const {
     RunSpec request{.code = *FindAs<std::string>(arguments, "code")};
     if (const auto* session = FindAs<std::string>(arguments, "session")) request.session = *session;
     if (const bool* restart = FindAs<bool>(arguments, "restart"); restart != nullptr && *restart) {

@@ -55,7 +55,7 @@ Result<Limits> ReadLimits(const Value& value, Limits limits) {
 }
 
 Result<void> ReadField(std::string_view name, const Value& value, const Limits& usual,
-                       RunRequest& request) {
+                       RunBody& request) {
   if (name == "code") {
     TRY_ASSIGN(request.start.code, Text(name, value));
   } else if (name == "session") {
@@ -115,10 +115,10 @@ Result<StandingYes> ReadStanding(const Value& value) {
 
 }  // namespace
 
-Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual) {
+Result<RunBody> ParseRunBody(std::string_view body, const Limits& usual) {
   TRY_ASSIGN(const Dict fields, ParseObject(body));
   if (fields.Find("code") == nullptr) return Bad("\"code\" is missing");
-  RunRequest request;
+  RunBody request;
   for (const auto& [name, value] : fields.items) {
     TRY(ReadField(*name.If<std::string>(), value, usual, request));
   }

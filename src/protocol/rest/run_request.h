@@ -21,14 +21,14 @@ namespace caisson::rest {
 
 enum class Wait { kUntilItStops, kNotAtAll };
 
-struct RunRequest {
+struct RunBody {
   RunSpec start;
   Wait wait = Wait::kUntilItStops;
 };
 
 // Limits that are not named are `usual`. Fails with kInvalidArgument, with the name and what is
 // wrong.
-Result<RunRequest> ParseRunRequest(std::string_view body, const Limits& usual);
+Result<RunBody> ParseRunBody(std::string_view body, const Limits& usual);
 
 // The result does not say who decides; the caller adds that.
 Result<Answer> ParseAnswer(std::string_view body);

@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(RunRequest, HasCodeAndTheNamedFields) {
-  const auto request = ParseRunRequest(
+TEST(RunBody, HasCodeAndTheNamedFields) {
+  const auto request = ParseRunBody(
       R"({"code":"6*7","session":"s","restart":true,"fork_of":"t","limits":{"wall_seconds":1.5,"files":3},"wait":false})",
       {});
   ASSERT_TRUE(request);
@@ -24,21 +24,21 @@ TEST(RunRequest, HasCodeAndTheNamedFields) {
   EXPECT_EQ(request->wait, Wait::kNotAtAll);
 }
 
-TEST(RunRequest, WithoutLimitsTheRequestHasNone) {
-  const auto request = ParseRunRequest(R"({"code":""})", {});
+TEST(RunBody, WithoutLimitsTheRequestHasNone) {
+  const auto request = ParseRunBody(R"({"code":""})", {});
   ASSERT_TRUE(request);
   EXPECT_FALSE(request->start.limits);
   EXPECT_EQ(request->wait, Wait::kUntilItStops);
 }
 
-TEST(RunRequest, LimitsNotNamedAreTheUsualOnes) {
+TEST(RunBody, LimitsNotNamedAreTheUsualOnes) {
   Limits usual;
   usual.files = 7;
-  const auto request = ParseRunRequest(R"({"code":"","limits":{"wall_seconds":1}})", usual);
+  const auto request = ParseRunBody(R"({"code":"","limits":{"wall_seconds":1}})", usual);
   EXPECT_EQ(request->start.limits->files, 7u);
 }
 
-TEST(RunRequest, MistakesAreNamed) {
+TEST(RunBody, MistakesAreNamed) {
   const std::pair<const char*, const char*> mistakes[] = {
       {"", "not JSON"},
       {"{", "not JSON"},
@@ -62,7 +62,7 @@ TEST(RunRequest, MistakesAreNamed) {
       {R"({"code":"","limits":{"no_such":1}})", "no_such"},
   };
   for (const auto& [body, message] : mistakes) {
-    const auto request = ParseRunRequest(body, {});
+    const auto request = ParseRunBody(body, {});
     ASSERT_FALSE(request) << body;
     EXPECT_EQ(request.error().code(), ErrorCode::kInvalidArgument) << body;
     EXPECT_THAT(request.error().message(), HasSubstr(message)) << body;

@@ -27,8 +27,7 @@ Error Bad(std::string what) {
 
 // The key is the client's key for its request, if it has one.
 std::shared_ptr<const CallerContext> ContextFor(CallerHost& caller_host, const Caller& caller,
-                                                const RunRequest& request,
-                                                const net::Request& asked) {
+                                                const RunBody& request, const net::Request& asked) {
   const std::string* key = asked.headers.Find("Idempotency-Key");
   return ForRequest(
       RemoteCaller(caller_host, caller.identity, "rest"),
@@ -80,7 +79,7 @@ asio::awaitable<Result<RunView>> RunStart::Start() {
   const Caller& caller = CallerOf(asked);
   if (auto json = RequireJson(asked); !json) co_return std::move(json).error();
   auto request = co_await CallAside(services_.cpu_pool, asked.body.size(),
-                                    [&] { return ParseRunRequest(asked.body, usual_); });
+                                    [&] { return ParseRunBody(asked.body, usual_); });
   if (!request) co_return std::move(request).error();
   if (services_.caller_host != nullptr) {
     request->start.caller = ContextFor(*services_.caller_host, caller, *request, asked);
@@ -124,7 +123,7 @@ asio::awaitable<Result<std::optional<RunId>>> RunStart::FindStarted(IsolationKey
   co_return std::optional(std::move(found->run));
 }
 
-asio::awaitable<Result<RunView>> RunStart::StartOnce(IsolationKey owner, RunRequest request) {
+asio::awaitable<Result<RunView>> RunStart::StartOnce(IsolationKey owner, RunBody request) {
   const RunKey key = *request.start.key;
   const Wait wait = request.wait;
   auto run = co_await StartNow(owner, std::move(request));
@@ -136,7 +135,7 @@ asio::awaitable<Result<RunView>> RunStart::StartOnce(IsolationKey owner, RunRequ
   co_return co_await Again(owner, **started, wait);
 }
 
-asio::awaitable<Result<RunView>> RunStart::StartNow(IsolationKey owner, RunRequest request) {
+asio::awaitable<Result<RunView>> RunStart::StartNow(IsolationKey owner, RunBody request) {
   if (request.wait == Wait::kNotAtAll) {
     co_return co_await services_.runs.StartDetached(owner, std::move(request.start));
   }

@@ -48,8 +48,8 @@ class RunStart {
   asio::awaitable<Result<std::optional<RunId>>> FindStarted(IsolationKey owner, RunKey key);
   // Starts the run, or returns the one that another request with the same key has started
   // meanwhile.
-  asio::awaitable<Result<RunView>> StartOnce(IsolationKey owner, RunRequest request);
-  asio::awaitable<Result<RunView>> StartNow(IsolationKey owner, RunRequest request);
+  asio::awaitable<Result<RunView>> StartOnce(IsolationKey owner, RunBody request);
+  asio::awaitable<Result<RunView>> StartNow(IsolationKey owner, RunBody request);
   asio::awaitable<Result<RunView>> Again(IsolationKey owner, RunId id, Wait wait);
   asio::awaitable<void> OpenEvents(RunSpec& start);
 
