@@ -22,9 +22,9 @@
 #include "jail/testing/namespaces.h"
 #include "store/postgres/postgres_store.h"
 #include "store/sqlite/sqlite_store.h"
-#include "tests/durable/host.h"
 #include "tests/durable/killing_engine.h"
 #include "tests/durable/killing_store.h"
+#include "tests/durable/test_host.h"
 #include "tests/durable/windows.h"
 #include "tests/integration/engines.h"
 

@@ -11,7 +11,7 @@
 #include "engine/wasm/worker/saved_cell.h"
 #include "runs/build_text.h"
 #include "runs/journal/records.h"
-#include "tests/durable/host.h"
+#include "tests/durable/test_host.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/guest.h"
 #include "tests/store/backend.h"

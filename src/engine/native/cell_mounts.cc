@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "jail/mount_tree.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 
 namespace caisson {
 namespace {

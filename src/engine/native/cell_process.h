@@ -36,7 +36,7 @@
 #include "engine/native/scratch_space.h"
 #include "engine/native/stream_frames.h"
 #include "jail/cgroup.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 
 namespace caisson {
 

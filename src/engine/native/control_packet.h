@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 
 namespace caisson {
 

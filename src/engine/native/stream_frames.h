@@ -1,5 +1,5 @@
 // StreamFrames splits the bytes that a native cell writes to its socket into frames
-// (wire/fork_server.h).
+// (wire/fork_server_messages.h).
 //
 // Trust     The bytes are hostile. A frame that is too long is an error, and no more is kept than
 //           one frame and the bytes that came with it.

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 #include "wire/ring.h"
 
 namespace caisson {

@@ -1,4 +1,4 @@
-"""The cell's end of its socket (wire/fork_server.h), and above it the module that the guest logic knows
+"""The cell's end of its socket (wire/fork_server_messages.h), and above it the module that the guest logic knows
 as `_caisson`.
 
 It shares its memory with hostile code, so it is not a boundary. Its counts and checks only give

@@ -19,7 +19,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 #include "wire/process_map.h"
 #include "wire/ring.h"
 

@@ -17,7 +17,7 @@
 #include "engine/native/forkserver/control.h"
 #include "engine/native/forkserver/forked_cell.h"
 #include "jail/enclosure.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 
 namespace caisson::forkserver {
 

@@ -1,4 +1,4 @@
-// The fork server's end of the control socket (wire/fork_server.h): packets, and descriptors with
+// The fork server's end of the control socket (wire/fork_server_messages.h): packets, and descriptors with
 // them.
 //
 // Trust     The host is trusted; its packets are checked even so.
@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "jail/attach.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 
 namespace caisson::forkserver {
 

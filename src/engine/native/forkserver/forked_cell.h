@@ -20,7 +20,7 @@
 #include "jail/enclosure.h"
 #include "jail/filter.h"
 #include "jail/slot.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 #include "wire/frames.h"
 
 namespace caisson::forkserver {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 #include "wire/frames.h"
 
 namespace caisson::forkserver {

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/native/forkserver/forked_cell.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 
 namespace caisson::forkserver {
 

@@ -1,4 +1,4 @@
-// A fork server that is a thread: speaks wire/fork_server.h over a real control socket as the test
+// A fork server that is a thread: speaks wire/fork_server_messages.h over a real control socket as the test
 // tells it. Its cells are real processes that only wait to be killed; the thread sends their
 // messages.
 //
@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "engine/native/fork_server_launcher.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 #include "wire/frames.h"
 #include "wire/value.h"
 

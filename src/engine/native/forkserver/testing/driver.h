@@ -19,7 +19,7 @@
 #include "base/unique_fd.h"
 #include "jail/listener.h"
 #include "jail/spawn_process.h"
-#include "wire/fork_server.h"
+#include "wire/fork_server_messages.h"
 #include "wire/frames.h"
 #include "wire/value.h"
 

@@ -1,4 +1,4 @@
-// The messages between the host, a fork server (the fork server of engine `native`) and its cells.
+// The messages between the host, a fork server of engine `native` and its cells.
 //
 // There are two kinds of socket. The control socket (SOCK_SEQPACKET, descriptors by SCM_RIGHTS)
 // connects host and fork server; each packet is one of the structs below. Each cell has its own
