@@ -17,7 +17,8 @@ CAP_SYS_ADMIN = 21
 # What tier namespace uses: mount, ipc, user, pid and network namespaces.
 NAMESPACES = CLONE_NEWNS | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 
-# Adds the tier to each command that runs code, unless the command line or the configuration chooses one.
+# Adds the tier to each command that runs code, unless the command line or the configuration chooses
+# one.
 WRAPPER = """#!/bin/sh
 for argument; do
   case $argument in --tier | --tier=*) exec {program} "$@" ;; esac

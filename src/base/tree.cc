@@ -17,8 +17,8 @@ int OpenDirectory(int parent, const char* name) {
   return ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-// Code that runs under our id can make a directory whose mode forbids us to list it (mkdir with mode
-// 0300), and would hide its files there from limits and from removal.
+// Code that runs under our id can make a directory whose mode forbids us to list it (mkdir with
+// mode 0300), and would hide its files there from limits and from removal.
 int OpenUnlisted(int parent, const char* name) {
   const UniqueFd found(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!found.is_open()) return -1;

@@ -23,7 +23,7 @@ struct BackendOptions {
   std::string engine = "auto";     // "auto", "wasm" or "native".
   std::string tier{kDefaultTier};  // "namespace", "landlock" or "none".
   std::string scratch{};           // See ScratchPlace().
-  std::string installation = {};  // A directory; empty: FindInstallation searches.
+  std::string installation = {};   // A directory; empty: FindInstallation searches.
   // Packages that code may use in engine native; empty: the default list.
   std::vector<std::string> native_packages{};
   std::string python_prefix{};  // Virtual environment for engine native; empty: none.

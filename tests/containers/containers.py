@@ -36,7 +36,8 @@ FIRST_STEPS = [
     (container.OWN_USERS, ("user",), "namespace", ""),
 ]
 
-# Profile, user, the attacks that belong to the tier. Podman refuses sethostname, so cells there have the container's name.
+# Profile, user, the attacks that belong to the tier. Podman refuses sethostname, so cells there
+# have the container's name.
 ESCAPES = [
     (container.PODMAN, "root", "Native/*:Wasm/*:-*/process_host_name"),
     (container.DOCKER, "user", "NativeLandlock/*:WasmLandlock/*"),

@@ -145,25 +145,25 @@ TEST_F(NativeTest, PipesOfOneOwnerLeaveThoseOfAnotherTheirSize) {
     hogs.back().Start({.code = kHog, .limits = {.wall_time = 60s}, .tools = {"tool"}});
   }
   for (Guest& hog : hogs) hog.NextCall();
-  const Outcome outcome = Run(
-      "import fcntl, os\n[fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) for fd in (1, 2, os.pipe()[0])]");
+  const Outcome outcome =
+      Run("import fcntl, os\n[fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) for fd in (1, 2, os.pipe()[0])]");
   EXPECT_EQ(ResultJson(outcome), "[65536,65536,65536]");
 }
 
 TEST_F(NativeTest, APipeThatIsClosedCanBeMadeAgain) {
-  const Outcome outcome = Run(
-      "import os\nfor _ in range(300):\n"
-      "    for fd in os.pipe() + os.pipe(): os.close(fd)\n'made'");
+  const Outcome outcome =
+      Run("import os\nfor _ in range(300):\n"
+          "    for fd in os.pipe() + os.pipe(): os.close(fd)\n'made'");
   EXPECT_EQ(ResultJson(outcome), "\"made\"");
 }
 
 TEST_F(NativeTest, EachProcessOfAPoolHasItsPipes) {
-  const Outcome outcome = Run(
-      "import os\nends = [os.pipe() for _ in range(18)]\n"
-      "for r, w in ends[:15]:\n"
-      "    if os.fork() == 0:\n        os.write(w, b'x'); os._exit(0)\n"
-      "b''.join(os.read(r, 1) for r, w in ends[:15]).decode()",
-      {.wall_time = 20s, .processes = 16});
+  const Outcome outcome =
+      Run("import os\nends = [os.pipe() for _ in range(18)]\n"
+          "for r, w in ends[:15]:\n"
+          "    if os.fork() == 0:\n        os.write(w, b'x'); os._exit(0)\n"
+          "b''.join(os.read(r, 1) for r, w in ends[:15]).decode()",
+          {.wall_time = 20s, .processes = 16});
   EXPECT_EQ(ResultJson(outcome), "\"xxxxxxxxxxxxxxx\"");
 }
 

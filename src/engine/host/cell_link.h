@@ -4,8 +4,8 @@
 // Trust     Everything that comes back is hostile. Implementations pass it to CellProtocol in
 //           bounded pieces (Allowed, OnMessage).
 // Threads   The thread of its lane.
-// Lifetime  Outlives the protocols attached to it, or notifies them (CellProtocol::OnLost) before it
-//           is destroyed.
+// Lifetime  Outlives the protocols attached to it, or notifies them (CellProtocol::OnLost) before
+//           it is destroyed.
 #pragma once
 
 #include <cstddef>

@@ -25,8 +25,8 @@
 // number as end_col_offset: nothing here needs the end of either.
 //
 // Kinds of nodes and fields that Python 3.11 does not have are added to `unknown`, a list, as
-// tuples (line, offset, str). Their expressions stay in the tree in another form, which is good enough to
-// follow values and to find imports, but not to judge them.
+// tuples (line, offset, str). Their expressions stay in the tree in another form, which is good
+// enough to follow values and to find imports, but not to judge them.
 //
 // Returns null with a Python error set if it fails.
 mod_ty ForeignTreeRead(PyObject* message, PyArena* arena, PyObject* unknown);

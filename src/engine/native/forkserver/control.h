@@ -1,5 +1,5 @@
-// The fork server's end of the control socket (wire/fork_server_messages.h): packets, and descriptors with
-// them.
+// The fork server's end of the control socket (wire/fork_server_messages.h): packets, and
+// descriptors with them.
 //
 // Trust     The host is trusted; its packets are checked even so.
 // Threads   One. A forked cell sends its single packet over its copy of the socket.

@@ -2,8 +2,9 @@
 // server, which has the built-in interpreter (ADR 28). Each cell has one, from before its run
 // arrives until its last code is judged.
 //
-// Trust     Trusted until it is confined. Then it reads what the cell's interpreter writes, which is
-//           hostile once code has run. It can open no file, start nothing, and use its socket only.
+// Trust     Trusted until it is confined. Then it reads what the cell's interpreter writes, which
+//           is hostile once code has run. It can open no file, start nothing, and use its socket
+//           only.
 // Threads   Single-threaded processes only.
 // Lifetime  The process ends when the other end of its socket is closed, or its parent is gone.
 #pragma once

@@ -26,8 +26,8 @@ namespace {
 constexpr int kCode = 4;
 constexpr int kCompiled = 5;
 constexpr int kSize = 6;
-// The number that judge.py uses. It is above the limit on open files, so it is not one of those that
-// code may open.
+// The number that judge.py uses. It is above the limit on open files, so it is not one of those
+// that code may open.
 constexpr int kJudge = jail::kSuccessor - 1;
 constexpr int kAboveAll = 64;
 constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;

@@ -3,8 +3,8 @@
 //
 // Trust     Has the host's rights. Runs no code of others and reads no byte that a cell wrote.
 // Threads   A process of its own, single-threaded.
-// Lifetime  Waits for the end of the host, removes, and exits. The host kills it when it has removed
-//           the files itself.
+// Lifetime  Waits for the end of the host, removes, and exits. The host kills it when it has
+//           removed the files itself.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// A fork server that is a thread: speaks wire/fork_server_messages.h over a real control socket as the test
-// tells it. Its cells are real processes that only wait to be killed; the thread sends their
-// messages.
+// A fork server that is a thread: speaks wire/fork_server_messages.h over a real control socket as
+// the test tells it. Its cells are real processes that only wait to be killed; the thread sends
+// their messages.
 //
 // Trust     Plays the hostile side.
 // Threads   One thread per started fork server runs the script; everything else runs on the lane.
