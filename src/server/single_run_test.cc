@@ -169,7 +169,7 @@ TEST_F(SingleRunTest, WhatHasEndedInMemoryIsForgotten) {
   ASSERT_TRUE(left) << left.error().message();
   EXPECT_EQ(left->outcome.find("before"), std::string::npos);
   engine_.Push({.outcome = {.status = RunStatus::kCompleted}});
-  const auto plain = Perform(Code());
+  const auto plain = Perform({.code = "x", .approvals = Approvals::kNone});
   EXPECT_EQ(RunHere(runs_.Find(owner_, plain->id)).error().code(), ErrorCode::kNotFound);
 }
 
