@@ -218,8 +218,10 @@ asio::awaitable<Result<std::shared_ptr<LiveRun>>> JournaledRuns::Begin(Isolation
   if (!start) co_return std::move(start).error();
   const auto starting = CountStart(owner);
   if (!starting) co_return starting.error();
-  if (auto room = co_await usage_.BeforeOneMore(owner); !room) co_return std::move(room).error();
   stored_first = stored_first || start->record.seed || start->key;
+  if (stored_first || options_.settings.keeps_ended) {
+    if (auto room = co_await usage_.BeforeOneMore(owner); !room) co_return std::move(room).error();
+  }
   if (stored_first) {
     const auto create = [&](Try) {
       return options_.store.runs().Create(owner,

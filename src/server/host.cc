@@ -1,6 +1,5 @@
 #include "server/host.h"
 
-#include <future>
 #include <utility>
 
 #include "base/run_here.h"
@@ -41,18 +40,12 @@ Result<std::unique_ptr<Host>> Host::Open(HostOptions options) {
     TRY_ASSIGN(state, open_state());
     options.code.hidden = state->hidden();
   }
-  // A store in memory takes some milliseconds, in which the engine starts. Not with tools: their
-  // starter is a copy of this process, made while nothing else happens in it.
-  std::future<Result<std::unique_ptr<HostState>>> opening;
-  if (options.keeps == Keeps::kNothing && options.code.tools.empty()) {
-    opening = std::async(std::launch::async, open_state);
-  }
   TRY_ASSIGN(auto code, CodeService::Open(std::move(options.code)));
   if (options.keeps == Keeps::kRunsThatMayAsk && !MayAsk(*code->setting()->tools)) {
     options.keeps = Keeps::kNothing;
   }
   if (state == nullptr) {
-    TRY_ASSIGN(state, opening.valid() ? opening.get() : open_state());
+    TRY_ASSIGN(state, open_state());
   }
   std::unique_ptr<BackgroundLoop> loop;
   if (!options.executor) {

@@ -17,7 +17,7 @@ std::string NewSessionId() {
 }
 
 const IsolationKey& OwnerOf(const HttpSession& session) {
-  return session.session->principal.owner;
+  return session.connection->principal.owner;
 }
 
 }  // namespace

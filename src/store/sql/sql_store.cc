@@ -40,7 +40,11 @@ class SqlStore final : public Store {
 Result<std::unique_ptr<Store>> OpenSqlStore(std::unique_ptr<Database> database) {
   TRY(database->TransactNow(
       Access::kWrite, [](Connection& connection) { return Migrate(connection, Migrations()); }));
-  return std::unique_ptr<Store>(std::make_unique<SqlStore>(std::move(database)));
+  return OpenMigratedStore(std::move(database));
+}
+
+std::unique_ptr<Store> OpenMigratedStore(std::unique_ptr<Database> database) {
+  return std::make_unique<SqlStore>(std::move(database));
 }
 
 }  // namespace caisson

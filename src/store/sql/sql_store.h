@@ -16,6 +16,8 @@ namespace caisson {
 
 // Migrates the schema first.
 Result<std::unique_ptr<Store>> OpenSqlStore(std::unique_ptr<Database> database);
+// The same for a database whose connections have the schema when they are used.
+std::unique_ptr<Store> OpenMigratedStore(std::unique_ptr<Database> database);
 
 // One per concern; `database` outlives them.
 std::unique_ptr<RunStore> MakeSqlRuns(Database& database);
