@@ -367,6 +367,19 @@ std::unique_ptr<Engine> EscapeTest::engine_;
 Target EscapeTest::target_ = kWasm;
 Clean EscapeTest::clean_;
 
+// A thread of the engine may still be removing the files of cells that have ended: several equal
+// counts in a row show that it is done.
+Census SettledCensus() {
+  constexpr int kEqual = 6;
+  Census census = TakeCensus();
+  for (int equal = 1; equal < kEqual;) {
+    Census next = TakeCensus();
+    equal = next == census ? equal + 1 : 1;
+    census = std::move(next);
+  }
+  return census;
+}
+
 TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
   const Attack& attack = GetParam();
   ASSERT_FALSE(attack.expect.empty()) << "the attack does not say how it must end";
@@ -377,7 +390,9 @@ TEST_P(EscapeTest, DoesNoHarmAndLeavesNoTrace) {
              .limits = {.wall_time = std::chrono::seconds(200)},
              .tools = {"tool"}});
   bob.NextCall();
-  const Census before = TakeCensus();
+  const bool has_scratch =
+      attack.target.kind != EngineKind::kWasm && attack.target.tier == jail::Tier::kLandlock;
+  const Census before = has_scratch ? SettledCensus() : TakeCensus();
   const std::uint64_t memory = OwnResidentMemory();
   const auto lost = engine_->stats().workers_lost;
 
