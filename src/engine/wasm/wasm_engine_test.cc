@@ -104,13 +104,14 @@ TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
 
 TEST(WasmEngineTest, ACellThatReadsNothingIsLimitedAloneAndDelaysNobody) {
   std::atomic<bool> reads = false;
-  std::vector<std::pair<std::uint64_t, ToWorker>> received;
-  std::uint64_t hog = 0;
+  // What the worker received, and the cell that read nothing.
+  std::promise<std::pair<std::vector<std::pair<std::uint64_t, ToWorker>>, std::uint64_t>> seen;
   auto engine = MakeEngine([&](WorkerEnd& end, int) -> WorkerExit {
     end.Ready();
     const auto start = end.Receive();
     if (!start) return {};
-    hog = start->cell;
+    const std::uint64_t hog = start->cell;
+    std::vector<std::pair<std::uint64_t, ToWorker>> received;
     for (std::uint32_t seq = 0; seq < 3; ++seq) end.Call(hog, seq, "large");
     reads.wait(false);
     while (received.size() < 4) {
@@ -119,6 +120,7 @@ TEST(WasmEngineTest, ACellThatReadsNothingIsLimitedAloneAndDelaysNobody) {
       received.emplace_back(message->cell, message->kind);
       if (message->kind == ToWorker::kStart) end.Return(message->cell, message->Code());
     }
+    seen.set_value({std::move(received), hog});
     end.Return(hog, Value(true));
     end.Receive();
     return {};
@@ -154,6 +156,7 @@ TEST(WasmEngineTest, ACellThatReadsNothingIsLimitedAloneAndDelaysNobody) {
   const auto outcome = other.get_future().get();
   ASSERT_TRUE(outcome) << outcome.error().message();
   EXPECT_EQ(*outcome->result, Value("other"));
+  const auto [received, hog] = seen.get_future().get();
   ASSERT_EQ(received.size(), 4u);
   EXPECT_EQ(received[0], std::pair(hog, ToWorker::kAnswer));
   EXPECT_EQ(received[1].second, ToWorker::kStart);  // Before what else waits for the first cell.
