@@ -44,7 +44,8 @@ class Checks(unittest.TestCase):
 
     def test_growing_memory_is_found_and_flat_memory_is_not(self):
         self.assertEqual(soak.check_memory([100 << 20] * 40)[1], [])
-        self.assertTrue(soak.check_memory([(100 + 10 * second) << 20 for second in range(40)])[1])
+        self.assertTrue(soak.check_memory([(100 + 50 * second) << 20 for second in range(40)])[1])
+        self.assertTrue(soak.check_memory([(100 + second // 5) << 20 for second in range(1200)])[1])
 
     def test_too_few_samples_are_not_taken_for_flat_memory(self):
         self.assertTrue(soak.check_memory([1] * 3)[1])
