@@ -104,7 +104,7 @@ TEST(WasmEngineTest, WorksFromAnExecutorThatIsNoLane) {
 
 TEST(WasmEngineTest, ACellThatReadsNothingIsLimitedAloneAndDelaysNobody) {
   std::atomic<bool> reads = false;
-  // What the worker received, and the cell that read nothing.
+  // The messages that the worker received, and the cell that read nothing.
   std::promise<std::pair<std::vector<std::pair<std::uint64_t, ToWorker>>, std::uint64_t>> seen;
   auto engine = MakeEngine([&](WorkerEnd& end, int) -> WorkerExit {
     end.Ready();

@@ -88,7 +88,7 @@ class WorkerLink final : public CellLink {
     std::string bytes;
     std::size_t sent = 0;
   };
-  // What waits for one cell, in order.
+  // The messages that wait for one cell, in order.
   struct Queue {
     std::deque<Outgoing> messages;
     std::size_t bytes = 0;

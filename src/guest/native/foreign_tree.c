@@ -165,8 +165,8 @@ static PyObject* StandInStatement(PyObject* parts, const Place* place) {
   return Make("Expr", "value", value, "value", Py_XNewRef(value), place);
 }
 
-// What stands for a node of an unknown kind; for one that is no expression or statement, such as a
-// type parameter, a list of its expressions.
+// Returns the replacement for a node of an unknown kind. A node that is no expression or statement,
+// such as a type parameter, becomes a list of its expressions.
 static PyObject* StandIn(PyObject* base, PyObject* parts, const Place* place) {
   if (IsText(base, "expr")) {
     return Make("Tuple", "elts", Py_NewRef(parts), "ctx", Py_NewRef(load), place);

@@ -120,7 +120,7 @@ static int AddEdit(PyObject* edits, PyObject* edit) {
   return status;
 }
 
-// What WrapInCall has inserted: a call of a method of a constant function.
+// Finds an expression that WrapInCall has inserted: a call of a method of a constant function.
 static int FindWrapper(TreeVisitor* visitor, expr_ty* slot) {
   expr_ty expr = *slot;
   if (expr->kind != Call_kind || expr->v.Call.func->kind != Attribute_kind) return kVisitChildren;

@@ -6,8 +6,8 @@
 #include "guest/hooks.h"
 #include "guest/policy/modules.h"
 
-// What stands for members of modules, and for variables. They differ, because the analyses compare
-// variables with members.
+// Replacements for members of modules, and others for variables. They differ, because the analyses
+// compare variables with members.
 typedef struct StandIns {
   PyObject* function;
   PyObject* type;

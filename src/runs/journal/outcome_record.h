@@ -1,4 +1,4 @@
-// What a store keeps of a finished run: the outcome as bytes, a short summary for lists, and the
+// The record of a finished run in a store: the outcome as bytes, a short summary for lists, and the
 // contents of its files, by number.
 //
 // Trust     Same as records.h. Outcomes are hostile content.

@@ -210,8 +210,8 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::BeginRefused(
   co_return Instead{*std::move(written.refused)};
 }
 
-// What the code was told before a call is in the store when the call is, whether or not the calls
-// before it are.
+// Returns the readings of clocks that the code received before this call. They are stored with the
+// call, whether or not the earlier calls are stored.
 std::string RunJournal::TakeTrace(std::uint32_t seq) {
   auto state = state_.Lock();
   std::vector<TracePart> parts;

@@ -49,7 +49,7 @@ inline std::string Encoded(const Value& value) {
   return out;
 }
 
-// What the process of a cell does. kSleepsWithThread: it has a second thread, which ends when the
+// The behaviour of a cell's process. kSleepsWithThread: it has a second thread, which ends when the
 // process gets SIGUSR1.
 enum class Idleness { kSleeps, kSpins, kSleepsWithThread };
 
