@@ -13,7 +13,7 @@ caisson := $(release)/caisson
 configure = cmake --preset $(1) $(if $(wildcard build/$(1)/build.ninja),>/dev/null)
 compile = cmake --build build/$(1) --parallel $(JOBS)
 # One job more than there are cores: many tests wait for limits, restarts and each other.
-run_tests = tools/run-tests $(1) --label-exclude "matrix|containers|soak|fairness" --parallel $$(($(JOBS) + 1))
+run_tests = tools/run-tests $(1) --retry-alone --label-exclude "matrix|containers|soak|fairness" --parallel $$(($(JOBS) + 1))
 # cmake/sanitizers.cmake writes the tests that tests/sanitizers.txt excludes into the build folder.
 run_sanitized = $(call run_tests,$(1)) --exclude-regex "$$(cat build/$(1)/never_sanitized)"
 run_gate = $(call run_tests,$(1)) --label-regex '^(unit|integration)$$' --exclude-regex "$$(cat build/$(1)/not_gated)"

@@ -95,6 +95,25 @@ class RunTests(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stdout)
         self.assertRegex(ran.stdout, r"3 skipped:\n +2  no disk\n +1  no root\n")
 
+    def test_a_failed_test_gets_a_second_try_alone(self):
+        once = "[ -e tried ] && exit 0; touch tried; echo first-try; exit 1"
+        tests = program_test("A.Once", once) + program_test("A.Good", "exit 0")
+        ran = self.run_tests(tests, "--retry-alone")
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertIn("first-try", ran.stdout)
+        self.assertIn("1 failed beside other tests and passed alone: A.Once", ran.stdout)
+        self.assertNotEqual(self.run_tests(tests).returncode, 0)
+
+    def test_a_test_that_fails_twice_fails(self):
+        ran = self.run_tests(program_test("A.Bad", "exit 1"), "--retry-alone")
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("0 failed beside other tests and passed alone: none", ran.stdout)
+
+    def test_many_failures_are_not_tried_again(self):
+        ran = self.run_tests("".join(program_test(f"A.Bad{i}", "exit 1") for i in range(6)), "--retry-alone")
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertNotIn("once more", ran.stdout)
+
     def test_arguments_select_tests(self):
         ran = self.run_tests("add_test(one /bin/false)\nadd_test(two /bin/true)\n", "-R", "two")
         self.assertEqual(ran.returncode, 0, ran.stdout)

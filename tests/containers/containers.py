@@ -82,7 +82,7 @@ def escape(profile, user, attacks):
 
 def suites(profile, user, which, reason):
     def test(self):
-        command = ["/usr/bin/python3.11", "tools/run-tests", OPTIONS.programs.name, "--parallel", "2", *which]
+        command = ["/usr/bin/python3.11", "tools/run-tests", OPTIONS.programs.name, "--retry-alone", "--parallel", "2", *which]
         script = f"cd {shlex.quote(str(OPTIONS.source))} && {shlex.join(command)}"
         tmpfs = [OPTIONS.programs / "Testing"]  # ctest writes its log there.
         if not OPTIONS.interpreter.is_relative_to("/usr"):  # ctest starts Python by the name that CMake found.
