@@ -17,6 +17,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <concepts>
 #include <exception>
 #include <future>
@@ -128,6 +129,14 @@ std::invoke_result_t<Function&> Call(Function function) {
 }
 
 }  // namespace internal
+
+// Returns whether the calling coroutine was cancelled. A wait that begins after the cancellation is
+// not cancelled: a coroutine that Asio does not end with an exception (throw_if_cancelled) asks this
+// before it waits.
+inline asio::awaitable<bool> IsCancelled() {
+  const auto state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() != asio::cancellation_type::none;
+}
 
 // Runs `work` on the executor. At the end, calls on_end(std::exception_ptr) or on_end() there. If
 // `on_end` does not take the exception, an exception terminates the program.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/spawn.h"
+
 namespace caisson {
 
 // A place in the queue. If the waiting coroutine ends for any reason, the destructor removes it
@@ -49,7 +51,10 @@ asio::awaitable<std::optional<Turnstile::Pass>> Turnstile::Enter() const {
   const Shared state = state_;
   Ticket ticket(state);
   if (!ticket.TryEnter()) {
-    if (co_await ticket.wakeup().Sleep() == Wakeup::Reason::kCancelled) co_return std::nullopt;
+    if (co_await IsCancelled() ||
+        co_await ticket.wakeup().Sleep() == Wakeup::Reason::kCancelled) {
+      co_return std::nullopt;
+    }
     ticket.Use();
   }
   co_return Pass(state);

@@ -9,6 +9,7 @@
 #include "approval/binding.h"
 #include "base/aead.h"
 #include "base/low_priority_pool.h"
+#include "base/spawn.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/stored_view.h"
 
@@ -264,12 +265,15 @@ asio::awaitable<Result<RunView>> JournaledRuns::Start(IsolationKey owner, RunSpe
     return news.view.state == RunState::kRunning ||
            (request.on_ask && news.view.state == RunState::kWaiting);
   };
+  bool stopped = false;
   while (!news.ended && !news.gone && stays()) {
-    const auto why = co_await run->AwaitNews(news.version, RunClock::Time::max());
+    if (!stopped && co_await IsCancelled()) {
+      stopped = true;
+      if (request.key) break;
+      run->Cancel();
+    }
+    co_await run->AwaitNews(news.version, RunClock::Time::max());
     news = run->news();
-    if (why != Wakeup::Reason::kCancelled || !stays()) continue;
-    if (request.key) break;
-    run->Cancel();
   }
   Result<RunView> view = std::move(news.view);
   if (news.error) {
@@ -374,10 +378,11 @@ asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(
     const bool here = run && (!news.gone || news.ended);
     auto view = here ? Result<RunView>(news.view) : co_await FindStored(owner, id);
     if (!view || enough(*view) || std::chrono::steady_clock::now() >= deadline) co_return view;
+    if (co_await IsCancelled()) {
+      co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
+    }
     if (here && !news.ended) {
-      if (co_await run->AwaitNews(news.version, deadline) == Wakeup::Reason::kCancelled) {
-        co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
-      }
+      co_await run->AwaitNews(news.version, deadline);
       continue;
     }
     // Another replica has it, or it sleeps. Most that are awaited have just been decided and are on
@@ -385,8 +390,7 @@ asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(
     asio::steady_timer timer(co_await asio::this_coro::executor);
     timer.expires_at(std::min(deadline, std::chrono::steady_clock::now() + look_again));
     look_again = std::min(look_again * 2, kLookAgain);
-    const auto [error] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-    if (error) co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
+    co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "approval/binding.h"
 #include "base/run_on.h"
+#include "base/spawn.h"
 #include "runs/build_text.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/resumption.h"
@@ -219,8 +220,7 @@ asio::awaitable<bool> LiveRun::Recover() {
   if (!can_be_saved() || !ours) co_return false;
   const auto why = co_await resources_.patience.Insist<std::optional<std::string>>(
       [this](Try) { return ReadAgain(resources_, start_); });
-  const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
-  co_return why && !*why && asked == asio::cancellation_type::none;
+  co_return why && !*why && !co_await IsCancelled();
 }
 
 asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {

@@ -50,6 +50,8 @@ Result<RunView> SingleRun::Perform(RunSpec request, OnOutput on_output, Ask ask,
 asio::awaitable<Result<RunView>> SingleRun::Run(RunSpec request, const Ask& ask) {
   co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
   auto view = co_await runs_.Start(owner_, std::move(request));
+  if (!view) co_return view;
+  const RunId id = view->id;
   while (ask && view && view->state == RunState::kWaiting && view->saved_bytes == 0) {
     for (const OutcomeApproval& each : view->outcome.approvals) {
       auto approval = co_await runs_.FindApproval(owner_, ApprovalId(each.id));
@@ -58,9 +60,9 @@ asio::awaitable<Result<RunView>> SingleRun::Run(RunSpec request, const Ask& ask)
     }
     view = co_await runs_.Await(owner_, view->id, ApprovalIds(*view),
                                 std::chrono::steady_clock::time_point::max());
+    if (co_await IsCancelled()) view = co_await runs_.Cancel(owner_, id);
   }
   if (!view) co_return view;
-  const RunId id = view->id;
   co_return co_await WithFiles(
       *std::move(view), [&](std::uint32_t number) { return runs_.File(owner_, id, number); });
 }

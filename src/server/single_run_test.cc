@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -144,6 +145,24 @@ TEST_F(SingleRunTest, ARunThatIsCancelledWhileItAsksLeavesTheCallUndone) {
   ASSERT_TRUE(view) << view.error().message();
   EXPECT_EQ(view->outcome.status, RunStatus::kCancelled);
   EXPECT_EQ(view->outcome.calls.at(0).outcome, "pending");
+}
+
+// The answer is awaited on the thread that the run's news come to. The news are queued first. A run
+// in a session is asked about in both ways, because it cannot be stored while it waits.
+TEST_F(SingleRunTest, ACancellationThatComesRightAfterNewsIsNotLost) {
+  for (const auto asks : {SingleRun::Asks::kAtOnce, SingleRun::Asks::kIfLost}) {
+    engine_.Push(Sends());
+    SingleRun run(runs_, owner_);
+    const auto give_up = [&](const StoredApproval&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      run.Cancel();
+      return std::optional<Answer>();
+    };
+    const auto view = run.Perform({.code = "x", .session = "s", .restart = Restart::kIfLost},
+                                  Ignore, give_up, asks);
+    ASSERT_TRUE(view) << view.error().message();
+    EXPECT_EQ(view->outcome.status, RunStatus::kCancelled);
+  }
 }
 
 TEST_F(SingleRunTest, ApprovalBeforehandAsksNobodyAndNoApprovalDenies) {

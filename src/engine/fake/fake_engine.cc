@@ -6,6 +6,8 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/spawn.h"
+
 namespace caisson {
 namespace {
 
@@ -148,8 +150,7 @@ class FakeCell final : public Cell {
     while ((open_seq_ || play_->sleeps_until) && !Stopped()) {
       signal_.expires_at(asio::steady_timer::time_point::max());
       co_await signal_.async_wait(asio::as_tuple(asio::use_awaitable));
-      const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
-      if (asked != asio::cancellation_type::none) cancelled_ = true;
+      if (co_await IsCancelled()) cancelled_ = true;
     }
   }
 

@@ -155,20 +155,20 @@ class CodeTools {
                                   Exchange& exchange) const {
     const Caller& caller = exchange.caller();
     while (run && run->state == RunState::kWaiting && caller.Can("elicitation")) {
+      const RunId id = run->id;
       if (caller.era == Era::kModern) {
         auto question = co_await approvals_.Question(*run, purpose, exchange);
         if (!question) break;
         co_return *std::move(question);
       }
       const auto answered = co_await approvals_.AskNow(*run, exchange);
-      if (exchange.is_unwanted()) {
-        run = co_await runs_.Cancel(caller.owner(), run->id);
-      } else if (answered == ApprovalDialogue::Answered::kAll) {
-        run = co_await runs_.Await(caller.owner(), run->id, ApprovalIds(*run),
+      if (answered == ApprovalDialogue::Answered::kAll) {
+        run = co_await runs_.Await(caller.owner(), id, ApprovalIds(*run),
                                    std::chrono::steady_clock::now() + kPatience);
-      } else {
+      } else if (!exchange.is_unwanted()) {
         break;
       }
+      if (exchange.is_unwanted()) run = co_await runs_.Cancel(caller.owner(), id);
     }
     if (run) {
       const auto load = [this, owner = caller.owner(), id = run->id](std::uint32_t number) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/spawn.h"
 #include "base/wakeup.h"
 
 namespace caisson::mcp {
@@ -44,9 +45,7 @@ asio::awaitable<void> ToolChanges::Tell(Caller caller, std::function<void()> on_
     }
     look_again.expires_after(kLookAgain);
     look_again.async_wait([wake](const boost::system::error_code&) { wake(); });
-    // A wait that begins after the cancellation would not end.
-    const auto state = co_await asio::this_coro::cancellation_state;
-    if (closed_ || state.cancelled() != asio::cancellation_type::none) co_return;
+    if (closed_ || co_await IsCancelled()) co_return;
     reason = co_await wakeup->Sleep();
   }
 }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/run_on.h"
+#include "base/spawn.h"
 #include "workspace/workspace.h"
 
 namespace caisson {
@@ -58,10 +59,7 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CellRun& request, AfterRu
                                            std::optional<asio::any_io_executor> cpu_pool) {
   co_await asio::this_coro::throw_if_cancelled(false);  // The outcome says that it was cancelled.
   // Whoever cancelled while there was no cell yet has done so once and for all.
-  const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
-  if (asked != asio::cancellation_type::none) {
-    co_return Error(ErrorCode::kCancelled, "cancelled before it began");
-  }
+  if (co_await IsCancelled()) co_return Error(ErrorCode::kCancelled, "cancelled before it began");
   ResumeState resume = std::move(request.resume).value_or(ResumeState{});
   const auto on_sleep = [observer = resume.observer](std::optional<HostTime> until) {
     if (observer) observer->OnSleep(until);
@@ -163,8 +161,7 @@ asio::awaitable<Result<CodeRunner::Opened>> CodeRunner::Open(const CellRun& requ
   if (!saved && !cells_.empty()) options.prepared = cells_.Take(KeyOf(request));
   auto opening = saved ? Restore(request, std::move(options)) : engine_.Open(std::move(options));
   auto cell = co_await std::move(opening);
-  const auto asked = (co_await asio::this_coro::cancellation_state).cancelled();
-  if (cell && asked != asio::cancellation_type::none) {
+  if (cell && co_await IsCancelled()) {
     const asio::any_io_executor executor = (*cell)->executor();
     asio::post(executor, [unused = *std::move(cell)] {});  // It goes where it lives.
     co_return Error(ErrorCode::kCancelled, "cancelled before it began");

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/run_on.h"
+#include "base/spawn.h"
 #include "base/turnstile.h"
 #include "base/utf8.h"
 #include "jail/program.h"
@@ -81,11 +82,6 @@ class Conversation {
  private:
   using Wait = asio::posix::stream_descriptor;
   static constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
-
-  static asio::awaitable<bool> IsCancelled() {
-    const auto state = co_await asio::this_coro::cancellation_state;
-    co_return state.cancelled() != asio::cancellation_type::none;
-  }
 
   asio::awaitable<void> ReadOutput() {
     std::array<char, 16384> buffer;

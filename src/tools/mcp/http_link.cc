@@ -148,8 +148,7 @@ asio::awaitable<Result<HttpResponse>> HttpLink::Post(HttpRequest request, Time u
                     deadline.async_wait(asio::as_tuple(asio::use_awaitable)));
   deadlines_.erase(&deadline);
   if (came && *came) co_return *std::move(came);
-  const auto state = co_await asio::this_coro::cancellation_state;
-  if (state.cancelled() != asio::cancellation_type::none) {
+  if (co_await IsCancelled()) {
     co_return Error(ErrorCode::kCancelled, "the wait for the answer was cancelled");
   }
   if (came) co_return *std::move(came);

@@ -53,11 +53,6 @@ Dict ClientInfo() {
   return Object({{"name", "caisson"}, {"version", "1"}});
 }
 
-asio::awaitable<bool> IsCancelled() {
-  const auto state = co_await asio::this_coro::cancellation_state;
-  co_return state.cancelled() != asio::cancellation_type::none;
-}
-
 }  // namespace
 
 UpstreamInstance::UpstreamInstance(const asio::any_io_executor& io, UpstreamInstanceOptions options)
