@@ -55,7 +55,7 @@ std::shared_ptr<const CodeSetting> JournaledRuns::SettingNamed(const std::string
                                                                const CallerContext* session) const {
   if (name.empty()) return options_.setting.For(session);
   const auto found = options_.named_settings.find(name);
-  return found == options_.named_settings.end() ? nullptr : found->second.For(session);
+  return found == options_.named_settings.end() ? nullptr : found->second;
 }
 
 // ---- Runs that are here ----
@@ -200,9 +200,10 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
   if (start.caller) start.record.caller = start.caller->Record();
   TRY(CheckLimits(start.record.limits, start.setting->ceiling));
   if (start.setting != usual) {
+    const auto named = std::ranges::find(options_.named_settings, start.setting,
+                                         [](const auto& entry) { return entry.second; });
     // One that nobody knows by name is gone with this process; no name of ours has a space.
-    const bool is_known = options_.named_settings.contains(start.setting->name);
-    start.record.setting = is_known ? start.setting->name : "not named";
+    start.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
   }
   if (request.approvals == Approvals::kAsk && MayAsk(*start.setting->tools)) {
     const AeadKey random = AeadKey::Random();

@@ -46,9 +46,9 @@ struct JournaledRunsOptions {
   const KeyRing& keys;
   asio::any_io_executor executor;
   SettingSource setting;
-  // Other settings that a RunSpec may point to, by CodeSetting::name. After a restart, only runs
-  // with one of these or with the service's own setting are resumed.
-  std::map<std::string, SettingSource> named_settings{};
+  // Other settings that a RunSpec may point to. After a restart, only runs with one of these or
+  // with the service's own setting are resumed.
+  std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
   CallerHost* caller_host = nullptr;  // Null: runs that act for a caller are not resumed.
   const Clock* clock = nullptr;       // null: the system's clock.
   RunSettings settings{};

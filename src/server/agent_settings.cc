@@ -29,7 +29,6 @@ Result<std::shared_ptr<const OfferedSetting>> MakeSetting(const AgentConfig& age
     upstreams.push_back(found->second);
   }
   CodeSetting setting = parts.setting;
-  setting.name = AgentSettingName(agent.name);
   setting.tools = std::make_shared<const ToolSet>(std::move(tools));
   setting.limits = agent.limits.value_or(setting.limits);
   setting.policy = agent.policy.value_or(setting.policy);

@@ -45,7 +45,6 @@ TEST_F(AgentSettingsTest, AnAgentHasTheToolsThatItNamesInItsOrder) {
   const auto setting = Make({.name = "a", .model = "m", .tools = {"send", "add"}});
   ASSERT_TRUE(setting) << setting.error().message();
   EXPECT_THAT(Names(**setting), ElementsAre("send", "add"));
-  EXPECT_EQ((*setting)->name, "agent:a");
   EXPECT_EQ((*setting)->limits.wall_time, std::chrono::seconds(3));
 }
 

@@ -69,7 +69,7 @@ class CodeService {
   }
   std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
   SettingSource settings() const { return SourceOf(*setting_); }
-  // The settings of the agents, by CodeSetting::name (server/agent_settings.h).
+  // The settings of the agents, by the names of server/agent_settings.h.
   std::map<std::string, SettingSource> named_settings() const;
 
   // Large messages are parsed on this executor. It lives as long as the service.

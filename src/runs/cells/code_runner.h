@@ -43,8 +43,6 @@ namespace caisson {
 
 // The tools, limits, policy and files that code runs with. Runs share it, and it never changes.
 struct CodeSetting {
-  // The name under which a service of runs finds it after a restart; empty: none.
-  std::string name{};
   std::shared_ptr<const ToolSet> tools = std::make_shared<const ToolSet>();
   Limits limits{};                    // Defaults of a run.
   Limits ceiling = DefaultCeiling();  // The maximum that a run can ask for.
