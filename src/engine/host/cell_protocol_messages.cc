@@ -30,6 +30,8 @@ constexpr std::size_t kMaxToolNameBytes = 256;
 constexpr std::size_t kMaxEarlyCallBytes = 16u << 20;
 constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::size_t kMaxTextBytes = 64u << 10;
+// Output up to this size grows in steps.
+constexpr std::size_t kGrowInStepsBytes = 64u << 10;
 
 Error Violation(const std::string& what) {
   return Error(ErrorCode::kInternal, "the cell broke the protocol: " + what);
@@ -194,9 +196,11 @@ Result<void> CellProtocol::OnOutput(std::string_view message) {
   const bool to_stdout = message[0] == 1;
   message.remove_prefix(1);
   std::string& text = to_stdout ? outcome_.stdout_text : outcome_.stderr_text;
-  if (message.size() > (to_stdout ? limits_.stdout_bytes : limits_.stderr_bytes) - text.size()) {
-    return Violation("output beyond its cap");
-  }
+  const std::uint64_t most = to_stdout ? limits_.stdout_bytes : limits_.stderr_bytes;
+  if (message.size() > most - text.size()) return Violation("output beyond its cap");
+  const std::size_t size = text.size() + message.size();
+  // Growing in steps would copy megabytes on the lane. A reservation is address space only.
+  if (size > text.capacity() && size > kGrowInStepsBytes) text.reserve(most);
   text.append(message);
   if (events_ != nullptr) {
     events_->OnOutput(to_stdout ? OutputStream::kStdout : OutputStream::kStderr, message);
