@@ -9,6 +9,7 @@ with status 1 and prints the answer on stderr."""
 import http.client
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -80,6 +81,14 @@ while True:
 """
 
 
+def how_it_ended(answer):
+    """Reads a large answer without parsing it: the hogs would otherwise use the processors for that, which they have
+    elsewhere if they are on another machine. No hog prints such a text itself."""
+    outcome = answer[:20_000].partition(b'"outcome":')[2]
+    found = [re.search(b'"%s":"([a-z_]*)"' % name, outcome) for name in (b"status", b"reason")]
+    return " ".join(field.group(1).decode() for field in found if field)
+
+
 class Hog:
     def __init__(self, port, key, engine):
         self.port, self.key, self.engine = port, key, engine
@@ -100,11 +109,7 @@ class Hog:
 
     def check(self, response, answer, expected):
         """Ends this program if the run did not do what the hog needs."""
-        if response.status == 200:
-            outcome = json.loads(answer)["outcome"]
-            ending = f"{outcome['status']} {outcome['reason'] or ''}".strip()
-        else:
-            ending = str(response.status)
+        ending = how_it_ended(answer) if response.status == 200 else str(response.status)
         if ending not in expected.split(" or "):
             print(f"expected {expected}, got {ending}: {answer[:500]!r}", file=sys.stderr, flush=True)
             os._exit(1)
@@ -186,7 +191,7 @@ class Hog:
             while True:
                 connection.request("GET", "/v1/runs?limit=500", headers={"Authorization": "Bearer " + self.key})
                 response = connection.getresponse()
-                if response.status != 200 or len(json.loads(response.read())["items"]) < 20:
+                if response.status != 200 or response.read().count(b'"id":"run_') < 20:
                     print(f"the list was refused: {response.status}", file=sys.stderr, flush=True)
                     os._exit(1)
         for _ in range(2):
