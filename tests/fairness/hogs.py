@@ -63,6 +63,15 @@ LARGE_OUTCOME = """
 print(chr(1) * 4_000_000)
 [None] * 300_000
 """
+LARGE_FILE = """
+import pathlib
+pathlib.Path("/output/large").write_bytes(bytes(5_000_000))
+"""
+LARGE_FILES = """
+import pathlib
+for i in range(5):
+    pathlib.Path(f"/output/{i}").write_bytes(bytes(5_000_000))
+"""
 THREADS = """
 import threading
 def spin():
@@ -87,6 +96,10 @@ def how_it_ended(answer):
     outcome = answer[:20_000].partition(b'"outcome":')[2]
     found = [re.search(b'"%s":"([a-z_]*)"' % name, outcome) for name in (b"status", b"reason")]
     return " ".join(field.group(1).decode() for field in found if field)
+
+
+def run_id(answer):
+    return re.search(rb'"id":"(run_[a-z0-9]+)"', answer).group(1).decode()
 
 
 class Hog:
@@ -197,6 +210,32 @@ class Hog:
         for _ in range(2):
             threading.Thread(target=ask, daemon=True).start()
 
+    def get_again_and_again(self, path, least_bytes, count=2):
+        def get():
+            connection = self.connect()
+            while True:
+                connection.request("GET", path, headers={"Authorization": "Bearer " + self.key})
+                response = connection.getresponse()
+                if response.status != 200 or len(response.read()) < least_bytes:
+                    print(f"{path} was refused: {response.status}", file=sys.stderr, flush=True)
+                    os._exit(1)
+                self.begun.set()
+        for _ in range(count):
+            threading.Thread(target=get, daemon=True).start()
+
+    def read_outcome(self):
+        """One large outcome, read from the store again and again."""
+        answer = self.post(json.dumps({"code": LARGE_OUTCOME}), self.connect())[1]
+        self.get_again_and_again("/v1/runs/" + run_id(answer), 10_000_000)
+
+    def read_files(self):
+        """A large file that a run has left, in the same way."""
+        answer = self.post(json.dumps({"code": LARGE_FILE}), self.connect())[1]
+        self.get_again_and_again("/v1/runs/" + run_id(answer) + "/files/0", 5_000_000)
+
+    def write_files(self):
+        self.run_code(LARGE_FILES, RETURNED, count=2)
+
     def colliding_keys(self):
         halves = collisions.halves()
         self.run_code(COLLIDING_KEYS.format(halves=halves), count=1)
@@ -237,7 +276,8 @@ class Hog:
 
 
 NAMES = ("compute", "host_functions", "memory", "output", "mcp_output", "calls", "large_arguments", "answers",
-         "colliding_keys", "many_runs", "short_runs", "list_runs", "slow_readers", "threads")
+         "colliding_keys", "many_runs", "short_runs", "list_runs", "read_outcome", "read_files", "write_files", "slow_readers",
+         "threads")
 
 if __name__ == "__main__":
     port, key, engine, name = sys.argv[1:]
