@@ -11,8 +11,8 @@
 // Lifetime  Blocks are shared by the copies.
 #pragma once
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>

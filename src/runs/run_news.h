@@ -35,7 +35,7 @@ class RunNews {
     GrowingText stdout_text{};
     GrowingText stderr_text{};
     std::shared_ptr<const Outcome> outcome{};  // Set when the run has ended.
-    bool sleeps = false;                       // It only waits for time. The view shows it as running.
+    bool sleeps = false;  // It only waits for time. The view shows it as running.
     std::uint64_t version = 1;
     bool gone = false;  // This process no longer holds it. If it has not ended, it is in the store.
     std::optional<Error> error{};  // Set if it could not run at all.

@@ -62,11 +62,12 @@ class SqlResponses final : public ResponseStore {
                                                 SystemTime now) override {
     return database_.Transact<std::int64_t>(
         Access::kWrite, [=](Connection& connection) -> Result<std::int64_t> {
-          TRY_ASSIGN(const SqlResult replaced,
-                     connection.Run("UPDATE responses SET version = version + 1, body = $4, "
-                                    "updated_at = $5 WHERE owner = $1 AND id = $2 "
-                                    "AND version = $3",
-                                    {owner.str(), id.str(), expected, BytesView{body}, ToSql(now)}));
+          TRY_ASSIGN(
+              const SqlResult replaced,
+              connection.Run("UPDATE responses SET version = version + 1, body = $4, "
+                             "updated_at = $5 WHERE owner = $1 AND id = $2 "
+                             "AND version = $3",
+                             {owner.str(), id.str(), expected, BytesView{body}, ToSql(now)}));
           if (replaced.changed == 1) return expected + 1;
           TRY_ASSIGN(const SqlResult found,
                      connection.Run("SELECT 1 FROM responses WHERE owner = $1 AND id = $2",
