@@ -168,8 +168,7 @@ class CellProtocol : public std::enable_shared_from_this<CellProtocol> {
   Result<void> OnTail(std::string_view message);
   Result<void> OnCall(std::string_view message);
   Result<void> OnFile(std::string message);
-  Result<void> KeepFile(const wire::FileHeader& header, std::string path,
-                        std::string contents);
+  Result<void> KeepFile(const wire::FileHeader& header, std::string path, std::string contents);
   Result<void> OnFileList(std::string_view message);
   Result<void> OnFileRead(std::string_view message);
   Result<void> OnChange(std::string_view message);
