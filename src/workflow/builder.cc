@@ -49,7 +49,8 @@ Value ToValue(const FanIn& one) {
   return Value(List{{Value(std::move(from)), Value(one.to.str())}});
 }
 
-// Fails if the parts have no canonical text: a schema or a template may hold text that is not UTF-8.
+// Fails if the parts have no canonical text: a schema or a template may hold text that is not
+// UTF-8.
 Result<std::string> DigestOf(const WorkflowParts& parts) {
   List executors;
   for (const Executor& each : parts.executors) {

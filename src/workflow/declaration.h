@@ -4,7 +4,7 @@
 //   start = "draft"
 //   [[executor]]  id = "draft"  kind = "code"  code = "..."  output = "string"
 //   [[executor]]  id = "review"  kind = "request"  prompt = "Send it?"  output = "boolean"
-//   [[edge]]      from = "draft"  to = "review"           # to = [...]: fan-out; from = [...]: fan-in
+//   [[edge]]      from = "draft"  to = "review"    # to = [...]: fan-out; from = [...]: fan-in
 //   [[switch]]    from = "review"  default = "draft"
 //   cases = [{ when = { const = true }, to = "send", limit = 3 }]
 //

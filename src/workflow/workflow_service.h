@@ -6,8 +6,8 @@
 //   view = co_await workflows.Resume(owner, {.instance = view->instance,
 //                                            .answers = {{view->requests[0].id, Value(true)}}});
 //
-// A superstep is marked in a checkpoint before its steps begin, and that mark is a compare-and-swap:
-// of two processes that continue one instance, only one writes the next checkpoint. A superstep
+// A superstep is marked in a checkpoint before its steps begin. That mark is a compare-and-swap: of
+// two processes that continue one instance, only one writes the next checkpoint. A superstep
 // that was interrupted is asked for again; its steps return what they have already done
 // (step_runner.h).
 //
