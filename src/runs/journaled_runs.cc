@@ -205,7 +205,18 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
     // One that nobody knows by name is gone with this process; no name of ours has a space.
     start.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
   }
-  if (request.approvals == Approvals::kAsk && MayAsk(*start.setting->tools)) {
+  std::size_t input_bytes = 0;
+  for (const InputFile& file : request.inputs) input_bytes += file.contents->size();
+  if (input_bytes > kMaxInputBytes) {
+    return Error(ErrorCode::kInvalidArgument, "the input files of a run take more than 16 MiB");
+  }
+  if (!request.inputs.empty() && start.record.session) {
+    return Error(ErrorCode::kInvalidArgument, "a run in a session takes no input files");
+  }
+  start.record.inputs = std::move(request.inputs);
+  const bool is_recorded =
+      request.journal == RunJournaling::kAlways || MayAsk(*start.setting->tools);
+  if (request.approvals == Approvals::kAsk && is_recorded) {
     const AeadKey random = AeadKey::Random();
     start.record.seed = std::string(random.bytes().begin(), random.bytes().end());
   }

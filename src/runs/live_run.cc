@@ -122,7 +122,8 @@ CellRun LiveRun::MakeRequest(bool from_sleep) {
                   .limits = start_.record.limits,
                   .purpose = start_.purpose,
                   .consent = start_.consent,
-                  .caller = start_.caller};
+                  .caller = start_.caller,
+                  .inputs = start_.record.inputs};
   if (start_.record.session) {
     request.session = SessionRequest{
         .name = *start_.record.session, .restart = start_.restart, .fork_of = start_.fork_of};
