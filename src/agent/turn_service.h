@@ -48,8 +48,7 @@ class TurnService {
   // Returns when the turn has ended or waits. Cancelling the awaiting coroutine cancels a
   // foreground turn; what it has done so far is kept. Fails, before the first event, with
   //   kNotFound            no such agent, or no such previous turn or conversation of this owner
-  //   kInvalidArgument     the input is wrong; an approval is unknown (same answer as a foreign
-  //   one)
+  //   kInvalidArgument     the input is wrong; an approval is unknown (or foreign: the same answer)
   //   kFailedPrecondition  the id exists, the previous turn still runs, an approval was decided
   //                        differently, or another turn of this conversation runs
   //   kResourceExhausted   too many turns of this owner run, or the history is too long
