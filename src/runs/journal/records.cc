@@ -90,6 +90,23 @@ Result<CallerRecord> ContextFromDict(const Dict& dict) {
   return record;
 }
 
+Dict ToDict(const std::vector<InputFile>& files) {
+  Dict dict;
+  for (const InputFile& file : files) dict.items.emplace_back(file.path, Bytes{*file.contents});
+  return dict;
+}
+
+Result<std::vector<InputFile>> FilesFromDict(const Dict& dict) {
+  std::vector<InputFile> files;
+  for (const auto& [path, contents] : dict.items) {
+    const auto* name = path.If<std::string>();
+    const auto* bytes = contents.If<Bytes>();
+    if (name == nullptr || bytes == nullptr) return Unreadable("input files of the run");
+    files.push_back({.path = *name, .contents = std::make_shared<const std::string>(bytes->data)});
+  }
+  return files;
+}
+
 }  // namespace
 
 std::string Encode(const RunRecord& record) {
@@ -101,6 +118,7 @@ std::string Encode(const RunRecord& record) {
   if (record.caller) {
     dict.items.emplace_back(std::string("context"), ContextToDict(*record.caller));
   }
+  if (!record.inputs.empty()) dict.items.emplace_back(std::string("inputs"), ToDict(record.inputs));
   return MustEncode(std::move(dict));
 }
 
@@ -113,6 +131,9 @@ Result<RunRecord> DecodeRunRecord(std::string_view bytes) {
   if (auto seed = fields.GetOptional<Bytes>("seed")) record.seed = std::move(seed->data);
   if (const auto context = fields.GetOptional<Dict>("context")) {
     TRY_ASSIGN(record.caller, ContextFromDict(*context));
+  }
+  if (const auto inputs = fields.GetOptional<Dict>("inputs")) {
+    TRY_ASSIGN(record.inputs, FilesFromDict(*inputs));
   }
   TRY_ASSIGN(record.limits, LimitsFromDict(fields.Get<Dict>("limits")));
   if (!fields.good()) return Unreadable("request of the run");

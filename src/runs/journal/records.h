@@ -31,6 +31,7 @@ struct RunRecord {
   std::string setting{};                 // Name; empty: the service's own.
   std::optional<std::string> seed{};     // Recording::seed; nullopt: the run has no journal.
   std::optional<CallerRecord> caller{};  // Its tools act for it; nullopt: no caller.
+  std::vector<InputFile> inputs{};       // Files below /input, besides those of the setting.
 };
 std::string Encode(const RunRecord& record);
 Result<RunRecord> DecodeRunRecord(std::string_view bytes);
