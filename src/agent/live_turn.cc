@@ -549,6 +549,8 @@ Result<RunSpec> LiveTurn::SpecOf(const TurnItem& call, const std::string& argume
 
 asio::awaitable<Result<RunView>> LiveTurn::StartRun(std::size_t index, RunSpec spec) {
   spec.key = keeper_.KeyOf(output_.at(index));
+  // Another replica continues it.
+  if (spec.key) spec.journal = RunJournaling::kAlways;
   spec.on_start = [this, index](const RunId& id) { SetRun(output_.at(index), id); };
   // Output comes on the executor of the cell.
   spec.on_output = [weak = weak_from_this(), executor = stop_.executor(), index](

@@ -1,5 +1,5 @@
-// StoredConversations keeps conversations in a store, together with StoredTurns over the same store.
-// While a turn of a conversation is under way, nothing else extends it.
+// StoredConversations keeps conversations in a store, together with StoredTurns over the same
+// store. While a turn of a conversation is under way, nothing else extends it.
 //
 // Trust     Same as Conversations.
 // Threads   Any executor.
