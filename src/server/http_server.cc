@@ -20,9 +20,9 @@
 #include "base/spawn.h"
 #include "net/endpoint.h"
 #include "net/server.h"
-#include "protocol/rest/rest_api.h"
 #include "server/configured_identity.h"
 #include "server/door_limits.h"
+#include "server/doors.h"
 #include "server/host.h"
 #include "server/store_sweeper.h"
 #include "server/version.h"
@@ -62,14 +62,6 @@ net::AccessRules AccessOf(const Config& config) {
   rules.hosts.insert(rules.hosts.end(), config.server.hosts.begin(), config.server.hosts.end());
   rules.origins = config.server.origins;
   return rules;
-}
-
-// Tells clients that need a token where they can get one.
-mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
-  mcp::HttpEndpointOptions options{.tells_metadata = identity.mode == IdentityMode::kKeys ||
-                                                     identity.mode == IdentityMode::kJwt};
-  if (identity.mode == IdentityMode::kJwt) options.authorization_servers = {identity.jwt.issuer};
-  return options;
 }
 
 net::Response PlainText(int status, std::string text) {
@@ -177,7 +169,7 @@ class HttpServer::Parts {
   asio::awaitable<void> Close() {
     const auto drain = options_.config.server.drain.value_or(kUsualDrain);
     asio::steady_timer time(co_await asio::this_coro::executor, drain);
-    mcp_->Close();  // Ends streams that would otherwise never end.
+    doors_->Close();
     const auto doors = [&]() -> asio::awaitable<void> {
       co_await server_->Close(drain);
       time.cancel();
@@ -191,21 +183,13 @@ class HttpServer::Parts {
 
   net::Router Routes() {
     net::Router router;
-    rest_.emplace(rest::RestServices{.runs = host_->runs(),
-                                     .identity = *identity_,
-                                     .clock = clock_,
-                                     .caller_host = &host_->code().caller_host(),
-                                     .cpu_pool = host_->code().cpu_pool()},
-                  host_->code().setting()->limits, host_->code().setting()->ceiling);
-    rest_->Mount(router);
-    mcp_.emplace(host_->runs(), host_->state().keys(),
-                 McpOptions{.setting = host_->code().settings(),
-                            .caller_host = &host_->code().caller_host(),
-                            .add_features = options_.add_mcp_features,
-                            .cpu_pool = host_->code().cpu_pool()});
-    mcp::HttpEndpointOptions door = McpDoor(options_.config.identity);
-    door.cpu_pool = host_->code().cpu_pool();
-    mcp_->Mount(router, *identity_, io_.get_executor(), std::move(door));
+    doors_.emplace(DoorResources{.config = options_.config,
+                                 .host = *host_,
+                                 .identity = *identity_,
+                                 .clock = clock_,
+                                 .io = io_.get_executor(),
+                                 .add_mcp_features = options_.add_mcp_features});
+    doors_->Mount(router);
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
       router.Add("GET", path,
                  net::Answering([answer = std::move(answer)](net::Request) { return answer(); }),
@@ -267,8 +251,7 @@ class HttpServer::Parts {
   asio::io_context io_;
   std::unique_ptr<IdentityResolver> identity_;
   std::unique_ptr<Host> host_;
-  std::optional<rest::RestApi> rest_;
-  std::optional<McpServer> mcp_;
+  std::optional<Doors> doors_;
   std::unique_ptr<net::Server> server_;
   std::atomic<bool> ready_ = false;
   std::atomic<bool> stopping_ = false;

@@ -1,0 +1,39 @@
+#include "server/doors.h"
+
+#include <utility>
+
+namespace caisson {
+namespace {
+
+// Tells clients that need a token where they can get one.
+mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
+  mcp::HttpEndpointOptions options{.tells_metadata = identity.mode == IdentityMode::kKeys ||
+                                                     identity.mode == IdentityMode::kJwt};
+  if (identity.mode == IdentityMode::kJwt) options.authorization_servers = {identity.jwt.issuer};
+  return options;
+}
+
+}  // namespace
+
+Doors::Doors(DoorResources resources)
+    : resources_(std::move(resources)),
+      rest_({.runs = resources_.host.runs(),
+             .identity = resources_.identity,
+             .clock = resources_.clock,
+             .caller_host = &resources_.host.code().caller_host(),
+             .cpu_pool = resources_.host.code().cpu_pool()},
+            resources_.host.code().setting()->limits, resources_.host.code().setting()->ceiling),
+      mcp_(resources_.host.runs(), resources_.host.state().keys(),
+           {.setting = resources_.host.code().settings(),
+            .caller_host = &resources_.host.code().caller_host(),
+            .add_features = resources_.add_mcp_features,
+            .cpu_pool = resources_.host.code().cpu_pool()}) {}
+
+void Doors::Mount(net::Router& router) {
+  rest_.Mount(router);
+  mcp::HttpEndpointOptions mcp_door = McpDoor(resources_.config.identity);
+  mcp_door.cpu_pool = resources_.host.code().cpu_pool();
+  mcp_.Mount(router, resources_.identity, resources_.io, std::move(mcp_door));
+}
+
+}  // namespace caisson
