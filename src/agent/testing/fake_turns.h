@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/this_coro.hpp>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,14 @@ class FakeTurns final : public TurnService {
   FakeConversations conversations;
   int effects() const { return effects_; }  // How often the tool of "ask" was used.
   TurnSpec last_spec() { return *state_.Lock()->last; }
+  // Blocks.
+  void WaitUntilNothingRuns() {
+    auto state = state_.Lock();
+    ended_.wait(state.lock(), [&] {
+      return std::ranges::none_of(state->entries,
+                                  [](const auto& entry) { return Runs(entry.second.view); });
+    });
+  }
 
   std::vector<AgentInfo> Agents() const override {
     return {{.name = "analyst", .description = "For tests"}, {.name = "second"}};
@@ -131,6 +140,7 @@ class FakeTurns final : public TurnService {
     TurnSpec spec;
     TurnView view;
     OnTurnEvent on_event{};
+    TurnState end = TurnState::kCompleted;
   };
   struct Entry {
     TurnView view;
@@ -241,6 +251,7 @@ class FakeTurns final : public TurnService {
       entry.view = turn.view;
     }
     changed_.Notify();
+    ended_.notify_all();
     if (turn.on_event) turn.on_event(numbered);
   }
   void Done(const IsolationKey& owner, Turn& turn, TurnItem item) {
@@ -259,12 +270,12 @@ class FakeTurns final : public TurnService {
     Done(owner, turn, {.id = id, .content = message});
   }
   // A call of a tool, from its beginning to its end.
-  void Call(const IsolationKey& owner, Turn& turn, ToolCall call) {
+  void Call(const IsolationKey& owner, Turn& turn, HostToolCall call) {
     const std::string id = NewId("mcp_");
     Emit(owner, turn,
          ItemAdded{
              {.id = id,
-              .content = ToolCall{
+              .content = HostToolCall{
                   .call_id = call.call_id, .tool = call.tool, .arguments = {}, .run = call.run}}});
     Emit(owner, turn,
          ItemDelta{.item = id, .kind = ItemDelta::Kind::kArguments, .text = call.arguments});
@@ -297,8 +308,8 @@ class FakeTurns final : public TurnService {
     turn->on_event = std::move(on_event);
     Emit(owner, *turn, TurnBegan{});
     TurnView& view = turn->view;
-    view.state = TurnState::kCompleted;
     if (!Resume(owner, *turn)) co_await Answer(owner, *turn);
+    view.state = turn->end;
     view.usage = {.input = 11, .cached_input = 1, .output = 7, .reasoning = 2};
     view.ended_at = clock_.Now();
     if (view.conversation) {
@@ -395,7 +406,7 @@ class FakeTurns final : public TurnService {
             .run = RunId("run_ask"),
             .progress = CallProgress::kWaiting});
       Ask(owner, turn, view.output.back().id);
-      view.state = TurnState::kWaiting;
+      turn.end = TurnState::kWaiting;
     } else if (word == "askcode") {
       const std::string id = Code(owner, turn,
                                   {.call_id = "call_code",
@@ -403,7 +414,7 @@ class FakeTurns final : public TurnService {
                                    .run = RunId("run_code"),
                                    .progress = CallProgress::kWaiting});
       Ask(owner, turn, id);
-      view.state = TurnState::kWaiting;
+      turn.end = TurnState::kWaiting;
     } else if (word == "client" && !turn.spec.client_tools.empty()) {
       const std::string id = NewId("fc_");
       ClientCall call{
@@ -415,7 +426,7 @@ class FakeTurns final : public TurnService {
         call.arguments += piece;
       }
       Done(owner, turn, {.id = id, .content = call});
-      view.state = TurnState::kWaiting;
+      turn.end = TurnState::kWaiting;
     } else if (word == "hang") {
       const std::string id = NewId("msg_");
       model::MessageItem message{.role = model::Role::kAssistant};
@@ -424,15 +435,15 @@ class FakeTurns final : public TurnService {
       co_await std::make_shared<Wakeup>()->Sleep();
       message.parts = {model::TextPart{"Wait"}};
       Done(owner, turn, {.id = id, .content = message});
-      view.state = TurnState::kCancelled;
+      turn.end = TurnState::kCancelled;
     } else if (word == "fail") {
       Say(owner, turn, "Half");
-      view.state = TurnState::kFailed;
+      turn.end = TurnState::kFailed;
       view.ending = TurnEnding::kModel;
       view.error = "the model failed";
     } else if (word == "long" || word == "filter") {
       Say(owner, turn, "And so on");
-      view.state = TurnState::kIncomplete;
+      turn.end = TurnState::kIncomplete;
       view.ending = word == "long" ? TurnEnding::kOutputTokens : TurnEnding::kContentFilter;
     } else {
       Say(owner, turn, "You said: " + text);
@@ -442,6 +453,7 @@ class FakeTurns final : public TurnService {
   const Clock& clock_;
   std::atomic<int> effects_ = 0;
   Notifier<> changed_;
+  std::condition_variable ended_;
   Guarded<State> state_;
 };
 
