@@ -141,7 +141,7 @@ Result<std::vector<std::shared_ptr<const Agent>>> MakeAgents(const Config& confi
 
 Result<void> CheckModel(const ModelConfig& model, const Config& config) {
   model::ModelOptions options = OptionsOf(model, config.directory);
-  options.resolver = [](std::string) -> asio::awaitable<Addresses> { 
+  options.resolver = [](std::string) -> asio::awaitable<Addresses> {
     co_return Addresses(std::vector<asio::ip::address>());
   };
   TRY(model::MakeModel(std::move(options)));

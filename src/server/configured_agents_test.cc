@@ -20,7 +20,8 @@ class ConfiguredAgentsTest : public ::testing::Test {
     if (!config) return std::move(config).error();
     config->directory = ::testing::TempDir();
     const EnvironmentMap environment{{"MODEL_KEY", "key-12345678"}};
-    AgentResources resources{.pool = context_.get_executor(), .environment = environment, .settings = {}};
+    AgentResources resources{
+        .pool = context_.get_executor(), .environment = environment, .settings = {}};
     for (const AgentConfig& agent : config->agents) {
       resources.settings.emplace(AgentSettingName(agent.name),
                                  std::make_shared<const CodeSetting>());

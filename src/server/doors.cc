@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/foundry.h"
+
 namespace caisson {
 namespace {
 
@@ -27,13 +29,28 @@ Doors::Doors(DoorResources resources)
            {.setting = resources_.host.code().settings(),
             .caller_host = &resources_.host.code().caller_host(),
             .add_features = resources_.add_mcp_features,
-            .cpu_pool = resources_.host.code().cpu_pool()}) {}
+            .cpu_pool = resources_.host.code().cpu_pool()}),
+      conversations_(resources_.host.state().store(), resources_.clock),
+      responses_({.turns = resources_.host.turns(),
+                  .conversations = conversations_,
+                  .identity = resources_.identity,
+                  .clock = resources_.clock,
+                  .load_file =
+                      [&runs = resources_.host.runs()](IsolationKey owner, RunId run,
+                                                       std::uint32_t number) {
+                        return runs.File(std::move(owner), std::move(run), number);
+                      },
+                  .caller_host = &resources_.host.code().caller_host(),
+                  .cpu_pool = resources_.host.code().cpu_pool()},
+                 ResponsesOptionsOf(resources_.config, resources_.environment)) {}
 
 void Doors::Mount(net::Router& router) {
   rest_.Mount(router);
   mcp::HttpEndpointOptions mcp_door = McpDoor(resources_.config.identity);
   mcp_door.cpu_pool = resources_.host.code().cpu_pool();
   mcp_.Mount(router, resources_.identity, resources_.io, std::move(mcp_door));
+  responses_.Mount(router, responses::Form::OpenAi());
+  if (resources_.config.server.foundry) responses_.Mount(router, responses::Form::Foundry());
 }
 
 }  // namespace caisson

@@ -1,5 +1,5 @@
-// Doors makes the network doors of a host and mounts them: runs and approvals (protocol/rest) and
-// MCP (protocol/mcp).
+// Doors makes the network doors of a host and mounts them: runs and approvals (protocol/rest), MCP
+// (protocol/mcp) and agents (protocol/responses).
 //
 // Trust     Requests are hostile; each door resolves the identity of its requests.
 // Threads   Make and mount before the server listens. Close from any thread.
@@ -8,10 +8,13 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include "agent/stored_conversations.h"
 #include "base/clock.h"
+#include "caller/caller_context.h"
 #include "config/config.h"
 #include "identity/resolver.h"
 #include "net/router.h"
+#include "protocol/responses/responses_api.h"
 #include "protocol/rest/rest_api.h"
 #include "server/host.h"
 #include "server/mcp_server.h"
@@ -23,6 +26,7 @@ struct DoorResources {
   Host& host;
   const IdentityResolver& identity;
   const Clock& clock;
+  const EnvironmentMap& environment;  // Of this process; see server/foundry.h.
   asio::any_io_executor io;
   AddMcpFeatures add_mcp_features{};
 };
@@ -43,6 +47,8 @@ class Doors {
   const DoorResources resources_;
   rest::RestApi rest_;
   McpServer mcp_;
+  StoredConversations conversations_;
+  responses::ResponsesApi responses_;
 };
 
 }  // namespace caisson

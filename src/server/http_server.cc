@@ -23,6 +23,7 @@
 #include "server/configured_identity.h"
 #include "server/door_limits.h"
 #include "server/doors.h"
+#include "server/foundry.h"
 #include "server/host.h"
 #include "server/store_sweeper.h"
 #include "server/version.h"
@@ -87,10 +88,11 @@ class HttpServer::Parts {
   }
 
   ~Parts() {
-    if (host_ && !closed_) Run(host_->runs().Close());
+    if (host_ && !closed_) Run(host_->Close());
   }
 
   Result<void> Open() {
+    TRY(ApplyFoundry(options_.config, options_.environment));
     const Config& config = options_.config;
     TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
     TRY_ASSIGN(door_limits_, DoorLimits(config));
@@ -98,6 +100,7 @@ class HttpServer::Parts {
                                                options_.environment, clock_));
     CodeServiceOptions code = FromConfig(config);
     code.backend.installation = options_.installation;
+    code.setting.tools = std::make_shared<const ToolSet>(options_.tools);
     code.log = [this](std::string_view text) {
       log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
     };
@@ -111,7 +114,8 @@ class HttpServer::Parts {
                                   .code = std::move(code),
                                   .environment = options_.environment,
                                   .executor = io_.get_executor(),
-                                  .on_audit_failure = on_audit_failure}));
+                                  .on_audit_failure = on_audit_failure,
+                                  .serves = HostOptions::Serves::kRunsAndAgents}));
     store().health().Listen([this](const std::optional<Error>& problem) {
       if (problem) {
         log_.Write(Log::Level::kError, "store.failure", {{"message", problem->message()}});
@@ -134,7 +138,7 @@ class HttpServer::Parts {
         io_.run();
       });
     }
-    host_->runs().Tend();
+    host_->Tend();
     const StoreSweeper sweeper(
         store(), clock_,
         {.retention = host_->state().retention(), .log = [this](std::string_view what) {
@@ -176,7 +180,7 @@ class HttpServer::Parts {
     };
     const auto runs = [&]() -> asio::awaitable<void> {
       co_await time.async_wait(asio::as_tuple(asio::use_awaitable));
-      co_await host_->runs().Close();
+      co_await host_->Close();
     };
     co_await Both(doors(), runs());
   }
@@ -187,6 +191,7 @@ class HttpServer::Parts {
                                  .host = *host_,
                                  .identity = *identity_,
                                  .clock = clock_,
+                                 .environment = options_.environment,
                                  .io = io_.get_executor(),
                                  .add_mcp_features = options_.add_mcp_features});
     doors_->Mount(router);

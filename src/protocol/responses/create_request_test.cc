@@ -73,15 +73,15 @@ TEST(CreateRequest, CallsOfAHistoryAreFinishedAndHaveNoRun) {
     {"id":"mcpr_apr_1","type":"mcp_approval_request","name":"send","arguments":"{\"to\":\"eve\"}"}]
 })");
   const auto& call = ItemAt<HostToolCall>(request, 0);
-EXPECT_EQ(call.run.str(), "");
-EXPECT_EQ(call.progress, CallProgress::kCompleted);
-const auto& code = ItemAt<CodeCall>(request, 1);
-EXPECT_EQ(code.run.str(), "");
-EXPECT_EQ(code.progress, CallProgress::kCompleted);
-EXPECT_EQ(code.logs, "out");
-const auto& asked = ItemAt<ApprovalRequest>(request, 2);
-EXPECT_EQ(asked.approval.str(), "apr_1");
-EXPECT_EQ(asked.arguments, "") << "the stored arguments count, never the client's copy";
+  EXPECT_EQ(call.run.str(), "");
+  EXPECT_EQ(call.progress, CallProgress::kCompleted);
+  const auto& code = ItemAt<CodeCall>(request, 1);
+  EXPECT_EQ(code.run.str(), "");
+  EXPECT_EQ(code.progress, CallProgress::kCompleted);
+  EXPECT_EQ(code.logs, "out");
+  const auto& asked = ItemAt<ApprovalRequest>(request, 2);
+  EXPECT_EQ(asked.approval.str(), "apr_1");
+  EXPECT_EQ(asked.arguments, "") << "the stored arguments count, never the client's copy";
 }
 
 TEST(CreateRequest, ItemsGetNewIds) {
