@@ -1,8 +1,8 @@
 #include "server/doors.h"
 
+#include <algorithm>
 #include <utility>
-
-#include "server/foundry.h"
+#include <vector>
 
 namespace caisson {
 namespace {
@@ -13,6 +13,17 @@ mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
                                                      identity.mode == IdentityMode::kJwt};
   if (identity.mode == IdentityMode::kJwt) options.authorization_servers = {identity.jwt.issuer};
   return options;
+}
+
+responses::ResponsesOptions ResponsesOptionsOf(const std::optional<FoundryHosting>& foundry,
+                                               const std::vector<AgentInfo>& agents) {
+  if (!foundry) return {};
+  // The platform's name of the container may be another one.
+  const bool is_ours =
+      std::ranges::find(agents, foundry->agent, &AgentInfo::name) != agents.end();
+  return {.default_agent = is_ours ? foundry->agent : "",
+          .required_header = kFoundryCallHeader,
+          .session = foundry->session};
 }
 
 }  // namespace
@@ -30,7 +41,7 @@ Doors::Doors(DoorResources resources)
             .caller_host = &resources_.host.code().caller_host(),
             .add_features = resources_.add_mcp_features,
             .cpu_pool = resources_.host.code().cpu_pool()}),
-      conversations_(resources_.host.state().store(), resources_.clock),
+      conversations_(resources_.host.state().store(), &resources_.clock),
       responses_({.turns = resources_.host.turns(),
                   .conversations = conversations_,
                   .identity = resources_.identity,
@@ -42,7 +53,7 @@ Doors::Doors(DoorResources resources)
                       },
                   .caller_host = &resources_.host.code().caller_host(),
                   .cpu_pool = resources_.host.code().cpu_pool()},
-                 ResponsesOptionsOf(resources_.config, resources_.environment)) {}
+                 ResponsesOptionsOf(resources_.foundry, resources_.host.turns().Agents())) {}
 
 void Doors::Mount(net::Router& router) {
   rest_.Mount(router);
@@ -50,7 +61,7 @@ void Doors::Mount(net::Router& router) {
   mcp_door.cpu_pool = resources_.host.code().cpu_pool();
   mcp_.Mount(router, resources_.identity, resources_.io, std::move(mcp_door));
   responses_.Mount(router, responses::Form::OpenAi());
-  if (resources_.config.server.foundry) responses_.Mount(router, responses::Form::Foundry());
+  if (resources_.foundry) responses_.Mount(router, responses::Form::Foundry());
 }
 
 }  // namespace caisson
