@@ -18,9 +18,6 @@ from suite import Server  # noqa: E402
 PATIENCE = 180
 # The tool answers "sent"; every call of it waits for an approval.
 CONFIG = """
-[server]
-foundry = true
-
 [[model]]
 name = "demo"
 kind = "demo"
