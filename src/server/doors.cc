@@ -19,8 +19,7 @@ responses::ResponsesOptions ResponsesOptionsOf(const std::optional<FoundryHostin
                                                const std::vector<AgentInfo>& agents) {
   if (!foundry) return {};
   // The platform's name of the container may be another one.
-  const bool is_ours =
-      std::ranges::find(agents, foundry->agent, &AgentInfo::name) != agents.end();
+  const bool is_ours = std::ranges::find(agents, foundry->agent, &AgentInfo::name) != agents.end();
   return {.default_agent = is_ours ? foundry->agent : "",
           .required_header = kFoundryCallHeader,
           .session = foundry->session};
