@@ -147,9 +147,15 @@ ALTER TABLE runs ADD COLUMN summary {bytes};
 ALTER TABLE runs ADD COLUMN taken_up BIGINT NOT NULL DEFAULT 1;
 )";
 
+constexpr Migration kEditedArguments = R"(
+ALTER TABLE approvals ADD COLUMN edited {bytes};
+ALTER TABLE approvals ADD COLUMN edited_digest {text};
+ALTER TABLE calls ADD COLUMN edited_digest {text};
+)";
+
 constexpr std::array kMigrations = {
     kFirst,    kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants, kSessionIdOfApprovals,
-    kRealTime, kStoredBytes,        kSummaries};
+    kRealTime, kStoredBytes,        kSummaries,   kEditedArguments};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {
