@@ -1,9 +1,9 @@
 // A turn is one answer of an agent: the model's replies, the code and the tools that it uses, until
 // the model writes text without calls. These are the values that describe a turn.
 //
-// Every call of a turn, also a call of a single tool, is a run (runs/run_service.h). The run has the
-// journal, the approvals and the limits; the turn only remembers the run's id. A call is therefore
-// made at most once (I6), waits by itself, and continues on any replica.
+// Every call of a turn, also a call of a single tool, is a run (runs/run_service.h). The run has
+// the journal, the approvals and the limits; the turn only remembers the run's id. A call is
+// therefore made at most once (I6), waits by itself, and continues on any replica.
 //
 // Trust     Texts come from clients, models and cells, and are data. Ids of calls come from models
 //           and are unique only within one turn.

@@ -1,18 +1,18 @@
-// A TurnService answers with agents. Every door to agents uses it: Responses, AG-UI, the chat at the
-// terminal. Each call names the owner; turns of other owners are not found (I3, I4).
+// A TurnService answers with agents. Every door to agents uses it: Responses, AG-UI, the chat at
+// the terminal. Each call names the owner; turns of other owners are not found (I3, I4).
 //
 //   auto turn = co_await turns.Start(owner, {.agent = "analyst", .input = {question}}, on_event);
 //   if (turn->state == TurnState::kWaiting) ...   // ApprovalRequests are among its output.
 //   turn = co_await turns.Start(owner, {.agent = "analyst", .previous = turn->id,
 //                                       .input = {answer}}, on_event);
 //
-// A turn that waits does nothing. An ApprovalAnswer in a later turn decides the stored approval (I5:
-// the stored call is executed, never the client's copy), takes the results of the calls that
+// A turn that waits does nothing. An ApprovalAnswer in a later turn decides the stored approval
+// (I5: the stored call is executed, never the client's copy), takes the results of the calls that
 // waited, and continues with the model. If an approval was decided at another door, its result is
 // taken as well.
 //
-// Trust     Ids, texts and histories come from clients. A history is the client's word: a call in it
-//           never starts anything, and only stored approvals can be answered.
+// Trust     Ids, texts and histories come from clients. A history is the client's word: a call in
+//           it never starts anything, and only stored approvals can be answered.
 // Threads   Any executor. `on_event` is called on the executor of the turn and must not block.
 // Lifetime  Close() must have returned before it is destroyed.
 #pragma once
@@ -48,7 +48,7 @@ class TurnService {
   // Returns when the turn has ended or waits. Cancelling the awaiting coroutine cancels a
   // foreground turn; what it has done so far is kept. Fails, before the first event, with
   //   kNotFound            no such agent, or no such previous turn or conversation of this owner
-  //   kInvalidArgument     the input is wrong; an approval is unknown (same answer as a foreign one)
+  //   kInvalidArgument     the input is wrong; an approval is unknown (or foreign: the same answer)
   //   kFailedPrecondition  the id exists, the previous turn still runs, an approval was decided
   //                        differently, or another turn of this conversation runs
   //   kResourceExhausted   too many turns of this owner run, or the history is too long

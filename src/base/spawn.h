@@ -131,8 +131,8 @@ std::invoke_result_t<Function&> Call(Function function) {
 }  // namespace internal
 
 // Returns whether the calling coroutine was cancelled. A wait that begins after the cancellation is
-// not cancelled: a coroutine that Asio does not end with an exception (throw_if_cancelled) asks this
-// before it waits.
+// not cancelled: a coroutine that Asio does not end with an exception (throw_if_cancelled) asks
+// this before it waits.
 inline asio::awaitable<bool> IsCancelled() {
   const auto state = co_await asio::this_coro::cancellation_state;
   co_return state.cancelled() != asio::cancellation_type::none;

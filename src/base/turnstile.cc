@@ -51,8 +51,7 @@ asio::awaitable<std::optional<Turnstile::Pass>> Turnstile::Enter() const {
   const Shared state = state_;
   Ticket ticket(state);
   if (!ticket.TryEnter()) {
-    if (co_await IsCancelled() ||
-        co_await ticket.wakeup().Sleep() == Wakeup::Reason::kCancelled) {
+    if (co_await IsCancelled() || co_await ticket.wakeup().Sleep() == Wakeup::Reason::kCancelled) {
       co_return std::nullopt;
     }
     ticket.Use();

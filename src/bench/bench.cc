@@ -15,13 +15,18 @@
 #include "bench/cold.h"
 #include "bench/compute.h"
 #include "bench/latency.h"
+#include "bench/library_door.h"
 #include "bench/load.h"
 #include "bench/mcp_http.h"
 #include "bench/native.h"
+#include "bench/ping_pong.h"
 #include "bench/reset.h"
+#include "bench/rest_door.h"
 #include "bench/resuming.h"
 #include "bench/saving.h"
+#include "bench/stdio_door.h"
 #include "engine/native/native_engine.h"
+#include "engine/native/packages.h"
 #include "engine/wasm/wasm_engine.h"
 #include "jail/tier.h"
 #include "server/backends.h"
@@ -37,6 +42,7 @@ constexpr std::size_t kSpareCells = 16;
 constexpr int kBurst = 8;
 constexpr milliseconds kRefilled(5);      // Time in which one cell is made again.
 constexpr milliseconds kBetweenRuns(20);  // The pace of a user who repeats runs.
+constexpr std::size_t kConnections = 64;  // Of the crowd at the REST door.
 
 // The number of samples of each metric.
 struct Amounts {
@@ -57,6 +63,9 @@ struct Amounts {
   int native_runs = 500;
   int native_kills = 100;
   int http_calls = 2000;
+  int door_runs = 2000;
+  int numpy_runs = 50;
+  int ping_pongs = 2000;
 };
 
 constexpr Amounts kQuick{.runs = 500,
@@ -75,7 +84,10 @@ constexpr Amounts kQuick{.runs = 500,
                          .compute_rounds = 1,
                          .native_runs = 50,
                          .native_kills = 10,
-                         .http_calls = 200};
+                         .http_calls = 200,
+                         .door_runs = 200,
+                         .numpy_runs = 10,
+                         .ping_pongs = 500};
 
 class Measurement {
  public:
@@ -340,10 +352,72 @@ class Measurement {
                             [&] { return FourProcesses(*engine, plan); });
   }
 
+  // What users get: from outside, where each door is. The ping-pong of the same minute shows the
+  // speed of the machine.
   Result<void> Doors() {
-    return Take("mcp_http_overhead_us", [&] {
+    TRY(Take("mcp_http_overhead_us", [&] {
       return McpHttpOverhead(report_.machine.tier, options_.installation, amounts_.http_calls);
+    }));
+    TRY(Take("ping_pong_us", [&] { return PingPong(amounts_.ping_pongs); }));
+    TRY(Take("library_run_us", [&] { return Library("wasm", amounts_.door_runs); }));
+    if (found_.fork_server_path.empty()) {
+      if (Wanted("library_native_run_us")) {
+        Skip("library_native_run_us", "engine native is not installed");
+      }
+    } else {
+      TRY(Take("library_native_run_us", [&] { return Library("native", amounts_.native_runs); }));
+    }
+    if (options_.program.empty()) return {};
+    TRY(Stdio());
+    return Rest();
+  }
+
+  Result<Samples> Library(const char* engine, int runs) const {
+    return LibraryRuns({.engine = engine,
+                        .tier = report_.machine.tier,
+                        .installation = options_.installation,
+                        .runs = runs});
+  }
+
+  ServerPlan Server() const {
+    return {.program = options_.program,
+            .tier = report_.machine.tier,
+            .installation = options_.installation};
+  }
+
+  Result<void> Stdio() {
+    TRY(Take("mcp_stdio_run_us", [&] {
+      return StdioCalls(
+          {.server = Server(), .code = "1+1", .result = 2, .calls = amounts_.door_runs});
+    }));
+    const auto packages = InstalledPackages("");
+    if (found_.fork_server_path.empty() || !std::ranges::binary_search(packages, "numpy")) {
+      if (Wanted("mcp_stdio_numpy_us")) Skip("mcp_stdio_numpy_us", "engine native has no numpy");
+      return {};
+    }
+    return Take("mcp_stdio_numpy_us", [&] {
+      return StdioCalls({.server = Server(),
+                         .code = "import numpy as np; int(np.arange(10).sum())",
+                         .result = 45,
+                         .warm_up_calls = 1,
+                         .calls = amounts_.numpy_runs});
     });
+  }
+
+  Result<void> Rest() {
+    if (!WantedAny({"rest_run_us", "rest_healthz_us", "rest_runs_per_second", "rest_p99_us"})) {
+      return {};
+    }
+    TRY_ASSIGN(const RestDoor door, RestDoor::Open(Server()));
+    TRY(Take("rest_healthz_us", [&] { return door.Healthz(amounts_.door_runs); }));
+    TRY(Take("rest_run_us", [&] { return door.Runs(amounts_.door_runs); }));
+    if (!WantedAny({"rest_runs_per_second", "rest_p99_us"})) return {};
+    options_.progress("rest_runs_per_second");
+    auto load = door.ManyRuns(kConnections, amounts_.periods, amounts_.period);
+    if (!load) return std::move(load).error().Context("rest_runs_per_second");
+    Add("rest_runs_per_second", std::move(load->per_second));
+    Add("rest_p99_us", std::move(load->p99_us));
+    return {};
   }
 
   Result<void> Processes() {

@@ -1,9 +1,7 @@
 #include "config/config.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -12,7 +10,9 @@
 #include <utility>
 
 #include "base/network.h"
+#include "config/agent_tables.h"
 #include "config/identity_table.h"
+#include "config/run_tables.h"
 #include "config/table_reader.h"
 #include "policy/toml.h"
 
@@ -143,33 +143,6 @@ WorkerConfig ReadWorker(TableReader table) {
   return worker;
 }
 
-// Returns the text for SetLimit, which knows the names and their ranges. A value that is not a
-// number is shown as it is.
-std::string LimitText(const toml::node& node) {
-  if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
-  if (const auto text = node.value_exact<std::string>()) return "'" + *text + "'";
-  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
-  const auto real = node.value_exact<double>();
-  if (!real) return node.is_table() ? "{...}" : node.is_array() ? "[...]" : "a date";
-  std::array<char, 512> digits;
-  const auto end =
-      std::to_chars(digits.data(), digits.data() + digits.size(), *real, std::chars_format::fixed);
-  return {digits.data(), end.ptr};
-}
-
-// `most`: the upper bounds of the limits of this table.
-void ReadLimits(const toml::table& table, std::string_view name, const Limits& most, Limits& limits,
-                Problems& problems) {
-  for (const auto& [key, node] : table) {
-    if (key.str() == "max" && name == "limits") continue;
-    Limits alone = LowerTo(most, {});
-    auto set = SetLimit(alone, key.str(), LimitText(node));
-    if (set) set = CheckLimits(alone, most);
-    if (set) set = SetLimit(limits, key.str(), LimitText(node));
-    if (!set) problems.Add(node, std::string(name) + ": " + set.error().message());
-  }
-}
-
 void ReadAllLimits(const toml::table& table, Config& config, Problems& problems) {
   if (const toml::node* max = table.get("max")) {
     if (const toml::table* limits = max->as_table()) {
@@ -180,20 +153,6 @@ void ReadAllLimits(const toml::table& table, Config& config, Problems& problems)
   }
   ReadLimits(table, "limits", config.max_limits, config.limits, problems);
   config.limits = LowerTo(config.max_limits, config.limits);
-}
-
-MountConfig ReadMount(TableReader table) {
-  MountConfig mount;
-  table.Read("host", mount.host);
-  table.Read("guest", mount.guest);
-  table.ReadChoice<MountMode>("mode", mount.mode,
-                              {{"ro", MountMode::kReadOnly},
-                               {"rw", MountMode::kReadWrite},
-                               {"overlay", MountMode::kOverlay}});
-  table.Require("host");
-  table.Require("guest");
-  table.Finish();
-  return mount;
 }
 
 ApprovalConfig ReadApproval(TableReader& table, const std::string& name, Problems& problems) {
@@ -368,15 +327,14 @@ class ConfigReader {
     document_.EachTable("upstream", [&](const toml::table& table, const std::string& name) {
       config_.upstreams.push_back(ReadUpstream(table, name, problems_));
     });
-    for (const std::string_view key : {"model", "agent", "workflow"}) {
-      if (document_.Find(key) != nullptr) {
-        document_.Complain(key, "is not supported by this version; remove the table");
-      }
-    }
+    ReadAgents();
     document_.Finish();
     CheckNames();
     config_.directory = directory_;
-    JudgeMounts();
+    JudgeMounts(config_.mounts, mount_tables_);
+    for (std::size_t i = 0; i < config_.agents.size(); ++i) {
+      JudgeMounts(config_.agents[i].mounts, agent_mount_tables_[i]);
+    }
     const std::string problems = problems_.text();
     if (problems.empty()) return std::move(config_);
     return Error(ErrorCode::kInvalidArgument, problems);
@@ -394,19 +352,38 @@ class ConfigReader {
     if (!judged) problems_.Add(table, name + ": " + judged.error().message());
   }
 
-  void JudgeMounts() {
+  // Reads the tables that may name those before them.
+  void ReadAgents() {
+    document_.EachTable("model", [&](const toml::table& table, const std::string& name) {
+      config_.models.push_back(ReadModel(table, name, problems_));
+    });
+    document_.EachTable("agent", [&](const toml::table& table, const std::string& name) {
+      MountTables& mounts = agent_mount_tables_.emplace_back();
+      config_.agents.push_back(
+          ReadAgent(table, name, config_, problems_,
+                    [&](const toml::table& mount, const std::string& mount_name) {
+                      mounts.emplace_back(&mount, mount_name);
+                    }));
+    });
+    document_.EachTable("workflow", [&](const toml::table& table, const std::string& name) {
+      config_.workflows.push_back(ReadWorkflow(TableReader(table, name, problems_)));
+    });
+  }
+
+  // `tables`: the table of each mount.
+  using MountTables = std::vector<std::pair<const toml::table*, std::string>>;
+  void JudgeMounts(const std::vector<MountConfig>& mounts, const MountTables& tables) {
     if (!checks_.mounts) return;
     std::vector<MountConfig> whole;
-    std::vector<MountTable> tables;
-    for (std::size_t i = 0; i < config_.mounts.size(); ++i) {
-      const MountConfig& mount = config_.mounts[i];
-      if (mount.host.empty() || mount.guest.empty()) continue;
-      whole.push_back(mount);
-      tables.push_back(mount_tables_[i]);
+    MountTables their_tables;
+    for (std::size_t i = 0; i < mounts.size(); ++i) {
+      if (mounts[i].host.empty() || mounts[i].guest.empty()) continue;
+      whole.push_back(mounts[i]);
+      their_tables.push_back(tables[i]);
     }
     const auto judged = checks_.mounts(whole, config_);
     for (std::size_t i = 0; i < judged.size(); ++i) {
-      Judge(*tables[i].first, tables[i].second, judged[i]);
+      Judge(*their_tables[i].first, their_tables[i].second, judged[i]);
     }
   }
 
@@ -429,6 +406,15 @@ class ConfigReader {
   void CheckNames() {
     CheckTwins("tool", config_.tools);
     CheckTwins("upstream", config_.upstreams);
+    CheckTwins("model", config_.models);
+    CheckTwins("agent", config_.agents);
+    CheckTwins("workflow", config_.workflows);
+    for (const WorkflowConfig& workflow : config_.workflows) {
+      if (std::ranges::find(config_.agents, workflow.name, &AgentConfig::name) !=
+          config_.agents.end()) {
+        document_.Complain("workflow", "\"" + workflow.name + "\" is also the name of an agent");
+      }
+    }
   }
 
   Problems problems_;
@@ -436,8 +422,8 @@ class ConfigReader {
   const std::string directory_;
   const ConfigChecks& checks_;
   Config config_;
-  using MountTable = std::pair<const toml::table*, std::string>;  // With its name.
-  std::vector<MountTable> mount_tables_;
+  MountTables mount_tables_;
+  std::vector<MountTables> agent_mount_tables_;  // One for each agent.
 };
 
 }  // namespace

@@ -20,18 +20,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/host_files.h"
+#include "config/agent_config.h"
+#include "config/shared_parts.h"
 #include "engine/limits.h"
 #include "policy/policy.h"
 #include "wire/value.h"
 
 namespace caisson {
-
-// Refers to a secret. The configuration file never contains the secret itself.
-struct SecretReference {
-  std::string environment{};  // The name of a variable of the host, or
-  std::string file{};         // a file that holds it.
-};
 
 struct ServerConfig {
   std::string listen = "127.0.0.1:8080";
@@ -156,12 +151,6 @@ struct WorkerConfig {
       keep{};  // A directory of older builds, relative to the file, for runs that they saved.
 };
 
-struct MountConfig {
-  std::string host;
-  std::string guest;
-  MountMode mode = MountMode::kReadOnly;
-};
-
 // The calls that need an approval (tools/approval.h).
 struct ApprovalConfig {
   enum class Mode { kNever, kAlways, kWhen, kUnless };
@@ -254,6 +243,9 @@ struct Config {
   std::vector<MountConfig> mounts{};
   std::vector<ToolConfig> tools{};
   std::vector<UpstreamConfig> upstreams{};
+  std::vector<ModelConfig> models{};
+  std::vector<AgentConfig> agents{};
+  std::vector<WorkflowConfig> workflows{};
   std::string directory{};  // Directory of the file. Relative paths start there.
 };
 

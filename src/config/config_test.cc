@@ -222,13 +222,6 @@ TEST(ConfigTest, AMountWithoutAModeIsReadOnly) {
   EXPECT_EQ(config.mounts.at(0).mode, MountMode::kReadOnly);
 }
 
-TEST(ConfigTest, TablesOfLaterVersionsAreRefused) {
-  for (const std::string key : {"model", "agent", "workflow"}) {
-    EXPECT_THAT(Mistakes("[[" + key + "]]\nname = \"a\"\n"),
-                HasSubstr(key + " is not supported by this version"));
-  }
-}
-
 TEST(ConfigTest, SecretsAreNotWrittenHere) {
   EXPECT_THAT(Mistakes("[store]\nkeys = \"sk-123\"\n"),
               HasSubstr("store.keys must not be in this file"));

@@ -12,7 +12,8 @@ namespace caisson::jsonrpc {
 asio::awaitable<Result<Value>> Questions::Ask(std::function<void(const Value& id)> send) {
   if (given_up_) co_return Error(ErrorCode::kUnavailable, "the peer has closed the connection");
   co_await asio::this_coro::throw_if_cancelled(false);
-  if (co_await IsCancelled()) co_return Error(ErrorCode::kCancelled, "cancelled before it was asked");
+  if (co_await IsCancelled())
+    co_return Error(ErrorCode::kCancelled, "cancelled before it was asked");
   const std::string id = "caisson-" + std::to_string(++asked_);
   const auto open = std::make_shared<Open>(
       Open{.answered = asio::steady_timer(executor_, asio::steady_timer::time_point::max())});

@@ -6,9 +6,9 @@
 
 #include "base/run_here.h"
 #include "caller/child_environment.h"
+#include "server/agent_settings.h"
 #include "server/configured_tools.h"
 #include "server/configured_upstreams.h"
-#include "tools/mcp/upstream.h"
 
 namespace caisson {
 namespace {
@@ -67,6 +67,7 @@ CodeServiceOptions FromConfig(const Config& config) {
   if (config.identity.mode == IdentityMode::kLocal) {
     for (UpstreamConfig& upstream : options.upstreams) upstream.shared = true;
   }
+  options.agents = config.agents;
   options.tools_directory = config.directory;
   return options;
 }
@@ -81,57 +82,65 @@ Result<std::unique_ptr<CodeService>> CodeService::Open(CodeServiceOptions option
   }
   TRY_ASSIGN(auto engine, MakeEngine(options.backend));
   std::unique_ptr<CodeService> service(new CodeService(std::move(engine)));
-  const asio::any_io_executor pool = service->pool_.executor();
-  if (!options.tools.empty() || !options.upstreams.empty()) {
-    Config config;
-    config.tools = std::move(options.tools);
-    config.upstreams = std::move(options.upstreams);
-    config.directory = std::move(options.tools_directory);
-    if (!options.log) options.log = [](std::string_view) {};
-    const ToolResources resources{
-        .io = pool,
-        .pool = pool,
-        .host = service->caller_host_,
-        .log = std::move(options.log),
-        .starter = std::move(starter),
-        .on_change = [notifier = &service->tools_changed_] { notifier->Notify(); }};
-    TRY_ASSIGN(const auto configured, MakeTools(config, resources));
-    TRY_ASSIGN(service->upstreams_, OpenUpstreams(config, resources));
-    auto tools = options.setting.tools->tools();
-    tools.insert(tools.end(), configured.begin(), configured.end());
-    options.setting.tools = std::make_shared<const ToolSet>(std::move(tools));
-  }
-  options.setting.packages = service->engine_->native_packages();
-  service->setting_ = std::make_shared<const CodeSetting>(std::move(options.setting));
+  TRY(service->MakeSettings(options, std::move(starter)));
   service->runner_ = std::make_unique<CodeRunner>(
       *service->engine_, CodeRunnerOptions{.sessions = std::move(options.sessions),
                                            .cells = std::move(options.cells),
-                                           .pool = pool,
+                                           .pool = service->pool_.executor(),
                                            .cpu_pool = service->cpu_pool_.executor(),
                                            .hidden = std::move(options.hidden)});
   return service;
 }
 
-std::shared_ptr<const CodeSetting> CodeService::SettingFor(const CallerContext* caller) const {
-  constexpr std::size_t kMaxSettings = 256;
-  if (upstreams_.empty()) return setting_;
-  SettingsByTools::key_type offered;
-  for (const auto& upstream : upstreams_) offered.push_back(upstream->ToolsFor(caller));
-  auto settings = settings_.Lock();
-  if (const auto found = settings->find(offered); found != settings->end()) return found->second;
-  auto tools = setting_->tools->tools();
-  for (const auto& more : offered) tools.insert(tools.end(), more->begin(), more->end());
-  CodeSetting setting = *setting_;
-  setting.tools = std::make_shared<const ToolSet>(std::move(tools));
-  if (settings->size() >= kMaxSettings) settings->clear();
-  auto made = std::make_shared<const CodeSetting>(std::move(setting));
-  settings->emplace(std::move(offered), made);
-  return made;
+Result<void> CodeService::MakeSettings(CodeServiceOptions& options,
+                                       std::shared_ptr<jail::ProgramStarter> starter) {
+  std::vector<std::shared_ptr<Upstream>> upstreams;
+  if (!options.tools.empty() || !options.upstreams.empty()) {
+    Config config;
+    config.tools = std::move(options.tools);
+    config.upstreams = std::move(options.upstreams);
+    config.directory = options.tools_directory;
+    if (!options.log) options.log = [](std::string_view) {};
+    const asio::any_io_executor pool = pool_.executor();
+    const ToolResources resources{
+        .io = pool,
+        .pool = pool,
+        .host = caller_host_,
+        .log = std::move(options.log),
+        .starter = std::move(starter),
+        .on_change = [notifier = &tools_changed_] { notifier->Notify(); }};
+    TRY_ASSIGN(const auto configured, MakeTools(config, resources));
+    TRY_ASSIGN(upstreams, OpenUpstreams(config, resources));
+    for (std::size_t i = 0; i < upstreams.size(); ++i) {
+      upstreams_.emplace(config.upstreams[i].name, upstreams[i]);
+    }
+    auto tools = options.setting.tools->tools();
+    tools.insert(tools.end(), configured.begin(), configured.end());
+    options.setting.tools = std::make_shared<const ToolSet>(std::move(tools));
+  }
+  options.setting.packages = engine_->native_packages();
+  TRY_ASSIGN(agent_settings_,
+             MakeAgentSettings(options.agents, {.setting = options.setting,
+                                                .upstreams = upstreams_,
+                                                .directory = options.tools_directory}));
+  setting_ = std::make_shared<const OfferedSetting>(std::move(options.setting), upstreams);
+  return {};
+}
+
+SettingSource CodeService::SourceOf(const OfferedSetting& setting) const {
+  return SettingSource([&setting](const CallerContext* caller) { return setting.For(caller); },
+                       upstreams_.empty() ? nullptr : &tools_changed_);
+}
+
+std::map<std::string, SettingSource> CodeService::named_settings() const {
+  std::map<std::string, SettingSource> sources;
+  for (const auto& [name, setting] : agent_settings_) sources.emplace(name, SourceOf(*setting));
+  return sources;
 }
 
 CodeService::~CodeService() {
   if (runner_ != nullptr) RunHere(runner_->Close());
-  for (const auto& upstream : upstreams_) upstream->Close();
+  for (const auto& [name, upstream] : upstreams_) upstream->Close();
   pool_.Join();
   cpu_pool_.Join();
 }

@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/guarded.h"
 #include "base/low_priority_pool.h"
 #include "base/notifier.h"
 #include "base/result.h"
@@ -25,17 +24,21 @@
 #include "runs/cells/code_runner.h"
 #include "runs/setting_source.h"
 #include "server/backends.h"
+#include "server/offered_setting.h"
 
 namespace caisson {
 
-class Upstream;
+namespace jail {
+class ProgramStarter;
+}
 
 struct CodeServiceOptions {
   BackendOptions backend{};
   CodeSetting setting{};
   std::vector<ToolConfig> tools{};          // Offered after the tools of the setting.
   std::vector<UpstreamConfig> upstreams{};  // Their tools come after `tools`.
-  std::string tools_directory{};            // Base of their relative paths.
+  std::vector<AgentConfig> agents{};        // Their runs have settings of their own.
+  std::string tools_directory{};            // Base of the relative paths of all these.
   SessionOptions sessions{};
   CellRegistryOptions cells{};
   std::vector<std::string> hidden{};                 // See CodeRunnerOptions.
@@ -61,12 +64,13 @@ class CodeService {
   CallerHost& caller_host() { return caller_host_; }
   // Returns the setting with all tools that a caller has now, including the configured ones. null:
   // without a caller.
-  std::shared_ptr<const CodeSetting> SettingFor(const CallerContext* caller) const;
-  std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
-  SettingSource settings() const {
-    return SettingSource([this](const CallerContext* caller) { return SettingFor(caller); },
-                         upstreams_.empty() ? nullptr : &tools_changed_);
+  std::shared_ptr<const CodeSetting> SettingFor(const CallerContext* caller) const {
+    return setting_->For(caller);
   }
+  std::shared_ptr<const CodeSetting> setting() const { return SettingFor(nullptr); }
+  SettingSource settings() const { return SourceOf(*setting_); }
+  // The settings of the agents, by the names of server/agent_settings.h.
+  std::map<std::string, SettingSource> named_settings() const;
 
   // Large messages are parsed on this executor. It lives as long as the service.
   asio::any_io_executor cpu_pool() { return cpu_pool_.executor(); }
@@ -74,12 +78,11 @@ class CodeService {
  private:
   static constexpr int kPoolNice = 5;
 
-  // Settings in use, by the tools that the upstreams offered.
-  using SettingsByTools =
-      std::map<std::vector<std::shared_ptr<const std::vector<std::shared_ptr<const Tool>>>>,
-               std::shared_ptr<const CodeSetting>>;
-
   explicit CodeService(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  // Makes the configured tools and connects to the upstreams.
+  Result<void> MakeSettings(CodeServiceOptions& options,
+                            std::shared_ptr<jail::ProgramStarter> starter);
+  SettingSource SourceOf(const OfferedSetting& setting) const;
 
   CallerHost caller_host_{CaptureEnvironment()};
   mutable Notifier<> tools_changed_;  // Notified by upstreams.
@@ -87,9 +90,9 @@ class CodeService {
   // Destroyed before the engine, whose cells they answer.
   LowPriorityPool pool_{"caisson-pool", 2, kPoolNice};
   LowPriorityPool cpu_pool_{"caisson-cpu", 2, 10};
-  std::vector<std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.
-  std::shared_ptr<const CodeSetting> setting_;        // Without the tools of upstreams.
-  mutable Guarded<SettingsByTools> settings_;
+  std::map<std::string, std::shared_ptr<Upstream>> upstreams_;  // Shared with their tools.
+  std::shared_ptr<const OfferedSetting> setting_;
+  std::map<std::string, std::shared_ptr<const OfferedSetting>> agent_settings_;
   std::unique_ptr<CodeRunner> runner_;
 };
 

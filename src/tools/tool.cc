@@ -206,6 +206,12 @@ Tool::Tool(ToolDefinition definition, ToolBody body, Schema input, std::optional
       signature_(MakeSignature(definition_.name, definition_.description, input_,
                                output_ ? &*output_ : nullptr)) {}
 
+std::shared_ptr<const Tool> Tool::AskingAlways() const {
+  ToolDefinition definition = definition_;
+  definition.approval = Approval::Always();
+  return std::shared_ptr<const Tool>(new Tool(std::move(definition), body_, input_, output_));
+}
+
 Result<Dict> Tool::Bind(List positional, Dict keywords) const {
   TRY_ASSIGN(Dict arguments,
              Binder(signature_, input_).Bind(std::move(positional), std::move(keywords)));

@@ -105,6 +105,9 @@ class Tool : public std::enable_shared_from_this<Tool> {
   // Refuses invalid names, schemas and limits, and says which and why.
   static Result<std::shared_ptr<const Tool>> Make(ToolDefinition definition, ToolBody body);
 
+  // Returns this tool as one whose calls all need an approval.
+  std::shared_ptr<const Tool> AskingAlways() const;
+
   const std::string& name() const { return definition_.name; }
   const ToolDefinition& definition() const { return definition_; }
   const Signature& signature() const { return signature_; }

@@ -15,7 +15,9 @@ NAMES = """wasm.fresh_run_us wasm.fresh_run_idle10ms_us wasm.runs_per_second was
     wasm.cell_bytes wasm.parked_cell_bytes wasm.save_us wasm.restore_us wasm.blob_bytes wasm.reset_us
     wasm.timeout_overshoot_us native.fresh_run_us native.outcome_us native.runs_per_second native.calls_100_us
     native.cell_bytes native.kill_us native.empty_pool_us native.numpy_run_us native.mounted_run_us
-    native.mounted_rw_run_us native.processes_run_us wasm.mounted_run_us cold_run_us python_cold_us""".split()
+    native.mounted_rw_run_us native.processes_run_us wasm.mounted_run_us cold_run_us python_cold_us
+    ping_pong_us library_run_us library_native_run_us mcp_stdio_run_us mcp_stdio_numpy_us rest_healthz_us rest_run_us
+    rest_runs_per_second rest_p99_us""".split()
 
 
 class BenchCommandTest(unittest.TestCase):

@@ -27,6 +27,10 @@ def _same(value):
     return value
 
 
+def _over(value, base):
+    return value / base
+
+
 BARS = [
     Bar("fresh `1+1`, hot", ["wasm.fresh_run_us"], _same, 40, "µs"),
     Bar("the same, times faster than cold `python3 -I -c 'print(1)'`", ["python_cold_us", "wasm.fresh_run_us"],
@@ -61,13 +65,26 @@ BARS = [
     Bar("native: 100 sequential calls of a C++ tool", ["native.calls_100_us"], lambda us: us / 1000, 6, "ms"),
     Bar("native: 1,000 gathered calls", ["native.gathered_1000_us"], lambda us: us / 1000, 30, "ms"),
     Bar("native: kill to outcome, process tree reaped", ["native.kill_us"], lambda us: us / 1000, 1, "ms"),
+    Bar("library: `Host::Run`, engine wasm, from the main thread", ["library_run_us", "ping_pong_us"], _over, 0.6, "ping-pongs"),
+    Bar("library: the same, engine native, back to back", ["library_native_run_us", "ping_pong_us"], _over, 16, "ping-pongs"),
+    Bar("MCP over stdio: `execute_code`", ["mcp_stdio_run_us", "ping_pong_us"], _over, 3, "ping-pongs"),
+    Bar("MCP over stdio: the same with numpy, from the second run on", ["mcp_stdio_numpy_us", "ping_pong_us"], _over, 40,
+        "ping-pongs"),
+    Bar("REST: `POST /v1/runs`, one connection, SQLite", ["rest_run_us", "ping_pong_us"], _over, 3.5, "ping-pongs"),
+    Bar("REST: runs per ping-pong time, 64 connections", ["rest_runs_per_second", "ping_pong_us"],
+        lambda rate, trip: rate * trip / 1e6, 0.6, "runs", at_least=True),
+    Bar("REST: p99 with 64 connections", ["rest_p99_us"], lambda us: us / 1000, 12, "ms"),
     Bar("`caisson run` cold, process start to exit", ["cold_run_us"], lambda us: us / 1000, 40, "ms"),
 ]
 
 # The bars of the plot, usually fastest to slowest; the second word is the colour.
 PLOT = [
     ("monty.fresh_run_us", "peer", "monty, 1+1, in process, no jail"),
-    ("wasm.fresh_run_us", "ours", "caisson, fresh 1+1, jailed"),
+    ("wasm.fresh_run_us", "ours", "caisson, fresh 1+1, jailed, on the lane"),
+    ("library_run_us", "ours", "caisson, library, from the main thread"),
+    ("ping_pong_us", "peer", "a pipe ping-pong that runs nothing"),
+    ("mcp_stdio_run_us", "ours", "caisson mcp, execute_code over stdio"),
+    ("rest_run_us", "ours", "caisson serve, POST /v1/runs"),
     ("wasm.print_run_us", "ours", "caisson, fresh print('hi')"),
     ("wasm.fresh_run_idle1ms_us", "ours", "caisson, fresh 1+1 after 1 ms idle"),
     ("wasm.fresh_run_idle10ms_us", "ours", "caisson, fresh 1+1 after 10 ms idle"),
@@ -150,6 +167,9 @@ def page(results):
         "share included; the mapped snapshot is in memory once and not counted. `native.fresh_run_us` ends with the code's",
         "report, `native.outcome_us` when its process tree is dead and reaped; `native.cell_bytes` is the proportional share.",
         "`wasm.fresh_over_monty_ratio` is the median of rounds in which both are measured one after the other.",
+        "`ping_pong_us` is a byte there and a byte back between two processes over blocking pipes, in the same minute as",
+        "the doors: they are measured from outside, where users stand, and bars that name ping-pongs are ratios to it.",
+        "`rest_healthz_us` is a request that runs nothing.",
         "",
         *metrics_table(metrics),
     ]

@@ -198,8 +198,7 @@ asio::awaitable<Result<SessionRegistry::Entered>> SessionRegistry::Enter(Session
     Finish(std::move(afterwards));
     if (!entered) co_return std::move(entered).error();
     if (*entered) co_return **std::move(entered);
-    if (co_await IsCancelled() ||
-        co_await waiter->wakeup->Sleep() == Wakeup::Reason::kCancelled) {
+    if (co_await IsCancelled() || co_await waiter->wakeup->Sleep() == Wakeup::Reason::kCancelled) {
       StopWaiting(key, waiter);
       co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the session");
     }

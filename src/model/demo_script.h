@@ -1,0 +1,29 @@
+// WriteDemoReply writes the reply of a DemoModel to a request.
+//
+// Trust     The request is data. It is searched for keywords and quoted.
+// Threads   Pure functions.
+// Lifetime  Keep nothing.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/model.h"
+
+namespace caisson::model {
+
+struct DemoReply {
+  ModelReply reply{};
+  std::chrono::milliseconds pause{0};  // Between two pieces.
+};
+
+// Fails if the message asks for a failure.
+Result<DemoReply> WriteDemoReply(const ModelRequest& request);
+
+// Cuts a text after each word. Together the pieces are the text.
+std::vector<std::string_view> CutIntoWords(std::string_view text);
+
+}  // namespace caisson::model
