@@ -1,6 +1,6 @@
 // Applies a person's changes to the arguments of a call, before the decision is stored.
 //
-//   asked {"amount": 500, "to": "bob"}   changes {"amount": 50}   edited {"amount": 50, "to": "bob"}
+//   asked {"amount": 500, "to": "bob"}, changes {"amount": 50}: {"amount": 50, "to": "bob"}
 //
 // A change names an argument of the call and gives it a value of the same JSON type. Arguments that
 // are not named stay as they were asked. The result is what the tool accepts, and it is what is

@@ -151,8 +151,8 @@ struct StoredCall {
   SystemTime updated_at{};
 };
 
-// The approval by which a call starts, and the digest of the edited arguments with which it is about
-// to be executed; empty: as asked.
+// The approval by which a call starts, and the digest of the edited arguments with which it is
+// executed; empty: as asked.
 struct ApprovalUse {
   ApprovalUse(ApprovalId used, std::string edited = {})  // NOLINT: implicit
       : id(std::move(used)), edited_digest(std::move(edited)) {}
@@ -225,8 +225,8 @@ class RunStore {
   virtual asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease,
                                                   NewCall call, SystemTime now) = 0;
   // pending -> started, and the run continues. An approval is consumed in the same transaction, and
-  // only if it is bound to exactly this call and to the arguments that are executed (I5). Otherwise fails with kFailedPrecondition, and
-  // nothing may be executed.
+  // only if it is bound to exactly this call and the arguments that are executed (I5). Otherwise
+  // fails with kFailedPrecondition, and nothing may be executed.
   virtual asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq,
                                                   std::optional<ApprovalUse> approval,
