@@ -40,10 +40,7 @@ Result<Config> ToConfig(const ServeFlags& flags) {
   if (!flags.config.empty()) {
     TRY_ASSIGN(config, LoadConfig(flags.config));
   }
-  if (!flags.listen.empty()) {
-    config.server.listen = flags.listen;
-    config.server.is_listen_given = true;
-  }
+  if (!flags.listen.empty()) config.server.listen = flags.listen;
   if (!flags.tier.empty()) config.engine.tier = flags.tier;
   if (flags.demo) TRY(AddDemo(config));
   return config;

@@ -28,8 +28,6 @@ constexpr std::chrono::seconds kLongestLease{600};
 ServerConfig ReadServer(TableReader table) {
   ServerConfig server;
   table.Read("listen", server.listen);
-  server.is_listen_given = table.Find("listen") != nullptr;
-  table.Read("foundry", server.foundry);
   table.Read("hosts", server.hosts);
   table.Read("origins", server.origins);
   table.ReadSeconds("drain_seconds", server.drain);

@@ -30,8 +30,6 @@ namespace caisson {
 
 struct ServerConfig {
   std::string listen = "127.0.0.1:8080";
-  bool is_listen_given = false;        // The file or the command line has it.
-  bool foundry = false;                // Serves the container contract of Foundry, too.
   std::vector<std::string> hosts{};    // Names it answers to; empty: any, except in mode local.
   std::vector<std::string> origins{};  // Web pages, besides its own, that may use it.
   // Time for current requests to finish at shutdown.

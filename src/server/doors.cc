@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "server/foundry.h"
-
 namespace caisson {
 namespace {
 
@@ -13,6 +11,13 @@ mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
                                                      identity.mode == IdentityMode::kJwt};
   if (identity.mode == IdentityMode::kJwt) options.authorization_servers = {identity.jwt.issuer};
   return options;
+}
+
+responses::ResponsesOptions ResponsesOptionsOf(const std::optional<FoundryHosting>& foundry) {
+  if (!foundry) return {};
+  return {.default_agent = foundry->agent,
+          .required_header = kFoundryCallHeader,
+          .session = foundry->session};
 }
 
 }  // namespace
@@ -42,7 +47,7 @@ Doors::Doors(DoorResources resources)
                       },
                   .caller_host = &resources_.host.code().caller_host(),
                   .cpu_pool = resources_.host.code().cpu_pool()},
-                 ResponsesOptionsOf(resources_.config, resources_.environment)) {}
+                 ResponsesOptionsOf(resources_.foundry)) {}
 
 void Doors::Mount(net::Router& router) {
   rest_.Mount(router);
@@ -50,7 +55,7 @@ void Doors::Mount(net::Router& router) {
   mcp_door.cpu_pool = resources_.host.code().cpu_pool();
   mcp_.Mount(router, resources_.identity, resources_.io, std::move(mcp_door));
   responses_.Mount(router, responses::Form::OpenAi());
-  if (resources_.config.server.foundry) responses_.Mount(router, responses::Form::Foundry());
+  if (resources_.foundry) responses_.Mount(router, responses::Form::Foundry());
 }
 
 }  // namespace caisson

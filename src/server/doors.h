@@ -7,15 +7,16 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <optional>
 
 #include "agent/stored_conversations.h"
 #include "base/clock.h"
-#include "caller/caller_context.h"
 #include "config/config.h"
 #include "identity/resolver.h"
 #include "net/router.h"
 #include "protocol/responses/responses_api.h"
 #include "protocol/rest/rest_api.h"
+#include "server/foundry.h"
 #include "server/host.h"
 #include "server/mcp_server.h"
 
@@ -26,8 +27,8 @@ struct DoorResources {
   Host& host;
   const IdentityResolver& identity;
   const Clock& clock;
-  const EnvironmentMap& environment;  // Of this process; see server/foundry.h.
   asio::any_io_executor io;
+  std::optional<FoundryHosting> foundry{};
   AddMcpFeatures add_mcp_features{};
 };
 

@@ -3,75 +3,89 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "identity/resolver_for_test.h"
+#include "server/configured_identity.h"
+
 namespace caisson {
 namespace {
 
-using ::testing::HasSubstr;
+using testing::HasSubstr;
 
-Config Hosted() {
+const EnvironmentMap kHosted = {{"FOUNDRY_HOSTING_ENVIRONMENT", "1"}};
+
+EnvironmentMap HostedWith(std::string name, std::string value) {
+  EnvironmentMap environment = kHosted;
+  environment.emplace(std::move(name), std::move(value));
+  return environment;
+}
+
+Result<Identity> Resolve(const Config& config, RequestOrigin request) {
+  const SystemClock clock;
+  const auto resolver = MakeIdentityResolver(config.identity, "", {}, clock);
+  if (!resolver) return resolver.error();
+  return ResolveNow(**resolver, std::move(request));
+}
+
+TEST(Foundry, OtherServersDoNotReadItsVariables) {
+  EXPECT_FALSE(ReadFoundryHosting({{"PORT", "nonsense"}})->has_value());
+  EXPECT_FALSE(ReadFoundryHosting({{"FOUNDRY_HOSTING_ENVIRONMENT", ""}})->has_value());
+}
+
+TEST(Foundry, AHostedServerListensOnThePortOfThePlatform) {
   Config config;
-  config.server.foundry = true;
-  config.identity.mode = IdentityMode::kHeaders;
-  return config;
+  ASSERT_TRUE(ServeFoundry(**ReadFoundryHosting(kHosted), config));
+  EXPECT_EQ(config.server.listen, "0.0.0.0:8088");
+  Config other;
+  ASSERT_TRUE(ServeFoundry(**ReadFoundryHosting(HostedWith("PORT", "9000")), other));
+  EXPECT_EQ(other.server.listen, "0.0.0.0:9000");
+  Config chosen;
+  chosen.server.listen = "127.0.0.1:1";
+  ASSERT_TRUE(ServeFoundry(**ReadFoundryHosting(kHosted), chosen));
+  EXPECT_EQ(chosen.server.listen, "127.0.0.1:1");
 }
 
-TEST(FoundryTest, ListensWhereThePlatformSays) {
-  Config config = Hosted();
-  ASSERT_TRUE(ApplyFoundry(config, {{"PORT", "9000"}}));
-  EXPECT_EQ(config.server.listen, "0.0.0.0:9000");
-  Config usual = Hosted();
-  ASSERT_TRUE(ApplyFoundry(usual, {}));
-  EXPECT_EQ(usual.server.listen, "0.0.0.0:8088");
-}
-
-TEST(FoundryTest, AConfiguredAddressComesFirst) {
-  Config config = Hosted();
-  config.server.listen = "127.0.0.1:0";
-  config.server.is_listen_given = true;
-  ASSERT_TRUE(ApplyFoundry(config, {{"PORT", "9000"}}));
-  EXPECT_EQ(config.server.listen, "127.0.0.1:0");
-}
-
-TEST(FoundryTest, ModeLocalStaysOnThisMachine) {
-  Config config = Hosted();
-  config.identity.mode = IdentityMode::kLocal;
-  ASSERT_TRUE(ApplyFoundry(config, {{"PORT", "9000"}}));
-  EXPECT_EQ(config.server.listen, "127.0.0.1:9000");
-}
-
-TEST(FoundryTest, AWrongPortEndsTheStart) {
-  for (const std::string port : {"0", "65536", "80x", "-1", " 80"}) {
-    Config config = Hosted();
-    const auto applied = ApplyFoundry(config, {{"PORT", port}});
-    ASSERT_FALSE(applied) << port;
-    EXPECT_THAT(applied.error().message(), HasSubstr("PORT"));
+TEST(Foundry, AWrongVariableStopsTheStart) {
+  for (const char* port : {"0", "65536", "-1", "80a", " 80"}) {
+    const auto hosting = ReadFoundryHosting(HostedWith("PORT", port));
+    ASSERT_FALSE(hosting) << port;
+    EXPECT_THAT(hosting.error().message(), HasSubstr("PORT"));
   }
+  EXPECT_FALSE(ReadFoundryHosting(HostedWith("FOUNDRY_AGENT_SESSION_ID", "../x")));
+  EXPECT_FALSE(ReadFoundryHosting(HostedWith("FOUNDRY_AGENT_NAME", std::string(129, 'a'))));
 }
 
-TEST(FoundryTest, AHostedContainerWithoutIdentitiesDoesNotStart) {
-  for (const IdentityMode mode : {IdentityMode::kLocal, IdentityMode::kKeys, IdentityMode::kJwt}) {
-    Config config = Hosted();
-    config.identity.mode = mode;
-    EXPECT_FALSE(ApplyFoundry(config, {{"FOUNDRY_HOSTING_ENVIRONMENT", "1"}}));
-  }
-  Config loose = Hosted();
-  loose.identity.strict_isolation = false;
-  EXPECT_FALSE(ApplyFoundry(loose, {{"FOUNDRY_HOSTING_ENVIRONMENT", "1"}}));
-  Config strict = Hosted();
-  EXPECT_TRUE(ApplyFoundry(strict, {{"FOUNDRY_HOSTING_ENVIRONMENT", "1"}}));
+TEST(Foundry, ThePlatformNamesTheUser) {
+  Config config;
+  ASSERT_TRUE(ServeFoundry({}, config));
+  const auto ann = Resolve(config, RequestFrom("10.0.0.1", {{"x-agent-user-id", "ann"}}));
+  ASSERT_TRUE(ann);
+  EXPECT_EQ(ann->user(), "ann");
 }
 
-TEST(FoundryTest, AHostedContainerNeedsTheCallIdOfThePlatform) {
-  const EnvironmentMap hosted{{"FOUNDRY_HOSTING_ENVIRONMENT", "1"},
-                              {"FOUNDRY_AGENT_NAME", "analyst"},
-                              {"FOUNDRY_AGENT_VERSION", "3"},
-                              {"FOUNDRY_AGENT_SESSION_ID", "s1"}};
-  const auto options = ResponsesOptionsOf(Hosted(), hosted);
-  EXPECT_EQ(options.required_header, "x-agent-foundry-call-id");
-  EXPECT_EQ(options.server_name, "analyst/3");
-  EXPECT_EQ(options.session, "s1");
-  EXPECT_EQ(ResponsesOptionsOf(Hosted(), {}).required_header, "");
-  EXPECT_EQ(ResponsesOptionsOf(Config(), hosted).required_header, "");
+// Fail closed.
+TEST(Foundry, ARequestWithoutAUserIsRefused) {
+  Config config;
+  ASSERT_TRUE(ServeFoundry({}, config));
+  EXPECT_FALSE(Resolve(config, RequestFrom("10.0.0.1")));
+  EXPECT_FALSE(Resolve(config, RequestFrom("10.0.0.1", {{"x-agent-user-id", ""}})));
+  EXPECT_FALSE(Resolve(config, RequestFrom("10.0.0.1", {{"x-agent-user-id", " \t"}})));
+  EXPECT_FALSE(Resolve(config, RequestFrom("203.0.113.7", {{"x-agent-user-id", "ann"}})))
+      << "it did not come through the platform";
+}
+
+TEST(Foundry, AConfigurationThatAllowsNoIdentityIsRefused) {
+  Config config;
+  config.identity.strict_isolation = false;
+  const auto served = ServeFoundry({}, config);
+  ASSERT_FALSE(served);
+  EXPECT_THAT(served.error().message(), HasSubstr("strict_isolation"));
+}
+
+TEST(Foundry, AnotherIdentityModeStays) {
+  Config config;
+  config.identity.mode = IdentityMode::kKeys;
+  ASSERT_TRUE(ServeFoundry({}, config));
+  EXPECT_EQ(config.identity.mode, IdentityMode::kKeys);
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ class HttpServer::Parts {
   }
 
   Result<void> Open() {
-    TRY(ApplyFoundry(options_.config, options_.environment));
+    TRY_ASSIGN(foundry_, ReadFoundryHosting(options_.environment));
+    if (foundry_) TRY(ServeFoundry(*foundry_, options_.config));
     const Config& config = options_.config;
     TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
     TRY_ASSIGN(door_limits_, DoorLimits(config));
@@ -191,8 +192,8 @@ class HttpServer::Parts {
                                  .host = *host_,
                                  .identity = *identity_,
                                  .clock = clock_,
-                                 .environment = options_.environment,
                                  .io = io_.get_executor(),
+                                 .foundry = foundry_,
                                  .add_mcp_features = options_.add_mcp_features});
     doors_->Mount(router);
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
@@ -254,6 +255,7 @@ class HttpServer::Parts {
   Metrics metrics_;
   net::ConnectionLimits door_limits_;
   asio::io_context io_;
+  std::optional<FoundryHosting> foundry_;
   std::unique_ptr<IdentityResolver> identity_;
   std::unique_ptr<Host> host_;
   std::optional<Doors> doors_;

@@ -1,11 +1,12 @@
 // A TurnService for tests: the first word of the last message says how its turn goes.
 //
 //   "think"     reasoning, then text               "refuse"   a refusal
-//   "code"      code that prints 42 and leaves an image, then text
+//   "code"      code that prints 42 and leaves an image, then text; also "compute"
 //   "call"      a tool that answers, then text     "broken"   a tool that fails, then text
 //   "ask"       a tool that waits for an approval  "askcode"  code that waits for an approval
-//   "client"    calls the first tool of the client
-//   "hang"      writes a word, and continues until it is cancelled
+//   "send"      "ask" for the agent "direct", "askcode" for the other one
+//   "client"    calls the first tool of the client, and so does "call" with JSON at its end
+//   "hang"      writes a word, and continues until it is cancelled; also "slow"
 //   "long"      stops at max_output_tokens         "filter"   stopped by a content filter
 //   "fail"      the model fails in mid-turn
 //   "busy", "full", "down", "bug"    fails with kResourceExhausted, kNoSpace, kUnavailable,
@@ -57,7 +58,7 @@ class FakeTurns final : public TurnService {
   }
 
   std::vector<AgentInfo> Agents() const override {
-    return {{.name = "analyst", .description = "For tests"}, {.name = "second"}};
+    return {{.name = "analyst", .description = "For tests"}, {.name = "direct"}};
   }
 
   asio::awaitable<Result<TurnView>> Start(IsolationKey owner, TurnSpec spec,
@@ -354,9 +355,19 @@ class FakeTurns final : public TurnService {
     return resumed;
   }
 
+  // The words of the demo model (model/demo_model.h) have the same effect as ours.
+  static std::string WordOf(const TurnSpec& spec, const std::string& text) {
+    const std::string word = text.substr(0, text.find(' '));
+    if (word == "compute") return "code";
+    if (word == "slow") return "hang";
+    if (word == "send") return spec.agent == "direct" ? "ask" : "askcode";
+    if (word == "call" && !spec.client_tools.empty()) return "client";
+    return word;
+  }
+
   asio::awaitable<void> Answer(const IsolationKey& owner, Turn& turn) {
     const std::string text = LastText(turn.spec);
-    const std::string word = text.substr(0, text.find(' '));
+    const std::string word = WordOf(turn.spec, text);
     TurnView& view = turn.view;
     if (word == "think") {
       const std::string id = NewId("rs_");
@@ -420,7 +431,9 @@ class FakeTurns final : public TurnService {
       ClientCall call{
           .call_id = NewId("call_"), .tool = turn.spec.client_tools[0].name, .arguments = {}};
       Emit(owner, turn, ItemAdded{{.id = id, .content = call}});
-      for (const char* piece : {"{\"a\":", "1}"}) {
+      const std::size_t json = std::min(text.find('{'), text.size());
+      const std::string arguments = json < text.size() ? text.substr(json) : R"({"a":1})";
+      for (const std::string& piece : {arguments.substr(0, 5), arguments.substr(5)}) {
         Emit(owner, turn,
              ItemDelta{.item = id, .kind = ItemDelta::Kind::kArguments, .text = piece});
         call.arguments += piece;

@@ -1,4 +1,5 @@
-// The JSON form of a response: all fields that clients may expect, those of the request as they came.
+// The JSON form of a response: all fields that clients may expect, those of the request as they
+// came.
 //
 //   {"id":"resp_…","object":"response","status":"completed","model":"analyst","output":[…],…}
 //

@@ -88,7 +88,8 @@ asio::awaitable<void> StreamStored(const Door& door, net::Exchange& exchange, Ca
   co_await Both(work(), stream.Relay(feed));
   auto ended = co_await door.services.turns.Find(owner, turn.id);
   if (!ended) co_return co_await stream.Fail();
-  // Another replica continues the turn: the client can connect again and go on after the last event.
+  // Another replica continues the turn: the client can connect again and go on after the last
+  // event.
   if (!HasEnded(*ended))
     throw std::runtime_error("the turn continues after this server has stopped");
   co_await stream.Finish(*std::move(ended));

@@ -545,8 +545,8 @@ TEST_F(ResponsesTest, ADisconnectCancelsAForegroundTurn) {
 
 TEST_F(ResponsesTest, AgentsAreModels) {
   EXPECT_THAT(Get("/v1/models"), AllOf(HasSubstr(R"({"object":"list","data":[{"id":"analyst")"),
-                                       HasSubstr(R"("id":"second")")));
-  EXPECT_THAT(Get("/v1/models/second"), HasSubstr(R"("object":"model")"));
+                                       HasSubstr(R"("id":"direct")")));
+  EXPECT_THAT(Get("/v1/models/direct"), HasSubstr(R"("object":"model")"));
   EXPECT_THAT(Get("/v1/models/third"),
               AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("model_not_found")));
 }
