@@ -227,7 +227,18 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
     may_ask = tool != nullptr && tool->definition().approval.mode() != Approval::Mode::kNever;
     start.call = *std::move(request.call);
   }
-  if (request.approvals == Approvals::kAsk && may_ask) {
+  std::size_t input_bytes = 0;
+  for (const InputFile& file : request.inputs) input_bytes += file.contents->size();
+  if (input_bytes > kMaxInputBytes) {
+    return Error(ErrorCode::kInvalidArgument, "the input files of a run take more than 16 MiB");
+  }
+  if (!request.inputs.empty() && start.record.session) {
+    return Error(ErrorCode::kInvalidArgument, "a run in a session takes no input files");
+  }
+  start.record.inputs = std::move(request.inputs);
+  const bool is_recorded =
+      request.journal == RunJournaling::kAlways || may_ask;
+  if (request.approvals == Approvals::kAsk && is_recorded) {
     const AeadKey random = AeadKey::Random();
     start.record.seed = std::string(random.bytes().begin(), random.bytes().end());
   }
@@ -282,25 +293,27 @@ asio::awaitable<Result<RunView>> JournaledRuns::Start(IsolationKey owner, RunSpe
     co_return std::move(begun).error();
   }
   const auto run = *std::move(begun);
-  LiveRun::News news = run->news();
+  RunNews::State news = run->news().Look();
   const auto stays = [&] {
     return news.view.state == RunState::kRunning ||
            (request.on_ask && news.view.state == RunState::kWaiting);
   };
   bool stopped = false;
-  while (!news.ended && !news.gone && stays()) {
+  while (!news.ended() && !news.gone && stays()) {
     if (!stopped && co_await IsCancelled()) {
       stopped = true;
       if (request.key) break;
       run->Cancel();
     }
-    co_await run->AwaitNews(news.version, RunClock::Time::max());
-    news = run->news();
+    co_await run->news().Await(news.version, RunClock::Time::max());
+    news = run->news().Look();
   }
-  Result<RunView> view = std::move(news.view);
+  Result<RunView> view = news.view;
   if (news.error) {
     view = *std::move(news.error);
-  } else if (news.gone && !news.ended) {
+  } else if (!news.gone || news.ended()) {
+    view = co_await Whole(std::move(news));
+  } else {
     view = co_await AwaitWaking(owner, run->start().id);
     const bool cancelled = !view && view.error().code() == ErrorCode::kCancelled;
     if (cancelled) {
@@ -325,10 +338,14 @@ asio::awaitable<Result<RunView>> JournaledRuns::AwaitWaking(IsolationKey owner, 
 asio::awaitable<Result<RunView>> JournaledRuns::StartDetached(IsolationKey owner, RunSpec request) {
   auto begun = co_await Begin(std::move(owner), request, true);
   if (!begun) co_return std::move(begun).error();
-  co_return (*begun)->news().view;
+  co_return co_await Whole((*begun)->news().Look());
 }
 
 // ---- Looking ----
+
+asio::awaitable<RunView> JournaledRuns::Whole(RunNews::State news) const {
+  return WholeView(std::move(news), options_.runner.cpu_pool());
+}
 
 asio::awaitable<Result<RunView>> JournaledRuns::ToView(IsolationKey owner, StoredRun stored) {
   auto view = co_await ViewStored(options_.store, owner, std::move(stored));
@@ -350,8 +367,8 @@ asio::awaitable<Result<RunView>> JournaledRuns::FindStored(IsolationKey owner, R
 
 asio::awaitable<Result<RunView>> JournaledRuns::Find(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
-    LiveRun::News news = run->news();
-    if (!news.gone || news.ended) co_return std::move(news.view);
+    RunNews::State news = run->news().Look();
+    if (!news.gone || news.ended()) co_return co_await Whole(std::move(news));
   }
   co_return co_await FindStored(std::move(owner), std::move(id));
 }
@@ -396,15 +413,19 @@ asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(
   std::chrono::milliseconds look_again{1};
   while (true) {
     const auto run = FindLive(owner, id);
-    LiveRun::News news = run ? run->news() : LiveRun::News{.view = {.id = id}, .gone = true};
-    const bool here = run && (!news.gone || news.ended);
+    RunNews::State news =
+        run ? run->news().Look() : RunNews::State{.view = {.id = id}, .gone = true};
+    const bool here = run && (!news.gone || news.ended());
     auto view = here ? Result<RunView>(news.view) : co_await FindStored(owner, id);
-    if (!view || enough(*view) || std::chrono::steady_clock::now() >= deadline) co_return view;
+    if (!view || enough(*view) || std::chrono::steady_clock::now() >= deadline) {
+      if (here) view = co_await Whole(std::move(news));
+      co_return view;
+    }
     if (co_await IsCancelled()) {
       co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
     }
-    if (here && !news.ended) {
-      co_await run->AwaitNews(news.version, deadline);
+    if (here && !news.ended()) {
+      co_await run->news().Await(news.version, deadline);
       continue;
     }
     // Another replica has it, or it sleeps. Most that are awaited have just been decided and are on
@@ -430,10 +451,8 @@ asio::awaitable<Result<RunView>> JournaledRuns::Await(
 asio::awaitable<Result<std::string>> JournaledRuns::File(IsolationKey owner, RunId id,
                                                          std::uint32_t number) {
   if (const auto run = FindLive(owner, id)) {
-    const LiveRun::News news = run->news();
-    if (news.ended && number < news.view.outcome.files.size()) {
-      co_return news.view.outcome.files[number].contents;
-    }
+    const std::shared_ptr<const Outcome> outcome = run->news().Look().outcome;
+    if (outcome && number < outcome->files.size()) co_return outcome->files[number].contents;
   }
   co_return co_await options_.store.runs().LoadFile(std::move(owner), std::move(id), number);
 }
@@ -511,15 +530,15 @@ asio::awaitable<Result<void>> JournaledRuns::RevokeGrant(IsolationKey owner, Gra
 asio::awaitable<Result<RunView>> JournaledRuns::Cancel(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     run->Cancel();
-    LiveRun::News news = run->news();
-    while (!news.ended && !news.gone) {
-      if (co_await run->AwaitNews(news.version, RunClock::Time::max()) ==
+    RunNews::State news = run->news().Look();
+    while (!news.ended() && !news.gone) {
+      if (co_await run->news().Await(news.version, RunClock::Time::max()) ==
           Wakeup::Reason::kCancelled) {
         co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the end of the run");
       }
-      news = run->news();
+      news = run->news().Look();
     }
-    if (news.ended) co_return std::move(news.view);
+    if (news.ended()) co_return co_await Whole(std::move(news));
     // It was about to sleep, and does so now, in the store.
   }
   auto view = co_await FindStored(owner, id);
@@ -639,7 +658,7 @@ asio::awaitable<void> JournaledRuns::RenewLeases() {
 void JournaledRuns::Abandon(const std::vector<HeldRun>& lost) {
   for (const HeldRun& each : lost) {
     const auto run = FindLive(each.owner, each.run);
-    if (run && run->start().lease->fence == each.lease.fence && !run->news().ended) run->Abandon();
+    if (run && run->start().lease->fence == each.lease.fence && !run->has_ended()) run->Abandon();
   }
 }
 

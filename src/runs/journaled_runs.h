@@ -134,6 +134,7 @@ class JournaledRuns final : public RunService {
                                              std::function<bool(const RunView&)> enough,
                                              RunClock::Time deadline);
   asio::awaitable<Result<RunView>> AwaitWaking(IsolationKey owner, RunId id);
+  asio::awaitable<RunView> Whole(RunNews::State news) const;
   asio::awaitable<Result<RunView>> CancelElsewhere(IsolationKey owner, RunId id);
   // Returns a run that could not continue here. This does not count as an attempt.
   asio::awaitable<void> GiveBack(IsolationKey owner, RunId id, Lease lease);

@@ -47,11 +47,23 @@ enum class Approvals {
 // Whether a run that ends without having waited is stored.
 enum class KeepRun { kYes, kNo };
 
+// Which runs are recorded, so that another process can continue them without repeating a call.
+enum class RunJournaling {
+  kIfItMayAsk,  // Only if a tool of the setting may need an approval.
+  kAlways,
+};
+
+// The files of one run take at most this many bytes in all. They are stored with the run.
+inline constexpr std::size_t kMaxInputBytes = std::size_t{16} << 20;
+
 struct RunSpec {
   std::string code{};
   // Instead of `code`: the run is one call of a tool of the setting, without a cell. Its outcome
   // has the tool's answer as result or error. Not in a session.
   std::optional<DirectCall> call{};
+  // Files below /input that this run reads, besides those of the setting. Not in a session.
+  std::vector<InputFile> inputs{};
+  RunJournaling journal = RunJournaling::kIfItMayAsk;
   std::optional<std::string> session{};          // A stateful session of this owner.
   Restart restart = Restart::kNo;                // For that session.
   std::optional<std::string> fork_of{};          // The session begins as a copy of this one.

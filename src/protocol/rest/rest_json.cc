@@ -40,6 +40,7 @@ std::size_t JsonWork(const RunView& run) {
   for (const OutcomeApproval& approval : outcome.approvals) {
     bytes += DecodedBytes(approval.arguments);
   }
+  for (const OutcomeFile& file : outcome.files) bytes += file.contents.size();  // It is hashed.
   return bytes + (outcome.calls.size() + outcome.files.size()) * kRecordBytes;
 }
 

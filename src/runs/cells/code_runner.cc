@@ -34,6 +34,7 @@ RunRequest ToRunRequest(CellRun& request) {
                  .limits = request.limits.value_or(setting.limits)};
   run.signatures = setting.tools->signatures();
   run.files = setting.files;
+  run.files.insert(run.files.end(), request.inputs.begin(), request.inputs.end());
   run.environment = setting.environment;
   run.policy = EncodePolicy(setting.policy);
   run.purpose = request.purpose;

@@ -91,6 +91,7 @@ struct CellRun {
   OnToolProgress on_progress{};
   ToolRun::Trace trace{};
   std::shared_ptr<const CallerContext> caller{};  // The caller that its tools act for.
+  std::vector<InputFile> inputs{};                // Besides the files of the setting.
   std::optional<ResumeState> resume{};            // For a run that may wait for a decision.
 };
 

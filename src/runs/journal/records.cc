@@ -90,6 +90,23 @@ Result<CallerRecord> ContextFromDict(const Dict& dict) {
   return record;
 }
 
+Dict ToDict(const std::vector<InputFile>& files) {
+  Dict dict;
+  for (const InputFile& file : files) dict.items.emplace_back(file.path, Bytes{*file.contents});
+  return dict;
+}
+
+Result<std::vector<InputFile>> FilesFromDict(const Dict& dict) {
+  std::vector<InputFile> files;
+  for (const auto& [path, contents] : dict.items) {
+    const auto* name = path.If<std::string>();
+    const auto* bytes = contents.If<Bytes>();
+    if (name == nullptr || bytes == nullptr) return Unreadable("input files of the run");
+    files.push_back({.path = *name, .contents = std::make_shared<const std::string>(bytes->data)});
+  }
+  return files;
+}
+
 }  // namespace
 
 std::string Encode(const RunRecord& record) {
@@ -105,6 +122,7 @@ std::string Encode(const RunRecord& record) {
     dict.items.emplace_back(std::string("tool"), record.call->tool);
     dict.items.emplace_back(std::string("arguments"), Bytes{record.call->packed});
   }
+  if (!record.inputs.empty()) dict.items.emplace_back(std::string("inputs"), ToDict(record.inputs));
   return MustEncode(std::move(dict));
 }
 
@@ -120,6 +138,9 @@ Result<RunRecord> DecodeRunRecord(std::string_view bytes) {
   }
   if (auto tool = fields.GetOptional<std::string>("tool")) {
     record.call = {.tool = *std::move(tool), .packed = fields.Get<Bytes>("arguments").data};
+  }
+  if (const auto inputs = fields.GetOptional<Dict>("inputs")) {
+    TRY_ASSIGN(record.inputs, FilesFromDict(*inputs));
   }
   TRY_ASSIGN(record.limits, LimitsFromDict(fields.Get<Dict>("limits")));
   if (!fields.good()) return Unreadable("request of the run");

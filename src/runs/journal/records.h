@@ -38,6 +38,7 @@ struct RunRecord {
   std::optional<std::string> seed{};         // Recording::seed; nullopt: the run has no journal.
   std::optional<CallerRecord> caller{};      // Its tools act for it; nullopt: no caller.
   std::optional<RecordedDirectCall> call{};  // The run is this call; `code` only describes it.
+  std::vector<InputFile> inputs{};           // Files below /input, besides those of the setting.
 };
 std::string Encode(const RunRecord& record);
 Result<RunRecord> DecodeRunRecord(std::string_view bytes);
