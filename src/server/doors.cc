@@ -47,7 +47,20 @@ Doors::Doors(DoorResources resources)
                       },
                   .caller_host = &resources_.host.code().caller_host(),
                   .cpu_pool = resources_.host.code().cpu_pool()},
-                 ResponsesOptionsOf(resources_.foundry)) {}
+                 ResponsesOptionsOf(resources_.foundry)),
+      agui_({.turns = resources_.host.turns(),
+             .cancel_run = [&runs = resources_.host.runs()](
+                               IsolationKey owner, RunId run) -> asio::awaitable<Result<void>> {
+               auto cancelled = co_await runs.Cancel(std::move(owner), std::move(run));
+               if (!cancelled) co_return std::move(cancelled).error();
+               co_return Result<void>();
+             },
+             .threads = resources_.host.state().store().snapshots(),
+             .identity = resources_.identity,
+             .clock = resources_.clock,
+             .executor = resources_.io,
+             .caller_host = &resources_.host.code().caller_host(),
+             .cpu_pool = resources_.host.code().cpu_pool()}) {}
 
 void Doors::Mount(net::Router& router) {
   rest_.Mount(router);
@@ -55,6 +68,7 @@ void Doors::Mount(net::Router& router) {
   mcp_door.cpu_pool = resources_.host.code().cpu_pool();
   mcp_.Mount(router, resources_.identity, resources_.io, std::move(mcp_door));
   responses_.Mount(router, responses::Form::OpenAi());
+  agui_.Mount(router);
   if (resources_.foundry) responses_.Mount(router, responses::Form::Foundry());
 }
 

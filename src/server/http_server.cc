@@ -184,6 +184,7 @@ class HttpServer::Parts {
       co_await host_->Close();
     };
     co_await Both(doors(), runs());
+    co_await doors_->AwaitEnd();
   }
 
   net::Router Routes() {

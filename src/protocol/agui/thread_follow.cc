@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <utility>
 
 #include "base/spawn.h"
@@ -53,7 +54,13 @@ void Add(model::TokenUsage& sum, const model::TokenUsage& usage) {
 }  // namespace
 
 void ThreadRuns::Launch(Course course) {
-  Spawn(asio::make_strand(executor_), Follow(std::move(course)));
+  const Stop stop(asio::make_strand(executor_));
+  {
+    auto state = state_.Lock();
+    state->stops.emplace(course.key, stop);
+    if (state->closing) stop.Request();
+  }
+  Spawn(stop, Follow(std::move(course)));
 }
 
 asio::awaitable<Result<TurnView>> ThreadRuns::FollowTurn(Course& course, const ResponseId& turn) {
@@ -119,6 +126,7 @@ asio::awaitable<bool> ThreadRuns::GoOn(Course& course) {
 }
 
 asio::awaitable<void> ThreadRuns::Follow(Course course) {
+  co_await asio::this_coro::throw_if_cancelled(false);  // Close() ends it.
   Thread& thread = course.stored.thread;
   model::TokenUsage usage;
   Result<TurnView> turn = Error(ErrorCode::kInternal, "no turn");

@@ -95,7 +95,10 @@ Result<std::shared_ptr<ThreadRun>> ThreadRuns::Enter(const Key& key,
 
 void ThreadRuns::Leave(const Key& key, const std::shared_ptr<ThreadRun>& run) {
   run->End();
-  EndWork([&](State& state) { state.runs.erase(key); });
+  EndWork([&](State& state) {
+    state.stops.erase(key);
+    state.runs.erase(key);
+  });
 }
 
 // Wakes Close() after the last work. Nothing of this object may be used afterwards.
@@ -116,6 +119,7 @@ asio::awaitable<void> ThreadRuns::Close() {
     {
       auto state = state_.Lock();
       state->closing = true;
+      for (const auto& [key, stop] : std::exchange(state->stops, {})) stop.Request();
       if (state->runs.empty() && state->answering == 0) co_return;
       state->sleepers.push_back(sleeper);
     }

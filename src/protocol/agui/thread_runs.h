@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "base/guarded.h"
 #include "base/result.h"
+#include "base/spawn.h"
 #include "base/wakeup.h"
 #include "caller/caller_context.h"
 #include "identity/identity.h"
@@ -78,7 +79,8 @@ class ThreadRuns {
   // Ends the run of a thread, if there is one. What it has done is kept.
   asio::awaitable<Result<void>> Cancel(IsolationKey owner, std::string agent,
                                        std::string thread_id);
-  // Returns when no run is followed here. The turns end by TurnService::Close.
+  // Follows no run any more, and returns when nothing of a request is under way here. Turns that
+  // are still under way belong to the TurnService.
   asio::awaitable<void> Close();
 
  private:
@@ -89,6 +91,7 @@ class ThreadRuns {
   };
   struct State {
     std::map<Key, std::shared_ptr<ThreadRun>> runs;
+    std::map<Key, Stop> stops;  // Of the coroutines that follow them.
     std::size_t answering = 0;  // Requests that have no answer yet.
     bool closing = false;
     std::vector<std::shared_ptr<Wakeup>> sleepers;
