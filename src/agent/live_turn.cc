@@ -55,7 +55,10 @@ LiveTurn::LiveTurn(RunService& runs, const Clock& clock, TurnStart start, TurnKe
       keeper_(keeper),
       stop_(std::move(executor)),
       output_(record().view.output, record().progress.events, start_.open,
-              [this](const TurnEvent& event) { keeper_.OnEvent(event); }) {}
+              // What this replica still says of a turn that it has lost is of no account.
+              [this](const TurnEvent& event) {
+                if (!is_lost()) keeper_.OnEvent(event);
+              }) {}
 
 std::uint32_t LiveTurn::max_calls() const {
   return std::min(limits().calls, record().spec.max_calls.value_or(limits().calls));
@@ -141,8 +144,12 @@ bool LiveTurn::HasNews() const {
 
 ItemRefs LiveTurn::AllItems() const {
   ItemRefs items;
-  for (const auto* part : {&start_.history, &record().view.input, &record().view.output}) {
+  for (const auto* part : {&start_.history, &record().view.input}) {
     for (const TurnItem& item : *part) items.push_back(&item);
+  }
+  // What a lost replica's model had only begun to say is said again.
+  for (const TurnItem& item : record().view.output) {
+    if (!item.is_cut) items.push_back(&item);
   }
   return items;
 }
@@ -187,9 +194,10 @@ asio::awaitable<void> LiveTurn::CancelWaiting() {
 
 asio::awaitable<void> LiveTurn::TakeResults() {
   // With its output: a turn that was taken over may have taken some results before.
-  std::vector<TurnItem> past = start_.history;
-  past.insert(past.end(), start_.adopted.begin(), start_.adopted.end());
-  past.insert(past.end(), record().view.output.begin(), record().view.output.end());
+  ItemRefs past;
+  for (const auto* part : {&start_.history, &start_.adopted, &record().view.output}) {
+    for (const TurnItem& item : *part) past.push_back(&item);
+  }
   std::vector<TurnItem> calls = WaitingCalls(past);
   for (TurnItem& call : calls) Begin(TakeResult(std::move(call)));
   co_await AwaitAll();
@@ -541,6 +549,8 @@ Result<RunSpec> LiveTurn::SpecOf(const TurnItem& call, const std::string& argume
 
 asio::awaitable<Result<RunView>> LiveTurn::StartRun(std::size_t index, RunSpec spec) {
   spec.key = keeper_.KeyOf(output_.at(index));
+  // Another replica continues it.
+  if (spec.key) spec.journal = RunJournaling::kAlways;
   spec.on_start = [this, index](const RunId& id) { SetRun(output_.at(index), id); };
   // Output comes on the executor of the cell.
   spec.on_output = [weak = weak_from_this(), executor = stop_.executor(), index](

@@ -1,9 +1,13 @@
-// StoredConversations keeps conversations in the store, where turns read and extend them too.
+// StoredConversations keeps conversations in a store, together with StoredTurns over the same
+// store. While a turn of a conversation is under way, nothing else extends it.
 //
-// Trust     Items come from clients. Stored items are checked when they are read.
+// Trust     Same as Conversations.
 // Threads   Any executor.
-// Lifetime  Store and clock outlive it and its calls.
+// Lifetime  The store outlives it.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "agent/conversations.h"
 #include "base/clock.h"
@@ -13,7 +17,9 @@ namespace caisson {
 
 class StoredConversations final : public Conversations {
  public:
-  StoredConversations(Store& store, const Clock& clock) : store_(store), clock_(clock) {}
+  // `clock`: null for the system's clock.
+  explicit StoredConversations(Store& store, const Clock* clock = nullptr)
+      : store_(store), clock_(clock != nullptr ? *clock : system_clock_) {}
 
   asio::awaitable<Result<ConversationView>> Create(IsolationKey owner,
                                                    ConversationView conversation,
@@ -26,10 +32,11 @@ class StoredConversations final : public Conversations {
   asio::awaitable<Result<void>> Remove(IsolationKey owner, ConversationId id) override;
 
  private:
-  asio::awaitable<Result<void>> AppendAfter(IsolationKey owner, ConversationId id,
-                                            std::int64_t length, std::vector<TurnItem> items);
+  asio::awaitable<Result<void>> Add(IsolationKey owner, ConversationId id,
+                                    std::vector<TurnItem> items);
 
   Store& store_;
+  const SystemClock system_clock_{};
   const Clock& clock_;
 };
 

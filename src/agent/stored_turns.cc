@@ -163,8 +163,10 @@ asio::awaitable<Result<TurnView>> StoredTurns::Start(IsolationKey owner, TurnSpe
   if (!start) co_return std::move(start).error();
   const auto place = Enter(*start);
   if (!place) co_return place.error();
-  if (has_id && co_await around_.responses.Find(start->owner, start->record.view.id)) {
-    co_return Error(ErrorCode::kFailedPrecondition, "a turn with this id exists");
+  if (has_id) {
+    const auto found = co_await around_.responses.Find(start->owner, start->record.view.id);
+    if (found) co_return Error(ErrorCode::kFailedPrecondition, "a turn with this id exists");
+    if (found.error().code() != ErrorCode::kNotFound) co_return found.error();
   }
   if (auto prepared = co_await Prepare(*start); !prepared) co_return std::move(prepared).error();
   co_return co_await StartForeground(*std::move(start), std::move(on_event));

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/conversations.h"
 #include "agent/execute_code.h"
 #include "agent/turn_history.h"
 #include "agent/turn_items.h"
@@ -145,10 +146,10 @@ asio::awaitable<Result<void>> LoadConversation(const TurnSurroundings& around, T
       start.history.push_back(*std::move(item));
     }
     next += static_cast<std::int64_t>(items->size());
-    if (items->size() < kItemsAtOnce) break;
-    if (start.history.size() > around.history.items) {
-      co_return TooLong("items", around.history.items);
+    if (start.history.size() + start.record.view.input.size() > kMaxConversationItems) {
+      co_return TooLong("items", kMaxConversationItems);
     }
+    if (items->size() < kItemsAtOnce) break;
   }
   start.conversation_length = next;
   co_return Result<void>();

@@ -172,7 +172,7 @@ std::vector<Item> ToModelItems(const ItemRefs& items) {
   return ModelItems(items).Take();
 }
 
-std::vector<TurnItem> WaitingCalls(std::span<const TurnItem> items) {
+std::vector<TurnItem> WaitingCalls(const ItemRefs& items) {
   std::map<std::string, std::size_t> waiting;  // By run: the first item of the call.
   const auto note = [&](const auto& call, std::size_t index) {
     if (call.run.str().empty()) return;
@@ -183,13 +183,13 @@ std::vector<TurnItem> WaitingCalls(std::span<const TurnItem> items) {
     }
   };
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (const auto* code = std::get_if<CodeCall>(&items[i].content)) note(*code, i);
-    if (const auto* tool = std::get_if<HostToolCall>(&items[i].content)) note(*tool, i);
+    if (const auto* code = std::get_if<CodeCall>(&items[i]->content)) note(*code, i);
+    if (const auto* tool = std::get_if<HostToolCall>(&items[i]->content)) note(*tool, i);
   }
   std::set<std::size_t> order;
   for (const auto& [run, index] : waiting) order.insert(index);
   std::vector<TurnItem> calls;
-  for (const std::size_t index : order) calls.push_back(items[index]);
+  for (const std::size_t index : order) calls.push_back(*items[index]);
   return calls;
 }
 

@@ -29,7 +29,7 @@ using ItemRefs = std::vector<const TurnItem*>;
 std::vector<model::Item> ToModelItems(const ItemRefs& items);
 
 // Returns the CodeCalls and ToolCalls that wait and have no later result.
-std::vector<TurnItem> WaitingCalls(std::span<const TurnItem> items);
+std::vector<TurnItem> WaitingCalls(const ItemRefs& items);
 
 struct KnownApprovals {
   std::set<ApprovalId> asked;

@@ -236,8 +236,7 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
     return Error(ErrorCode::kInvalidArgument, "a run in a session takes no input files");
   }
   start.record.inputs = std::move(request.inputs);
-  const bool is_recorded =
-      request.journal == RunJournaling::kAlways || may_ask;
+  const bool is_recorded = request.journal == RunJournaling::kAlways || may_ask;
   if (request.approvals == Approvals::kAsk && is_recorded) {
     const AeadKey random = AeadKey::Random();
     start.record.seed = std::string(random.bytes().begin(), random.bytes().end());

@@ -1,6 +1,8 @@
 #include "server/doors.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace caisson {
 namespace {
@@ -13,9 +15,12 @@ mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
   return options;
 }
 
-responses::ResponsesOptions ResponsesOptionsOf(const std::optional<FoundryHosting>& foundry) {
+responses::ResponsesOptions ResponsesOptionsOf(const std::optional<FoundryHosting>& foundry,
+                                               const std::vector<AgentInfo>& agents) {
   if (!foundry) return {};
-  return {.default_agent = foundry->agent,
+  // The platform's name of the container may be another one.
+  const bool is_ours = std::ranges::find(agents, foundry->agent, &AgentInfo::name) != agents.end();
+  return {.default_agent = is_ours ? foundry->agent : "",
           .required_header = kFoundryCallHeader,
           .session = foundry->session};
 }
@@ -35,7 +40,7 @@ Doors::Doors(DoorResources resources)
             .caller_host = &resources_.host.code().caller_host(),
             .add_features = resources_.add_mcp_features,
             .cpu_pool = resources_.host.code().cpu_pool()}),
-      conversations_(resources_.host.state().store(), resources_.clock),
+      conversations_(resources_.host.state().store(), &resources_.clock),
       responses_({.turns = resources_.host.turns(),
                   .conversations = conversations_,
                   .identity = resources_.identity,
@@ -47,7 +52,7 @@ Doors::Doors(DoorResources resources)
                       },
                   .caller_host = &resources_.host.code().caller_host(),
                   .cpu_pool = resources_.host.code().cpu_pool()},
-                 ResponsesOptionsOf(resources_.foundry)),
+                 ResponsesOptionsOf(resources_.foundry, resources_.host.turns().Agents())),
       agui_({.turns = resources_.host.turns(),
              .cancel_run = [&runs = resources_.host.runs()](
                                IsolationKey owner, RunId run) -> asio::awaitable<Result<void>> {

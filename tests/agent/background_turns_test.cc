@@ -73,9 +73,10 @@ TEST_F(BackgroundTurnsTest, EventsAreFollowedWhileTheTurnGoesOn) {
   std::string told;
   bool ended = false;
   const auto follow = [&]() -> asio::awaitable<void> {
-    co_await here_->turns().Events(ann_, ResponseId("resp_1"), 0, [&](const TurnEvent& event) {
-      told += "badDe"[event.event.index()];
-    });
+    const auto done = co_await here_->turns().Events(
+        ann_, ResponseId("resp_1"), 0,
+        [&](const TurnEvent& event) { told += "badDe"[event.event.index()]; });
+    EXPECT_TRUE(done);
     ended = true;
   };
   loop_.Start(follow());
