@@ -6,10 +6,10 @@
 //
 // Errors before the stream are problems (RFC 9457). Errors in it are RUN_STARTED and RUN_ERROR.
 //
-// Trust     Requests are hostile. The identity is resolved once per request (I2) and is the scope of
+// Trust     Requests are hostile. The identity is resolved once per request (I2), as the scope of
 //           its threads; data of another owner is not found (I3, I4).
 // Threads   Handlers run on their connections' strands; runs go on without them.
-// Lifetime  The services outlive it. It outlives the server that it is mounted on. Close() must have
+// Lifetime  The services outlive it. It outlives the server it is mounted on. Close() must have
 //           returned before it is destroyed.
 #pragma once
 

@@ -4,7 +4,7 @@
 // The stored messages are authoritative. Of a request only new messages of the user and results of
 // open calls are taken; everything else in it is forged or known.
 //
-// Trust     Contents are hostile data. The body comes from the store and is checked when it is read.
+// Trust     Contents are hostile data. The body comes from the store and is checked when read.
 // Threads   Values and pure functions.
 // Lifetime  Values.
 #pragma once

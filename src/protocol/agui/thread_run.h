@@ -1,8 +1,8 @@
-// A ThreadRun keeps the events of a run of one thread while the run is under way, so that any number
+// A ThreadRun keeps the events of a run of one thread while the run is under way. Any number
 // of clients can follow it, also from the middle.
 //
-// Trust     Events are this program's. Their size is bounded: above a limit, pieces of text are left
-//           out, and the messages at the end have them.
+// Trust     Events are this program's. Their size is bounded: above a limit, pieces of text are
+//           left out, and the messages at the end have them.
 // Threads   Any.
 // Lifetime  Shared by the run and its followers.
 #pragma once

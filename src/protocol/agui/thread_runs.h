@@ -1,4 +1,4 @@
-// ThreadRuns runs the threads of all owners: it loads a thread, decides what a request means for it,
+// ThreadRuns runs the threads of all owners: it loads a thread, decides what a request means,
 // starts a turn, follows it to its end, and saves the thread before and after.
 //
 //   connect      no news: the stored thread is shown, nothing runs; or the run under way is joined
