@@ -122,8 +122,7 @@ wire::Omitted FileCapture::Fits(std::uint64_t size) const {
                                                  : wire::Omitted::kNot;
 }
 
-OutcomeFile FileCapture::Open(const UniqueFd& root, const std::string& path,
-                              std::string shown_as) {
+OutcomeFile FileCapture::Open(const UniqueFd& root, const std::string& path, std::string shown_as) {
   OutcomeFile captured{.path = std::move(shown_as), .change = "created", .omitted = kUnreadable};
   ++files_;
   UniqueFd file = OpenBeneath(root, path, 0);

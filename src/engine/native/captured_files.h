@@ -49,8 +49,8 @@ class FileCapture {
   bool ReadMore(OutcomeFile& file);
 
   const wire::StartHeader& start_;
-  UniqueFd open_;        // The file that is being read,
-  OutcomeFile reading_;  // and what was read of it.
+  UniqueFd open_;                   // The file that is being read,
+  OutcomeFile reading_;             // and what was read of it.
   std::deque<std::string> output_;  // Paths that are not read yet.
   std::size_t files_ = 0;
   std::uint64_t bytes_ = 0;
