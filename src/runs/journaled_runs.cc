@@ -10,6 +10,7 @@
 #include "base/aead.h"
 #include "base/low_priority_pool.h"
 #include "base/spawn.h"
+#include "runs/direct_call.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/stored_view.h"
 
@@ -55,7 +56,7 @@ std::shared_ptr<const CodeSetting> JournaledRuns::SettingNamed(const std::string
                                                                const CallerContext* session) const {
   if (name.empty()) return options_.setting.For(session);
   const auto found = options_.named_settings.find(name);
-  return found == options_.named_settings.end() ? nullptr : found->second;
+  return found == options_.named_settings.end() ? nullptr : found->second.For(session);
 }
 
 // ---- Runs that are here ----
@@ -178,12 +179,29 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
   return Starting(state_, owner);
 }
 
+// No name has a space. A setting without a name is gone with this process.
+std::string JournaledRuns::NameOf(const std::shared_ptr<const CodeSetting>& setting,
+                                  const CallerContext* caller) const {
+  if (setting == options_.setting.For(caller)) return "";
+  const auto named = std::ranges::find_if(options_.named_settings, [&](const auto& entry) {
+    return entry.second.For(caller) == setting;
+  });
+  return named == options_.named_settings.end() ? "not named" : named->first;
+}
+
 Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& request) const {
-  const auto usual = options_.setting.For(request.caller.get());
+  const CallerContext* const caller = request.caller.get();
+  auto setting = request.setting ? request.setting : SettingNamed(request.setting_name, caller);
+  if (!setting) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "no setting has the name \"" + request.setting_name + "\"");
+  }
+  std::string name =
+      request.setting_name.empty() ? NameOf(setting, caller) : std::move(request.setting_name);
   LiveRunStart start{
       .owner = std::move(owner),
       .id = RunId(NewRunId()),
-      .setting = request.setting ? request.setting : usual,
+      .setting = std::move(setting),
       .caller = std::move(request.caller),
       .created_at = resources_.clock.Now(),
       .restart = request.restart,
@@ -192,18 +210,22 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
       .on_progress = std::move(request.on_progress),
       .on_ask = request.on_ask,
       .consent = request.approvals == Approvals::kAll ? Consent::kGiven : Consent::kNone,
+      .keep = request.keep,
       .purpose = request.purpose,
       .key = request.key};
   start.record = {.code = std::move(request.code),
                   .session = std::move(request.session),
-                  .limits = request.limits.value_or(start.setting->limits)};
+                  .limits = request.limits.value_or(start.setting->limits),
+                  .setting = std::move(name)};
   if (start.caller) start.record.caller = start.caller->Record();
   TRY(CheckLimits(start.record.limits, start.setting->ceiling));
-  if (start.setting != usual) {
-    const auto named = std::ranges::find(options_.named_settings, start.setting,
-                                         [](const auto& entry) { return entry.second; });
-    // One that nobody knows by name is gone with this process; no name of ours has a space.
-    start.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
+  bool may_ask = MayAsk(*start.setting->tools);
+  if (request.call) {
+    TRY_ASSIGN(start.record.call, ToRecord(*request.call));
+    start.record.code = "# A call of the tool " + request.call->tool;
+    const Tool* const tool = start.setting->tools->Find(request.call->tool);
+    may_ask = tool != nullptr && tool->definition().approval.mode() != Approval::Mode::kNever;
+    start.call = *std::move(request.call);
   }
   std::size_t input_bytes = 0;
   for (const InputFile& file : request.inputs) input_bytes += file.contents->size();
@@ -214,8 +236,7 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
     return Error(ErrorCode::kInvalidArgument, "a run in a session takes no input files");
   }
   start.record.inputs = std::move(request.inputs);
-  const bool is_recorded =
-      request.journal == RunJournaling::kAlways || MayAsk(*start.setting->tools);
+  const bool is_recorded = request.journal == RunJournaling::kAlways || may_ask;
   if (request.approvals == Approvals::kAsk && is_recorded) {
     const AeadKey random = AeadKey::Random();
     start.record.seed = std::string(random.bytes().begin(), random.bytes().end());

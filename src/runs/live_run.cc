@@ -118,6 +118,7 @@ std::chrono::nanoseconds LiveRun::SpareWallTime() const {
 CellRun LiveRun::MakeRequest(bool from_sleep) {
   CellRun request{.owner = OwnerId(start_.owner.str()),
                   .code = start_.record.code,
+                  .call = start_.call,
                   .setting = start_.setting,
                   .limits = start_.record.limits,
                   .purpose = start_.purpose,
@@ -142,6 +143,7 @@ CellRun LiveRun::MakeRequest(bool from_sleep) {
     news.stderr_text = GrowingText(from_sleep ? start_.sleep->stderr_text : "");
   });
   cell_build_ = from_sleep ? start_.sleep_build : resources_.engine.build();
+  if (start_.call) cell_build_ = CellBuild{};  // Any build can restore it.
   journal_ = MakeJournal();
   request.resume = ResumeState{
       .journal = journal_, .observer = shared_from_this(), .spare_wall_time = SpareWallTime()};
@@ -317,7 +319,8 @@ Outcome LiveRun::Complete(Outcome outcome) const {
 asio::awaitable<void> LiveRun::Store(std::shared_ptr<const RunEnd> end) {
   RunStore& runs = resources_.store.runs();
   const SystemTime now = resources_.clock.Now();
-  if (!start_.lease && !resources_.settings.keeps_ended) co_return;
+  const bool keeps = resources_.settings.keeps_ended && start_.keep == KeepRun::kYes;
+  if (!start_.lease && !keeps) co_return;
   if (!start_.lease) {
     const auto create = [&](Try) {
       return runs.Create(start_.owner,

@@ -51,6 +51,7 @@ struct LiveRunStart {
   IsolationKey owner;
   RunId id;
   RunRecord record{};
+  std::optional<DirectCall> call{};  // As in `record`.
   std::shared_ptr<const CodeSetting> setting{};
   std::shared_ptr<const CallerContext> caller{};
   std::optional<Lease> lease{};  // nullopt: not in the store yet.
@@ -71,6 +72,7 @@ struct LiveRunStart {
   // never taken along to another process.
   std::function<void(const StoredApproval&)> on_ask{};
   Consent consent = Consent::kNone;
+  KeepRun keep = KeepRun::kYes;
   Purpose purpose = Purpose::kRun;
   std::optional<RunKey> key{};  // For a new run.
 };

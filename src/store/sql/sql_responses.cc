@@ -81,6 +81,11 @@ class SqlResponses final : public ResponseStore {
       TRY_ASSIGN(const SqlResult removed,
                  connection.Run("DELETE FROM responses WHERE owner = $1 AND id = $2",
                                 {owner.str(), id.str()}));
+      for (const std::string_view table : {"response_events", "response_leases"}) {
+        TRY(connection.Run(
+            "DELETE FROM " + std::string(table) + " WHERE owner = $1 AND response = $2",
+            {owner.str(), id.str()}));
+      }
       return removed.changed == 1 ? Result<void>() : NoSuchResponse();
     });
   }
@@ -191,8 +196,11 @@ class SqlResponses final : public ResponseStore {
                  connection.Run("DELETE FROM conversations WHERE owner = $1 AND id = $2",
                                 {owner.str(), id.str()}));
       if (removed.changed != 1) return NoSuchConversation();
-      TRY(connection.Run("DELETE FROM conversation_items WHERE owner = $1 AND conversation = $2",
-                         {owner.str(), id.str()}));
+      for (const std::string_view table : {"conversation_items", "conversation_turns"}) {
+        TRY(connection.Run(
+            "DELETE FROM " + std::string(table) + " WHERE owner = $1 AND conversation = $2",
+            {owner.str(), id.str()}));
+      }
       return {};
     });
   }
