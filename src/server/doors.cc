@@ -74,7 +74,7 @@ void Doors::Mount(net::Router& router) {
   mcp_.Mount(router, resources_.identity, resources_.io, std::move(mcp_door));
   responses_.Mount(router, responses::Form::OpenAi());
   agui_.Mount(router);
-  if (resources_.foundry) responses_.Mount(router, responses::Form::Foundry());
+  responses_.Mount(router, responses::Form::Foundry());
 }
 
 }  // namespace caisson
