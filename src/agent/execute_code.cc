@@ -24,14 +24,6 @@ constexpr std::string_view kLimitsSchema =
     R"("wall_seconds":{"type":"number"},"cpu_seconds":{"type":"number"},"memory_bytes":{"type":"integer"}},)"
     R"("additionalProperties":false})";
 
-Value InputSchema(ExecuteCodeOptions::Sessions sessions) {
-  std::string json = R"({"type":"object","properties":{)";
-  json.append(kCodeSchema).append(",");
-  if (sessions == ExecuteCodeOptions::Sessions::kOffered) json.append(kSessionSchema).append(",");
-  json.append(kLimitsSchema).append(R"(},"required":["code"]})");
-  return *ParseJson(json);
-}
-
 // The arguments have been checked against the schema.
 Result<CellRun> ToRequest(const ExecuteCodeOptions& options, const Dict& given) {
   CellRun request{.owner = options.owner,
@@ -62,6 +54,14 @@ ToolReply Shown(Result<CodeRun> run) {
 
 }  // namespace
 
+Value ExecuteCodeSchema(ExecuteCodeOptions::Sessions sessions) {
+  std::string json = R"({"type":"object","properties":{)";
+  json.append(kCodeSchema).append(",");
+  if (sessions == ExecuteCodeOptions::Sessions::kOffered) json.append(kSessionSchema).append(",");
+  json.append(kLimitsSchema).append(R"(},"required":["code"]})");
+  return *ParseJson(json);
+}
+
 Result<std::optional<Limits>> RequestedLimits(const Dict& arguments, const Limits& usual) {
   const Value* given = arguments.Find("limits");
   if (given == nullptr) return std::optional<Limits>();
@@ -77,7 +77,7 @@ Result<std::shared_ptr<const Tool>> MakeExecuteCodeTool(CodeRunner& runner,
                                                         ExecuteCodeOptions options) {
   ToolDefinition definition{.name = std::string(kExecuteCode),
                             .description = options.description,
-                            .input_schema = InputSchema(options.sessions),
+                            .input_schema = ExecuteCodeSchema(options.sessions),
                             .approval = options.approval,
                             .timeout = kNoTimeout};
   auto execute = [&runner, options = std::move(options)](Dict given) -> asio::awaitable<ToolReply> {

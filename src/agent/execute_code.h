@@ -40,6 +40,9 @@ struct ExecuteCodeOptions {
   ToolRun::Trace trace{};  // Reports the calls that the code makes.
 };
 
+// Returns the schema of the arguments of execute_code.
+Value ExecuteCodeSchema(ExecuteCodeOptions::Sessions sessions);
+
 // Returns the limits under "limits" in the arguments, which have been checked against the schema.
 // nullopt: use the usual limits.
 Result<std::optional<Limits>> RequestedLimits(const Dict& arguments, const Limits& usual);

@@ -44,18 +44,18 @@ struct TurnFile {
 struct CodeCall {
   std::string call_id;  // The model's.
   std::string code;
-  RunId run;
+  RunId run = RunId("");
   CallProgress progress = CallProgress::kRunning;
   std::string logs{};  // Output, value and error, as the model reads them.
   std::vector<TurnFile> files{};
   bool is_error = false;
 };
 // A tool of the host that the model called without code.
-struct ToolCall {
+struct HostToolCall {
   std::string call_id;
   std::string tool;
   std::string arguments;  // JSON.
-  RunId run;
+  RunId run = RunId("");
   CallProgress progress = CallProgress::kRunning;
   std::string output{};  // As the model reads it.
   bool is_error = false;
@@ -71,10 +71,10 @@ struct ClientResult {
   std::string call_id;
   std::vector<model::Part> parts{};
 };
-// A call that waits for a decision: a ToolCall, or a call that running code makes.
+// A call that waits for a decision: a HostToolCall, or a call that running code makes.
 struct ApprovalRequest {
   ApprovalId approval;
-  std::string call_item;  // The id of the CodeCall or ToolCall that waits.
+  std::string call_item;  // The id of the CodeCall or HostToolCall that waits.
   std::string tool;
   std::string arguments;  // The presentation of the text that was hashed (approval/presentation.h).
   SystemTime expires_at{};
@@ -87,9 +87,10 @@ struct ApprovalAnswer {
 
 struct TurnItem {
   std::string id;  // Unique within the owner's history: "msg_...", "rs_...", "ci_...", ...
-  std::variant<model::MessageItem, model::ReasoningItem, CodeCall, ToolCall, ClientCall,
+  std::variant<model::MessageItem, model::ReasoningItem, CodeCall, HostToolCall, ClientCall,
                ClientResult, ApprovalRequest, ApprovalAnswer>
       content;
+  bool is_cut = false;  // The model did not finish it.
 };
 
 enum class TurnState {
@@ -142,13 +143,14 @@ struct TurnSpec {
   Keep keep = Keep::kYes;  // kNo: the turn cannot be found afterwards, and cannot wait.
   enum class Style { kForeground, kBackground };
   Style style = Style::kForeground;  // A background turn survives its client and keeps its events.
+  std::string answered_by{};         // Who gives the ApprovalAnswers, for the audit log.
   std::string door_data{};           // Opaque; returned with the turn.
   std::shared_ptr<const CallerContext> caller{};
 };
 
 struct TurnView {
-  ResponseId id;
-  std::string agent;
+  ResponseId id = ResponseId("");
+  std::string agent{};
   TurnState state = TurnState::kRunning;
   TurnEnding ending = TurnEnding::kNone;
   std::string error{};  // For a client, if the turn failed.

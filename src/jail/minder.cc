@@ -37,7 +37,7 @@ bool ProcIsOurs() {
 }  // namespace
 
 void Minder::Run() {
-  ::syscall(SYS_setsid);  // Only we get the terminal's signals, and then decide.
+  LeaveGroup();
   PlaceDescriptors();
   ::syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   Start();
@@ -46,6 +46,15 @@ void Minder::Run() {
   ::syscall(SYS_write, kControl, &end, sizeof end);
   ::syscall(SYS_exit_group, 0);
   __builtin_unreachable();
+}
+
+// The signals of a terminal are for the host, which then decides.
+void Minder::LeaveGroup() const {
+  if (plan_.stays_in_session) {
+    ::syscall(SYS_setpgid, 0, 0);
+  } else {
+    ::syscall(SYS_setsid);
+  }
 }
 
 // The minder must hold no other descriptors: a copy of another minder's control socket would
@@ -72,7 +81,7 @@ void Minder::Start() {
 
 // Runs in the child, up to the exec.
 void Minder::Become() const {
-  ::syscall(SYS_setsid);
+  LeaveGroup();
   // If the minder is killed, at least the program itself dies too.
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (ResetSignals() < 0) Fail(ProgramStep::kPrepare);

@@ -37,6 +37,10 @@ struct MinderPlan {
   // Each ends with a null pointer.
   char* const* argv = nullptr;
   char* const* environment = nullptr;
+  // The creator's session has no terminal, so the minder and the program stay in it, each with a
+  // process group of its own. Where the kernel divides the processor between sessions (autogroups),
+  // many programs then count as one.
+  bool stays_in_session = false;
 
   static constexpr int kFirstFree = 16;
 };
@@ -48,6 +52,7 @@ class Minder {
   [[noreturn]] void Run();
 
  private:
+  void LeaveGroup() const;
   void PlaceDescriptors() const;
   void Start();
   [[noreturn]] void Become() const;
@@ -57,7 +62,7 @@ class Minder {
   bool KillChildren() const;
 
   const MinderPlan& plan_;
-  int program_ = -1;  // The pid; also the leader of its session and group.
+  int program_ = -1;  // The pid; also the leader of its process group.
   int ended_ = -1;    // Its pidfd.
 };
 

@@ -1,6 +1,6 @@
 // A Program is one of the operator's own programs, run as a plain child without walls: with its own
-// session, exactly the given environment (I1), its input in a file or a pipe and its output in a
-// pipe.
+// process group and no terminal, exactly the given environment (I1), its input in a file or a pipe
+// and its output in a pipe.
 //
 //   RunProgram({.argv = {"/bin/date"}})        blocks until it has ended and returns its output
 //   Program::Start({.argv = {...}})            returns at once; output() and ended() are for an

@@ -141,7 +141,8 @@ class StarterProcess {
                           .path = path,
                           .directory = header.has_directory != 0 ? directory : nullptr,
                           .argv = argv,
-                          .environment = environment};
+                          .environment = environment,
+                          .stays_in_session = true};
     // A child of the host. It sends no signal at its end because the starter sends none.
     const long pid = ::syscall(SYS_clone, CLONE_PIDFD | CLONE_PARENT, nullptr, &pidfd, nullptr, 0);
     if (pid == 0) Minder(plan).Run();

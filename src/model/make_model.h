@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "base/result.h"
 #include "model/model.h"
 #include "tools/http/client.h"
+#include "tools/http/proxy.h"
 
 namespace caisson::model {
 
@@ -43,7 +45,7 @@ struct ModelTimes {
 };
 
 struct ModelOptions {
-  // kOff: for servers that cannot stream. on_delta is then not called.
+  // kOff: for servers that cannot stream. on_delta then gets each item as a whole.
   enum class Streaming { kOn, kOff };
   // Hosts that may get requests without TLS.
   enum class PlainHttp { kPrivateHosts, kAnyHost };
@@ -58,11 +60,13 @@ struct ModelOptions {
   PlainHttp plain_http = PlainHttp::kPrivateHosts;
   std::string certificates{};  // A PEM file to trust instead of the system's.
   ModelTimes times{};
-  std::uint32_t attempts = 4;                // The first one and its repetitions; 1 to 10.
-  std::size_t max_reply_bytes = 8u << 20;    // As sent by the server.
-  std::uint64_t max_output_tokens = 16'384;  // For `anthropic`, if the request has no limit.
-  std::chrono::milliseconds demo_pause{0};   // Between two pieces of the demo's output.
-  Resolver resolver{};                       // Needed except for the demo.
+  std::uint32_t attempts = 4;              // The first one and its repetitions; 1 to 10.
+  std::size_t max_reply_bytes = 8u << 20;  // At most 64 MiB.
+  // Of one reply, if the request has no limit. nullopt: the server's own; 16,384 for `anthropic`.
+  std::optional<std::uint64_t> max_output_tokens{};
+  std::chrono::milliseconds demo_pause{0};  // Between two pieces of the demo's output.
+  std::optional<HttpProxy> proxy{};         // For https URLs; see tools/http/proxy.h.
+  Resolver resolver{};                      // Needed except for the demo.
 };
 
 // Fails with kInvalidArgument if a setting is missing or wrong, with kFailedPrecondition if the

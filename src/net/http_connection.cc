@@ -22,6 +22,8 @@ constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 // Above this, a writer waits for the client to catch up.
 constexpr std::size_t kEnoughQueuedBytes = 256u << 10;
 constexpr std::size_t kReadAheadBytes = 4096;
+// A body up to this size is sent together with its head.
+constexpr std::size_t kJoinedBytes = 16u << 10;
 constexpr int kClientGone = 499;
 
 Error Gone() {
@@ -102,13 +104,23 @@ class Connection::Body final : public BodyStream, public std::enable_shared_from
     if (bytes.empty() || framing_ == Framing::kNone)
       return true;  // An empty chunk would end the body.
     if (framing_ == Framing::kChunked) {
-      std::array<char, 16> size;
-      const auto end = std::to_chars(size.begin(), size.end(), bytes.size(), 16).ptr;
-      bytes = std::string(size.begin(), end) + "\r\n" + bytes + "\r\n";
+      PushChunk(std::move(bytes));
+    } else {
+      connection_->peer_->Push(std::move(bytes));
     }
-    connection_->peer_->Push(bytes);
     KeepAlive();
     return true;
+  }
+
+  void PushChunk(std::string bytes) {
+    Peer& peer = *connection_->peer_;
+    std::array<char, 16> digits;
+    const auto end = std::to_chars(digits.begin(), digits.end(), bytes.size(), 16).ptr;
+    std::string head = std::string(digits.begin(), end) + "\r\n";
+    if (bytes.size() <= kJoinedBytes) return peer.Push(head + bytes + "\r\n");
+    peer.Push(std::move(head));
+    peer.Push(std::move(bytes));
+    peer.Push("\r\n");
   }
 
   Connection* connection_;  // Null after the end.
@@ -271,20 +283,25 @@ void Connection::PushAnswer(Response response) {
     FailAnswer(response.status, std::move(response.failure));
   } else {
     failure_ = std::move(response.failure);
-    PushWhole(response);
+    PushWhole(std::move(response));
   }
 }
 
-void Connection::PushWhole(const Response& response) {
+void Connection::PushWhole(Response response) {
   answer_ = Answer::kWhole;
   status_ = response.status;
   if (finishing_) keep_alive_ = KeepAlive::kNo;
   const bool bodiless = response.status == 204 || response.status == 304;
   const std::string length =
       bodiless ? "" : "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
-  std::string text = ResponseHead(response, sharing_, keep_alive_, length);
-  if (!bodiless && method_ != "HEAD") text += response.body;
-  peer_->Push(text);
+  const bool has_body = !bodiless && method_ != "HEAD";
+  std::string head = ResponseHead(response, sharing_, keep_alive_, length);
+  if (has_body && response.body.size() <= kJoinedBytes) {
+    head += response.body;
+    return peer_->Push(std::move(head));
+  }
+  peer_->Push(std::move(head));
+  if (has_body) peer_->Push(std::move(response.body));
 }
 
 void Connection::Report() {

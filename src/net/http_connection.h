@@ -64,7 +64,7 @@ class Connection final : public Exchange,
   void Cancel();
   void FailAnswer(int status, std::string what);
   void PushAnswer(Response response);
-  void PushWhole(const Response& response);
+  void PushWhole(Response response);
   void Report();
 
   const ServerOptions& options_;

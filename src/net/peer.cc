@@ -15,6 +15,11 @@ constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
 // The limits of Part(): its time, and the bytes that it reads.
 constexpr auto kPartingTime = std::chrono::seconds(2);
 constexpr std::size_t kPartingBytes = 16u << 20;
+// Texts up to this size are sent together.
+constexpr std::size_t kJoinedBytes = 16u << 10;
+// The kernel takes some megabytes at once, and copies them on this thread. Other connections get
+// their turn in between.
+constexpr std::size_t kWriteBytes = 256u << 10;
 
 asio::ip::address AddressOf(const asio::ip::tcp::socket& socket) {
   error_code unknown;
@@ -44,20 +49,28 @@ void Peer::ExpectWithin(Duration patience) {
   });
 }
 
-void Peer::Push(std::string_view bytes) {
+void Peer::Push(std::string bytes) {
   if (gone_ || bytes.empty()) return;
-  queue_ += bytes;
+  queue_bytes_ += bytes.size();
+  if (!queue_.empty() && queue_.back().size() + bytes.size() <= kJoinedBytes) {
+    queue_.back() += bytes;
+  } else {
+    queue_.push_back(std::move(bytes));
+  }
   if (sending_.empty()) Send();
 }
 
 void Peer::Send() {
   if (sent_ == sending_.size()) {
-    sending_ = std::exchange(queue_, {});
+    sending_ = {};
     sent_ = 0;
-    if (sending_.empty()) return writing_.Clear();
+    if (queue_.empty()) return writing_.Clear();
+    sending_ = std::move(queue_.front());
+    queue_.pop_front();
+    queue_bytes_ -= sending_.size();
   }
   writing_.Set(write_time_, [self = shared_from_this()] { self->CutOff(); });
-  socket_.async_write_some(asio::buffer(sending_) + sent_,
+  socket_.async_write_some(asio::buffer(asio::buffer(sending_) + sent_, kWriteBytes),
                            [self = shared_from_this()](const error_code& error, std::size_t bytes) {
                              self->OnSent(error, bytes);
                            });

@@ -15,9 +15,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace caisson::net {
@@ -67,9 +67,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void StopExpecting() { reading_.Clear(); }
   bool patience_lost() const { return patience_lost_; }
 
-  // Sends the bytes after everything that was pushed before.
-  void Push(std::string_view bytes);
-  std::size_t queued_bytes() const { return queue_.size() + sending_.size() - sent_; }
+  // Sends the bytes after everything that was pushed before. Does not copy a large text.
+  void Push(std::string bytes);
+  std::size_t queued_bytes() const { return queue_bytes_ + sending_.size() - sent_; }
   enum class Connected { kYes, kNo };
   // Returns when at most `at_most` bytes are waiting to be sent.
   asio::awaitable<Connected> Drained(std::size_t at_most);
@@ -92,7 +92,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Deadline reading_;
   Deadline writing_;
   asio::steady_timer drained_;  // Never expires; it is cancelled when bytes have been sent.
-  std::string queue_;
+  std::deque<std::string> queue_;
+  std::size_t queue_bytes_ = 0;
   std::string sending_;
   std::size_t sent_ = 0;  // The number of bytes of `sending_` that were sent.
   bool patience_lost_ = false;

@@ -10,6 +10,7 @@
 #include "base/aead.h"
 #include "base/low_priority_pool.h"
 #include "base/spawn.h"
+#include "runs/direct_call.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/stored_view.h"
 
@@ -55,7 +56,7 @@ std::shared_ptr<const CodeSetting> JournaledRuns::SettingNamed(const std::string
                                                                const CallerContext* session) const {
   if (name.empty()) return options_.setting.For(session);
   const auto found = options_.named_settings.find(name);
-  return found == options_.named_settings.end() ? nullptr : found->second;
+  return found == options_.named_settings.end() ? nullptr : found->second.For(session);
 }
 
 // ---- Runs that are here ----
@@ -178,12 +179,29 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
   return Starting(state_, owner);
 }
 
+// No name has a space. A setting without a name is gone with this process.
+std::string JournaledRuns::NameOf(const std::shared_ptr<const CodeSetting>& setting,
+                                  const CallerContext* caller) const {
+  if (setting == options_.setting.For(caller)) return "";
+  const auto named = std::ranges::find_if(options_.named_settings, [&](const auto& entry) {
+    return entry.second.For(caller) == setting;
+  });
+  return named == options_.named_settings.end() ? "not named" : named->first;
+}
+
 Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& request) const {
-  const auto usual = options_.setting.For(request.caller.get());
+  const CallerContext* const caller = request.caller.get();
+  auto setting = request.setting ? request.setting : SettingNamed(request.setting_name, caller);
+  if (!setting) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "no setting has the name \"" + request.setting_name + "\"");
+  }
+  std::string name =
+      request.setting_name.empty() ? NameOf(setting, caller) : std::move(request.setting_name);
   LiveRunStart start{
       .owner = std::move(owner),
       .id = RunId(NewRunId()),
-      .setting = request.setting ? request.setting : usual,
+      .setting = std::move(setting),
       .caller = std::move(request.caller),
       .created_at = resources_.clock.Now(),
       .restart = request.restart,
@@ -192,18 +210,22 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
       .on_progress = std::move(request.on_progress),
       .on_ask = request.on_ask,
       .consent = request.approvals == Approvals::kAll ? Consent::kGiven : Consent::kNone,
+      .keep = request.keep,
       .purpose = request.purpose,
       .key = request.key};
   start.record = {.code = std::move(request.code),
                   .session = std::move(request.session),
-                  .limits = request.limits.value_or(start.setting->limits)};
+                  .limits = request.limits.value_or(start.setting->limits),
+                  .setting = std::move(name)};
   if (start.caller) start.record.caller = start.caller->Record();
   TRY(CheckLimits(start.record.limits, start.setting->ceiling));
-  if (start.setting != usual) {
-    const auto named = std::ranges::find(options_.named_settings, start.setting,
-                                         [](const auto& entry) { return entry.second; });
-    // One that nobody knows by name is gone with this process; no name of ours has a space.
-    start.record.setting = named == options_.named_settings.end() ? "not named" : named->first;
+  bool may_ask = MayAsk(*start.setting->tools);
+  if (request.call) {
+    TRY_ASSIGN(start.record.call, ToRecord(*request.call));
+    start.record.code = "# A call of the tool " + request.call->tool;
+    const Tool* const tool = start.setting->tools->Find(request.call->tool);
+    may_ask = tool != nullptr && tool->definition().approval.mode() != Approval::Mode::kNever;
+    start.call = *std::move(request.call);
   }
   std::size_t input_bytes = 0;
   for (const InputFile& file : request.inputs) input_bytes += file.contents->size();
@@ -214,8 +236,7 @@ Result<LiveRunStart> JournaledRuns::MakeStart(IsolationKey owner, RunSpec& reque
     return Error(ErrorCode::kInvalidArgument, "a run in a session takes no input files");
   }
   start.record.inputs = std::move(request.inputs);
-  const bool is_recorded =
-      request.journal == RunJournaling::kAlways || MayAsk(*start.setting->tools);
+  const bool is_recorded = request.journal == RunJournaling::kAlways || may_ask;
   if (request.approvals == Approvals::kAsk && is_recorded) {
     const AeadKey random = AeadKey::Random();
     start.record.seed = std::string(random.bytes().begin(), random.bytes().end());
@@ -271,25 +292,27 @@ asio::awaitable<Result<RunView>> JournaledRuns::Start(IsolationKey owner, RunSpe
     co_return std::move(begun).error();
   }
   const auto run = *std::move(begun);
-  LiveRun::News news = run->news();
+  RunNews::State news = run->news().Look();
   const auto stays = [&] {
     return news.view.state == RunState::kRunning ||
            (request.on_ask && news.view.state == RunState::kWaiting);
   };
   bool stopped = false;
-  while (!news.ended && !news.gone && stays()) {
+  while (!news.ended() && !news.gone && stays()) {
     if (!stopped && co_await IsCancelled()) {
       stopped = true;
       if (request.key) break;
       run->Cancel();
     }
-    co_await run->AwaitNews(news.version, RunClock::Time::max());
-    news = run->news();
+    co_await run->news().Await(news.version, RunClock::Time::max());
+    news = run->news().Look();
   }
-  Result<RunView> view = std::move(news.view);
+  Result<RunView> view = news.view;
   if (news.error) {
     view = *std::move(news.error);
-  } else if (news.gone && !news.ended) {
+  } else if (!news.gone || news.ended()) {
+    view = co_await Whole(std::move(news));
+  } else {
     view = co_await AwaitWaking(owner, run->start().id);
     const bool cancelled = !view && view.error().code() == ErrorCode::kCancelled;
     if (cancelled) {
@@ -314,10 +337,14 @@ asio::awaitable<Result<RunView>> JournaledRuns::AwaitWaking(IsolationKey owner, 
 asio::awaitable<Result<RunView>> JournaledRuns::StartDetached(IsolationKey owner, RunSpec request) {
   auto begun = co_await Begin(std::move(owner), request, true);
   if (!begun) co_return std::move(begun).error();
-  co_return (*begun)->news().view;
+  co_return co_await Whole((*begun)->news().Look());
 }
 
 // ---- Looking ----
+
+asio::awaitable<RunView> JournaledRuns::Whole(RunNews::State news) const {
+  return WholeView(std::move(news), options_.runner.cpu_pool());
+}
 
 asio::awaitable<Result<RunView>> JournaledRuns::ToView(IsolationKey owner, StoredRun stored) {
   auto view = co_await ViewStored(options_.store, owner, std::move(stored));
@@ -339,8 +366,8 @@ asio::awaitable<Result<RunView>> JournaledRuns::FindStored(IsolationKey owner, R
 
 asio::awaitable<Result<RunView>> JournaledRuns::Find(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
-    LiveRun::News news = run->news();
-    if (!news.gone || news.ended) co_return std::move(news.view);
+    RunNews::State news = run->news().Look();
+    if (!news.gone || news.ended()) co_return co_await Whole(std::move(news));
   }
   co_return co_await FindStored(std::move(owner), std::move(id));
 }
@@ -385,15 +412,19 @@ asio::awaitable<Result<RunView>> JournaledRuns::AwaitView(
   std::chrono::milliseconds look_again{1};
   while (true) {
     const auto run = FindLive(owner, id);
-    LiveRun::News news = run ? run->news() : LiveRun::News{.view = {.id = id}, .gone = true};
-    const bool here = run && (!news.gone || news.ended);
+    RunNews::State news =
+        run ? run->news().Look() : RunNews::State{.view = {.id = id}, .gone = true};
+    const bool here = run && (!news.gone || news.ended());
     auto view = here ? Result<RunView>(news.view) : co_await FindStored(owner, id);
-    if (!view || enough(*view) || std::chrono::steady_clock::now() >= deadline) co_return view;
+    if (!view || enough(*view) || std::chrono::steady_clock::now() >= deadline) {
+      if (here) view = co_await Whole(std::move(news));
+      co_return view;
+    }
     if (co_await IsCancelled()) {
       co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the run");
     }
-    if (here && !news.ended) {
-      co_await run->AwaitNews(news.version, deadline);
+    if (here && !news.ended()) {
+      co_await run->news().Await(news.version, deadline);
       continue;
     }
     // Another replica has it, or it sleeps. Most that are awaited have just been decided and are on
@@ -419,10 +450,8 @@ asio::awaitable<Result<RunView>> JournaledRuns::Await(
 asio::awaitable<Result<std::string>> JournaledRuns::File(IsolationKey owner, RunId id,
                                                          std::uint32_t number) {
   if (const auto run = FindLive(owner, id)) {
-    const LiveRun::News news = run->news();
-    if (news.ended && number < news.view.outcome.files.size()) {
-      co_return news.view.outcome.files[number].contents;
-    }
+    const std::shared_ptr<const Outcome> outcome = run->news().Look().outcome;
+    if (outcome && number < outcome->files.size()) co_return outcome->files[number].contents;
   }
   co_return co_await options_.store.runs().LoadFile(std::move(owner), std::move(id), number);
 }
@@ -467,15 +496,15 @@ asio::awaitable<Result<void>> JournaledRuns::RevokeGrant(IsolationKey owner, Gra
 asio::awaitable<Result<RunView>> JournaledRuns::Cancel(IsolationKey owner, RunId id) {
   if (const auto run = FindLive(owner, id)) {
     run->Cancel();
-    LiveRun::News news = run->news();
-    while (!news.ended && !news.gone) {
-      if (co_await run->AwaitNews(news.version, RunClock::Time::max()) ==
+    RunNews::State news = run->news().Look();
+    while (!news.ended() && !news.gone) {
+      if (co_await run->news().Await(news.version, RunClock::Time::max()) ==
           Wakeup::Reason::kCancelled) {
         co_return Error(ErrorCode::kCancelled, "cancelled while waiting for the end of the run");
       }
-      news = run->news();
+      news = run->news().Look();
     }
-    if (news.ended) co_return std::move(news.view);
+    if (news.ended()) co_return co_await Whole(std::move(news));
     // It was about to sleep, and does so now, in the store.
   }
   auto view = co_await FindStored(owner, id);
@@ -595,7 +624,7 @@ asio::awaitable<void> JournaledRuns::RenewLeases() {
 void JournaledRuns::Abandon(const std::vector<HeldRun>& lost) {
   for (const HeldRun& each : lost) {
     const auto run = FindLive(each.owner, each.run);
-    if (run && run->start().lease->fence == each.lease.fence && !run->news().ended) run->Abandon();
+    if (run && run->start().lease->fence == each.lease.fence && !run->has_ended()) run->Abandon();
   }
 }
 

@@ -46,9 +46,9 @@ struct JournaledRunsOptions {
   const KeyRing& keys;
   asio::any_io_executor executor;
   SettingSource setting;
-  // Other settings that a RunSpec may point to. After a restart, only runs with one of these or
-  // with the service's own setting are resumed.
-  std::map<std::string, std::shared_ptr<const CodeSetting>> named_settings{};
+  // Other settings, by the names that a RunSpec can give. After a restart, only runs with one of
+  // these or with the service's own setting are resumed.
+  std::map<std::string, SettingSource> named_settings{};
   CallerHost* caller_host = nullptr;  // Null: runs that act for a caller are not resumed.
   const Clock* clock = nullptr;       // null: the system's clock.
   RunSettings settings{};
@@ -111,6 +111,8 @@ class JournaledRuns final : public RunService {
   asio::awaitable<Result<std::shared_ptr<LiveRun>>> Begin(IsolationKey owner, RunSpec& request,
                                                           bool stored_first);
   Result<LiveRunStart> MakeStart(IsolationKey owner, RunSpec& request) const;
+  std::string NameOf(const std::shared_ptr<const CodeSetting>& setting,
+                     const CallerContext* caller) const;
   std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name,
                                                   const CallerContext* session) const;
   asio::awaitable<Result<TakenRun>> Take(IsolationKey owner, RunId id);
@@ -129,6 +131,7 @@ class JournaledRuns final : public RunService {
                                              std::function<bool(const RunView&)> enough,
                                              RunClock::Time deadline);
   asio::awaitable<Result<RunView>> AwaitWaking(IsolationKey owner, RunId id);
+  asio::awaitable<RunView> Whole(RunNews::State news) const;
   asio::awaitable<Result<RunView>> CancelElsewhere(IsolationKey owner, RunId id);
   // Returns a run that could not continue here. This does not count as an attempt.
   asio::awaitable<void> GiveBack(IsolationKey owner, RunId id, Lease lease);

@@ -79,15 +79,15 @@ LiveRun::LiveRun(const RunResources& resources, LiveRunStart start,
     : resources_(resources),
       start_(std::move(start)),
       stop_(asio::make_strand(executor)),
-      news_(Awaited{.view = {.id = start_.id,
-                             .code = start_.record.code,
-                             .limits = start_.record.limits,
-                             .created_at = start_.created_at,
-                             .updated_at = resources_.clock.Now()}}),
+      news_({.id = start_.id,
+             .code = start_.record.code,
+             .limits = start_.record.limits,
+             .outcome = {.run_id = start_.id.str()},
+             .created_at = start_.created_at,
+             .updated_at = resources_.clock.Now()},
+            resources_.clock),
       on_output_(std::move(start_.on_output)),
-      on_progress_(std::move(start_.on_progress)) {
-  news_.Lock()->view.outcome.run_id = start_.id.str();
-}
+      on_progress_(std::move(start_.on_progress)) {}
 
 std::shared_ptr<RunJournal> LiveRun::MakeJournal() {
   return std::make_shared<RunJournal>(
@@ -118,6 +118,7 @@ std::chrono::nanoseconds LiveRun::SpareWallTime() const {
 CellRun LiveRun::MakeRequest(bool from_sleep) {
   CellRun request{.owner = OwnerId(start_.owner.str()),
                   .code = start_.record.code,
+                  .call = start_.call,
                   .setting = start_.setting,
                   .limits = start_.record.limits,
                   .purpose = start_.purpose,
@@ -137,11 +138,12 @@ CellRun LiveRun::MakeRequest(bool from_sleep) {
     if (on_progress) on_progress(tool, progress);
   };
   if (!is_durable()) return request;
-  Publish([&](Awaited& news) {
-    news.view.outcome.stdout_text = from_sleep ? start_.sleep->stdout_text : "";
-    news.view.outcome.stderr_text = from_sleep ? start_.sleep->stderr_text : "";
+  news_.Publish([&](RunNews::State& news) {
+    news.stdout_text = GrowingText(from_sleep ? start_.sleep->stdout_text : "");
+    news.stderr_text = GrowingText(from_sleep ? start_.sleep->stderr_text : "");
   });
   cell_build_ = from_sleep ? start_.sleep_build : resources_.engine.build();
+  if (start_.call) cell_build_ = CellBuild{};  // Any build can restore it.
   journal_ = MakeJournal();
   request.resume = ResumeState{
       .journal = journal_, .observer = shared_from_this(), .spare_wall_time = SpareWallTime()};
@@ -245,11 +247,11 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
     const Outcome failed = Complete(FailedOutcome(RunReason::kLost, run.error().message()));
     if (start_.lease) co_await Store(co_await Encode(resources_, failed));
     if (start_.key && NeverBegan(run.error().code())) co_await ForgetKey();
-    Publish([&](Awaited& news) {
+    news_.Publish([&](RunNews::State& news) {
       news.view.state = RunState::kFinished;
-      news.view.outcome = failed;
+      news.outcome = std::make_shared<const Outcome>(failed);
       news.error = run.error();
-      news.gone = news.ended = true;
+      news.gone = true;
     });
     co_return;
   }
@@ -257,12 +259,11 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
   Outcome outcome = Complete(std::move(run->outcome));
   auto end = co_await Encode(resources_, outcome);
   const auto publish = [&] {
-    Publish([&](Awaited& news) {
+    news_.Publish([&](RunNews::State& news) {
       news.view.state = RunState::kFinished;
-      news.view.outcome = std::move(outcome);
+      news.outcome = std::make_shared<const Outcome>(std::move(outcome));
       news.view.session = session;
       news.view.saved_bytes = 0;
-      news.ended = true;
     });
   };
   // Of a run that could not wait nothing was promised: whoever started it need not wait for the
@@ -270,7 +271,7 @@ asio::awaitable<void> LiveRun::Conclude(Result<CodeRun> run) {
   if (!stored_first_) publish();
   co_await Store(std::move(end));
   if (stored_first_ && (!journal_ || journal_->fault() != RunJournal::Fault::kLost)) publish();
-  Publish([](Awaited& news) { news.gone = true; });
+  news_.Publish([](RunNews::State& news) { news.gone = true; });
 }
 
 Outcome LiveRun::Complete(Outcome outcome) const {
@@ -318,7 +319,8 @@ Outcome LiveRun::Complete(Outcome outcome) const {
 asio::awaitable<void> LiveRun::Store(std::shared_ptr<const RunEnd> end) {
   RunStore& runs = resources_.store.runs();
   const SystemTime now = resources_.clock.Now();
-  if (!start_.lease && !resources_.settings.keeps_ended) co_return;
+  const bool keeps = resources_.settings.keeps_ended && start_.keep == KeepRun::kYes;
+  if (!start_.lease && !keeps) co_return;
   if (!start_.lease) {
     const auto create = [&](Try) {
       return runs.Create(start_.owner,
@@ -352,13 +354,13 @@ asio::awaitable<void> LiveRun::GiveBack() {
   // Refused if another has it already: then there is nothing to give.
   static_cast<void>(
       co_await resources_.store.runs().Postpone(start_.owner, start_.id, *start_.lease, setback));
-  Publish([](Awaited& news) { news.gone = true; });
+  news_.Publish([](RunNews::State& news) { news.gone = true; });
 }
 
 asio::awaitable<void> LiveRun::TryLater(Setback setback) {
   static_cast<void>(
       co_await resources_.store.runs().Postpone(start_.owner, start_.id, *start_.lease, setback));
-  Publish([](Awaited& news) { news.gone = true; });
+  news_.Publish([](RunNews::State& news) { news.gone = true; });
 }
 
 // ---- With a cell ----
@@ -493,7 +495,7 @@ asio::awaitable<bool> LiveRun::Park(Result<SavedCell> saved) {
   }
   if (!parked || cell_ == nullptr || !state_.is_waiting())
     co_return true;  // Perhaps somebody was quick to decide.
-  Publish([&](Awaited& news) {
+  news_.Publish([&](RunNews::State& news) {
     news.view.saved_bytes = bytes;
     news.view.saved_build = build;
     news.sleeps = !for_somebody;
@@ -525,11 +527,9 @@ Result<SavedRun> LiveRun::Seal(SavedCell cell, bool for_somebody) const {
                      .waited = wall_limit_->clock().waited(),
                      .cell = std::move(cell)};
   if (!for_somebody) record.sleeps_since = resources_.clock.Now();
-  {
-    auto news = news_.Lock();
-    record.stdout_text = news->view.outcome.stdout_text;
-    record.stderr_text = news->view.outcome.stderr_text;
-  }
+  const RunNews::State news = news_.Look();
+  record.stdout_text = news.stdout_text.str();
+  record.stderr_text = news.stderr_text.str();
   const std::uint32_t made = journal_->made();
   TRY_ASSIGN(std::string sealed, resources_.keys.SealCell({.owner = OwnerId(start_.owner.str()),
                                                            .run = start_.id.str(),
@@ -549,7 +549,7 @@ void LiveRun::GoOn() {
   Step(LiveEvent::kGoOn);
   CountTime();
   sleep_timer_->cancel();
-  Publish([&](Awaited& news) {
+  news_.Publish([&](RunNews::State& news) {
     news.sleeps = false;
     news.view.state = RunState::kRunning;
     news.view.outcome.approvals.clear();
@@ -607,66 +607,29 @@ asio::awaitable<void> LiveRun::ReadDecisions(std::shared_ptr<LiveRun> run) {
 // ---- What others see ----
 
 void LiveRun::Hear(OutputStream stream, std::string_view bytes) {
+  bytes = news_.Hear(stream, bytes);
   if (bytes.empty()) return;
-  std::size_t unheard = 0;
-  {
-    auto news = news_.Lock();
-    const bool out = stream == OutputStream::kStdout;
-    std::string& text = out ? news->view.outcome.stdout_text : news->view.outcome.stderr_text;
-    std::size_t& heard = out ? news->heard_stdout : news->heard_stderr;
-    text.append(bytes);
-    unheard = text.size() - std::min(heard, text.size());
-    heard = std::max(heard, text.size());
-  }
-  // Code that begins again says again what it said.
-  bytes.remove_prefix(bytes.size() - std::min(unheard, bytes.size()));
   const auto on_output = *on_output_.Lock();
-  if (on_output && !bytes.empty()) on_output(stream, bytes);
-}
-
-void LiveRun::Publish(const std::function<void(Awaited&)>& change) {
-  std::vector<std::shared_ptr<Wakeup>> waiting;
-  {
-    auto news = news_.Lock();
-    change(*news);
-    ++news->version;
-    news->view.updated_at = resources_.clock.Now();
-    waiting = std::exchange(news->waiting, {});
-  }
-  for (const auto& each : waiting) each->Wake();
-}
-
-LiveRun::News LiveRun::news() const {
-  auto news = news_.Lock();
-  return {news->view, news->version, news->gone, news->ended, news->error};
+  if (on_output) on_output(stream, bytes);
 }
 
 std::optional<LiveRun::Parked> LiveRun::parked() const {
-  auto news = news_.Lock();
-  const RunView& view = news->view;
-  const bool waits = view.state == RunState::kWaiting || news->sleeps;
-  if (!waits || view.saved_bytes == 0) return std::nullopt;
-  return Parked{.since = view.updated_at, .bytes = view.saved_bytes};
+  return news_.Ask([](const RunNews::State& news) -> std::optional<Parked> {
+    const RunView& view = news.view;
+    const bool waits = view.state == RunState::kWaiting || news.sleeps;
+    if (!waits || view.saved_bytes == 0) return std::nullopt;
+    return Parked{.since = view.updated_at, .bytes = view.saved_bytes};
+  });
 }
 
 bool LiveRun::needs_cell() const {
-  auto news = news_.Lock();
-  return !news->ended && news->view.state == RunState::kRunning;
+  return news_.Ask([](const RunNews::State& news) {
+    return !news.ended() && news.view.state == RunState::kRunning;
+  });
 }
 
-asio::awaitable<Wakeup::Reason> LiveRun::AwaitNews(std::uint64_t version, RunClock::Time deadline) {
-  auto wakeup = std::make_shared<Wakeup>();
-  {
-    auto news = news_.Lock();
-    if (news->version > version) co_return Wakeup::Reason::kWoken;
-    news->waiting.push_back(wakeup);
-  }
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  if (deadline != RunClock::Time::max()) {
-    timer.expires_at(deadline);
-    timer.async_wait([wakeup](boost::system::error_code) { wakeup->Wake(); });
-  }
-  co_return co_await wakeup->Sleep();
+bool LiveRun::has_ended() const {
+  return news_.Ask([](const RunNews::State& news) { return news.ended(); });
 }
 
 }  // namespace caisson

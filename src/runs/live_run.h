@@ -40,6 +40,7 @@
 #include "runs/journal/records.h"
 #include "runs/journal/run_journal.h"
 #include "runs/live_run_state.h"
+#include "runs/run_news.h"
 #include "runs/run_resources.h"
 #include "runs/run_service.h"
 
@@ -50,6 +51,7 @@ struct LiveRunStart {
   IsolationKey owner;
   RunId id;
   RunRecord record{};
+  std::optional<DirectCall> call{};  // As in `record`.
   std::shared_ptr<const CodeSetting> setting{};
   std::shared_ptr<const CallerContext> caller{};
   std::optional<Lease> lease{};  // nullopt: not in the store yet.
@@ -70,20 +72,13 @@ struct LiveRunStart {
   // never taken along to another process.
   std::function<void(const StoredApproval&)> on_ask{};
   Consent consent = Consent::kNone;
+  KeepRun keep = KeepRun::kYes;
   Purpose purpose = Purpose::kRun;
   std::optional<RunKey> key{};  // For a new run.
 };
 
 class LiveRun final : public RunObserver, public std::enable_shared_from_this<LiveRun> {
  public:
-  struct News {
-    RunView view;
-    std::uint64_t version = 0;
-    bool gone = false;  // This process no longer holds it. If it has not ended, it is in the store.
-    bool ended = false;
-    std::optional<Error> error{};  // Set if it could not run at all.
-  };
-
   struct Parked {
     SystemTime since{};
     std::uint64_t bytes = 0;  // Size of its saved memory.
@@ -94,10 +89,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   // Runs to the end of the run, or until this process no longer holds it. Called once.
   asio::awaitable<void> Live();
 
-  News news() const;
-  // Returns when there is news after `version`, at `deadline`, or with kCancelled when the waiting
-  // coroutine is cancelled.
-  asio::awaitable<Wakeup::Reason> AwaitNews(std::uint64_t version, RunClock::Time deadline);
+  const RunNews& news() const { return news_; }
   void StopStreaming() {
     *on_output_.Lock() = nullptr;
     *on_progress_.Lock() = nullptr;
@@ -116,6 +108,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   // Whether it has a cell that computes, or waits for one. False if it waits for a decision or has
   // ended.
   bool needs_cell() const;
+  bool has_ended() const;
   const LiveRunStart& start() const { return start_; }
   bool was_stored_first() const { return stored_first_; }  // Then it has always had its lease.
   // After Live() has returned.
@@ -131,18 +124,6 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   asio::awaitable<void> LetGo() override;
 
  private:
-  struct Awaited {
-    RunView view;
-    bool sleeps = false;  // It only waits for time. The view shows it as running.
-    std::uint64_t version = 1;
-    bool gone = false;
-    bool ended = false;
-    std::optional<Error> error{};
-    std::vector<std::shared_ptr<Wakeup>> waiting{};
-    std::size_t heard_stdout = 0;  // Bytes that were streamed to the caller.
-    std::size_t heard_stderr = 0;
-  };
-
   bool is_durable() const { return start_.lease && start_.record.seed; }
   bool can_be_saved() const { return is_durable() && !start_.record.session; }
   // The last cell ended while the run was parked, and the store has the run as it was then.
@@ -182,7 +163,6 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   void SleepNow();
   void OnCellExecutor(std::function<void()> action);
 
-  void Publish(const std::function<void(Awaited&)>& change);
   void Hear(OutputStream stream, std::string_view bytes);
 
   const RunResources& resources_;
@@ -190,7 +170,7 @@ class LiveRun final : public RunObserver, public std::enable_shared_from_this<Li
   const bool stored_first_ = start_.lease.has_value();
   const Stop stop_;
   std::shared_ptr<RunJournal> journal_;
-  mutable Guarded<Awaited> news_;
+  RunNews news_;
   Guarded<std::function<void(OutputStream, std::string_view)>> on_output_;
   Guarded<OnToolProgress> on_progress_;
   Guarded<std::optional<asio::any_io_executor>> cell_executor_;  // While there is a cell.

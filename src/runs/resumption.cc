@@ -7,6 +7,7 @@
 
 #include "base/low_priority_pool.h"
 #include "runs/build_text.h"
+#include "runs/direct_call.h"
 #include "runs/journal/outcome_record.h"
 
 namespace caisson {
@@ -128,6 +129,14 @@ asio::awaitable<Result<TakenRun>> Read(const RunResources& resources, SettingByN
     co_return taken;
   }
   start.record = *std::move(record);
+  if (start.record.call) {
+    auto call = FromRecord(*start.record.call);
+    if (!call) {
+      taken.end = FailedOutcome(RunReason::kLost, call.error().message());
+      co_return taken;
+    }
+    start.call = *std::move(call);
+  }
   if (start.record.caller && resources.caller_host != nullptr) {
     start.caller = std::make_shared<const CallerContext>(
         CallerContext::FromRecord(*resources.caller_host, *start.record.caller));

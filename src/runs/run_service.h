@@ -44,6 +44,9 @@ enum class Approvals {
   kNone,  // They are denied.
 };
 
+// Whether a run that ends without having waited is stored.
+enum class KeepRun { kYes, kNo };
+
 // Which runs are recorded, so that another process can continue them without repeating a call.
 enum class RunJournaling {
   kIfItMayAsk,  // Only if a tool of the setting may need an approval.
@@ -54,7 +57,10 @@ enum class RunJournaling {
 inline constexpr std::size_t kMaxInputBytes = std::size_t{16} << 20;
 
 struct RunSpec {
-  std::string code;
+  std::string code{};
+  // Instead of `code`: the run is one call of a tool of the setting, without a cell. Its outcome
+  // has the tool's answer as result or error. Not in a session.
+  std::optional<DirectCall> call{};
   // Files below /input that this run reads, besides those of the setting. Not in a session.
   std::vector<InputFile> inputs{};
   RunJournaling journal = RunJournaling::kIfItMayAsk;
@@ -62,13 +68,17 @@ struct RunSpec {
   Restart restart = Restart::kNo;                // For that session.
   std::optional<std::string> fork_of{};          // The session begins as a copy of this one.
   std::optional<Limits> limits{};                // Never above the setting's maximum.
-  std::shared_ptr<const CodeSetting> setting{};  // Null: the service's own.
+  std::shared_ptr<const CodeSetting> setting{};  // Null: the service's own, or the named one.
+  // The name in JournaledRunsOptions::named_settings, under which another replica finds the setting
+  // if the run continues there. Empty: the name that has exactly this setting.
+  std::string setting_name{};
   // The caller that its tools act for. Null: no caller in particular.
   std::shared_ptr<const CallerContext> caller{};
   // Stored with the run. A run with a key continues if its client disconnects, because the client
   // can find it again by the key.
   std::optional<RunKey> key{};
   Approvals approvals = Approvals::kAsk;
+  KeepRun keep = KeepRun::kYes;  // kNo: only together with an answer to all approvals beforehand.
   Purpose purpose = Purpose::kRun;
   std::function<void(const RunId& id)> on_start{};  // Called before code runs.
   // For a caller that answers approvals itself, with Decide: called once for each call that begins
@@ -86,6 +96,8 @@ struct RunView {
   RunId id;
   RunState state = RunState::kRunning;
   std::string code{};
+  std::optional<DirectCall> call{};  // Instead of code.
+  std::string setting{};             // Its name; empty: the service's own.
   Limits limits{};
   // Of a run that has not ended: what is known so far; while it waits, with status kWaiting and its
   // approvals. Files may be without their contents; see WithFiles.

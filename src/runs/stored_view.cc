@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "approval/desk.h"
+#include "runs/direct_call.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/journal/records.h"
 #include "runs/journal/run_journal.h"
@@ -29,6 +30,12 @@ asio::awaitable<Result<RunView>> ViewStored(Store& store, IsolationKey owner, St
   auto record = DecodeRunRecord(stored.request);
   if (!record) co_return std::move(record).error();
   view.code = std::move(record->code);
+  view.setting = std::move(record->setting);
+  if (record->call) {
+    auto call = FromRecord(*record->call);
+    if (!call) co_return std::move(call).error();
+    view.call = *std::move(call);
+  }
   view.limits = record->limits;
   if (stored.state == RunState::kFinished) {
     auto outcome = DecodeOutcome(stored.outcome);

@@ -21,6 +21,7 @@ Host::Host(std::unique_ptr<BackgroundLoop> loop, std::unique_ptr<HostState> stat
              .keys = state_->keys(),
              .executor = std::move(executor),
              .setting = code_->settings(),
+             .named_settings = code_->named_settings(),
              .caller_host = &code_->caller_host(),
              .settings = state_->runs()}) {}
 

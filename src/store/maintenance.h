@@ -17,6 +17,7 @@
 #include "store/audit.h"
 #include "store/ids.h"
 #include "store/runs.h"
+#include "store/turns.h"
 
 namespace caisson {
 
@@ -79,6 +80,14 @@ class StoreMaintenance {
   // Extends the leases to `until`. Returns the runs whose lease is no longer valid.
   virtual asio::awaitable<Result<std::vector<HeldRun>>> Renew(std::vector<HeldRun> held,
                                                               SystemTime until) = 0;
+  // Returns turns whose replica is gone. Claim a turn before changing it.
+  virtual asio::awaitable<Result<std::vector<OwnedTurn>>> TurnsToTake(SystemTime now,
+                                                                      std::uint32_t limit) = 0;
+  // Returns turns of `holder` that were asked to be cancelled, possibly by another process.
+  virtual asio::awaitable<Result<std::vector<OwnedTurn>>> TurnsToCancel(std::string holder,
+                                                                        std::uint32_t limit) = 0;
+  // Extends the leases of all turns and conversations that `holder` still holds.
+  virtual asio::awaitable<Result<void>> RenewTurns(std::string holder, SystemTime until) = 0;
   // Returns the number and size of all waiting runs, of all owners.
   virtual asio::awaitable<Result<RunUsage>> Usage() = 0;
   // pending -> expired, for overdue approvals. Silence is never consent.

@@ -19,6 +19,7 @@
 #include "store/maintenance.h"
 #include "store/responses.h"
 #include "store/runs.h"
+#include "store/turns.h"
 
 namespace caisson {
 
@@ -31,6 +32,7 @@ class Store {
   virtual AuditLog& audit() = 0;
   virtual CheckpointStore& checkpoints() = 0;
   virtual ResponseStore& responses() = 0;
+  virtual TurnStore& turns() = 0;
   virtual DocumentStore& sessions() = 0;
   virtual DocumentStore& snapshots() = 0;
   virtual StoreMaintenance& maintenance() = 0;

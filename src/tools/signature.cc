@@ -1,6 +1,7 @@
 #include "tools/signature.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/utf8.h"
@@ -15,6 +16,7 @@ constexpr std::size_t kMaxAnnotation = 240;
 constexpr std::size_t kMaxDescription = 4096;
 constexpr std::size_t kMaxLine = 400;
 constexpr std::string_view kAny = "Any";
+constexpr bool kByPosition = false;  // In the guest's form: the parameter is not keyword-only.
 
 std::string Cut(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
@@ -233,15 +235,15 @@ void MarkRequired(Signature& signature, const Dict& schema) {
   }
 }
 
-void MarkKeywordOnly(Signature& signature) {
-  bool optional_before = false;
-  bool keyword_only = false;
+// Python demands it.
+void PutRequiredFirst(Signature& signature) {
+  std::vector<Parameter> ordered;
+  std::vector<Parameter> others;
   for (Parameter& parameter : signature.parameters) {
-    const bool required = parameter.presence == Presence::kRequired;
-    keyword_only = keyword_only || (required && optional_before);
-    optional_before = optional_before || !required;
-    parameter.keyword_only = keyword_only;
+    (parameter.presence == Presence::kRequired ? ordered : others).push_back(std::move(parameter));
   }
+  std::ranges::move(others, std::back_inserter(ordered));
+  signature.parameters = std::move(ordered);
 }
 
 std::string Default(const Parameter& parameter) {
@@ -292,13 +294,11 @@ std::string Signature::Call() const {
   const bool is_function = IsPythonFunctionName(name);
   std::string text = is_function ? name + "(" : "call_tool(" + PythonLiteral(Value(name)) + ", {";
   bool first = true;
-  bool starred = false;
   const auto separate = [&] { text.append(std::exchange(first, false) ? "" : ", "); };
   for (const Parameter& parameter : parameters) {
     const bool nameable = IsPythonIdentifier(parameter.name);
     separate();
     if (is_function && nameable) {
-      if (parameter.keyword_only && !std::exchange(starred, true)) text += "*, ";
       text.append(parameter.name);
     } else {
       text.append(is_function ? "**{" : "").append(PythonLiteral(Value(parameter.name)));
@@ -333,7 +333,7 @@ Value Signature::Encode() const {
     for (const std::string& type : parameter.json_types) types.items.emplace_back(type);
     encoded.items.emplace_back(
         Tuple{{parameter.name, parameter.annotation, static_cast<std::int64_t>(parameter.presence),
-               parameter.default_value, std::move(types), parameter.keyword_only}});
+               parameter.default_value, std::move(types), kByPosition}});
   }
   Dict dict;
   dict.items.emplace_back(std::string("name"), name);
@@ -359,7 +359,7 @@ Signature MakeSignature(std::string name, std::string description, const Schema&
       }
     }
     MarkRequired(signature, *schema);
-    MarkKeywordOnly(signature);
+    PutRequiredFirst(signature);
     const Value* additional = schema->Find("additionalProperties");
     signature.takes_more =
         (additional != nullptr && *additional != Value(false)) || schema->Find("patternProperties");

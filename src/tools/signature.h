@@ -7,10 +7,9 @@
 //       to: whom
 //       """
 //
-// Parameters are the properties of the tool's input schema in their order. `= ...` means that it
-// may be left out and the tool decides. A required parameter after an optional one, and all
-// parameters after it, can only be given by name, as Python's grammar demands. Properties that are
-// not identifiers can only be given as **{"like-this": 1}.
+// Parameters are the properties of the tool's input schema: first the required ones, then the
+// others, each in the order of the schema. `= ...` means that it may be left out and the tool
+// decides. Properties that are not identifiers can only be given as **{"like-this": 1}.
 //
 // Trust     Names, descriptions and schemas may be an upstream's. The text is bounded, stays on one
 //           line where one is expected, and cannot close its own quotes.
@@ -41,13 +40,12 @@ struct Parameter {
   Value default_value{};
   std::vector<std::string> json_types{};  // The names of its schema; empty: any.
   std::string description{};
-  bool keyword_only = false;
 };
 
 struct Signature {
   std::string name;
   std::string description{};
-  std::vector<Parameter> parameters{};  // In the order of the schema, with any names.
+  std::vector<Parameter> parameters{};  // In this order, with any names.
   bool takes_more = false;              // Also takes other names: **more.
   std::string returns = "Any";
 

@@ -75,10 +75,10 @@ TEST(SignatureTest, WritesSchemasAsPythonTypes) {
     EXPECT_EQ(Annotation(schema), annotation) << schema;
 }
 
-TEST(SignatureTest, RequiredAfterOptionalIsByNameOnly) {
+TEST(SignatureTest, RequiredParametersComeFirstAndOtherwiseTheSchemasOrderHolds) {
   const Signature signature = Make(
-      R"({"required":["b"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{}}})");
-  EXPECT_EQ(signature.Call(), "send(a: str = ..., *, b: str, c: Any = ...)");
+      R"({"required":["b","z"],"properties":{"x":{},"z":{"type":"string"},"b":{"type":"string"},"a":{}}})");
+  EXPECT_EQ(signature.Call(), "send(z: str, b: str, x: Any = ..., a: Any = ...)");
 }
 
 TEST(SignatureTest, NamesThatAreNotIdentifiersAreShownAsCallTool) {

@@ -135,8 +135,8 @@ class Binder {
     if (positional.items.empty()) return keywords;
     Dict arguments;
     for (std::size_t i = 0; i < positional.items.size(); ++i) {
-      if (i >= signature_.parameters.size() || signature_.parameters[i].keyword_only) {
-        return Wrong(i == 0 ? "it takes arguments by name only"
+      if (i >= signature_.parameters.size()) {
+        return Wrong(i == 0 ? "it takes no arguments"
                             : "it takes at most " + std::to_string(i) +
                                   (i == 1 ? " argument" : " arguments") + " without a name");
       }

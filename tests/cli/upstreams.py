@@ -42,7 +42,9 @@ for line in sys.stdin:
             more = {"nextCursor": str(page + 1)} if page < 2 else {}
             answer(tools=[tool(f"p{page}")], **more)
         else:
-            tools = [tool("add", "Another." if changed else "A tool."), tool("read"), tool("we-ird.name"), tool("env")]
+            tools = [tool("add", "Another." if changed else "A tool."), tool("read"), tool("we-ird.name"), tool("env"),
+                     {"name": "move", "inputSchema": {"type": "object", "required": ["source", "destination"], "properties": {
+                         "mode": {"type": "string"}, "source": {"type": "string"}, "destination": {"type": "string"}}}}]
             if mode == "schema": tools.append({"name": "liar", "inputSchema": {"type": 5}})
             answer(tools=tools, resultType="complete")
     elif method == "tools/call":
@@ -54,7 +56,8 @@ for line in sys.stdin:
         if mode == "asks":
             send(id="q", method="sampling/createMessage", params={})
             assert json.loads(sys.stdin.readline())["error"]["code"] == -32601
-        if params["name"] == "env":
+        if params["name"] == "move": answer(content=[], structuredContent=given)
+        elif params["name"] == "env":
             answer(content=[], structuredContent=dict(os.environ))
         elif params["name"] == "read": answer(content=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
         elif given.get("s") == "fail": answer(isError=True, content=[{"type": "text", "text": "it went wrong"}])
@@ -92,6 +95,10 @@ class Upstreams(CliTest):
         self.assertEqual(self.value("up_read()"), ["a", "b"])
         self.assertEqual(self.value("list(up_add(s='bytes'))"), [0, 1, 2])
         self.assertEqual(self.value("up_we_ird_name(n=1)"), {"sum": 2})
+
+    def test_arguments_without_names_are_in_the_servers_order_and_required_ones_come_first(self):
+        self.assertEqual(self.value("up_move('a.txt', 'b.txt', 'copy')"),
+                         {"source": "a.txt", "destination": "b.txt", "mode": "copy"})
 
     def test_failures_are_exceptions(self):
         outcome = self.outcome("up_add(s='fail')")

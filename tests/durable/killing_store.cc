@@ -122,6 +122,7 @@ class KillingStore final : public Store {
   AuditLog& audit() override { return store_->audit(); }
   CheckpointStore& checkpoints() override { return store_->checkpoints(); }
   ResponseStore& responses() override { return store_->responses(); }
+  TurnStore& turns() override { return store_->turns(); }
   DocumentStore& sessions() override { return store_->sessions(); }
   DocumentStore& snapshots() override { return store_->snapshots(); }
   StoreMaintenance& maintenance() override { return store_->maintenance(); }

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -32,7 +33,8 @@ inline constexpr std::chrono::seconds kPatience{60};  // A test that waits longe
 class Host {
  public:
   Host(std::unique_ptr<Engine> engine, std::shared_ptr<Store> store, const KeyRing& keys,
-       std::shared_ptr<const CodeSetting> setting, RunSettings settings = {})
+       std::shared_ptr<const CodeSetting> setting, RunSettings settings = {},
+       std::map<std::string, SettingSource> named = {}, CallerHost* caller_host = nullptr)
       : engine_(std::move(engine)),
         store_(std::move(store)),
         desk_(*store_, notifier_, clock_),
@@ -45,6 +47,8 @@ class Host {
                .keys = keys,
                .executor = context_.get_executor(),
                .setting = std::move(setting),
+               .named_settings = std::move(named),
+               .caller_host = caller_host,
                .settings = settings}),
         thread_([this] { context_.run(); }) {}
   ~Host() {
@@ -57,6 +61,7 @@ class Host {
   JournaledRuns& runs() { return runs_; }
   Engine& engine() { return *engine_; }
   Store& store() { return *store_; }
+  asio::any_io_executor executor() { return context_.get_executor(); }
 
   template <typename T>
   T Now(asio::awaitable<T> work) {

@@ -31,6 +31,18 @@ class Examples(unittest.TestCase):
         self.assertEqual(done.returncode, int(status or 0), done.stderr)
         return folder
 
+    def test_models(self):
+        keys = ("OPENAI_API_KEY", "MODEL_KEY", "ANTHROPIC_API_KEY")
+        environment = {"PATH": "/usr/bin:/bin", **dict.fromkeys(keys, "a-key-for-this-test")}
+        files = sorted((EXAMPLES / "models").glob("*.toml"))
+        self.assertEqual(len(files), 6)
+        for file in files:
+            with self.subTest(file.name):
+                done = subprocess.run([PROGRAM, "config", "check", "--config", file], text=True,
+                                      stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                                      env=environment)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_hello(self):
         self.run_example("hello")
 

@@ -3,9 +3,14 @@
     fairness.py PROGRAM ENGINE [HOG...]
 
 Needs a quiet machine with two cores or more. The client that measures asks for a higher priority, as if it were on another
-machine. The result is a table, also if the test fails.
+machine. The result is a table, also if the test fails. `nobody` is the same client without a hog, before and after the
+others: what the machine itself takes.
+
+A hog is measured in a pass of 300 requests. If the 99th percentile of the pass is too long, two more passes are made, each
+with a fresh server, and the median of the three counts.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -17,6 +22,7 @@ import tempfile
 import time
 
 import hogs
+import own_group
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import tier  # noqa: E402
@@ -26,6 +32,7 @@ MOST_SECONDS = 0.020 * float(os.environ.get("CAISSON_TEST_SLOWDOWN", 1))
 SAMPLES = 300
 PAUSE = 0.005
 WARM_UP = 30
+SKIPPED = 77
 CONFIG = """
 [store]
 url = "memory:"
@@ -144,6 +151,30 @@ def measure_beside(program, engine, hog):
             begun.stdout.close()
 
 
+def p99_of(passes):
+    return statistics.median(each["p99"] for each in passes)
+
+
+def judge(program, engine, hog):
+    """Prints a line, and returns whether other users were served in time."""
+    passes = [measure_beside(program, engine, hog)]
+    if passes[0]["p99"] >= MOST_SECONDS:
+        passes += [measure_beside(program, engine, hog) for _ in range(2)]
+    in_time = p99_of(passes) < MOST_SECONDS
+    median = statistics.median(each["median"] for each in passes)
+    longest = max(each["max"] for each in passes)
+    note = "" if len(passes) == 1 else "   passes: " + ", ".join(f"{each['p99'] * 1e3:.2f}" for each in passes)
+    print(f"{hog:<16} {median * 1e3:>10.2f} {p99_of(passes) * 1e3:>10.2f} {longest * 1e3:>10.2f}"
+          + ("" if in_time else "   too late") + note, flush=True)
+    return in_time
+
+
+def divides_by_session():
+    with contextlib.suppress(OSError):
+        return pathlib.Path("/proc/sys/kernel/sched_autogroup_enabled").read_text().strip() == "1"
+    return False
+
+
 def main():
     program, engine, *chosen = sys.argv[1:]
     program = tier.program(program)
@@ -152,22 +183,26 @@ def main():
     except PermissionError:
         print("this user may not ask for a higher priority: the figures include the client's own waiting")
     late = []
-    print(f"{'hog':<16} {'median':>10} {'p99':>10} {'max':>10}   engine {engine}, in ms", flush=True)
-    for hog in chosen or ("nobody", *hogs.NAMES):
-        try:
-            found = measure_beside(program, engine, hog)
-        except Exception as error:
-            print(f"{hog:<16} failed: {error!r}", flush=True)
-            late.append(hog)
-            continue
-        bad = found["p99"] >= MOST_SECONDS
-        print(f"{hog:<16} {found['median'] * 1e3:>10.2f} {found['p99'] * 1e3:>10.2f} {found['max'] * 1e3:>10.2f}"
-              + ("   too late" if bad else ""), flush=True)
-        if bad:
-            late.append(hog)
+    with own_group.entered() as alone:
+        if not alone and divides_by_session():
+            print("skipped: no control group can be made (needs root and the controller `cpu`), and outside of one this "
+                  "kernel divides the processors between sessions (kernel.sched_autogroup_enabled = 1)")
+            return SKIPPED
+        print(f"{'hog':<16} {'median':>10} {'p99':>10} {'max':>10}   engine {engine}, in ms", flush=True)
+        for hog in chosen or ("nobody", *hogs.NAMES, "nobody"):
+            try:
+                in_time = judge(program, engine, hog)
+            except Exception as error:
+                print(f"{hog:<16} failed: {error!r}", flush=True)
+                in_time = False
+            if not in_time:
+                late.append(hog)
+    if "nobody" in late:
+        sys.exit("the machine is too busy to measure: without a hog, too, a request takes too long")
     if late:
         sys.exit(f"p99 above {MOST_SECONDS * 1e3:.0f} ms beside: {', '.join(late)}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

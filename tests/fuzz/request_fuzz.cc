@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const net::Headers headers{{.name = "Host", .value = value}, {.name = "Origin", .value = value}};
   // Only its own names name this server.
   Check(net::Refuses(net::AccessRules::LoopbackOnly(), headers).has_value());
-  if (const auto request = rest::ParseRunRequest(text, {})) Check(IsUtf8(request->start.code));
+  if (const auto request = rest::ParseRunBody(text, {})) Check(IsUtf8(request->start.code));
   if (const auto decision = rest::ParseAnswer(text)) {
     Check(decision->verdict == ApprovalState::kApproved ||
           decision->verdict == ApprovalState::kDenied);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "jsonrpc/message.h"
-#include "tools/mcp/event_reader.h"
+#include "tools/http/event_reader.h"
 #include "tools/mcp/upstream_answer.h"
 #include "tools/mcp/upstream_messages.h"
 

@@ -87,10 +87,26 @@ TEST_P(SchemaTest, AnOlderSchemaGoesForwardStepByStep) {
 TEST_P(SchemaTest, OutcomesOfAnOlderSchemaAreKept) {
   constexpr std::size_t kStepsBefore = 7;
   const auto drop = [&] {
-    for (const char* table :
-         {"documents", "caisson_schema", "runs", "saved_runs", "run_files", "calls", "approvals",
-          "grants", "audit", "audit_heads", "checkpoints", "checkpoint_heads", "responses",
-          "conversations", "conversation_items", "idempotency", "run_outcomes"}) {
+    for (const char* table : {"documents",
+                              "caisson_schema",
+                              "runs",
+                              "saved_runs",
+                              "run_files",
+                              "calls",
+                              "approvals",
+                              "grants",
+                              "audit",
+                              "audit_heads",
+                              "checkpoints",
+                              "checkpoint_heads",
+                              "responses",
+                              "conversations",
+                              "conversation_items",
+                              "idempotency",
+                              "run_outcomes",
+                              "response_leases",
+                              "response_events",
+                              "conversation_turns"}) {
       ASSERT_TRUE(Run("DROP TABLE " + std::string(table)));
     }
   };
@@ -129,7 +145,8 @@ TEST_P(SchemaTest, ReplicasThatStartTogetherUpgradeOnce) {
   ASSERT_TRUE(Run("DROP TABLE caisson_schema"));
   for (const char* table : {"runs", "saved_runs", "run_files", "calls", "approvals", "grants",
                             "audit", "audit_heads", "checkpoints", "checkpoint_heads", "responses",
-                            "conversations", "conversation_items", "idempotency", "run_outcomes"}) {
+                            "conversations", "conversation_items", "idempotency", "run_outcomes",
+                            "response_leases", "response_events", "conversation_turns"}) {
     ASSERT_TRUE(Run("DROP TABLE " + std::string(table)));
   }
   std::vector<std::jthread> replicas;

@@ -1,11 +1,12 @@
 // A TurnService for tests: the first word of the last message says how its turn goes.
 //
 //   "think"     reasoning, then text               "refuse"   a refusal
-//   "code"      code that prints 42 and leaves an image, then text
+//   "code"      code that prints 42 and leaves an image, then text; also "compute"
 //   "call"      a tool that answers, then text     "broken"   a tool that fails, then text
 //   "ask"       a tool that waits for an approval  "askcode"  code that waits for an approval
-//   "client"    calls the first tool of the client
-//   "hang"      writes a word, and continues until it is cancelled
+//   "send"      "ask" for the agent "direct", "askcode" for the other one
+//   "client"    calls the first tool of the client, and so does "call" with JSON at its end
+//   "hang"      writes a word, and continues until it is cancelled; also "slow"
 //   "long"      stops at max_output_tokens         "filter"   stopped by a content filter
 //   "fail"      the model fails in mid-turn
 //   "busy", "full", "down", "bug"    fails with kResourceExhausted, kNoSpace, kUnavailable,
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/this_coro.hpp>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,9 +48,17 @@ class FakeTurns final : public TurnService {
   FakeConversations conversations;
   int effects() const { return effects_; }  // How often the tool of "ask" was used.
   TurnSpec last_spec() { return *state_.Lock()->last; }
+  // Blocks.
+  void WaitUntilNothingRuns() {
+    auto state = state_.Lock();
+    ended_.wait(state.lock(), [&] {
+      return std::ranges::none_of(state->entries,
+                                  [](const auto& entry) { return Runs(entry.second.view); });
+    });
+  }
 
   std::vector<AgentInfo> Agents() const override {
-    return {{.name = "analyst", .description = "For tests"}, {.name = "second"}};
+    return {{.name = "analyst", .description = "For tests"}, {.name = "direct"}};
   }
 
   asio::awaitable<Result<TurnView>> Start(IsolationKey owner, TurnSpec spec,
@@ -131,6 +141,7 @@ class FakeTurns final : public TurnService {
     TurnSpec spec;
     TurnView view;
     OnTurnEvent on_event{};
+    TurnState end = TurnState::kCompleted;
   };
   struct Entry {
     TurnView view;
@@ -241,6 +252,7 @@ class FakeTurns final : public TurnService {
       entry.view = turn.view;
     }
     changed_.Notify();
+    ended_.notify_all();
     if (turn.on_event) turn.on_event(numbered);
   }
   void Done(const IsolationKey& owner, Turn& turn, TurnItem item) {
@@ -259,12 +271,12 @@ class FakeTurns final : public TurnService {
     Done(owner, turn, {.id = id, .content = message});
   }
   // A call of a tool, from its beginning to its end.
-  void Call(const IsolationKey& owner, Turn& turn, ToolCall call) {
+  void Call(const IsolationKey& owner, Turn& turn, HostToolCall call) {
     const std::string id = NewId("mcp_");
     Emit(owner, turn,
          ItemAdded{
              {.id = id,
-              .content = ToolCall{
+              .content = HostToolCall{
                   .call_id = call.call_id, .tool = call.tool, .arguments = {}, .run = call.run}}});
     Emit(owner, turn,
          ItemDelta{.item = id, .kind = ItemDelta::Kind::kArguments, .text = call.arguments});
@@ -297,8 +309,8 @@ class FakeTurns final : public TurnService {
     turn->on_event = std::move(on_event);
     Emit(owner, *turn, TurnBegan{});
     TurnView& view = turn->view;
-    view.state = TurnState::kCompleted;
     if (!Resume(owner, *turn)) co_await Answer(owner, *turn);
+    view.state = turn->end;
     view.usage = {.input = 11, .cached_input = 1, .output = 7, .reasoning = 2};
     view.ended_at = clock_.Now();
     if (view.conversation) {
@@ -343,9 +355,19 @@ class FakeTurns final : public TurnService {
     return resumed;
   }
 
+  // The words of the demo model (model/demo_model.h) have the same effect as ours.
+  static std::string WordOf(const TurnSpec& spec, const std::string& text) {
+    const std::string word = text.substr(0, text.find(' '));
+    if (word == "compute") return "code";
+    if (word == "slow") return "hang";
+    if (word == "send") return spec.agent == "direct" ? "ask" : "askcode";
+    if (word == "call" && !spec.client_tools.empty()) return "client";
+    return word;
+  }
+
   asio::awaitable<void> Answer(const IsolationKey& owner, Turn& turn) {
     const std::string text = LastText(turn.spec);
-    const std::string word = text.substr(0, text.find(' '));
+    const std::string word = WordOf(turn.spec, text);
     TurnView& view = turn.view;
     if (word == "think") {
       const std::string id = NewId("rs_");
@@ -395,7 +417,7 @@ class FakeTurns final : public TurnService {
             .run = RunId("run_ask"),
             .progress = CallProgress::kWaiting});
       Ask(owner, turn, view.output.back().id);
-      view.state = TurnState::kWaiting;
+      turn.end = TurnState::kWaiting;
     } else if (word == "askcode") {
       const std::string id = Code(owner, turn,
                                   {.call_id = "call_code",
@@ -403,19 +425,21 @@ class FakeTurns final : public TurnService {
                                    .run = RunId("run_code"),
                                    .progress = CallProgress::kWaiting});
       Ask(owner, turn, id);
-      view.state = TurnState::kWaiting;
+      turn.end = TurnState::kWaiting;
     } else if (word == "client" && !turn.spec.client_tools.empty()) {
       const std::string id = NewId("fc_");
       ClientCall call{
           .call_id = NewId("call_"), .tool = turn.spec.client_tools[0].name, .arguments = {}};
       Emit(owner, turn, ItemAdded{{.id = id, .content = call}});
-      for (const char* piece : {"{\"a\":", "1}"}) {
+      const std::size_t json = std::min(text.find('{'), text.size());
+      const std::string arguments = json < text.size() ? text.substr(json) : R"({"a":1})";
+      for (const std::string& piece : {arguments.substr(0, 5), arguments.substr(5)}) {
         Emit(owner, turn,
              ItemDelta{.item = id, .kind = ItemDelta::Kind::kArguments, .text = piece});
         call.arguments += piece;
       }
       Done(owner, turn, {.id = id, .content = call});
-      view.state = TurnState::kWaiting;
+      turn.end = TurnState::kWaiting;
     } else if (word == "hang") {
       const std::string id = NewId("msg_");
       model::MessageItem message{.role = model::Role::kAssistant};
@@ -424,15 +448,15 @@ class FakeTurns final : public TurnService {
       co_await std::make_shared<Wakeup>()->Sleep();
       message.parts = {model::TextPart{"Wait"}};
       Done(owner, turn, {.id = id, .content = message});
-      view.state = TurnState::kCancelled;
+      turn.end = TurnState::kCancelled;
     } else if (word == "fail") {
       Say(owner, turn, "Half");
-      view.state = TurnState::kFailed;
+      turn.end = TurnState::kFailed;
       view.ending = TurnEnding::kModel;
       view.error = "the model failed";
     } else if (word == "long" || word == "filter") {
       Say(owner, turn, "And so on");
-      view.state = TurnState::kIncomplete;
+      turn.end = TurnState::kIncomplete;
       view.ending = word == "long" ? TurnEnding::kOutputTokens : TurnEnding::kContentFilter;
     } else {
       Say(owner, turn, "You said: " + text);
@@ -442,6 +466,7 @@ class FakeTurns final : public TurnService {
   const Clock& clock_;
   std::atomic<int> effects_ = 0;
   Notifier<> changed_;
+  std::condition_variable ended_;
   Guarded<State> state_;
 };
 

@@ -167,9 +167,8 @@ class CellProtocol : public std::enable_shared_from_this<CellProtocol> {
   Result<void> OnSleep(std::string_view message);
   Result<void> OnTail(std::string_view message);
   Result<void> OnCall(std::string_view message);
-  Result<void> OnFile(std::string_view message);
-  Result<void> KeepFile(const wire::FileHeader& header, std::string path,
-                        std::string_view contents);
+  Result<void> OnFile(std::string message);
+  Result<void> KeepFile(const wire::FileHeader& header, std::string path, std::string contents);
   Result<void> OnFileList(std::string_view message);
   Result<void> OnFileRead(std::string_view message);
   Result<void> OnChange(std::string_view message);

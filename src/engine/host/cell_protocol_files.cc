@@ -127,7 +127,8 @@ Result<void> CellProtocol::OnChange(std::string_view message) {
     }
   } else {
     change.file = outcome_.files.size();
-    TRY(KeepFile(header->file, mounts()[header->mount].guest_path + '/' + change.path, message));
+    TRY(KeepFile(header->file, mounts()[header->mount].guest_path + '/' + change.path,
+                 std::string(message)));
     change.omitted = outcome_.files.back().omitted;
   }
   changes_.push_back(std::move(change));

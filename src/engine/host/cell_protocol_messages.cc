@@ -30,6 +30,8 @@ constexpr std::size_t kMaxToolNameBytes = 256;
 constexpr std::size_t kMaxEarlyCallBytes = 16u << 20;
 constexpr std::size_t kMaxPathBytes = 4096;
 constexpr std::size_t kMaxTextBytes = 64u << 10;
+// Output, and messages in several frames, grow in steps up to this size.
+constexpr std::size_t kGrowInStepsBytes = 64u << 10;
 
 Error Violation(const std::string& what) {
   return Error(ErrorCode::kInternal, "the cell broke the protocol: " + what);
@@ -140,6 +142,8 @@ Result<void> CellProtocol::OnFrame(ToHost kind, std::uint16_t flags, std::string
   if (partial_.size() + payload.size() > *allowed) {
     return Violation("a message of kind " + number() + " is too long");
   }
+  const std::size_t size = partial_.size() + payload.size();
+  if (size > partial_.capacity() && size > kGrowInStepsBytes) partial_.reserve(*allowed);
   if ((flags & wire::kMoreFollows) != 0) {
     partial_kind_ = kind;
     partial_.append(payload);
@@ -149,8 +153,13 @@ Result<void> CellProtocol::OnFrame(ToHost kind, std::uint16_t flags, std::string
   partial_.append(payload);
   partial_kind_.reset();
   std::string message = std::exchange(partial_, {});
+  // Long ones are moved, not copied.
+  if (kind == ToHost::kFile) {
+    unheard_ = false;
+    return OnFile(std::move(message));
+  }
   if (kind != ToHost::kSaved) return OnMessage(kind, message);
-  OnSaved(std::move(message));  // Moved, because it can be long.
+  OnSaved(std::move(message));
   return {};
 }
 
@@ -164,7 +173,7 @@ Result<void> CellProtocol::OnMessage(ToHost kind, std::string_view message) {
     case ToHost::kDone:
       return OnDone(message);
     case ToHost::kFile:
-      return OnFile(message);
+      return OnFile(std::string(message));
     case ToHost::kFileList:
       return OnFileList(message);
     case ToHost::kFileRead:
@@ -194,9 +203,11 @@ Result<void> CellProtocol::OnOutput(std::string_view message) {
   const bool to_stdout = message[0] == 1;
   message.remove_prefix(1);
   std::string& text = to_stdout ? outcome_.stdout_text : outcome_.stderr_text;
-  if (message.size() > (to_stdout ? limits_.stdout_bytes : limits_.stderr_bytes) - text.size()) {
-    return Violation("output beyond its cap");
-  }
+  const std::uint64_t most = to_stdout ? limits_.stdout_bytes : limits_.stderr_bytes;
+  if (message.size() > most - text.size()) return Violation("output beyond its cap");
+  const std::size_t size = text.size() + message.size();
+  // Growing in steps would copy megabytes on the lane. A reservation is address space only.
+  if (size > text.capacity() && size > kGrowInStepsBytes) text.reserve(most);
   text.append(message);
   if (events_ != nullptr) {
     events_->OnOutput(to_stdout ? OutputStream::kStdout : OutputStream::kStderr, message);
@@ -288,19 +299,20 @@ void CellProtocol::ShowArguments() {
   }
 }
 
-Result<void> CellProtocol::OnFile(std::string_view message) {
+Result<void> CellProtocol::OnFile(std::string message) {
   const auto parts = Split<wire::FileHeader>(message);
   if (!parts) return Violation("a short file");
   const auto& [header, rest] = *parts;
   if (header.path_length > rest.size() || header.path_length > kMaxPathBytes) {
     return Violation("a bad file header");
   }
-  return KeepFile(header, std::string(rest.substr(0, header.path_length)),
-                  rest.substr(header.path_length));
+  std::string path(rest.substr(0, header.path_length));
+  message.erase(0, message.size() - rest.size() + path.size());
+  return KeepFile(header, std::move(path), std::move(message));
 }
 
 Result<void> CellProtocol::KeepFile(const wire::FileHeader& header, std::string path,
-                                    std::string_view contents) {
+                                    std::string contents) {
   static constexpr const char* kChanges[] = {"created", "modified", "deleted"};
   if (header.change > 2 || header.omitted > wire::Omitted::kFiles) {
     return Violation("a bad file header");
@@ -317,7 +329,7 @@ Result<void> CellProtocol::KeepFile(const wire::FileHeader& header, std::string 
   AddFile({.path = std::move(path),
            .change = kChanges[header.change],
            .size = header.size,
-           .contents = std::string(contents),
+           .contents = std::move(contents),
            .omitted = Explain(header.omitted)});
   return {};
 }

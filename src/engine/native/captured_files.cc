@@ -102,12 +102,19 @@ std::vector<Found> Walk(const UniqueFd& root, const std::string& top) {
 // Returns the whole file; nullopt if its type or size is not as reported.
 std::optional<std::string> ReadWhole(const UniqueFd& file, std::uint64_t size) {
   std::string contents;
-  contents.resize(size);
-  for (std::size_t at = 0; at < size;) {
-    const ssize_t n = ::read(file.get(), contents.data() + at, size - at);
-    if (n <= 0) return std::nullopt;
-    at += static_cast<std::size_t>(n);
-  }
+  bool whole = true;
+  // Without filling the text with zeros first.
+  contents.resize_and_overwrite(size, [&](char* bytes, std::size_t) {
+    std::size_t at = 0;
+    while (at < size) {
+      const ssize_t n = ::read(file.get(), bytes + at, size - at);
+      if (n <= 0) break;
+      at += static_cast<std::size_t>(n);
+    }
+    whole = at == size;
+    return at;
+  });
+  if (!whole) return std::nullopt;
   return contents;
 }
 
@@ -156,14 +163,17 @@ OutcomeFile FileCapture::Capture(const UniqueFd& root, const std::string& path,
   return captured;
 }
 
-std::vector<OutcomeFile> FileCapture::Output(const UniqueFd& root) {
-  std::vector<OutcomeFile> captured;
-  for (const Found& found : Walk(root, "output")) {
-    if (found.type != DT_REG || found.too_long()) continue;
-    captured.push_back(Capture(root, found.path, "/" + found.path));
-    if (full()) break;
+void FileCapture::ListOutput(const UniqueFd& root) {
+  for (Found& found : Walk(root, "output")) {
+    if (found.type == DT_REG && !found.too_long()) output_.push_back(std::move(found.path));
   }
-  return captured;
+}
+
+std::optional<OutcomeFile> FileCapture::NextOutput(const UniqueFd& root) {
+  if (output_.empty() || full()) return std::nullopt;
+  const std::string path = std::move(output_.front());
+  output_.pop_front();
+  return Capture(root, path, "/" + path);
 }
 
 void FileCapture::AddLayer(const UniqueFd& layer, std::uint32_t mount,

@@ -4,11 +4,13 @@
 //           dead. It descends from a directory descriptor and never follows a link, a mount or
 //           anything that is not a directory or regular file (I11). Files that their owner may not
 //           read are made readable: they are ours by now.
-// Threads   Any one thread; reads from memory (a tmpfs), so it does not block for long.
+// Threads   Any one thread; reads from memory (a tmpfs): about a millisecond for two megabytes.
 // Lifetime  One for each run, because its trees share the limits.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,10 @@ class FileCapture {
   // listed without its contents; at most one file is listed beyond that number.
   explicit FileCapture(const wire::StartHeader& start) : start_(start) {}
 
-  // Returns the regular files below "output" in `root`, in path order.
-  std::vector<OutcomeFile> Output(const UniqueFd& root);
+  // Lists the regular files below "output" in `root`.
+  void ListOutput(const UniqueFd& root);
+  // Reads the next of the listed files, in path order. nullopt: that was the last one.
+  std::optional<OutcomeFile> NextOutput(const UniqueFd& root);
 
   // Adds the entries of a layer (jail/attach.h), in path order. An entry that cannot be read is
   // added as an omitted file.
@@ -40,6 +44,7 @@ class FileCapture {
   OutcomeFile Capture(const UniqueFd& root, const std::string& path, std::string shown_as);
 
   const wire::StartHeader& start_;
+  std::deque<std::string> output_;  // Paths that are not read yet.
   std::size_t files_ = 0;
   std::uint64_t bytes_ = 0;
 };

@@ -43,10 +43,11 @@ class CapturedFilesTest : public ::testing::Test {
     const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     std::vector<std::string> seen;
     FileCapture capture(limits_);
-    for (const OutcomeFile& file : capture.Output(root)) {
-      EXPECT_EQ(file.change, "created");
-      seen.push_back(file.path + "=" +
-                     (file.omitted.empty() ? file.contents : Limit(file.omitted)));
+    capture.ListOutput(root);
+    while (const auto file = capture.NextOutput(root)) {
+      EXPECT_EQ(file->change, "created");
+      seen.push_back(file->path + "=" +
+                     (file->omitted.empty() ? file->contents : Limit(file->omitted)));
     }
     return seen;
   }

@@ -60,6 +60,9 @@ constexpr std::chrono::milliseconds kThreadsEndWithin{500};
 constexpr std::chrono::milliseconds kFirstPause{1};
 // Minimum interval between two readings of the CPU time.
 constexpr std::chrono::milliseconds kShortestLook{1};
+// Files of a run that has ended are read in turns of this size, which take about a millisecond.
+constexpr std::size_t kCapturedBytesPerTurn = 1u << 20;
+constexpr std::size_t kBytesToOpenAFile = 8u << 10;  // Opening one takes as long as reading this.
 
 Error Violation(const std::string& what) {
   return Error(ErrorCode::kInternal, "the cell broke the protocol: " + what);
@@ -251,8 +254,11 @@ void CellProcess::OnGone(const wire::CellGone& gone) {
       std::max(tree, std::chrono::nanoseconds(std::min<std::uint64_t>(gone.cpu_ns, INT64_MAX)));
   peak_memory_bytes_ = gone.peak_memory_bytes;
   if (gone.files_untouched != 0) files_ = UniqueFd();  // They belong to the next cell now.
-  if (protocol_) Conclude(gone);
-  CloseAll();
+  if (protocol_) ReadTheRest();
+  if (!protocol_) return CloseAll();
+  capture_.emplace(start_);
+  if (files_.is_open()) capture_->ListOutput(files_);
+  CaptureFiles(gone);
 }
 
 void CellProcess::OnLost(RunReason reason, const std::string& why) {
@@ -692,26 +698,8 @@ wire::DoneHeader CellProcess::Measured() const {
   return header;
 }
 
-void CellProcess::CaptureFiles() {
-  FileCapture capture(start_);
-  if (files_.is_open()) {
-    for (OutcomeFile& file : capture.Output(files_)) protocol_->AddFile(std::move(file));
-  }
-  if (layers_.empty()) return;
-  Layer layer{.entries = {},
-              .since = begins_at_.value_or(variety_.mounts->opened_at()),
-              .max_files = static_cast<std::size_t>(start_.files) + 1};
-  const auto points = variety_.mounts->points();
-  std::size_t next = 0;
-  for (std::uint32_t i = 0; i < points.size(); ++i) {
-    if (points[i].mode == MountMode::kReadOnly) continue;
-    capture.AddLayer(layers_[next++], i, points[i].guest_path, layer.entries);
-  }
-  protocol_->AddLayer(std::move(layer));
-}
-
-void CellProcess::Conclude(const wire::CellGone& gone) {
-  // Messages sent before it died still count, unless we killed it for them.
+// Messages sent before the cell died still count, unless we killed it for them.
+void CellProcess::ReadTheRest() {
   Pending pending = Pending::kMore;
   for (int reads = 0; pending == Pending::kMore && reads < kReadsAtTheEnd; ++reads) {
     if (verdict_ || reported_) break;
@@ -723,7 +711,41 @@ void CellProcess::Conclude(const wire::CellGone& gone) {
     for (int reads = 0; reads < kReadsAtTheEnd && ReadOutput(*output); ++reads) {
     }
   }
-  CaptureFiles();
+}
+
+// Reads some of the files, then lets the lane serve others before it continues. The run ends after
+// the last one.
+void CellProcess::CaptureFiles(const wire::CellGone& gone) {
+  const auto self = shared_from_this();
+  for (std::size_t bytes = 0; protocol_ && bytes < kCapturedBytesPerTurn;) {
+    auto file = files_.is_open() ? capture_->NextOutput(files_) : std::nullopt;
+    if (!file) {
+      CaptureLayers();
+      Conclude(gone);
+      return CloseAll();
+    }
+    bytes += file->contents.size() + kBytesToOpenAFile;
+    protocol_->AddFile(*std::move(file));
+  }
+  if (!protocol_) return CloseAll();  // Nobody waits for the run any more.
+  asio::post(context_, [self, gone] { self->CaptureFiles(gone); });
+}
+
+void CellProcess::CaptureLayers() {
+  if (layers_.empty()) return;
+  Layer layer{.entries = {},
+              .since = begins_at_.value_or(variety_.mounts->opened_at()),
+              .max_files = static_cast<std::size_t>(start_.files) + 1};
+  const auto points = variety_.mounts->points();
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < points.size(); ++i) {
+    if (points[i].mode == MountMode::kReadOnly) continue;
+    capture_->AddLayer(layers_[next++], i, points[i].guest_path, layer.entries);
+  }
+  protocol_->AddLayer(std::move(layer));
+}
+
+void CellProcess::Conclude(const wire::CellGone& gone) {
   wire::DoneHeader header = Measured();
   const auto protocol = protocol_;  // Keeps it alive: it releases this object.
   if (reported_ && !verdict_) {

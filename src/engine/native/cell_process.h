@@ -29,6 +29,7 @@
 #include "base/unique_fd.h"
 #include "engine/host/cell_link.h"
 #include "engine/host/cell_protocol.h"
+#include "engine/native/captured_files.h"
 #include "engine/native/cell_questions.h"
 #include "engine/native/cell_variety.h"
 #include "engine/native/pipe_budget.h"
@@ -158,8 +159,10 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   std::optional<std::chrono::nanoseconds> CpuUsed() const;
 
   void End(Verdict verdict);
+  void ReadTheRest();
+  void CaptureFiles(const wire::CellGone& gone);
+  void CaptureLayers();
   void Conclude(const wire::CellGone& gone);
-  void CaptureFiles();
   wire::DoneHeader Measured() const;
   void CloseAll();
 
@@ -211,6 +214,7 @@ class CellProcess final : public CellLink, public std::enable_shared_from_this<C
   std::optional<Verdict> verdict_;  // Why the host killed it, unless it had reported its end.
   std::optional<SteadyTime> killed_at_;
   bool gone_ = false;
+  std::optional<FileCapture> capture_;  // While the files of a cell that is gone are read.
 
   asio::steady_timer timer_;
   std::optional<ProcessClock> clock_;

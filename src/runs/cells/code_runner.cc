@@ -86,6 +86,13 @@ asio::awaitable<Result<Outcome>> RunInCell(Cell& cell, CellRun& request, AfterRu
   co_return outcome;
 }
 
+// Of a run that continues from a saved cell.
+Limits RestoredLimits(const CellRun& request) {
+  Limits limits = request.limits.value_or(request.setting->limits);
+  limits.wall_time += request.resume->spare_wall_time;
+  return limits;
+}
+
 std::string WhyLost(const Outcome& outcome) {
   return outcome.run_id + " ended as " + std::string(ToString(outcome.status)) + " (" +
          std::string(ToString(outcome.reason)) + ") and took its state along";
@@ -153,7 +160,16 @@ asio::awaitable<Result<std::shared_ptr<HostFiles>>> CodeRunner::OpenMounts(
   co_return std::shared_ptr<HostFiles>(*std::move(opened));
 }
 
+asio::awaitable<CodeRunner::Opened> CodeRunner::OpenDirect(const CellRun& request) {
+  const asio::any_io_executor strand = co_await asio::this_coro::executor;  // Of Run().
+  const bool saved = request.resume && request.resume->saved;
+  co_return Opened{.cell = saved ? RestoreDirectCell(strand, *request.call, RestoredLimits(request))
+                                 : MakeDirectCell(strand, *request.call),
+                   .host_files = nullptr};
+}
+
 asio::awaitable<Result<CodeRunner::Opened>> CodeRunner::Open(const CellRun& request) {
+  if (request.call) co_return co_await OpenDirect(request);
   // Also for a prepared cell: what is shown is what is there now, checked now.
   auto host_files = co_await OpenMounts(request.setting);
   if (!host_files) co_return std::move(host_files).error();
@@ -182,10 +198,7 @@ void CodeRunner::Foresee(const Cell& cell, const CellRun& request,
 
 asio::awaitable<Result<std::unique_ptr<Cell>>> CodeRunner::Restore(const CellRun& request,
                                                                    OpenOptions options) {
-  const ResumeState& resume = *request.resume;
-  Limits limits = request.limits.value_or(request.setting->limits);
-  limits.wall_time += resume.spare_wall_time;
-  return engine_.Restore(std::move(options), *resume.saved, limits);
+  return engine_.Restore(std::move(options), *request.resume->saved, RestoredLimits(request));
 }
 
 asio::awaitable<Result<CodeRun>> CodeRunner::RunFresh(CellRun request) {

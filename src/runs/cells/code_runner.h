@@ -31,6 +31,7 @@
 #include "engine/engine.h"
 #include "policy/policy.h"
 #include "runs/cells/cell_registry.h"
+#include "runs/cells/direct_cell.h"
 #include "runs/cells/resume_state.h"
 #include "runs/cells/session_registry.h"
 #include "runs/cells/shutdown_gate.h"
@@ -77,6 +78,7 @@ struct SessionRequest {
 struct CellRun {
   OwnerId owner;
   std::string code;
+  std::optional<DirectCall> call{};  // Instead of code. Not in a session.
   std::shared_ptr<const CodeSetting> setting = std::make_shared<const CodeSetting>();
   std::optional<Limits> limits{};  // nullopt: the setting's.
   Purpose purpose = Purpose::kRun;
@@ -144,6 +146,7 @@ class CodeRunner {
     std::shared_ptr<HostFiles> host_files;  // Shared with the cell; may be null.
   };
   asio::awaitable<Result<Opened>> Open(const CellRun& request);
+  asio::awaitable<Opened> OpenDirect(const CellRun& request);
   void Foresee(const Cell& cell, const CellRun& request, std::shared_ptr<HostFiles> host_files);
   asio::awaitable<Result<std::unique_ptr<Cell>>> Restore(const CellRun& request,
                                                          OpenOptions options);

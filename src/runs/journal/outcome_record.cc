@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runs/journal/fields.h"
 #include "wire/canonical_json.h"
+#include "wire/fields.h"
 
 namespace caisson {
 namespace {

@@ -1,5 +1,6 @@
 #include "runs/journal/owner_usage.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -8,18 +9,27 @@
 namespace caisson {
 namespace {
 
+using Steady = std::chrono::steady_clock;
+
 constexpr std::size_t kMostOwners = 4096;  // Remembered at once.
+constexpr std::uint64_t kMostBytesPerSecond = 256u << 20;
+constexpr std::uint64_t kLongestSeconds = 10;
+
+// How long a count is good enough: an owner with much room cannot use it up meanwhile.
+Steady::duration GoodFor(std::uint64_t room) {
+  return std::chrono::seconds(
+      std::clamp<std::uint64_t>(room / kMostBytesPerSecond, 1, kLongestSeconds));
+}
 
 }  // namespace
 
 asio::awaitable<Result<void>> OwnerUsage::BeforeOneMore(IsolationKey owner) {
-  using Clock = std::chrono::steady_clock;
   std::optional<std::uint64_t> bytes;
   {
     auto counted = counted_.Lock();
     const auto found = counted->find(owner);
     // Who is above the limit is counted again: something may have been swept.
-    if (found != counted->end() && Clock::now() < found->second.until &&
+    if (found != counted->end() && Steady::now() < found->second.until &&
         found->second.bytes < max_bytes_) {
       bytes = found->second.bytes;
     }
@@ -31,8 +41,9 @@ asio::awaitable<Result<void>> OwnerUsage::BeforeOneMore(IsolationKey owner) {
     bytes = *stored;
     auto counted = counted_.Lock();
     if (counted->size() >= kMostOwners) counted->clear();
-    counted->insert_or_assign(
-        owner, Counted{.bytes = *stored, .until = Clock::now() + std::chrono::seconds(1)});
+    const std::uint64_t room = max_bytes_ - std::min(*stored, max_bytes_);
+    counted->insert_or_assign(owner,
+                              Counted{.bytes = *stored, .until = Steady::now() + GoodFor(room)});
   }
   if (*bytes < max_bytes_) co_return Result<void>();
   co_return Error(ErrorCode::kResourceExhausted,

@@ -1,4 +1,5 @@
-// OwnerUsage counts the bytes that an owner's runs take in the store, at most once a second.
+// OwnerUsage counts the bytes that an owner's runs take in the store: at most once a second, and
+// every ten seconds while there is much room.
 //
 // Trust     Ours.
 // Threads   Any.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runs/journal/fields.h"
+#include "wire/fields.h"
 #include "wire/value.h"
 
 namespace caisson {
@@ -118,6 +118,10 @@ std::string Encode(const RunRecord& record) {
   if (record.caller) {
     dict.items.emplace_back(std::string("context"), ContextToDict(*record.caller));
   }
+  if (record.call) {
+    dict.items.emplace_back(std::string("tool"), record.call->tool);
+    dict.items.emplace_back(std::string("arguments"), Bytes{record.call->packed});
+  }
   if (!record.inputs.empty()) dict.items.emplace_back(std::string("inputs"), ToDict(record.inputs));
   return MustEncode(std::move(dict));
 }
@@ -132,12 +136,24 @@ Result<RunRecord> DecodeRunRecord(std::string_view bytes) {
   if (const auto context = fields.GetOptional<Dict>("context")) {
     TRY_ASSIGN(record.caller, ContextFromDict(*context));
   }
+  if (auto tool = fields.GetOptional<std::string>("tool")) {
+    record.call = {.tool = *std::move(tool), .packed = fields.Get<Bytes>("arguments").data};
+  }
   if (const auto inputs = fields.GetOptional<Dict>("inputs")) {
     TRY_ASSIGN(record.inputs, FilesFromDict(*inputs));
   }
   TRY_ASSIGN(record.limits, LimitsFromDict(fields.Get<Dict>("limits")));
   if (!fields.good()) return Unreadable("request of the run");
   return record;
+}
+
+std::string Encode(const CallerRecord& record) {
+  return MustEncode(ContextToDict(record));
+}
+
+Result<CallerRecord> DecodeCallerRecord(std::string_view bytes) {
+  TRY_ASSIGN(const Dict dict, DecodeDict(bytes, "session of the run"));
+  return ContextFromDict(dict);
 }
 
 Result<std::string> Encode(const AnswerRecord& record) {

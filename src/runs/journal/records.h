@@ -23,18 +23,28 @@
 
 namespace caisson {
 
+// Of a run that is one call of a tool, without code.
+struct RecordedDirectCall {
+  std::string tool;
+  std::string packed{};  // The arguments: a Dict, encoded by EncodeValue.
+};
+
 // Everything that is needed to start the run again.
 struct RunRecord {
   std::string code;
   std::optional<std::string> session{};
   Limits limits{};
-  std::string setting{};                 // Name; empty: the service's own.
-  std::optional<std::string> seed{};     // Recording::seed; nullopt: the run has no journal.
-  std::optional<CallerRecord> caller{};  // Its tools act for it; nullopt: no caller.
-  std::vector<InputFile> inputs{};       // Files below /input, besides those of the setting.
+  std::string setting{};                     // Name; empty: the service's own.
+  std::optional<std::string> seed{};         // Recording::seed; nullopt: the run has no journal.
+  std::optional<CallerRecord> caller{};      // Its tools act for it; nullopt: no caller.
+  std::optional<RecordedDirectCall> call{};  // The run is this call; `code` only describes it.
+  std::vector<InputFile> inputs{};           // Files below /input, besides those of the setting.
 };
 std::string Encode(const RunRecord& record);
 Result<RunRecord> DecodeRunRecord(std::string_view bytes);
+
+std::string Encode(const CallerRecord& record);
+Result<CallerRecord> DecodeCallerRecord(std::string_view bytes);
 
 // The answer that the code received, and the time that it was told with it.
 struct AnswerRecord {

@@ -35,10 +35,16 @@ class Parameters {
     } else if (const auto* text = std::get_if<std::string>(&value)) {
       Push(kText, text->c_str(), 0, 0);
     } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
-      Push(kBytea, bytes->data.data(), static_cast<int>(bytes->data.size()), 1);
+      PushBytes(bytes->data);
+    } else if (const auto* view = std::get_if<BytesView>(&value)) {
+      PushBytes(view->data);
     } else {
       Push(0, nullptr, 0, 0);
     }
+  }
+  // A null pointer would be NULL instead of empty bytes.
+  void PushBytes(std::string_view bytes) {
+    Push(kBytea, bytes.empty() ? "" : bytes.data(), static_cast<int>(bytes.size()), 1);
   }
   void Push(Oid type, const char* value, int length, int format) {
     types_.push_back(type);

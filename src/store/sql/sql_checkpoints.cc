@@ -56,7 +56,7 @@ class SqlCheckpoints final : public CheckpointStore {
                                 "created_at) VALUES ($1, $2, $3, $4, $5, $6) "
                                 "ON CONFLICT DO NOTHING",
                                 {owner.str(), instance.str(), checkpoint.id.str(), *position,
-                                 Bytes{checkpoint.bytes}, ToSql(checkpoint.created_at)}));
+                                 BytesView{checkpoint.bytes}, ToSql(checkpoint.created_at)}));
       if (made.changed == 1) return {};
       return Error(ErrorCode::kFailedPrecondition, "a checkpoint with this id already exists");
     });

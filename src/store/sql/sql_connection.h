@@ -22,8 +22,13 @@
 
 namespace caisson {
 
+// Bytes that the caller of Run() keeps: large parameters are not copied. Never in a result.
+struct BytesView {
+  std::string_view data;
+};
+
 // Null, BIGINT, text or bytes.
-using SqlValue = std::variant<std::monostate, std::int64_t, std::string, Bytes>;
+using SqlValue = std::variant<std::monostate, std::int64_t, std::string, Bytes, BytesView>;
 
 // Precondition of all: the column has that type (and is not null, except for the optional ones).
 class SqlRow {

@@ -29,7 +29,7 @@ class SqlDocuments final : public DocumentStore {
                                              SystemTime now) override {
     return database_.Transact<std::int64_t>(
         Access::kWrite, [=, this](Connection& connection) -> Result<std::int64_t> {
-          std::vector<SqlValue> parameters = {owner.str(), collection_, id.str(), Bytes{body},
+          std::vector<SqlValue> parameters = {owner.str(), collection_, id.str(), BytesView{body},
                                               ToSql(now)};
           std::string_view sql =
               "INSERT INTO documents (owner, collection, id, version, body, updated_at) "

@@ -26,8 +26,14 @@ Result<std::int64_t> SweepRuns(Connection& connection, const SqlValue& before) {
 }
 
 Result<std::int64_t> SweepResponses(Connection& connection, const SqlValue& before) {
-  TRY_ASSIGN(const SqlResult responses,
-             connection.Run("DELETE FROM responses WHERE updated_at < $1", {before}));
+  // A turn that is under way is kept.
+  constexpr std::string_view kOld =
+      "SELECT r.owner, r.id FROM responses r WHERE r.updated_at < $1 AND NOT EXISTS "
+      "(SELECT 1 FROM response_leases l WHERE l.owner = r.owner AND l.response = r.id)";
+  std::string events = "DELETE FROM response_events WHERE (owner, response) IN (";
+  TRY(connection.Run(events.append(kOld).append(")"), {before}));
+  std::string old = "DELETE FROM responses WHERE (owner, id) IN (";
+  TRY_ASSIGN(const SqlResult responses, connection.Run(old.append(kOld).append(")"), {before}));
   TRY(
       connection.Run("DELETE FROM conversation_items WHERE (owner, conversation) IN "
                      "(SELECT owner, id FROM conversations WHERE updated_at < $1)",
@@ -134,6 +140,30 @@ class SqlMaintenance final : public StoreMaintenance {
         });
   }
 
+  asio::awaitable<Result<std::vector<OwnedTurn>>> TurnsToTake(SystemTime now,
+                                                              std::uint32_t limit) override {
+    return Turns("SELECT owner, response FROM response_leases WHERE lease_until <= $1 LIMIT $2",
+                 ToSql(now), limit);
+  }
+
+  asio::awaitable<Result<std::vector<OwnedTurn>>> TurnsToCancel(std::string holder,
+                                                                std::uint32_t limit) override {
+    return Turns(
+        "SELECT owner, response FROM response_leases WHERE holder = $1 "
+        "AND cancel_asked_at IS NOT NULL LIMIT $2",
+        holder, limit);
+  }
+
+  asio::awaitable<Result<void>> RenewTurns(std::string holder, SystemTime until) override {
+    return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
+      TRY(connection.Run("UPDATE response_leases SET lease_until = $2 WHERE holder = $1",
+                         {holder, ToSql(until)}));
+      TRY(connection.Run("UPDATE conversation_turns SET lease_until = $2 WHERE holder = $1",
+                         {holder, ToSql(until)}));
+      return {};
+    });
+  }
+
   asio::awaitable<Result<RunUsage>> Usage() override {
     return database_.Transact<RunUsage>(
         Access::kRead, [](Connection& connection) -> Result<RunUsage> {
@@ -218,6 +248,19 @@ class SqlMaintenance final : public StoreMaintenance {
   }
 
  private:
+  asio::awaitable<Result<std::vector<OwnedTurn>>> Turns(std::string_view query, SqlValue which,
+                                                        std::uint32_t limit) {
+    using Found = std::vector<OwnedTurn>;
+    return database_.Transact<Found>(Access::kRead, [=](Connection& connection) -> Result<Found> {
+      TRY_ASSIGN(const SqlResult found, connection.Run(query, {which, std::int64_t{limit}}));
+      Found turns;
+      for (const SqlRow& row : found.rows) {
+        turns.push_back({IsolationKey::FromStored(row.Text(0)), ResponseId(row.Text(1))});
+      }
+      return turns;
+    });
+  }
+
   Database& database_;
 };
 

@@ -38,7 +38,7 @@ class SqlResponses final : public ResponseStore {
                  connection.Run("INSERT INTO responses (owner, id, previous, version, body, "
                                 "created_at, updated_at) VALUES ($1, $2, $3, 1, $4, $5, $5) "
                                 "ON CONFLICT (owner, id) DO NOTHING",
-                                {owner.str(), response.id.str(), previous, Bytes{response.body},
+                                {owner.str(), response.id.str(), previous, BytesView{response.body},
                                  ToSql(response.created_at)}));
       if (made.changed == 1) return {};
       return Error(ErrorCode::kFailedPrecondition, "a response with this id already exists");
@@ -62,11 +62,12 @@ class SqlResponses final : public ResponseStore {
                                                 SystemTime now) override {
     return database_.Transact<std::int64_t>(
         Access::kWrite, [=](Connection& connection) -> Result<std::int64_t> {
-          TRY_ASSIGN(const SqlResult replaced,
-                     connection.Run("UPDATE responses SET version = version + 1, body = $4, "
-                                    "updated_at = $5 WHERE owner = $1 AND id = $2 "
-                                    "AND version = $3",
-                                    {owner.str(), id.str(), expected, Bytes{body}, ToSql(now)}));
+          TRY_ASSIGN(
+              const SqlResult replaced,
+              connection.Run("UPDATE responses SET version = version + 1, body = $4, "
+                             "updated_at = $5 WHERE owner = $1 AND id = $2 "
+                             "AND version = $3",
+                             {owner.str(), id.str(), expected, BytesView{body}, ToSql(now)}));
           if (replaced.changed == 1) return expected + 1;
           TRY_ASSIGN(const SqlResult found,
                      connection.Run("SELECT 1 FROM responses WHERE owner = $1 AND id = $2",
@@ -80,6 +81,11 @@ class SqlResponses final : public ResponseStore {
       TRY_ASSIGN(const SqlResult removed,
                  connection.Run("DELETE FROM responses WHERE owner = $1 AND id = $2",
                                 {owner.str(), id.str()}));
+      for (const std::string_view table : {"response_events", "response_leases"}) {
+        TRY(connection.Run(
+            "DELETE FROM " + std::string(table) + " WHERE owner = $1 AND response = $2",
+            {owner.str(), id.str()}));
+      }
       return removed.changed == 1 ? Result<void>() : NoSuchResponse();
     });
   }
@@ -114,7 +120,7 @@ class SqlResponses final : public ResponseStore {
                  connection.Run("INSERT INTO conversations (owner, id, body, length, created_at, "
                                 "updated_at) VALUES ($1, $2, $3, 0, $4, $4) "
                                 "ON CONFLICT (owner, id) DO NOTHING",
-                                {owner.str(), conversation.id.str(), Bytes{conversation.body},
+                                {owner.str(), conversation.id.str(), BytesView{conversation.body},
                                  ToSql(conversation.created_at)}));
       if (made.changed == 1) return {};
       return Error(ErrorCode::kFailedPrecondition, "a conversation with this id already exists");
@@ -158,7 +164,7 @@ class SqlResponses final : public ResponseStore {
             TRY(
                 connection.Run("INSERT INTO conversation_items (owner, conversation, position, "
                                "body) VALUES ($1, $2, $3, $4)",
-                               {owner.str(), id.str(), position++, Bytes{item}}));
+                               {owner.str(), id.str(), position++, BytesView{item}}));
           }
           return length;
         });
@@ -190,8 +196,11 @@ class SqlResponses final : public ResponseStore {
                  connection.Run("DELETE FROM conversations WHERE owner = $1 AND id = $2",
                                 {owner.str(), id.str()}));
       if (removed.changed != 1) return NoSuchConversation();
-      TRY(connection.Run("DELETE FROM conversation_items WHERE owner = $1 AND conversation = $2",
-                         {owner.str(), id.str()}));
+      for (const std::string_view table : {"conversation_items", "conversation_turns"}) {
+        TRY(connection.Run(
+            "DELETE FROM " + std::string(table) + " WHERE owner = $1 AND conversation = $2",
+            {owner.str(), id.str()}));
+      }
       return {};
     });
   }

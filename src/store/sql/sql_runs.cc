@@ -236,7 +236,7 @@ class SqlRuns final : public RunStore {
                                 "VALUES ($1, $2, 'running', 1, $3, $4, $5, $6, $7, $7, $8) "
                                 "ON CONFLICT (owner, id) DO NOTHING",
                                 {owner.str(), run.id.str(), term.holder, ToSql(term.until),
-                                 run.code_digest, Bytes{run.request}, ToSql(term.now),
+                                 run.code_digest, BytesView{run.request}, ToSql(term.now),
                                  static_cast<std::int64_t>(run.request.size())}));
       if (made.changed == 1) {
         if (run.key) TRY(TakeKey(connection, owner, *run.key, run.id, term.now));
@@ -377,7 +377,7 @@ class SqlRuns final : public RunStore {
                          "seq = excluded.seq, build = excluded.build, sealed = excluded.sealed, "
                          "sealed_bytes = excluded.sealed_bytes, wake_at = excluded.wake_at",
                          {owner.str(), id.str(), std::int64_t{saved->seq}, saved->build,
-                          Bytes{saved->sealed}, static_cast<std::int64_t>(saved->sealed.size()),
+                          BytesView{saved->sealed}, static_cast<std::int64_t>(saved->sealed.size()),
                           saved->wake_at ? ToSql(*saved->wake_at) : SqlValue()}));
       return {};
     });
@@ -420,9 +420,9 @@ class SqlRuns final : public RunStore {
       TRY(
           connection.Run("UPDATE runs SET state = 'finished', holder = NULL, lease_until = 0, "
                          "summary = $3 WHERE owner = $1 AND id = $2",
-                         {owner.str(), id.str(), Bytes{end->summary}}));
+                         {owner.str(), id.str(), BytesView{end->summary}}));
       TRY(connection.Run("INSERT INTO run_outcomes (owner, run, outcome) VALUES ($1, $2, $3)",
-                         {owner.str(), id.str(), Bytes{end->outcome}}));
+                         {owner.str(), id.str(), BytesView{end->outcome}}));
       TRY(connection.Run("DELETE FROM saved_runs WHERE owner = $1 AND run = $2",
                          {owner.str(), id.str()}));
       // A finished run is never replayed.
@@ -434,7 +434,7 @@ class SqlRuns final : public RunStore {
       for (std::size_t i = 0; i < end->files.size(); ++i) {
         TRY(connection.Run(
             "INSERT INTO run_files (owner, run, number, contents) VALUES ($1, $2, $3, $4)",
-            {owner.str(), id.str(), static_cast<std::int64_t>(i), Bytes{end->files[i]}}));
+            {owner.str(), id.str(), static_cast<std::int64_t>(i), BytesView{end->files[i]}}));
       }
       return CountBytes(connection, owner, id);
     });
@@ -495,7 +495,7 @@ class SqlRuns final : public RunStore {
                      "ON CONFLICT (owner, run, seq) DO NOTHING RETURNING " +
                          std::string(kConsent),
                      {owner.str(), id.str(), std::int64_t{call.seq}, Text(call.state), call.tool,
-                      call.tool_digest, Bytes{call.arguments}, call.arguments_digest,
+                      call.tool_digest, BytesView{call.arguments}, call.arguments_digest,
                       call.idempotency_key, call.grant ? SqlValue(call.grant->str()) : SqlValue(),
                       ToSql(now), call.trace.empty() ? SqlValue() : SqlValue(Bytes{call.trace})}));
       if (!made.rows.empty()) {
@@ -566,7 +566,7 @@ class SqlRuns final : public RunStore {
                  connection.Run("UPDATE calls SET result = $4 "
                                 "WHERE owner = $1 AND run = $2 AND seq = $3 RETURNING " +
                                     std::string(kConsent),
-                                {owner.str(), id.str(), std::int64_t{seq}, Bytes{result}}));
+                                {owner.str(), id.str(), std::int64_t{seq}, BytesView{result}}));
       return AuditEffect(connection, owner, id, seq, call.rows.at(0), Text(end), now);
     });
   }

@@ -147,9 +147,33 @@ ALTER TABLE runs ADD COLUMN summary {bytes};
 ALTER TABLE runs ADD COLUMN taken_up BIGINT NOT NULL DEFAULT 1;
 )";
 
-constexpr std::array kMigrations = {
-    kFirst,    kSessionOfApprovals, kCancelAsked, kAttemptsAndGrants, kSessionIdOfApprovals,
-    kRealTime, kStoredBytes,        kSummaries};
+// Responses that replicas work on, what they have told, and the turns of conversations.
+constexpr Migration kTurns = R"(
+CREATE TABLE response_leases (
+  owner {text} NOT NULL, response {text} NOT NULL, holder {text} NOT NULL, fence BIGINT NOT NULL,
+  lease_until BIGINT NOT NULL, attempts BIGINT NOT NULL, cancel_asked_at BIGINT,
+  PRIMARY KEY (owner, response));
+CREATE INDEX response_leases_over ON response_leases (lease_until);
+CREATE INDEX response_leases_held ON response_leases (holder);
+CREATE TABLE response_events (
+  owner {text} NOT NULL, response {text} NOT NULL, number BIGINT NOT NULL, body {bytes} NOT NULL,
+  PRIMARY KEY (owner, response, number));
+CREATE TABLE conversation_turns (
+  owner {text} NOT NULL, conversation {text} NOT NULL, response {text} NOT NULL,
+  holder {text} NOT NULL, lease_until BIGINT NOT NULL,
+  PRIMARY KEY (owner, conversation));
+CREATE INDEX conversation_turns_held ON conversation_turns (holder);
+)";
+
+constexpr std::array kMigrations = {kFirst,
+                                    kSessionOfApprovals,
+                                    kCancelAsked,
+                                    kAttemptsAndGrants,
+                                    kSessionIdOfApprovals,
+                                    kRealTime,
+                                    kStoredBytes,
+                                    kSummaries,
+                                    kTurns};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

@@ -16,6 +16,7 @@ class SqlStore final : public Store {
   AuditLog& audit() override { return *audit_; }
   CheckpointStore& checkpoints() override { return *checkpoints_; }
   ResponseStore& responses() override { return *responses_; }
+  TurnStore& turns() override { return *turns_; }
   DocumentStore& sessions() override { return *sessions_; }
   DocumentStore& snapshots() override { return *snapshots_; }
   StoreMaintenance& maintenance() override { return *maintenance_; }
@@ -30,6 +31,7 @@ class SqlStore final : public Store {
   const std::unique_ptr<AuditLog> audit_ = MakeSqlAudit(*database_);
   const std::unique_ptr<CheckpointStore> checkpoints_ = MakeSqlCheckpoints(*database_);
   const std::unique_ptr<ResponseStore> responses_ = MakeSqlResponses(*database_);
+  const std::unique_ptr<TurnStore> turns_ = MakeSqlTurns(*database_);
   const std::unique_ptr<DocumentStore> sessions_ = MakeSqlDocuments(*database_, "session");
   const std::unique_ptr<DocumentStore> snapshots_ = MakeSqlDocuments(*database_, "snapshot");
   const std::unique_ptr<StoreMaintenance> maintenance_ = MakeSqlMaintenance(*database_);

@@ -25,6 +25,7 @@ std::unique_ptr<ApprovalStore> MakeSqlApprovals(Database& database);
 std::unique_ptr<AuditLog> MakeSqlAudit(Database& database);
 std::unique_ptr<CheckpointStore> MakeSqlCheckpoints(Database& database);
 std::unique_ptr<ResponseStore> MakeSqlResponses(Database& database);
+std::unique_ptr<TurnStore> MakeSqlTurns(Database& database);
 std::unique_ptr<DocumentStore> MakeSqlDocuments(Database& database, std::string collection);
 std::unique_ptr<StoreMaintenance> MakeSqlMaintenance(Database& database);
 

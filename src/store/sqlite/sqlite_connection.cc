@@ -18,15 +18,21 @@ Result<void> CreatePrivately(const std::string& path) {
   return {};
 }
 
+void BindBytes(sqlite3_stmt* statement, int index, std::string_view bytes) {
+  // A null pointer would bind NULL instead of empty bytes.
+  sqlite3_bind_blob64(statement, index, bytes.empty() ? "" : bytes.data(), bytes.size(),
+                      SQLITE_STATIC);
+}
+
 void Bind(sqlite3_stmt* statement, int index, const SqlValue& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
     sqlite3_bind_int64(statement, index, *number);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     sqlite3_bind_text64(statement, index, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
   } else if (const auto* bytes = std::get_if<Bytes>(&value)) {
-    // A null pointer would bind NULL instead of empty bytes.
-    const char* const data = bytes->data.empty() ? "" : bytes->data.data();
-    sqlite3_bind_blob64(statement, index, data, bytes->data.size(), SQLITE_STATIC);
+    BindBytes(statement, index, bytes->data);
+  } else if (const auto* view = std::get_if<BytesView>(&value)) {
+    BindBytes(statement, index, view->data);
   } else {
     sqlite3_bind_null(statement, index);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace caisson {
 namespace {
@@ -31,11 +32,14 @@ constexpr std::array kNotPublic4 = {
     Block4{V4(224, 0, 0, 0), 4},     Block4{V4(240, 0, 0, 0), 4},
 };
 
-bool IsPublic(const ip::address_v4& address) {
+bool IsIn(const ip::address_v4& address, std::span<const Block4> blocks) {
   const std::uint32_t value = address.to_uint();
-  return std::ranges::none_of(kNotPublic4, [&](const Block4& block) {
-    return (value ^ block.start) >> (32 - block.bits) == 0;
-  });
+  return std::ranges::any_of(
+      blocks, [&](const Block4& block) { return (value ^ block.start) >> (32 - block.bits) == 0; });
+}
+
+bool IsPublic(const ip::address_v4& address) {
+  return !IsIn(address, kNotPublic4);
 }
 
 // Only 2000::/3 is allocated. That excludes the mapped, compatible and NAT64 forms of IPv4, unique
@@ -52,7 +56,19 @@ bool IsPublic(const ip::address_v6& address) {
   return !(group(0) == 0x3fff && group(1) < 0x1000);
 }
 
+constexpr std::array kPrivate4 = {
+    Block4{V4(10, 0, 0, 0), 8},     Block4{V4(100, 64, 0, 0), 10}, Block4{V4(127, 0, 0, 0), 8},
+    Block4{V4(169, 254, 0, 0), 16}, Block4{V4(172, 16, 0, 0), 12}, Block4{V4(192, 168, 0, 0), 16},
+};
+
 }  // namespace
+
+bool IsPrivateAddress(const ip::address& address) {
+  if (address.is_v4()) return IsIn(address.to_v4(), kPrivate4);
+  const auto v6 = address.to_v6();
+  const bool is_unique_local = (v6.to_bytes()[0] & 0xfe) == 0xfc;
+  return v6.is_loopback() || v6.is_link_local() || is_unique_local;
+}
 
 bool IsPublicAddress(const ip::address& address) {
   return address.is_v4() ? IsPublic(address.to_v4()) : IsPublic(address.to_v6());

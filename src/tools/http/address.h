@@ -13,4 +13,9 @@ namespace caisson {
 
 bool IsPublicAddress(const boost::asio::ip::address& address);
 
+// Returns true for loopback, private and link-local addresses, and those of carrier-grade NAT,
+// which private overlay networks use. Other addresses that are not public return false: a tunnel
+// may lead to the internet.
+bool IsPrivateAddress(const boost::asio::ip::address& address);
+
 }  // namespace caisson

@@ -1,7 +1,5 @@
 #include "tools/http/client.h"
 
-#include <netdb.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
@@ -14,14 +12,15 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <boost/system/system_error.hpp>
 #include <chrono>
 #include <optional>
 
 #include "base/run_on.h"
 #include "tools/http/address.h"
-#include "tools/pool.h"
 
 namespace caisson {
 namespace {
@@ -31,6 +30,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto kConnectTimeout = std::chrono::seconds(10);
+constexpr std::chrono::milliseconds kNoLimit{0};
 constexpr std::uint32_t kMaxHeaderBytes = 64u << 10;
 constexpr int kMaxInterim = 5;  // Answers such as "100 Continue" before the final one.
 constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
@@ -62,46 +62,7 @@ std::string Wire(const HttpRequest& request) {
   return text + "\r\n" + request.body;
 }
 
-std::vector<asio::ip::address> LookUp(const std::string& host, int& status) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* found = nullptr;
-  status = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  std::vector<asio::ip::address> addresses;
-  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    tcp::endpoint endpoint;
-    if (entry->ai_addrlen > endpoint.capacity()) continue;
-    std::copy_n(reinterpret_cast<const char*>(entry->ai_addr), entry->ai_addrlen,
-                reinterpret_cast<char*>(endpoint.data()));
-    addresses.push_back(endpoint.address());
-  }
-  if (found != nullptr) ::freeaddrinfo(found);
-  return addresses;
-}
-
-struct Lookup {
-  std::vector<asio::ip::address> addresses;
-  int status = 0;
-};
-
 }  // namespace
-
-Resolver SystemResolver(asio::any_io_executor pool) {
-  return [pool](std::string host) -> asio::awaitable<Result<std::vector<asio::ip::address>>> {
-    auto lookup = co_await AwaitPooled<Lookup>(pool, [host] {
-      Lookup result;
-      result.addresses = LookUp(host, result.status);
-      return result;
-    });
-    if (!lookup) co_return Error(ErrorCode::kCancelled, "the lookup was cancelled");
-    if (lookup->addresses.empty()) {
-      co_return Unreachable("the host " + host +
-                            " has no address: " + ::gai_strerror(lookup->status));
-    }
-    co_return std::move(lookup->addresses);
-  };
-}
 
 struct HttpClient::Tls {
   asio::ssl::context context{asio::ssl::context::tls_client};
@@ -116,14 +77,74 @@ class HttpClient::Exchange {
         request_(std::move(request)),
         private_hosts_(private_hosts),
         sink_(std::move(sink)),
+        proxy_(ProxyFor(client, request_, private_hosts)),
         socket_(executor),
-        timer_(executor) {}
+        timer_(executor),
+        watch_(executor) {}
 
   asio::awaitable<Result<HttpResponse>> Run() {
+    Expect(Phase::kConnect, times().connect);
+    auto done = co_await Race(Talk(), Watch());
+    if (done) co_return *std::move(done);
+    co_return Overdue();
+  }
+
+ private:
+  enum class Phase { kConnect, kFirstByte, kIdle };
+
+  const HttpTimes& times() const { return client_.options_.times; }
+
+  static const HttpProxy* ProxyFor(const HttpClient& client, const HttpRequest& request,
+                                   PrivateHosts private_hosts) {
+    // A proxy resolves names itself, so the addresses behind it cannot be checked.
+    const auto& proxy = client.options_.proxy;
+    const bool is_used =
+        proxy && private_hosts == PrivateHosts::kAllow && proxy->Serves(request.url);
+    return is_used ? &*proxy : nullptr;
+  }
+
+  // Begins the time of a phase.
+  void Expect(Phase phase, std::chrono::milliseconds time) {
+    phase_ = phase;
+    const auto now = std::chrono::steady_clock::now();
+    deadline_ = time == kNoLimit ? std::chrono::steady_clock::time_point::max() : now + time;
+    if (deadline_ < watch_.expiry()) watch_.cancel();  // Wakes Watch, which waits too long.
+  }
+
+  // Returns when the deadline has passed. Later deadlines cost no change of the timer.
+  asio::awaitable<void> Watch() {
+    while (deadline_ > std::chrono::steady_clock::now()) {
+      watch_.expires_at(deadline_);
+      co_await watch_.async_wait(kQuietly);
+    }
+  }
+
+  Error Overdue() const {
+    const auto within = [](std::chrono::milliseconds time) {
+      return " within " + std::to_string(time.count()) + " ms";
+    };
+    const std::string server = request_.url.Authority();
+    switch (phase_) {
+      case Phase::kConnect:
+        return Unreachable("no connection to " + server + within(times().connect));
+      case Phase::kFirstByte:
+        return Error(ErrorCode::kDeadlineExceeded,
+                     server + " sent no answer" + within(times().first_byte));
+      case Phase::kIdle:
+        break;
+    }
+    return Error(ErrorCode::kDeadlineExceeded,
+                 server + " sent nothing more of its answer" + within(times().idle));
+  }
+
+  asio::awaitable<Result<HttpResponse>> Talk() {
     auto addresses = co_await Addresses();
     if (!addresses) co_return std::move(addresses).error();
     if (auto connected = co_await Connect(*addresses); !connected) {
       co_return std::move(connected).error();
+    }
+    if (proxy_ != nullptr) {
+      if (auto opened = co_await PassProxy(); !opened) co_return std::move(opened).error();
     }
     if (!request_.url.secure) co_return co_await Talk(socket_);
     asio::ssl::stream<tcp::socket&> stream(socket_, client_.tls_->context);
@@ -131,15 +152,23 @@ class HttpClient::Exchange {
     co_return co_await Talk(stream);
   }
 
- private:
+  // The server to connect to.
+  const HttpUrl& Peer() const { return proxy_ == nullptr ? request_.url : proxy_->address(); }
+
   asio::awaitable<Result<std::vector<asio::ip::address>>> Addresses() {
     error_code no_literal;
-    const auto literal = asio::ip::make_address(request_.url.host, no_literal);
+    const auto literal = asio::ip::make_address(Peer().host, no_literal);
     std::vector<asio::ip::address> addresses = {literal};
     if (no_literal) {
-      auto resolved = co_await client_.options_.resolver(request_.url.host);
+      auto resolved = co_await client_.options_.resolver(Peer().host);
       if (!resolved) co_return std::move(resolved).error();
       addresses = *std::move(resolved);
+    }
+    if (private_hosts_ == PrivateHosts::kOnly &&
+        !std::ranges::all_of(addresses, IsPrivateAddress)) {
+      co_return Error(ErrorCode::kPermissionDenied,
+                      "the host " + request_.url.host +
+                          " has an address that is not private; use https for it");
     }
     // One bad address among good ones is refused too, because the choice between them must not be
     // left to chance.
@@ -157,14 +186,47 @@ class HttpClient::Exchange {
       timer_.expires_after(kConnectTimeout);
       error_code ignored;
       socket_.close(ignored);  // Closes the previous attempt.
-      const auto connected =
-          co_await Race(socket_.async_connect({address, request_.url.port}, kQuietly),
-                        timer_.async_wait(kQuietly));
+      const auto connected = co_await Race(socket_.async_connect({address, Peer().port}, kQuietly),
+                                           timer_.async_wait(kQuietly));
       if (!connected) continue;
       last = std::get<0>(*connected);
       if (!last) co_return Result<void>();
     }
-    co_return Unreachable("no connection to " + request_.url.Authority() + ": " + last.message());
+    co_return Unreachable("no connection to " + Peer().Authority() + ": " + last.message());
+  }
+
+  // Asks the proxy for a connection to the server.
+  asio::awaitable<Result<void>> PassProxy() {
+    const std::string text = proxy_->ConnectRequest(request_.url);
+    const auto [failed, sent] = co_await asio::async_write(socket_, asio::buffer(text), kQuietly);
+    if (failed) co_return Unreachable("cannot ask the proxy: " + failed.message());
+    http::response_parser<http::empty_body> parser;
+    parser.skip(true);
+    parser.header_limit(kMaxHeaderBytes);
+    std::string unread;
+    std::array<char, 4096> buffer;
+    while (!parser.is_header_done()) {
+      const auto [broken, got] = co_await socket_.async_read_some(asio::buffer(buffer), kQuietly);
+      if (broken) co_return Unreachable("the proxy closed the connection: " + broken.message());
+      unread.append(buffer.data(), got);
+      error_code error;
+      unread.erase(0, parser.put(asio::buffer(unread), error));
+      if (error == http::error::need_more) error = {};
+      if (error) co_return Unreachable("the proxy's answer is not valid HTTP: " + error.message());
+    }
+    const unsigned status = parser.get().result_int();
+    if (status == 407) {
+      co_return Error(ErrorCode::kPermissionDenied,
+                      "the proxy " + Peer().Authority() +
+                          " asks for another user or password; check HTTPS_PROXY");
+    }
+    if (status / 100 != 2) {
+      co_return Unreachable("the proxy " + Peer().Authority() + " does not connect to " +
+                            request_.url.Authority() + " (status " + std::to_string(status) + ")");
+    }
+    // Bytes that came before the handshake are not the server's.
+    if (!unread.empty()) co_return Unreachable("the proxy sent more than an answer");
+    co_return Result<void>();
   }
 
   asio::awaitable<Result<void>> Secure(asio::ssl::stream<tcp::socket&>& stream) {
@@ -184,6 +246,7 @@ class HttpClient::Exchange {
   template <typename Stream>
   asio::awaitable<Result<HttpResponse>> Talk(Stream& stream) {
     const std::string text = Wire(request_);
+    Expect(Phase::kFirstByte, times().first_byte);
     const auto [failed, sent] = co_await asio::async_write(stream, asio::buffer(text), kQuietly);
     if (failed) co_return Unreachable("cannot send the request: " + failed.message());
     std::string unread;
@@ -223,6 +286,7 @@ class HttpClient::Exchange {
         if (!error && parser.is_done()) co_return Result<void>();
       }
       if (failed) co_return Unreachable("the answer ended early: " + failed.message());
+      Expect(Phase::kIdle, times().idle);
       unread.append(buffer.data(), got);
     }
   }
@@ -253,8 +317,12 @@ class HttpClient::Exchange {
   const HttpRequest request_;
   const PrivateHosts private_hosts_;
   const BodySink sink_;
+  const HttpProxy* const proxy_;  // Null: none.
   tcp::socket socket_;
   asio::steady_timer timer_;
+  asio::steady_timer watch_;
+  Phase phase_ = Phase::kConnect;
+  std::chrono::steady_clock::time_point deadline_;
 };
 
 HttpClient::HttpClient(HttpClientOptions options, std::unique_ptr<Tls> tls)
@@ -282,7 +350,12 @@ asio::awaitable<Result<HttpResponse>> HttpClient::Send(HttpRequest request,
                                                        BodySink sink) const {
   Exchange exchange(*this, std::move(request), private_hosts, std::move(sink),
                     co_await asio::this_coro::executor);
-  co_return co_await exchange.Run();
+  try {
+    co_return co_await exchange.Run();
+  } catch (const boost::system::system_error&) {
+    // Thrown by Asio where a cancelled coroutine would wait.
+    co_return Error(ErrorCode::kCancelled, "the request was cancelled");
+  }
 }
 
 }  // namespace caisson

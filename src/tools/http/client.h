@@ -11,9 +11,11 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +23,7 @@
 
 #include "base/result.h"
 #include "tools/http/http_rules.h"
+#include "tools/http/proxy.h"
 #include "tools/http/url.h"
 
 namespace caisson {
@@ -53,8 +56,17 @@ using Resolver =
 // The system's resolver, on a thread of `pool`.
 Resolver SystemResolver(asio::any_io_executor pool);
 
+// Zero: no limit.
+struct HttpTimes {
+  std::chrono::milliseconds connect = std::chrono::seconds(60);  // With DNS, proxy and TLS.
+  std::chrono::milliseconds first_byte{0};                       // From the request on.
+  std::chrono::milliseconds idle{0};                             // Between two pieces.
+};
+
 struct HttpClientOptions {
   Resolver resolver;
+  HttpTimes times{};
+  std::optional<HttpProxy> proxy{};  // For PrivateHosts::kAllow; it resolves the names itself.
   std::size_t max_response_bytes = 4u << 20;
   std::string certificates{};  // A PEM file to trust instead of the system's.
 };
@@ -64,6 +76,12 @@ class HttpClient {
   static Result<std::unique_ptr<HttpClient>> Make(HttpClientOptions options);
   ~HttpClient();
 
+  // Fails with
+  //   kUnavailable         no connection, no valid certificate, or an answer that ended early
+  //   kDeadlineExceeded    connected, and a limit of HttpTimes has passed
+  //   kPermissionDenied    the address is not allowed
+  //   kResourceExhausted   the answer is too long
+  //   kCancelled           the coroutine was cancelled
   asio::awaitable<Result<HttpResponse>> Send(HttpRequest request, PrivateHosts private_hosts,
                                              BodySink sink = {}) const;
 

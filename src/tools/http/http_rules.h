@@ -16,7 +16,8 @@
 
 namespace caisson {
 
-enum class PrivateHosts { kRefuse, kAllow };
+// kOnly: only private addresses, for requests without TLS that must not leave the network.
+enum class PrivateHosts { kRefuse, kAllow, kOnly };
 
 struct HttpRuleSpec {
   std::string url;                   // "https://api.example.com/v1": this path and all below it.

@@ -10,7 +10,7 @@
 #include "base/base64.h"
 #include "base/run_on.h"
 #include "base/spawn.h"
-#include "tools/mcp/event_reader.h"
+#include "tools/http/event_reader.h"
 #include "tools/mcp/upstream_messages.h"
 #include "wire/object.h"
 

@@ -326,8 +326,8 @@ std::shared_ptr<const UpstreamTools> Upstream::MakeTools(const UpstreamDefinitio
 }
 
 Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
-                                                       const std::string& definition) {
-  TRY_ASSIGN(const Value value, ParseJson(definition));
+                                                       const UpstreamDefinition& definition) {
+  TRY_ASSIGN(const Value value, ParseJson(definition.text));
   const Dict& fields = *value.If<Dict>();
   const auto* description = FindAs<std::string>(fields, "description");
   const Value* input = fields.Find("inputSchema");
@@ -337,11 +337,12 @@ Result<std::shared_ptr<const Tool>> Upstream::MakeTool(const std::string& name,
                       .input_schema = input == nullptr ? Value(Dict()) : *input,
                       .output_schema = output == nullptr ? std::nullopt : std::optional(*output),
                       .approval = ApprovalOf(name, fields),
-                      .revision = origin_ + definition,
+                      .revision = origin_ + definition.canonical,
                       .timeout = spec_.timeout,
                       .longest = std::max(spec_.timeout, spec_.longest)};
-  auto call = [weak = weak_from_this(), name, definition](Dict arguments, CallContext context) {
-    return Call(weak, name, definition, std::move(arguments), std::move(context));
+  auto call = [weak = weak_from_this(), name, shown = definition.canonical](Dict arguments,
+                                                                            CallContext context) {
+    return Call(weak, name, shown, std::move(arguments), std::move(context));
   };
   return Tool::Make(std::move(made),
                     Awaitable(std::move(call)).Checking(JsonArgumentsCheck(kLevelsOfARequest)));

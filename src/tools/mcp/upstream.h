@@ -130,7 +130,7 @@ class Upstream : public std::enable_shared_from_this<Upstream> {
   Approval ApprovalOf(const std::string& tool, const Dict& definition) const;
   std::shared_ptr<const UpstreamTools> MakeTools(const UpstreamDefinitions& definitions);
   Result<std::shared_ptr<const Tool>> MakeTool(const std::string& name,
-                                               const std::string& definition);
+                                               const UpstreamDefinition& definition);
   static asio::awaitable<ToolAnswer> Call(std::weak_ptr<Upstream> upstream, std::string tool,
                                           std::string definition, Dict arguments, CallContext call);
 

@@ -104,7 +104,7 @@ asio::awaitable<ToolAnswer> UpstreamInstance::CallHere(std::string tool, std::st
     co_return Raised("LookupError",
                      "the server \"" + options_.name + "\" has no tool \"" + tool + "\" any more");
   }
-  if (current->second != definition) {
+  if (current->second.canonical != definition) {
     co_return Raised("RuntimeError", "the server \"" + options_.name +
                                          "\" has changed its tool \"" + tool +
                                          "\" since this run began, so it was not called; start a "
@@ -255,7 +255,10 @@ asio::awaitable<Result<void>> UpstreamInstance::List() {
       const auto* fields = tool.If<Dict>();
       const auto* name = fields == nullptr ? nullptr : FindAs<std::string>(*fields, "name");
       if (name == nullptr || definitions.size() >= kMaxTools) continue;
-      if (auto text = CanonicalJson(tool)) definitions.emplace(*name, *std::move(text));
+      auto text = ToJson(tool);
+      auto canonical = CanonicalJson(tool);
+      if (!text || !canonical) continue;
+      definitions.emplace(*name, UpstreamDefinition{*std::move(text), *std::move(canonical)});
     }
     const auto* next = FindAs<std::string>(*listed, "nextCursor");
     if (next == nullptr) break;

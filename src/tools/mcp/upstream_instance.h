@@ -31,8 +31,17 @@
 
 namespace caisson {
 
-// A server's tools as canonical JSON, by their original names.
-using UpstreamDefinitions = std::map<std::string, std::string>;
+// A tool as its server defines it.
+struct UpstreamDefinition {
+  // JSON with the members in the server's order, which is the order of the tool's parameters.
+  std::string text;
+  // The same in canonical JSON. A server may write the members of an unchanged tool in another
+  // order each time.
+  std::string canonical;
+  bool operator==(const UpstreamDefinition& other) const { return canonical == other.canonical; }
+};
+// By their original names.
+using UpstreamDefinitions = std::map<std::string, UpstreamDefinition>;
 
 enum class FirstEra { kLegacy, kModern };
 
@@ -50,6 +59,7 @@ class UpstreamInstance : public std::enable_shared_from_this<UpstreamInstance> {
  public:
   UpstreamInstance(const asio::any_io_executor& io, UpstreamInstanceOptions options);
 
+  // `definition`: the canonical form that the caller was shown.
   asio::awaitable<ToolAnswer> Call(std::string tool, std::string definition, Dict arguments,
                                    OnProgress on_progress);
   // Returns when the server has listed its tools.

@@ -196,7 +196,32 @@ TEST_F(UpstreamInstanceTest, EntriesThatAreNotToolsAreIgnored) {
   Make(script, FirstEra::kLegacy);
   ASSERT_TRUE(Now(instance_->Prepare()));
   EXPECT_EQ(listed_.size(), 2u);
-  EXPECT_EQ(listed_.at("add"), kAdd);
+  EXPECT_EQ(listed_.at("add").canonical, kAdd);
+}
+
+// The order of the properties is the order of the parameters.
+TEST_F(UpstreamInstanceTest, TheOrderInWhichTheServerWritesAToolIsKept) {
+  constexpr std::string_view kMove =
+      R"({"name":"move","inputSchema":{"properties":{"source":{},"destination":{}}}})";
+  Script script;
+  script.answers.emplace("tools/list", Fields(R"({"tools":[)" + std::string(kMove) + "]}"));
+  script.answers.emplace("initialize", Dict());
+  Make(script, FirstEra::kLegacy);
+  ASSERT_TRUE(Now(instance_->Prepare()));
+  EXPECT_EQ(listed_.at("move").text, kMove);
+}
+
+TEST_F(UpstreamInstanceTest, AToolWrittenInAnotherOrderIsTheSameTool) {
+  Script script = ServerWithAdd();
+  script.answers.emplace("initialize", Dict());
+  Make(script, FirstEra::kLegacy);
+  ASSERT_TRUE(Now(instance_->Prepare()));
+  const UpstreamDefinitions before = listed_;
+  script.answers.at("tools/list") =
+      Fields(R"({"tools":[{"name":"add","inputSchema":{"type":"object"}}]})");
+  script.on_list_changed();
+  EXPECT_EQ(Raised(std::string(kAdd)), "");
+  EXPECT_EQ(listed_, before);
 }
 
 TEST_F(UpstreamInstanceTest, AMalformedListIsAnError) {

@@ -1,4 +1,4 @@
-#include "tools/mcp/event_reader.h"
+#include "tools/http/event_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,6 +41,13 @@ TEST(EventReaderTest, ALineEndMayComeInTwoPieces) {
   EventReader reader;
   for (const char c : std::string_view("data: a\r\ndata: b\r\n\r\n")) reader.Put({&c, 1});
   EXPECT_THAT(Events(reader), ElementsAre("a\nb"));
+}
+
+TEST(EventReaderTest, AByteOrderMarkIsSkippedAtTheStartOnly) {
+  EXPECT_THAT(EventsOf("\xef\xbb\xbf"
+                       "data: a\n\n\xef\xbb\xbf"
+                       "data: b\n\ndata: c\n\n"),
+              ElementsAre("a", "c"));
 }
 
 TEST(EventReaderTest, OnlyDataCounts) {

@@ -9,6 +9,7 @@
 // Lifetime  A value.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <optional>
 #include <string>
@@ -23,10 +24,13 @@ class EventReader {
   void End();
   // Returns the data of the next event that has any.
   std::optional<std::string> Next();
+  // The bytes of the event that has not ended yet.
+  std::size_t unfinished_bytes() const { return line_.size() + (data_ ? data_->size() : 0); }
 
  private:
   void EndLine();
 
+  bool is_first_line_ = true;  // It may begin with a byte order mark.
   bool after_return_ = false;  // A line feed that follows belongs to the same line end.
   std::string line_;
   std::optional<std::string> data_;

@@ -1,4 +1,4 @@
-#include "tools/mcp/event_reader.h"
+#include "tools/http/event_reader.h"
 
 #include <utility>
 
@@ -6,6 +6,7 @@ namespace caisson {
 namespace {
 
 constexpr std::string_view kField = "data:";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
@@ -23,6 +24,9 @@ void EventReader::Put(std::string_view bytes) {
 
 void EventReader::EndLine() {
   std::string_view line = line_;
+  if (std::exchange(is_first_line_, false) && line.starts_with(kByteOrderMark)) {
+    line.remove_prefix(kByteOrderMark.size());
+  }
   if (line.empty() && data_) {
     events_.push_back(*std::exchange(data_, std::nullopt));
   } else if (line.starts_with(kField)) {
