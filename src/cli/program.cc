@@ -23,7 +23,8 @@ constexpr const char* kExamples = R"(Examples:
   caisson repl                                  a session at the terminal
   caisson approvals list                        calls that wait for your approval
   caisson workflow run report.toml              a graph of steps that can wait for people
-  caisson serve                                 runs and approvals over HTTP
+  caisson serve                                 runs, approvals and agents over HTTP
+  caisson chat --demo                           talk to an agent
   caisson mcp                                   execute_code for an MCP client
   caisson config check                          find mistakes in caisson.toml
   caisson doctor                                the walls of this machine
@@ -41,6 +42,7 @@ void AddCommands(Command program) {
   AddWorkflowCommand(program);
   AddAuditCommand(program);
   AddServeCommand(program);
+  AddChatCommand(program);
   AddMcpCommand(program);
   AddConfigCommand(program);
   AddDoctorCommand(program);

@@ -55,6 +55,11 @@ Result<Workflows> LoadWorkflows(const Config& config) {
                    path + ": the workflow is named \"" + workflow->name() +
                        "\", but the configuration names it \"" + each.name + "\"");
     }
+    for (const AgentConfig& agent : config.agents) {
+      if (agent.name != each.name) continue;
+      return Error(ErrorCode::kInvalidArgument, "a workflow and an agent have the name \"" +
+                                                    each.name + "\"; rename one of them");
+    }
     workflows.push_back(std::move(workflow));
   }
   return workflows;
@@ -62,11 +67,16 @@ Result<Workflows> LoadWorkflows(const Config& config) {
 
 WorkflowHost::WorkflowHost(Host& host, Workflows workflows)
     : checkpoints_(host.state().store().checkpoints(), host.state().keys()),
-      steps_({.runs = host.runs(), .keep = host.state().retention().finished_runs}),
+      run_steps_({.runs = host.runs(), .keep = host.state().retention().finished_runs}),
+      steps_(host.turns(), host.runs(), run_steps_),
       service_({.checkpoints = checkpoints_,
                 .steps = steps_,
                 .workflows = std::move(workflows),
                 .audit = &host.state().store().audit(),
-                .caller_host = &host.code().caller_host()}) {}
+                .caller_host = &host.code().caller_host()}),
+      turns_({.workflows = service_,
+              .runs = host.runs(),
+              .responses = host.state().store().responses()}),
+      all_({&turns_, &host.turns()}) {}
 
 }  // namespace caisson

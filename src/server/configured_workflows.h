@@ -3,7 +3,7 @@
 //   [[workflow]]  name = "report"  file = "report.toml"      # or .json; relative to caisson.toml
 //
 // Trust     The operator's files. Mistakes are reported, all of them, with file and line.
-// Threads   Reading blocks. A WorkflowHost can be used from any thread.
+// Threads   Reading blocks. A WorkflowHost can be used from any strand.
 // Lifetime  The Host outlives its WorkflowHost.
 #pragma once
 
@@ -15,9 +15,12 @@
 #include "checkpoint/sealed_checkpoints.h"
 #include "config/config.h"
 #include "server/host.h"
+#include "workflow/agent_steps.h"
+#include "workflow/combined_turns.h"
 #include "workflow/declaration.h"
 #include "workflow/run_steps.h"
 #include "workflow/workflow_service.h"
+#include "workflow/workflow_turns.h"
 
 namespace caisson {
 
@@ -38,11 +41,18 @@ class WorkflowHost {
   WorkflowHost& operator=(const WorkflowHost&) = delete;
 
   WorkflowService& service() { return service_; }
+  // Reaches the workflows and the agents of the host by name.
+  TurnService& turns() { return all_; }
+  // Returns when no turn of a workflow runs. Close the host first, which ends their steps.
+  asio::awaitable<void> AwaitEnd() { return turns_.Close(); }
 
  private:
   SealedCheckpoints checkpoints_;
-  RunSteps steps_;
+  RunSteps run_steps_;
+  AgentSteps steps_;
   WorkflowService service_;
+  WorkflowTurns turns_;
+  CombinedTurns all_;
 };
 
 }  // namespace caisson
