@@ -69,7 +69,7 @@ class Program(flows.Flows):
 
     def test_the_guide_shows_what_happens(self):
         self.example()
-        self.kept |= {"id", "request"}
+        self.kept |= {"id", "request", "waits"}
         guide = (flows.ROOT / "docs/guides/workflows.md").read_text()
         environment = {"PATH": f"{self.shim()}:/usr/bin:/bin", "TMPDIR": str(self.tmp)}
         count = 0
