@@ -44,7 +44,7 @@ install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
 # The umbrella header and the headers it includes; those of engines, jail and protocols are not
 # installed.
 foreach(module base wire policy caller identity store workspace tools config approval runs runs/cells
-        runs/journal agent)
+        runs/journal model agent)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})
@@ -53,7 +53,14 @@ foreach(header engine host_files limits outcome seal)
   install(FILES "${PROJECT_SOURCE_DIR}/src/engine/${header}.h"
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/engine)
 endforeach()
-foreach(header audit_copier backends background_loop code_service host host_state periodic version)
+# What an OfferedSetting includes of upstreams.
+foreach(header mcp/upstream mcp/upstream_instance mcp/upstream_link http/client http/http_rules http/proxy
+        http/url)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/tools/${header}.h"
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/tools/${folder})
+endforeach()
+foreach(header audit_copier backends background_loop code_service host host_state offered_setting periodic version)
   install(FILES "${PROJECT_SOURCE_DIR}/src/server/${header}.h"
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/server)
 endforeach()
