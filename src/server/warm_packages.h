@@ -1,9 +1,9 @@
 // WarmPackages keeps the packages that the latest runs of engine native imported in a small file of
 // the user, so that the next start of a program warms them before they are needed.
 //
-// The file has one line for each run with other packages, the latest first: top-level module names,
-// separated by spaces. It is a cache. A file that is missing, unreadable or damaged is an empty one,
-// and failures to write it are ignored.
+// The file has one line for each run with other packages, the latest first: top-level module
+// names, separated by spaces. It is a cache. A file that is missing, unreadable or damaged is an
+// empty one, and failures to write it are ignored.
 //
 // Trust     Names come from code that ran and from a file of the user. They only select among the
 //           fork servers that the program has anyway. Both are bounded.
