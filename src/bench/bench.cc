@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/agent_door.h"
 #include "bench/code.h"
 #include "bench/cold.h"
 #include "bench/compute.h"
@@ -64,6 +65,7 @@ struct Amounts {
   int native_kills = 100;
   int http_calls = 2000;
   int door_runs = 2000;
+  int agent_turns = 1000;
   int numpy_runs = 50;
   int ping_pongs = 2000;
 };
@@ -86,6 +88,7 @@ constexpr Amounts kQuick{.runs = 500,
                          .native_kills = 10,
                          .http_calls = 200,
                          .door_runs = 200,
+                         .agent_turns = 50,
                          .numpy_runs = 10,
                          .ping_pongs = 500};
 
@@ -369,7 +372,8 @@ class Measurement {
     }
     if (options_.program.empty()) return {};
     TRY(Stdio());
-    return Rest();
+    TRY(Rest());
+    return Agents();
   }
 
   Result<Samples> Library(const char* engine, int runs) const {
@@ -402,6 +406,13 @@ class Measurement {
                          .warm_up_calls = 1,
                          .calls = amounts_.numpy_runs});
     });
+  }
+
+  Result<void> Agents() {
+    if (!WantedAny({"responses_first_delta_us", "agent_turn_us"})) return {};
+    TRY_ASSIGN(const AgentDoor door, AgentDoor::Open(Server()));
+    TRY(Take("responses_first_delta_us", [&] { return door.FirstDeltas(amounts_.agent_turns); }));
+    return Take("agent_turn_us", [&] { return door.CodeTurns(amounts_.agent_turns); });
   }
 
   Result<void> Rest() {

@@ -9,11 +9,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <utility>
 
 #include "base/result.h"
+#include "bench/http_server_process.h"
 #include "bench/samples.h"
-#include "bench/server_process.h"
 
 namespace caisson::bench {
 
@@ -34,12 +34,10 @@ class RestDoor {
                         std::chrono::nanoseconds period) const;
 
  private:
-  RestDoor(ScratchDirectory home, ServerProcess server, std::uint16_t port)
-      : home_(std::move(home)), server_(std::move(server)), port_(port) {}
+  explicit RestDoor(HttpServerProcess server) : server_(std::move(server)) {}
+  std::uint16_t port() const { return server_.port(); }
 
-  ScratchDirectory home_;  // Removed after the server has ended.
-  ServerProcess server_;
-  std::uint16_t port_;
+  HttpServerProcess server_;
 };
 
 }  // namespace caisson::bench

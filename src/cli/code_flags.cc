@@ -104,6 +104,10 @@ Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags) {
   if (!flags.config.empty()) {
     TRY_ASSIGN(config, LoadConfig(flags.config));
   }
+  return ToServiceOptions(flags, config);
+}
+
+Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags, const Config& config) {
   CodeServiceOptions options = FromConfig(config);
   options.hidden = StoreFiles(config);
   options.backend.lanes = 1;

@@ -38,6 +38,8 @@ void AddApproveFlag(Command command, CodeFlags& flags);
 // Merges the configuration and the command line; the command line wins. Uses one lane, because
 // these programs run one piece of code at a time.
 Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags);
+// The same for a configuration that is already loaded.
+Result<CodeServiceOptions> ToServiceOptions(const CodeFlags& flags, const Config& config);
 
 // Fails with kInvalidArgument if --approve is none of ask, all and none.
 Result<Approvals> ToApprovals(const CodeFlags& flags);

@@ -18,6 +18,7 @@ void AddRunsCommand(Command program);
 void AddApprovalsCommand(Command program);
 void AddAuditCommand(Command program);
 void AddServeCommand(Command program);
+void AddChatCommand(Command program);
 void AddMcpCommand(Command program);
 void AddConfigCommand(Command program);
 void AddDoctorCommand(Command program);

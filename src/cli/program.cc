@@ -22,7 +22,8 @@ constexpr const char* kExamples = R"(Examples:
   caisson check task.py                         whether it would run, and in which engine
   caisson repl                                  a session at the terminal
   caisson approvals list                        calls that wait for your approval
-  caisson serve                                 runs and approvals over HTTP
+  caisson serve                                 runs, approvals and agents over HTTP
+  caisson chat --demo                           talk to an agent
   caisson mcp                                   execute_code for an MCP client
   caisson config check                          find mistakes in caisson.toml
   caisson doctor                                the walls of this machine
@@ -39,6 +40,7 @@ void AddCommands(Command program) {
   AddApprovalsCommand(program);
   AddAuditCommand(program);
   AddServeCommand(program);
+  AddChatCommand(program);
   AddMcpCommand(program);
   AddConfigCommand(program);
   AddDoctorCommand(program);

@@ -335,6 +335,10 @@ class ConfigReader {
     for (std::size_t i = 0; i < config_.agents.size(); ++i) {
       JudgeMounts(config_.agents[i].mounts, agent_mount_tables_[i]);
     }
+    if (problems_.text().empty()) {
+      JudgeAll(config_.models, model_tables_, checks_.model);
+      JudgeAll(config_.agents, agent_tables_, checks_.agent);
+    }
     const std::string problems = problems_.text();
     if (problems.empty()) return std::move(config_);
     return Error(ErrorCode::kInvalidArgument, problems);
@@ -356,9 +360,11 @@ class ConfigReader {
   void ReadAgents() {
     document_.EachTable("model", [&](const toml::table& table, const std::string& name) {
       config_.models.push_back(ReadModel(table, name, problems_));
+      model_tables_.emplace_back(&table, name);
     });
     document_.EachTable("agent", [&](const toml::table& table, const std::string& name) {
-      MountTables& mounts = agent_mount_tables_.emplace_back();
+      Tables& mounts = agent_mount_tables_.emplace_back();
+      agent_tables_.emplace_back(&table, name);
       config_.agents.push_back(
           ReadAgent(table, name, config_, problems_,
                     [&](const toml::table& mount, const std::string& mount_name) {
@@ -370,12 +376,22 @@ class ConfigReader {
     });
   }
 
+  using Tables = std::vector<std::pair<const toml::table*, std::string>>;  // With their names.
+
+  // Only a file without other mistakes is checked any further.
+  template <typename T>
+  void JudgeAll(const std::vector<T>& items, const Tables& tables,
+                const std::function<Result<void>(const T&, const Config&)>& check) {
+    for (std::size_t i = 0; check && i < items.size(); ++i) {
+      Judge(*tables[i].first, tables[i].second, check(items[i], config_));
+    }
+  }
+
   // `tables`: the table of each mount.
-  using MountTables = std::vector<std::pair<const toml::table*, std::string>>;
-  void JudgeMounts(const std::vector<MountConfig>& mounts, const MountTables& tables) {
+  void JudgeMounts(const std::vector<MountConfig>& mounts, const Tables& tables) {
     if (!checks_.mounts) return;
     std::vector<MountConfig> whole;
-    MountTables their_tables;
+    Tables their_tables;
     for (std::size_t i = 0; i < mounts.size(); ++i) {
       if (mounts[i].host.empty() || mounts[i].guest.empty()) continue;
       whole.push_back(mounts[i]);
@@ -422,8 +438,10 @@ class ConfigReader {
   const std::string directory_;
   const ConfigChecks& checks_;
   Config config_;
-  MountTables mount_tables_;
-  std::vector<MountTables> agent_mount_tables_;  // One for each agent.
+  Tables mount_tables_;
+  Tables model_tables_;
+  Tables agent_tables_;
+  std::vector<Tables> agent_mount_tables_;  // One for each agent.
 };
 
 }  // namespace

@@ -257,6 +257,8 @@ struct ConfigChecks {
   std::function<std::vector<Result<void>>(std::span<const MountConfig> mounts,
                                           const Config& config)>
       mounts{};
+  std::function<Result<void>(const ModelConfig& model, const Config& config)> model{};
+  std::function<Result<void>(const AgentConfig& agent, const Config& config)> agent{};
 };
 
 // The error has one line for each mistake, in the order of the file.

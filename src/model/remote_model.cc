@@ -163,6 +163,7 @@ HttpRequest RemoteModel::MakeRequest(std::string body) const {
 
 asio::awaitable<Result<ModelReply>> RemoteModel::Generate(ModelRequest request, OnDelta on_delta) {
   co_await asio::this_coro::throw_if_cancelled(false);
+  if (!request.max_output_tokens) request.max_output_tokens = options_.max_output_tokens;
   auto body = ToJson(dialect_->Body(request));
   if (!body) {
     co_return Error(

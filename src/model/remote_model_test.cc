@@ -97,12 +97,14 @@ TEST_F(RemoteModelTest, StreamsAReply) {
   EXPECT_THAT(request, HasSubstr("\"stream\":true"));
 }
 
-TEST_F(RemoteModelTest, KeepsTheQueryOfTheBaseUrl) {
+TEST_F(RemoteModelTest, SendsTheSettingsWithEachRequest) {
   Serve({kHead + kEnd});
   auto options = Options();
   options.base_url += "/?api-version=1";
   options.headers = {{"X-Extra", "1"}};
+  options.max_output_tokens = 77;
   EXPECT_TRUE(Ask(options));
+  EXPECT_THAT(server_->requests().at(0), HasSubstr("\"max_tokens\":77"));
   EXPECT_THAT(server_->requests().at(0), HasSubstr("POST /v1/chat/completions?api-version=1 HTTP"));
   EXPECT_THAT(server_->requests().at(0), HasSubstr("X-Extra: 1\r\n"));
 }

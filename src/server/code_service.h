@@ -72,6 +72,8 @@ class CodeService {
   // The settings of the agents, by the names of server/agent_settings.h.
   std::map<std::string, SettingSource> named_settings() const;
 
+  // For work that waits for disks or the network's names. It lives as long as the service.
+  asio::any_io_executor pool() { return pool_.executor(); }
   // Large messages are parsed on this executor. It lives as long as the service.
   asio::any_io_executor cpu_pool() { return cpu_pool_.executor(); }
 

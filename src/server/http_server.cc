@@ -20,9 +20,10 @@
 #include "base/spawn.h"
 #include "net/endpoint.h"
 #include "net/server.h"
-#include "protocol/rest/rest_api.h"
 #include "server/configured_identity.h"
 #include "server/door_limits.h"
+#include "server/doors.h"
+#include "server/foundry.h"
 #include "server/host.h"
 #include "server/store_sweeper.h"
 #include "server/version.h"
@@ -64,14 +65,6 @@ net::AccessRules AccessOf(const Config& config) {
   return rules;
 }
 
-// Tells clients that need a token where they can get one.
-mcp::HttpEndpointOptions McpDoor(const IdentityConfig& identity) {
-  mcp::HttpEndpointOptions options{.tells_metadata = identity.mode == IdentityMode::kKeys ||
-                                                     identity.mode == IdentityMode::kJwt};
-  if (identity.mode == IdentityMode::kJwt) options.authorization_servers = {identity.jwt.issuer};
-  return options;
-}
-
 net::Response PlainText(int status, std::string text) {
   return {.status = status,
           .headers = {{.name = "Content-Type", .value = "text/plain; charset=utf-8"}},
@@ -95,10 +88,12 @@ class HttpServer::Parts {
   }
 
   ~Parts() {
-    if (host_ && !closed_) Run(host_->runs().Close());
+    if (host_ && !closed_) Run(host_->Close());
   }
 
   Result<void> Open() {
+    TRY_ASSIGN(foundry_, ReadFoundryHosting(options_.environment));
+    if (foundry_) TRY(ServeFoundry(*foundry_, options_.config));
     const Config& config = options_.config;
     TRY_ASSIGN(const auto endpoint, CheckedEndpoint(config));
     TRY_ASSIGN(door_limits_, DoorLimits(config));
@@ -106,6 +101,7 @@ class HttpServer::Parts {
                                                options_.environment, clock_));
     CodeServiceOptions code = FromConfig(config);
     code.backend.installation = options_.installation;
+    code.setting.tools = std::make_shared<const ToolSet>(options_.tools);
     code.log = [this](std::string_view text) {
       log_.Write(Log::Level::kWarning, "tool.stderr", {{"text", text}});
     };
@@ -119,7 +115,8 @@ class HttpServer::Parts {
                                   .code = std::move(code),
                                   .environment = options_.environment,
                                   .executor = io_.get_executor(),
-                                  .on_audit_failure = on_audit_failure}));
+                                  .on_audit_failure = on_audit_failure,
+                                  .serves = HostOptions::Serves::kRunsAndAgents}));
     store().health().Listen([this](const std::optional<Error>& problem) {
       if (problem) {
         log_.Write(Log::Level::kError, "store.failure", {{"message", problem->message()}});
@@ -142,7 +139,7 @@ class HttpServer::Parts {
         io_.run();
       });
     }
-    host_->runs().Tend();
+    host_->Tend();
     const StoreSweeper sweeper(
         store(), clock_,
         {.retention = host_->state().retention(), .log = [this](std::string_view what) {
@@ -177,35 +174,29 @@ class HttpServer::Parts {
   asio::awaitable<void> Close() {
     const auto drain = options_.config.server.drain.value_or(kUsualDrain);
     asio::steady_timer time(co_await asio::this_coro::executor, drain);
-    mcp_->Close();  // Ends streams that would otherwise never end.
+    doors_->Close();
     const auto doors = [&]() -> asio::awaitable<void> {
       co_await server_->Close(drain);
       time.cancel();
     };
     const auto runs = [&]() -> asio::awaitable<void> {
       co_await time.async_wait(asio::as_tuple(asio::use_awaitable));
-      co_await host_->runs().Close();
+      co_await host_->Close();
     };
     co_await Both(doors(), runs());
+    co_await doors_->AwaitEnd();
   }
 
   net::Router Routes() {
     net::Router router;
-    rest_.emplace(rest::RestServices{.runs = host_->runs(),
-                                     .identity = *identity_,
-                                     .clock = clock_,
-                                     .caller_host = &host_->code().caller_host(),
-                                     .cpu_pool = host_->code().cpu_pool()},
-                  host_->code().setting()->limits, host_->code().setting()->ceiling);
-    rest_->Mount(router);
-    mcp_.emplace(host_->runs(), host_->state().keys(),
-                 McpOptions{.setting = host_->code().settings(),
-                            .caller_host = &host_->code().caller_host(),
-                            .add_features = options_.add_mcp_features,
-                            .cpu_pool = host_->code().cpu_pool()});
-    mcp::HttpEndpointOptions door = McpDoor(options_.config.identity);
-    door.cpu_pool = host_->code().cpu_pool();
-    mcp_->Mount(router, *identity_, io_.get_executor(), std::move(door));
+    doors_.emplace(DoorResources{.config = options_.config,
+                                 .host = *host_,
+                                 .identity = *identity_,
+                                 .clock = clock_,
+                                 .io = io_.get_executor(),
+                                 .foundry = foundry_,
+                                 .add_mcp_features = options_.add_mcp_features});
+    doors_->Mount(router);
     const auto get = [&](const char* path, std::function<asio::awaitable<net::Response>()> answer) {
       router.Add("GET", path,
                  net::Answering([answer = std::move(answer)](net::Request) { return answer(); }),
@@ -265,10 +256,10 @@ class HttpServer::Parts {
   Metrics metrics_;
   net::ConnectionLimits door_limits_;
   asio::io_context io_;
+  std::optional<FoundryHosting> foundry_;
   std::unique_ptr<IdentityResolver> identity_;
   std::unique_ptr<Host> host_;
-  std::optional<rest::RestApi> rest_;
-  std::optional<McpServer> mcp_;
+  std::optional<Doors> doors_;
   std::unique_ptr<net::Server> server_;
   std::atomic<bool> ready_ = false;
   std::atomic<bool> stopping_ = false;

@@ -1,6 +1,7 @@
 // An HttpServer serves one configuration at one address until it is stopped.
 //
 //   /v1/runs  /v1/approvals  (protocol/rest)      /mcp  (protocol/mcp)
+//   /v1/responses  /v1/conversations  /v1/models  (protocol/responses)
 //   /healthz  /readyz  /readiness  /metrics
 //
 // Trust     Requests are hostile. The configured mode resolves their identity. Mode local needs no
@@ -13,12 +14,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "caller/caller_context.h"
 #include "config/config.h"
 #include "server/backends.h"
 #include "server/mcp_server.h"
+#include "tools/tool.h"
 
 namespace caisson {
 
@@ -28,6 +31,7 @@ struct HttpServerOptions {
   EnvironmentMap environment{};                      // Has the secrets of the configuration.
   std::function<void(std::string_view line)> log{};  // For the operator (telemetry/log.h).
   AddMcpFeatures add_mcp_features{};
+  std::vector<std::shared_ptr<const Tool>> tools{};  // Offered before the configured ones.
 };
 
 class HttpServer {

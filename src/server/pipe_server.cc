@@ -35,7 +35,7 @@ class PipeServer::Parts {
   }
 
   ~Parts() {
-    if (host_ && !closed_) Run(host_->runs().Close());
+    if (host_ && !closed_) Run(host_->Close());
   }
 
   void Serve() {
@@ -52,7 +52,7 @@ class PipeServer::Parts {
  private:
   asio::awaitable<void> ServeAndClose() {
     co_await mcp_->ServeLines(*lines_);
-    co_await host_->runs().Close();
+    co_await host_->Close();
     closed_ = true;
   }
 

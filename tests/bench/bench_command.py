@@ -17,7 +17,7 @@ NAMES = """wasm.fresh_run_us wasm.fresh_run_idle10ms_us wasm.runs_per_second was
     native.cell_bytes native.kill_us native.empty_pool_us native.numpy_run_us native.mounted_run_us
     native.mounted_rw_run_us native.processes_run_us wasm.mounted_run_us cold_run_us python_cold_us
     ping_pong_us library_run_us library_native_run_us mcp_stdio_run_us mcp_stdio_numpy_us rest_healthz_us rest_run_us
-    rest_runs_per_second rest_p99_us""".split()
+    rest_runs_per_second rest_p99_us responses_first_delta_us agent_turn_us""".split()
 
 
 class BenchCommandTest(unittest.TestCase):

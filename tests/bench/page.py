@@ -74,6 +74,10 @@ BARS = [
     Bar("REST: runs per ping-pong time, 64 connections", ["rest_runs_per_second", "ping_pong_us"],
         lambda rate, trip: rate * trip / 1e6, 0.6, "runs", at_least=True),
     Bar("REST: p99 with 64 connections", ["rest_p99_us"], lambda us: us / 1000, 12, "ms"),
+    Bar("Responses: request to the first text delta, demo model, SQLite", ["responses_first_delta_us", "ping_pong_us"],
+        _over, 12, "ping-pongs"),
+    Bar("Responses: a turn with one piece of code, demo model, SQLite", ["agent_turn_us", "ping_pong_us"], _over, 25,
+        "ping-pongs"),
     Bar("`caisson run` cold, process start to exit", ["cold_run_us"], lambda us: us / 1000, 40, "ms"),
 ]
 
@@ -85,6 +89,8 @@ PLOT = [
     ("ping_pong_us", "peer", "a pipe ping-pong that runs nothing"),
     ("mcp_stdio_run_us", "ours", "caisson mcp, execute_code over stdio"),
     ("rest_run_us", "ours", "caisson serve, POST /v1/runs"),
+    ("responses_first_delta_us", "ours", "caisson serve, agent, first delta"),
+    ("agent_turn_us", "ours", "caisson serve, agent, turn with code"),
     ("wasm.print_run_us", "ours", "caisson, fresh print('hi')"),
     ("wasm.fresh_run_idle1ms_us", "ours", "caisson, fresh 1+1 after 1 ms idle"),
     ("wasm.fresh_run_idle10ms_us", "ours", "caisson, fresh 1+1 after 10 ms idle"),

@@ -57,6 +57,8 @@ class Repl(harness.CliTest):
 class Terminal(harness.CliTest):
     """A pseudo-terminal, as a person has."""
 
+    COMMAND, PROMPT = "repl", b">>> "
+
     def open(self, *arguments):
         self.ours, theirs = pty.openpty()
         self.addCleanup(os.close, self.ours)
@@ -66,11 +68,11 @@ class Terminal(harness.CliTest):
             # The first terminal that a session leader opens becomes its controlling terminal:
             # /dev/tty.
             os.close(os.open(os.ttyname(theirs), os.O_RDWR))
-        self.process = subprocess.Popen([harness.PROGRAM, "repl", *arguments], stdin=theirs, stdout=theirs,
+        self.process = subprocess.Popen([harness.PROGRAM, self.COMMAND, *arguments], stdin=theirs, stdout=theirs,
                                         stderr=theirs, start_new_session=True, cwd=self.work, preexec_fn=own_terminal)
         os.close(theirs)
         self.shown = b""
-        self.expect(b">>> ")
+        self.expect(self.PROMPT)
 
     def tearDown(self):
         self.process.kill()

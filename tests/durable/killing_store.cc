@@ -84,7 +84,7 @@ class KillingRuns final : public RunStore {
                                                std::move(call), now));
   }
   asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
-                                          std::uint32_t seq, std::optional<ApprovalId> approval,
+                                          std::uint32_t seq, std::optional<ApprovalUse> approval,
                                           SystemTime now) override {
     return Around("StartCall", runs_.StartCall(std::move(owner), std::move(id), std::move(lease),
                                                seq, std::move(approval), now));

@@ -61,9 +61,19 @@ class Examples(unittest.TestCase):
     def test_limits(self):
         self.run_example("limits")
 
+    def test_agents(self):
+        directory = tempfile.TemporaryDirectory(prefix="caisson-example-")
+        self.addCleanup(directory.cleanup)
+        folder = pathlib.Path(directory.name) / "agents"
+        shutil.copytree(EXAMPLES / "agents", folder)
+        done = subprocess.run([sys.executable, "agents.py", PROGRAM], cwd=folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, (folder / "expected.txt").read_text())
+        self.assertEqual((folder / "notes.txt").read_text().count("text"), 2)
+
     def test_every_example_is_run(self):
         # Those have separate tests
-        folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"embed", "code-mode"}
+        folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"embed", "code-mode", "foundry-hosted"}
         tests = {name.removeprefix("test_") for name in dir(self) if name.startswith("test_")}
         self.assertEqual(folders, tests - {"every_example_is_run"})
 

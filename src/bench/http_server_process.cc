@@ -1,0 +1,23 @@
+#include "bench/http_server_process.h"
+
+#include <charconv>
+#include <fstream>
+
+namespace caisson::bench {
+
+Result<HttpServerProcess> HttpServerProcess::Start(const ServerPlan& plan,
+                                                   std::vector<std::string> more) {
+  TRY_ASSIGN(ScratchDirectory home, ScratchDirectory::Make());
+  const std::string config = home.path() + "/caisson.toml";
+  std::ofstream(config) << "[store]\nurl = \"sqlite:runs.db\"\n";
+  std::vector<std::string> command{"serve", "--config", config, "--listen", "127.0.0.1:0"};
+  command.insert(command.end(), more.begin(), more.end());
+  TRY_ASSIGN(ServerProcess server, ServerProcess::Start(plan, std::move(command), home.path()));
+  TRY_ASSIGN(const std::string line, server.ReadLine());  // "listening on http://127.0.0.1:PORT"
+  std::uint16_t port = 0;
+  std::from_chars(line.data() + line.rfind(':') + 1, line.data() + line.size(), port);
+  if (port == 0) return Error(ErrorCode::kInternal, "the server said \"" + line + "\"");
+  return HttpServerProcess(std::move(home), std::move(server), port);
+}
+
+}  // namespace caisson::bench
