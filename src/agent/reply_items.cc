@@ -96,9 +96,9 @@ void ReplyItems::OnDelta(const model::Delta& delta) {
     if (found == open_.end()) return;
     arguments_[more->item].append(more->text);
     if (auto* code = std::get_if<CodeCall>(&output_.at(found->second).content)) {
-      const std::string text = codes_[more->item].Read(arguments_[more->item]);
-      code->code.append(text);
-      return output_.Delta(found->second, ItemDelta::Kind::kCode, text);
+      const std::string added = codes_[more->item].Read(arguments_[more->item]);
+      code->code.append(added);
+      return output_.Delta(found->second, ItemDelta::Kind::kCode, added);
     }
     output_.Delta(found->second, ItemDelta::Kind::kArguments, more->text);
   }
