@@ -72,11 +72,13 @@ TEST_P(CrashTurnsTest, TheTurnsFinishAndNothingHappensTwice) {
   for (const char* text : {"first", "asked", "after", "last"}) {
     const int times = effects.contains(text) ? effects.at(text) : 0;
     EXPECT_LE(times, 1) << text;
-    // The effect that was under way may not have happened; then its code was told.
+    // The effect that was under way may not have happened; then its code was told. A decided run
+    // goes on beside its turn, so it may be in an effect in any window of the second turn.
+    const std::string_view window = std::get<1>(GetParam());
     const bool was_in_effect =
-        std::string_view(std::get<1>(GetParam())).starts_with("effect") ||
-        std::string_view(std::get<1>(GetParam())).find("Call") != std::string_view::npos;
-    if (!was_in_effect) EXPECT_EQ(times, 1) << text << " in " << ended.output;
+        window.starts_with("effect") || window.find("Call") != std::string_view::npos;
+    const bool was_told = ended.output.find("UncertainError") != std::string::npos;
+    if (!was_in_effect && !was_told) EXPECT_EQ(times, 1) << text << " in " << ended.output;
   }
 }
 
