@@ -41,7 +41,7 @@ Doors::Doors(DoorResources resources)
             .add_features = resources_.add_mcp_features,
             .cpu_pool = resources_.host.code().cpu_pool()}),
       conversations_(resources_.host.state().store(), &resources_.clock),
-      responses_({.turns = resources_.host.turns(),
+      responses_({.turns = resources_.turns,
                   .conversations = conversations_,
                   .identity = resources_.identity,
                   .clock = resources_.clock,
@@ -52,8 +52,8 @@ Doors::Doors(DoorResources resources)
                       },
                   .caller_host = &resources_.host.code().caller_host(),
                   .cpu_pool = resources_.host.code().cpu_pool()},
-                 ResponsesOptionsOf(resources_.foundry, resources_.host.turns().Agents())),
-      agui_({.turns = resources_.host.turns(),
+                 ResponsesOptionsOf(resources_.foundry, resources_.turns.Agents())),
+      agui_({.turns = resources_.turns,
              .cancel_run = [&runs = resources_.host.runs()](
                                IsolationKey owner, RunId run) -> asio::awaitable<Result<void>> {
                auto cancelled = co_await runs.Cancel(std::move(owner), std::move(run));

@@ -26,6 +26,7 @@ namespace caisson {
 struct DoorResources {
   const Config& config;
   Host& host;
+  TurnService& turns;  // Of the agents and workflows.
   const IdentityResolver& identity;
   const Clock& clock;
   asio::any_io_executor io;
