@@ -38,13 +38,13 @@ name = "send"
 kind = "command"
 command = ["./send.sh"]
 approval = "always"
-input_schema = '{"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}'
+input_schema = { type = "object", properties = { to = { type = "string" } }, required = ["to"] }
 
 [[tool]]
 name = "lookup"
 kind = "command"
 command = ["./lookup.sh"]
-input_schema = '{"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}'
+input_schema = { type = "object", properties = { key = { type = "string" } }, required = ["key"] }
 
 [[agent]]
 name = "analyst"
